@@ -187,14 +187,28 @@ class Driver:
                 continue
             if call[0] != "launch":
                 raise Failed(f"a call of {call[0]}")
-            _, number, grid, block, shared, words = call
+            _, number, grid, block, shared, words, *maps = call
             function = self.function(number)
             values = [ctypes.c_uint64(self.address(memory, word)) for word in words]
-            pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+            encoded = [self.encode(map, values) for map in (maps[0] if maps else [])]
+            pointers = (ctypes.c_void_p * (len(values) + len(encoded)))(*(ctypes.addressof(value) for value in values),
+                                                                        *(address for _, address in encoded))
             if shared > 48 << 10:
                 self.check(self.cuda.cuFuncSetAttribute(function, 8, shared), "shared memory")
             self.check(self.cuda.cuLaunchKernel(function, *grid, *block, shared, None, pointers, None), "launching")
         self.check(self.cuda.cuStreamSynchronize(None), "running")
+
+    def encode(self, map, values):
+        """A tensor map, as lib/Runtime/Cuda.c has it encoded: what keeps its bytes, and their address, a multiple of 64."""
+        argument, begin, first, rows, columns, pitch, box_rows, is_f16 = map
+        address = values[argument].value + 2 * (begin + (values[first].value if first >= 0 else 0))
+        storage = (ctypes.c_uint8 * 192)()
+        at = (ctypes.addressof(storage) + 63) // 64 * 64
+        self.check(self.cuda.cuTensorMapEncodeTiled(
+            ctypes.c_void_p(at), 6 if is_f16 else 9, 2, ctypes.c_void_p(address), (ctypes.c_uint64 * 2)(columns, rows),
+            (ctypes.c_uint64 * 1)(2 * pitch), (ctypes.c_uint32 * 2)(64, box_rows), (ctypes.c_uint32 * 2)(1, 1), 0, 3, 3, 0),
+            "encoding a tensor map")
+        return storage, at
 
     @staticmethod
     def address(memory, word):
@@ -297,7 +311,7 @@ def compare(arrays, runner, timed, calls):
     runner.run(calls, memory, timed)
     expected = op_reference.compute(arrays.xp, key, timed.get("yields"), given)
     # A kernel is not given the place of a result that nothing reads, and does not write it.
-    given_places = [word for call in calls for word in (call[-1] if call[0] == "launch" else call[1:3])]
+    given_places = [word for call in calls for word in (call[5] if call[0] == "launch" else call[1:3])]
     worst, same = [], True
     for part, again, what, known, place in zip(first, parts[operands:], key.results, expected, places[operands:]):
         if len(key.ops) == 1 or place in given_places:

@@ -56,8 +56,12 @@ public:
     json::Array words;
     for (LaunchWord word : launch.words)
       words.push_back(wordOf(word));
-    calls.push_back(json::Array{"launch", launch.kernel, json::Array(launch.grid),
-                                json::Array(launch.block), launch.sharedBytes, std::move(words)});
+    json::Array call{
+        "launch",           launch.kernel,   json::Array(launch.grid), json::Array(launch.block),
+        launch.sharedBytes, std::move(words)};
+    if (!launch.maps.empty())
+      call.push_back(mapsOf(launch));
+    calls.push_back(std::move(call));
   }
 
   void operator()(const LibraryCall &call) {
@@ -99,6 +103,15 @@ public:
   json::Array calls, forms;
 
 private:
+  /// Each as its words, in the order of llmmem_tensor_map.
+  static json::Array mapsOf(const Launch &launch) {
+    json::Array maps;
+    for (const llmmem_tensor_map &map : launch.maps)
+      maps.push_back(json::Array{map.argument, map.begin, map.first_argument, map.rows, map.columns,
+                                 map.pitch, map.box_rows, map.is_f16});
+    return maps;
+  }
+
   /// Argument 0 is the arena, and the last one the host's where there is one.
   json::Value wordOf(const LaunchWord &word) {
     if (!word.argument)
@@ -288,7 +301,7 @@ private:
     ConvertStepToKernelsOptions conversion;
     conversion.function = options.function;
     conversion.products = products;
-    conversion.tensorCores = tensorCores;
+    conversion.tensorCores = isByWarpgroup(tensorCores) ? options.warpgroups : tensorCores;
     conversion.profile = true;
     conversion.target = KernelTarget::Gpu;
     PassManager manager(module.getContext());

@@ -1,7 +1,9 @@
 //===- ConvertKernelsToNVVM.cpp - Outlined kernels become NVVM -------------===//
 
+#include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
+#include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -148,11 +150,13 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
 
   void runOnOperation() override {
     readNeededRegisters();
-    if (failed(checkNumbers(getOperation())) || failed(simplify()) || failed(convert()))
+    if (failed(checkNumbers(getOperation())) || failed(checkTensorMaps()) || failed(simplify()) ||
+        failed(convert()))
       return signalPassFailure();
     splitDescriptors();
     alignSharedMemory();
     lowerRegisterWgmma();
+    lowerTensorMaps();
     sayHowManyBlocks();
   }
 
@@ -235,6 +239,53 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
       if (std::optional<llmmem::RegisterWgmma> product = llmmem::RegisterWgmma::match(call))
         product->lower(builder);
     });
+  }
+
+  LogicalResult checkTensorMaps() {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (failed(llmmem::tensorMapsOf(kernel)))
+        return failure();
+    return success();
+  }
+
+  /// Each map is an argument behind the others, which the driver has copied to the constants of the
+  /// launch: 128 bytes that begin at a multiple of 64.
+  void lowerTensorMaps() {
+    MLIRContext *context = &getContext();
+    Builder builder(context);
+    auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+    DictionaryAttr facts = builder.getDictionaryAttr(
+        {builder.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes)),
+         builder.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64)),
+         builder.getNamedAttr(NVVM::NVVMDialect::getGridConstantAttrName(),
+                              builder.getUnitAttr())});
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      SmallVector<llmmem::TensorMap> maps;
+      kernel.walk([&](Operation *op) {
+        if (std::optional<llmmem::TensorMap> map = llmmem::TensorMap::match(op))
+          maps.push_back(*map);
+      });
+      for (const llmmem::TensorMap &map : maps) {
+        map.result().replaceAllUsesWith(appendArgument(kernel, map.result().getType(), facts));
+        map.op().erase();
+      }
+    }
+  }
+
+  /// LLVMFuncOp inserts no arguments itself where it returns nothing.
+  static Value appendArgument(LLVM::LLVMFuncOp kernel, Type type, DictionaryAttr facts) {
+    LLVM::LLVMFunctionType before = kernel.getFunctionType();
+    SmallVector<Type> types(before.getParams());
+    types.push_back(type);
+    SmallVector<Attribute> ofArguments;
+    for (unsigned number = 0; number < before.getNumParams(); ++number) {
+      DictionaryAttr own = kernel.getArgAttrDict(number);
+      ofArguments.push_back(own ? own : DictionaryAttr::get(kernel.getContext()));
+    }
+    ofArguments.push_back(facts);
+    kernel.setFunctionType(LLVM::LLVMFunctionType::get(before.getReturnType(), types));
+    kernel.setArgAttrsAttr(ArrayAttr::get(kernel.getContext(), ofArguments));
+    return kernel.getBody().front().addArgument(type, kernel.getLoc());
   }
 
   /// Without a bound on the blocks of a multiprocessor the assembler spills registers to fit one

@@ -2,6 +2,7 @@
 
 #include "LibraryCalls.h"
 #include "Profile.h"
+#include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -27,7 +28,7 @@ public:
 
   Type runType() const { return pointer; }
 
-  void replace(gpu::LaunchFuncOp launch, unsigned kernel) {
+  void replace(gpu::LaunchFuncOp launch, unsigned kernel, ArrayRef<llmmem_tensor_map> maps) {
     Location loc = launch.getLoc();
     builder.setInsertionPoint(launch);
     SmallVector<Value> operands = {runOf(launch), word(loc, kernel)};
@@ -39,7 +40,11 @@ public:
     operands.push_back(shared ? asWord(shared) : word(loc, 0));
     operands.push_back(storeWords(launch, launch.getKernelOperands()));
     operands.push_back(word(loc, launch.getNumKernelOperands()));
-    call(loc, "llmmem_cuda_launch", operands);
+    if (!maps.empty()) {
+      operands.push_back(storeWords(launch, wordsOf(loc, maps)));
+      operands.push_back(word(loc, static_cast<int64_t>(maps.size())));
+    }
+    call(loc, maps.empty() ? "llmmem_cuda_launch" : "llmmem_cuda_launch_mapped", operands);
     launch.erase();
   }
 
@@ -93,6 +98,12 @@ private:
 
   /// The run, which is the first argument of each function that launches.
   static Value runOf(Operation *op) { return op->getParentOfType<func::FuncOp>().getArgument(0); }
+
+  SmallVector<Value> wordsOf(Location loc, ArrayRef<llmmem_tensor_map> maps) {
+    SmallVector<int64_t> words(maps.size() * LLMMEM_TENSOR_MAP_WORDS);
+    std::memcpy(words.data(), maps.data(), words.size() * sizeof(int64_t));
+    return llvm::map_to_vector(words, [&](int64_t number) { return word(loc, number); });
+  }
 
   Value word(Location loc, int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
@@ -161,10 +172,11 @@ struct ConvertLaunchesToRuntime
     SmallVector<gpu::LaunchFuncOp> launches;
     getOperation().walk([&](gpu::LaunchFuncOp launch) { launches.push_back(launch); });
     for (gpu::LaunchFuncOp launch : launches) {
-      if (failed(check(launch)))
+      FailureOr<SmallVector<llmmem_tensor_map>> maps = mapsOf(launch);
+      if (failed(check(launch)) || failed(maps))
         return signalPassFailure();
       unsigned next = kernels.size();
-      runtime.replace(launch, kernels.insert({launch.getKernel(), next}).first->second);
+      runtime.replace(launch, kernels.insert({launch.getKernel(), next}).first->second, *maps);
     }
     replaceMatmuls(runtime);
     SmallVector<memref::CopyOp> copies;
@@ -177,6 +189,14 @@ struct ConvertLaunchesToRuntime
     getOperation()->setAttr(llm::LlmDialect::kKernels, ArrayAttr::get(&getContext(), names));
     numKernels = kernels.size();
     numLaunches = launches.size();
+  }
+
+  /// Kernels say which tensor maps they take until they are lowered.
+  static FailureOr<SmallVector<llmmem_tensor_map>> mapsOf(gpu::LaunchFuncOp launch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
+    if (!kernel)
+      return SmallVector<llmmem_tensor_map>();
+    return tensorMapsOf(kernel);
   }
 
   void replaceMatmuls(RuntimeCalls &runtime) {

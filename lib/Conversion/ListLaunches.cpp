@@ -6,6 +6,7 @@
 
 #include "LibraryCalls.h"
 #include "Profile.h"
+#include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/LaunchList.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -223,6 +224,12 @@ private:
       if (!word)
         return op.emitOpError("cannot be listed: it hands over what is not known");
       launch.words.push_back(*word);
+    }
+    if (auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernel())) {
+      FailureOr<SmallVector<llmmem_tensor_map>> maps = tensorMapsOf(kernel);
+      if (failed(maps))
+        return failure();
+      launch.maps = std::move(*maps);
     }
     list.calls.push_back(std::move(launch));
     return success();

@@ -37,7 +37,10 @@ public:
                         launch.grid[2], launch.block[0], launch.block[1], launch.block[2],
                         launch.sharedBytes);
     llvm::interleaveComma(launch.words, os, [&](LaunchWord word) { print(word); });
-    os << ")\n";
+    os << ")";
+    for (const llmmem_tensor_map &map : launch.maps)
+      print(map);
+    os << "\n";
   }
 
   void operator()(const LibraryCall &call) {
@@ -68,6 +71,14 @@ public:
   void operator()(const Mark &mark) { os << "mark " << mark.number << "\n"; }
 
 private:
+  /// " map of word 1+64+word 3: 72 rows of 264 elements, 264 apart, boxes of 64"
+  void print(const llmmem_tensor_map &map) {
+    os << " map of word " << map.argument << "+" << map.begin;
+    if (map.first_argument >= 0)
+      os << "+word " << map.first_argument;
+    os << llvm::formatv(": {0} rows of {1} {2}, {3} apart, boxes of {4}", map.rows, map.columns,
+                        map.is_f16 ? "f16" : "bf16", map.pitch, map.box_rows);
+  }
   void print(std::optional<LaunchWord> word) { os << WordText{word}; }
 
   const LaunchList &list;

@@ -91,6 +91,15 @@ bool Emulator::State::mayWriteTile(const Thread &thread, int64_t number, int64_t
   return true;
 }
 
+/// Whether mbarriers, or copies that they count, have written some of these bytes.
+static bool touchesBulk(const BulkCopies &copies, int64_t first, int64_t bytes) {
+  for (int64_t chunk = first / BulkCopies::kChunkBytes;
+       chunk * BulkCopies::kChunkBytes < first + bytes; ++chunk)
+    if (copies.isFilled(chunk))
+      return true;
+  return copies.isOfBarrier(first, bytes);
+}
+
 bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int64_t first,
                                       int64_t bytes) {
   const Site &site = program.sites[number];
@@ -100,6 +109,8 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
   bool isWrite = site.kind == Site::Kind::Write;
   if (int64_t byte = asyncCopies.firstUnfinished(first, bytes); byte >= 0)
     return reportUnfinishedCopy(thread, number, byte);
+  if (bulkCopies.isUsed() && touchesBulk(bulkCopies, first, bytes))
+    return mayAccessFilled(thread, number, first, bytes);
   if (!isWrite)
     if (int64_t byte = sharedHistory.firstUnwritten(first, bytes, now.block); byte >= 0) {
       fail(&thread, number,

@@ -125,6 +125,8 @@ void Emulator::State::finishMultiplies(const Thread &thread, int64_t groups) {
   Now sinceBlock = {now.block, now.block, now.epoch};
   AccessHistory::Race none;
   multiplies.finish(thread.number, groups, [&](int32_t chunk) {
+    if (bulkCopies.isFilled(chunk))
+      return bulkCopies.read(thread.number, chunk);
     sharedHistory.read(chunk * bytes, bytes, thread.record, sinceBlock, none);
   });
 }

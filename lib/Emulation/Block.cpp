@@ -23,13 +23,14 @@ bool Block::run(std::vector<Thread> &all) {
     bool proceeds = false;
     for (size_t first = 0; first < all.size(); first += kWarpgroup)
       proceeds |= synchronizeWarpgroup(first);
+    proceeds |= endWaitsForPhases();
     if (emulator.fault())
       return false;
     if (proceeds)
       continue;
     if (std::all_of(all.begin(), all.end(),
                     [](const Thread &thread) { return thread.status == Thread::Status::Ended; }))
-      return true;
+      return emulator.mayEndBlock(all.front());
     if (!synchronizeBlock())
       return false;
   }
@@ -106,7 +107,25 @@ bool Block::synchronizeWarpgroup(size_t first) {
   return true;
 }
 
+/// Lets threads continue that wait for a phase which has ended.
+bool Block::endWaitsForPhases() {
+  bool proceeds = false;
+  for (Thread &thread : *threads)
+    if (thread.status == Thread::Status::Waits && thread.barrier &&
+        emulator.hasPhaseEnded(thread.barrier, thread.parity)) {
+      thread.status = Thread::Status::Ready;
+      proceeds = true;
+    }
+  return proceeds;
+}
+
 bool Block::synchronizeBlock() {
+  for (Thread &thread : *threads) {
+    if (thread.status == Thread::Status::Waits && thread.barrier) {
+      emulator.reportEndlessWait(thread);
+      return false;
+    }
+  }
   for (Thread &thread : *threads) {
     bool inWarp = thread.status == Thread::Status::Waits && thread.lanes > 0;
     if (inWarp) {

@@ -25,7 +25,7 @@ struct Thread : ThreadWords {
   Status status = Status::Ended;
 
   // Where it waits for other threads, how many lanes of its warp, or all of its warpgroup, must
-  // arrive (0: the whole block),
+  // arrive (0: the whole block; -1: it waits for the mbarrier at `barrier`),
   // and the values that they exchange.
   int64_t site = 0;
   int32_t lanes = 0;
@@ -37,6 +37,8 @@ struct Thread : ThreadWords {
   float *sums = nullptr; // of wgmma
   const uint32_t *wordsOfA = nullptr;
   std::array<uint64_t, 2> descriptors = {0, 0};
+  int64_t barrier = 0; // the address of the mbarrier that it waits for; 0: for none
+  int32_t parity = 0;
 
   int lane() const { return number % kWarp; }
   Triple threadIds() const { return {thread[0], thread[1], thread[2]}; }
@@ -45,6 +47,11 @@ struct Thread : ThreadWords {
   void wait(int64_t atSite, int32_t forLanes) {
     site = atSite, lanes = forLanes, status = Status::Waits;
     fiber->suspend();
+  }
+  void waitForPhase(int64_t atSite, int64_t ofBarrier, int32_t ofParity) {
+    site = atSite, lanes = -1, barrier = ofBarrier, parity = ofParity, status = Status::Waits;
+    fiber->suspend();
+    barrier = 0;
   }
   /// A thread at fault does not continue.
   void halt() { fiber->suspend(); }
@@ -64,6 +71,7 @@ private:
   bool runWarp(size_t first);
   bool synchronizeWarp(Thread *warp, size_t size);
   bool synchronizeWarpgroup(size_t first);
+  bool endWaitsForPhases();
   bool synchronizeBlock();
   void reportMissing(const Thread &waiting);
   std::pair<std::string, std::optional<int64_t>> whereabouts(const Thread &thread) const;

@@ -246,6 +246,7 @@ bool Emulator::State::allocateShared() {
   sharedHistory = AccessHistory(sharedCapacity);
   asyncCopies = AsyncCopies(sharedCapacity);
   multiplies = AsyncMultiplies(sharedCapacity);
+  bulkCopies = BulkCopies(sharedCapacity);
   if (!shared)
     fail(nullptr, {}, "no memory for the shared memory of a block");
   return shared;
@@ -301,6 +302,7 @@ void Emulator::State::beginBlock(int64_t number) {
   std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
   asyncCopies.forget();
   multiplies.forget(threads.size()); // a kernel without wgmma may still fence and wait for it
+  bulkCopies.forget(threads.size());
   for (size_t index = 0; index < threads.size(); ++index) {
     Thread &thread = threads[index];
     thread.number = index;
@@ -336,6 +338,7 @@ bool Emulator::State::runThreadsSequentially(KernelFunction function, const uint
 }
 
 void Emulator::State::passBarrier(std::vector<Thread> &all) {
+  bulkCopies.passBlockBarrier();
   now.epoch = ++time;
   std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
   for (Thread &thread : all)

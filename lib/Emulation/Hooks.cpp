@@ -122,8 +122,33 @@ void llmmem_emulate_wait_for_wgmma(Thread *thread, int64_t groups) {
   thread->emulator->finishMultiplies(*thread, groups);
 }
 
-void llmmem_emulate_fence_proxy(Thread *thread) {
-  thread->emulator->asyncMultiplies().fenceProxy(thread->number);
+void llmmem_emulate_fence_proxy(Thread *thread) { thread->emulator->fenceProxy(*thread); }
+
+void llmmem_emulate_make_barrier(Thread *thread, int64_t site, int64_t address, int32_t arrivals) {
+  if (!thread->emulator->makeBarrier(*thread, site, address, arrivals))
+    thread->halt();
+}
+
+void llmmem_emulate_arrive(Thread *thread, int64_t site, int64_t address, int32_t expectedBytes) {
+  if (!thread->emulator->arrive(*thread, site, address, expectedBytes))
+    thread->halt();
+}
+
+void llmmem_emulate_wait_for_phase(Thread *thread, int64_t site, int64_t address, int32_t parity) {
+  Emulator::State &emulator = *thread->emulator;
+  if (!emulator.mayWaitForPhase(*thread, site, address, parity))
+    thread->halt();
+  if (!emulator.hasPhaseEnded(address, parity))
+    thread->waitForPhase(site, address, parity);
+  emulator.learnPhase(*thread, address, parity);
+}
+
+void llmmem_emulate_copy_box(Thread *thread, int64_t site, int64_t base, int64_t first,
+                             int64_t rows, int64_t columns, int64_t pitch, int64_t boxRows,
+                             int32_t row, int32_t column, int64_t to, int64_t barrier) {
+  if (!thread->emulator->copyBox(
+          *thread, site, {base, first, rows, columns, pitch, boxRows, row, column, to, barrier}))
+    thread->halt();
 }
 
 void llmmem_emulate_mma(Thread *thread, int64_t site, void *fragments) {

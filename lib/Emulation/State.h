@@ -7,6 +7,7 @@
 #include "AsyncMultiplies.h"
 #include "Block.h"
 #include "Buffers.h"
+#include "BulkCopies.h"
 #include "HostCopy.h"
 #include <unordered_map>
 
@@ -47,6 +48,25 @@ public:
   bool mayTakeSums(const Thread &thread, int64_t number);
   void finishMultiplies(const Thread &thread, int64_t groups);
   AsyncMultiplies &asyncMultiplies() { return multiplies; }
+  /// mbarriers, at addresses. Each is false after a fault, and the thread must halt.
+  bool makeBarrier(const Thread &thread, int64_t number, int64_t address, int64_t arrivals);
+  bool arrive(const Thread &thread, int64_t number, int64_t address, int64_t expectedBytes);
+  bool mayWaitForPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity);
+  bool hasPhaseEnded(int64_t address, int64_t parity) const {
+    return bulkCopies.hasEnded(byteOf(address), parity);
+  }
+  void learnPhase(const Thread &thread, int64_t address, int64_t parity) {
+    bulkCopies.learn(thread.number, byteOf(address), parity);
+  }
+  void fenceProxy(const Thread &thread);
+  void reportEndlessWait(const Thread &thread);
+  bool mayEndBlock(const Thread &first);
+  /// A box of a matrix, as a tensor map says, to shared memory: site `number` reads and the next
+  /// one writes.
+  struct Box {
+    int64_t base, first, rows, columns, pitch, boxRows, row, column, to, barrier;
+  };
+  bool copyBox(const Thread &thread, int64_t number, const Box &box);
   bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
   bool mayShuffle(const Thread &thread, int64_t number, int32_t width);
 
@@ -84,6 +104,11 @@ private:
   bool mayAccessShared(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayReadTile(const Thread *group, int64_t number, const AsyncMultiplies::Chunks &chunks);
   bool mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
+  bool mayAccessFilled(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
+  bool mayFill(const Thread &thread, int64_t number, int64_t first);
+  bool report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem);
+  int64_t byteOf(int64_t address) const { return address - reinterpret_cast<int64_t>(shared); }
+  bool isInShared(const Thread &thread, int64_t number, int64_t address, int64_t bytes);
   bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first,
                          int64_t bytes);
   bool reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte);
@@ -122,6 +147,7 @@ private:
   AccessHistory sharedHistory;
   AsyncCopies asyncCopies;
   AsyncMultiplies multiplies;
+  BulkCopies bulkCopies;
 
   FiberStacks stacks;
   std::vector<std::unique_ptr<Fiber>> fibers;

@@ -33,7 +33,8 @@ void Emulation::readSite(DictionaryAttr facts) {
                   .Case("wait_for_copies", Site::Kind::WaitForCopies)
                   .Case("wgmma", Site::Kind::Wgmma)
                   .Case("take_sums", Site::Kind::TakeSums)
-                  .Case("other_of_wgmma", Site::Kind::OtherOfWgmma);
+                  .Case("other_of_wgmma", Site::Kind::OtherOfWgmma)
+                  .Case("of_barrier_object", Site::Kind::OfBarrierObject);
   if (site.kind == Site::Kind::Read || site.kind == Site::Kind::Write) {
     site.buffer = static_cast<int32_t>(numberIn(facts, "buffer"));
     site.bytes = numberIn(facts, "bytes");

@@ -29,6 +29,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
       add("llmmem_library_gemm_bf16", library->bf16);
   }
   add("llmmem_cuda_launch", &llmmem_cuda_launch);
+  add("llmmem_cuda_launch_mapped", &llmmem_cuda_launch_mapped);
   add("llmmem_cuda_mark", &llmmem_cuda_mark);
   add("llmmem_cuda_multiply", &llmmem_cuda_multiply);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
@@ -78,6 +79,10 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_commit_wgmma", &llmmem_emulate_commit_wgmma);
   add("llmmem_emulate_wait_for_wgmma", &llmmem_emulate_wait_for_wgmma);
   add("llmmem_emulate_fence_proxy", &llmmem_emulate_fence_proxy);
+  add("llmmem_emulate_make_barrier", &llmmem_emulate_make_barrier);
+  add("llmmem_emulate_arrive", &llmmem_emulate_arrive);
+  add("llmmem_emulate_wait_for_phase", &llmmem_emulate_wait_for_phase);
+  add("llmmem_emulate_copy_box", &llmmem_emulate_copy_box);
   return symbols;
 }
 

@@ -56,6 +56,8 @@ void llmmem::buildEmulatedKernelsPipeline(OpPassManager &manager) {
 }
 
 void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chip) {
+  // First, as a launch hands over the tensor maps that its kernel names.
+  manager.addPass(createConvertLaunchesToRuntime());
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   ExpandKernelNumbersOptions numbers;
   numbers.device = true;
@@ -69,7 +71,6 @@ void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chi
   TranslateKernelsToPTXOptions translation;
   translation.chip = chip.str();
   manager.addPass(createTranslateKernelsToPTX(translation));
-  manager.addPass(createConvertLaunchesToRuntime());
 }
 
 void llmmem::buildStepToCudaPipeline(OpPassManager &manager, ConvertStepToKernelsOptions options,

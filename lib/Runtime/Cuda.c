@@ -9,7 +9,7 @@
 
 /* The dynamic shared memory of a kernel without opting in to more: 48 KiB, less what it has
  * statically. */
-enum { UNASKED_SHARED_BYTES = 47 << 10, MOST_ARGUMENTS = 512 };
+enum { UNASKED_SHARED_BYTES = 47 << 10, MOST_ARGUMENTS = 512, MOST_MAPS = 8 };
 
 /*===----------------------------------------------------------------------===*\
 |* The device
@@ -396,19 +396,53 @@ static int allow_shared_bytes(llmmem_cuda *run, Kernel *kernel, int64_t bytes) {
                kernel->name);
 }
 
+/* Of two dimensions, the columns first; boxes of 64 columns in the 128-byte swizzle. */
+static int encode_map(llmmem_cuda *run, const llmmem_tensor_map *map, const uint64_t *values,
+                      int64_t count, CUtensorMap *encoded, const char *kernel) {
+  if (map->argument < 0 || map->argument >= count || map->first_argument >= count)
+    return fail(run, kernel, "a tensor map is of no argument of the launch");
+  uint64_t more = map->first_argument >= 0 ? values[map->first_argument] : 0;
+  uint64_t address = values[map->argument] + 2 * ((uint64_t)map->begin + more);
+  uint64_t sizes[] = {(uint64_t)map->columns, (uint64_t)map->rows},
+           pitches[] = {2 * (uint64_t)map->pitch};
+  uint32_t box[] = {64, (uint32_t)map->box_rows}, strides[] = {1, 1};
+  return check(run,
+               run->driver.tensor_map_encode(
+                   encoded,
+                   map->is_f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                   2, (void *)(uintptr_t)address, sizes, pitches, box, strides,
+                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+               kernel);
+}
+
 void llmmem_cuda_launch(llmmem_cuda *run, int64_t number, int64_t grid_x, int64_t grid_y,
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count) {
+  llmmem_cuda_launch_mapped(run, number, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                            shared_bytes, values, count, NULL, 0);
+}
+
+void llmmem_cuda_launch_mapped(llmmem_cuda *run, int64_t number, int64_t grid_x, int64_t grid_y,
+                               int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
+                               int64_t shared_bytes, uint64_t *values, int64_t count,
+                               const llmmem_tensor_map *maps, int64_t map_count) {
   if (run->failed || run->is_choosing)
     return;
   Kernel *kernel = find_kernel(run, number);
-  if (!kernel || count > MOST_ARGUMENTS) {
+  if (!kernel || count > MOST_ARGUMENTS || map_count > MOST_MAPS) {
     fail(run, "launching a kernel", "its number or its arguments are out of range");
     return;
   }
-  void *arguments[MOST_ARGUMENTS];
+  void *arguments[MOST_ARGUMENTS + MOST_MAPS];
   for (int64_t k = 0; k < count; ++k)
     arguments[k] = &values[k];
+  CUtensorMap encoded[MOST_MAPS]; /* the driver copies arguments */
+  for (int64_t k = 0; k < map_count; ++k) {
+    if (encode_map(run, &maps[k], values, count, &encoded[k], kernel->name))
+      return;
+    arguments[count + k] = &encoded[k];
+  }
   if (allow_shared_bytes(run, kernel, shared_bytes))
     return;
   check(run,

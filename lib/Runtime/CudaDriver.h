@@ -21,6 +21,9 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUevent_st *CUevent;
+typedef struct {
+  _Alignas(64) unsigned char bytes[128];
+} CUtensorMap;
 
 enum {
   CU_STREAM_NON_BLOCKING = 1,
@@ -35,6 +38,12 @@ enum {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, /* zeros */
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NO_DEVICE = 100
 };
@@ -89,7 +98,11 @@ enum {
   FUNCTION(launch, cuLaunchKernel,                                                                 \
            (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                \
             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,           \
-            CUstream stream, void **arguments, void **extra))
+            CUstream stream, void **arguments, void **extra))                                      \
+  FUNCTION(tensor_map_encode, cuTensorMapEncodeTiled,                                              \
+           (CUtensorMap * map, int type, uint32_t rank, void *address, const uint64_t *sizes,      \
+            const uint64_t *pitches, const uint32_t *box, const uint32_t *strides, int interleave, \
+            int swizzle, int promotion, int fill))
 
 typedef struct {
   void *library;

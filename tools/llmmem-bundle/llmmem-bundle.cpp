@@ -42,6 +42,13 @@ static cl::opt<std::string>
     reportFile("report", cl::cat(category), cl::value_desc("file.json"),
                cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
                         "the plan predicts"));
+static cl::opt<TensorCores> tensorCores(
+    "tensor-cores", cl::cat(category), cl::init(TensorCores::Warpgroup),
+    cl::desc("How kernels for sm_90a multiply bf16 and f16 (default: warpgroup):"),
+    cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
+               clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma"),
+               clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
+                          "wgmma, with tiles that the tensor memory accelerator copies")));
 enum class Products { Both, Generated };
 static cl::opt<Products> products(
     "products", cl::cat(category), cl::init(Products::Both),
@@ -108,6 +115,7 @@ static int writeBundle(mlir::ModuleOp module) {
   if (!chips.empty())
     options.chips = chips;
   options.ptxas = findPtxas();
+  options.warpgroups = tensorCores;
   options.withLibrary = products == Products::Both;
   SmallString<128> folder(sys::path::parent_path(outputFile));
   sys::path::append(folder, kernels);

@@ -150,12 +150,32 @@ static int read_sizes(const Json *json, int64_t sizes[3]) {
 
 static int is_integer(const Json *json) { return json->kind == JSON_INTEGER; }
 
-/* ["launch", kernel, [grid], [block], shared bytes, [arguments]] */
+/* Each a list of the words of llmmem_tensor_map. */
+static int read_maps(const Json *json, Call *call, Failure *failure) {
+  JsonItems maps = json_items(json);
+  call->maps = allocate(failure, maps.count, sizeof *call->maps);
+  if (!call->maps)
+    return 1;
+  call->map_count = maps.count;
+  for (size_t k = 0; k < maps.count; ++k) {
+    JsonItems words = json_items(&maps.items[k]);
+    int64_t numbers[LLMMEM_TENSOR_MAP_WORDS];
+    for (size_t w = 0; w < words.count && w < LLMMEM_TENSOR_MAP_WORDS; ++w)
+      numbers[w] = is_integer(&words.items[w]) ? words.items[w].as.integer : -1;
+    if (words.count != LLMMEM_TENSOR_MAP_WORDS || numbers[0] < 0 ||
+        (size_t)numbers[0] >= call->count || numbers[2] >= (int64_t)call->count)
+      return fail(failure, "a tensor map of a launch does not say argument and sizes");
+    memcpy(&call->maps[k], numbers, sizeof numbers);
+  }
+  return 0;
+}
+
+/* ["launch", kernel, [grid], [block], shared bytes, [arguments], [tensor maps], if any] */
 static int read_launch(const Bundle *bundle, const Program *program, JsonItems items, Call *call,
                        Failure *failure) {
-  if (items.count != 6 || !is_integer(&items.items[1]) || read_sizes(&items.items[2], call->grid) ||
-      read_sizes(&items.items[3], call->block) || !is_integer(&items.items[4]) ||
-      items.items[5].kind != JSON_LIST)
+  if (items.count < 6 || items.count > 7 || !is_integer(&items.items[1]) ||
+      read_sizes(&items.items[2], call->grid) || read_sizes(&items.items[3], call->block) ||
+      !is_integer(&items.items[4]) || items.items[5].kind != JSON_LIST)
     return fail(failure, "a launch does not say kernel, grid, block, shared bytes and arguments");
   call->number = items.items[1].as.integer;
   call->bytes = items.items[4].as.integer;
@@ -165,7 +185,8 @@ static int read_launch(const Bundle *bundle, const Program *program, JsonItems i
   JsonItems words = json_items(&items.items[5]);
   if (words.count > MOST_ARGUMENTS)
     return fail(failure, "a launch has %zu arguments, more than %d", words.count, MOST_ARGUMENTS);
-  return read_words(bundle, words.items, words.count, call, failure);
+  return read_words(bundle, words.items, words.count, call, failure) ||
+         (items.count == 7 && read_maps(&items.items[6], call, failure));
 }
 
 /* ["multiply", form, a, b, initial, c, bias, aux, workspace] */
@@ -523,7 +544,7 @@ void bundle_close(Bundle *bundle) {
   for (size_t p = 0; p < 2; ++p) {
     Program *program = &bundle->programs[p];
     for (size_t k = 0; program->calls && k < program->call_count + 1; ++k)
-      free(program->calls[k].words);
+      free(program->calls[k].words), free(program->calls[k].maps);
     for (size_t k = 0; program->timed && k < program->timed_count + 1; ++k)
       free(program->timed[k].places);
     free(program->calls);

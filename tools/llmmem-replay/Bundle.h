@@ -10,6 +10,7 @@
 
 #include "Json.h"
 #include "llmmem/Runtime/CudaProducts.h"
+#include "llmmem/Runtime/TensorMaps.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,8 @@ typedef struct {
   int64_t grid[3], block[3], bytes; /* shared bytes of a launch */
   Word *words; /* arguments; of a product a, b, initial, c, bias, aux, workspace; to and from */
   size_t count;
+  llmmem_tensor_map *maps; /* of a launch */
+  size_t map_count;
 } Call;
 
 typedef struct {

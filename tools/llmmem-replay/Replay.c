@@ -136,9 +136,9 @@ static void launch(const Replay *replay, const Call *call) {
   uint64_t values[MOST_ARGUMENTS];
   for (size_t k = 0; k < call->count; ++k)
     values[k] = replay_word(replay, call->words[k]);
-  llmmem_cuda_launch(replay->run, call->number, call->grid[0], call->grid[1], call->grid[2],
-                     call->block[0], call->block[1], call->block[2], call->bytes, values,
-                     (int64_t)call->count);
+  llmmem_cuda_launch_mapped(replay->run, call->number, call->grid[0], call->grid[1], call->grid[2],
+                            call->block[0], call->block[1], call->block[2], call->bytes, values,
+                            (int64_t)call->count, call->maps, (int64_t)call->map_count);
 }
 
 llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number) {

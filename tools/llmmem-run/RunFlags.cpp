@@ -167,7 +167,9 @@ static cl::opt<TensorCores> tensorCores(
     cl::desc("How kernels of llmmem multiply bf16 and f16 on a GPU (default: warpgroup on sm_90a; "
              "with --device=emulate warp):"),
     cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
-               clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma, of sm_90a alone")));
+               clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma, of sm_90a alone"),
+               clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
+                          "wgmma, with tiles that the tensor memory accelerator copies")));
 static cl::opt<std::string>
     cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
              cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the "

@@ -76,9 +76,13 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
   if (!opened)
     return opened.takeError();
   compile.cuda = std::move(*opened);
-  if (compile.tensorCores == TensorCores::Warpgroup &&
-      tensorCoresOf(compile.cuda->chip()) != TensorCores::Warpgroup)
-    return createStringError("--tensor-cores=warpgroup: wgmma is of sm_90a alone, and this device "
+  if (isByWarpgroup(compile.tensorCores.value_or(TensorCores::Warp)) &&
+      !isByWarpgroup(tensorCoresOf(compile.cuda->chip())))
+    return createStringError("--tensor-cores=" +
+                             std::string(*compile.tensorCores == TensorCores::WarpgroupTma
+                                             ? "warpgroup-tma"
+                                             : "warpgroup") +
+                             ": wgmma is of sm_90a alone, and this device "
                              "runs " +
                              compile.cuda->chip() + "; leave the flag out");
   compile.libraryMatmuls = false;

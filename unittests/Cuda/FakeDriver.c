@@ -368,19 +368,6 @@ CUresult cuModuleUnload(CUmodule module) {
   return 0;
 }
 
-/* The bytes of `.param .u64 .ptr .align 1 name`. */
-static int width_of(const char *parameter) {
-  static const struct {
-    const char *type;
-    int bytes;
-  } types[] = {{".u64", 8}, {".b64", 8}, {".s64", 8}, {".f64", 8}, {".u32", 4}, {".b32", 4},
-               {".s32", 4}, {".f32", 4}, {".u16", 2}, {".b16", 2}, {".u8", 1},  {".b8", 1}};
-  for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
-    if (strstr(parameter, types[k].type))
-      return types[k].bytes;
-  return 8;
-}
-
 static void read_parameters(Function *function, const char *entry) {
   const char *open = strchr(entry, '('), *end = strchr(entry, ')'), *body = strchr(entry, '{');
   if (!open || !end || (body && body < open))
@@ -391,7 +378,7 @@ static void read_parameters(Function *function, const char *entry) {
     char text[512];
     snprintf(text, sizeof text, "%.*s", (int)(stop - at), at);
     if (strstr(text, ".param"))
-      function->widths[function->count++] = width_of(text);
+      function->widths[function->count++] = llmmem_fake_cuda_width(text);
     at = stop + 1;
   }
 }
@@ -435,7 +422,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
           function->name, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes);
   for (int k = 0; k < function->count; ++k) {
     uint64_t value = 0;
-    char text[64];
+    char text[256];
+    if (function->widths[k] == sizeof(CUtensorMap)) {
+      fprintf(file, ", %s", llmmem_fake_cuda_map(arguments[k], text, sizeof text));
+      continue;
+    }
     memcpy(&value, arguments[k], (size_t)function->widths[k]);
     fprintf(file, "%s%s", k ? ", " : "", place(value, text, sizeof text));
   }

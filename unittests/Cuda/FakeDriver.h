@@ -15,6 +15,11 @@ int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *call
 int llmmem_fake_cuda_fails(const char *name);
 /* A1+256, or 0x1234 for what lies in no allocation. */
 const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
+/* The bytes of a parameter as PTX declares it: `.param .u64 .ptr .align 1 name`, or of a tensor map
+ * `.param .align 64 .b8 name[128]`. */
+int llmmem_fake_cuda_width(const char *parameter);
+/* What an encoded tensor map says. */
+const char *llmmem_fake_cuda_map(const void *argument, char *text, size_t size);
 /* " on stream 1"; empty for the first stream that was made. */
 const char *llmmem_fake_cuda_stream(void *stream);
 /* " contents " and a hash, where LLMMEM_FAKE_CUDA_CONTENTS asks for it; else empty. */

@@ -110,6 +110,9 @@ protected:
 };
 
 TEST_P(TiledProducts, InChunksOf16Bytes) { expectAllLayouts(136, 168, 200); }
+/// Boxes of tensor maps that end outside of the matrix: in rows, in terms of a weight's gradient,
+/// in columns.
+TEST_P(TiledProducts, OddRowsInChunksOf16Bytes) { expectAllLayouts(197, 168, 200); }
 TEST_P(TiledProducts, ElementByElement) { expectAllLayouts(131, 163, 129); }
 TEST_P(TiledProducts, RowsOfAFewTerms) { expectAllLayouts(72, 8, 24); }
 

@@ -148,9 +148,11 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
   compile.fillDeadBytes =
       options.fillDeadBytes && !compile.emulate; // the emulator knows whose bytes are dead
   const char *cores = std::getenv("LLMMEM_TEST_TENSOR_CORES");
-  bool isByWarpgroup = cores && cores == std::string("warpgroup");
+  std::string named = cores ? cores : "";
   compile.tensorCores =
-      options.tensorCores.value_or(isByWarpgroup ? TensorCores::Warpgroup : TensorCores::Warp);
+      options.tensorCores.value_or(named == "warpgroup-tma" ? TensorCores::WarpgroupTma
+                                   : named == "warpgroup"   ? TensorCores::Warpgroup
+                                                            : TensorCores::Warp);
   const CompiledStep *step = compileOnce(text, options.plan, compile);
   if (!step)
     return {};

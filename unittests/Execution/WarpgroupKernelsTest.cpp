@@ -20,14 +20,17 @@ protected:
       GTEST_SKIP() << "built without the emulator";
   }
 
-  /// Runs `text` by wgmma and by mma.sync, and expects equal bits.
+  /// Runs `text` by wgmma, its tiles copied by threads and by tensor maps, and by mma.sync, and
+  /// expects equal bits.
   void expectSameBits(const std::string &text, const std::vector<Numbers> &arguments) {
-    std::vector<Numbers> found =
-        run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warpgroup});
     std::vector<Numbers> expected =
         run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warp});
-    ASSERT_FALSE(found.empty());
-    EXPECT_TRUE(found == expected);
+    ASSERT_FALSE(expected.empty());
+    for (TensorCores tensorCores : {TensorCores::Warpgroup, TensorCores::WarpgroupTma}) {
+      std::vector<Numbers> found =
+          run(text, arguments, {.emulate = true, .tensorCores = tensorCores});
+      EXPECT_TRUE(found == expected);
+    }
   }
 };
 
@@ -95,6 +98,19 @@ TEST_P(WarpgroupLayouts, SeveralTilesOfABlock) {
     return %0 : tensor<35x4x72x72xT>
   })",
       {someNumbers(35 * 72 * 64, 1), someNumbers(35 * 72 * 64, 2)});
+}
+
+/// The same of tiles that tensor maps bring, with more steps than stages, so that copies of a
+/// block's second tile go into stages that its first one has used.
+TEST_P(WarpgroupLayouts, SeveralTilesByMaps) {
+  std::string text =
+      R"(func.func @step(%x: tensor<33800x264xT>, %w: tensor<264x64xT>) -> tensor<33800x64xT> {
+    %0 = llm.linear %x, %w layout(in_out) : (tensor<33800x264xT>, tensor<264x64xT>) -> tensor<33800x64xT>
+    return %0 : tensor<33800x64xT>
+  })";
+  std::vector<Numbers> arguments = {someNumbers(33800 * 264, 1), someNumbers(264 * 64, 2)};
+  EXPECT_TRUE(run(text, arguments, {.emulate = true, .tensorCores = TensorCores::WarpgroupTma}) ==
+              run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warpgroup}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, WarpgroupKernels, ::testing::Values("bf16", "f16"),

@@ -9,6 +9,7 @@
 #ifndef LLMMEM_BUNDLE_BUNDLE_H
 #define LLMMEM_BUNDLE_BUNDLE_H
 
+#include "llmmem/Codegen/Emitter/KernelOptions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -22,6 +23,8 @@ struct BundleOptions {
   std::vector<std::string> chips = {"sm_80", "sm_90a"};
   /// The CUDA toolkit's assembler. Empty: kernels stay PTX, which the driver compiles.
   std::string ptxas;
+  /// How kernels for sm_90a multiply.
+  TensorCores warpgroups = TensorCores::Warpgroup;
   /// Beside the program of generated kernels, one whose matmuls a library computes.
   bool withLibrary = true;
   /// Where images of kernels are written, each under the hash of its PTX: bundles that share the

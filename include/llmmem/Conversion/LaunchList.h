@@ -19,6 +19,7 @@
 #define LLMMEM_CONVERSION_LAUNCHLIST_H
 
 #include "llmmem/Runtime/CudaProducts.h"
+#include "llmmem/Runtime/TensorMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
@@ -38,6 +39,8 @@ struct Launch {
   std::array<int64_t, 3> grid = {}, block = {};
   int64_t sharedBytes = 0; // beside what the kernel declares
   llvm::SmallVector<LaunchWord> words;
+  /// Behind the words: `argument` is the number of a word.
+  llvm::SmallVector<llmmem_tensor_map> maps;
 };
 
 /// A call of the library. Addresses in `product` are 0; what is no word of it has none.

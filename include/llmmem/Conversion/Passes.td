@@ -62,7 +62,9 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     Option<"tensorCores", "tensor-cores", "::llmmem::TensorCores", "::llmmem::TensorCores::Warp",
            "How generated kernels of a GPU multiply matrices of bf16 and f16", [{
       ::llvm::cl::values(clEnumValN(::llmmem::TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
-                         clEnumValN(::llmmem::TensorCores::Warpgroup, "warpgroup", "wgmma where tiles fit, of sm_90a alone"))
+                         clEnumValN(::llmmem::TensorCores::Warpgroup, "warpgroup", "wgmma where tiles fit, of sm_90a alone"),
+                         clEnumValN(::llmmem::TensorCores::WarpgroupTma, "warpgroup-tma",
+                                    "the same with tiles that the tensor memory accelerator copies where it can"))
     }]>,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",

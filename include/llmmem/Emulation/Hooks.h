@@ -90,6 +90,24 @@ void llmmem_emulate_wait_for_wgmma(llmmem::emulation::Thread *thread, int64_t gr
 /// What the thread has written to shared memory may be read by wgmma.
 void llmmem_emulate_fence_proxy(llmmem::emulation::Thread *thread);
 
+/// An mbarrier at an address of shared memory, whose phase ends after so many arrivals; an arrival,
+/// which lets it end after so many more bytes of copies; and a wait for the end of the phase of a
+/// parity.
+void llmmem_emulate_make_barrier(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
+                                 int32_t arrivals);
+void llmmem_emulate_arrive(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
+                           int32_t expectedBytes);
+void llmmem_emulate_wait_for_phase(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
+                                   int32_t parity);
+/// cp.async.bulk.tensor: site `site` reads the box of `boxRows` rows of 128 bytes from (`row`,
+/// `column`) on of a matrix of 16-bit elements that begins `first` elements behind `base`, and site
+/// `site` + 1 writes it, and zeros outside of the matrix, to address `to` in the 128-byte swizzle,
+/// at any time until the current phase of the mbarrier at `barrier` ends.
+void llmmem_emulate_copy_box(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
+                             int64_t first, int64_t rows, int64_t columns, int64_t pitch,
+                             int64_t boxRows, int32_t row, int32_t column, int64_t to,
+                             int64_t barrier);
+
 /// `fragments`: 4 words of A, 2 of B, 4 numbers of C, which become D's.
 void llmmem_emulate_mma(llmmem::emulation::Thread *thread, int64_t site, void *fragments);
 

@@ -33,7 +33,8 @@ struct Site {
     WaitForCopies,
     Wgmma,
     TakeSums, // of wgmma, out of the struct that holds them
-    OtherOfWgmma
+    OtherOfWgmma,
+    OfBarrierObject // of an mbarrier
   };
   enum class Shuffle { Xor, Down, Up, Idx };
 

@@ -25,6 +25,7 @@
 #define LLMMEM_RUNTIME_CUDA_H
 
 #include "llmmem/Runtime/CudaProducts.h"
+#include "llmmem/Runtime/TensorMaps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,6 +125,11 @@ int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count);
 void llmmem_cuda_launch(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count);
+/* The same of a kernel that takes tensor maps behind its arguments. */
+void llmmem_cuda_launch_mapped(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
+                               int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
+                               int64_t shared_bytes, uint64_t *values, int64_t count,
+                               const llmmem_tensor_map *maps, int64_t map_count);
 void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product);
 /* Marks the position before call `number` of a profiled step, or behind the last. */
 void llmmem_cuda_mark(llmmem_cuda *run, int64_t number);

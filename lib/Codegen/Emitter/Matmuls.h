@@ -67,6 +67,10 @@ struct Matmul {
   /// How many of the `inner` terms there are, on tensor cores: the last part of a split sum may
   /// have fewer. None: all.
   std::optional<Index> innerBound = std::nullopt;
+  /// Of such a part, whose A and B have lines of terms: the first of its terms, and how many terms
+  /// the whole sum has. A and B begin that many lines behind the matrices of the whole.
+  std::optional<Index> firstTerm = std::nullopt;
+  int64_t allTerms = 0;
 };
 
 /// Whether a library computes matmuls of `element`. Libraries and generated code round differently,

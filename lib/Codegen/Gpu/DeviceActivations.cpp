@@ -15,7 +15,7 @@ std::optional<DeviceActivations> DeviceActivations::of(const KernelEmitter &e) {
   if (e.options().target != KernelTarget::Gpu || !llvm::all_of(op->getOperandTypes(), isHalf) ||
       !llvm::all_of(op->getResultTypes(), isHalf))
     return std::nullopt;
-  return DeviceActivations{.hasRegisters = e.options().tensorCores == TensorCores::Warpgroup};
+  return DeviceActivations{.hasRegisters = isByWarpgroup(e.options().tensorCores)};
 }
 
 /// 1 / (1 + 2^power). Behind mma.sync, whose blocks have 128 registers a thread, the branch of a

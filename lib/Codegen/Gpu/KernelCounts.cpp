@@ -4,6 +4,7 @@
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
+#include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -100,6 +101,7 @@ private:
   void visitWgmma(Operation &op, int64_t columns, ArrayRef<SharedOperand> operands,
                   const WarpInterpreter &at);
   void visitWgmma(Operation &op, const WarpInterpreter &at);
+  void visitBox(Operation &op, const WarpInterpreter &at);
   bool isBesideWgmma(Operation &op);
   int64_t blocksWithMostTurns(int64_t blocks);
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
@@ -257,6 +259,38 @@ void LaunchCounter::visitWgmma(Operation &op, const WarpInterpreter &at) {
   }
 }
 
+/// A copy by a tensor map: one instruction of one thread, of whose box only what lies inside of the
+/// matrix is read. In the swizzle its rows are written without conflicts.
+void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
+  auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
+  std::optional<TensorMap> map =
+      copy ? TensorMap::match(copy.getTmaDescriptor().getDefiningOp()) : std::nullopt;
+  if (!map || copy.getCoordinates().size() != 2)
+    return;
+  constexpr int64_t columns = 64, element = 2;
+  TensorMap::Shape shape = map->shape();
+  auto inside = [&](Value first, int64_t count, int64_t bound) {
+    WarpInterpreter::Known known = at.lookup(first);
+    counts.isEstimate |= !known;
+    int64_t begin = known ? (*known)[llvm::countr_zero(at.active())] : 0;
+    return std::clamp<int64_t>(bound - begin, 0, count);
+  };
+  int64_t rows = inside(copy.getCoordinates()[1], shape.boxRows, shape.rows),
+          width = inside(copy.getCoordinates()[0], columns, shape.columns);
+  double times = weight * at.times();
+  for (bool isWrite : {false, true}) {
+    AccessCounts &site = accesses[{&op, isWrite}];
+    site.op = &op;
+    site.isWrite = site.isShared = isWrite;
+    site.requests += times;
+    int64_t units = isWrite ? shape.boxRows * columns * element / kPassBytes
+                            : rows * llvm::divideCeil(width * element, kSector);
+    site.units += times * static_cast<double>(units);
+    site.fewest += times * static_cast<double>(units);
+    site.degree = isWrite;
+  }
+}
+
 static int64_t elementsOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getNumElements() : 1;
@@ -281,10 +315,14 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   if (isa<NVVM::MmaOp>(op))
     counts.mmas += times;
   visitWgmma(op, at);
+  visitBox(op, at);
   if (isa<gpu::BarrierOp>(op) && weight > 0)
     counts.barriers +=
         times / llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  if (isWgmma(op) || isa<NVVM::MmaOp, LLVM::CallIntrinsicOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
+  bool isOne = isa<NVVM::MmaOp, LLVM::CallIntrinsicOp, gpu::ShuffleOp, gpu::BarrierOp,
+                   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp, NVVM::MBarrierArriveOp,
+                   NVVM::MBarrierArriveExpectTxOp, NVVM::MBarrierTryWaitParityOp>(op);
+  if ((isWgmma(op) || isOne) && !TensorMap::match(&op))
     instructions = 1;
   counts.instructions += times * static_cast<double>(instructions);
   if (instructions > 0 && isBesideWgmma(op))

@@ -2,8 +2,10 @@
 
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
+#include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,6 +51,10 @@ struct Access {
   bool dependsOnBlock, dependsOnThread;
   /// Of a flat buffer; null if there is none. And how many elements are read, if not all.
   Value index, count;
+  /// Of a copy by a tensor map: what that says, and where the box begins. Moved in chunks of
+  /// `bytes`.
+  std::optional<TensorMap::Shape> map = std::nullopt;
+  Value row, column;
 };
 
 /// What an op has accessed in the current block.
@@ -89,6 +95,8 @@ private:
   void runLoop(LoopLikeOpInterface loop);
   void runIf(scf::IfOp branch);
   void touch(Operation *op, Access &access);
+  void addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
+  void touchBox(Touched &place, const Access &access, int64_t times);
   Known lookup(ArrayRef<OpFoldResult> bounds);
   Known evaluate(Operation &op);
   Known inferFrom(InferIntRangeInterface op);
@@ -223,8 +231,27 @@ static SmallVector<KernelAccess, 2> accessesByEffects(MemoryEffectOpInterface op
   return accesses;
 }
 
+void Counter::addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
+  constexpr int64_t chunk = 16, element = 2;
+  std::optional<TensorMap> map = TensorMap::match(copy.getTmaDescriptor().getDefiningOp());
+  std::optional<unsigned> argument =
+      map && map->buffer() ? argumentOf(kernel, map->buffer()) : std::nullopt;
+  if (!argument || copy.getCoordinates().size() != 2)
+    return;
+  llvm::DenseSet<Value> ofBlock;
+  bool onBlock = llvm::any_of(copy.getCoordinates(),
+                              [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
+  Access access{Value(), *argument, chunk, element, false, onBlock, false, Value(), Value()};
+  access.map = map->shape();
+  access.row = copy.getCoordinates()[1];
+  access.column = copy.getCoordinates()[0];
+  accesses[copy] = access;
+}
+
 void Counter::findAccesses() {
   kernel.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op))
+      return addBox(copy);
     SmallVector<KernelAccess, 2> found = kernelAccessesOf(op);
     if (auto effects = dyn_cast<MemoryEffectOpInterface>(op); effects && found.empty())
       found = accessesByEffects(effects);
@@ -284,11 +311,32 @@ Known Counter::evaluate(Operation &op) {
       .Default(std::nullopt);
 }
 
+/// What lies outside of the matrix is not read.
+void Counter::touchBox(Touched &place, const Access &access, int64_t times) {
+  constexpr int64_t columns = 64, chunk = 8;
+  const TensorMap::Shape &map = *access.map;
+  Known row = values.lookup(access.row), column = values.lookup(access.column);
+  if (!row || !column) {
+    place.unknown += timesExpected * static_cast<double>(map.boxRows * columns / chunk);
+    result.isEstimate = true;
+    return;
+  }
+  for (int64_t line = *row; line < std::min(*row + map.boxRows, map.rows); ++line)
+    for (int64_t first = *column; first < std::min(*column + columns, map.columns);
+         first += chunk) {
+      int64_t address = map.begin + line * map.pitch + first;
+      place.served.insert({warp, times, address});
+      place.addresses.insert(address);
+    }
+}
+
 void Counter::touch(Operation *op, Access &access) {
   Touched &place = touched[op];
   if (access.choice)
     access.argument = values.lookup(access.choice).value_or(0);
   int64_t times = timesBy[op]++;
+  if (access.map)
+    return touchBox(place, access, times);
   if (access.count && values.lookup(access.count) == Known(0))
     return;
   Known address = access.index ? values.lookup(access.index) : Known(0);

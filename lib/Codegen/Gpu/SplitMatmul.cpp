@@ -18,6 +18,8 @@ static Matmul partOf(KernelEmitter &e, const Matmul &matmul, llm::SumParts parts
   part.initial = {};
   part.scale = 1.0;
   part.inner = parts.terms;
+  part.firstTerm = first;
+  part.allTerms = matmul.inner;
   if (matmul.inner % parts.terms != 0)
     part.innerBound = minimum(e.index(matmul.inner) - first, e.index(parts.terms));
   return part;

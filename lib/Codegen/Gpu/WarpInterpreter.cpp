@@ -2,6 +2,7 @@
 
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -129,16 +130,25 @@ static bool carriesIntegers(LoopLikeOpInterface loop) {
 }
 
 /// (iteration, how many it stands for): all of a short loop, or of one whose integers depend on the
-/// iterations before.
+/// iterations before; else the first one, one for those between, and the `last` ones.
 static SmallVector<std::pair<int64_t, double>> chosenIterations(LoopLikeOpInterface loop,
-                                                                int64_t count) {
-  constexpr int64_t kFollowed = 4;
+                                                                int64_t count, int64_t last) {
   SmallVector<std::pair<int64_t, double>> chosen;
-  if (count > kFollowed && !carriesIntegers(loop))
-    return {{0, 1}, {1, static_cast<double>(count - 3)}, {count - 2, 1}, {count - 1, 1}};
-  for (int64_t iteration = 0; iteration < count; ++iteration)
+  bool areAll = count <= last + 2 || carriesIntegers(loop);
+  if (!areAll)
+    chosen = {{0, 1}, {1, static_cast<double>(count - 1 - last)}};
+  for (int64_t iteration = areAll ? 0 : count - last; iteration < count; ++iteration)
     chosen.push_back({iteration, 1});
   return chosen;
+}
+
+/// So many of a loop's last iterations may copy nothing more for those behind them: copies of
+/// tensor maps are up to six steps ahead.
+static int64_t lastIterationsOf(gpu::GPUFuncOp kernel) {
+  auto isCopy = [](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) {
+    return WalkResult::interrupt();
+  };
+  return kernel.walk(isCopy).wasInterrupted() ? 6 : 2;
 }
 
 void WarpInterpreter::runIterations(LoopLikeOpInterface loop, const Numbers &lower,
@@ -151,7 +161,7 @@ void WarpInterpreter::runIterations(LoopLikeOpInterface loop, const Numbers &low
       most = std::max(most, counts[lane]);
     }
   llvm::SaveAndRestore outside(lanes);
-  for (auto [iteration, times] : chosenIterations(loop, most)) {
+  for (auto [iteration, times] : chosenIterations(loop, most, lastIterations)) {
     Numbers number = {};
     lanes = 0;
     for (int64_t lane = 0; lane < kLanes; ++lane)
@@ -247,6 +257,7 @@ void WarpInterpreter::run(Block &code) {
 
 void WarpInterpreter::run(gpu::GPUFuncOp kernel, Triple id, int64_t warp) {
   blockId = id;
+  lastIterations = lastIterationsOf(kernel);
   firstThread = warp * kLanes;
   int64_t threads = std::min<int64_t>(kLanes, block[0] * block[1] * block[2] - firstThread);
   lanes = threads == kLanes ? ~Lanes(0) : (Lanes(1) << threads) - 1;

@@ -9,8 +9,8 @@
 //   });
 //   warp.run(kernel, /*blockId=*/{0, 0, 0}, /*warp=*/1);
 //
-// Of a loop that runs many times, the first iteration and the last two are followed, and one that
-// stands for those between. Nothing else is left out.
+// Of a loop that runs many times, the first iteration and the last two are followed (the last six
+// where tensor maps copy), and one that stands for those between. Nothing else is left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ private:
   void assign(mlir::Value value, Known number);
 
   Triple grid, block, blockId = {};
-  int64_t firstThread = 0;
+  int64_t firstThread = 0, lastIterations = 2;
   Visit visit;
   llvm::DenseMap<mlir::Value, Known> values;
   Lanes lanes = 0;

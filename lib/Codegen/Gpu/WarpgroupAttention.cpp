@@ -16,9 +16,8 @@ template <typename Op>
 static bool isOfWholeBlocks(const KernelOptions &options, Op op) {
   ArrayRef<int64_t> shape = op.getQ().getType().getShape();
   int64_t size = shape[2] / static_cast<int64_t>(op.getHeads());
-  return options.tensorCores == TensorCores::Warpgroup &&
-         op.getQ().getType().getElementTypeBitWidth() == 16 && (size == 64 || size == 128) &&
-         shape[1] % kExtent == 0 && op.getP().isZero();
+  return isByWarpgroup(options.tensorCores) && op.getQ().getType().getElementTypeBitWidth() == 16 &&
+         (size == 64 || size == 128) && shape[1] % kExtent == 0 && op.getP().isZero();
 }
 
 bool llmmem::isWarpgroupAttention(const KernelOptions &options, AttentionOp op) {

@@ -1,18 +1,19 @@
 //===- WarpgroupMatmul.cpp - Matmuls by wgmma -----------------------------===//
 
 #include "WarpgroupMatmul.h"
+#include "BoxStages.h"
 #include "MmaSums.h"
 #include "WarpgroupTile.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "llmmem/Targets/SplitSums.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace llmmem;
 
 bool llmmem::isWarpgroupMatmul(const KernelOptions &options, const Matmul &matmul) {
   const int64_t rows = matmul.rowsOfInstructions ? matmul.rowsOfInstructions : matmul.rows;
-  return options.tensorCores == TensorCores::Warpgroup && rows > kWgmmaRows &&
-         matmul.columns >= kSwizzledLine;
+  return isByWarpgroup(options.tensorCores) && rows > kWgmmaRows && matmul.columns >= kSwizzledLine;
 }
 
 namespace {
@@ -24,12 +25,13 @@ namespace {
 /// its stages up to 224 KiB. So large tiles read the second-level cache least, and a tile is chosen
 /// by a model of the busiest multiprocessor's time.
 struct WarpgroupTiles {
-  static constexpr int64_t kWarpgroups = 2, kThreads = kWarpgroups * kWarpgroup, kStages = 4,
+  static constexpr int64_t kWarpgroups = 2, kThreads = kWarpgroups * kWarpgroup,
                            kInner = kSwizzledLine;
   static constexpr int32_t kRegisters = 255;
 
-  /// For `count` matmuls in one launch.
-  WarpgroupTiles(const Matmul &p, int64_t count) : linesA(linesOf(p.a.transposed)) {
+  /// For `count` matmuls in one launch, whose tiles tensor maps bring if `byMaps`.
+  WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps)
+      : byMaps(byMaps), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
     choose(p, count);
@@ -39,13 +41,22 @@ struct WarpgroupTiles {
     tiles = count * tilesOfOne;
     blocks = std::min(tiles, llm::kMultiprocessors);
     bytesOfSoftmax = p.softmax ? MmaSums::bytesOfSoftmax(warpSums(), rows) : 0;
+    // Copies by maps are one thread's, so the more are under way the better.
+    if (byMaps)
+      stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
 
   int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
-  int64_t bytesOfStages() const { return kStages * sizeOfStage() * 2; }
+  int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
+  int64_t beginOfBarriers() const { return bytesOfStages() + bytesOfSoftmax; }
   /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
-  /// copies for the next tile are under way.
-  int64_t bytes() const { return bytesOfStages() + bytesOfSoftmax; }
+  /// copies for the next tile are under way; then mbarriers.
+  int64_t bytes() const {
+    return beginOfBarriers() + (byMaps ? BoxStages::bytesOfBarriers(stages) : 0);
+  }
+  /// So many steps ahead of what is multiplied copies go into the stage of the step before the
+  /// last.
+  int64_t ahead() const { return stages - 2; }
   WarpSums warpSums() const {
     return {.rowParts = rowParts,
             .columnParts = columns / kMmaColumns,
@@ -54,6 +65,8 @@ struct WarpgroupTiles {
             .storesFour = true};
   }
 
+  bool byMaps;
+  int64_t stages = kLeastStages;
   int64_t rows = 0, columns = 0, rowParts, tileColumns;
   /// Of one matmul; of all; and blocks that share them: block b has tiles b, b + `blocks`, ...
   int64_t tilesOfOne, tiles, blocks;
@@ -62,6 +75,8 @@ struct WarpgroupTiles {
   MmaTile::Lines linesA, linesB;
 
 private:
+  static constexpr int64_t kLeastStages = 4, kMostStages = 8, kStageBytes = 224 << 10;
+
   /// Tiles have rows of A and columns of B, in lines as they lie in memory.
   static MmaTile::Lines linesOf(bool isTurned) {
     return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
@@ -111,12 +126,19 @@ public:
       : e(e), make(make), sizes(sizes), block(block), thread(thread),
         steps(first.terms * sizes.innerSteps),
         memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytes())),
-        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
+        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
+    if (sizes.byMaps)
+      boxes.emplace(e, first, sizes.rows, sizes.columns, sizes.stages, memory,
+                    sizes.beginOfBarriers(), thread, WarpgroupTiles::kThreads);
+  }
 
   void emit() {
-    for (int64_t step = 0; step < kAhead; ++step) {
+    if (boxes)
+      boxes->makeBarriers(WarpgroupTiles::kRegisters);
+    for (int64_t step = 0; step < sizes.ahead(); ++step) {
       copyStep(block, e.index(step));
-      commitCopies(e);
+      if (!boxes)
+        commitCopies(e);
     }
     if (sizes.tiles == sizes.blocks)
       return emitTile(block);
@@ -124,8 +146,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kAhead = WarpgroupTiles::kStages - 2;
-
   /// A tile of C: its matmul, and where it begins.
   struct Place {
     Matmul matmul;
@@ -176,21 +196,24 @@ private:
     return parts;
   }
 
-  /// The block's step s, counted over all its tiles, multiplies stage s % kStages, while wgmma
+  /// The block's step s, counted over all its tiles, multiplies stage s % `stages`, while wgmma
   /// still works on step s - 1. Its barrier says two things: what all threads have copied for the
   /// step is there, and all warpgroups have waited for step s - 2, into whose stage the copies for
-  /// step s + kAhead go. At the end of a tile these are the next one's first, so that its data come
-  /// while sums are stored.
+  /// step s + ahead go. At the end of a tile these are the next one's first, so that its data come
+  /// while sums are stored. With tensor maps two mbarriers of the stage say it (BoxStages.h), and
+  /// no warp waits for another but the one that copies.
   Row emitSteps(Index tile, Index ofWarpgroup, ArrayRef<Num> begin) {
     Index before = sizes.tiles == sizes.blocks ? e.index(0) : tile / sizes.blocks * steps;
     Row sums = e.fold(e.index(0), e.index(steps), begin, [&](Index step, ArrayRef<Num> sums) {
-      waitForCopies(e, kAhead - 1);
-      barrierBeforeWgmma(e, WarpgroupTiles::kRegisters);
+      waitForStep(before + step);
       Row next = startStep(before + step, ofWarpgroup, sums);
-      copyStep(tile, step + kAhead, before);
+      copyStep(tile, step + sizes.ahead(), before);
       // Also where there was nothing left to copy: the wait counts groups.
-      commitCopies(e);
+      if (!boxes)
+        commitCopies(e);
       waitForWgmma(e, 1);
+      if (boxes)
+        boxes->releaseBefore(before + step);
       return next;
     });
     waitForWgmma(e, 0);
@@ -198,6 +221,13 @@ private:
     for (Num part : sums)
       llvm::append_range(all, takeSums(e, part.value));
     return all;
+  }
+
+  void waitForStep(Index step) {
+    if (boxes)
+      return boxes->waitForTiles(step);
+    waitForCopies(e, static_cast<int32_t>(sizes.ahead() - 1));
+    barrierBeforeWgmma(e, WarpgroupTiles::kRegisters);
   }
 
   Row startStep(Index step, Index ofWarpgroup, ArrayRef<Num> sums) {
@@ -213,7 +243,7 @@ private:
     return next;
   }
 
-  Index stageOf(Index step) { return step % WarpgroupTiles::kStages * sizes.sizeOfStage(); }
+  Index stageOf(Index step) { return step % sizes.stages * sizes.sizeOfStage(); }
   WarpgroupTile tileOfA(Index step) { return {stages, stageOf(step), sizes.rows, sizes.linesA}; }
   WarpgroupTile tileOfB(Index step) {
     return {stages, stageOf(step) + WarpgroupTile::sizeOf(sizes.rows), sizes.columns, sizes.linesB};
@@ -226,11 +256,16 @@ private:
     Index of = isLast ? tile : tile + step / steps * sizes.blocks,
           own = isLast ? step : step % steps, stage = before ? *before + step : step;
     Value exists = isLast ? less(step, e.index(steps)) : less(of, e.index(sizes.tiles));
+    if (boxes)
+      exists = arith::AndIOp::create(e.builder(), e.location(), exists, boxes->isCopying());
     e.ifThen(exists, [&] {
       Place at = placeOf(of);
       const Matmul &p = at.matmul;
       Index term = p.terms == 1 ? e.index(0) : own / sizes.innerSteps,
             inner = (p.terms == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
+      if (boxes)
+        return boxes->copy(p, tileOfA(stage), tileOfB(stage), stage, at.row, at.column, inner,
+                           /*waits=*/before.has_value());
       copy(tileOfA(stage), p, p.a, term * p.stepA, at.row, p.rows, inner);
       copy(tileOfB(stage), p, p.b, term * p.stepB, at.column, p.columns, inner);
     });
@@ -256,13 +291,16 @@ private:
   Index block, thread;
   int64_t steps; // of a tile
   Buffer memory, stages;
+  std::optional<BoxStages> boxes;
 };
 
 } // namespace
 
 void llmmem::emitWarpgroupMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                                   function_ref<Matmul(Index)> make) {
-  WarpgroupTiles sizes(first, count);
+  bool byMaps =
+      e.options().tensorCores == TensorCores::WarpgroupTma && BoxStages::canCopy(first, count);
+  WarpgroupTiles sizes(first, count, byMaps);
   auto emitBlock = [&](Index block, Index thread) {
     WarpgroupEmitter(e, first, make, sizes, block, thread).emit();
   };

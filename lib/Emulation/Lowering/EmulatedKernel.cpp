@@ -293,6 +293,9 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         callHook("llmmem_emulate_fence_proxy", {thread});
         return erase();
       })
+      .Case<NVVM::MBarrierInitOp, NVVM::MBarrierArriveOp, NVVM::MBarrierArriveExpectTxOp,
+            NVVM::MBarrierTryWaitParityOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
+          [&](auto) { return rewriteBarrierObject(op); })
       .Case([&](LLVM::ExtractValueOp) {
         if (int64_t number = sites.numberOf(op, /*otherwise=*/-1); number >= 0)
           callHook("llmmem_emulate_take_sums", {thread, integerConstant(number)});

@@ -2,6 +2,7 @@
 
 #include "KernelEmulation.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
+#include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -131,6 +132,12 @@ LogicalResult KernelEmulation::rewriteIntrinsic(LLVM::CallIntrinsicOp call) {
     call.getResult(0).replaceAllUsesWith(
         LLVM::Exp2Op::create(builder, loc, call.getArgs().front()));
     call.erase();
+    return success();
+  }
+  // Its copies say what it does.
+  if (TensorMap::match(call)) {
+    if (call->use_empty())
+      call.erase();
     return success();
   }
   std::optional<RegisterWgmma> product = RegisterWgmma::match(call);

@@ -72,6 +72,8 @@ private:
   void rewriteShuffle(mlir::gpu::ShuffleOp shuffle);
   llvm::LogicalResult rewriteMma(mlir::NVVM::MmaOp mma);
   void rewriteWgmma(mlir::NVVM::WgmmaMmaAsyncOp product);
+  llvm::LogicalResult rewriteBarrierObject(mlir::Operation *op);
+  llvm::LogicalResult rewriteBoxCopy(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
   llvm::LogicalResult rewriteIntrinsic(mlir::LLVM::CallIntrinsicOp call);
   mlir::Value storeSums(mlir::Value sums, int64_t count);
   void replaceBySums(mlir::Operation *product, mlir::Value stored, int64_t count);

@@ -26,6 +26,9 @@ static std::optional<StringRef> synchronizationKind(Operation *op) {
       .Case([](NVVM::MmaOp) { return StringRef("mma"); })
       .Case([](NVVM::CpAsyncCommitGroupOp) { return StringRef("commit_copies"); })
       .Case([](NVVM::CpAsyncWaitGroupOp) { return StringRef("wait_for_copies"); })
+      .Case<NVVM::MBarrierInitOp, NVVM::MBarrierArriveOp, NVVM::MBarrierArriveExpectTxOp,
+            NVVM::MBarrierTryWaitParityOp>(
+          [](Operation *) { return StringRef("of_barrier_object"); })
       .Case<NVVM::FenceProxyOp, NVVM::WgmmaFenceAlignedOp, NVVM::WgmmaGroupSyncAlignedOp,
             NVVM::WgmmaWaitGroupSyncOp>([](Operation *) { return StringRef("other_of_wgmma"); })
       .Default([](Operation *) { return std::nullopt; });
@@ -175,7 +178,35 @@ void KernelSites::recordWgmma(Operation *op, int64_t columns,
   record(op, std::move(site));
 }
 
+/// Two sites: the read of a row of the box from its matrix, and its write to shared memory.
+LogicalResult KernelSites::addBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
+  std::optional<TensorMap> map = TensorMap::match(copy.getTmaDescriptor().getDefiningOp());
+  bool isKnown = map && map->buffer() && copy.getCoordinates().size() == 2 &&
+                 copy.getMode() == NVVM::TMALoadMode::TILE && !copy.getMulticastMask() &&
+                 !copy.getPredicate();
+  if (!isKnown)
+    return copy.emitOpError("is a copy that the emulator does not support; expected one of two "
+                            "dimensions by a map of an argument");
+  FailureOr<int64_t> buffer = bufferOf(copy, map->buffer());
+  if (failed(buffer))
+    return failure();
+  constexpr int64_t rowBytes = 128;
+  for (bool isWrite : {false, true}) {
+    NamedAttrList site;
+    site.set("kind", builder.getStringAttr(isWrite ? "write" : "read"));
+    site.set("buffer", builder.getI64IntegerAttr(isWrite ? kSharedMemory : *buffer));
+    site.set("bytes", builder.getI64IntegerAttr(rowBytes));
+    site.set("alignment", builder.getI64IntegerAttr(2));
+    site.set("extent", builder.getI64IntegerAttr(-1));
+    record(copy, std::move(site));
+  }
+  synchronizes = true;
+  return success();
+}
+
 LogicalResult KernelSites::add(Operation *op) {
+  if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op))
+    return addBoxCopy(copy);
   if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
     return addWgmma(product);
   if (std::optional<RegisterWgmma> product = RegisterWgmma::match(op)) {

@@ -11,6 +11,7 @@
 
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
+#include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -47,6 +48,7 @@ private:
   llvm::LogicalResult addAccess(mlir::Operation *op, const KernelAccess &access);
   void addSynchronization(mlir::Operation *op, llvm::StringRef kind);
   mlir::FailureOr<int64_t> bufferOf(mlir::Operation *op, mlir::Value memref);
+  llvm::LogicalResult addBoxCopy(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
   llvm::LogicalResult addWgmma(mlir::NVVM::WgmmaMmaAsyncOp op);
   void recordWgmma(mlir::Operation *op, int64_t columns,
                    llvm::ArrayRef<std::pair<llvm::StringRef, bool>> facts);

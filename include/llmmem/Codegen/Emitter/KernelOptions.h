@@ -14,8 +14,13 @@ enum class KernelTarget { Cpu, Gpu };
 enum class MatmulSource { Generated, Library };
 
 /// By which instructions a GPU multiplies 16-bit matrices: mma.sync of a warp, which sm_80 and all
-/// later ones have, or wgmma of four warps, which sm_90a alone has.
-enum class TensorCores { Warp, Warpgroup };
+/// later ones have, or wgmma of four warps, which sm_90a alone has; the latter with tiles that
+/// threads copy, or, where a tensor map can say where they lie, that the tensor memory accelerator
+/// does.
+enum class TensorCores { Warp, Warpgroup, WarpgroupTma };
+
+/// Whether that is wgmma.
+inline bool isByWarpgroup(TensorCores tensorCores) { return tensorCores != TensorCores::Warp; }
 
 /// What generated kernels of a chip use: wgmma where there is one.
 inline TensorCores tensorCoresOf(std::string_view chip) {

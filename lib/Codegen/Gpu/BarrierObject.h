@@ -1,0 +1,50 @@
+//===- BarrierObject.h - mbarriers, and the copies that they count ----------===//
+//
+// An mbarrier is 8 bytes of shared memory. Its phase n (from 0) ends when as many threads as it was
+// made for have arrived, and all bytes that they have said to expect have been copied. A thread
+// waits for the end of the phase of a parity; the ends of two phases with one between must not be
+// confused, so nobody may be two phases behind (PTX ISA, "mbarrier").
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_GPU_BARRIEROBJECT_H
+#define LLMMEM_LIB_CODEGEN_GPU_BARRIEROBJECT_H
+
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+
+namespace llmmem {
+
+/// mbarriers side by side in shared memory.
+class BarrierObjects {
+public:
+  static constexpr int64_t kBytes = 8;
+
+  /// From byte `begin` of `memory` (i8) on.
+  BarrierObjects(KernelEmitter &e, Buffer memory, int64_t begin);
+
+  /// By one thread, before a barrier of the block; `fence` behind the last one, by the same thread.
+  void make(Index number, int32_t arrivals);
+  void fence();
+  /// Everything that the thread has done happens before what follows a wait for the end of this
+  /// phase.
+  void arrive(Index number);
+  /// The same, and so many bytes are to be copied in this phase.
+  void arriveExpecting(Index number, int32_t bytes);
+  /// Until the phase of this parity has ended; at once if it is that of the phase before.
+  void wait(Index number, Index parity);
+  /// Starts the copy of the box of `map` whose first element is in `row` and `column`, to byte
+  /// `to` of `memory`, in the current phase of a barrier.
+  void startCopy(Index number, mlir::Value map, Index row, Index column, Buffer memory, Index to);
+
+private:
+  mlir::Value addressOf(Buffer memory, Index byte);
+  mlir::Value at(Index number) { return addressOf(memory, number * kBytes + begin); }
+
+  KernelEmitter &e;
+  Buffer memory;
+  int64_t begin;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_GPU_BARRIEROBJECT_H

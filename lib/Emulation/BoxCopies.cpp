@@ -1,0 +1,163 @@
+//===- BoxCopies.cpp - Copies by tensor maps, and the mbarriers of a block --===//
+
+#include "State.h"
+#include <cstring>
+
+using namespace llmmem::emulation;
+
+// A row of a box: 64 elements of 16 bits, eight chunks, in the 128-byte swizzle.
+static constexpr int64_t kElement = 2, kRow = 64, kRowBytes = kRow * kElement, kRowChunks = 8,
+                         kSwizzledBytes = 1024, kMostRows = 256, kChunk = BulkCopies::kChunkBytes;
+
+bool Emulator::State::report(const Thread &thread, int64_t number,
+                             const BulkCopies::Problem &problem) {
+  if (!problem)
+    return true;
+  fail(&thread, number, problem.message,
+       problem.site >= 0 ? std::optional(problem.site) : std::nullopt, problem.ofSite);
+  return false;
+}
+
+bool Emulator::State::isInShared(const Thread &thread, int64_t number, int64_t address,
+                                 int64_t bytes) {
+  int64_t first = byteOf(address);
+  if (first >= 0 && first <= sharedBytes - bytes)
+    return true;
+  fail(&thread, number,
+       "uses " + std::to_string(bytes) + " bytes at byte " + std::to_string(first) +
+           " of shared memory, which has " + std::to_string(sharedBytes));
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+bool Emulator::State::makeBarrier(const Thread &thread, int64_t number, int64_t address,
+                                  int64_t count) {
+  return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
+         report(thread, number, bulkCopies.make(thread.number, byteOf(address), count, number));
+}
+
+bool Emulator::State::arrive(const Thread &thread, int64_t number, int64_t address,
+                             int64_t expectedBytes) {
+  return report(thread, number,
+                bulkCopies.arriveExpecting(thread.number, byteOf(address), expectedBytes));
+}
+
+bool Emulator::State::mayWaitForPhase(const Thread &thread, int64_t number, int64_t address,
+                                      int64_t parity) {
+  return report(thread, number, bulkCopies.mayWait(thread.number, byteOf(address), parity));
+}
+
+void Emulator::State::fenceProxy(const Thread &thread) {
+  multiplies.fenceProxy(thread.number);
+  bulkCopies.fence(thread.number);
+}
+
+void Emulator::State::reportEndlessWait(const Thread &thread) {
+  report(thread, thread.site, bulkCopies.whatIsMissing(byteOf(thread.barrier)));
+}
+
+bool Emulator::State::mayEndBlock(const Thread &first) {
+  BulkCopies::Problem problem = bulkCopies.mayEnd();
+  return report(first, problem.site, {problem.message});
+}
+
+//===----------------------------------------------------------------------===//
+// What copies have filled
+//===----------------------------------------------------------------------===//
+
+bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int64_t first,
+                                      int64_t bytes) {
+  bool isWrite = program.sites[number].kind == Site::Kind::Write;
+  std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +
+                     " of shared memory, ";
+  if (bulkCopies.isOfBarrier(first, bytes))
+    return report(thread, number, {what + "where an mbarrier lies"});
+  if (isWrite)
+    return report(thread, number,
+                  {what + "which copies by tensor maps have filled: the emulator does not order "
+                          "their writes with others"});
+  for (int64_t chunk = first / kChunk; chunk * kChunk < first + bytes; ++chunk) {
+    if (!bulkCopies.isFilled(chunk))
+      return report(thread, number, {what + "of which this block has not written all"});
+    if (!report(thread, number, bulkCopies.mayRead(thread.number, chunk)))
+      return false;
+    bulkCopies.read(thread.number, chunk);
+  }
+  return true;
+}
+
+/// Whether a copy may begin to write the chunk at byte `first`.
+bool Emulator::State::mayFill(const Thread &thread, int64_t number, int64_t first) {
+  if (int64_t reader = multiplies.readerOf(first, kChunk); reader >= 0) {
+    fail(&thread, number,
+         "copies to byte " + std::to_string(first) +
+             " of shared memory, which wgmma may still read: its threads have not all waited for "
+             "its group",
+         reader, "the wgmma");
+    return false;
+  }
+  if (int64_t byte = asyncCopies.firstUnfinished(first, kChunk); byte >= 0)
+    return reportUnfinishedCopy(thread, number, byte);
+  int64_t chunk = first / kChunk;
+  if (bulkCopies.isFilled(chunk))
+    return report(thread, number, bulkCopies.mayFill(thread.number, chunk));
+  if (bulkCopies.isOfBarrier(first, kChunk))
+    return report(
+        thread, number,
+        {"copies to byte " + std::to_string(first) + " of shared memory, where an mbarrier lies"});
+  Now sinceBlock = {now.block, now.block, now.epoch};
+  AccessHistory::Race race;
+  return sharedHistory.write(first, kChunk, thread.record, sinceBlock, race) ||
+         reportRace(thread, number, race, race.byte);
+}
+
+//===----------------------------------------------------------------------===//
+// A copy
+//===----------------------------------------------------------------------===//
+
+/// What cuTensorMapEncodeTiled and the instruction demand.
+static std::string problemOf(const Emulator::State::Box &box, int64_t to) {
+  if ((box.base + box.first * kElement) % kChunk != 0 || box.pitch * kElement % kChunk != 0)
+    return "copies rows that do not begin at multiples of 16 bytes";
+  if (box.rows < 1 || box.columns < 1 || box.boxRows < 1 || box.boxRows > kMostRows)
+    return "copies by a map of " + std::to_string(box.rows) + " rows of " +
+           std::to_string(box.columns) + " elements in boxes of " + std::to_string(box.boxRows) +
+           " rows, expected 1 to 256";
+  if (to % kSwizzledBytes != 0)
+    return "copies to byte " + std::to_string(to) +
+           " of shared memory, expected a multiple of 1024, as the swizzle is one of addresses";
+  return "";
+}
+
+bool Emulator::State::copyBox(const Thread &thread, int64_t number, const Box &box) {
+  int64_t to = byteOf(box.to), barrier = byteOf(box.barrier), bytes = box.boxRows * kRowBytes;
+  if (std::string problem = problemOf(box, to); !problem.empty())
+    return report(thread, number, {problem});
+  if (!isInShared(thread, number + 1, box.to, bytes) ||
+      !report(thread, number + 1, bulkCopies.mayCopy(thread.number, barrier)))
+    return false;
+  int64_t begin = std::max<int64_t>(box.column, 0),
+          end = std::min<int64_t>(box.column + kRow, box.columns);
+  for (int64_t line = 0; line < box.boxRows; ++line) {
+    char row[kRowBytes] = {};
+    int64_t of = box.row + line, offset = (box.first + of * box.pitch + begin) * kElement;
+    if (of >= 0 && of < box.rows && begin < end) {
+      int64_t inside = (end - begin) * kElement;
+      if (!mayAccess(thread, number, box.base, offset, inside))
+        return false;
+      std::memcpy(row + (begin - box.column) * kElement,
+                  reinterpret_cast<const char *>(box.base + offset), inside);
+    }
+    for (int64_t chunk = 0; chunk < kRowChunks; ++chunk) {
+      int64_t place = to + line * kRowBytes + (chunk ^ line % kRowChunks) * kChunk;
+      if (!mayFill(thread, number + 1, place))
+        return false;
+      std::memcpy(shared + place, row + chunk * kChunk, kChunk);
+      bulkCopies.fill(barrier, place / kChunk, number + 1);
+    }
+  }
+  return report(thread, number + 1, bulkCopies.countCopy(barrier, bytes));
+}

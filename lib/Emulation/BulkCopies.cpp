@@ -1,0 +1,242 @@
+//===- BulkCopies.cpp - mbarriers, and copies that end with their phases ----===//
+
+#include "BulkCopies.h"
+#include <algorithm>
+
+using namespace llmmem::emulation;
+using Problem = BulkCopies::Problem;
+
+static std::string barrierAt(int64_t byte) {
+  return "the mbarrier at byte " + std::to_string(byte) + " of shared memory";
+}
+
+void BulkCopies::forget(size_t numThreads) {
+  if (isUsed()) {
+    std::fill(fills.begin(), fills.end(), Fill());
+    for (std::vector<Arrival> &ofChunk : readers)
+      ofChunk.clear();
+  }
+  barriers.clear();
+  places.clear();
+  threads = static_cast<int64_t>(numThreads);
+  arrivals.clear();
+  knows.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+Problem BulkCopies::make(int64_t thread, int64_t byte, int64_t count, int64_t site) {
+  constexpr int64_t most = (1 << 20) - 1;
+  if (count < 1 || count > most)
+    return {"makes an mbarrier for " + std::to_string(count) + " arrivals, expected 1 to " +
+            std::to_string(most)};
+  if (byte % kBarrierBytes != 0)
+    return {"makes an mbarrier at byte " + std::to_string(byte) +
+            " of shared memory, expected a multiple of 8"};
+  if (int64_t other = find(byte); other >= 0)
+    return {"makes " + barrierAt(byte) + " a second time", barriers[other].site, "the first time"};
+  if (!isUsed()) {
+    arrivals.assign(threads, 0);
+    knows.assign(threads * threads, 0);
+  }
+  places.emplace(byte, barriers.size());
+  barriers.push_back({byte, count, site, thread});
+  barriers.back().missing = count;
+  barriers.back().known.assign(threads, 0);
+  return {};
+}
+
+void BulkCopies::fence(int64_t thread) {
+  for (Barrier &barrier : barriers)
+    barrier.isFenced |= barrier.maker == thread;
+}
+
+Problem BulkCopies::mayUse(int64_t thread, int64_t byte) const {
+  int64_t number = find(byte);
+  if (number < 0)
+    return {"uses byte " + std::to_string(byte) + " of shared memory, where no mbarrier was made"};
+  const Barrier &barrier = barriers[number];
+  if (barrier.maker != thread && !barrier.isKnownToAll)
+    return {"uses " + barrierAt(byte) + ", which another thread has made with no barrier between",
+            barrier.site, "where it was made"};
+  return {};
+}
+
+/// Begins the next phase where nothing is missing in this one.
+Problem BulkCopies::endPhase(Barrier &barrier) {
+  if (barrier.missing > 0 || barrier.bytes > 0)
+    return {};
+  if (barrier.bytes < 0)
+    return {"copies " + std::to_string(-barrier.bytes) + " bytes more than " +
+            barrierAt(barrier.byte) + " expects in phase " + std::to_string(barrier.ended())};
+  barrier.phases.emplace_back();
+  barrier.missing = barrier.arrivals;
+  return {};
+}
+
+Problem BulkCopies::arrive(int64_t thread, int64_t byte) {
+  if (Problem problem = mayUse(thread, byte))
+    return problem;
+  Barrier &barrier = barriers[find(byte)];
+  if (barrier.missing == 0)
+    return {"arrives at " + barrierAt(byte) + " in phase " + std::to_string(barrier.ended()) +
+                ", for which all of " + std::to_string(barrier.arrivals) + " have arrived",
+            barrier.site, "where it was made"};
+  --barrier.missing;
+  barrier.phases.back().push_back({thread, ++arrivals[thread]});
+  return endPhase(barrier);
+}
+
+Problem BulkCopies::arriveExpecting(int64_t thread, int64_t byte, int64_t bytes) {
+  if (Problem problem = mayUse(thread, byte))
+    return problem;
+  barriers[find(byte)].bytes += bytes;
+  return arrive(thread, byte);
+}
+
+Problem BulkCopies::mayWait(int64_t thread, int64_t byte, int64_t parity) const {
+  if (Problem problem = mayUse(thread, byte))
+    return problem;
+  const Barrier &barrier = barriers[find(byte)];
+  uint32_t known = barrier.known[thread];
+  if ((known & 1) == parity || hasEnded(byte, parity))
+    return {};
+  return {"waits for parity " + std::to_string(parity) + " of " + barrierAt(byte) +
+              ": that of the phase behind phase " + std::to_string(known) +
+              ", whose end the thread has not waited for",
+          barrier.site, "where it was made"};
+}
+
+bool BulkCopies::hasEnded(int64_t byte, int64_t parity) const {
+  return (barriers[find(byte)].ended() & 1) != parity;
+}
+
+void BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity) {
+  Barrier &barrier = barriers[find(byte)];
+  uint32_t &known = barrier.known[thread];
+  if ((known & 1) != parity)
+    return;
+  for (Arrival arrival : barrier.phases[known++]) {
+    uint32_t &knownOfIt = knownArrivals(thread, arrival.thread);
+    knownOfIt = std::max(knownOfIt, arrival.number);
+  }
+}
+
+Problem BulkCopies::whatIsMissing(int64_t byte) const {
+  const Barrier &barrier = barriers[find(byte)];
+  return {"waits for " + barrierAt(byte) + ", and nothing ends its phase " +
+              std::to_string(barrier.ended()) + ": " + std::to_string(barrier.missing) + " of " +
+              std::to_string(barrier.arrivals) + " arrivals and " + std::to_string(barrier.bytes) +
+              " bytes of copies are missing",
+          barrier.site, "where it was made"};
+}
+
+void BulkCopies::passBlockBarrier() {
+  if (!isUsed())
+    return;
+  for (Barrier &barrier : barriers) {
+    barrier.isKnownToAll = true;
+    uint32_t most = *std::max_element(barrier.known.begin(), barrier.known.end());
+    std::fill(barrier.known.begin(), barrier.known.end(), most);
+  }
+  for (uint32_t &own : arrivals)
+    ++own;
+  for (int64_t thread = 0; thread < threads; ++thread)
+    std::copy(arrivals.begin(), arrivals.end(), knows.begin() + thread * threads);
+}
+
+bool BulkCopies::isOfBarrier(int64_t first, int64_t bytes) const {
+  int64_t begin = first / kBarrierBytes * kBarrierBytes;
+  for (int64_t byte = begin; byte < first + bytes; byte += kBarrierBytes)
+    if (find(byte) >= 0)
+      return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+Problem BulkCopies::mayRead(int64_t thread, int64_t chunk) const {
+  const Fill &fill = fills[chunk];
+  const Barrier &barrier = barriers[fill.barrier];
+  if (barrier.known[thread] > fill.phase)
+    return {};
+  return {"reads byte " + std::to_string(chunk * kChunkBytes) +
+              " of shared memory, to which a copy may still write: the thread has not waited for "
+              "phase " +
+              std::to_string(fill.phase) + " of " + barrierAt(barrier.byte),
+          fill.site, "the copy"};
+}
+
+void BulkCopies::read(int64_t thread, int64_t chunk) {
+  std::vector<Arrival> &ofChunk = readers[chunk];
+  auto own = std::find_if(ofChunk.begin(), ofChunk.end(),
+                          [&](const Arrival &reader) { return reader.thread == thread; });
+  if (own == ofChunk.end())
+    ofChunk.push_back({thread, arrivals[thread]});
+  else
+    own->number = arrivals[thread];
+}
+
+Problem BulkCopies::mayFill(int64_t thread, int64_t chunk) const {
+  if (!isFilled(chunk))
+    return {};
+  const Fill &before = fills[chunk];
+  std::string what =
+      "copies to byte " + std::to_string(chunk * kChunkBytes) + " of shared memory, ";
+  for (const Arrival &reader : readers[chunk])
+    if (reader.thread != thread && knownArrivals(thread, reader.thread) <= reader.number)
+      return {what +
+                  "which may still be read: the copying thread has not waited for an mbarrier at "
+                  "which thread " +
+                  std::to_string(reader.thread) + " of the block has arrived since it read",
+              before.site, "the copy of what is read"};
+  const Barrier &barrier = barriers[before.barrier];
+  if (readers[chunk].empty() && barrier.known[thread] <= before.phase)
+    return {what +
+                "to which another copy may still write: the copying thread has not waited for "
+                "phase " +
+                std::to_string(before.phase) + " of " + barrierAt(barrier.byte),
+            before.site, "the other copy"};
+  return {};
+}
+
+Problem BulkCopies::mayCopy(int64_t thread, int64_t byte) const {
+  if (Problem problem = mayUse(thread, byte))
+    return problem;
+  const Barrier &barrier = barriers[find(byte)];
+  if (!barrier.isFenced)
+    return {"copies for " + barrierAt(byte) + ", which was made with no fence.proxy.async behind",
+            barrier.site, "where it was made"};
+  return {};
+}
+
+void BulkCopies::fill(int64_t byte, int64_t chunk, int64_t site) {
+  int64_t number = find(byte);
+  Barrier &barrier = barriers[number];
+  barrier.lastCopied = barrier.ended();
+  barrier.siteOfCopy = site;
+  fills[chunk] = {static_cast<int32_t>(number), static_cast<uint32_t>(barrier.ended()), site};
+  readers[chunk].clear();
+}
+
+Problem BulkCopies::countCopy(int64_t byte, int64_t bytes) {
+  Barrier &barrier = barriers[find(byte)];
+  barrier.bytes -= bytes;
+  return endPhase(barrier);
+}
+
+Problem BulkCopies::mayEnd() const {
+  for (const Barrier &barrier : barriers) {
+    int64_t most = *std::max_element(barrier.known.begin(), barrier.known.end());
+    if (barrier.lastCopied >= most)
+      return {"ends while a copy may still write to its shared memory: no thread has waited for "
+              "phase " +
+                  std::to_string(barrier.lastCopied) + " of " + barrierAt(barrier.byte),
+              barrier.siteOfCopy, "the copy"};
+  }
+  return {};
+}

@@ -1,0 +1,137 @@
+//===- BulkCopies.h - mbarriers, and copies that end with their phases ------===//
+//
+// cp.async.bulk writes shared memory at some time between its issue and the end of the phase of its
+// mbarrier (PTX ISA, "mbarrier"; BarrierObject.h). So of the bytes that such copies have filled
+//
+//   - a thread may read those whose phase it knows to have ended: it has waited for it itself, or
+//     passed a barrier of the block behind a thread that had;
+//   - a copy may overwrite those whose readers have all arrived at an mbarrier since, in phases
+//   that
+//     the copying thread knows to have ended.
+//
+//   thread 0: wait empty, phase 0    arrive and expect full    copy to [0, 1024)
+//   thread 1:                        wait full, phase 0        read [0, 16)    arrive at empty
+//   thread 0: wait empty, phase 1    arrive and expect full    copy to [0, 1024)
+//
+// A thread knows only of the ends that it must have waited for, however far the emulator has run,
+// so what is found does not depend on the order in which threads run. A wait for the parity of the
+// phase before the one that has to end next says nothing new; where that one has ended meanwhile,
+// the wait is for the one behind it, or for none, by chance: a fault. An arrival orders what its
+// own thread has done before, not what others have.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_BULKCOPIES_H
+#define LLMMEM_LIB_EMULATION_BULKCOPIES_H
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace llmmem::emulation {
+
+/// Of one block. Shared memory is filled and read in chunks of 16 bytes.
+class BulkCopies {
+public:
+  static constexpr int64_t kChunkBytes = 16, kBarrierBytes = 8;
+
+  /// Why a thread must not do what it is about to; empty: it may. And another op that is to blame.
+  struct Problem {
+    std::string message;
+    int64_t site = -1;
+    std::string ofSite;
+
+    explicit operator bool() const { return !message.empty(); }
+  };
+
+  explicit BulkCopies(int64_t sharedBytes = 0)
+      : fills(sharedBytes / kChunkBytes + 1), readers(fills.size()) {}
+
+  /// For the next block, of so many threads.
+  void forget(size_t numThreads);
+  bool isUsed() const { return !barriers.empty(); }
+
+  //===--------------------------------------------------------------------===//
+  // mbarriers, by the byte of shared memory where they lie
+  //===--------------------------------------------------------------------===//
+
+  Problem make(int64_t thread, int64_t byte, int64_t arrivals, int64_t site);
+  /// What the thread has made may be seen by copies.
+  void fence(int64_t thread);
+  Problem arrive(int64_t thread, int64_t byte);
+  Problem arriveExpecting(int64_t thread, int64_t byte, int64_t bytes);
+  /// Whether the phase of this parity has ended, and what the thread knows from then on.
+  Problem mayWait(int64_t thread, int64_t byte, int64_t parity) const;
+  bool hasEnded(int64_t byte, int64_t parity) const;
+  void learn(int64_t thread, int64_t byte, int64_t parity);
+  /// Why the phase has not ended, for the message that nobody will end it.
+  Problem whatIsMissing(int64_t byte) const;
+  /// Orders all that the block's threads have done so far before what follows.
+  void passBlockBarrier();
+  /// Whether one of these bytes is of an mbarrier.
+  bool isOfBarrier(int64_t first, int64_t bytes) const;
+
+  //===--------------------------------------------------------------------===//
+  // Copies
+  //===--------------------------------------------------------------------===//
+
+  bool isFilled(int64_t chunk) const { return fills[chunk].barrier >= 0; }
+  Problem mayRead(int64_t thread, int64_t chunk) const;
+  /// The thread has read the chunk by now.
+  void read(int64_t thread, int64_t chunk);
+  Problem mayFill(int64_t thread, int64_t chunk) const;
+  /// Before a copy in the current phase of the mbarrier at `byte`.
+  Problem mayCopy(int64_t thread, int64_t byte) const;
+  void fill(int64_t byte, int64_t chunk, int64_t site);
+  /// All of a copy's chunks are filled.
+  Problem countCopy(int64_t byte, int64_t bytes);
+  /// When all threads have ended.
+  Problem mayEnd() const;
+
+private:
+  struct Arrival {
+    int64_t thread;
+    uint32_t number; // the thread's arrivals so far, this one included
+  };
+  struct Barrier {
+    int64_t byte, arrivals, site, maker;
+    bool isFenced = false, isKnownToAll = false;
+    /// Of the current phase: arrivals that are missing, and bytes that are to be copied.
+    int64_t missing = 0, bytes = 0;
+    /// By phase; the last one is the current one.
+    std::vector<std::vector<Arrival>> phases = {{}};
+    /// For each thread how many ends it knows of.
+    std::vector<uint32_t> known;
+    int64_t lastCopied = -1, siteOfCopy = -1;
+
+    int64_t ended() const { return static_cast<int64_t>(phases.size()) - 1; }
+  };
+  struct Fill {
+    int32_t barrier = -1;
+    uint32_t phase = 0;
+    int64_t site = -1;
+  };
+
+  int64_t find(int64_t byte) const {
+    auto known = places.find(byte);
+    return known == places.end() ? -1 : known->second;
+  }
+  Problem mayUse(int64_t thread, int64_t byte) const;
+  Problem endPhase(Barrier &barrier);
+  uint32_t &knownArrivals(int64_t thread, int64_t of) { return knows[thread * threads + of]; }
+  uint32_t knownArrivals(int64_t thread, int64_t of) const { return knows[thread * threads + of]; }
+
+  int64_t threads = 0;
+  std::vector<Barrier> barriers;
+  std::unordered_map<int64_t, int64_t> places; // of barriers, by byte
+  std::vector<Fill> fills;                     // by chunk
+  /// By chunk: who has read what fills it, and how many arrivals the reader had made by then.
+  std::vector<std::vector<Arrival>> readers;
+  std::vector<uint32_t> arrivals; // by thread
+  std::vector<uint32_t> knows;    // by thread and thread
+};
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_BULKCOPIES_H
