@@ -43,8 +43,8 @@ static cl::opt<std::string>
                cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
                         "the plan predicts"));
 static cl::opt<TensorCores> tensorCores(
-    "tensor-cores", cl::cat(category), cl::init(TensorCores::Warpgroup),
-    cl::desc("How kernels for sm_90a multiply bf16 and f16 (default: warpgroup):"),
+    "tensor-cores", cl::cat(category), cl::init(TensorCores::WarpgroupTma),
+    cl::desc("How kernels for sm_90a multiply bf16 and f16 (default: warpgroup-tma):"),
     cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
                clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma"),
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",

@@ -164,8 +164,9 @@ static cl::opt<Products> products(
                clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
 static cl::opt<TensorCores> tensorCores(
     "tensor-cores", cl::cat(category), cl::init(TensorCores::Warp),
-    cl::desc("How kernels of llmmem multiply bf16 and f16 on a GPU (default: warpgroup on sm_90a; "
-             "with --device=emulate warp):"),
+    cl::desc(
+        "How kernels of llmmem multiply bf16 and f16 on a GPU (default: warpgroup-tma on sm_90a; "
+        "with --device=emulate warp):"),
     cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
                clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma, of sm_90a alone"),
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",

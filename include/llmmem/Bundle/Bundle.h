@@ -24,7 +24,7 @@ struct BundleOptions {
   /// The CUDA toolkit's assembler. Empty: kernels stay PTX, which the driver compiles.
   std::string ptxas;
   /// How kernels for sm_90a multiply.
-  TensorCores warpgroups = TensorCores::Warpgroup;
+  TensorCores warpgroups = TensorCores::WarpgroupTma;
   /// Beside the program of generated kernels, one whose matmuls a library computes.
   bool withLibrary = true;
   /// Where images of kernels are written, each under the hash of its PTX: bundles that share the

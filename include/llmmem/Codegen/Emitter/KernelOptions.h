@@ -24,7 +24,7 @@ inline bool isByWarpgroup(TensorCores tensorCores) { return tensorCores != Tenso
 
 /// What generated kernels of a chip use: wgmma where there is one.
 inline TensorCores tensorCoresOf(std::string_view chip) {
-  return chip == "sm_90a" ? TensorCores::Warpgroup : TensorCores::Warp;
+  return chip == "sm_90a" ? TensorCores::WarpgroupTma : TensorCores::Warp;
 }
 
 struct KernelOptions {
