@@ -2,17 +2,23 @@
 """Plans joint graphs of PyTorch, traced on meta tensors, at the peaks of PyTorch's own plans.
 
   torch_plans.py gpt2|llama8b [RATIO...]     RATIO: of activation_memory_budget
+  torch_plans.py gpt|llama [ROUNDS]          seconds alone, of the models of 4 layers of test/Guests/torch
 
 For each ratio, and for everything kept: the peak and the cost of PyTorch's forward and backward under our rules (liveness
 of kernels run one by one, the table `h100`), then our plan at that peak: peak, cost, proved bound, gap. GPT-2 124M has
 batch 8 and 1,024 tokens, Llama-3-8B has batch 1 and 8,192, both bf16 with flash attention and without an optimizer.
 Seconds are the clock's and the processor's, of which other load makes fewer more; PyTorch's partition and ours, each
 from the joint graph to written modules. Each plan is made again with its proof, which is checked; the last line counts claims, and the exit
-code is 1 where one is refused. Needs PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
+code is 1 where one is refused.
+
+Of the small models, planning (`llmmem.plan`, arrays of C included) at the least budget and at seven more, an eighth of the way
+to what nothing recomputed needs apart, each beside PyTorch's partition at its default settings: medians of the processor's
+seconds over ROUNDS (7) that take turns. Needs PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
 """
 
 import collections
 import os
+import statistics
 import sys
 import time
 
@@ -31,6 +37,8 @@ from llmmem.torch._costs import DEVICES, price
 from llmmem.torch._inductor import copy_graph
 from llmmem.torch._partition import Partition
 from llmmem.torch._program import Kernel, read, storage_bytes, tensors_of
+
+OF_PYTORCH = F.scaled_dot_product_attention, F.cross_entropy
 
 # What a GPU runs; on `meta` PyTorch would choose the unfused one. And nll_loss has no gradient there.
 F.scaled_dot_product_attention = lambda q, k, v, is_causal: torch.ops.aten._scaled_dot_product_flash_attention(
@@ -171,7 +179,52 @@ class Compare:
               f"with its proof, takes {search:.2f} of the processor", flush=True)
 
 
+class Seconds:
+    """A partition function that times PyTorch's and our planning of one graph, in turn."""
+
+    def __init__(self, name, rounds):
+        self.name, self.rounds = name, rounds
+
+    def __call__(self, module, inputs, *, num_fwd_outputs, **options):
+        partition = Partition("min")
+        partition(fx.GraphModule(module, copy_graph(module.graph)), inputs, num_fwd_outputs=num_fwd_outputs)
+        problem, least = partition.reports[0].problem, partition.reports[0].plan
+        resident = sum(value.bytes for value in problem.values if value.resident)
+        top = resident + llmmem.plan(problem, None).arena
+        low = resident + least.arena
+        budgets = ["min"] + [low + (top - low) * step // 8 for step in range(1, 8)]
+        theirs, ours, plans = [], [[] for _ in budgets], []
+        for _ in range(self.rounds):
+            graph = fx.GraphModule(module, copy_graph(module.graph))
+            watch = Stopwatch()
+            partitioners.min_cut_rematerialization_partition(graph, inputs, num_fwd_outputs=num_fwd_outputs, **options)
+            theirs.append(watch.stop().processor)
+            plans = []
+            for budget, seconds in zip(budgets, ours):
+                watch = Stopwatch()
+                plans.append(llmmem.plan(problem, budget))
+                seconds.append(watch.stop().processor)
+        median = statistics.median(theirs)
+        print(f"{self.name}: {len(problem.ops)} ops, PyTorch's partition {median:.3f} s")
+        for budget, plan, seconds in zip(budgets, plans, ours):
+            mine = statistics.median(seconds)
+            print(f"  {budget}: peak {plan.peak}, +{plan.recompute_cost / plan.base_cost:.2%}, gap "
+                  f"{(plan.cost - plan.cost_lower_bound) / plan.base_cost:.2%}, planned in {mine:.4f} s, {mine / median:.3f} of PyTorch's",
+                  flush=True)
+        return partitioners.default_partition(module, inputs, num_fwd_outputs=num_fwd_outputs, **options)
+
+
+def time_small(name, rounds):
+    ids = torch.randint(0, 256, (4, 64), generator=torch.Generator().manual_seed(0))
+    model = {"gpt": models.gpt, "llama": models.llama}[name](layers=4)
+    torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=Seconds(name, rounds)))(
+        ids, ids)
+
+
 def main():
+    if sys.argv[1] in ("gpt", "llama"):
+        F.scaled_dot_product_attention, F.cross_entropy = OF_PYTORCH
+        return time_small(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7)
     name, ratios = sys.argv[1], [float(text) for text in sys.argv[2:]] or [1, 0.9, 0.7, 0.5, 0.3, 0.1, 0]
     model, ids = build(name)
     torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=Compare(name, ratios)))(

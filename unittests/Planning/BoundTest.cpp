@@ -8,6 +8,7 @@
 #include "Bounds/OpenCut.h"
 #include "FromEnvironment.h"
 #include "ProblemBuilder.h"
+#include "RandomProblem.h"
 #include "ScheduleOracle.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "gtest/gtest.h"
@@ -151,6 +152,32 @@ TEST(BoundTest, neverExceedsTheCheapestSchedule) {
   EXPECT_GT(comparison.proving, comparison.bounds / 10);
   EXPECT_GT(comparison.more, 0);
   EXPECT_GT(comparison.open, 0);
+}
+
+/// What lies between two choices bounds what any price proves, and a search for more than is known
+/// ends early only where there is nothing more.
+TEST(BoundTest, knowsWhatNoPriceProvesMoreThan) {
+  int proved = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const Problem problem = randomProblem(seed, 12);
+    const Graph graph(problem);
+    for (OpIndex op = 0; op < graph.numOps(); ++op) {
+      CutRelaxation cut(graph, op);
+      const CutChoice fewest = cut.chooseFewestBytes();
+      const int64_t budget = cut.bytesBeside() + fewest.bytes + static_cast<int64_t>(seed % 5);
+      const int64_t best = *cut.costLowerBound(budget),
+                    price = std::max<int64_t>(cut.lastPrice(), 1);
+      EXPECT_LE(best, cut.mostProved());
+      proved += best > 0;
+      for (int64_t other : {price / 2, price, 2 * price}) {
+        const CutRelaxation::Range range = cut.rangeAtPrice(budget, other, fewest.recomputeCost);
+        EXPECT_EQ(range.proved, cut.boundAtPrice(budget, other)) << "seed " << seed;
+        EXPECT_LE(best, range.most) << "seed " << seed << ", op " << op;
+      }
+      EXPECT_EQ(cut.costLowerBound(budget, nullptr, best - 1), best) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(proved, 100);
 }
 
 /// Where nothing may run twice, a cut is a bound on the peak of every order; often one equals it.

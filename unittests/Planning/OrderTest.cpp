@@ -9,6 +9,7 @@
 #include "RandomProblem.h"
 #include "Schedulers/Annealing.h"
 #include "Schedulers/ExactSearch.h"
+#include "Schedulers/OrderSearch.h"
 #include "Schedulers/ScheduleMove.h"
 #include "Schedulers/SeriesParallel.h"
 #include "gtest/gtest.h"
@@ -90,6 +91,22 @@ TEST(OrderTest, seriesParallelOrdersAreExact) {
     ExactAnswer exact = leastPeakExactly(graph, {.repeats = false});
     ASSERT_EQ(exact.kind, ExactAnswer::Kind::Found);
     int64_t peak = profile(graph, *order).peak;
+    EXPECT_EQ(peak, profile(graph, exact.steps).peak) << "seed " << seed;
+    better += peak < profile(graph, givenOrder(graph)).peak;
+  }
+  EXPECT_GT(better, problemsAsked() / 20) << "the given orders are too good for the test";
+}
+
+/// So few ops that no beam leaves an order out: a search that ends early ends at the least peak.
+TEST(OrderTest, smallOrdersAreExact) {
+  int64_t better = 0;
+  for (int32_t seed = 0; seed < problemsAsked(); ++seed) {
+    const Problem problem = randomProblem(seed, 7);
+    const Graph graph(problem);
+    const ExactAnswer exact = leastPeakExactly(graph, {.repeats = false});
+    ASSERT_EQ(exact.kind, ExactAnswer::Kind::Found);
+    constexpr int64_t muchWork = 1 << 20;
+    const int64_t peak = profile(graph, improveOrder(graph, givenOrder(graph), muchWork)).peak;
     EXPECT_EQ(peak, profile(graph, exact.steps).peak) << "seed " << seed;
     better += peak < profile(graph, givenOrder(graph)).peak;
   }

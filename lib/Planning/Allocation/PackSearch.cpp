@@ -12,7 +12,7 @@ static constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
 PackSearch::PackSearch(const Shapes &shapes, Cancellation *cancellation)
     : shapes(shapes), cancellation(cancellation), shapeOf(shapes.shapes.size()),
       firstStarting(shapes.positions + 1, 0), weight(shapes.positions, 1.0),
-      segmentOf(shapes.positions), within(shapes.positions), across(shapes.positions) {
+      within(shapes.positions), across(shapes.positions), runEnd(shapes.positions, 0) {
   std::iota(shapeOf.begin(), shapeOf.end(), 0);
   std::stable_sort(shapeOf.begin(), shapeOf.end(), [&](int32_t a, int32_t b) {
     return shapes.shapes[a].lower < shapes.shapes[b].lower;
@@ -68,6 +68,16 @@ void PackSearch::forEachLeft(Interval span, Interval window, Function function) 
       function(shape);
 }
 
+template <typename Function>
+void PackSearch::forEachChanged(Interval span, Function function) const {
+  for (int32_t shape : changed) {
+    if (items[shape].lower >= span.to)
+      return; // as all behind it
+    if (items[shape].upper > span.from)
+      function(shape);
+  }
+}
+
 /// Where the unplaced shapes split into windows that are disjoint in time, the windows are searched
 /// one after another. A window without a packing backtracks to the branch that created it, and is
 /// not tried again for each packing of the other windows.
@@ -117,12 +127,14 @@ void PackSearch::listChoices(Node &node) {
 /// none is left.
 bool PackSearch::tryNextChoice(Node &node) {
   undo(node.mark);
-  while (node.nextChoice <= node.choices.size()) {
+  bool isSurveyed = node.nextChoice == 0; // else what was undone is still counted
+  for (; node.nextChoice <= node.choices.size(); isSurveyed = false) {
     const size_t choice = node.nextChoice++;
     const bool isPlaced = choice < node.choices.size();
     if (isPlaced && choice > 0 && areTwins(node.choices[choice - 1], node.choices[choice]))
       continue; // symmetric: where one fails the other fails
-    if (isPlaced ? placeOnSkyline(node.choices[choice], node.window) : placeOffSkyline(node)) {
+    if (isPlaced ? placeOnSkyline(node.choices[choice], node.window, isSurveyed)
+                 : placeOffSkyline(node, isSurveyed)) {
       node.windows = splitByTime(node.window);
       node.nextWindow = 0;
       return true;
@@ -161,10 +173,10 @@ int32_t PackSearch::choosePosition(Interval window) const {
   double bestScore = 1e300;
   int64_t bestHeight = nowhere;
   for (int32_t position = window.from; position < window.to; ++position) {
-    if (across[position] > 0)
+    if (across.at[position] > 0)
       continue;
     const int64_t slack = capacity - skyline[position] - remaining[position];
-    const int32_t branches = within[position] + (slack > 0 ? 1 : 0);
+    const int32_t branches = within.at[position] + (slack > 0 ? 1 : 0);
     const double score = branches <= 1 ? 0 : branches / weight[position];
     if (score < bestScore || (score == bestScore && skyline[position] < bestHeight)) {
       best = position;
@@ -176,40 +188,56 @@ int32_t PackSearch::choosePosition(Interval window) const {
 }
 
 /// Places `shape` on the skyline, which is level below it.
-bool PackSearch::placeOnSkyline(int32_t shape, Interval window) {
+bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed) {
+  const Shape &item = items[shape];
+  changed.clear();
+  forEachLeft({item.lower, item.upper}, window, [&](int32_t other) { changed.push_back(other); });
+  if (isSurveyed)
+    forget(changed);
   set(placed[shape], 1);
-  for (const Piece &piece : shapes.piecesOf(items[shape])) {
+  for (const Piece &piece : shapes.piecesOf(item)) {
     const int64_t height = least[shape] + piece.size;
     for (int32_t position = piece.lower; position < piece.upper; ++position) {
       set(remaining[position], remaining[position] - piece.size);
       set(skyline[position], height);
     }
-    forEachLeft({piece.lower, piece.upper}, window, [&](int32_t other) {
+    for (int32_t other : changed) {
+      if (placed[other] || items[other].upper <= piece.lower || items[other].lower >= piece.upper)
+        continue;
       if (least[other] > height || (least[other] == height && skyline[touching[other]] == height))
-        return;
+        continue;
       set(least[other], height);
       set(touching[other], std::max(items[other].lower, piece.lower));
-    });
+    }
   }
+  if (isSurveyed)
+    surveyAgain(changed, item.upper, window);
+  else
+    survey(window);
   return propagate(window);
 }
 
 /// The branch that places none of the candidates on the skyline: each must be placed above a shape
 /// that is still unplaced.
-bool PackSearch::placeOffSkyline(const Node &node) {
+bool PackSearch::placeOffSkyline(const Node &node, bool isSurveyed) {
   // All supports are computed first, since a raised bound of one candidate could hide the support
   // of another.
   std::vector<int64_t> supports;
   supports.reserve(node.choices.size());
-  for (int32_t shape : node.choices)
+  for (int32_t shape : node.choices) {
     supports.push_back(nextSupport(shape, node.window));
-  for (size_t choice = 0; choice < supports.size(); ++choice) {
-    const int32_t shape = node.choices[choice];
-    if (supports[choice] == nowhere)
+    if (supports.back() == nowhere)
       return false;
-    if (supports[choice] > least[shape])
-      set(least[shape], supports[choice]);
   }
+  if (isSurveyed)
+    forget(node.choices);
+  for (size_t choice = 0; choice < supports.size(); ++choice)
+    if (const int32_t shape = node.choices[choice]; supports[choice] > least[shape])
+      set(least[shape], supports[choice]);
+  if (isSurveyed)
+    surveyAgain(node.choices, node.window.from, node.window);
+  else
+    survey(node.window);
   return propagate(node.window);
 }
 
@@ -222,37 +250,50 @@ int64_t PackSearch::nextSupport(int32_t shape, Interval window) const {
   return support;
 }
 
+/// Where shapes are left and none may be placed.
+void PackSearch::findGaps(Interval window) {
+  gaps.clear();
+  for (int32_t position = window.from; position < window.to; ++position) {
+    if (remaining[position] <= 0 || within.at[position] + across.at[position] > 0)
+      continue;
+    if (gaps.empty() || gaps.back().to != position)
+      gaps.push_back({position, position});
+    gaps.back().to = position + 1;
+  }
+}
+
 /// Raises the skyline of gaps on which no shape may be placed any more, up to the lowest offset of
 /// a shape there. That raises no offset, so one round is enough.
 bool PackSearch::propagate(Interval window) {
-  survey(window);
-  bool isRaised = false;
-  for (int32_t position = window.from; position < window.to;) {
-    auto isGap = [&](int32_t at) { return remaining[at] > 0 && within[at] + across[at] == 0; };
-    Interval gap = {position, position};
-    while (gap.to < window.to && isGap(gap.to))
-      ++gap.to;
-    position = gap.to + 1;
-    if (gap.from == gap.to)
-      continue;
-    if (!raiseSkyline(gap, window))
+  findGaps(window);
+  if (gaps.empty())
+    return true;
+  changed.clear();
+  size_t next = 0; // the first gap that ends behind the begin of the shape
+  forEachLeft(window, window, [&](int32_t shape) {
+    while (next < gaps.size() && gaps[next].to <= items[shape].lower)
+      ++next;
+    if (next < gaps.size() && gaps[next].from < items[shape].upper)
+      changed.push_back(shape);
+  });
+  forget(changed);
+  for (Interval gap : gaps)
+    if (!raiseSkyline(gap))
       return false;
-    isRaised = true;
-  }
-  if (isRaised)
-    survey(window);
+  surveyAgain(changed, gaps.back().to, window);
   return true;
 }
 
-bool PackSearch::raiseSkyline(Interval gap, Interval window) {
+/// Whether all that is left there still fits.
+bool PackSearch::raiseSkyline(Interval gap) {
   int64_t highest = nowhere; // least offset of the shapes that are live throughout the gap
-  forEachLeft(gap, window, [&](int32_t shape) {
+  forEachChanged(gap, [&](int32_t shape) {
     if (items[shape].lower <= gap.from && items[shape].upper >= gap.to)
       highest = std::min(highest, least[shape]);
   });
   for (int32_t position = gap.from; position < gap.to; ++position)
     set(skyline[position], highest);
-  forEachLeft(gap, window, [&](int32_t shape) {
+  forEachChanged(gap, [&](int32_t shape) {
     if (least[shape] < highest)
       for (int32_t position = std::max(gap.from, items[shape].lower);
            position < std::min(gap.to, items[shape].upper); ++position)
@@ -263,13 +304,13 @@ bool PackSearch::raiseSkyline(Interval gap, Interval window) {
       weight[position] += learning;
       return false;
     }
-  touch(gap, window);
+  touch(gap);
   return true;
 }
 
 /// Shapes whose offset bound was above the skyline may touch it now.
-void PackSearch::touch(Interval gap, Interval window) {
-  forEachLeft(gap, window, [&](int32_t shape) {
+void PackSearch::touch(Interval gap) {
+  forEachChanged(gap, [&](int32_t shape) {
     if (skyline[touching[shape]] == least[shape])
       return;
     for (int32_t position = std::max(gap.from, items[shape].lower);
@@ -281,66 +322,71 @@ void PackSearch::touch(Interval gap, Interval window) {
   });
 }
 
+void PackSearch::Counts::clear(Interval window) {
+  std::fill(begins.begin() + window.from, begins.begin() + window.to, 0);
+  std::fill(ends.begin() + window.from + 1, ends.begin() + window.to + 1, 0);
+}
+
+/// At the positions of `span`, a part of `window`.
+void PackSearch::Counts::sumUp(Interval span, Interval window) {
+  int32_t sum = span.from > window.from ? at[span.from - 1] - ends[span.from] : 0;
+  for (int32_t position = span.from; position < span.to; ++position) {
+    sum += begins[position];
+    at[position] = sum;
+    sum -= ends[position + 1];
+  }
+}
+
 /// Counts, at each position, the shapes that may be placed on its skyline.
 void PackSearch::survey(Interval window) {
-  findSegments(window);
-  std::fill(within.begin() + window.from, within.begin() + window.to, 0);
-  std::fill(across.begin() + window.from, across.begin() + window.to, 0);
-  forEachLeft(window, window, [&](int32_t shape) { surveyShape(shape, window); });
-  for (int32_t position = window.from + 1; position < window.to; ++position) {
-    within[position] += within[position - 1];
-    across[position] += across[position - 1];
+  findRuns(window, window);
+  within.clear(window);
+  across.clear(window);
+  forEachLeft(window, window, [&](int32_t shape) { surveyShape(shape, 1); });
+  within.sumUp(window, window);
+  across.sumUp(window, window);
+}
+
+/// No longer counts shapes for which something is about to change.
+void PackSearch::forget(llvm::ArrayRef<int32_t> shapes) {
+  for (int32_t shape : shapes)
+    surveyShape(shape, -1);
+}
+
+/// Counts them again, those that have been placed meanwhile excepted, where the skyline is another
+/// one up to `end` at most. As if all were counted.
+void PackSearch::surveyAgain(llvm::ArrayRef<int32_t> shapes, int32_t end, Interval window) {
+  findRuns({window.from, end}, window);
+  Interval span = {window.to, window.from};
+  for (int32_t shape : shapes) {
+    if (!placed[shape])
+      surveyShape(shape, 1);
+    span.from = std::min(span.from, items[shape].lower);
+    span.to = std::max(span.to, items[shape].upper);
+  }
+  within.sumUp(span, window);
+  across.sumUp(span, window);
+}
+
+void PackSearch::findRuns(Interval span, Interval window) {
+  for (int32_t position = span.to; position-- > span.from;) {
+    const bool goesOn = position + 1 < window.to && skyline[position + 1] == skyline[position];
+    runEnd[position] = goesOn ? runEnd[position + 1] : position + 1;
   }
 }
 
-void PackSearch::findSegments(Interval window) {
-  segments.clear();
-  for (int32_t position = window.from; position < window.to; ++position) {
-    if (segments.empty() || segments.back().height != skyline[position])
-      segments.push_back({skyline[position], position, position});
-    segments.back().end = position + 1;
-    segmentOf[position] = static_cast<int32_t>(segments.size()) - 1;
-  }
-  const size_t count = segments.size();
-  byHeight.resize(count);
-  groupBegin.resize(count);
-  std::iota(byHeight.begin(), byHeight.end(), 0);
-  std::sort(byHeight.begin(), byHeight.end(), [&](int32_t a, int32_t b) {
-    return std::pair(segments[a].height, a) < std::pair(segments[b].height, b);
-  });
-  for (size_t index = 0; index < count; ++index) {
-    const bool isNew =
-        index == 0 || segments[byHeight[index]].height != segments[byHeight[index - 1]].height;
-    groupBegin[byHeight[index]] =
-        isNew ? static_cast<int32_t>(index) : groupBegin[byHeight[index - 1]];
-  }
-}
-
-void PackSearch::surveyShape(int32_t shape, Interval window) {
+void PackSearch::surveyShape(int32_t shape, int32_t amount) {
   const Shape &item = items[shape];
-  const int32_t touched = segmentOf[touching[shape]];
-  const Segment &segment = segments[touched];
-  if (segment.height != least[shape])
+  const int64_t height = least[shape];
+  if (skyline[touching[shape]] != height)
     return;
-  if (segment.begin <= item.lower && item.upper <= segment.end) {
-    count(within, item.lower, item.upper, window);
+  if (runEnd[item.lower] >= item.upper) {
+    within.add(item.lower, item.upper, amount);
     return;
   }
-  for (size_t index = groupBegin[touched]; index < byHeight.size(); ++index) {
-    const Segment &other = segments[byHeight[index]];
-    if (other.height != segment.height || other.begin >= item.upper)
-      return;
-    if (other.end > item.lower)
-      count(across, std::max(other.begin, item.lower), std::min(other.end, item.upper), window);
-  }
-}
-
-/// Adds one from `from` to `to`, as differences.
-void PackSearch::count(std::vector<int32_t> &differences, int32_t from, int32_t to,
-                       Interval window) {
-  ++differences[from];
-  if (to < window.to)
-    --differences[to];
+  for (int32_t position = item.lower; position < item.upper; position = runEnd[position])
+    if (skyline[position] == height)
+      across.add(position, std::min(runEnd[position], item.upper), amount);
 }
 
 } // namespace llmmem::planning

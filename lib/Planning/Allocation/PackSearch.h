@@ -15,9 +15,10 @@
 //   inference
 //     of MiniMalloc, Moffitt 2023).
 //
-// A node costs time linear in the shapes and positions of its time window: positions of equal
-// skyline are handled as one segment, and each shape stores one position at which it touches the
-// skyline.
+// A node costs time linear in the shapes and positions of its time window, with a small factor:
+// positions of equal skyline are handled as one run, each shape stores one position at which it
+// touches the skyline, and a first branch counts only the shapes anew that it changes something
+// for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,10 +57,18 @@ private:
   struct Interval {
     int32_t from, to;
   };
-  /// Neighbouring positions with a skyline of equal height.
-  struct Segment {
-    int64_t height;
-    int32_t begin, end;
+  /// How many shapes may be placed on the skyline of each position. Neighbouring windows share a
+  /// border, at which one's shapes end and the other's begin, so these are kept apart.
+  struct Counts {
+    explicit Counts(int32_t positions)
+        : begins(positions + 1, 0), ends(positions + 1, 0), at(positions, 0) {}
+    void add(int32_t from, int32_t to, int32_t amount) {
+      begins[from] += amount;
+      ends[to] += amount;
+    }
+    void clear(Interval window);
+    void sumUp(Interval span, Interval window);
+    std::vector<int32_t> begins, ends, at;
   };
   /// A search node: a branching over one time window, and the windows into which the current branch
   /// splits it.
@@ -92,21 +101,26 @@ private:
   bool areTwins(int32_t a, int32_t b) const;
   int32_t choosePosition(Interval window) const;
 
-  bool placeOnSkyline(int32_t shape, Interval window);
-  bool placeOffSkyline(const Node &node);
+  bool placeOnSkyline(int32_t shape, Interval window, bool isSurveyed);
+  bool placeOffSkyline(const Node &node, bool isSurveyed);
   int64_t nextSupport(int32_t shape, Interval window) const;
 
   bool propagate(Interval window);
+  void findGaps(Interval window);
   void survey(Interval window);
-  void findSegments(Interval window);
-  void surveyShape(int32_t shape, Interval window);
-  void count(std::vector<int32_t> &differences, int32_t from, int32_t to, Interval window);
-  bool raiseSkyline(Interval gap, Interval window);
-  void touch(Interval gap, Interval window);
+  void findRuns(Interval span, Interval window);
+  void surveyShape(int32_t shape, int32_t amount);
+  void forget(llvm::ArrayRef<int32_t> changed);
+  void surveyAgain(llvm::ArrayRef<int32_t> changed, int32_t end, Interval window);
+  bool raiseSkyline(Interval gap);
+  void touch(Interval gap);
 
   /// Calls `function` with each unplaced shape that is live within `span`, a part of `window`.
   template <typename Function>
   void forEachLeft(Interval span, Interval window, Function function) const;
+  /// Of those in `changed`, which are all.
+  template <typename Function>
+  void forEachChanged(Interval span, Function function) const;
 
   const Shapes &shapes;
   Cancellation *cancellation;
@@ -126,13 +140,11 @@ private:
   std::vector<int64_t> touching; // by shape: a position with its skyline at `least`, if any
   std::vector<int64_t> placed;   // by shape: 1 where it is placed at `least`
 
-  // Results of the last survey.
-  std::vector<int32_t> segmentOf;      // by position
-  std::vector<int32_t> within, across; // by position: how many shapes may be placed there, on one
-                                       // segment and across several
-  std::vector<Segment> segments;       // of the window that was surveyed last
-  std::vector<int32_t> byHeight;       // segments
-  std::vector<int32_t> groupBegin;     // by segment: where its height begins in `byHeight`
+  // Results of the last survey. Shapes may be placed on one run or across several.
+  Counts within, across;
+  std::vector<int32_t> runEnd;  // by position: where another height begins
+  std::vector<int32_t> changed; // shapes for which the last change is one
+  std::vector<Interval> gaps;
 };
 
 } // namespace llmmem::planning

@@ -47,9 +47,8 @@ Skyline::Skyline(const Shapes &shapes) : shapes(shapes) {
     nodeCount = nodeCount * 2 + 1;
   nodes.resize(nodeCount);
   build(0, 0, count, /*byLength=*/true);
-  slotOf.resize(count);
-  for (size_t slot = 0; slot < count; ++slot)
-    slotOf[order[slot]] = static_cast<int32_t>(slot);
+  for (int32_t index : order)
+    slots.push_back({shapes.shapes[index].lower, shapes.shapes[index].upper, -1});
   height.resize(shapes.positions + 1);
   next.resize(shapes.positions + 1);
   previous.resize(shapes.positions + 1);
@@ -70,29 +69,24 @@ void Skyline::build(size_t node, size_t begin, size_t end, bool byLength) {
   build(2 * node + 2, middle, end, !byLength);
 }
 
-void Skyline::gather(size_t node, size_t begin, size_t end) {
-  Node &it = nodes[node];
-  it = {std::numeric_limits<int32_t>::max(), -1, std::numeric_limits<int32_t>::max(), -1, -1};
+Skyline::Node Skyline::gathered(size_t node, size_t begin, size_t end) const {
+  Node it = {-1, std::numeric_limits<int32_t>::max(), -1};
   if (end - begin > leafSize) {
     for (const Node *child : {&nodes[2 * node + 1], &nodes[2 * node + 2]}) {
-      it.minLower = std::min(it.minLower, child->minLower);
       it.maxLower = std::max(it.maxLower, child->maxLower);
       it.minUpper = std::min(it.minUpper, child->minUpper);
-      it.maxUpper = std::max(it.maxUpper, child->maxUpper);
       it.maxRank = std::max(it.maxRank, child->maxRank);
     }
-    return;
+    return it;
   }
   for (size_t slot = begin; slot < end; ++slot) {
-    if (rankAt[slot] < 0)
+    if (slots[slot].rank < 0)
       continue;
-    const Shape &shape = shapes.shapes[order[slot]];
-    it.minLower = std::min(it.minLower, shape.lower);
-    it.maxLower = std::max(it.maxLower, shape.lower);
-    it.minUpper = std::min(it.minUpper, shape.upper);
-    it.maxUpper = std::max(it.maxUpper, shape.upper);
-    it.maxRank = std::max(it.maxRank, rankAt[slot]);
+    it.maxLower = std::max(it.maxLower, slots[slot].lower);
+    it.minUpper = std::min(it.minUpper, slots[slot].upper);
+    it.maxRank = std::max(it.maxRank, slots[slot].rank);
   }
+  return it;
 }
 
 void Skyline::fill(size_t node, size_t begin, size_t end) {
@@ -101,44 +95,51 @@ void Skyline::fill(size_t node, size_t begin, size_t end) {
     fill(2 * node + 1, begin, middle);
     fill(2 * node + 2, middle, end);
   }
-  gather(node, begin, end);
+  nodes[node] = gathered(node, begin, end);
 }
 
-void Skyline::remove(size_t node, size_t begin, size_t end, size_t slot) {
+/// Whether the node is another one then: where it is not, those above it are not either.
+bool Skyline::remove(size_t node, size_t begin, size_t end, size_t slot) {
   if (end - begin > leafSize) {
     const size_t middle = begin + (end - begin + 1) / 2;
-    if (slot < middle)
-      remove(2 * node + 1, begin, middle, slot);
-    else
-      remove(2 * node + 2, middle, end, slot);
+    const bool isChanged = slot < middle ? remove(2 * node + 1, begin, middle, slot)
+                                         : remove(2 * node + 2, middle, end, slot);
+    if (!isChanged)
+      return false;
   } else {
-    rankAt[slot] = -1;
+    slots[slot].rank = -1;
   }
-  gather(node, begin, end);
+  const Node before = nodes[node];
+  nodes[node] = gathered(node, begin, end);
+  return !(nodes[node] == before);
 }
 
 /// The unplaced shape of highest rank within [from, to), into bestSlot.
 void Skyline::find(size_t node, size_t begin, size_t end, int32_t from, int32_t to) {
-  const Node &it = nodes[node];
-  if (it.maxRank <= bestRank || it.maxLower < from || it.minUpper > to)
-    return;
   if (end - begin <= leafSize) {
-    for (size_t slot = begin; slot < end; ++slot) {
-      const Shape &shape = shapes.shapes[order[slot]];
-      if (rankAt[slot] > bestRank && shape.lower >= from && shape.upper <= to) {
-        bestRank = rankAt[slot];
+    for (size_t slot = begin; slot < end; ++slot)
+      if (slots[slot].rank > bestRank && slots[slot].lower >= from && slots[slot].upper <= to) {
+        bestRank = slots[slot].rank;
         bestSlot = static_cast<int32_t>(slot);
       }
-    }
     return;
   }
   const size_t middle = begin + (end - begin + 1) / 2;
-  if (nodes[2 * node + 1].maxRank >= nodes[2 * node + 2].maxRank) {
-    find(2 * node + 1, begin, middle, from, to);
-    find(2 * node + 2, middle, end, from, to);
+  const size_t left = 2 * node + 1, right = left + 1;
+  auto mayHave = [&](size_t child) {
+    const Node &it = nodes[child];
+    return it.maxRank > bestRank && it.maxLower >= from && it.minUpper <= to;
+  };
+  if (nodes[left].maxRank >= nodes[right].maxRank) {
+    if (mayHave(left))
+      find(left, begin, middle, from, to);
+    if (mayHave(right))
+      find(right, middle, end, from, to);
   } else {
-    find(2 * node + 2, middle, end, from, to);
-    find(2 * node + 1, begin, middle, from, to);
+    if (mayHave(right))
+      find(right, middle, end, from, to);
+    if (mayHave(left))
+      find(left, begin, middle, from, to);
   }
 }
 
@@ -198,10 +199,8 @@ void Skyline::put(int32_t start, int32_t index) {
 
 int64_t Skyline::run(llvm::ArrayRef<int32_t> ranks, int64_t limit, std::vector<int64_t> &offsets) {
   const size_t count = shapes.shapes.size();
-  rank = ranks;
-  rankAt.resize(count);
   for (size_t slot = 0; slot < count; ++slot)
-    rankAt[slot] = rank[order[slot]];
+    slots[slot].rank = ranks[order[slot]];
   fill(0, 0, count);
   std::fill(height.begin(), height.end(), -1);
   height[0] = 0;

@@ -63,14 +63,19 @@ public:
 
 private:
   struct Node { // of the k-d tree: what is unplaced below it
-    int32_t minLower, maxLower, minUpper, maxUpper;
+    int32_t maxLower, minUpper;
     int32_t maxRank; // -1: nothing
+    bool operator==(const Node &other) const = default;
+  };
+  struct Slot {
+    int32_t lower, upper;
+    int32_t rank; // -1: placed
   };
 
   void build(size_t node, size_t begin, size_t end, bool byLength);
   void fill(size_t node, size_t begin, size_t end);
-  void gather(size_t node, size_t begin, size_t end);
-  void remove(size_t node, size_t begin, size_t end, size_t slot);
+  Node gathered(size_t node, size_t begin, size_t end) const;
+  bool remove(size_t node, size_t begin, size_t end, size_t slot);
   void find(size_t node, size_t begin, size_t end, int32_t from, int32_t to);
 
   int32_t startSegment(int32_t at, int64_t height, int32_t previous);
@@ -80,10 +85,8 @@ private:
 
   const Shapes &shapes;
   std::vector<int32_t> order; // shape by slot of the tree
-  std::vector<int32_t> slotOf;
   std::vector<Node> nodes;
-  llvm::ArrayRef<int32_t> rank;
-  std::vector<int32_t> rankAt; // by slot; -1: placed
+  std::vector<Slot> slots;
   int32_t bestRank = -1;
   int32_t bestSlot = -1;
 

@@ -20,7 +20,7 @@ struct CutRelaxation::Impl {
   OpIndex cut;
   CutNetwork network;
   int64_t scale;
-  int64_t lastPrice = 0, bestPrice = 0;
+  int64_t lastPrice = 0, bestPrice = 0, mostProved = INT64_MAX;
 };
 
 int64_t llmmem::planning::priceScale(const Graph &graph) {
@@ -56,14 +56,40 @@ int64_t CutRelaxation::Impl::proved(int64_t value, int64_t price, int64_t capaci
 
 int64_t CutRelaxation::lastPrice() const { return impl->lastPrice; }
 int64_t CutRelaxation::bestPrice() const { return impl->bestPrice; }
+int64_t CutRelaxation::mostProved() const { return impl->mostProved; }
 
 int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
   int64_t capacity = budget - bytesBeside();
   if (price < 0 || capacity < 0 || impl->fitsUnchanged(capacity))
     return 0;
+  return impl->proved(impl->network.solve(price, impl->scale), price, capacity);
+}
+
+/// What the lines of two choices leave of the dual: the least where one keeps more than `capacity`
+/// and the other does not, rounded up.
+static int64_t highestBetween(const CutChoice &more, const CutChoice &less, int64_t capacity) {
+  const __int128 width = static_cast<__int128>(more.bytes) - less.bytes;
+  const __int128 rise = static_cast<__int128>(less.recomputeCost - more.recomputeCost) *
+                        (static_cast<__int128>(more.bytes) - capacity);
+  if (width <= 0 || rise <= 0)
+    return std::max(more.recomputeCost, less.recomputeCost);
+  return more.recomputeCost + static_cast<int64_t>((rise + width - 1) / width);
+}
+
+CutRelaxation::Range CutRelaxation::rangeAtPrice(int64_t budget, int64_t price,
+                                                 int64_t recomputeCost) {
+  const int64_t capacity = budget - bytesBeside();
+  if (price < 0 || capacity < 0 || impl->fitsUnchanged(capacity))
+    return {0, capacity < 0 ? INT64_MAX : 0};
   int64_t value = 0;
-  choose(price, value);
-  return impl->proved(value, price, capacity);
+  const CutChoice choice = choose(price, value);
+  CutChoice all, fitting;
+  all.bytes = impl->network.neededBytes();
+  fitting.bytes = capacity;
+  fitting.recomputeCost = recomputeCost;
+  return {impl->proved(value, price, capacity), choice.bytes > capacity
+                                                    ? highestBetween(choice, fitting, capacity)
+                                                    : highestBetween(all, choice, capacity)};
 }
 
 /// A later op that is the cut itself adds nothing.
@@ -97,9 +123,10 @@ static int64_t crossingPrice(const CutChoice &more, const CutChoice &less, int64
       std::min<__int128>(difference / (more.bytes - less.bytes), INT64_MAX / 4));
 }
 
-std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
-                                                     std::vector<CutChoice> *choices) {
+std::optional<int64_t>
+CutRelaxation::costLowerBound(int64_t budget, std::vector<CutChoice> *choices, int64_t known) {
   int64_t capacity = budget - bytesBeside();
+  impl->mostProved = INT64_MAX;
   if (impl->fitsUnchanged(capacity))
     return 0;
   CutChoice less = chooseFewestBytes();
@@ -132,6 +159,9 @@ std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
     if (isOnMore || isOnLess)
       break;
     (choice.bytes > capacity ? more : less) = choice;
+    impl->mostProved = highestBetween(more, less, capacity);
+    if (impl->mostProved <= known)
+      break;
   }
   return best;
 }

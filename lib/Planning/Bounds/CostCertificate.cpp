@@ -28,18 +28,26 @@ private:
     llvm::SmallVector<int64_t, 4> prices;
     int64_t extra = 0;
   };
+  void findCeilings(const Profile &usage);
   void findPrices();
   void rankAlone();
+  int64_t provedAtPrices(OpIndex op);
+  llvm::ArrayRef<std::pair<int64_t, OpIndex>> best(size_t count);
+  /// What a cut at the first run of `op` proves at most, at this price or at any: what the plan
+  /// does itself from there on is one of the choices.
+  int64_t ceilingAt(OpIndex op, int64_t price) const;
+  int64_t ceiling(OpIndex op) const { return excess[op] > 0 ? INT64_MAX : costAfter[op]; }
   void raiseInPairs();
   void raiseTogether();
-  Proof proveAlone(OpIndex op);
+  Proof proveAlone(OpIndex op, int64_t known = -1);
+  int64_t provedExtra() const { return plan.costLowerBound - graph.baseCost(); }
   /// Whether so little is left to prove that more moments are not worth their time.
   bool isProved() const {
     constexpr int64_t closeEnough = 1000; // a tenth of a percent of the step
     return plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough;
   }
+  int64_t pairBound(OpIndex cut, OpIndex other, int64_t price) const;
   int64_t pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const;
-  int64_t pairBound(OpIndex cut, OpIndex other) const;
   std::vector<Moments> extensions(const Moments &moments) const;
   void raise(int64_t extra, BoundBasis basis, llvm::Twine name);
   std::string name(OpIndex op) const { return std::to_string(graph.op(op).id); }
@@ -50,9 +58,14 @@ private:
   int64_t budget;
   size_t cuts;                          // moments tried
   std::vector<OpIndex> fullest;         // by bytes held at their first run, most first
+  std::vector<int32_t> firstStep;       // per op, in the plan
+  std::vector<int64_t> costAfter;       // per op: of what runs again behind its first run
+  std::vector<int64_t> excess;          // per op: bytes held there above what the budget allows
   llvm::SmallVector<int64_t, 3> prices; // the best prices of the first moments that prove anything
-  std::vector<std::pair<int64_t, OpIndex>> ranked; // minus what `prices` prove, least first
-  Proof alone;                                     // the best of one moment
+  std::vector<std::pair<int64_t, OpIndex>> unranked; // ceilings of moments, the lowest first
+  std::vector<std::pair<int64_t, OpIndex>> ranked;   // minus what `prices` prove, least first
+  llvm::SmallVector<OpIndex, 8> provedAtBest;        // moments solved at prices of their own
+  Proof alone;                                       // the best of one moment
 };
 } // namespace
 
@@ -62,9 +75,9 @@ size_t llmmem::planning::numCuts(const Graph &graph) {
 }
 
 CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan)
-    : graph(graph), mainCut(mainCut), plan(plan), budget(*graph.problem().budget) {
+    : graph(graph), mainCut(mainCut), plan(plan), budget(*graph.problem().budget),
+      firstStep(graph.numOps(), -1) {
   Profile usage = profile(graph, plan.steps);
-  std::vector<int32_t> firstStep(graph.numOps(), -1);
   for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step)
     if (OpIndex op = plan.steps[step]; firstStep[op] < 0) {
       firstStep[op] = step;
@@ -78,6 +91,30 @@ CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan)
   if (given >= 0)
     std::rotate(fullest.begin(), llvm::find(fullest, given), llvm::find(fullest, given) + 1);
   cuts = std::min(numCuts(graph), fullest.size());
+  findCeilings(usage);
+}
+
+void CostCertifier::findCeilings(const Profile &usage) {
+  costAfter.assign(graph.numOps(), 0);
+  excess.assign(graph.numOps(), 0);
+  std::vector<bool> runsAgain(graph.numOps(), false);
+  int64_t cost = 0;
+  for (size_t step = plan.steps.size(); step-- > 0;) {
+    const OpIndex op = plan.steps[step];
+    if (firstStep[op] == static_cast<int32_t>(step)) {
+      costAfter[op] = cost;
+      excess[op] = usage.bytes[step] - graph.topPadding() - budget;
+    } else if (!runsAgain[op]) {
+      runsAgain[op] = true;
+      cost += graph.op(op).cost;
+    }
+  }
+}
+
+int64_t CostCertifier::ceilingAt(OpIndex op, int64_t price) const {
+  const __int128 more = static_cast<__int128>(price) * excess[op] / priceScale(graph);
+  const __int128 most = costAfter[op] + more + (excess[op] > 0); // rounded up
+  return static_cast<int64_t>(std::clamp<__int128>(most, 0, INT64_MAX));
 }
 
 void CostCertifier::raise(int64_t extra, BoundBasis basis, llvm::Twine name) {
@@ -88,9 +125,12 @@ void CostCertifier::raise(int64_t extra, BoundBasis basis, llvm::Twine name) {
   plan.bound = name.str();
 }
 
-CostCertifier::Proof CostCertifier::proveAlone(OpIndex op) {
+/// `known`: what need not be proved again.
+CostCertifier::Proof CostCertifier::proveAlone(OpIndex op, int64_t known) {
+  provedAtBest.push_back(op);
   CutRelaxation relaxation(graph, op);
-  Proof proof{relaxation.costLowerBound(budget).value_or(0), op, relaxation.lastPrice()};
+  Proof proof{relaxation.costLowerBound(budget, nullptr, known).value_or(0), op,
+              relaxation.lastPrice()};
   raise(proof.extra, {BoundBasis::Kind::OneCut, {op}, {}}, "one cut in time at op " + name(op));
   if (proof.extra > alone.extra)
     alone = proof;
@@ -112,47 +152,83 @@ void CostCertifier::findPrices() {
   llvm::sort(prices); // a flow at one price is the start of that at a higher one
 }
 
+/// What the prices prove at one moment.
+int64_t CostCertifier::provedAtPrices(OpIndex op) {
+  CutRelaxation relaxation(graph, op);
+  int64_t best = 0;
+  for (int64_t price : prices)
+    best = std::max(best, relaxation.boundAtPrice(budget, price));
+  if (prices.size() == 1) // a fuller moment has a higher best price
+    best = std::max(best, relaxation.boundAtPrice(budget, prices[0] + prices[0] / 2));
+  return best;
+}
+
+/// The moments at which the prices prove most, as if all had been ranked. Those whose ceiling is
+/// lower than what is found are left alone.
+llvm::ArrayRef<std::pair<int64_t, OpIndex>> CostCertifier::best(size_t count) {
+  while (!unranked.empty() &&
+         (ranked.size() < count || unranked.back().first >= -ranked[count - 1].first)) {
+    const auto [most, op] = unranked.back();
+    unranked.pop_back();
+    const std::pair entry(most > 0 ? -provedAtPrices(op) : 0, op);
+    ranked.insert(llvm::upper_bound(ranked, entry), entry);
+  }
+  return llvm::ArrayRef(ranked).take_front(count);
+}
+
 /// A price that is good for one cut is good for most. Ranks all moments by the bounds at these
 /// prices and solves the best ones exactly.
 void CostCertifier::rankAlone() {
-  auto provedBy = [&](OpIndex op) {
-    CutRelaxation other(graph, op);
-    int64_t best = 0;
-    for (int64_t some : prices)
-      best = std::max(best, other.boundAtPrice(budget, some));
-    if (prices.size() == 1) // a fuller moment has a higher best price
-      best = std::max(best, other.boundAtPrice(budget, prices[0] + prices[0] / 2));
-    return best;
-  };
-  for (OpIndex op : llvm::ArrayRef(fullest).take_front(cuts))
-    ranked.push_back({-provedBy(op), op});
-  llvm::sort(ranked);
+  for (OpIndex op : llvm::ArrayRef(fullest).take_front(cuts)) {
+    int64_t most = 0;
+    for (int64_t price : prices)
+      most = std::max(most, ceilingAt(op, price));
+    if (prices.size() == 1)
+      most = std::max(most, ceilingAt(op, prices[0] + prices[0] / 2));
+    unranked.push_back({most, op});
+  }
+  llvm::sort(unranked);
   constexpr size_t refined = 3;
-  for (auto [extra, op] : llvm::ArrayRef(ranked).take_front(refined))
-    proveAlone(op);
+  for (auto [extra, op] : best(refined))
+    if (!llvm::is_contained(provedAtBest, op))
+      proveAlone(op, alone.extra);
 }
 
-/// `cut` first runs before `other` or after it: the smaller of the bounds for the two orders, each
-/// at the best of `prices`.
+/// `cut` first runs before `other` or after it: the smaller of the bounds for the two orders at
+/// `price`. Less than 0 where no prices can raise what is proved.
+int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price) const {
+  const bool isFirst = firstStep[cut] < firstStep[other];
+  const OpIndex first = isFirst ? cut : other, second = isFirst ? other : cut;
+  const int64_t most = ceiling(first);
+  if (most <= provedExtra())
+    return -1;
+  const CutRelaxation::Range range =
+      CutRelaxation(graph, first, second).rangeAtPrice(budget, price, most);
+  if (range.most <= provedExtra())
+    return -1;
+  if (range.proved == 0)
+    return 0;
+  return std::min(range.proved, CutRelaxation(graph, second, first).boundAtPrice(budget, price));
+}
+
+/// The same, each order at the best of `prices` or at its own. Not the exact bound where it is no
+/// more than what is proved.
 int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const {
   auto provedBy = [&](OpIndex first, OpIndex later) {
     CutRelaxation relaxation(graph, first, later);
-    int64_t best = 0;
+    const std::optional<int64_t> own = relaxation.costLowerBound(budget, nullptr, provedExtra());
+    int64_t best = own.value_or(INT64_MAX); // where nothing fits, that order never happens
+    if (relaxation.mostProved() <= provedExtra())
+      return best;
     for (int64_t price : prices)
       best = std::max(best, relaxation.boundAtPrice(budget, price));
     return best;
   };
-  int64_t before = provedBy(cut, other);
-  return before == 0 ? 0 : std::min(before, provedBy(other, cut));
-}
-
-/// The same, each order at its own best price.
-int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other) const {
-  std::optional<int64_t> before = CutRelaxation(graph, cut, other).costLowerBound(budget);
-  std::optional<int64_t> after = CutRelaxation(graph, other, cut).costLowerBound(budget);
-  if (!before && !after)
-    return 0; // neither order fits: the bounds on the peak prove that
-  return std::min(before.value_or(INT64_MAX), after.value_or(INT64_MAX));
+  const int64_t before = provedBy(cut, other);
+  if (before <= provedExtra())
+    return 0;
+  const int64_t both = std::min(before, provedBy(other, cut));
+  return both == INT64_MAX ? 0 : both; // neither order fits: the bounds on the peak prove that
 }
 
 /// Full moments that prove nothing alone because they have few descendants (weight gradients) are
@@ -163,21 +239,23 @@ void CostCertifier::raiseInPairs() {
   const bool isSmall = graph.numOps() <= smallSize;
   const size_t mostPartners = isSmall ? 32 : 4, mostRefined = isSmall ? 4 : 1;
   size_t leaves = 0;
+  const int64_t half = -best(1)[0].first / 2;
   for (size_t index = 0; index < cuts && leaves < mostLeaves; ++index) {
     OpIndex leaf = fullest[index];
-    auto alone = llvm::find_if(ranked, [&](auto &entry) { return entry.second == leaf; });
-    if (-alone->first > -ranked[0].first / 2)
+    auto other = llvm::find_if(ranked, [&](auto &entry) { return entry.second == leaf; });
+    if (other != ranked.end() ? -other->first > half
+                              : ceiling(leaf) > half && provedAtPrices(leaf) > half)
       continue;
     ++leaves;
     const int64_t middle = prices[prices.size() / 2]; // ranks partners as well as all prices do
     std::vector<std::pair<int64_t, OpIndex>> partners;
-    for (auto [extra, other] : llvm::ArrayRef(ranked).take_front(mostPartners))
-      if (other != leaf)
-        partners.push_back({-pairBound(leaf, other, middle), other});
+    for (auto [extra, other] : best(mostPartners))
+      if (const int64_t bound = other == leaf ? -1 : pairBound(leaf, other, middle); bound >= 0)
+        partners.push_back({-bound, other});
     llvm::sort(partners);
     partners.resize(std::min(partners.size(), mostRefined));
     for (auto [rank, other] : partners)
-      raise(std::max(pairBound(leaf, other, prices), pairBound(leaf, other)),
+      raise(pairBound(leaf, other, prices),
             {BoundBasis::Kind::TwoOrders, {leaf, other}, {prices.begin(), prices.end()}},
             "two cuts in time at ops " + name(leaf) + " and " + name(other));
   }

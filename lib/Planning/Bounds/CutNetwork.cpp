@@ -89,7 +89,8 @@ void CutNetwork::addNodes(Level &level, const std::vector<bool> &after, const Le
       needOp(level, writer);
 }
 
-void CutNetwork::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
+template <typename Visit>
+void CutNetwork::forEachArc(Visit visit) const {
   for (size_t index = 0; index < levels.size(); ++index) {
     const Level &level = levels[index];
     const Level *earlier = index > 0 ? &levels[index - 1] : nullptr;
@@ -119,6 +120,9 @@ void CutNetwork::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
 
 void CutNetwork::addArcs() {
   flow = MaxFlow(numNodes);
+  size_t count = 0;
+  forEachArc([&](const Arc &) { ++count; });
+  flow.reserve(count);
   forEachArc([&](const Arc &arc) {
     const bool hasCapacity = arc.kind == Arc::Held || arc.kind == Arc::Repeated;
     const int32_t number = flow.addArc(arc.from, arc.to, hasCapacity ? 0 : MaxFlow::infinite);

@@ -83,7 +83,8 @@ private:
   void addLevel(size_t index, llvm::ArrayRef<OpIndex> later);
   void addNodes(Level &level, const std::vector<bool> &after, const Level *next);
   void addArcs();
-  void forEachArc(llvm::function_ref<void(const Arc &)> visit) const;
+  template <typename Visit>
+  void forEachArc(Visit visit) const;
   bool counts(const Level &level, ValueIndex value) const;
   void needValue(Level &level, ValueIndex value);
   void needOp(Level &level, OpIndex op);

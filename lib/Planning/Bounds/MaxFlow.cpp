@@ -5,18 +5,6 @@
 
 using namespace llmmem::planning;
 
-int32_t MaxFlow::addArc(int32_t from, int32_t to, int64_t capacity) {
-  fits = false;
-  int32_t index = static_cast<int32_t>(arcs.size());
-  arcs.push_back({to, firstArc[from]});
-  capacities.push_back(capacity);
-  firstArc[from] = index;
-  arcs.push_back({from, firstArc[to]});
-  capacities.push_back(0);
-  firstArc[to] = index + 1;
-  return index;
-}
-
 bool MaxFlow::findLevels(int32_t source, int32_t sink) {
   std::fill(level.begin(), level.end(), -1);
   queue.assign(1, source);

@@ -9,6 +9,7 @@
 #ifndef LLMMEM_LIB_PLANNING_BOUNDS_MAXFLOW_H
 #define LLMMEM_LIB_PLANNING_BOUNDS_MAXFLOW_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,8 +21,22 @@ public:
 
   explicit MaxFlow(int32_t numNodes) : firstArc(numNodes, -1) {}
 
+  void reserve(std::size_t numArcs) {
+    arcs.reserve(2 * numArcs);
+    capacities.reserve(2 * numArcs);
+  }
   /// Returns the arc's number, for `setCapacity`.
-  int32_t addArc(int32_t from, int32_t to, int64_t capacity);
+  int32_t addArc(int32_t from, int32_t to, int64_t capacity) {
+    fits = false;
+    const int32_t index = static_cast<int32_t>(arcs.size());
+    arcs.push_back({to, firstArc[from]});
+    arcs.push_back({from, firstArc[to]});
+    capacities.push_back(capacity);
+    capacities.push_back(0);
+    firstArc[from] = index;
+    firstArc[to] = index + 1;
+    return index;
+  }
   void setCapacity(int32_t arc, int64_t capacity) {
     if (fits) {
       residual[arc] += capacity - capacities[arc];

@@ -176,11 +176,15 @@ void BudgetSearch::addNested(int64_t capacity, Candidates &found) {
   }
 }
 
-int64_t BudgetSearch::costBound(int64_t capacity) {
+int64_t BudgetSearch::leastCostUnder(int64_t budget) {
   if (!relaxation)
     relaxation = std::make_unique<CutRelaxation>(graph, findCutOp(graph, chain));
+  return graph.baseCost() + relaxation->costLowerBound(budget).value_or(0);
+}
+
+int64_t BudgetSearch::costBound(int64_t capacity) {
   if (lastBound.first != capacity)
-    lastBound = {capacity, graph.baseCost() + relaxation->costLowerBound(capacity).value_or(0)};
+    lastBound = {capacity, leastCostUnder(capacity)};
   return lastBound.second;
 }
 

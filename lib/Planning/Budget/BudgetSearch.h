@@ -51,6 +51,8 @@ public:
   std::vector<Candidate> recreated(const Candidate &start, int64_t capacity, int64_t rounds);
   /// A few schedules within `capacity` made of `start`, which needs more; `rounds` as above.
   std::vector<Candidate> lowered(const Candidate &start, int64_t capacity, int64_t rounds);
+  /// Proved: no plan whose resident values and arena are within `budget` costs less.
+  int64_t leastCostUnder(int64_t budget);
   /// Whether the graph is searched by annealing because it has no chain structure.
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
   /// Steps visited for the last answer of `under`, `annealed` or `withHeadroom`: a function of its
@@ -111,7 +113,7 @@ private:
   const std::vector<OpIndex> &rungAbove(EvictionLadder &ladder, int64_t capacity);
   void makeLadders();
   bool addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, Candidates &found);
-  /// Proved: no plan within `capacity` costs less.
+  /// The same within `capacity`, the last answer being remembered.
   int64_t costBound(int64_t capacity);
   /// Whether the cheapest of `found` that fits, or `known`, costs little more than the bound.
   bool isCloseToBound(int64_t capacity, const Candidates &found, int64_t known);

@@ -2,6 +2,7 @@
 
 #include "CanonicalFrontier.h"
 #include "llmmem/Planning/Allocation/Placement.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Support/ByteSize.h"
 #include <algorithm>
 #include <numeric>
@@ -181,21 +182,67 @@ const Frontier::Sample *Frontier::coarseSample(size_t number) {
 /// A sample that runs half of the step again may cost more than what the search for the least
 /// memory finds at fewer bytes, which monotone costs would then forbid below it.
 bool Frontier::isBeatenByLeanest(const Sample &sample) {
-  if (search.isAnnealed() || sample.plan->cost - graph.baseCost() < graph.baseCost() / 2)
+  const int64_t half = graph.baseCost() + graph.baseCost() / 2;
+  if (search.isAnnealed() || sample.plan->cost < half || planOf(sample)->cost < half)
     return false;
+  const Placed &plan = planOf(sample);
   if (const Placed least = canonicalLeast();
-      least && least->cost < sample.plan->cost && need(least) <= need(sample.plan))
+      least && least->cost < plan->cost && need(least) <= need(plan))
     return true;
   return llvm::any_of(search.leanest(), [&](const Candidate &candidate) {
-    return candidate.cost < sample.plan->cost && candidate.peak <= need(sample.plan);
+    return candidate.cost < plan->cost && candidate.peak <= need(plan);
   });
+}
+
+/// Most budgets above `flat` ask only whether their plans cost less than that of the sample at
+/// `flat`, which what is proved of it decides. So that sample is searched where somebody asks for
+/// more, and until then stands for any plan between its bound and `flat`.
+Frontier::Sample Frontier::openSample(const Sample &flat) {
+  const int64_t budget = budgetOf(flat.index);
+  leastCostOfOpen = search.leastCostUnder(budget);
+  // The fullest moment of the given order may prove more than the end of the forward.
+  const std::vector<OpIndex> &given = search.given().steps;
+  if (const int32_t step = profile(graph, given).peakStep; step >= 0)
+    leastCostOfOpen = std::max(
+        leastCostOfOpen,
+        graph.baseCost() + CutRelaxation(graph, given[step]).costLowerBound(budget).value_or(0));
+  Sample open = flat;
+  open.isOpen = true;
+  return open;
+}
+
+const Frontier::Placed &Frontier::planOf(const Sample &sample) {
+  if (!sample.isOpen)
+    return sample.plan;
+  if (!openPlan) {
+    const Sample flatSample{indexAbove(need(flat())), flat()};
+    openPlan = solve(flatSample.index, flatSample, samples.front(), /*deeply=*/false).plan;
+    leastCostOfOpen = openPlan->cost;
+  }
+  return openPlan;
+}
+
+/// Whether `cost` is less than the sample's.
+bool Frontier::costsLess(int64_t cost, const Sample &sample) {
+  if (sample.isOpen && cost < leastCostOfOpen)
+    return true;
+  return cost < sample.plan->cost && cost < planOf(sample)->cost;
+}
+
+bool Frontier::differByMore(const Sample &below, const Sample &above, int64_t tolerance) {
+  if (below.isOpen && !above.isOpen && leastCostOfOpen - above.plan->cost > tolerance)
+    return true;
+  return planOf(below)->cost - planOf(above)->cost > tolerance;
 }
 
 /// The next coarse sample below `above`; `work` has been spent there without a plan.
 Frontier::Sample Frontier::nextSample(const Sample &above, int64_t work) {
   Sample next{above.index - above.index / 8 - 1, nullptr, work};
-  if (samples.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
+  if (samples.size() == 1 && need(flat()) <= budgetOf(above.index - 1)) {
     next = {indexAbove(need(flat())), flat(), work};
+    if (!search.isAnnealed() && !search.microBatches())
+      return openSample(next);
+  }
   return next.index > 0 ? solve(next.index, next, above, /*deeply=*/false)
                         : Sample{0, nullptr, std::max(above.work, work)};
 }
@@ -234,7 +281,9 @@ Frontier::Sample Frontier::solve(int64_t index, const Sample &below, const Sampl
 Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, const Sample &above,
                                          bool deeply) {
   int64_t budget = budgetOf(index), target = capacityOf(budget);
-  Sample sample{index, below.plan, std::max(below.work, above.work)};
+  Sample sample = below;
+  sample.index = index;
+  sample.work = std::max(below.work, above.work);
   // Alike micro-batches fragment alike, so a little less may be needed several times.
   const int mostRepairs = search.microBatches() ? 6 : 3;
   constexpr int mostPlaced = 3;
@@ -249,13 +298,14 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
       candidates.insert(candidates.begin(), cheaper.begin(), cheaper.end());
     }
     for (const Candidate &candidate : candidates) {
-      if (candidate.cost < above.plan->cost)
+      if (costsLess(candidate.cost, above))
         continue;
-      if ((below.plan && candidate.cost >= below.plan->cost) || placed++ == mostPlaced)
+      if ((below.plan && !costsLess(candidate.cost, below)) || placed++ == mostPlaced)
         break;
       Placed plan = placeFor(sample, candidate);
       if (need(plan) <= budget) {
         sample.plan = std::move(plan);
+        sample.isOpen = false;
         return sample;
       }
       excess = std::min(excess, need(plan) - budget);
@@ -375,14 +425,14 @@ Frontier::Placed Frontier::bisect(int64_t index, Sample below, Sample above, boo
   };
   below.work = above.work = before;
   if (index == below.index) // every middle is above it
-    return below.plan;
-  while (!isNarrow() && below.plan->cost - above.plan->cost > tolerance &&
+    return planOf(below);
+  while (!isNarrow() && differByMore(below, above, tolerance) &&
          std::max(below.work, above.work) <= mostWork) {
     int64_t middle = below.index + (above.index - below.index) / 2;
     Sample sample = solve(middle, below, above, deeply);
     (index < middle ? above : below) = std::move(sample);
   }
-  return below.plan;
+  return planOf(below);
 }
 
 std::shared_ptr<const Plan> Frontier::at(int64_t budget) {

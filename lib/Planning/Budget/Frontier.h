@@ -51,6 +51,7 @@ private:
     Placed plan;
     int64_t work = 0;     // of the searches on the path to it
     int64_t headroom = 0; // thousandths of the arena that packing needed beside the live bytes
+    bool isOpen = false;  // its plan is the open one (`openSample`): what `plan` costs at most
   };
   Placed place(const Candidate &candidate, int64_t budget, int64_t work,
                int64_t ejections = 0) const;
@@ -70,6 +71,10 @@ private:
   void tightenFree();
   int64_t workOfAnnealing(const Sample &below, const Sample &above) const;
   bool isBeatenByLeanest(const Sample &sample);
+  Sample openSample(const Sample &flat);
+  const Placed &planOf(const Sample &sample);
+  bool costsLess(int64_t cost, const Sample &sample);
+  bool differByMore(const Sample &below, const Sample &above, int64_t tolerance);
   Sample nextSample(const Sample &above, int64_t work);
   Sample nextSampleByAnnealing(const Sample &above);
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
@@ -104,7 +109,9 @@ private:
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes: budgets between two multiples are equal
   Placed givenPlan, freePlan, flatPlan, leastPlan;
-  std::deque<Sample> samples; // the coarse ones, highest budget first
+  Placed openPlan;             // what the open sample's search found, once it was needed
+  int64_t leastCostOfOpen = 0; // proved
+  std::deque<Sample> samples;  // the coarse ones, highest budget first
   bool isLastSample = false;
   int64_t workOfFree = 0;
   int64_t workOfSamples = 0; // of all coarse samples, a failed last one included

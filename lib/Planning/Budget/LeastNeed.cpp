@@ -151,7 +151,7 @@ void Frontier::Descent::tighten() {
 
 Frontier::Placed Frontier::findLeast() {
   search.announce("the least memory");
-  const Placed &top = lowestSample().plan;
+  const Placed &top = planOf(lowestSample());
   Descent descent(*this, top, top->cost);
   descent.placeLeanest(search.leanest());
   descent.lower();
@@ -191,7 +191,7 @@ Frontier::Placed Frontier::least() {
   if (isOfGraph())
     return leastPlan = canonicalLeast();
   const Placed other = canonicalLeast();
-  const bool isAdmitted = other && other->cost >= lowestSample().plan->cost;
+  const bool isAdmitted = other && other->cost >= planOf(lowestSample())->cost;
   if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
     return leastPlan = other;
   leastPlan = findLeast();

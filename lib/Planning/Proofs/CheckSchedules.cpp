@@ -10,7 +10,6 @@
 #include "Facts.h"
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <queue>
 #include <unordered_map>
 
@@ -23,6 +22,16 @@ struct State {
   Wide paid; // for repeats
   Set done, held;
   bool operator>(const State &other) const { return paid > other.paid; }
+};
+
+using Reached = std::pair<Set, Set>; // done, held
+
+struct HashOfReached {
+  size_t operator()(const Reached &it) const {
+    uint64_t hash = (it.first * 0x9e3779b97f4a7c15ull) ^ it.second;
+    hash = (hash ^ (hash >> 32)) * 0xbf58476d1ce4e5b9ull;
+    return hash ^ (hash >> 29);
+  }
 };
 
 class ScheduleSearch {
@@ -80,7 +89,7 @@ private:
   std::priority_queue<State, std::vector<State>, std::greater<>> open;
   std::unordered_map<Set, std::vector<Set>> taken; // what was held, per set of ops
   std::unordered_map<Set, Set> useful;
-  std::map<std::pair<Set, Set>, Wide> reached; // the least paid
+  std::unordered_map<Reached, Wide, HashOfReached> reached; // the least paid
 };
 
 /// The most bytes that results from `next` on can take from operands in `dying`, each from one.
@@ -131,6 +140,9 @@ void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open
 void ScheduleSearch::runOp(const State &state, OpIndex index) {
   const Op &op = facts.problem.ops[index];
   if ((reads[index] & ~state.held) || ((state.done & bit(index)) && !op.recompute))
+    return;
+  // Where all results are held, running again leads to less than staying.
+  if ((state.done & bit(index)) && (writes[index] & ~state.held) == 0)
     return;
   Set mayDie = 0;
   for (const InPlace &pair : op.inPlace)

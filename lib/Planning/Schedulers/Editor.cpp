@@ -3,6 +3,7 @@
 #include "Editor.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace llmmem::planning;
 
@@ -65,23 +66,37 @@ int64_t MaxTree::max(int32_t from, int32_t to) const {
 
 Editor::Editor(const Graph &graph, std::vector<OpIndex> list)
     : graph(graph), steps(std::move(list)), alive(steps.size(), true), firstRun(graph.numOps(), -1),
-      events(graph.numValues()), sharedAt(steps.size(), 0), tree(profile(graph, steps).bytes) {
-  for (int32_t step = 0; step < numSteps(); ++step) {
-    const Op &op = graph.op(steps[step]);
+      sharedAt(steps.size(), 0), tree(profile(graph, steps).bytes) {
+  for (int32_t step = 0; step < numSteps(); ++step)
     if (firstRun[steps[step]] < 0)
       firstRun[steps[step]] = step;
-    for (ValueIndex value : op.reads)
-      events[value].push_back({step, false});
-    for (ValueIndex value : op.writes)
-      events[value].push_back({step, true});
-  }
+  listEvents();
   for (int32_t step = 0; step < numSteps(); ++step)
     if (!graph.op(steps[step]).inPlace.empty())
       sharedAt[step] = shared(step);
 }
 
+/// In one array: an editor is made for every schedule that a search tries.
+void Editor::listEvents() {
+  eventsBegin.assign(graph.numValues() + 1, 0);
+  for (OpIndex step : steps)
+    for (const std::vector<ValueIndex> *values : {&graph.op(step).reads, &graph.op(step).writes})
+      for (ValueIndex value : *values)
+        ++eventsBegin[value];
+  // Each begins where its last event ends, and is lowered by one event at a time, last step first.
+  std::partial_sum(eventsBegin.begin(), eventsBegin.end(), eventsBegin.begin());
+  events.resize(eventsBegin.back());
+  for (int32_t step = numSteps(); step-- > 0;) {
+    const Op &op = graph.op(steps[step]);
+    for (ValueIndex value : op.writes)
+      events[--eventsBegin[value]] = {step, true};
+    for (ValueIndex value : op.reads)
+      events[--eventsBegin[value]] = {step, false};
+  }
+}
+
 int32_t Editor::endBefore(ValueIndex value, int32_t step) const {
-  const std::vector<Event> &list = events[value];
+  const llvm::ArrayRef<Event> list = eventsOf(value);
   auto it = llvm::partition_point(list, [&](Event event) { return event.step < step; });
   while (it != list.begin())
     if (--it; alive[it->step])
@@ -91,7 +106,7 @@ int32_t Editor::endBefore(ValueIndex value, int32_t step) const {
 
 /// The last read of the instance current after `step`, `step` itself included; -1 without any.
 int32_t Editor::lastReadFrom(ValueIndex value, int32_t step) const {
-  const std::vector<Event> &list = events[value];
+  const llvm::ArrayRef<Event> list = eventsOf(value);
   auto it = llvm::partition_point(list, [&](Event event) { return event.step < step; });
   int32_t last = -1;
   bool isWrittenAgain = false;
@@ -174,16 +189,20 @@ std::vector<OpIndex> Editor::result() const {
   return list;
 }
 
+static bool hasRepeats(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
+  return steps.size() > static_cast<size_t>(graph.numOps()); // every op runs
+}
+
 void llmmem::planning::keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps,
                                     int64_t capacity) {
   dropUselessRepeats(graph, steps);
+  if (!hasRepeats(graph, steps))
+    return;
   Editor editor(graph, steps);
   std::vector<int32_t> order;
   for (int32_t step = 0; step < editor.numSteps(); ++step)
     if (editor.isRepeat(step))
       order.push_back(step);
-  if (order.empty())
-    return;
   llvm::stable_sort(order, [&](int32_t a, int32_t b) {
     return graph.op(editor.opAt(a)).cost > graph.op(editor.opAt(b)).cost;
   });

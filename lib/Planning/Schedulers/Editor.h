@@ -62,6 +62,12 @@ private:
     int32_t from, to;
     int64_t bytes;
   };
+  /// The reads and writes of `value`, by step.
+  llvm::ArrayRef<Event> eventsOf(ValueIndex value) const {
+    return llvm::ArrayRef(events).slice(eventsBegin[value],
+                                        eventsBegin[value + 1] - eventsBegin[value]);
+  }
+  void listEvents();
   /// The last step that touches the instance that is current before `step`.
   int32_t endBefore(ValueIndex value, int32_t step) const;
   int32_t lastReadFrom(ValueIndex value, int32_t step) const;
@@ -71,7 +77,8 @@ private:
   std::vector<OpIndex> steps;
   std::vector<bool> alive;
   std::vector<int32_t> firstRun;
-  std::vector<std::vector<Event>> events;
+  std::vector<Event> events; // by value
+  std::vector<int32_t> eventsBegin;
   std::vector<int64_t> sharedAt;
   MaxTree tree;
 };

@@ -226,6 +226,25 @@ std::vector<OpIndex> DepthFirst::run() {
   return std::move(order);
 }
 
+/// What every order without repeats holds while `op` runs, resident bytes included: beside the op's
+/// own, what its ancestors write or was there, and a descendant reads or the end keeps.
+static int64_t heldInEveryOrder(const Graph &graph, OpIndex op) {
+  std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
+  markAncestors(graph, op, before);
+  markDescendants(graph, op, after);
+  int64_t held = graph.residentBytes() + graph.footprint(op);
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    const OpIndex writer = graph.writer(value);
+    const bool isNeeded =
+        (writer < 0 || before[writer]) &&
+        (graph.isKept(value) ||
+         llvm::any_of(graph.readers(value), [&](OpIndex reader) { return after[reader]; }));
+    if (isNeeded && !llvm::is_contained(graph.op(op).reads, value))
+      held += graph.bytes(value);
+  }
+  return held;
+}
+
 std::vector<OpIndex> llmmem::planning::improveOrder(const Graph &graph, std::vector<OpIndex> start,
                                                     int64_t work) {
   int64_t peak = profile(graph, start).peak;
@@ -239,6 +258,9 @@ std::vector<OpIndex> llmmem::planning::improveOrder(const Graph &graph, std::vec
   int64_t lowerBound = graph.residentBytes();
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     lowerBound = std::max(lowerBound, graph.residentBytes() + graph.footprint(op));
+  // Mostly the end of the forward, where all that is held is needed.
+  if (const int32_t step = profile(graph, start).peakStep; step >= 0)
+    lowerBound = std::max(lowerBound, heldInEveryOrder(graph, start[step]));
   int64_t cost = int64_t(graph.numOps()) * (graph.numOps() + graph.numValues()) / 8 + 1;
   constexpr int64_t widest = 64;
   for (int64_t width = 1; width <= widest && peak > lowerBound; width *= 4) {

@@ -65,14 +65,23 @@ public:
 
   /// A proved lower bound on the cost of recomputation when resident + arena is at most `budget`;
   /// nothing where no choice fits at all, which proves that no plan does. `choices` collects those
-  /// found on the way.
-  std::optional<int64_t> costLowerBound(int64_t budget, std::vector<CutChoice> *choices = nullptr);
+  /// found on the way. Where no price proves more than `known`, the search for one may end early.
+  std::optional<int64_t> costLowerBound(int64_t budget, std::vector<CutChoice> *choices = nullptr,
+                                        int64_t known = -1);
 
   /// The bound that one given price proves; cheaper than the search for the best price.
   int64_t boundAtPrice(int64_t budget, int64_t price);
+  /// The same, with what no price proves more than: the dual is concave, so two choices, one that
+  /// keeps more than fits and one that fits, bound it. `recomputeCost` is of a choice that fits.
+  struct Range {
+    int64_t proved, most;
+  };
+  Range rangeAtPrice(int64_t budget, int64_t price, int64_t recomputeCost);
   /// The price at which the last costLowerBound ended, and the one that proves what it returned.
   int64_t lastPrice() const;
   int64_t bestPrice() const;
+  /// What the last costLowerBound found that no price proves more than.
+  int64_t mostProved() const;
 
   /// The choices that are best at some price, most bytes first; at most about `limit`.
   std::vector<CutChoice> allChoices(size_t limit);
