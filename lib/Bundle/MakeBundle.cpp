@@ -246,11 +246,13 @@ public:
       if (products == MatmulSource::Library && !options.withLibrary)
         continue;
       // Kernels with wgmma have other launches, and images for their chips alone.
-      for (TensorCores tensorCores : {TensorCores::Warp, TensorCores::Warpgroup}) {
-        auto ofChip = [&](const std::string &chip) { return tensorCoresOf(chip) == tensorCores; };
+      for (bool byWarpgroup : {false, true}) {
+        auto ofChip = [&](const std::string &chip) {
+          return isByWarpgroup(tensorCoresOf(chip)) == byWarpgroup;
+        };
         if (llvm::none_of(options.chips, ofChip))
           continue;
-        FailureOr<json::Object> program = makeProgram(products, tensorCores);
+        FailureOr<json::Object> program = makeProgram(products, byWarpgroup);
         if (failed(program))
           return failure();
         programs.push_back(std::move(*program));
@@ -288,7 +290,7 @@ private:
   /// The first result has the first buffer behind the arguments.
   static int64_t lossOf(func::FuncOp step) { return step.getNumArguments(); }
 
-  FailureOr<json::Object> makeProgram(MatmulSource products, TensorCores tensorCores) {
+  FailureOr<json::Object> makeProgram(MatmulSource products, bool byWarpgroup) {
     OwningOpRef<ModuleOp> clone = module.clone();
     for (auto function : llvm::make_early_inc_range(clone->getOps<func::FuncOp>()))
       if (function.getName() != options.function)
@@ -301,7 +303,7 @@ private:
     ConvertStepToKernelsOptions conversion;
     conversion.function = options.function;
     conversion.products = products;
-    conversion.tensorCores = isByWarpgroup(tensorCores) ? options.warpgroups : tensorCores;
+    conversion.tensorCores = byWarpgroup ? options.warpgroups : TensorCores::Warp;
     conversion.profile = true;
     conversion.target = KernelTarget::Gpu;
     PassManager manager(module.getContext());
@@ -326,7 +328,7 @@ private:
         call["yields"] = yield->second;
     }
     json::Object program{{"products", products == MatmulSource::Library ? "library" : "generated"}};
-    if (failed(addKernels(*clone, *list, tensorCores, program)))
+    if (failed(addKernels(*clone, *list, byWarpgroup, program)))
       return failure();
     program["forms"] = std::move(writer.forms);
     program["timed"] = std::move(timed);
@@ -335,13 +337,13 @@ private:
   }
 
   /// Kernels, and an image of each of their modules for each chip that the program is for.
-  LogicalResult addKernels(ModuleOp outlined, const LaunchList &list, TensorCores tensorCores,
+  LogicalResult addKernels(ModuleOp outlined, const LaunchList &list, bool byWarpgroup,
                            json::Object &program) {
     llvm::MapVector<StringRef, json::Array> images;
     for (const auto &[name, kernel] : list.kernels)
       images.insert({name, {}});
     for (const std::string &chip : options.chips) {
-      if (tensorCoresOf(chip) != tensorCores)
+      if (isByWarpgroup(tensorCoresOf(chip)) != byWarpgroup)
         continue;
       OwningOpRef<ModuleOp> clone = outlined.clone();
       PassManager manager(module.getContext());
