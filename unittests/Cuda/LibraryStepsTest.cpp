@@ -42,7 +42,7 @@ OwningOpRef<ModuleOp> plan(importer::ElementKind dtype, const std::string &polic
   OwningOpRef<ModuleOp> module = importModel(dtype);
   CheckpointPipelineOptions options;
   options.policy = policy;
-  options.products = MatmulSource::Library;
+  options.products = PlannedProducts::Library;
   options.epilogues = Epilogues::Fused;
   PassManager passes(module->getContext());
   buildCheckpointPipeline(passes, options, nullptr);
