@@ -76,17 +76,24 @@ bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t fir
   return false;
 }
 
+bool Emulator::State::isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb,
+                                    int64_t first, int64_t bytes) {
+  int64_t reader = multiplies.readerOf(first, bytes);
+  if (reader < 0)
+    return true;
+  fail(&thread, number,
+       verb + " byte " + std::to_string(first) +
+           " of shared memory, which wgmma may still read: its threads have not all waited for its "
+           "group",
+       reader, "the wgmma");
+  return false;
+}
+
 /// What wgmma still reads may not be written, and what it is to read must be fenced.
 bool Emulator::State::mayWriteTile(const Thread &thread, int64_t number, int64_t first,
                                    int64_t bytes) {
-  if (int64_t reader = multiplies.readerOf(first, bytes); reader >= 0) {
-    fail(&thread, number,
-         "writes byte " + std::to_string(first) +
-             " of shared memory, which wgmma may still read: its threads have not all waited for "
-             "its group",
-         reader, "the wgmma");
+  if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
-  }
   multiplies.write(thread.number, first, bytes);
   return true;
 }

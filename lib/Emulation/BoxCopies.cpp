@@ -91,14 +91,8 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
 
 /// Whether a copy may begin to write the chunk at byte `first`.
 bool Emulator::State::mayFill(const Thread &thread, int64_t number, int64_t first) {
-  if (int64_t reader = multiplies.readerOf(first, kChunk); reader >= 0) {
-    fail(&thread, number,
-         "copies to byte " + std::to_string(first) +
-             " of shared memory, which wgmma may still read: its threads have not all waited for "
-             "its group",
-         reader, "the wgmma");
+  if (!isFreeOfWgmma(thread, number, "copies to", first, kChunk))
     return false;
-  }
   if (int64_t byte = asyncCopies.firstUnfinished(first, kChunk); byte >= 0)
     return reportUnfinishedCopy(thread, number, byte);
   int64_t chunk = first / kChunk;

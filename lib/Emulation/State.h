@@ -103,6 +103,9 @@ private:
   bool mayReadTable(const Thread &thread, int64_t number, int64_t offset);
   bool mayAccessShared(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayReadTile(const Thread *group, int64_t number, const AsyncMultiplies::Chunks &chunks);
+  /// Whether no wgmma may still read the bytes; else fails: the thread `verb` them.
+  bool isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb, int64_t first,
+                     int64_t bytes);
   bool mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayAccessFilled(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayFill(const Thread &thread, int64_t number, int64_t first);
