@@ -117,10 +117,14 @@ LogicalResult HostEmulation::run() {
     for (Operation *op : ops) {
       builder.setInsertionPoint(op);
       loc = op->getLoc();
-      if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op); launch && failed(convertLaunch(launch)))
-        return failure();
-      if (auto call = dyn_cast<func::CallOp>(op); call && failed(convertCall(call)))
-        return failure();
+      // Either erases the op.
+      if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op)) {
+        if (failed(convertLaunch(launch)))
+          return failure();
+      } else if (auto call = dyn_cast<func::CallOp>(op)) {
+        if (failed(convertCall(call)))
+          return failure();
+      }
     }
   }
   return success();
