@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Conversion/LaunchList.h"
+#include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/StepRoles.h"
 #include "llmmem/Interfaces/KernelKind.h"
@@ -11,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -169,6 +171,33 @@ static json::Array timedCallsOf(func::FuncOp lowered, const LaunchList &list, Ca
   return timed;
 }
 
+/// Where a value of the body lies: among the operands of the kernel, or among its results behind.
+static int64_t placeIn(llm::KernelOp kernel, Value whole) {
+  if (auto argument = dyn_cast<BlockArgument>(whole))
+    return argument.getArgNumber();
+  return kernel.getInputs().size() +
+         std::distance(kernel.getYielded().begin(), llvm::find(kernel.getYielded(), whole));
+}
+
+/// Where the operands and results of attention that are rows of heads or statistics lie in the
+/// places of its call, in the order of the op's.
+static json::Array tensorsOf(GroupableOpInterface attention, Value statistics) {
+  json::Array tensors;
+  auto kernel = dyn_cast<llm::KernelOp>(attention->getParentOp());
+  auto add = [&](const llm::HeadColumns &columns, int64_t alone) {
+    tensors.push_back(json::Object{{"place", kernel ? placeIn(kernel, columns.whole) : alone},
+                                   {"begin", columns.begin},
+                                   {"pitch", columns.pitch}});
+  };
+  for (OpOperand &operand : attention->getOpOperands())
+    if (operand.get() == statistics ||
+        llvm::is_contained(attention.getHeadOperands(), operand.getOperandNumber()))
+      add(llm::columnsRead(operand.get()), operand.getOperandNumber());
+  for (OpResult result : attention->getResults())
+    add(llm::columnsWritten(result), attention->getNumOperands() + result.getResultNumber());
+  return tensors;
+}
+
 /// The shape of an attention that the runner computes in float64; nothing for one with more to it.
 template <typename AttentionOp>
 static std::optional<json::Object> shapeOf(AttentionOp op) {
@@ -182,21 +211,28 @@ static std::optional<json::Object> shapeOf(AttentionOp op) {
                       {"kv_heads", op.getKvHeads()},
                       {"head", q.getDimSize(2) / op.getHeads()},
                       {"scale", op.getScale().convertToDouble()},
-                      {"window", op.getWindow().value_or(0)}};
+                      {"window", op.getWindow().value_or(0)},
+                      {"tensors", tensorsOf(op, op.getLse())}};
 }
 
-/// By the keys that a profile says.
+/// By the keys that a profile says. Kernels of one key whose rows lie apart have none.
 static llvm::StringMap<json::Object> attentionsOf(func::FuncOp step) {
   llvm::StringMap<json::Object> shapes;
+  llvm::StringSet<> differing;
   step.walk([&](Operation *op) {
     std::optional<json::Object> shape;
     if (auto forward = dyn_cast<llm::AttentionOp>(op); forward && !forward.getSinks())
       shape = shapeOf(forward);
     else if (auto gradient = dyn_cast<llm::AttentionGradOp>(op))
       shape = shapeOf(gradient);
-    if (shape)
-      shapes.try_emplace(kernelKey(op), std::move(*shape));
+    if (!shape)
+      return;
+    auto [known, isNew] = shapes.try_emplace(kernelKey(op), *shape);
+    if (!isNew && known->second != *shape)
+      differing.insert(known->first());
   });
+  for (const auto &key : differing)
+    shapes.erase(key.getKey());
   return shapes;
 }
 

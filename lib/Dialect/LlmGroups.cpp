@@ -22,6 +22,17 @@ Traversal LinearWeightGradOp::getTraversal() { return Traversal::Matmul; }
 
 Traversal SumRowsOp::getTraversal() { return Traversal::ColumnReduction; }
 
+Traversal AttentionOp::getTraversal() { return Traversal::Attention; }
+Traversal AttentionGradOp::getTraversal() { return Traversal::Attention; }
+// Not statistics, sinks, positions and a seed.
+SmallVector<unsigned> AttentionOp::getHeadOperands() { return {0, 1, 2}; }
+SmallVector<unsigned> AttentionOp::getHeadResults() { return {0}; }
+SmallVector<unsigned> AttentionGradOp::getHeadOperands() { return {0, 1, 2, 3, 5}; }
+SmallVector<unsigned> AttentionGradOp::getHeadResults() { return {0, 1, 2}; }
+
+Traversal SplitOp::getTraversal() { return Traversal::Columns; }
+Traversal ConcatOp::getTraversal() { return Traversal::Columns; }
+
 // What matmul libraries compute as an epilogue (cuBLASLt's GELU and DGELU): the tanh form alone.
 std::optional<unsigned> GeluOp::getEpilogueOperand() {
   return getExact() ? std::nullopt : std::optional(0u);

@@ -21,7 +21,8 @@ static std::optional<Traversal> traversalOf(Operation &op) {
 
 static bool leads(Operation &op) {
   std::optional<Traversal> traversal = traversalOf(op);
-  return traversal == Traversal::RowReduction || traversal == Traversal::Matmul;
+  return traversal == Traversal::RowReduction || traversal == Traversal::Matmul ||
+         traversal == Traversal::Attention;
 }
 
 Operation *KernelOp::getLeadingOp() {
@@ -156,6 +157,52 @@ static LogicalResult verifySum(KernelOp kernel, Operation *sum) {
                           "of one of its factors, both handed out in this order");
 }
 
+/// Whether attention reads rows of heads at `use`.
+static bool readsHeads(OpOperand &use) {
+  auto groupable = dyn_cast<GroupableOpInterface>(use.getOwner());
+  return groupable && llvm::is_contained(groupable.getHeadOperands(), use.getOperandNumber());
+}
+
+static bool areHeads(Value value) {
+  auto groupable = value.getDefiningOp<GroupableOpInterface>();
+  return groupable &&
+         llvm::is_contained(groupable.getHeadResults(), cast<OpResult>(value).getResultNumber());
+}
+
+/// Each part is whole heads, as attention reads it.
+static bool isSplitForHeads(Operation &op) {
+  return isa<SplitOp>(op) && isa<BlockArgument>(op.getOperand(0)) &&
+         llvm::all_of(op.getResults(), [](Value part) {
+           return !part.use_empty() && llvm::all_of(part.getUses(), readsHeads);
+         });
+}
+
+static bool isConcatOfHeads(Operation &op) {
+  return isa<ConcatOp>(op) && llvm::all_of(op.getUsers(), llvm::IsaPred<YieldOp>) &&
+         llvm::all_of(op.getOperands(),
+                      [](Value part) { return part.hasOneUse() && areHeads(part); });
+}
+
+/// Attention reads and writes rows of heads in memory: operands of the kernel, or columns of one;
+/// results of the kernel, or columns of one.
+static LogicalResult verifyColumns(KernelOp kernel, Operation *attention) {
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (&op != attention && !isSplitForHeads(op) && !isConcatOfHeads(op))
+      return op.emitOpError("shares a kernel with '")
+             << attention->getName()
+             << "'; expected splits of operands of the kernel whose parts are all heads that it "
+                "reads, and concats of its gradients that leave the kernel";
+  return success();
+}
+
+/// Columns are places in memory, which elements of a loop have none of.
+static LogicalResult verifyNoColumns(KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (traversalOf(op) == Traversal::Columns)
+      return op.emitOpError("shares a kernel without attention; expected a kernel of its own");
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   if (getYielded().empty())
     return emitOpError("yields nothing");
@@ -165,15 +212,19 @@ LogicalResult KernelOp::verifyRegions() {
   Operation *leading = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
     if (!isa<GroupableOpInterface>(op))
-      return op.emitOpError("cannot share a kernel; expected an elementwise op, a row reduction or "
-                            "a matmul");
+      return op.emitOpError("cannot share a kernel; expected an elementwise op, a row reduction, a "
+                            "matmul or attention");
     if (!leads(op))
       continue;
     if (leading)
-      return op.emitOpError("is a row reduction or a matmul, and so is '")
+      return op.emitOpError("has loops of its own, and so has '")
              << leading->getName() << "' in the same kernel; expected one at most";
     leading = &op;
   }
+  if (leading && traversalOf(*leading) == Traversal::Attention)
+    return verifyColumns(*this, leading);
+  if (failed(verifyNoColumns(*this)))
+    return failure();
   if (Operation *sum = getSumOp())
     return verifySum(*this, sum);
   if (!leading)
@@ -223,7 +274,10 @@ SmallVector<KernelCost> KernelOp::getKernelCosts() {
 
 int64_t KernelOp::getWorkspaceBytes() {
   int64_t own = 0;
-  if (SumRowsOp sum = sumToAdd(*this))
+  Operation *leading = getLeadingOp();
+  if (leading && traversalOf(*leading) == Traversal::Attention)
+    own = cast<CostOpInterface>(leading).getWorkspaceBytes();
+  else if (SumRowsOp sum = sumToAdd(*this))
     own = bytesOfType(sum.getDb().getType());
   else if (Operation *product = getProductBeforeEpilogue(); product && !getResultOfProduct())
     own = bytesOfType(product->getResult(0).getType());

@@ -11,7 +11,23 @@
 using namespace mlir;
 using namespace llmmem;
 
+/// The op in a group with the traversal, or null.
+static Operation *findIn(Operation *op, Traversal traversal) {
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.getOps())
+      if (auto groupable = dyn_cast<GroupableOpInterface>(inner);
+          groupable && groupable.getTraversal() == traversal)
+        return &inner;
+  return nullptr;
+}
+
+Operation *llmmem::matmulIn(Operation *op) { return findIn(op, Traversal::Matmul); }
+
+Operation *llmmem::attentionIn(Operation *op) { return findIn(op, Traversal::Attention); }
+
 std::string llmmem::kernelKind(Operation *op) {
+  if (Operation *attention = attentionIn(op))
+    return kernelKind(attention);
   std::string kind;
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
@@ -131,13 +147,7 @@ std::string KernelIdentity::priceKey() const {
   return key;
 }
 
-std::string llmmem::kernelKey(Operation *op) { return KernelIdentity::of(op).priceKey(); }
-
-Operation *llmmem::matmulIn(Operation *op) {
-  for (Region &region : op->getRegions())
-    for (Operation &inner : region.getOps())
-      if (auto groupable = dyn_cast<GroupableOpInterface>(inner);
-          groupable && groupable.getTraversal() == Traversal::Matmul)
-        return &inner;
-  return nullptr;
+std::string llmmem::kernelKey(Operation *op) {
+  Operation *attention = attentionIn(op);
+  return KernelIdentity::of(attention ? attention : op).priceKey();
 }

@@ -1,6 +1,7 @@
 //===- GroupKernels.cpp - Which ops run as one kernel ----------------------===//
 
 #include "llmmem/Transforms/GroupKernels.h"
+#include "AttentionColumns.h"
 #include "KernelGroup.h"
 #include "StepPass.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -97,8 +98,8 @@ static void mergeSiblings(Block &block, KernelGroups &groups) {
 
 GroupingCounts llmmem::groupKernels(func::FuncOp step) {
   Block &block = step.getBody().front();
-  GroupingCounts counts;
-  counts.copies = copyCheapProducers(block);
+  GroupingCounts counts = groupAttention(block);
+  counts.copies += copyCheapProducers(block);
   KernelGroups groups(block);
   mergeProducers(block, groups);
   mergeSiblings(block, groups);

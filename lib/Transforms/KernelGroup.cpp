@@ -29,6 +29,11 @@ bool llmmem::isCheapElementwise(Operation *op) {
          groupable.isCheapToRepeat();
 }
 
+bool llmmem::isColumns(Operation *op) {
+  auto groupable = dyn_cast<GroupableOpInterface>(op);
+  return groupable && groupable.getTraversal() == Traversal::Columns;
+}
+
 static int64_t elements(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type ? type.getNumElements() : -1;

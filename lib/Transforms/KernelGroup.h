@@ -14,6 +14,8 @@ namespace llmmem {
 bool isGroupable(mlir::Operation *op);
 /// Whether `op` is elementwise and may be computed again at every read.
 bool isCheapElementwise(mlir::Operation *op);
+/// Whether `op` takes columns apart or puts them side by side.
+bool isColumns(mlir::Operation *op);
 /// Whether `operand` has an element for each element of `op`'s first result.
 bool isElementOperand(mlir::Value operand, mlir::Operation *op);
 /// Whether the first result of `producer` has an element for each element of `reader`'s first

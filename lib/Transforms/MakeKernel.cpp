@@ -1,6 +1,7 @@
 //===- MakeKernel.cpp - The llm.kernel of a group of ops -------------------===//
 
 #include "KernelGroup.h"
+#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -10,10 +11,9 @@ using llm::LlmDialect;
 
 /// The name that people have for `output`, or null.
 static Attribute nameOf(Value output) {
-  auto result = cast<OpResult>(output);
-  if (auto names = result.getOwner()->getAttrOfType<ArrayAttr>(LlmDialect::kResultNames))
-    return names[result.getResultNumber()];
-  return result.getOwner()->getAttr(LlmDialect::kName);
+  Operation *op = output.getDefiningOp();
+  bool isNamed = op->hasAttr(LlmDialect::kName) || op->hasAttr(LlmDialect::kResultNames);
+  return isNamed ? StringAttr::get(output.getContext(), getName(output)) : StringAttr();
 }
 
 /// The attributes of the whole kernel; those of its ops would only be copies of them.
@@ -22,8 +22,9 @@ static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = last->getAttr(name))
       kernel->setAttr(name, attribute);
-  if (llvm::all_of(group.members(),
-                   [](Operation *op) { return op->hasAttr(LlmDialect::kCoreAttention); }))
+  if (llvm::all_of(group.members(), [](Operation *op) {
+        return op->hasAttr(LlmDialect::kCoreAttention) || isColumns(op);
+      }))
     kernel->setAttr(LlmDialect::kCoreAttention, UnitAttr::get(kernel->getContext()));
   SmallVector<Attribute> names;
   for (Value output : group.outputs())

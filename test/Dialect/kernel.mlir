@@ -54,7 +54,7 @@ func.func @sum_beside_a_product(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>, %
 
 func.func @embedding_grad(%i: tensor<1x2xi32>, %x: tensor<1x2x4xf32>) -> tensor<8x4xf32> {
   %y = llm.kernel(%n = %i, %a = %x) : (tensor<1x2xi32>, tensor<1x2x4xf32>) -> tensor<8x4xf32> {
-    // expected-error @below {{cannot share a kernel; expected an elementwise op, a row reduction or a matmul}}
+    // expected-error @below {{cannot share a kernel; expected an elementwise op, a row reduction, a matmul or attention}}
     %s = llm.embedding_grad %n, %a : (tensor<1x2xi32>, tensor<1x2x4xf32>) -> tensor<8x4xf32>
     llm.yield %s : tensor<8x4xf32>
   }
@@ -126,7 +126,7 @@ func.func @factor_of_the_same_kernel(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>)
 func.func @product_and_rows(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x2x4xf32> {
   %y = llm.kernel(%i = %x, %m = %w) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32> {
     %p = llm.linear %i, %m layout(in_out) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
-    // expected-error @below {{is a row reduction or a matmul, and so is 'llm.linear' in the same kernel; expected one at most}}
+    // expected-error @below {{has loops of its own, and so has 'llm.linear' in the same kernel; expected one at most}}
     %s = llm.softmax %p : tensor<1x2x4xf32>
     llm.yield %s : tensor<1x2x4xf32>
   }
@@ -138,7 +138,7 @@ func.func @product_and_rows(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tenso
 func.func @two_row_ops(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
   %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
     %s = llm.softmax %a : tensor<1x2x4xf32>
-    // expected-error @below {{is a row reduction or a matmul, and so is 'llm.softmax' in the same kernel; expected one at most}}
+    // expected-error @below {{has loops of its own, and so has 'llm.softmax' in the same kernel; expected one at most}}
     %p = llm.softmax %s : tensor<1x2x4xf32>
     llm.yield %p : tensor<1x2x4xf32>
   }
@@ -197,4 +197,55 @@ func.func @types(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
     llm.yield %s : tensor<1x2x4xf32>
   }
   return %y : tensor<1x2x4xf32>
+}
+
+// -----
+
+func.func @columns_without_attention(%x: tensor<1x2x4xf32>) -> tensor<1x2x2xf32> {
+  %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<1x2x2xf32> {
+    // expected-error @below {{shares a kernel without attention; expected a kernel of its own}}
+    %b, %c = llm.split %a : (tensor<1x2x4xf32>) -> (tensor<1x2x2xf32>, tensor<1x2x2xf32>)
+    %d = llm.add %b, %c : tensor<1x2x2xf32>
+    llm.yield %d : tensor<1x2x2xf32>
+  }
+  return %y : tensor<1x2x2xf32>
+}
+
+// -----
+
+func.func @part_for_nobody(%x: tensor<1x2x5xf32>, %k: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
+  %y = llm.kernel(%a = %x, %b = %k) : (tensor<1x2x5xf32>, tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
+    // expected-error @below {{shares a kernel with 'llm.attention'; expected splits of operands of the kernel whose parts are all heads that it reads, and concats of its gradients that leave the kernel}}
+    %q, %rest = llm.split %a : (tensor<1x2x5xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x1xf32>)
+    %o, %l = llm.attention %q, %b, %b {heads = 1 : i64, kv_heads = 1 : i64, scale = 0.5 : f64}
+      : (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x4xf32>, tensor<1x1x2xf32>)
+    llm.yield %o : tensor<1x2x4xf32>
+  }
+  return %y : tensor<1x2x4xf32>
+}
+
+// -----
+
+func.func @elements_behind_attention(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
+  %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
+    %o, %l = llm.attention %a, %a, %a {heads = 1 : i64, kv_heads = 1 : i64, scale = 0.5 : f64}
+      : (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x4xf32>, tensor<1x1x2xf32>)
+    // expected-error @below {{shares a kernel with 'llm.attention'}}
+    %s = llm.silu %o : tensor<1x2x4xf32>
+    llm.yield %s : tensor<1x2x4xf32>
+  }
+  return %y : tensor<1x2x4xf32>
+}
+
+// -----
+
+func.func @statistics_are_no_heads(%x: tensor<1x2x4xf32>) -> tensor<1x1x2xf32> {
+  %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<1x1x2xf32> {
+    %o, %l = llm.attention %a, %a, %a {heads = 1 : i64, kv_heads = 1 : i64, scale = 0.5 : f64}
+      : (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x4xf32>, tensor<1x1x2xf32>)
+    // expected-error @below {{shares a kernel with 'llm.attention'}}
+    %s = llm.concat %l : (tensor<1x1x2xf32>) -> tensor<1x1x2xf32>
+    llm.yield %s : tensor<1x1x2xf32>
+  }
+  return %y : tensor<1x1x2xf32>
 }

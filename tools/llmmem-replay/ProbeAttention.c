@@ -10,6 +10,12 @@
 
 enum { Q, K, V, OUT, LSE, DOUT, DQ, DK, DV, TENSORS, REPEATS = 10, CHECKED = 64 };
 
+/* Where a tensor lies: whole, or as columns of another whose rows are `pitch` elements apart. */
+typedef struct {
+  uint64_t address;
+  int64_t begin, pitch;
+} Place;
+
 /* Its operands and results in the order of the op's. */
 typedef struct {
   const Replay *replay;
@@ -17,6 +23,7 @@ typedef struct {
   AttentionShape shape;
   size_t first_call, calls;
   int inputs, tensors; /* forward: q, k, v of q, k, v, out, lse */
+  Place places[TENSORS];
 } Probe;
 
 static int64_t bytes_of(const AttentionShape *shape, int tensor) {
@@ -27,6 +34,22 @@ static int64_t bytes_of(const AttentionShape *shape, int tensor) {
   return rows * (is_narrow ? shape->kv_heads : shape->heads) * shape->head * width;
 }
 
+/* Sends the tensor to its place, or fetches it: row by row where it is columns. */
+static int copy_tensor(const Probe *probe, int tensor, void *data, int is_upload) {
+  llmmem_cuda *cuda = probe->replay->run;
+  const Place *place = &probe->places[tensor];
+  int64_t bytes = bytes_of(&probe->shape, tensor), width = bytes_of_type(probe->shape.type);
+  int64_t rows = place->pitch > 0 ? probe->shape.batch * probe->shape.seq : 1;
+  for (int64_t row = 0; row < rows; ++row) {
+    uint64_t there = place->address + (uint64_t)((place->begin + row * place->pitch) * width);
+    char *here = (char *)data + row * (bytes / rows);
+    if (is_upload ? llmmem_cuda_upload(cuda, there, here, bytes / rows)
+                  : llmmem_cuda_download(cuda, here, there, bytes / rows))
+      return 1;
+  }
+  return 0;
+}
+
 static int run(const Probe *probe, int repeats) {
   return replay_capture(probe->replay, probe->first_call, probe->calls, repeats) ||
          llmmem_cuda_replay(probe->replay->run);
@@ -34,16 +57,13 @@ static int run(const Probe *probe, int repeats) {
 
 /* Results may lie in the place of operands: these are sent before each run. */
 static int compute(Probe *probe, void *const *data, void *const *results) {
-  llmmem_cuda *cuda = probe->replay->run;
   for (int k = 0; k < probe->inputs; ++k)
-    if (llmmem_cuda_upload(cuda, replay_word(probe->replay, probe->timed->places[k]), data[k],
-                           bytes_of(&probe->shape, k)))
+    if (copy_tensor(probe, k, data[k], /*is_upload=*/1))
       return 1;
   if (run(probe, 1))
     return 1;
   for (int k = probe->inputs; k < probe->tensors; ++k)
-    if (llmmem_cuda_download(cuda, results[k], replay_word(probe->replay, probe->timed->places[k]),
-                             bytes_of(&probe->shape, k)))
+    if (copy_tensor(probe, k, results[k], /*is_upload=*/0))
       return 1;
   return 0;
 }
@@ -90,14 +110,31 @@ static int probe_twice(Probe *probe, void **data) {
 static int is_forward(const Timed *timed) { return strcmp(timed->kind, "attention") == 0; }
 static int is_gradient(const Timed *timed) { return strcmp(timed->kind, "attention_grad") == 0; }
 
+/* 0 where the places of all its tensors are known and in the arena. */
+static int find_places(Probe *probe) {
+  const Timed *timed = probe->timed;
+  JsonItems items = json_items(json_find(timed->attention, "tensors"));
+  if (items.count != (size_t)probe->tensors)
+    return 1;
+  for (int k = 0; k < probe->tensors; ++k) {
+    int64_t number = json_integer(&items.items[k], "place", -1);
+    if (number < 0 || number >= (int64_t)timed->place_count ||
+        timed->places[number].buffer < OF_ARENA)
+      return 1;
+    probe->places[k] = (Place){replay_word(probe->replay, timed->places[number]),
+                               json_integer(&items.items[k], "begin", 0),
+                               json_integer(&items.items[k], "pitch", 0)};
+  }
+  return 0;
+}
+
 /* The first call of such an op, by itself or behind what it needs. */
 static int find(const Replay *replay, int (*is_it)(const Timed *timed), int inputs, int tensors,
                 Probe *probe) {
   const Program *program = replay->program;
   for (size_t k = 0; k < program->timed_count; ++k) {
     const Timed *timed = &program->timed[k];
-    if (!timed->attention || !is_it(timed) || timed->place_count < (size_t)tensors ||
-        timed->places[Q].buffer < OF_ARENA)
+    if (!timed->attention || !is_it(timed))
       continue;
     int64_t window = json_integer(timed->attention, "window", 0);
     probe->replay = replay;
@@ -114,6 +151,8 @@ static int find(const Replay *replay, int (*is_it)(const Timed *timed), int inpu
     probe->inputs = inputs;
     probe->tensors = tensors;
     probe->first_call = timed_calls(program, (int64_t)k, &probe->calls);
+    if (find_places(probe))
+      continue;
     return attention_fits(&probe->shape);
   }
   return 0;

@@ -87,10 +87,10 @@ struct Dense : Shape {
   }
 };
 
-/// Replaces the letters of shapes: Q and K by what q and k are, L by what lse is, H by what sinks
-/// are, N by the number of elements of the dropout mask, A by the attributes, Z and Y by the sinks
-/// as an operand and its type, U, V and I by the positions as an operand, its type behind others,
-/// and its type.
+/// Replaces the letters of shapes: Q and K by what q and k are, X by what holds q, k and v, L by
+/// what lse is, H by what sinks are, N by the number of elements of the dropout mask, A by the
+/// attributes, Z and Y by the sinks as an operand and its type, U, V and I by the positions as an
+/// operand, its type behind others, and its type.
 std::string withShape(std::string text, const Shape &s) {
   auto extents = [](std::initializer_list<int64_t> list) {
     std::string result;
@@ -101,6 +101,11 @@ std::string withShape(std::string text, const Shape &s) {
   const std::pair<std::string, std::string> values[] = {
       {"$Q", "tensor<" + extents({s.batch, s.seq, s.heads * s.size}) + "T>"},
       {"$K", "tensor<" + extents({s.batch, s.seq, s.groups * s.size}) + "T>"},
+      {"$X", "tensor<" + extents({s.batch, s.seq, (s.heads + 2 * s.groups) * s.size}) + "T>"},
+      {"$M", s.hasSinks ? ", %kz = %z" : ""},
+      {"$O", s.lengths.empty() ? "" : ", %kt = %t"},
+      {"$J", s.hasSinks ? " sinks(%kz)" : ""},
+      {"$R", s.lengths.empty() ? "" : " at(%kt)"},
       {"$L", "tensor<" + extents({s.batch, s.heads, s.seq}) + "W>"},
       {"$Z", s.hasSinks ? " sinks(%z)" : ""},
       {"$Y", s.hasSinks ? ", $H" : ""},
@@ -158,6 +163,44 @@ protected:
     for (const auto &[number, expected] : {std::pair(2, dense.dq), std::pair(3, dense.dk),
                                            std::pair(4, dense.dv), std::pair(5, dense.dsinks)})
       expectNear(r[number], expected, 2.0 * tolerance());
+  }
+
+  /// q, k and v as columns of one tensor, and their gradients of another, have the bits of copies.
+  void checkColumns(const Shape &shape) {
+    int64_t wide = shape.batch * shape.seq * shape.heads * shape.size,
+            narrow = shape.batch * shape.seq * shape.groups * shape.size;
+    std::vector<Numbers> arguments = {someNumbers(wide, 1),   someNumbers(narrow, 2),
+                                      someNumbers(narrow, 3), someNumbers(wide, 4),
+                                      {12345, 678},           someNumbers(shape.heads, 5),
+                                      shape.positions()};
+    std::string begin = R"(func.func @step(%q: $Q, %k: $K, %v: $K, %do: $Q, %s: tensor<2xi32>,
+                                           %z: $H, %t: $I) -> ($Q, $L, $Q, $K, $K) {)",
+                end = "  return %out, %lse, %dq, %dk, %dv : $Q, $L, $Q, $K, $K\n}";
+    std::string copies = begin + R"(
+      %out, %lse = llm.attention %q, %k, %v$Z$U seed(%s) {$A, $P} : ($Q, $K, $K$Y$V, tensor<2xi32>) -> ($Q, $L)
+      %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %do$U seed(%s) {$A, $P}
+        : ($Q, $K, $K, $Q, $L, $Q$V, tensor<2xi32>) -> ($Q, $K, $K)
+    )" + end;
+    std::string columns = begin + R"(
+      %x = llm.concat %q, %k, %v : ($Q, $K, $K) -> $X
+      %out, %lse = llm.kernel(%kx = %x$M$O, %ks = %s) : ($X$Y$V, tensor<2xi32>) -> ($Q, $L) {
+        %kq, %kk, %kv = llm.split %kx : ($X) -> ($Q, $K, $K)
+        %ko, %kl = llm.attention %kq, %kk, %kv$J$R seed(%ks) {$A, $P} : ($Q, $K, $K$Y$V, tensor<2xi32>) -> ($Q, $L)
+        llm.yield %ko, %kl : $Q, $L
+      }
+      %dx = llm.kernel(%kx = %x, %ko = %out, %kl = %lse, %kd = %do$O, %ks = %s)
+          : ($X, $Q, $L, $Q$V, tensor<2xi32>) -> $X {
+        %kq, %kk, %kv = llm.split %kx : ($X) -> ($Q, $K, $K)
+        %gq, %gk, %gv = llm.attention_grad %kq, %kk, %kv, %ko, %kl, %kd$R seed(%ks) {$A, $P}
+          : ($Q, $K, $K, $Q, $L, $Q$V, tensor<2xi32>) -> ($Q, $K, $K)
+        %gx = llm.concat %gq, %gk, %gv : ($Q, $K, $K) -> $X
+        llm.yield %gx : $X
+      }
+      %dq, %dk, %dv = llm.split %dx : ($X) -> ($Q, $K, $K)
+    )" + end;
+    std::vector<Numbers> expected = runWide(withShape(copies, shape), arguments);
+    EXPECT_EQ(runWide(withShape(columns, shape), arguments), expected);
+    EXPECT_EQ(expected.size(), 5u);
   }
 
   std::string wideElement() const { return KernelTest::wide(); }
@@ -241,6 +284,12 @@ TEST_P(AttentionKernels, BlocksOfWarpgroupsOfPackedRows) {
 }
 TEST_P(AttentionKernels, OnePosition) { check({.batch = 3, .seq = 1, .heads = 2, .groups = 2}); }
 
+TEST_P(AttentionKernels, Columns) { checkColumns({.window = 3, .p = 0.4, .hasSinks = true}); }
+TEST_P(AttentionKernels, ColumnsOfPackedRows) { checkColumns({.lengths = {3, 1, 2, 1}}); }
+TEST_P(AttentionKernels, ColumnsOverBlocks) {
+  checkColumns({.batch = 1, .seq = 150, .heads = 2, .groups = 2, .size = 64});
+}
+
 TEST_P(AttentionKernels, RopeTurnsAndTurnsBack) {
   constexpr int seq = 5, heads = 2, half = 3;
   Numbers x = someNumbers(2 * seq * heads * 2 * half, 1), y(x.size());
@@ -293,6 +342,9 @@ TEST_P(AttentionKernelsOfF16, HeadsOf64) {
 }
 TEST_P(AttentionKernelsOfF16, BlocksOfWarpgroups) {
   check({.batch = 1, .seq = 256, .heads = 2, .groups = 1, .size = 64, .window = 100});
+}
+TEST_P(AttentionKernelsOfF16, BlocksOfWarpgroupsInColumns) {
+  checkColumns({.batch = 2, .seq = 128, .heads = 2, .groups = 1, .size = 64});
 }
 INSTANTIATE_TEST_SUITE_P(Types, AttentionKernelsOfF16, ::testing::Values("f16"),
                          [](const auto &info) { return info.param; });

@@ -145,7 +145,7 @@ def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, Group
   let hasVerifier = 1;
 }
 
-def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random, AttrSizedOperandSegments,
+def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random, GroupAttention, AttrSizedOperandSegments,
     AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
   let summary = "Gradients of attention's queries, keys and values, without ever holding the scores.";
   let description = [{

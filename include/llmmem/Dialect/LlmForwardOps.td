@@ -192,7 +192,8 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, 
   let hasVerifier = 1;
 }
 
-def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random, AttrSizedOperandSegments]> {
+def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random, GroupAttention,
+    AttrSizedOperandSegments]> {
   let summary = "Attention with grouped heads, causal or not, without ever holding the scores.";
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
@@ -495,7 +496,7 @@ def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Different
   let hasVerifier = 1;
 }
 
-def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable]> {
+def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable, GroupColumns]> {
   let summary = "Copies column ranges of the last dimension into tensors of their own.";
   let description = [{
     parts[k] = x[..., begin_k : begin_k + width_k], side by side. Keeps nothing. Folds where there is one part, and where
@@ -513,7 +514,7 @@ def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable]> {
+def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable, GroupColumns]> {
   let summary = "Copies tensors side by side along the last dimension.";
   let description = [{
     The inverse of llm.split. Keeps nothing. Folds where there is one part, and where it undoes a split.

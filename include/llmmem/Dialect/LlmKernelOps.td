@@ -18,7 +18,8 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
     elementwise ops. In its place may stand a matmul of operands of the kernel; the ops after it are its epilogue, which
     works on the matmul's result rounded to its own type. Or the body is a matmul and the sum over the rows of one of its
     factors, a bias's gradient beside its weight's: both leave the kernel, and without a library they are computed one
-    after the other.
+    after the other. Or it is attention, or its gradient, whose queries, keys and values are columns of an operand
+    (`llm.split`), and whose gradients are columns of a result (`llm.concat`): they are read and written where they lie.
 
     FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
     whose elements are as wide, where each op on the way from one to the other may work in place.
@@ -61,6 +62,17 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
       llm.yield %p, %s : tensor<768x3072xbf16>, tensor<3072xbf16>
     }
     ```
+
+    ```mlir
+    %out, %lse = llm.kernel(%x = %qkv) : (tensor<8x1024x2304xbf16>) -> (tensor<8x1024x768xbf16>, tensor<8x12x1024xf32>) {
+      %q, %k, %v = llm.split %x : (tensor<8x1024x2304xbf16>)
+        -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>)
+      %o, %l = llm.attention %q, %k, %v {heads = 12 : i64, kv_heads = 12 : i64, scale = 0.125 : f64}
+        : (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>)
+        -> (tensor<8x1024x768xbf16>, tensor<8x12x1024xf32>)
+      llm.yield %o, %l : tensor<8x1024x768xbf16>, tensor<8x12x1024xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$inputs);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -71,7 +83,8 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
   let extraClassDeclaration = [{
     /// What the kernel hands out: one value of the body for each result.
     ::mlir::OperandRange getYielded();
-    /// The op of the body whose loops the others share: a row reduction or a matmul. Null where all are elementwise.
+    /// The op of the body whose loops the others share: a row reduction, a matmul or attention. Null where all are
+    /// elementwise.
     ::mlir::Operation *getLeadingOp();
     /// The sum over rows that stands beside a matmul, or null.
     ::mlir::Operation *getSumOp();

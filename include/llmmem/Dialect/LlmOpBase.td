@@ -42,6 +42,9 @@ def GroupElementwiseEpilogue : DeclareOpInterfaceMethods<GroupableOpInterface, [
 def GroupRowReduction : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 def GroupColumnReduction : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 def GroupMatmul : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
+def GroupAttention : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal", "getHeadOperands",
+    "getHeadResults"]>;
+def GroupColumns : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 
 // What generic passes (cse, canonicalize, loop-invariant-code-motion) may do with an op is what its class says. The
 // lists are named, so that other dialects and tests take them too.

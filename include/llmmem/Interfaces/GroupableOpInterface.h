@@ -8,7 +8,7 @@
 namespace llmmem {
 
 /// How an op traverses its elements.
-enum class Traversal { Elementwise, RowReduction, Matmul, ColumnReduction };
+enum class Traversal { Elementwise, RowReduction, Matmul, ColumnReduction, Attention, Columns };
 
 } // namespace llmmem
 

@@ -16,10 +16,13 @@ def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
     `Matmul`: its operands are read from memory, so they are operands of the kernel, and the elements of its one result
     are written once each, after their sums. `ColumnReduction`: sums over all but the last dimension of its first operand,
     from memory; it shares a kernel with a matmul of that operand alone, as libraries sum what they multiply.
+    `Attention`: reads and writes rows of heads in memory, wherever they begin. `Columns`: takes columns of a tensor apart or
+    puts them side by side; it shares a kernel with attention alone, which reads and writes them where they lie, so that no
+    byte is copied.
 
     Example: `llm.add` is elementwise, `llm.softmax` a row reduction; `softmax(mask(x))` and `add(a, norm_grad(...))` are
-    one kernel each, `softmax(softmax(x))` is two. Matmuls and column reductions share kernels where a plan says so
-    (`fuse-epilogues`).
+    one kernel each, `softmax(softmax(x))` is two; `attention(split(qkv))` is one. Matmuls and column reductions share kernels
+    where a plan says so (`fuse-epilogues`).
   }];
   let cppNamespace = "::llmmem";
   let methods = [
@@ -35,6 +38,10 @@ def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
         `llm.gelu_grad` of one that is `dy`. None where libraries have no such epilogue.
       }],
       "std::optional<unsigned>", "getEpilogueOperand", (ins), "", [{ return std::nullopt; }]>,
+    InterfaceMethod<"Of attention: the operands that are rows of heads, [batch, seq, heads * head].",
+      "::llvm::SmallVector<unsigned>", "getHeadOperands", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<"Of attention: the results that are rows of heads.",
+      "::llvm::SmallVector<unsigned>", "getHeadResults", (ins), "", [{ return {}; }]>,
   ];
 }
 

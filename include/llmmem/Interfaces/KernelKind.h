@@ -5,7 +5,8 @@
 //   code    ops share machine code where their identities are equal in all parts
 //   price   ops share a price where their identities are equal but for what `priceKey` leaves out:
 //           which results of a group are read, in which order they are handed out, the scratch
-//           bytes, and whether a library computes it. So equal code has equal prices.
+//           bytes, and whether a library computes it. So equal code has equal prices. Attention
+//           has one price wherever its rows begin.
 //
 // Annotations of passes are in neither: an op and its recomputation have one kernel.
 //
@@ -22,10 +23,13 @@
 namespace llmmem {
 
 /// The name under which a profile counts an op's kernel and a device table prices it: `linear`; of
-/// a group, what it is made of: `silu+mul`.
+/// a group, what it is made of: `silu+mul`. Attention on columns of other tensors is `attention`:
+/// nothing else is computed.
 std::string kernelKind(mlir::Operation *op);
 /// The matmul in a group that has one, else null.
 mlir::Operation *matmulIn(mlir::Operation *op);
+/// The attention, or gradient of one, in a group that has one, else null.
+mlir::Operation *attentionIn(mlir::Operation *op);
 
 /// What decides the kernel of an op.
 class KernelIdentity {
@@ -70,7 +74,7 @@ private:
   bool isForLibrary = false;
 };
 
-/// `KernelIdentity::of(op).priceKey()`.
+/// `KernelIdentity::of(op).priceKey()`; of a group with attention, the attention's.
 std::string kernelKey(mlir::Operation *op);
 
 } // namespace llmmem

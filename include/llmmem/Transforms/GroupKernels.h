@@ -8,6 +8,8 @@
 //   copy into a backward   of a cheap forward op whose own operands the backward reads anyway:
 //                          silu(gate) is no longer saved, at no byte more.
 //   side by side           elementwise ops that read one operand and do not wait for each other.
+//   columns                attention and what splits its operands or concatenates its gradients:
+//                          it reads and writes them where they lie (AttentionColumns.cpp).
 //
 // Example, the gate of a Llama block:
 //

@@ -230,7 +230,8 @@ def CheckExchanges : Pass<"check-exchanges", "::mlir::ModuleOp"> {
 def GroupKernels : StepPass<"group-kernels"> {
   let summary = "Groups ops into kernels, so that what lives only between them has no bytes";
   let description = [{
-    Elementwise ops and row reductions that feed each other become one `llm.kernel` (`GroupableOpInterface`); see
+    Elementwise ops and row reductions that feed each other become one `llm.kernel` (`GroupableOpInterface`), and so do
+    attention and what takes its operands out of columns or puts its gradients into them; see
     `include/llmmem/Transforms/GroupKernels.h` for what is grouped and what is not.
 
     *Requires*: a straight-line step. *Ensures*: every result has the bits that it had, no value lives longer than

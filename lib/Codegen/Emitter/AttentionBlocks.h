@@ -101,14 +101,17 @@ public:
   // Places
   //===--------------------------------------------------------------------===//
 
-  /// Row `r` of a block in [batch, seq, heads * size].
-  Index queryOffset(HeadBlock queries, Index r) {
-    return ((queries.batch * seq + queries.first + r) * heads + queries.head) * size;
+  /// Row `r` of a block in [batch, seq, heads * size], or in columns of another tensor.
+  Index queryOffset(const Buffer &in, HeadBlock queries, Index r) {
+    return offset(queryPitch(in), in.begin, queries, r);
   }
-  /// Row `r` of a block in [batch, seq, kvHeads * size].
-  Index keyOffset(HeadBlock keys, Index r) {
-    return ((keys.batch * seq + keys.first + r) * kvHeads + keys.head) * size;
+  /// Row `r` of a block in [batch, seq, kvHeads * size], or in columns of another tensor.
+  Index keyOffset(const Buffer &in, HeadBlock keys, Index r) {
+    return offset(keyPitch(in), in.begin, keys, r);
   }
+  /// Elements from a position of a sequence to the next.
+  int64_t queryPitch(const Buffer &in) const { return in.pitch > 0 ? in.pitch : heads * size; }
+  int64_t keyPitch(const Buffer &in) const { return in.pitch > 0 ? in.pitch : kvHeads * size; }
   /// Row `r` of a block in [batch, heads, seq].
   Index statistic(HeadBlock queries, Index r) {
     return (queries.batch * heads + queries.head) * seq + queries.first + r;
@@ -118,10 +121,10 @@ public:
   Panel transposedPanel() { return makePanel(e, size, extent); }
   Panel pairPanel() { return makePanel(e, extent, extent); }
   void loadQueries(Panel to, Buffer from, HeadBlock block) {
-    loadPanel(e, to, from, [&](Index r) { return queryOffset(block, r); }, block.count);
+    loadPanel(e, to, from, [&](Index r) { return queryOffset(from, block, r); }, block.count);
   }
   void loadKeys(Panel to, Buffer from, HeadBlock block) {
-    loadPanel(e, to, from, [&](Index r) { return keyOffset(block, r); }, block.count);
+    loadPanel(e, to, from, [&](Index r) { return keyOffset(from, block, r); }, block.count);
   }
 
   KernelEmitter &e;
@@ -146,6 +149,9 @@ protected:
   HeadBlock blockAt(Index b, Index head, Index number);
 
 private:
+  Index offset(int64_t pitch, int64_t begin, HeadBlock block, Index r) {
+    return (block.batch * seq + block.first + r) * pitch + block.head * size + begin;
+  }
   int64_t group() const { return heads / kvHeads; }
   void forBlocks(int64_t headCount, Body body);
 

@@ -28,8 +28,8 @@ static Buffer bufferOf(Value memref) {
 }
 
 KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
-    : op(op), entry(block), chosen(options), nested(OpBuilder::atBlockEnd(block)),
-      numberType(computeTypeOf(op)),
+    : op(op), entry(block), workspaceNumber(op->getNumOperands() + op->getNumResults()),
+      chosen(options), nested(OpBuilder::atBlockEnd(block)), numberType(computeTypeOf(op)),
       kernelLoops(options.target == KernelTarget::Gpu ? makeDeviceLoops(op) : makeCpuLoops(block)),
       vectorLanes(kernelLoops->lanes(numberType)) {
   for (unsigned number = 0; number < op->getNumOperands(); ++number)
@@ -40,13 +40,14 @@ KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
 
 KernelEmitter::KernelEmitter(Operation *op, KernelEmitter &outer, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)
-    : op(op), entry(outer.entry), chosen(outer.chosen), nested(outer.nested), operands(operands),
-      results(results), numberType(computeTypeOf(op)), kernelLoops(outer.kernelLoops),
-      vectorLanes(kernelLoops->lanes(numberType)) {}
+    : op(op), entry(outer.entry), workspaceNumber(outer.workspaceNumber), chosen(outer.chosen),
+      nested(outer.nested), operands(operands), results(results), numberType(computeTypeOf(op)),
+      kernelLoops(outer.kernelLoops), vectorLanes(kernelLoops->lanes(numberType)) {}
 
 KernelEmitter::KernelEmitter(Operation *op, const OpBuilder &builder, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results, KernelOptions options)
-    : op(op), entry(builder.getInsertionBlock()), chosen(options), nested(builder),
+    : op(op), entry(builder.getInsertionBlock()),
+      workspaceNumber(op->getNumOperands() + op->getNumResults()), chosen(options), nested(builder),
       operands(operands), results(results), numberType(computeTypeOf(op)),
       kernelLoops(makeCpuLoops(entry)), vectorLanes(kernelLoops->lanes(numberType)) {}
 
@@ -60,14 +61,14 @@ Buffer Buffer::of(Type tensor, const BufferAccess &access) {
 }
 
 Buffer KernelEmitter::workspace() {
-  Value bytes = entry->getArgument(op->getNumOperands() + op->getNumResults());
+  Value bytes = entry->getArgument(workspaceNumber);
   int64_t width = numberType.getIntOrFloatBitWidth() / 8;
   return workspace(0, cast<MemRefType>(bytes.getType()).getNumElements() / width, numberType);
 }
 
 Buffer KernelEmitter::workspace(int64_t begin, int64_t size, Type element) {
   OpBuilder start = OpBuilder::atBlockBegin(entry);
-  Value bytes = entry->getArgument(op->getNumOperands() + op->getNumResults());
+  Value bytes = entry->getArgument(workspaceNumber);
   Value shift = arith::ConstantIndexOp::create(start, op->getLoc(), begin);
   return bufferOf(memref::ViewOp::create(start, op->getLoc(), MemRefType::get({size}, element),
                                          bytes, shift, ValueRange()));

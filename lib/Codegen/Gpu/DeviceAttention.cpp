@@ -93,10 +93,10 @@ public:
   }
 
   void loadQueriesOf(Buffer to, Buffer from, HeadBlock block, double factor = 1.0) {
-    load(to, from, [&](Index r) { return queryOffset(block, r); }, block.count, factor);
+    load(to, from, [&](Index r) { return queryOffset(from, block, r); }, block.count, factor);
   }
   void loadKeysOf(Buffer to, Buffer from, HeadBlock block, double factor = 1.0) {
-    load(to, from, [&](Index r) { return keyOffset(block, r); }, block.count, factor);
+    load(to, from, [&](Index r) { return keyOffset(from, block, r); }, block.count, factor);
   }
 
   /// The rows of the other block whose scores with its row this thread computes.
@@ -225,8 +225,8 @@ public:
       return emitIteration(other, carried);
     });
     Num largest = state[0], total = state[1];
-    t.storeRow(e.result(0), t.queryOffset(block, t.row), block.count, ArrayRef(state).drop_front(2),
-               1.0 / total);
+    t.storeRow(e.result(0), t.queryOffset(e.result(0), block, t.row), block.count,
+               ArrayRef(state).drop_front(2), 1.0 / total);
     Value isOwner = arith::AndIOp::create(e.builder(), e.location(), less(t.row, block.count),
                                           equal(t.part, e.index(0)));
     e.ifThen(isOwner,
@@ -335,7 +335,7 @@ void emitQueriesGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) 
     t.device.barrier(e);
     return t.addWeighted(carried, weights, keys);
   });
-  t.storeRow(b.dq, t.queryOffset(block, t.row), block.count, dq, e.number(t.scale));
+  t.storeRow(b.dq, t.queryOffset(b.dq, block, t.row), block.count, dq, e.number(t.scale));
 }
 
 void emitKeysGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
@@ -364,10 +364,11 @@ void emitKeysGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
     next.append(t.addWeighted(carried.drop_front(t.vectors()), weights, douts));
     return next;
   });
-  Index place = t.keyOffset(block, t.row);
   ArrayRef<Num> both = sums;
-  t.storeRow(b.dk, place, block.count, both.take_front(t.vectors()), e.number(t.scale));
-  t.storeRow(b.dv, place, block.count, both.drop_front(t.vectors()), e.number(1.0));
+  t.storeRow(b.dk, t.keyOffset(b.dk, block, t.row), block.count, both.take_front(t.vectors()),
+             e.number(t.scale));
+  t.storeRow(b.dv, t.keyOffset(b.dv, block, t.row), block.count, both.drop_front(t.vectors()),
+             e.number(1.0));
 }
 
 } // namespace

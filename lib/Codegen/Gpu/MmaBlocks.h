@@ -70,18 +70,21 @@ inline std::pair<Index, Index> unmaskedQueries(MmaRows &rows, HeadBlock keys, in
 /// Stores the gradients of a block's keys: the accumulators of dk, then those of dv.
 inline void storeKeyGradients(MmaRows &rows, HeadBlock keys, llvm::ArrayRef<FragmentC> sums) {
   KernelEmitter &e = rows.e;
-  auto place = [&](Index row) { return rows.blocks.keyOffset(keys, row); };
-  rows.store(sums.take_front(sums.size() / 2), e.result(1), place, keys.count,
-             [&](int64_t) { return e.number(rows.blocks.scale); });
-  rows.store(sums.drop_front(sums.size() / 2), e.result(2), place, keys.count,
-             [&](int64_t) { return e.number(1.0); });
+  auto store = [&](llvm::ArrayRef<FragmentC> own, Buffer to, double factor) {
+    rows.store(
+        own, to, [&](Index row) { return rows.blocks.keyOffset(to, keys, row); }, keys.count,
+        [&](int64_t) { return e.number(factor); });
+  };
+  store(sums.take_front(sums.size() / 2), e.result(1), rows.blocks.scale);
+  store(sums.drop_front(sums.size() / 2), e.result(2), 1.0);
 }
 
 /// Stores the gradients of a block's queries.
 inline void storeQueryGradients(MmaRows &rows, HeadBlock queries, llvm::ArrayRef<FragmentC> sums) {
+  Buffer dq = rows.e.result(0);
   rows.store(
-      sums, rows.e.result(0), [&](Index row) { return rows.blocks.queryOffset(queries, row); },
-      queries.count, [&](int64_t) { return rows.e.number(rows.blocks.scale); });
+      sums, dq, [&](Index row) { return rows.blocks.queryOffset(dq, queries, row); }, queries.count,
+      [&](int64_t) { return rows.e.number(rows.blocks.scale); });
 }
 
 } // namespace llmmem

@@ -33,11 +33,11 @@ void MmaRows::copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch,
 }
 
 void MmaRows::copyQueries(const MmaTile &tile, Buffer from, HeadBlock block) {
-  copy(tile, from, blocks.queryOffset(block, e.index(0)), blocks.heads * blocks.size, block);
+  copy(tile, from, blocks.queryOffset(from, block, e.index(0)), blocks.queryPitch(from), block);
 }
 
 void MmaRows::copyKeys(const MmaTile &tile, Buffer from, HeadBlock block) {
-  copy(tile, from, blocks.keyOffset(block, e.index(0)), blocks.kvHeads * blocks.size, block);
+  copy(tile, from, blocks.keyOffset(from, block, e.index(0)), blocks.keyPitch(from), block);
 }
 
 //===----------------------------------------------------------------------===//

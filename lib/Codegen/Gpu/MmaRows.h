@@ -39,7 +39,7 @@ public:
   }
 
   /// Copies rows of a head into a tile of rows, in a group of copies of their own. Row r is at
-  /// queryOffset(first + r) of queries, or keyOffset(first + r) of keys.
+  /// the block's queryOffset of queries, or keyOffset of keys.
   void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block);
   void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block);
   void synchronize() { deviceLoops(e).barrier(e); }

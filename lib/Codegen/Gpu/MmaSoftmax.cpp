@@ -92,8 +92,8 @@ void MmaSoftmax::emitEnd(ArrayRef<FragmentC> out, ArrayRef<Num> state) {
   for (int64_t half : {0, 1})
     totals[half] = rows.acrossRow(state[2 + half], sumOf);
   rows.store(
-      out, e.result(0), [&](Index r) { return blocks.queryOffset(queries, r); }, queries.count,
-      [&](int64_t half) { return 1.0 / totals[half]; });
+      out, e.result(0), [&](Index r) { return blocks.queryOffset(e.result(0), queries, r); },
+      queries.count, [&](int64_t half) { return 1.0 / totals[half]; });
   for (int64_t half : {0, 1}) {
     Index row = rows.rowOf(half);
     Value isFirst = equal(rows.lane.pair, e.index(0));

@@ -49,8 +49,7 @@ public:
   }
 
   void emit() {
-    queries.copy(rows, e.operand(0), blocks.queryOffset(block, e.index(0)),
-                 blocks.heads * blocks.size);
+    queries.copyQueries(rows, e.operand(0), block);
     auto [begin, end] = unmaskedKeys(rows, block, keysOf(blocks.size));
     copyStage(begin);
     softmax.foldTiles(begin, end,
@@ -67,9 +66,8 @@ private:
 
   void copyStage(Index number) {
     HeadBlock others = keyBlock(rows, block, number, keysOf(blocks.size));
-    Index from = blocks.keyOffset(others, e.index(0));
-    keys(number).copy(rows, e.operand(1), from, blocks.kvHeads * blocks.size);
-    values(number).copy(rows, e.operand(2), from, blocks.kvHeads * blocks.size);
+    keys(number).copyKeys(rows, e.operand(1), others);
+    values(number).copyKeys(rows, e.operand(2), others);
     commitCopies(e);
   }
 

@@ -39,14 +39,6 @@ public:
 protected:
   int64_t sizeOfPanel() const { return WarpgroupPanel::sizeOf(kExtent, blocks.size); }
   WarpgroupPanel stage(Index number, int64_t which) { return stages.panel(number, which); }
-  int64_t queryPitch() const { return blocks.heads * blocks.size; }
-  int64_t keyPitch() const { return blocks.kvHeads * blocks.size; }
-  void copyQueries(const WarpgroupPanel &panel, Buffer from, HeadBlock of) {
-    panel.copy(rows, from, blocks.queryOffset(of, e.index(0)), queryPitch());
-  }
-  void copyKeys(const WarpgroupPanel &panel, Buffer from, HeadBlock of) {
-    panel.copy(rows, from, blocks.keyOffset(of, e.index(0)), keyPitch());
-  }
   /// Of the block's two panels and of the others', started in this order, a group each.
   std::pair<Value, Value> startScores(Index number) {
     fenceSums(e);
@@ -84,11 +76,11 @@ public:
   using GradBlock::GradBlock;
 
   void emit() {
-    copyQueries(first, e.operand(0), block);
-    copyQueries(second, e.operand(5), block);
+    first.copyQueries(rows, e.operand(0), block);
+    second.copyQueries(rows, e.operand(5), block);
     // In the place of the stages.
     WarpgroupPanel outs(memory, e.index(2 * sizeOfPanel()), kExtent, blocks.size);
-    copyQueries(outs, e.operand(3), block);
+    outs.copyQueries(rows, e.operand(3), block);
     commitCopies(e);
     rows.synchronizeCopies();
     statistics = emitStatistics(rows, block, second.fragments(rows), outs.fragments(rows));
@@ -105,8 +97,8 @@ public:
 private:
   HeadBlock others(Index number) { return keyBlock(rows, block, number, kOtherRows); }
   void copyStage(Index number) {
-    copyKeys(stage(number, 0), e.operand(1), others(number));
-    copyKeys(stage(number, 1), e.operand(2), others(number));
+    stage(number, 0).copyKeys(rows, e.operand(1), others(number));
+    stage(number, 1).copyKeys(rows, e.operand(2), others(number));
     commitCopies(e);
   }
 
@@ -147,8 +139,8 @@ public:
   using GradBlock::GradBlock;
 
   void emit() {
-    copyKeys(first, e.operand(1), block);
-    copyKeys(second, e.operand(2), block);
+    first.copyKeys(rows, e.operand(1), block);
+    second.copyKeys(rows, e.operand(2), block);
     auto [begin, endOfHead] = unmaskedQueries(rows, block, kOtherRows);
     firstTile = begin;
     tiles = endOfHead - begin;
@@ -171,8 +163,8 @@ private:
                    *firstTile + number - ofGroup * *tiles, kOtherRows);
   }
   void copyStage(Index number) {
-    copyQueries(stage(number, 0), e.operand(0), others(number));
-    copyQueries(stage(number, 1), e.operand(5), others(number));
+    stage(number, 0).copyQueries(rows, e.operand(0), others(number));
+    stage(number, 1).copyQueries(rows, e.operand(5), others(number));
     commitCopies(e);
   }
 

@@ -23,14 +23,14 @@ public:
 
   static int64_t sizeOf(int64_t rows, int64_t size) { return rows * size; }
 
-  /// Starts to copy rows that begin at `from`, `pitch` elements apart.
-  void copy(MmaRows &of, Buffer source, Index from, int64_t pitch) const {
-    KernelEmitter &e = of.e;
-    for (int64_t column = 0; column < size; column += kSwizzledLine)
-      copyTile(e, part(column),
-               {source, from + column, pitch, e.index(0), e.index(0), e.index(rows),
-                e.index(kSwizzledLine)},
-               of.thread, of.threads);
+  /// Starts to copy the rows of a block of queries, or of keys.
+  void copyQueries(MmaRows &of, Buffer source, HeadBlock block) const {
+    AttentionBlocks &blocks = of.blocks;
+    copy(of, source, blocks.queryOffset(source, block, of.e.index(0)), blocks.queryPitch(source));
+  }
+  void copyKeys(MmaRows &of, Buffer source, HeadBlock block) const {
+    AttentionBlocks &blocks = of.blocks;
+    copy(of, source, blocks.keyOffset(source, block, of.e.index(0)), blocks.keyPitch(source));
   }
 
   /// A warp's 16 rows, in fragments along the elements.
@@ -72,6 +72,15 @@ public:
   int64_t rows, size;
 
 private:
+  /// Rows that begin at `from`, `pitch` elements apart.
+  void copy(MmaRows &of, Buffer source, Index from, int64_t pitch) const {
+    KernelEmitter &e = of.e;
+    for (int64_t column = 0; column < size; column += kSwizzledLine)
+      copyTile(e, part(column),
+               {source, from + column, pitch, e.index(0), e.index(0), e.index(rows),
+                e.index(kSwizzledLine)},
+               of.thread, of.threads);
+  }
   MmaTile part(int64_t column) const {
     return {memory, begin + column / kSwizzledLine * rows * kSwizzledLine, rows, kSwizzledLine};
   }

@@ -134,8 +134,8 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
 
     void emitEnd(HeadBlock block) {
       storePanel(
-          e, out, e.result(0), [&](Index i) { return queryOffset(block, i); }, block.count,
-          [&](Index i) { return 1.0 / e.load(total, i); });
+          e, out, e.result(0), [&](Index i) { return queryOffset(e.result(0), block, i); },
+          block.count, [&](Index i) { return 1.0 / e.load(total, i); });
       e.forEach(e.index(0), block.count, [&](Index i) {
         e.store(e.result(1), statistic(block, i), e.load(largest, i) + log(e.load(total, i)));
       });
@@ -231,8 +231,8 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
                 [&](Index from, Index to) { return unmaskedKeys(block, other, from, to); });
       });
       storePanel(
-          e, dq, e.result(0), [&](Index i) { return queryOffset(block, i); }, block.count,
-          [&](Index) { return e.number(scale); });
+          e, dq, e.result(0), [&](Index i) { return queryOffset(e.result(0), block, i); },
+          block.count, [&](Index) { return e.number(scale); });
     }
 
     /// delta = dout . out, for the lanes of this block, and stored for the pass over blocks of
@@ -243,7 +243,7 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       e.forEach(e.index(0), block.count, [&](Index i) {
         Num product = e.sum(size, [&](Index d, unsigned lanes) {
           return e.load(douts.numbers, douts.at(i, d), lanes) *
-                 e.load(out, queryOffset(block, i) + d, lanes);
+                 e.load(out, queryOffset(out, block, i) + d, lanes);
         });
         e.store(deltaHere, i, product);
         e.store(delta, statistic(block, i), product);
@@ -282,9 +282,13 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
         emitSum(dv, first, douts, block.count, seeing);
         emitSum(dk, second, queries, block.count, seeing);
       });
-      auto place = [&](Index j) { return keyOffset(block, j); };
-      storePanel(e, dk, e.result(1), place, block.count, [&](Index) { return e.number(scale); });
-      storePanel(e, dv, e.result(2), place, block.count, [&](Index) { return e.number(1.0); });
+      auto store = [&](Panel sums, Buffer to, double factor) {
+        storePanel(
+            e, sums, to, [&](Index j) { return keyOffset(to, block, j); }, block.count,
+            [&](Index) { return e.number(factor); });
+      };
+      store(dk, e.result(1), scale);
+      store(dv, e.result(2), 1.0);
     }
   };
 

@@ -7,13 +7,15 @@
 // Without a leading op, all formulas are written into one loop over elements. With one, its own
 // loops lead: operands of a row op are computed when it loads them, and what follows it, or follows
 // a product, when it stores. A product by a library, which is asked for no epilogue, is written as
-// a whole first. A sum over rows comes after its product, with loops of its own.
+// a whole first. A sum over rows comes after its product, with loops of its own. Attention reads
+// and writes columns of the kernel's buffers where its group splits and concatenates them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Emitter/Matmuls.h"
 #include "Gpu/LibraryKernels.h"
 #include "KernelModels.h"
+#include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -29,7 +31,9 @@ public:
       : kernel(kernel), outer(outer), leading(kernel.getLeadingOp()) {}
 
   LogicalResult emit() {
-    if (kernel.getSumOp())
+    if (attentionIn(kernel))
+      emitOnColumns();
+    else if (kernel.getSumOp())
       emitInTurn();
     else if (isLibraryMatmulAlone())
       emitAfterMatmul();
@@ -134,11 +138,8 @@ private:
     };
     results.push_back(Buffer::of(leading->getResult(0).getType(), accesses.back()));
     for (OpResult statistic : leading->getResults().drop_front())
-      results.push_back(statisticOf(statistic));
-    auto emission = dyn_cast<KernelOpInterface>(leading);
-    KernelEmitter emitter(leading, outer, operands, results);
-    if (!emission || failed(emission.emitKernel(emitter)))
-      status = failure();
+      results.push_back(bufferOfYielded(statistic));
+    emitLoopsOf(leading, operands, results);
   }
 
   Buffer operandOfLeading(Value operand, BufferAccess &access) {
@@ -151,13 +152,13 @@ private:
     return Buffer::of(operand.getType(), access);
   }
 
-  /// The kernel's result that a statistic leaves by, or a buffer that swallows it.
-  Buffer statisticOf(OpResult statistic) {
+  /// The kernel's result that a value of the body leaves by, or a buffer that swallows it.
+  Buffer bufferOfYielded(OpResult result) {
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
-      if (value == statistic)
+      if (value == result)
         return outer.result(number);
     static const BufferAccess unread{nullptr, [](OpBuilder &, Index, Value) {}};
-    return Buffer::of(statistic.getType(), unread);
+    return Buffer::of(result.getType(), unread);
   }
 
   //===--------------------------------------------------------------------===//
@@ -192,6 +193,34 @@ private:
     });
   }
 
+  //===--------------------------------------------------------------------===//
+  // On columns
+  //===--------------------------------------------------------------------===//
+
+  static Buffer withPlaces(Buffer buffer, const HeadColumns &columns) {
+    buffer.begin = columns.begin;
+    buffer.pitch = columns.pitch;
+    return buffer;
+  }
+
+  void emitOnColumns() {
+    SmallVector<Buffer> operands, results;
+    for (Value operand : leading->getOperands()) {
+      HeadColumns columns = columnsRead(operand);
+      operands.push_back(
+          withPlaces(outer.operand(cast<BlockArgument>(columns.whole).getArgNumber()), columns));
+    }
+    for (OpResult result : leading->getResults()) {
+      HeadColumns columns = columnsWritten(result);
+      results.push_back(withPlaces(bufferOfYielded(cast<OpResult>(columns.whole)), columns));
+    }
+    emitLoopsOf(leading, operands, results);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // In turn
+  //===--------------------------------------------------------------------===//
+
   void emitInTurn() {
     for (auto [number, op] : llvm::enumerate(kernel.getBody().front().without_terminator()))
       emitAlone(&op, outer.result(number));
@@ -202,7 +231,11 @@ private:
     SmallVector<Buffer> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
       return outer.operand(cast<BlockArgument>(operand).getArgNumber());
     });
-    KernelEmitter emitter(op, outer, operands, result);
+    emitLoopsOf(op, operands, result);
+  }
+
+  void emitLoopsOf(Operation *op, ArrayRef<Buffer> operands, ArrayRef<Buffer> results) {
+    KernelEmitter emitter(op, outer, operands, results);
     auto emission = dyn_cast<KernelOpInterface>(op);
     if (!emission || failed(emission.emitKernel(emitter)))
       status = failure();

@@ -56,7 +56,8 @@ def operations(lines):
                 inner += re.findall(r"^ +%.*? = \"?llm\.(\w+)", lines[index])
                 layouts += re.findall(r" layout\(\w+\)", lines[index])
                 index += 1
-            op = "llm.kernel:" + "_".join(inner)
+            # Attention reads and writes columns where they lie.
+            op = "llm.kernel:" + "_".join([name for name in inner if name.startswith("attention")] or inner)
             text += lines[index] + "".join(layouts)
             operands = re.findall(r"= (%[\w$.-]+(?:#\d+)?)", rest.split(") :")[0])
         else:

@@ -60,3 +60,25 @@ func.func @two_row_ops(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %1 = llm.softmax %0 : tensor<1x4x8xf32>
   return %1 : tensor<1x4x8xf32>
 }
+
+// -----
+
+// The keys are turned first, so the split is needed anyway.
+func.func @read_by_rope(%qkv: tensor<1x4x24xf32>) -> tensor<1x4x8xf32> {
+  %q, %k, %v = llm.split %qkv : (tensor<1x4x24xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>)
+  %turned = llm.scale %k {factor = 2.0 : f64} : tensor<1x4x8xf32>
+  %out, %lse = llm.attention %q, %turned, %v {heads = 2 : i64, kv_heads = 2 : i64, scale = 0.5 : f64}
+    : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  return %out : tensor<1x4x8xf32>
+}
+
+// -----
+
+// A part that attention does not read need not be whole heads.
+func.func @another_part(%x: tensor<1x4x27xf32>) -> tensor<1x4x8xf32> {
+  %q, %k, %v, %rest = llm.split %x
+    : (tensor<1x4x27xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x3xf32>)
+  %out, %lse = llm.attention %q, %k, %v {heads = 2 : i64, kv_heads = 2 : i64, scale = 0.5 : f64}
+    : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  return %out : tensor<1x4x8xf32>
+}

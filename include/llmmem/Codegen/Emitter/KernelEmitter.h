@@ -107,6 +107,9 @@ struct Buffer {
   int64_t size = 0;
   mlir::Type element;
   const BufferAccess *access = nullptr;
+  /// Of columns of another tensor, whose memref this is: the elements from one row to the next, and
+  /// before the first. Only attention reads and writes such; everywhere else they are 0.
+  int64_t pitch = 0, begin = 0;
 
   /// A buffer of `tensor`'s size without memory; `access` must outlive it.
   static Buffer of(mlir::Type tensor, const BufferAccess &access);
@@ -255,6 +258,8 @@ private:
   mlir::Operation *op;
   /// The kernel's block.
   mlir::Block *entry;
+  /// Which argument of the entry is the workspace, if there is one.
+  unsigned workspaceNumber;
   KernelOptions chosen;
   mlir::OpBuilder nested;
   llvm::SmallVector<Buffer> operands, results;
