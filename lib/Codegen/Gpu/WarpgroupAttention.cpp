@@ -3,7 +3,7 @@
 #include "WarpgroupAttention.h"
 #include "MmaBlocks.h"
 #include "MmaSoftmax.h"
-#include "WarpgroupPanel.h"
+#include "PanelCopies.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -35,27 +35,34 @@ class Forward {
 public:
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
       : e(e), rows(rows), blocks(rows.blocks), block(block), softmax(rows, block, sinks),
-        memory(deviceLoops(e).partOf(e, deviceLoops(e).dynamicWorkgroup(e, bytesOf(blocks.size)), 0,
-                                     bytesOf(blocks.size) / 2, halfTypeOf(e))),
+        bytes(deviceLoops(e).dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
+        memory(deviceLoops(e).partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
+        copies(rows, bytes, 2 * elementsOf(blocks.size)),
+        sourceOfQueries(copies.queriesOf(e.operand(0), kExtent)),
+        sourceOfKeys(copies.keysOf(e.operand(1), keysOf(blocks.size))),
+        sourceOfValues(copies.keysOf(e.operand(2), keysOf(blocks.size))),
         queries(memory, e.index(0), kExtent, blocks.size),
         stages(memory, WarpgroupPanel::sizeOf(kExtent, blocks.size), keysOf(blocks.size),
                blocks.size) {}
 
   static int64_t keysOf(int64_t size) { return size; }
   /// Queries, and stages of keys and values.
-  static int64_t bytesOf(int64_t size) {
-    return 2 *
-           (WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(keysOf(size), size));
+  static int64_t elementsOf(int64_t size) {
+    return WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(keysOf(size), size);
+  }
+  static int64_t bytesOf(const KernelOptions &options, int64_t size) {
+    return 2 * elementsOf(size) + PanelCopies::bytesOfBarriers(options);
   }
 
   void emit() {
-    queries.copyQueries(rows, e.operand(0), block);
-    auto [begin, end] = unmaskedKeys(rows, block, keysOf(blocks.size));
-    copyStage(begin);
-    softmax.foldTiles(begin, end,
-                      [&, end = end](Index number, FragmentsC &out, MutableArrayRef<Num> state) {
-                        emitIteration(number, end, out, state);
-                      });
+    copies.begin(registers());
+    copies.startOwn(PanelCopies::Copy{queries, sourceOfQueries}, block);
+    std::tie(begin, end) = unmaskedKeys(rows, block, keysOf(blocks.size));
+    copyStage(*begin);
+    copies.waitForOwn();
+    softmax.foldTiles(*begin, *end, [&](Index number, FragmentsC &out, MutableArrayRef<Num> state) {
+      emitIteration(number, out, state);
+    });
   }
 
 private:
@@ -65,18 +72,15 @@ private:
   WarpgroupPanel values(Index number) { return stages.panel(number, 1); }
 
   void copyStage(Index number) {
-    HeadBlock others = keyBlock(rows, block, number, keysOf(blocks.size));
-    keys(number).copyKeys(rows, e.operand(1), others);
-    values(number).copyKeys(rows, e.operand(2), others);
-    commitCopies(e);
+    copies.startStage(number, {{keys(number), sourceOfKeys}, {values(number), sourceOfValues}},
+                      keyBlock(rows, block, number, keysOf(blocks.size)));
   }
 
-  /// The barrier says that what all threads have copied for this tile is there, and that all
-  /// warpgroups have waited for what reads the one before, into whose stage the next one goes.
-  void emitIteration(Index number, Index end, FragmentsC &out, MutableArrayRef<Num> state) {
-    waitForCopies(e, 0);
-    barrierBeforeWgmma(e, registers());
-    e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
+  /// Behind the barrier all warpgroups have waited for what reads the tile before, into whose stage
+  /// the next one goes.
+  void emitIteration(Index number, FragmentsC &out, MutableArrayRef<Num> state) {
+    copies.waitForStage(number, *begin, registers());
+    e.ifThen(less(number + 1, *end), [&] { copyStage(number + 1); });
     fenceSums(e);
     Value sums = WarpgroupPanel::startScores(rows, queries, keys(number));
     commitWgmma(e);
@@ -98,7 +102,10 @@ private:
   AttentionBlocks &blocks;
   HeadBlock block;
   MmaSoftmax softmax;
-  Buffer memory;
+  Buffer bytes, memory;
+  PanelCopies copies;
+  PanelCopies::Source sourceOfQueries, sourceOfKeys, sourceOfValues;
+  std::optional<Index> begin, end; // of the tiles
   WarpgroupPanel queries;
   WarpgroupStages stages;
 };
@@ -112,5 +119,5 @@ void llmmem::emitWarpgroupAttention(AttentionOp op, KernelEmitter &e) {
       [&](MmaRows &rows, HeadBlock block) {
         Forward(e, rows, block, e.operand(op.getSinksMutable())).emit();
       },
-      Forward::bytesOf(size));
+      Forward::bytesOf(e.options(), size));
 }

@@ -6,8 +6,8 @@
 
 #include "MmaBlocks.h"
 #include "MmaPairs.h"
+#include "PanelCopies.h"
 #include "WarpgroupAttention.h"
-#include "WarpgroupPanel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -25,15 +25,18 @@ class GradBlock {
 public:
   GradBlock(KernelEmitter &e, MmaRows &rows, HeadBlock block)
       : e(e), rows(rows), blocks(rows.blocks), block(block),
-        memory(deviceLoops(e).partOf(e, deviceLoops(e).dynamicWorkgroup(e, bytesOf(blocks.size)), 0,
-                                     bytesOf(blocks.size) / 2, halfTypeOf(e))),
+        bytes(deviceLoops(e).dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
+        memory(deviceLoops(e).partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
+        copies(rows, bytes, 2 * elementsOf(blocks.size)),
         first(memory, e.index(0), kExtent, blocks.size),
         second(memory, e.index(sizeOfPanel()), kExtent, blocks.size),
         stages(memory, 2 * sizeOfPanel(), kOtherRows, blocks.size) {}
 
-  static int64_t bytesOf(int64_t size) {
-    return 2 *
-           (2 * WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(kOtherRows, size));
+  static int64_t elementsOf(int64_t size) {
+    return 2 * WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(kOtherRows, size);
+  }
+  static int64_t bytesOf(const KernelOptions &options, int64_t size) {
+    return 2 * elementsOf(size) + PanelCopies::bytesOfBarriers(options);
   }
 
 protected:
@@ -61,7 +64,8 @@ protected:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  Buffer memory;
+  Buffer bytes, memory;
+  PanelCopies copies;
   WarpgroupPanel first, second;
   WarpgroupStages stages;
 };
@@ -73,23 +77,28 @@ protected:
 class ByQueries : GradBlock {
 public:
   using GradBlock::bytesOf;
-  using GradBlock::GradBlock;
+
+  ByQueries(KernelEmitter &e, MmaRows &rows, HeadBlock block)
+      : GradBlock(e, rows, block), sourceOfQueries(copies.queriesOf(e.operand(0), kExtent)),
+        sourceOfDouts(copies.queriesOf(e.operand(5), kExtent)),
+        sourceOfOuts(copies.queriesOf(e.operand(3), kExtent)),
+        sourceOfKeys(copies.keysOf(e.operand(1), kOtherRows)),
+        sourceOfValues(copies.keysOf(e.operand(2), kOtherRows)) {}
 
   void emit() {
-    first.copyQueries(rows, e.operand(0), block);
-    second.copyQueries(rows, e.operand(5), block);
     // In the place of the stages.
     WarpgroupPanel outs(memory, e.index(2 * sizeOfPanel()), kExtent, blocks.size);
-    outs.copyQueries(rows, e.operand(3), block);
-    commitCopies(e);
-    rows.synchronizeCopies();
+    copies.begin(registers());
+    copies.startOwn({{first, sourceOfQueries}, {second, sourceOfDouts}, {outs, sourceOfOuts}},
+                    block);
+    copies.waitForOwn();
     statistics = emitStatistics(rows, block, second.fragments(rows), outs.fragments(rows));
     rows.synchronize();
-    auto [begin, end] = unmaskedKeys(rows, block, kOtherRows);
-    copyStage(begin);
+    std::tie(begin, end) = unmaskedKeys(rows, block, kOtherRows);
+    copyStage(*begin);
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
-    Row dq = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
-      return emitIteration(number, end, carried);
+    Row dq = e.fold(*begin, *end, initial, [&](Index number, ArrayRef<Num> carried) {
+      return emitIteration(number, carried);
     });
     storeQueryGradients(rows, block, unflatten(dq));
   }
@@ -97,15 +106,14 @@ public:
 private:
   HeadBlock others(Index number) { return keyBlock(rows, block, number, kOtherRows); }
   void copyStage(Index number) {
-    stage(number, 0).copyKeys(rows, e.operand(1), others(number));
-    stage(number, 1).copyKeys(rows, e.operand(2), others(number));
-    commitCopies(e);
+    copies.startStage(number,
+                      {{stage(number, 0), sourceOfKeys}, {stage(number, 1), sourceOfValues}},
+                      others(number));
   }
 
-  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
-    waitForCopies(e, 0);
-    barrierBeforeWgmma(e, registers());
-    e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
+  Row emitIteration(Index number, ArrayRef<Num> carried) {
+    copies.waitForStage(number, *begin, registers());
+    e.ifThen(less(number + 1, *end), [&] { copyStage(number + 1); });
     auto [ofScores, ofProducts] = startScores(number);
     MmaPairs pairs(rows, block, kExtent, others(number), kOtherRows);
     auto pairOf = [&](int64_t j, int64_t i) -> MmaPair {
@@ -125,6 +133,8 @@ private:
 
   int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
 
+  PanelCopies::Source sourceOfQueries, sourceOfDouts, sourceOfOuts, sourceOfKeys, sourceOfValues;
+  std::optional<Index> begin, end; // of the tiles
   RowStatistics statistics;
 };
 
@@ -136,15 +146,21 @@ private:
 class ByKeys : GradBlock {
 public:
   using GradBlock::bytesOf;
-  using GradBlock::GradBlock;
+
+  ByKeys(KernelEmitter &e, MmaRows &rows, HeadBlock block)
+      : GradBlock(e, rows, block), sourceOfKeys(copies.keysOf(e.operand(1), kExtent)),
+        sourceOfValues(copies.keysOf(e.operand(2), kExtent)),
+        sourceOfQueries(copies.queriesOf(e.operand(0), kOtherRows)),
+        sourceOfDouts(copies.queriesOf(e.operand(5), kOtherRows)) {}
 
   void emit() {
-    first.copyKeys(rows, e.operand(1), block);
-    second.copyKeys(rows, e.operand(2), block);
+    copies.begin(kRegisters);
+    copies.startOwn({{first, sourceOfKeys}, {second, sourceOfValues}}, block);
     auto [begin, endOfHead] = unmaskedQueries(rows, block, kOtherRows);
     firstTile = begin;
     tiles = endOfHead - begin;
     copyStage(e.index(0));
+    copies.waitForOwn();
     Row initial = flatten(FragmentsC(2 * blocks.size / kMmaColumns, zeroFragment(e)));
     Index end = *tiles * group();
     Row sums = e.fold(e.index(0), end, initial, [&](Index number, ArrayRef<Num> carried) {
@@ -154,6 +170,8 @@ public:
   }
 
 private:
+  static constexpr int32_t kRegisters = 255;
+
   int64_t group() const { return blocks.heads / blocks.kvHeads; }
   HeadBlock others(Index number) {
     if (group() == 1)
@@ -163,9 +181,9 @@ private:
                    *firstTile + number - ofGroup * *tiles, kOtherRows);
   }
   void copyStage(Index number) {
-    stage(number, 0).copyQueries(rows, e.operand(0), others(number));
-    stage(number, 1).copyQueries(rows, e.operand(5), others(number));
-    commitCopies(e);
+    copies.startStage(number,
+                      {{stage(number, 0), sourceOfQueries}, {stage(number, 1), sourceOfDouts}},
+                      others(number));
   }
 
   /// Of the queries that are this thread's columns, two in each fragment.
@@ -183,8 +201,7 @@ private:
   /// Carried: the accumulators of dk, then those of dv. dv's sums are under way while the gradients
   /// of scores are computed.
   Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
-    waitForCopies(e, 0);
-    barrierBeforeWgmma(e, 255);
+    copies.waitForStage(number, e.index(0), kRegisters);
     e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
     auto [ofScores, ofProducts] = startScores(number);
     HeadBlock queries = others(number);
@@ -210,6 +227,7 @@ private:
     return next;
   }
 
+  PanelCopies::Source sourceOfKeys, sourceOfValues, sourceOfQueries, sourceOfDouts;
   std::optional<Index> firstTile, tiles;
 };
 
@@ -220,9 +238,9 @@ void llmmem::emitWarpgroupAttention(AttentionGradOp op, KernelEmitter &e) {
   forBlocks(
       op, e, op.getHeads(), kExtent, Longest::Last,
       [&](MmaRows &rows, HeadBlock block) { ByQueries(e, rows, block).emit(); },
-      ByQueries::bytesOf(size));
+      ByQueries::bytesOf(e.options(), size));
   forBlocks(
       op, e, op.getKvHeads(), kExtent, Longest::First,
       [&](MmaRows &rows, HeadBlock block) { ByKeys(e, rows, block).emit(); },
-      ByKeys::bytesOf(size));
+      ByKeys::bytesOf(e.options(), size));
 }

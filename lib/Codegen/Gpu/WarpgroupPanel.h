@@ -69,6 +69,12 @@ public:
     return sums;
   }
 
+  /// The element of shared memory at which the rows' elements from `column` on lie, a multiple
+  /// of 64.
+  Index beginOf(int64_t column) const {
+    return begin + column / kSwizzledLine * rows * kSwizzledLine;
+  }
+
   int64_t rows, size;
 
 private:
@@ -81,9 +87,7 @@ private:
                 e.index(kSwizzledLine)},
                of.thread, of.threads);
   }
-  MmaTile part(int64_t column) const {
-    return {memory, begin + column / kSwizzledLine * rows * kSwizzledLine, rows, kSwizzledLine};
-  }
+  MmaTile part(int64_t column) const { return {memory, beginOf(column), rows, kSwizzledLine}; }
   WarpgroupTile byRows() const { return {memory, begin, rows, MmaTile::Lines::Rows}; }
 
   Buffer memory;
@@ -94,6 +98,8 @@ private:
 /// `number` of an iteration has stage `number` % 2.
 class WarpgroupStages {
 public:
+  static constexpr int64_t kStages = 2;
+
   WarpgroupStages(Buffer memory, int64_t begin, int64_t rows, int64_t size)
       : memory(memory), begin(begin), rows(rows), size(size) {}
 
@@ -106,8 +112,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kStages = 2;
-
   Buffer memory;
   int64_t begin, rows, size;
 };
