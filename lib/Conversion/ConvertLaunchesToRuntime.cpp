@@ -1,9 +1,9 @@
 //===- ConvertLaunchesToRuntime.cpp - Launches become calls of the runtime --===//
 
-#include "LibraryCalls.h"
 #include "Profile.h"
 #include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
+#include "llmmem/Conversion/LibraryCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Runtime/CudaProducts.h"

@@ -1,6 +1,6 @@
 //===- LibraryCalls.cpp - Calls of cuBLASLt, but for addresses -------------===//
 
-#include "LibraryCalls.h"
+#include "llmmem/Conversion/LibraryCalls.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LibraryCalls.h"
 #include "Profile.h"
 #include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/LaunchList.h"
+#include "llmmem/Conversion/LibraryCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

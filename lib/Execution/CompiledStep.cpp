@@ -3,6 +3,7 @@
 #include "llmmem/Execution/CompiledStep.h"
 #include "CudaProgram.h"
 #include "DeviceBuffers.h"
+#include "MissingProducts.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
@@ -149,20 +150,12 @@ struct LoweredStep {
   std::vector<KernelCall> calls;
   CudaProgram kernels;
   std::vector<Location> products;
+  std::vector<std::string> replaced;
   std::optional<Emulation> emulation;
 };
 } // namespace
 
-/// The planned module stays as it is.
-static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options &options) {
-  LoweredStep step;
-  step.host = module.clone();
-  ModuleOp lowered = *step.host;
-  // Other functions of the module are not called, and may contain ops without a lowering.
-  for (auto function : llvm::make_early_inc_range(lowered.getOps<func::FuncOp>()))
-    if (function.getName() != options.function)
-      function.erase();
-  PassManager manager(module.getContext());
+static ConvertStepToKernelsOptions conversionOf(const CompiledStep::Options &options) {
   ConvertStepToKernelsOptions conversion;
   conversion.function = options.function;
   conversion.poison = options.fillDeadBytes;
@@ -174,13 +167,56 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
   conversion.tensorCores = options.tensorCores.value_or(
       options.cuda ? tensorCoresOf(options.cuda->chip()) : TensorCores::Warp);
-  manager.addPass(createConvertStepToKernels(conversion));
-  if (failed(manager.run(lowered)))
+  return conversion;
+}
+
+/// A copy of the planned module, converted without calls of the forms in `missing`.
+static FailureOr<OwningOpRef<ModuleOp>>
+convert(ModuleOp module, const CompiledStep::Options &options, ArrayRef<Attribute> missing) {
+  OwningOpRef<ModuleOp> converted = module.clone();
+  // Other functions of the module are not called, and may contain ops without a lowering.
+  for (auto function : llvm::make_early_inc_range(converted->getOps<func::FuncOp>()))
+    if (function.getName() != options.function)
+      function.erase();
+  if (!missing.empty())
+    (*converted)
+        ->setAttr(LlmDialect::kMissingProducts, ArrayAttr::get(module.getContext(), missing));
+  PassManager manager(module.getContext());
+  manager.addPass(createConvertStepToKernels(conversionOf(options)));
+  if (failed(manager.run(*converted)))
     return failure();
+  (*converted)->removeAttr(LlmDialect::kMissingProducts);
+  return converted;
+}
+
+/// Before anything is compiled, the device's library is asked about each form that it would be
+/// called for: what is missing is converted again, first without its epilogue, then without a call.
+static FailureOr<OwningOpRef<ModuleOp>> convertForDevice(ModuleOp module,
+                                                         const CompiledStep::Options &options,
+                                                         std::vector<std::string> &replaced) {
+  SmallVector<Attribute> missing;
+  for (;;) {
+    FailureOr<OwningOpRef<ModuleOp>> converted = convert(module, options, missing);
+    bool mayReplace = options.cuda && options.libraryMatmuls && options.replacesMissing;
+    if (failed(converted) || !mayReplace ||
+        !findMissingProducts(**converted, *options.cuda, missing, replaced))
+      return converted;
+  }
+}
+
+/// The planned module stays as it is.
+static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options &options) {
+  LoweredStep step;
+  FailureOr<OwningOpRef<ModuleOp>> converted = convertForDevice(module, options, step.replaced);
+  if (failed(converted))
+    return failure();
+  step.host = std::move(*converted);
+  ModuleOp lowered = *step.host;
   lowered.lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
     if (auto record = call->getAttrOfType<DictionaryAttr>(LlmDialect::kProfile))
       step.calls.push_back(readProfiledCall(record));
   });
+  bool isForGpu = options.cuda || options.emulate;
   PassManager kernels(module.getContext());
   if (options.emulate)
     kernels.addPass(createLaunchLibraryProducts());
@@ -230,6 +266,7 @@ LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &option
   hostArena = std::max(hostArena, updating->hostArena);
   this->functions += updating->functions;
   llvm::append_range(calls, updating->calls);
+  llvm::append_range(replaced, updating->replaced);
   auto isKnown = [&](const StepResult &result) {
     return llvm::any_of(resultInfo, [&](const StepResult &known) {
       return known.donatedArgument == result.donatedArgument;
@@ -275,6 +312,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     step->device = options.cuda;
     step->functions = lowered->kernels.kernels.size();
     step->products = std::move(lowered->products);
+    step->replaced = std::move(lowered->replaced);
     error = options.cuda->load(lowered->kernels.ptx, lowered->kernels.kernels)
                 .moveInto(step->functionOnDevice);
   }

@@ -97,6 +97,13 @@ llvm::Error CudaDevice::keepAlgorithms(const std::string &folder) {
   return llvm::Error::success();
 }
 
+std::optional<std::string> CudaDevice::whyMissing(const llmmem_product &product) const {
+  llmmem_products *products = llmmem_cuda_products(run);
+  if (!products || llmmem_products_can(products, &product))
+    return std::nullopt;
+  return llmmem_products_message(products);
+}
+
 std::optional<int64_t> CudaDevice::failedProduct() const {
   int64_t number = llmmem_cuda_failed_product(run);
   return number < 0 ? std::nullopt : std::optional(number);

@@ -268,8 +268,20 @@ static int set_preferences(llmmem_products *products, const llmmem_product_form 
   return check(products, form, status, "saying what an algorithm may use");
 }
 
+enum { NO_ALGORITHM = 2 };
+
+/* Where nothing else computes the matmul. */
+static int advise(llmmem_products *products, const llmmem_product_form *form) {
+  size_t used = strlen(products->message);
+  snprintf(products->message + used, sizeof products->message - used, "; %s",
+           form->epilogue > LLMMEM_EPILOGUE_BIAS
+               ? "plan with --epilogues=separate, or run with --products=generated"
+               : "--products=generated multiplies by kernels of llmmem");
+  return 1;
+}
+
 /* Asks the library's heuristic for its first `most` algorithms for the form; `*found` of them there
- * are, one at least. */
+ * are, one at least. Gives NO_ALGORITHM where it has none. */
 static int ask(llmmem_products *products, const llmmem_product_form *form,
                const Descriptors *descriptors, uint32_t schemes, int most, LtHeuristic *answers,
                int *found) {
@@ -282,12 +294,10 @@ static int ask(llmmem_products *products, const llmmem_product_form *form,
     int status = products->lt.heuristic(products->handle, descriptors->operation, descriptors->a,
                                         descriptors->b, descriptors->c, descriptors->d, preference,
                                         most, answers, found);
-    if (status == LT_NOT_SUPPORTED || (status == LT_SUCCESS && *found == 0))
-      failed = fail(products, form, "there is no algorithm for it; %s",
-                    form->epilogue > LLMMEM_EPILOGUE_BIAS
-                        ? "plan with --epilogues=separate, or run with --products=generated"
-                        : "--products=generated multiplies by kernels of llmmem");
-    else
+    if (status == LT_NOT_SUPPORTED || (status == LT_SUCCESS && *found == 0)) {
+      fail(products, form, "there is no algorithm for it");
+      failed = NO_ALGORITHM;
+    } else
       failed = check(products, form, status, "asking for an algorithm") ||
                check(products, form, answers->state, "asking for an algorithm");
   }
@@ -341,8 +351,9 @@ static int choose(llmmem_products *products, const llmmem_product_form *form,
     LtHeuristic answer;
     int found;
     memset(&answer, 0, sizeof answer);
-    if (ask(products, form, descriptors, LT_REDUCTION_NONE, 1, &answer, &found))
-      return 1;
+    int failed = ask(products, form, descriptors, LT_REDUCTION_NONE, 1, &answer, &found);
+    if (failed)
+      return failed == NO_ALGORITHM ? advise(products, form) : 1;
     entry = add(products, form);
     if (!entry)
       return 1;
@@ -397,6 +408,21 @@ static llmmem_product with_common_places(const llmmem_product *product) {
   return common;
 }
 
+int llmmem_products_can(llmmem_products *products, const llmmem_product *product) {
+  Descriptors descriptors;
+  LtHeuristic answer;
+  int found;
+  llmmem_product common = with_common_places(product);
+  if (find(products, &product->form))
+    return 1;
+  if (open_descriptors(products, &common, &descriptors))
+    return 0;
+  memset(&answer, 0, sizeof answer);
+  int failed = ask(products, &product->form, &descriptors, LT_REDUCTION_NONE, 1, &answer, &found);
+  close_descriptors(products, &descriptors);
+  return !failed;
+}
+
 static int64_t list_candidates(llmmem_products *products, const llmmem_product_form *form,
                                const Descriptors *descriptors, llmmem_product_algorithm *found,
                                int64_t most) {
@@ -404,8 +430,11 @@ static int64_t list_candidates(llmmem_products *products, const llmmem_product_f
   int count, wanted = most < MOST_ANSWERS ? (int)most : MOST_ANSWERS;
   int64_t usable = 0;
   memset(answers, 0, sizeof answers);
-  if (ask(products, form, descriptors, LT_REDUCTION_NONE | LT_REDUCTION_COMPUTE_TYPE, wanted,
-          answers, &count))
+  int failed = ask(products, form, descriptors, LT_REDUCTION_NONE | LT_REDUCTION_COMPUTE_TYPE,
+                   wanted, answers, &count);
+  if (failed == NO_ALGORITHM)
+    advise(products, form);
+  if (failed)
     return 0;
   for (int k = 0; k < count; ++k) {
     llmmem_product_algorithm *candidate = &found[usable];

@@ -106,13 +106,18 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
              : compile.cuda->keepAlgorithms(options.productAlgorithms);
 }
 
-static std::string nameOfProducts(const CompiledStep::Options &compile) {
+static std::string nameOfProducts(const CompiledStep::Options &compile, const CompiledStep &step) {
   if (compile.libraryMatmuls && compile.emulate)
     return "kernels in the place of cuBLASLt";
-  if (!compile.libraryMatmuls)
+  bool isReplaced = !step.replacedProducts().empty() && step.numLibraryMatmuls() == 0;
+  if (!compile.libraryMatmuls || isReplaced)
     return compile.cuda ? "generated kernels" : "generated code";
-  if (compile.cuda)
-    return compile.cuda->products();
+  if (compile.cuda) {
+    size_t replaced = step.replacedProducts().size();
+    return compile.cuda->products() +
+           (replaced ? " but for " + std::to_string(replaced) + (replaced > 1 ? " forms" : " form")
+                     : "");
+  }
   const llmmem_gemm_library *library = llmmem_find_gemm_library();
   return library->name + std::string(library->bf16 ? " for f32 and bf16" : " for f32") +
          ", else by generated code";
@@ -165,6 +170,12 @@ static mlir::func::FuncOp functionOfRank(mlir::ModuleOp module, mlir::func::Func
   return findStepFunctions(module)[stage.position()];
 }
 
+/// Before anything runs, and once for each reason.
+static void warnOfReplaced(const CompiledStep &step) {
+  for (const std::string &why : step.replacedProducts())
+    errs() << "llmmem-run: warning: cuBLASLt: " << why << "\n";
+}
+
 /// What `--dry-run` compiles: every stage of a pipeline, of which a rank runs one.
 static int runNothing(mlir::ModuleOp module, mlir::func::FuncOp step,
                       CompiledStep::Options options) {
@@ -177,6 +188,7 @@ static int runNothing(mlir::ModuleOp module, mlir::func::FuncOp step,
         CompiledStep::compile(module, options);
     if (failed(compiled))
       return ExitBadInput;
+    warnOfReplaced(**compiled);
     if (functions.size() > 1)
       outs() << "@" << options.function << ": ";
     if (int code = runNothing(**compiled); code != ExitSuccess)
@@ -203,6 +215,9 @@ static CompiledStep::Options compileOptionsOf(mlir::func::FuncOp function,
   compileOptions.profile =
       options.profile || !options.profileJson.empty() || !options.trace.empty();
   compileOptions.libraryMatmuls = options.libraryMatmuls;
+  // Ranks whose devices answer differently would compute different bits.
+  compileOptions.replacesMissing =
+      options.products == RunOptions::Products::Best && !function->hasAttr(llm::LlmDialect::kMesh);
   compileOptions.emulate = options.device == Device::Emulate;
   compileOptions.tensorCores = options.tensorCores;
   return compileOptions;
@@ -215,60 +230,18 @@ static Expected<PlannedFunction> compile(mlir::ModuleOp module, mlir::func::Func
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return createStringError("the step cannot be compiled");
+  warnOfReplaced(**compiled);
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return roles.takeError();
-  PlannedFunction planned{std::move(*compiled),          std::move(*roles), std::nullopt, 0, 0,
-                          nameOfProducts(compileOptions)};
+  std::string products = nameOfProducts(compileOptions, **compiled);
+  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt, 0, 0,
+                          std::move(products)};
   if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
     planned.peak = peak.getInt();
   if (auto context = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kContext))
     planned.context = context.getInt();
   return std::move(planned);
-}
-
-/// Why the library cannot compute a matmul of the step; empty where it can, and where something
-/// else fails, which is said where the step's memory is allocated to run it.
-static std::string findMissingProduct(mlir::MLIRContext *context, const CompiledStep &step,
-                                      const CudaDevice &device) {
-  std::string why;
-  mlir::ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
-    why = diagnostic.str();
-    return mlir::success();
-  });
-  Expected<StepMemory> memory = StepMemory::allocate(step);
-  if (!memory) {
-    consumeError(memory.takeError());
-    return "";
-  }
-  bool isMissing = failed(step.prepare(*memory)) && device.failedProduct();
-  return isMissing ? why : "";
-}
-
-/// Compiles the step again, for generated kernels, where the library was not insisted on and has no
-/// algorithm for one of its matmuls: before anything has run.
-static Error fallBack(mlir::ModuleOp module, mlir::func::FuncOp function, const RunOptions &options,
-                      CompiledStep::Options &compileOptions, PlannedFunction &planned) {
-  bool mayFallBack = compileOptions.cuda && compileOptions.libraryMatmuls &&
-                     options.products == RunOptions::Products::Best &&
-                     planned.compiled->mesh().empty();
-  std::string why =
-      mayFallBack ? findMissingProduct(module.getContext(), *planned.compiled, *compileOptions.cuda)
-                  : "";
-  if (why.empty())
-    return Error::success();
-  errs() << "llmmem-run: warning: computes matmuls by generated kernels: " << why << "\n";
-  planned.compiled.reset();
-  compileOptions.cuda.reset();
-  RunOptions generated = options;
-  generated.products = RunOptions::Products::Generated;
-  if (Error error = openDevice(generated, compileOptions))
-    return error;
-  Expected<PlannedFunction> again = compile(module, function, compileOptions);
-  if (!again)
-    return again.takeError();
-  planned = std::move(*again);
-  return Error::success();
 }
 
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
@@ -297,8 +270,6 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<PlannedFunction> planned = compile(module, function, compileOptions);
   if (!planned)
     return fail(toString(planned.takeError()));
-  if (Error error = fallBack(module, function, options, compileOptions, *planned))
-    return failWith(std::move(error));
   planned->transportBytes = *transportBytes;
   if (options.generate > 0) {
     if (options.loadFile.empty())

@@ -248,6 +248,8 @@ def Llm_KernelsAnnotation : Llm_Annotation<"Kernels", "kernels", Llm_AreSymbols,
     "the GPU kernels that host code launches by number">;
 def Llm_LibraryCallsAnnotation : Llm_Annotation<"LibraryCalls", "library_calls", Llm_AreLocations, Llm_OnModule,
     "the locations of the library matmuls that host code runs by number">;
+def Llm_MissingProductsAnnotation : Llm_Annotation<"MissingProducts", "missing_products", Llm_AreDictionaries, Llm_OnModule,
+    "forms of matmuls that the library of a device has no algorithm for: what converts the step calls it for none of them">;
 def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDictionary, Llm_OnModule,
     "what the emulator checks accesses and launches against">;
 
@@ -265,6 +267,6 @@ defvar Llm_Annotations = [
   Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation, Llm_HostArenaAnnotation,
   Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_OnHostAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
   Llm_RegistersAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
-  Llm_LibraryCallsAnnotation, Llm_EmulationAnnotation];
+  Llm_LibraryCallsAnnotation, Llm_MissingProductsAnnotation, Llm_EmulationAnnotation];
 
 #endif // LLMMEM_DIALECT_LLMANNOTATIONS

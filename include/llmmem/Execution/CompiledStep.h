@@ -65,6 +65,10 @@ public:
     /// was built with (oneDNN); on a GPU, for f32 and bf16, the one that the device has opened
     /// (cuBLASLt). With `emulate`, kernels compute what cuBLASLt is documented to compute.
     bool libraryMatmuls = false;
+    /// On a GPU: where its library has no algorithm for a matmul, compute it otherwise, with its
+    /// epilogue in a launch of its own or, if that does not help, by generated kernels
+    /// (`replacedProducts`). Off: such a step cannot be prepared.
+    bool replacesMissing = false;
     /// Compile for this processor (LLVM's name) instead of this machine's, which must have all of
     /// its instructions. Does not change the bits of generated code's results.
     std::string processor;
@@ -119,6 +123,8 @@ public:
   mlir::Location locationOfFault() const;
   /// The number of `llm.library_product`s in host functions.
   size_t numLibraryMatmuls() const { return products.size(); }
+  /// Why the library has no algorithm for a form of matmuls, of each that is computed otherwise.
+  llvm::ArrayRef<std::string> replacedProducts() const { return replaced; }
 
   /// What the emulator runs; nothing without `emulate`.
   const std::optional<Emulation> &emulated() const { return emulation; }
@@ -160,6 +166,7 @@ private:
   std::shared_ptr<CudaDevice> device;
   int64_t functionOnDevice = 0;
   std::vector<mlir::Location> products;
+  std::vector<std::string> replaced;
   NativeCode code;
   std::optional<Emulation> emulation;
   /// @update, of a step of micro-batches.

@@ -9,6 +9,7 @@
 #ifndef LLMMEM_EXECUTION_CUDADEVICE_H
 #define LLMMEM_EXECUTION_CUDADEVICE_H
 
+#include "llmmem/Runtime/CudaProducts.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -68,6 +69,9 @@ public:
   /// Has algorithms timed once for this device and version of the library, and kept in a file of
   /// `folder` (llmmem/Runtime/ProductStore.h), which is made where it is missing.
   llvm::Error keepAlgorithms(const std::string &folder);
+  /// Why the library has no algorithm for a matmul; nothing where it has one, or was not opened.
+  /// Addresses say whether there is such an operand.
+  std::optional<std::string> whyMissing(const llmmem_product &product) const;
   /// The number of the matmul that failed.
   std::optional<int64_t> failedProduct() const;
 

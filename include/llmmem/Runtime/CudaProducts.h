@@ -87,6 +87,9 @@ const char *llmmem_products_message(const llmmem_products *products);
 int64_t llmmem_products_version(const llmmem_products *products);
 
 int llmmem_products_choose(llmmem_products *products, const llmmem_product *product);
+/* Whether there is an algorithm for the matmul's form; where not, the message says so. Chooses
+ * none. Addresses say whether there is such an operand, and nothing else. */
+int llmmem_products_can(llmmem_products *products, const llmmem_product *product);
 /* Computes a matmul for whose form an algorithm was chosen. */
 int llmmem_products_multiply(llmmem_products *products, const llmmem_product *product,
                              void *stream);

@@ -20,9 +20,10 @@ bool isLibraryTarget(const KernelOptions &options);
 /// Whether the plan and the options give `kernel` to cuBLASLt.
 bool isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options);
 
-/// Writes such a kernel. The op and its recomputations make the same call: results that nobody
-/// reads are written too, as another call might round differently.
-void emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e);
+/// Writes such a kernel; false, and nothing, where the module says that the library has no
+/// algorithm for it. The op and its recomputations make the same call: results that nobody reads
+/// are written too, as another call might round differently.
+bool emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e);
 
 /// The matmul of an op on the buffers of `e`.
 Matmul matmulOf(llm::LinearOp linear, KernelEmitter &e);

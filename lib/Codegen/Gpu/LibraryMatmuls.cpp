@@ -2,6 +2,7 @@
 
 #include "LibraryKernels.h"
 #include "MmaTile.h"
+#include "llmmem/Codegen/Gpu/LibraryForm.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -20,9 +21,7 @@ bool llmmem::isLibraryTarget(const KernelOptions &options) {
 }
 
 /// bf16 to bf16 or f32, or f32 to f32; one term; `initial` of C's type.
-bool llmmem::isLibraryMatmul(KernelEmitter &e, const Matmul &p) {
-  if (!isLibraryTarget(e.options()))
-    return false;
+static bool isOfLibrary(const Matmul &p) {
   Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
   bool areTypes = a == b && ((a.isBF16() && (c.isBF16() || c.isF32())) || (a.isF32() && c.isF32()));
   bool areInMemory = p.a.buffer.memref && p.b.buffer.memref && p.c.buffer.memref;
@@ -58,12 +57,12 @@ struct Beside {
 } // namespace
 
 /// `p` gives A, B and C.
-static void emitCall(KernelEmitter &e, const Matmul &p, llm::ProductEpilogue epilogue,
-                     const Beside &beside) {
+static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p,
+                                      llm::ProductEpilogue epilogue, const Beside &beside) {
   auto beginOf = [&](const Matrix &matrix) {
     return matrix.begin ? matrix.begin->value : e.index(0).value;
   };
-  llm::LibraryProductOp::create(
+  return llm::LibraryProductOp::create(
       e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a), p.b.buffer.memref, beginOf(p.b),
       p.c.buffer.memref, beginOf(p.c), beside.initial.buffer.memref,
       beside.initial.buffer ? beginOf(beside.initial) : Value(), beside.bias, beside.aux,
@@ -72,12 +71,64 @@ static void emitCall(KernelEmitter &e, const Matmul &p, llm::ProductEpilogue epi
       llvm::APFloat(p.scale), epilogue);
 }
 
-void llmmem::emitLibraryMatmul(KernelEmitter &e, const Matmul &p) {
+static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p) {
   if (hasBias(p))
-    emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial.buffer.memref});
-  else
-    emitCall(e, p, llm::ProductEpilogue::None, {.initial = p.initial});
+    return emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial.buffer.memref});
+  return emitCall(e, p, llm::ProductEpilogue::None, {.initial = p.initial});
 }
+
+//===----------------------------------------------------------------------===//
+// Forms that a device's library has no algorithm for
+//===----------------------------------------------------------------------===//
+
+DictionaryAttr llmmem::libraryFormOf(llm::LibraryProductOp op) {
+  Builder builder(op.getContext());
+  NamedAttrList form(cast<DictionaryAttr>(op->getPropertiesAsAttribute()));
+  SmallVector<Attribute> elements;
+  for (Type type : op->getOperandTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type))
+      elements.push_back(TypeAttr::get(buffer.getElementType()));
+  form.set("elements", builder.getArrayAttr(elements));
+  if (op.getWorkspace())
+    form.set(
+        "workspace_bytes",
+        builder.getI64IntegerAttr(cast<MemRefType>(op.getWorkspace().getType()).getNumElements()));
+  return form.getDictionary(op.getContext());
+}
+
+static ArrayAttr missingProductsOf(KernelEmitter &e) {
+  auto module = e.operation()->getParentOfType<ModuleOp>();
+  return module->getAttrOfType<ArrayAttr>(llm::LlmDialect::kMissingProducts);
+}
+
+/// Erases the call where the library has no algorithm for it.
+static bool keepIfKnown(KernelEmitter &e, llm::LibraryProductOp call) {
+  ArrayAttr missing = missingProductsOf(e);
+  if (!missing || !llvm::is_contained(missing, libraryFormOf(call)))
+    return true;
+  call.erase();
+  return false;
+}
+
+static bool hasAlgorithm(KernelEmitter &e, const Matmul &p) {
+  if (!missingProductsOf(e))
+    return true;
+  llm::LibraryProductOp call = emitCall(e, p);
+  bool has = keepIfKnown(e, call);
+  if (has)
+    call.erase();
+  return has;
+}
+
+bool llmmem::isLibraryMatmul(KernelEmitter &e, const Matmul &p) {
+  return isLibraryTarget(e.options()) && isOfLibrary(p) && hasAlgorithm(e, p);
+}
+
+void llmmem::emitLibraryMatmul(KernelEmitter &e, const Matmul &p) { emitCall(e, p); }
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
 
 bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options) {
   return isLibraryTarget(options) && isForLibrary(kernel);
@@ -85,7 +136,7 @@ bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options)
 
 /// The library overwrites its sum: it goes to the workspace, from where it is added to the
 /// accumulator.
-static void emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
+static bool emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   auto bufferOf = [&](Value inside) {
     return inside ? e.operand(cast<BlockArgument>(inside).getArgNumber()) : Buffer();
   };
@@ -94,14 +145,16 @@ static void emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   Matmul p = matmulOf(call.matmul, product);
   Buffer db = e.result(1), into = bufferOf(call.sum.getInto());
   Buffer sum = into ? e.workspace(0, db.size, db.element) : db;
-  emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref});
+  if (!keepIfKnown(e, emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref})))
+    return false;
   if (into)
     e.forLanesParallel(db.size, [&](Index i, unsigned lanes) {
       e.store(db, i, e.load(into, i, lanes) + e.load(sum, i, lanes));
     });
+  return true;
 }
 
-void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
+bool llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
   if (std::optional<llm::LibrarySum> call = llm::librarySumOf(kernel))
     return emitWithSum(*call, e);
   llm::LibraryEpilogue epilogue = *llm::libraryEpilogueOf(kernel);
@@ -116,5 +169,5 @@ void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
   Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
   Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
   Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();
-  emitCall(e, p, epilogue.kind, {initial, bias, aux});
+  return keepIfKnown(e, emitCall(e, p, epilogue.kind, {initial, bias, aux}));
 }

@@ -7,8 +7,9 @@
 // Without a leading op, all formulas are written into one loop over elements. With one, its own
 // loops lead: operands of a row op are computed when it loads them, and what follows it, or follows
 // a product, when it stores. A product by a library, which is asked for no epilogue, is written as
-// a whole first. A sum over rows comes after its product, with loops of its own. Attention reads
-// and writes columns of the kernel's buffers where its group splits and concatenates them.
+// a whole first; so is one that a library was to compute with its epilogue and has no algorithm
+// for. A sum over rows comes after its product, with loops of its own. Attention reads and writes
+// columns of the kernel's buffers where its group splits and concatenates them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,8 @@ namespace {
 class GroupEmission {
 public:
   GroupEmission(KernelOp kernel, KernelEmitter &outer)
-      : kernel(kernel), outer(outer), leading(kernel.getLeadingOp()) {}
+      : kernel(kernel), outer(outer), leading(kernel.getLeadingOp()),
+        isRefused(isLibraryKernel(kernel, outer.options())) {}
 
   LogicalResult emit() {
     if (attentionIn(kernel))
@@ -166,6 +168,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   bool isLibraryMatmulAlone() {
+    if (isRefused)
+      return true;
     Operation *product = kernel.getProductBeforeEpilogue();
     return product && isMultipliedByLibrary(outer.options(),
                                             getElementTypeOrSelf(product->getResult(0).getType()));
@@ -173,6 +177,13 @@ private:
 
   /// The bytes that the plan has for the product.
   Buffer bufferOfMatmul() {
+    if (isRefused) {
+      // The plan has no bytes for the product alone. What the library was to write is as large, and
+      // lies on nothing that the epilogue reads.
+      Value c = llm::libraryEpilogueOf(kernel)->c;
+      bool isYielded = llvm::is_contained(kernel.getYielded(), leading->getResult(0));
+      return bufferOfYielded(cast<OpResult>(isYielded ? leading->getResult(0) : c));
+    }
     if (std::optional<unsigned> result = kernel.getResultOfProduct())
       return outer.result(*result);
     auto type = cast<RankedTensorType>(leading->getResult(0).getType());
@@ -184,7 +195,7 @@ private:
     Buffer product = bufferOfMatmul();
     emitAlone(leading, product);
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
-      if (isFirstOfLeading(value) && kernel.getResultOfProduct() == number)
+      if (isFirstOfLeading(value) && (isRefused || kernel.getResultOfProduct() == number))
         written = number;
     outer.forLanesParallel(product.size, [&](Index i, unsigned lanes) {
       Elements elements{i, lanes, &outer.builder()};
@@ -244,6 +255,8 @@ private:
   KernelOp kernel;
   KernelEmitter &outer;
   Operation *leading;
+  /// Whether the plan has one call of a library for the kernel, which has no algorithm for it.
+  bool isRefused;
   /// The result that the leading op wrote as a whole.
   std::optional<unsigned> written;
   LogicalResult status = success();
@@ -259,10 +272,8 @@ void remarkOnEpilogue(KernelOp kernel, const KernelOptions &options) {
 struct GroupKernel : KernelOpInterface::ExternalModel<GroupKernel, KernelOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
     auto kernel = cast<KernelOp>(op);
-    if (isLibraryKernel(kernel, emitter.options())) {
-      emitLibraryKernel(kernel, emitter);
+    if (isLibraryKernel(kernel, emitter.options()) && emitLibraryKernel(kernel, emitter))
       return success();
-    }
     remarkOnEpilogue(kernel, emitter.options());
     return GroupEmission(kernel, emitter).emit();
   }

@@ -30,12 +30,12 @@ def check_numbers(cpu, other, tolerance):
     return {"worst_loss": worst_loss, "worst_gradient": worst, "of": name}
 
 
-def compare(folder, text, tolerance, device, config, *flags, planning=(), budgets=5):
+def compare(folder, text, tolerance, device, config, *flags, planning=(), budgets=5, change=lambda planned: None):
     """Stops where the device's loss, or an element of a gradient in parts of the largest one, is further from the CPU's
     than `tolerance`, or where a budget changes a bit. Prints a line for each run; returns how near it is.
 
     `text`: or a golden file (feed.py). `device`: flags of llmmem-run that choose it. `flags`: of llmmem-import. `planning`: of llmmem-opt, for every plan.
-    `budgets`: how many, from the least that a plan was found for in equal steps up.
+    `change`: of the file of each plan, before it runs. `budgets`: how many, from the least that a plan was found for in equal steps up.
     """
     os.makedirs(folder, exist_ok=True)
     model = os.path.join(folder, "model.mlir")
@@ -43,6 +43,7 @@ def compare(folder, text, tolerance, device, config, *flags, planning=(), budget
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
     report = chain.plan(model, step("none"), "--checkpoint-policy=none", *planning)
+    change(step("none"))
     cpu = chain.Training(step("none"), *data, "--gemm=builtin", files=step("cpu"))
     unplanned = chain.Training(step("none"), *data, *device)
     near = check_numbers(cpu, unplanned, tolerance)
@@ -55,6 +56,7 @@ def compare(folder, text, tolerance, device, config, *flags, planning=(), budget
         recomputed = chain.plan(model, step(name), "--checkpoint-budget=" + name, *planning)["recompute"]["ops"]
         if budget == least and recomputed == 0:
             chain.stop("nothing is recomputed at the least feasible budget")
+        change(step(name))
         for what, bits in chain.Training(step(name), *data, *device).bits().items():
             if bits != expected[what]:
                 chain.stop("budget %s: %s differ from the unplanned step's" % (name, what))

@@ -1,7 +1,7 @@
 //===- LibraryCalls.h - Calls of cuBLASLt, but for addresses ----*- C++ -*-===//
 
-#ifndef LLMMEM_LIB_CONVERSION_LIBRARYCALLS_H
-#define LLMMEM_LIB_CONVERSION_LIBRARYCALLS_H
+#ifndef LLMMEM_CONVERSION_LIBRARYCALLS_H
+#define LLMMEM_CONVERSION_LIBRARYCALLS_H
 
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Runtime/CudaProducts.h"
@@ -13,4 +13,4 @@ llmmem_product constantsOf(llm::LibraryProductOp op);
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CONVERSION_LIBRARYCALLS_H
+#endif // LLMMEM_CONVERSION_LIBRARYCALLS_H

@@ -1,0 +1,20 @@
+//===- MissingProducts.h - What a device's library cannot multiply ---------===//
+
+#ifndef LLMMEM_LIB_EXECUTION_MISSINGPRODUCTS_H
+#define LLMMEM_LIB_EXECUTION_MISSINGPRODUCTS_H
+
+#include "llmmem/Execution/CudaDevice.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace llmmem {
+
+/// Forms of matmuls that the library of `device` has no algorithm for, among those that host code
+/// of `lowered` calls it for: adds them to `forms` (of `llm.missing_products`), and why to
+/// `reasons`. True where there are any.
+bool findMissingProducts(mlir::ModuleOp lowered, const CudaDevice &device,
+                         llvm::SmallVectorImpl<mlir::Attribute> &forms,
+                         std::vector<std::string> &reasons);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_EXECUTION_MISSINGPRODUCTS_H
