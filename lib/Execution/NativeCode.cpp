@@ -23,6 +23,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -193,7 +194,18 @@ static llvm::Error compileOthers(ModuleOp module, const CodeUnits &units, String
   buildKernelsToLLVMPipeline(lowering);
   if (failed(lowering.run(module)))
     return llvm::createStringError("lowering to the LLVM dialect failed");
-  for (const Unit &unit : takeUnits(module, units.names())) {
+  std::vector<Unit> missing = takeUnits(module, units.names());
+  // Ranks compile the same functions at the same time: each begins with others, and finds those
+  // that another has finished.
+  if (cache.isOn() && !missing.empty())
+    std::rotate(missing.begin(),
+                missing.begin() + llvm::sys::Process::getProcessId() * 7 % missing.size(),
+                missing.end());
+  for (const Unit &unit : missing) {
+    if (std::unique_ptr<llvm::MemoryBuffer> object = cache.read(unit.name)) {
+      objects.push_back(std::move(object));
+      continue;
+    }
     llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
         compiler.compile(unit, unit.name == entry);
     if (!object)
