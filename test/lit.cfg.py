@@ -20,6 +20,13 @@ config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_
 config.environment["LLMMEM_BUILD"] = config.build_root
 config.environment["PATH"] = os.pathsep.join(
     [config.build_root + "/bin", config.llvm_tools, config.environment["PATH"]])
+# Most tests run plans of the same few models, so a kernel is compiled once for all of them. What another build of llmmem-run
+# has compiled, it does not read.
+code = os.path.join(config.test_exec_root, "code")
+program = os.path.join(config.build_root, "bin", "llmmem-run")
+if os.path.exists(program) and os.path.exists(code) and os.path.getmtime(code) < os.path.getmtime(program):
+    shutil.rmtree(code, ignore_errors=True)
+config.environment["LLMMEM_CODE_CACHE"] = os.environ.get("LLMMEM_CODE_CACHE", code)
 config.substitutions.append(("%configs", config.source_root + "/examples/configs"))
 config.substitutions.append(("%examples", config.source_root + "/examples"))
 config.substitutions.append(("%source_root", config.source_root))

@@ -16,8 +16,10 @@ import xml.etree.ElementTree as ElementTree
 def run_ctest(build):
     """Counts of every gtest case, which CTest knows one by one."""
     report = os.path.join(build, "ctest.xml")
+    # As test/lit.cfg.py does: cases of one program compile many kernels that are the same.
+    environment = {"LLMMEM_CODE_CACHE": os.path.join(build, "test", "code"), **os.environ}
     subprocess.run(["ctest", "--test-dir", build, "--exclude-regex", "^lit$", "--output-junit", report,
-                    "--output-on-failure", "--progress", "--parallel", str(os.cpu_count() or 1)], check=False)
+                    "--output-on-failure", "--progress", "--parallel", str(os.cpu_count() or 1)], check=False, env=environment)
     suite = ElementTree.parse(report).getroot()
     tests, failed = int(suite.get("tests")), int(suite.get("failures"))
     skipped = int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))

@@ -145,7 +145,7 @@ static KernelCall readProfiledCall(DictionaryAttr record) {
 
 namespace {
 struct LoweredStep {
-  /// In the LLVM dialect: kernels and the step that calls them; on a GPU what launches alone.
+  /// Kernels as loops and the step that calls them; on a GPU what launches alone.
   OwningOpRef<ModuleOp> host;
   std::vector<KernelCall> calls;
   CudaProgram kernels;
@@ -237,10 +237,6 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   }
   if (options.emulate)
     step.emulation = Emulation::takeFrom(lowered);
-  PassManager lowering(module.getContext());
-  buildKernelsToLLVMPipeline(lowering);
-  if (failed(lowering.run(lowered)))
-    return failure();
   return std::move(step);
 }
 
@@ -298,7 +294,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     return failure();
   std::unique_ptr<CompiledStep> step(new CompiledStep(module.getLoc()));
   step->calls = std::move(lowered->calls);
-  for (auto function : lowered->host->getOps<LLVM::LLVMFuncOp>())
+  for (auto function : lowered->host->getOps<func::FuncOp>())
     step->functions += !function.isExternal();
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
   step->emulation = std::move(lowered->emulation);

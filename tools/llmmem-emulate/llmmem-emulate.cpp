@@ -213,7 +213,6 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   eraseOthers(module, function);
   mlir::PassManager lowering(module.getContext());
   buildEmulatedKernelsPipeline(lowering);
-  buildKernelsToLLVMPipeline(lowering);
   if (failed(lowering.run(module)))
     return ExitBadInput;
   Emulation emulation = Emulation::takeFrom(module);

@@ -2,7 +2,7 @@
 //
 // Monotone costs hold by construction. The test queries many budgets, among them those next to the
 // need of each plan, where a search is most likely to find an unusually good plan.
-// LLMMEM_FRONTIER_BUDGETS in the environment asks for more.
+// LLMMEM_FRONTIER_BUDGETS in the environment asks for more, and LLMMEM_LONG for more problems.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
 #include <map>
 
 using namespace llmmem::planning;
@@ -90,6 +91,8 @@ private:
 TEST(FrontierTest, trainingSteps) {
   for (bool fused : {true, false})
     for (bool transient : {true, false}) {
+      if (fused != transient && !std::getenv("LLMMEM_LONG"))
+        continue;
       Budgets budgets(makeTransformer({.blocks = 3,
                                        .tokens = 256,
                                        .hidden = 256,
@@ -105,7 +108,8 @@ TEST(FrontierTest, trainingSteps) {
 
 /// Too large for the search of every schedule, and no chains.
 TEST(FrontierTest, anyGraph) {
-  for (uint64_t seed = 0; seed < 8; ++seed) {
+  const uint64_t seeds = std::getenv("LLMMEM_LONG") ? 8 : 3;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
     Budgets budgets(randomProblem(seed, 40));
     budgets.askMany(budgetsAsked(10));
     budgets.expectMonotone();

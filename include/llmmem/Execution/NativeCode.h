@@ -1,17 +1,17 @@
-//===- NativeCode.h - Lowered modules as code of this machine --------------===//
+//===- NativeCode.h - Modules of kernels as code of this machine --------------===//
 
 #ifndef LLMMEM_EXECUTION_NATIVECODE_H
 #define LLMMEM_EXECUTION_NATIVECODE_H
 
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
 namespace llmmem {
 
 using PackedEntry = void (*)(void **);
 
 struct NativeCode {
-  std::unique_ptr<mlir::ExecutionEngine> engine;
+  std::unique_ptr<llvm::orc::LLJIT> engine;
   /// Takes a pointer to each parameter.
   PackedEntry entry = nullptr;
 };
@@ -24,8 +24,11 @@ struct NativeOptions {
   bool optimize = true;
 };
 
-/// Compiles a module in the LLVM dialect, which may call llmmem's runtime, and finds `function`.
-llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp lowered, llvm::StringRef function,
+/// Compiles a module of what `buildKernelsToLLVMPipeline` lowers or has lowered, which may call
+/// llmmem's runtime, and finds `function`, which returns nothing. Of `module` nothing useful is
+/// left. Where LLMMEM_CODE_CACHE names a folder, the code of each function is kept there, and read
+/// from there where one was compiled before by the same program for the same processor.
+llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp module, llvm::StringRef function,
                                            const NativeOptions &options = {});
 
 } // namespace llmmem

@@ -1,21 +1,17 @@
 //===- Passes.cpp - llmmem's passes on modules of MLIR's C interface ------------===//
 
 #include "llmmem-c/Passes.h"
+#include "Register.h"
 #include "llmmem/CAPI/Boundary.h"
-#include "llmmem/InitAll.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "mlir/CAPI/IR.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace llmmem;
 using namespace llmmem::capi;
 
-void llmmem_register_dialects(MlirDialectRegistry registry) {
-  unwrap(registry)->insert<mlir::func::FuncDialect>();
-  llmmem::registerAllDialects(*unwrap(registry));
-}
+void llmmem_register_dialects(MlirDialectRegistry registry) { registerDialects(*unwrap(registry)); }
 
 namespace {
 
@@ -103,7 +99,7 @@ llmmem_result llmmem_run_passes(MlirModule module, const char *pipeline, char **
   if (!pipeline)
     return invalid(error, "pipeline: is NULL");
   // MLIR keeps one list of passes for the process, without a lock: the first call enters ours.
-  [[maybe_unused]] static const bool entered = (llmmem::registerAllPasses(), true);
+  [[maybe_unused]] static const bool entered = (registerPasses(), true);
   std::string wrong;
   llvm::raw_string_ostream os(wrong);
   mlir::FailureOr<mlir::OpPassManager> parsed = mlir::parsePassPipeline(pipeline, os);

@@ -14,7 +14,7 @@ import tensors
 
 STEPS = "3"
 # Prices of the machine that runs the steps.
-PRICES = "--checkpoint-device=cpu"
+PRICES = ["--checkpoint-device=cpu", chain.SHORT_SEARCH]
 
 
 def check_numbers(unplanned):
@@ -51,24 +51,24 @@ def main(folder, text, config, *flags):
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
 
-    report = chain.plan(model, step("apart"), PRICES, "--checkpoint-policy=none", "--checkpoint-kernels=apart")
+    report = chain.plan(model, step("apart"), *PRICES, "--checkpoint-policy=none", "--checkpoint-kernels=apart")
     apart = chain.Training(step("apart"), *data)
     check_numbers(apart)
     check_memory("apart", report, None, apart)
     expected, runs = apart.bits(), 0
 
-    report = chain.plan(model, step("none"), PRICES, "--checkpoint-policy=none")
+    report = chain.plan(model, step("none"), *PRICES, "--checkpoint-policy=none")
     unplanned = chain.Training(step("none"), *data)
     check_memory("none", report, None, unplanned)
     check_bits("none", expected, unplanned)
     check_bits("none, poisoned", expected, chain.Training(step("none"), *data, "--poison"))
 
-    least = chain.needed(chain.plan(model, step("min"), PRICES, "--checkpoint-budget=min"))
+    least = chain.needed(chain.plan(model, step("min"), *PRICES, "--checkpoint-budget=min"))
     if not least < chain.needed(report):
         chain.stop("the least feasible budget is the unplanned step's: nothing was recomputed")
     for budget in chain.spread(least, chain.needed(report), 5):
         name = str(budget)
-        report = chain.plan(model, step(name), PRICES, "--checkpoint-budget=" + name)
+        report = chain.plan(model, step(name), *PRICES, "--checkpoint-budget=" + name)
         recomputed = report["recompute"]["ops"]
         if budget == least and recomputed == 0:
             chain.stop("nothing is recomputed at the least feasible budget")

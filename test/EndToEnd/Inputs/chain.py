@@ -28,6 +28,10 @@ def plan(model, step, *flags):
         return json.load(file)
 
 
+# Of plans whose bits are compared any will do, so the search for a good one is a short one.
+SHORT_SEARCH = "--checkpoint-seconds=0.3"
+
+
 def needed(report):
     """What a budget must cover."""
     return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]

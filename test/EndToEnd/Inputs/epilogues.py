@@ -19,7 +19,7 @@ def main(folder, text, config, *flags):
     chain.import_model(config, model, *flags)
 
     def bits(step, *options):
-        report = chain.plan(model, step, *options)
+        report = chain.plan(model, step, chain.SHORT_SEARCH, *options)
         training = chain.Training(step, *data)
         if device == ["--gemm=builtin"] and training.lines[0]["arena_measured"] != report["arena"]:
             chain.stop("%s: another arena than the report's" % step)
@@ -30,7 +30,7 @@ def main(folder, text, config, *flags):
     most, runs = chain.needed(report), 0
     for choice in ("fused", "generated"):
         fused = "--epilogues=" + choice
-        least = chain.needed(chain.plan(model, step, fused, "--checkpoint-budget=min"))
+        least = chain.needed(chain.plan(model, step, chain.SHORT_SEARCH, fused, "--checkpoint-budget=min"))
         plans = [["--checkpoint-policy=none"]]
         plans += [["--checkpoint-budget=%d" % budget] for budget in chain.spread(least, most, 2)]
         for plan in plans:

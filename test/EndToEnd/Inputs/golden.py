@@ -86,7 +86,7 @@ def main(folder, family, dtype, *flags):
     compared, bits, reports, plans = 0, None, [], ["--checkpoint-policy=none", "--checkpoint-budget=min"]
     for flag in plans:
         step = os.path.join(folder, flag.rpartition("=")[2] + ".mlir")
-        report = chain.plan(model, step, flag, *planning)
+        report = chain.plan(model, step, flag, chain.SHORT_SEARCH, *planning)
         print("%s: %d ops recomputed" % (flag, report["recompute"]["ops"]))
         # PyTorch's AdamW, whose learning rate the golden steps took: 1e-3.
         flags = [*data, "--steps", "3", "--lr", "1e-3", "--load", family + ".safetensors"]

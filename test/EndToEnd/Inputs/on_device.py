@@ -41,6 +41,7 @@ def compare(folder, text, tolerance, device, config, *flags, planning=(), budget
     model = os.path.join(folder, "model.mlir")
     data = [*feed.flags_of(text, os.path.join(folder, "ids")), "--steps", STEPS, "--seed", "7", "--optimize=false"]
     step = lambda name: os.path.join(folder, name + ".mlir")
+    planning = [chain.SHORT_SEARCH, *planning]
     chain.import_model(config, model, *flags)
     report = chain.plan(model, step("none"), "--checkpoint-policy=none", *planning)
     change(step("none"))

@@ -13,7 +13,8 @@ import sys
 
 def plan(model, folder, flags):
     report = f"{folder}/report.json"
-    done = subprocess.run(["llmmem-opt", *flags, f"--memory-report-json={report}", model, "-o", f"{folder}/step.mlir"],
+    # The two times are compared of any plan, so the search for a good one is a short one.
+    done = subprocess.run(["llmmem-opt", "--checkpoint-seconds=0.3", *flags, f"--memory-report-json={report}", model, "-o", f"{folder}/step.mlir"],
                           stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(done.stderr)
