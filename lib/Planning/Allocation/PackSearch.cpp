@@ -1,6 +1,7 @@
 //===- PackSearch.cpp - Exact search for a packing within a capacity --------------===//
 
 #include "PackSearch.h"
+#include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -27,6 +28,15 @@ PackSearch::PackSearch(const Shapes &shapes, Cancellation *cancellation)
     ++firstStarting[item.lower + 1];
   }
   std::partial_sum(firstStarting.begin(), firstStarting.end(), firstStarting.begin());
+  listLive();
+}
+
+void PackSearch::listLive() {
+  words = (items.size() + 63) / 64;
+  live.assign(words * shapes.positions, 0);
+  for (size_t shape = 0; shape < items.size(); ++shape)
+    for (int32_t position = items[shape].lower; position < items[shape].upper; ++position)
+      live[position * words + shape / 64] |= uint64_t(1) << (shape % 64);
 }
 
 PackSearch::Outcome PackSearch::run(int64_t within, const Priorities &priorities, int64_t &nodes,
@@ -42,7 +52,7 @@ PackSearch::Outcome PackSearch::run(int64_t within, const Priorities &priorities
   touching.clear();
   for (const Shape &item : items)
     touching.push_back(item.lower);
-  placed.assign(items.size(), 0);
+  left.assign(words, -1);
   trail.clear();
   if (*std::max_element(remaining.begin(), remaining.end()) > capacity)
     return Outcome::None;
@@ -62,10 +72,18 @@ void PackSearch::undo(size_t mark) {
 
 template <typename Function>
 void PackSearch::forEachLeft(Interval span, Interval window, Function function) const {
-  const int32_t end = firstStarting[span.to];
-  for (int32_t shape = firstStarting[window.from]; shape < end; ++shape)
-    if (!placed[shape] && items[shape].upper > span.from)
-      function(shape);
+  const int32_t begin = firstStarting[window.from], end = firstStarting[span.to];
+  const int32_t later = firstStarting[span.from + 1]; // all from there on begin within the span
+  const uint64_t *liveAtBegin = &live[span.from * words];
+  auto from = [](int32_t shape, int32_t first) { // the bits of a word that are not below `shape`
+    return shape <= first ? ~uint64_t(0) : shape - first < 64 ? ~uint64_t(0) << (shape - first) : 0;
+  };
+  for (int32_t first = begin / 64 * 64; first < end; first += 64) {
+    uint64_t bits = static_cast<uint64_t>(left[first / 64]) & from(begin, first) &
+                    ~from(end, first) & (liveAtBegin[first / 64] | from(later, first));
+    for (; bits; bits &= bits - 1)
+      function(first + llvm::countr_zero(bits));
+  }
 }
 
 template <typename Function>
@@ -102,6 +120,7 @@ PackSearch::Outcome PackSearch::search(int64_t &nodes) {
     stack.emplace_back(current, window);
     current = static_cast<int32_t>(stack.size()) - 1;
     listChoices(stack.back());
+    saveCounts(stack.back());
     while (!tryNextChoice(stack[current])) {
       current = stack[current].parent;
       if (current == 0)
@@ -123,12 +142,38 @@ void PackSearch::listChoices(Node &node) {
             [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
 }
 
+/// What a survey before the next branch would count, as long as a stack of them takes a few
+/// megabytes.
+void PackSearch::saveCounts(Node &node) const {
+  constexpr size_t mostSaved = 1 << 19;
+  const Interval window = node.window;
+  if ((window.to - window.from) * stack.size() > mostSaved)
+    return;
+  node.counts.reserve(3 * (window.to - window.from));
+  for (const std::vector<int32_t> *counts : {&within.at, &across.at, &runEnd})
+    node.counts.insert(node.counts.end(), counts->begin() + window.from,
+                       counts->begin() + window.to);
+}
+
+bool PackSearch::restoreCounts(const Node &node) {
+  if (node.counts.empty())
+    return false;
+  auto saved = node.counts.begin();
+  const int32_t length = node.window.to - node.window.from;
+  for (std::vector<int32_t> *counts : {&within.at, &across.at, &runEnd}) {
+    std::copy(saved, saved + length, counts->begin() + node.window.from);
+    saved += length;
+  }
+  return true;
+}
+
 /// Undoes the current branch and takes the next one that propagation does not refute. False where
 /// none is left.
 bool PackSearch::tryNextChoice(Node &node) {
   undo(node.mark);
   bool isSurveyed = node.nextChoice == 0; // else what was undone is still counted
   for (; node.nextChoice <= node.choices.size(); isSurveyed = false) {
+    isSurveyed = isSurveyed || restoreCounts(node);
     const size_t choice = node.nextChoice++;
     const bool isPlaced = choice < node.choices.size();
     if (isPlaced && choice > 0 && areTwins(node.choices[choice - 1], node.choices[choice]))
@@ -193,8 +238,8 @@ bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed)
   changed.clear();
   forEachLeft({item.lower, item.upper}, window, [&](int32_t other) { changed.push_back(other); });
   if (isSurveyed)
-    forget(changed);
-  set(placed[shape], 1);
+    forget(changed, Interval{item.lower, item.upper});
+  set(left[shape / 64], left[shape / 64] & ~(int64_t(1) << (shape % 64)));
   for (const Piece &piece : shapes.piecesOf(item)) {
     const int64_t height = least[shape] + piece.size;
     for (int32_t position = piece.lower; position < piece.upper; ++position) {
@@ -202,7 +247,7 @@ bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed)
       set(skyline[position], height);
     }
     for (int32_t other : changed) {
-      if (placed[other] || items[other].upper <= piece.lower || items[other].lower >= piece.upper)
+      if (other == shape || items[other].upper <= piece.lower || items[other].lower >= piece.upper)
         continue;
       if (least[other] > height || (least[other] == height && skyline[touching[other]] == height))
         continue;
@@ -211,7 +256,7 @@ bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed)
     }
   }
   if (isSurveyed)
-    surveyAgain(changed, item.upper, window);
+    surveyAgain(changed, Interval{item.lower, item.upper}, window);
   else
     survey(window);
   return propagate(window);
@@ -230,12 +275,12 @@ bool PackSearch::placeOffSkyline(const Node &node, bool isSurveyed) {
       return false;
   }
   if (isSurveyed)
-    forget(node.choices);
+    forget(node.choices, {});
   for (size_t choice = 0; choice < supports.size(); ++choice)
     if (const int32_t shape = node.choices[choice]; supports[choice] > least[shape])
       set(least[shape], supports[choice]);
   if (isSurveyed)
-    surveyAgain(node.choices, node.window.from, node.window);
+    surveyAgain(node.choices, {}, node.window);
   else
     survey(node.window);
   return propagate(node.window);
@@ -250,10 +295,11 @@ int64_t PackSearch::nextSupport(int32_t shape, Interval window) const {
   return support;
 }
 
-/// Where shapes are left and none may be placed.
-void PackSearch::findGaps(Interval window) {
+/// Where shapes are left and none may be placed: only where counts have changed, as there were no
+/// gaps before.
+void PackSearch::findGaps() {
   gaps.clear();
-  for (int32_t position = window.from; position < window.to; ++position) {
+  for (int32_t position = surveyed.from; position < surveyed.to; ++position) {
     if (remaining[position] <= 0 || within.at[position] + across.at[position] > 0)
       continue;
     if (gaps.empty() || gaps.back().to != position)
@@ -265,22 +311,22 @@ void PackSearch::findGaps(Interval window) {
 /// Raises the skyline of gaps on which no shape may be placed any more, up to the lowest offset of
 /// a shape there. That raises no offset, so one round is enough.
 bool PackSearch::propagate(Interval window) {
-  findGaps(window);
+  findGaps();
   if (gaps.empty())
     return true;
   changed.clear();
   size_t next = 0; // the first gap that ends behind the begin of the shape
-  forEachLeft(window, window, [&](int32_t shape) {
+  forEachLeft({gaps.front().from, gaps.back().to}, window, [&](int32_t shape) {
     while (next < gaps.size() && gaps[next].to <= items[shape].lower)
       ++next;
     if (next < gaps.size() && gaps[next].from < items[shape].upper)
       changed.push_back(shape);
   });
-  forget(changed);
+  forget(changed, gaps);
   for (Interval gap : gaps)
     if (!raiseSkyline(gap))
       return false;
-  surveyAgain(changed, gaps.back().to, window);
+  surveyAgain(changed, gaps, window);
   return true;
 }
 
@@ -327,10 +373,9 @@ void PackSearch::Counts::clear(Interval window) {
   std::fill(ends.begin() + window.from + 1, ends.begin() + window.to + 1, 0);
 }
 
-/// At the positions of `span`, a part of `window`.
-void PackSearch::Counts::sumUp(Interval span, Interval window) {
-  int32_t sum = span.from > window.from ? at[span.from - 1] - ends[span.from] : 0;
-  for (int32_t position = span.from; position < span.to; ++position) {
+void PackSearch::Counts::sumUp(Interval window) {
+  int32_t sum = 0;
+  for (int32_t position = window.from; position < window.to; ++position) {
     sum += begins[position];
     at[position] = sum;
     sum -= ends[position + 1];
@@ -340,53 +385,108 @@ void PackSearch::Counts::sumUp(Interval span, Interval window) {
 /// Counts, at each position, the shapes that may be placed on its skyline.
 void PackSearch::survey(Interval window) {
   findRuns(window, window);
+  surveyed = window;
   within.clear(window);
   across.clear(window);
-  forEachLeft(window, window, [&](int32_t shape) { surveyShape(shape, 1); });
-  within.sumUp(window, window);
-  across.sumUp(window, window);
+  forEachLeft(window, window, [&](int32_t shape) { surveyShape(shape); });
+  within.sumUp(window);
+  across.sumUp(window);
 }
 
-/// No longer counts shapes for which something is about to change.
-void PackSearch::forget(llvm::ArrayRef<int32_t> shapes) {
-  for (int32_t shape : shapes)
-    surveyShape(shape, -1);
-}
-
-/// Counts them again, those that have been placed meanwhile excepted, where the skyline is another
-/// one up to `end` at most. As if all were counted.
-void PackSearch::surveyAgain(llvm::ArrayRef<int32_t> shapes, int32_t end, Interval window) {
-  findRuns({window.from, end}, window);
-  Interval span = {window.to, window.from};
-  for (int32_t shape : shapes) {
-    if (!placed[shape])
-      surveyShape(shape, 1);
-    span.from = std::min(span.from, items[shape].lower);
-    span.to = std::max(span.to, items[shape].upper);
-  }
-  within.sumUp(span, window);
-  across.sumUp(span, window);
-}
-
-void PackSearch::findRuns(Interval span, Interval window) {
-  for (int32_t position = span.to; position-- > span.from;) {
-    const bool goesOn = position + 1 < window.to && skyline[position + 1] == skyline[position];
-    runEnd[position] = goesOn ? runEnd[position + 1] : position + 1;
-  }
-}
-
-void PackSearch::surveyShape(int32_t shape, int32_t amount) {
+PackSearch::Counted PackSearch::countedAs(int32_t shape) const {
   const Shape &item = items[shape];
   const int64_t height = least[shape];
-  if (skyline[touching[shape]] != height)
+  if (isPlaced(shape) || skyline[touching[shape]] != height)
+    return {Touch::None, height};
+  return {runEnd[item.lower] >= item.upper ? Touch::Within : Touch::Across, height};
+}
+
+/// A shape that is counted so and live throughout `span`.
+void PackSearch::count(const Counted &counted, Interval span, int32_t amount) {
+  if (counted.touch == Touch::Within)
+    for (int32_t position = span.from; position < span.to; ++position)
+      within.at[position] += amount;
+  else if (counted.touch == Touch::Across)
+    for (int32_t position = span.from; position < span.to; position = runEnd[position])
+      if (skyline[position] == counted.least)
+        for (int32_t each = position; each < std::min(runEnd[position], span.to); ++each)
+          across.at[each] += amount;
+}
+
+/// Where `shape` is live but the skyline is not raised.
+void PackSearch::countBeside(int32_t shape, const Counted &counted, llvm::ArrayRef<Interval> raised,
+                             int32_t amount) {
+  if (counted.touch == Touch::None)
     return;
-  if (runEnd[item.lower] >= item.upper) {
-    within.add(item.lower, item.upper, amount);
-    return;
+  const Shape &item = items[shape];
+  surveyed = {std::min(surveyed.from, item.lower), std::max(surveyed.to, item.upper)};
+  int32_t from = item.lower;
+  for (const Interval &each : raised) {
+    count(counted, {from, std::min(each.from, item.upper)}, amount);
+    from = std::max(from, each.to);
   }
+  count(counted, {from, item.upper}, amount);
+}
+
+/// Before the skyline is `raised`, and something changes for `shapes`: no longer counts them there.
+void PackSearch::forget(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised) {
+  before.clear();
+  for (int32_t shape : shapes) {
+    before.push_back(countedAs(shape));
+    if (before.back().touch == Touch::None)
+      continue;
+    for (const Interval &each : raised)
+      count(before.back(),
+            {std::max(each.from, items[shape].lower), std::min(each.to, items[shape].upper)}, -1);
+  }
+}
+
+/// Counts them again there, and beside it those that are counted in another way now. As if all were
+/// counted.
+void PackSearch::surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised,
+                             Interval window) {
+  surveyed = {window.to, window.from};
+  if (!raised.empty()) {
+    surveyed = {raised.front().from, raised.back().to};
+    findRuns(surveyed, window);
+  }
+  for (size_t at = 0; at < shapes.size(); ++at) {
+    const int32_t shape = shapes[at];
+    const Counted now = countedAs(shape);
+    if (now.touch == Touch::None && before[at].touch == Touch::None)
+      continue;
+    for (const Interval &each : raised)
+      count(now, {std::max(each.from, items[shape].lower), std::min(each.to, items[shape].upper)},
+            1);
+    if (now == before[at])
+      continue;
+    countBeside(shape, before[at], raised, -1);
+    countBeside(shape, now, raised, 1);
+  }
+}
+
+/// Where the skyline is another one at `raised`. Runs before it are others only where the last of
+/// them goes on.
+void PackSearch::findRuns(Interval raised, Interval window) {
+  for (int32_t position = raised.to; position-- > window.from;) {
+    const bool goesOn = position + 1 < window.to && skyline[position + 1] == skyline[position];
+    const int32_t end = goesOn ? runEnd[position + 1] : position + 1;
+    if (position < raised.from && end == runEnd[position])
+      return;
+    runEnd[position] = end;
+  }
+}
+
+void PackSearch::surveyShape(int32_t shape) {
+  const Shape &item = items[shape];
+  const Counted counted = countedAs(shape);
+  if (counted.touch == Touch::Within)
+    within.add(item.lower, item.upper);
+  if (counted.touch != Touch::Across)
+    return;
   for (int32_t position = item.lower; position < item.upper; position = runEnd[position])
-    if (skyline[position] == height)
-      across.add(position, std::min(runEnd[position], item.upper), amount);
+    if (skyline[position] == counted.least)
+      across.add(position, std::min(runEnd[position], item.upper));
 }
 
 } // namespace llmmem::planning

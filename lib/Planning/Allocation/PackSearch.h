@@ -15,10 +15,10 @@
 //   inference
 //     of MiniMalloc, Moffitt 2023).
 //
-// A node costs time linear in the shapes and positions of its time window, with a small factor:
-// positions of equal skyline are handled as one run, each shape stores one position at which it
-// touches the skyline, and a first branch counts only the shapes anew that it changes something
-// for.
+// A node costs time linear in the positions of its time window and the shapes that are left there,
+// with a small factor: positions of equal skyline are handled as one run, each shape stores one
+// position at which it touches the skyline, shapes are found by sets of bits, and a first branch
+// counts only the shapes anew that it changes something for, where that changes a count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,17 +57,25 @@ private:
   struct Interval {
     int32_t from, to;
   };
-  /// How many shapes may be placed on the skyline of each position. Neighbouring windows share a
-  /// border, at which one's shapes end and the other's begin, so these are kept apart.
+  /// How a shape touches the skyline, as it counts: not at all, on one run, or across several.
+  enum class Touch : uint8_t { None, Within, Across };
+  struct Counted {
+    Touch touch;
+    int64_t least;
+    bool operator==(const Counted &other) const = default;
+  };
+  /// How many shapes may be placed on the skyline of each position. A survey sums them up from
+  /// where they begin and end. Neighbouring windows share a border, at which one's shapes end and
+  /// the other's begin, so these are kept apart.
   struct Counts {
     explicit Counts(int32_t positions)
         : begins(positions + 1, 0), ends(positions + 1, 0), at(positions, 0) {}
-    void add(int32_t from, int32_t to, int32_t amount) {
-      begins[from] += amount;
-      ends[to] += amount;
-    }
     void clear(Interval window);
-    void sumUp(Interval span, Interval window);
+    void add(int32_t from, int32_t to) {
+      ++begins[from];
+      ++ends[to];
+    }
+    void sumUp(Interval window);
     std::vector<int32_t> begins, ends, at;
   };
   /// A search node: a branching over one time window, and the windows into which the current branch
@@ -80,6 +88,7 @@ private:
     size_t mark = 0;              // of the trail before the first branch
     std::vector<int32_t> choices; // shapes that may be placed at `position`; then, none of them
     size_t nextChoice = 0;
+    std::vector<int32_t> counts; // before the first branch, where they are saved
     std::vector<Interval> windows;
     size_t nextWindow = 0;
   };
@@ -96,6 +105,8 @@ private:
 
   Outcome search(int64_t &nodes);
   void listChoices(Node &node);
+  void saveCounts(Node &node) const;
+  bool restoreCounts(const Node &node);
   bool tryNextChoice(Node &node);
   std::vector<Interval> splitByTime(Interval whole) const;
   bool areTwins(int32_t a, int32_t b) const;
@@ -106,12 +117,19 @@ private:
   int64_t nextSupport(int32_t shape, Interval window) const;
 
   bool propagate(Interval window);
-  void findGaps(Interval window);
+  void findGaps();
   void survey(Interval window);
-  void findRuns(Interval span, Interval window);
-  void surveyShape(int32_t shape, int32_t amount);
-  void forget(llvm::ArrayRef<int32_t> changed);
-  void surveyAgain(llvm::ArrayRef<int32_t> changed, int32_t end, Interval window);
+  void findRuns(Interval raised, Interval window);
+  void surveyShape(int32_t shape);
+  Counted countedAs(int32_t shape) const;
+  void count(const Counted &counted, Interval span, int32_t amount);
+  void countBeside(int32_t shape, const Counted &counted, llvm::ArrayRef<Interval> raised,
+                   int32_t amount);
+  void forget(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised);
+  void surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised,
+                   Interval window);
+  void listLive();
+  bool isPlaced(int32_t shape) const { return !(left[shape / 64] >> (shape % 64) & 1); }
   bool raiseSkyline(Interval gap);
   void touch(Interval gap);
 
@@ -128,6 +146,8 @@ private:
   std::vector<Shape> items;
   std::vector<int64_t> smallest;      // by shape: its smallest piece
   std::vector<int32_t> firstStarting; // by position: the first shape that begins there or later
+  size_t words;                       // of a set of shapes, one bit each
+  std::vector<uint64_t> live;         // by position: the set of shapes that are live there
   std::vector<double> weight;         // by position: how often it was the one that did not fit
 
   int64_t capacity = 0;
@@ -138,11 +158,13 @@ private:
   std::vector<int64_t> skyline, remaining; // by position
   std::vector<int64_t> least;              // by shape: a lower bound on its offset
   std::vector<int64_t> touching; // by shape: a position with its skyline at `least`, if any
-  std::vector<int64_t> placed;   // by shape: 1 where it is placed at `least`
+  std::vector<int64_t> left;     // the set of shapes that are not placed at `least` yet
 
   // Results of the last survey. Shapes may be placed on one run or across several.
   Counts within, across;
   std::vector<int32_t> runEnd;  // by position: where another height begins
+  Interval surveyed = {0, 0};   // where counts may have changed
+  std::vector<Counted> before;  // the last change, of the shapes for which it is one
   std::vector<int32_t> changed; // shapes for which the last change is one
   std::vector<Interval> gaps;
 };

@@ -79,7 +79,7 @@ private:
   Sample nextSampleByAnnealing(const Sample &above);
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
   class Descent;
-  Placed findLeast();
+  Placed findLeast(int64_t enough);
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
   /// Whether the chain hangs on the graph alone, so that plans are those of the canonical problem.

@@ -14,8 +14,10 @@ static constexpr int finestStep = 12;
 /// From the schedule of the least peak down, by budgets that are a little lower each.
 class Frontier::Descent {
 public:
-  Descent(Frontier &frontier, Placed best, int64_t leastCost)
-      : frontier(frontier), best(std::move(best)), leastCost(leastCost) {}
+  /// A plan is of use where it needs less than `enough` by more than the search can tell apart:
+  /// else another one is taken.
+  Descent(Frontier &frontier, Placed best, int64_t leastCost, int64_t enough)
+      : frontier(frontier), best(std::move(best)), leastCost(leastCost), enough(enough) {}
   void placeLeanest(llvm::ArrayRef<Candidate> lean);
   void lower() { descend(&Descent::lowerBest); }
   void search();
@@ -42,11 +44,32 @@ private:
   bool isBetter(const Placed &plan) const {
     return std::pair(frontier.need(plan), plan->cost) < std::pair(need(), best->cost);
   }
+  /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
+  int64_t leastNeedOf(const Candidate &candidate) const {
+    return candidate.peak - frontier.padding;
+  }
+  bool mayBeBetter(const Candidate &candidate) const {
+    return std::pair(leastNeedOf(candidate), candidate.cost) < std::pair(need(), best->cost);
+  }
+  bool mayBeOfUse(const Candidate &candidate) const {
+    const int64_t least = leastNeedOf(candidate);
+    return least + ((least - frontier.graph.residentBytes()) >> finestStep) < enough;
+  }
+  bool wasPlaced(const Candidate &candidate, int64_t budget, int64_t ejections);
 
   Frontier &frontier;
   Placed best;
   int64_t leastCost; // what the coarse samples cost at more bytes
+  int64_t enough;
   int64_t left = 0, spent = 0;
+  /// What was placed and is not better. Searches find the same schedule many times, and equal
+  /// placements end alike.
+  struct Placement {
+    std::vector<OpIndex> steps;
+    int64_t budget, ejections;
+    bool operator==(const Placement &other) const = default;
+  };
+  std::vector<Placement> refused;
 };
 
 void Frontier::Descent::placeLeanest(llvm::ArrayRef<Candidate> lean) {
@@ -64,6 +87,14 @@ void Frontier::Descent::placeLeanest(llvm::ArrayRef<Candidate> lean) {
   }
 }
 
+bool Frontier::Descent::wasPlaced(const Candidate &candidate, int64_t budget, int64_t ejections) {
+  Placement placement{candidate.steps, budget, ejections};
+  if (llvm::is_contained(refused, placement))
+    return true;
+  refused.push_back(std::move(placement));
+  return false;
+}
+
 bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t budget,
                                   int64_t ejections) {
   for (const Candidate &candidate : candidates) {
@@ -71,8 +102,10 @@ bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t 
       continue;
     // What the packing search finds within ejections' reach, it finds early.
     const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
-    Placed plan = frontier.place(candidate, budget, work, ejections);
     left -= frontier.search.isAnnealed() ? workOfUnit * work : 0;
+    if (!mayBeBetter(candidate) || wasPlaced(candidate, budget, ejections))
+      continue;
+    Placed plan = frontier.place(candidate, budget, work, ejections);
     if (!isBetter(plan))
       continue;
     best = std::move(plan);
@@ -129,7 +162,7 @@ void Frontier::Descent::recreate() {
   const std::vector<Candidate> cheaper =
       frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
-    if (!isAdmitted(candidate) || !isWorthPlacing(candidate))
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate))
       continue;
     Placed plan = frontier.place(candidate, least, frontier.packWork);
     if (frontier.need(plan) <= least) {
@@ -142,17 +175,17 @@ void Frontier::Descent::recreate() {
 /// Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
 void Frontier::Descent::tighten() {
   const int64_t resident = frontier.graph.residentBytes();
-  if (best->arena <= best->peak - resident)
+  if (best->arena <= best->peak - resident || !mayBeOfUse(bestCandidate()))
     return;
   if (Placed plan = frontier.place({best->steps}, resident, frontier.packWork);
       frontier.need(plan) < need())
     best = std::move(plan);
 }
 
-Frontier::Placed Frontier::findLeast() {
+Frontier::Placed Frontier::findLeast(int64_t enough) {
   search.announce("the least memory");
   const Placed &top = planOf(lowestSample());
-  Descent descent(*this, top, top->cost);
+  Descent descent(*this, top, top->cost, enough);
   descent.placeLeanest(search.leanest());
   descent.lower();
   if (graph.numOps() <= mostOpsOfSearch)
@@ -194,7 +227,7 @@ Frontier::Placed Frontier::least() {
   const bool isAdmitted = other && other->cost >= planOf(lowestSample())->cost;
   if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
     return leastPlan = other;
-  leastPlan = findLeast();
+  leastPlan = findLeast(isAdmitted ? need(other) : INT64_MAX);
   // A need that is lower by less than the search can tell apart is not worth a plan that hangs on
   // the numbering.
   if (isAdmitted && need(other) - need(leastPlan) <= leastPlan->arena >> finestStep)
