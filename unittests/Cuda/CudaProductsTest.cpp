@@ -482,6 +482,19 @@ TEST_F(CudaProducts, RefuseMoreWorkspaceThanPlanned) {
             "workspace: its algorithm needs 4097 bytes of workspace");
 }
 
+TEST_F(CudaProducts, AreAskedForWithoutAChoice) {
+  llmmem_products *products = llmmem_cuda_products(run);
+  llmmem_product product = linear(run, true);
+  EXPECT_TRUE(llmmem_products_can(products, &product));
+  EXPECT_EQ(llmmem_products_count(products), 0u); // so that it may still be timed
+  setenv("LLMMEM_FAKE_CUBLASLT_NONE", "1", 1);
+  EXPECT_FALSE(llmmem_products_can(products, &product));
+  EXPECT_STREQ(llmmem_products_message(products),
+               "multiplying 128 x 64 bf16 by 64 x 96 bf16 to bf16, bias, with 4096 bytes of "
+               "workspace: there is no algorithm for it");
+  EXPECT_EQ(llmmem_cuda_failed_product(run), -1);
+}
+
 TEST_F(CudaProducts, SayThatThereIsNoAlgorithm) {
   setenv("LLMMEM_FAKE_CUBLASLT_NONE", "1", 1);
   llmmem_product product = linear(run, true);
