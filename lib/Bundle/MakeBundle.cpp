@@ -190,8 +190,7 @@ static json::Array tensorsOf(GroupableOpInterface attention, Value statistics) {
                                    {"pitch", columns.pitch}});
   };
   for (OpOperand &operand : attention->getOpOperands())
-    if (operand.get() == statistics ||
-        llvm::is_contained(attention.getHeadOperands(), operand.getOperandNumber()))
+    if (operand.get() == statistics || llm::readsHeads(operand))
       add(llm::columnsRead(operand.get()), operand.getOperandNumber());
   for (OpResult result : attention->getResults())
     add(llm::columnsWritten(result), attention->getNumOperands() + result.getResultNumber());

@@ -7,6 +7,17 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
+bool llmmem::llm::readsHeads(OpOperand &use) {
+  auto groupable = dyn_cast<GroupableOpInterface>(use.getOwner());
+  return groupable && llvm::is_contained(groupable.getHeadOperands(), use.getOperandNumber());
+}
+
+bool llmmem::llm::areHeads(Value value) {
+  auto groupable = value.getDefiningOp<GroupableOpInterface>();
+  return groupable &&
+         llvm::is_contained(groupable.getHeadResults(), cast<OpResult>(value).getResultNumber());
+}
+
 static int64_t widthOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getShape().back();
 }

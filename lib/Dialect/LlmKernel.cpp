@@ -1,5 +1,6 @@
 //===- LlmKernel.cpp - The op that is a kernel of several ops --------------===//
 
+#include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/OpImplementation.h"
@@ -155,18 +156,6 @@ static LogicalResult verifySum(KernelOp kernel, Operation *sum) {
     return success();
   return sum->emitOpError("sums over rows in a kernel; expected a matmul and, after it, the sum "
                           "of one of its factors, both handed out in this order");
-}
-
-/// Whether attention reads rows of heads at `use`.
-static bool readsHeads(OpOperand &use) {
-  auto groupable = dyn_cast<GroupableOpInterface>(use.getOwner());
-  return groupable && llvm::is_contained(groupable.getHeadOperands(), use.getOperandNumber());
-}
-
-static bool areHeads(Value value) {
-  auto groupable = value.getDefiningOp<GroupableOpInterface>();
-  return groupable &&
-         llvm::is_contained(groupable.getHeadResults(), cast<OpResult>(value).getResultNumber());
 }
 
 /// Each part is whole heads, as attention reads it.

@@ -9,6 +9,7 @@
 
 #include "AttentionColumns.h"
 #include "KernelGroup.h"
+#include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,17 +24,13 @@ static GroupableOpInterface attentionOf(Operation *op) {
                                                                        : GroupableOpInterface();
 }
 
-static bool readsHeads(OpOperand &use) {
-  GroupableOpInterface attention = attentionOf(use.getOwner());
-  return attention && llvm::is_contained(attention.getHeadOperands(), use.getOperandNumber());
-}
-
 /// The readers of `split`, if they are attention and read each part of it as rows of heads.
 static llvm::SetVector<Operation *> readersOfHeads(llm::SplitOp split) {
   llvm::SetVector<Operation *> readers(split->user_begin(), split->user_end());
   for (Value part : split.getParts())
     for (Operation *reader : readers)
-      if (!llvm::is_contained(part.getUsers(), reader) || !llvm::all_of(part.getUses(), readsHeads))
+      if (!llvm::is_contained(part.getUsers(), reader) ||
+          !llvm::all_of(part.getUses(), llm::readsHeads))
         return {};
   return readers;
 }
@@ -57,9 +54,7 @@ static Operation *concatOf(GroupableOpInterface attention) {
     OpResult result = attention->getResult(number);
     auto concat = result.hasOneUse() ? dyn_cast<llm::ConcatOp>(*result.user_begin()) : nullptr;
     if (concat && llvm::all_of(concat.getParts(), [&](Value part) {
-          auto own = dyn_cast<OpResult>(part);
-          return part.hasOneUse() && own.getOwner() == attention &&
-                 llvm::is_contained(attention.getHeadResults(), own.getResultNumber());
+          return part.hasOneUse() && part.getDefiningOp() == attention && llm::areHeads(part);
         }))
       return concat;
   }

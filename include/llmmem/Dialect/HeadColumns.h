@@ -24,6 +24,12 @@ struct HeadColumns {
   int64_t begin = 0, pitch = 0;
 };
 
+/// Whether attention, or its gradient, reads rows of heads at `use`: not statistics, sinks,
+/// positions or a seed.
+bool readsHeads(mlir::OpOperand &use);
+/// Whether `value` is rows of heads that attention or its gradient writes.
+bool areHeads(mlir::Value value);
+
 /// What attention reads at `operand`: itself, or columns of what is split into it.
 HeadColumns columnsRead(mlir::Value operand);
 /// What it writes: `result` itself, or columns of what it is concatenated into.

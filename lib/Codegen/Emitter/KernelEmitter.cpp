@@ -77,7 +77,7 @@ Buffer KernelEmitter::workspace(int64_t begin, int64_t size, Type element) {
 Value KernelEmitter::libraryWorkspace() {
   auto cost = dyn_cast<CostOpInterface>(op);
   int64_t bytes = libraryWorkspaceBytes(op);
-  if (!cost || bytes == 0 || entry->getNumArguments() == op->getNumOperands() + op->getNumResults())
+  if (!cost || bytes == 0 || entry->getNumArguments() == workspaceNumber)
     return Value();
   return workspace(cost.getWorkspaceBytes() - bytes, bytes, nested.getI8Type()).memref;
 }
