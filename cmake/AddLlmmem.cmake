@@ -11,17 +11,12 @@ function(llmmem_add_library name)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# A library on MLIR. Dependencies follow after DEPENDS (generated headers) and LINK (our own libraries); OPS is for one that
-# names the dialect's ops in most of its files.
+# A library on MLIR. Dependencies follow after DEPENDS (generated headers) and LINK (our own libraries).
 function(llmmem_add_mlir_library name)
-  cmake_parse_arguments(ARG "OPS" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  if(ARG_OPS)
-    llmmem_precompile_headers(${name} OPS)
-  else()
-    llmmem_precompile_headers(${name})
-  endif()
+  llmmem_precompile_headers(${name})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})

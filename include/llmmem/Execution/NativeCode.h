@@ -4,14 +4,19 @@
 #define LLMMEM_EXECUTION_NATIVECODE_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include <memory>
+
+namespace llvm::orc {
+class LLJIT; // its header takes five seconds to read
+} // namespace llvm::orc
 
 namespace llmmem {
 
 using PackedEntry = void (*)(void **);
 
 struct NativeCode {
-  std::unique_ptr<llvm::orc::LLJIT> engine;
+  /// Owns the code.
+  std::shared_ptr<llvm::orc::LLJIT> engine;
   /// Takes a pointer to each parameter.
   PackedEntry entry = nullptr;
 };
