@@ -1,7 +1,8 @@
 //===- RoundedMatmul.cpp - Products of rounded activations -----------------===//
 //
-// i4 are multiplied in 16 bits: a word of 16 bits holds four of them, and sums of up to 16 products
-// of at most 15 * 127 are exact there. i8 are multiplied in 32.
+// In rows, i4 are multiplied in 16 bits: a word of 16 bits holds four of them, and sums of up to 16
+// products of at most 15 * 127 are exact there; i8 are multiplied in 32. In columns, products of
+// neighbours are added at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,9 +53,16 @@ struct Integers {
   Integers downSigned(int64_t bits) const { return with<arith::ShRSIOp>(like(bits)); }
 
   Integers asWords() const { // of 32 bits, with their signs
-    auto type = cast<VectorType>(value.getType());
-    Type words = type.clone(w->builder.getI32Type());
-    return {w, arith::ExtSIOp::create(w->builder, w->loc(), words, value)};
+    return {w, arith::ExtSIOp::create(w->builder, w->loc(), typeOf(32), value)};
+  }
+  Integers asWordsWithoutSigns() const {
+    return {w, arith::ExtUIOp::create(w->builder, w->loc(), typeOf(32), value)};
+  }
+  Integers narrow(unsigned bits) const {
+    return {w, arith::TruncIOp::create(w->builder, w->loc(), typeOf(bits), value)};
+  }
+  Type typeOf(unsigned bits) const {
+    return cast<VectorType>(value.getType()).clone(w->builder.getIntegerType(bits));
   }
   Num asNumbers() const {
     auto type = cast<VectorType>(value.getType());
@@ -97,6 +105,35 @@ Integers sumsOfLanes(ArrayRef<Integers> eight) {
     left = next;
   }
   return left.front();
+}
+
+Integers everySecondLane(Integers x, int64_t first) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = first; lane < cast<VectorType>(x.value.getType()).getNumElements(); lane += 2)
+    order.push_back(lane);
+  return chosenLanes(x, x, order);
+}
+
+//===----------------------------------------------------------------------===//
+// Products of neighbours, added: written as LLVM knows them to be one instruction of a processor
+//===----------------------------------------------------------------------===//
+
+/// Of integers of up to 16 bits with signs, in 32 bits (vpmaddwd, vpdpwssd).
+Integers sumsOfPairs(Integers x, Integers y) {
+  Integers products = x.asWords() * y.asWords();
+  return everySecondLane(products, 0) + everySecondLane(products, 1);
+}
+
+/// Of bytes without signs by bytes with signs, whose sum of two needs no more than 16 bits
+/// (vpmaddubsw, which keeps larger sums at the last number).
+Integers sumsOfBytePairs(Integers unsignedBytes, Integers signedBytes) {
+  auto product = [&](int64_t first) {
+    return everySecondLane(unsignedBytes, first).asWordsWithoutSigns() *
+           everySecondLane(signedBytes, first).asWords();
+  };
+  Integers sum = product(0) + product(1);
+  sum = sum.with<arith::MinSIOp>(sum.like(32767)).with<arith::MaxSIOp>(sum.like(-32768));
+  return sum.narrow(16);
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,6 +199,7 @@ private:
   }
   Type i32() { return w.builder.getI32Type(); }
   Type i16() { return w.builder.getIntegerType(16); }
+  Type i8() { return w.builder.getI8Type(); }
 
   using Body = function_ref<SmallVector<Value>(Index, ValueRange carried)>;
   ValueRange carry(Index upper, ValueRange initial, Body body) {
@@ -352,13 +390,16 @@ private:
   //===--------------------------------------------------------------------===//
 
   void writeColumns() {
+    if (isNibbles())
+      lowHalves = maskOfLowHalves();
     w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) { roundBlock(block); });
-    // Eight columns that are far from each other, then their neighbours: so memory is read in eight
-    // long streams, which processors foresee.
-    Index apart = columns / kRows, rest = columns % kRows, whole = columns - rest;
-    auto inStreams = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows),
-                                         [&](int64_t stream) { return apart * stream; });
-    w.forEach(w.constant(0), apart, 1,
+    // Rows of memory are read one after the other, from two places in turn: processors foresee two
+    // long streams, and lose eight.
+    Index apart = columns / kRows * (kRows / 2), rest = columns % kRows, whole = columns - rest;
+    auto inStreams = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
+      return apart * (column % 2) + column / 2;
+    });
+    w.forEach(w.constant(0), apart, kRows / 2,
               [&](Index j) { storeColumns(j, inStreams, sumColumns(j, inStreams)); });
     // Beyond the last column is the last.
     auto last = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
@@ -366,6 +407,15 @@ private:
     });
     w.ifThen(less(w.constant(0), rest),
              [&] { storeColumns(whole, last, sumColumns(whole, last)); });
+  }
+
+  /// Of bytes; read from memory, since LLVM does without the limits of `sumsOfBytePairs` where it
+  /// knows the numbers to be small, and then does not see the instruction.
+  Value maskOfLowHalves() {
+    auto type = VectorType::get(2 * w.sizes.lanes, i8());
+    storeIntegers(exact, {&w, zeros(w, type).like(15)});
+    return LLVM::LoadOp::create(w.builder, w.loc(), type, exact.address, /*alignment=*/4,
+                                /*isVolatile=*/true);
   }
 
   void storeColumns(Index j, ArrayRef<Index> places, Num all) {
@@ -383,7 +433,7 @@ private:
     auto all = round([&](int64_t v) { return w.load(a + (k + v * lanes), lanes); }, scales + block);
     if (!isNibbles()) {
       for (auto [v, x] : llvm::enumerate(all))
-        storeIntegers(rounded + (k + static_cast<int64_t>(v) * lanes), x);
+        storeIntegers(rounded + (k + static_cast<int64_t>(v) * lanes) / 2, x.narrow(16));
       return;
     }
     Integers sum = all.front();
@@ -395,29 +445,27 @@ private:
     storeByPlaces(k, all);
   }
 
-  /// Terms 4 i + p of 64 neighbours are lane i of vector p, in 16 bits.
+  /// Of 64 neighbours those in the lower halves of B's bytes, then those in the upper ones.
   void storeByPlaces(Index k, ArrayRef<Integers> all) {
     int64_t lanes = w.sizes.lanes;
-    SmallVector<Integers> halves;
-    for (Integers x : all)
-      halves.push_back({&w, arith::TruncIOp::create(w.builder, w.loc(),
-                                                    VectorType::get(lanes, i16()), x.value)});
     auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
-    for (size_t v = 0; v < halves.size(); v += kOfWord) {
-      Integers lower = chosenLanes(halves[v], halves[v + 1], both),
-               upper = chosenLanes(halves[v + 2], halves[v + 3], both);
-      for (int64_t p = 0; p < kOfWord; ++p) {
-        SmallVector<int64_t> order;
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          order.push_back(kOfWord * lane + p);
-        int64_t place = (static_cast<int64_t>(v) + p) * lanes / 2; // two in a word of 32 bits
-        storeIntegers(rounded + (k / 2 + place), chosenLanes(lower, upper, order));
+    for (size_t v = 0; v < all.size(); v += 4) {
+      auto bytes = [&](size_t i) { return all[v + i].narrow(8); };
+      Integers lower = chosenLanes(bytes(0), bytes(1), both),
+               upper = chosenLanes(bytes(2), bytes(3), both);
+      for (int64_t half = 0; half < 2; ++half) {
+        auto order = llvm::map_to_vector(both, [&](int64_t lane) { return 2 * lane + half; });
+        int64_t place =
+            static_cast<int64_t>(v) * lanes / 4 + half * lanes / 2; // in words of 32 bits
+        storeIntegers(rounded + (k / 4 + place), chosenLanes(lower, upper, order));
       }
     }
   }
 
   /// Of columns that lie `rows` rows of memory behind `j`.
   Num sumColumns(Index j, ArrayRef<Index> rows) {
+    for (auto [column, row] : llvm::enumerate(rows))
+      sumRow(b + (j + row) * bPitch, static_cast<int64_t>(column));
     Value none = arith::ConstantOp::create(
         w.builder, w.loc(), w.builder.getZeroAttr(VectorType::get(kRows, w.accumulatorType)));
     ValueRange sum =
@@ -425,6 +473,18 @@ private:
           return SmallVector<Value>{addHeldGroup(j, rows, number, {&w.builder, carried[0]}).value};
         });
     return {&w.builder, sum[0]};
+  }
+
+  /// Of each group of activations the exact sums of one column, in lanes.
+  void sumRow(const FactorB &line, int64_t column) {
+    w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) {
+      Index k = block * form.group;
+      storeIntegers(lanesOf(block, column),
+                    isNibbles() ? sumOfNibbles(line, k) : sumOfBytes(line, k));
+    });
+  }
+  Pointer lanesOf(Index block, int64_t column) {
+    return exact + (block * (kRows * kRows) + column * kRows);
   }
 
   /// The terms of one group of B, which have one scale and zero point a column.
@@ -450,8 +510,8 @@ private:
     Num scale{&w.builder, vectorOf(scalesOfRows)};
     ValueRange result = carry(
         w.constant(w.held.group / form.group), sum.value, [&](Index step, ValueRange carried) {
-          Index k = step * form.group, block = (begin + k) / form.group;
-          Integers exact = sumBlock(lines, k, begin + k);
+          Index block = (begin + step * form.group) / form.group;
+          Integers exact = sumsOfBlock(block);
           if (isNibbles()) {
             Value total = loadIntegers(offsets + block, i32()).value;
             Integers each{&w, spread(w, total, kRows)};
@@ -469,23 +529,22 @@ private:
     return vector::FromElementsOp::create(w.builder, w.loc(), type, elements);
   }
 
-  /// Sums of products of a group of activations, of each column one; `k` counts from the lines,
-  /// `at` from the first term.
-  Integers sumBlock(ArrayRef<FactorB> lines, Index k, Index at) {
-    SmallVector<Integers> eight;
-    for (const FactorB &line : lines) {
-      eight.push_back(isNibbles() ? sumOfNibbles(line, k, at) : sumOfBytes(line, k, at));
-    }
+  /// Sums of products of a group of activations, of each column one.
+  Integers sumsOfBlock(Index block) {
+    auto eight = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
+      return loadIntegers(lanesOf(block, column), VectorType::get(kRows, i32()));
+    });
     return sumsOfLanes(eight);
   }
 
-  Integers sumOfBytes(const FactorB &line, Index k, Index at) {
+  /// The terms of a group of activations from `k` on.
+  Integers sumOfBytes(const FactorB &line, Index k) {
     int64_t lanes = w.sizes.lanes;
     Integers sum = zeros(w, VectorType::get(lanes, i32()));
-    for (int64_t v = 0; v < vectorsOfGroup(); ++v) {
-      Integers numbers{&w, line.loadStored(k + v * lanes, lanes, w.builder.getI8Type())};
-      sum = sum + numbers.asWords() *
-                      loadIntegers(rounded + (at + v * lanes), VectorType::get(lanes, i32()));
+    for (int64_t first = 0; first < form.group; first += 2 * lanes) {
+      Integers numbers{&w, line.loadStored(k + first, 2 * lanes, i8())};
+      sum = sum + sumsOfPairs(numbers, loadIntegers(rounded + (k + first) / 2,
+                                                    VectorType::get(2 * lanes, i16())));
     }
     auto lower = llvm::to_vector(llvm::seq<int64_t>(0, kRows)),
          upper = llvm::to_vector(llvm::seq<int64_t>(kRows, 2 * kRows));
@@ -493,15 +552,18 @@ private:
   }
 
   /// Lanes add four products of 64 terms each, so those of a group are exact.
-  Integers sumOfNibbles(const FactorB &line, Index k, Index at) {
+  Integers sumOfNibbles(const FactorB &line, Index k) {
     int64_t lanes = w.sizes.lanes;
-    auto halves = VectorType::get(lanes, i16());
-    Integers sum = zeros(w, halves);
-    for (int64_t first = 0; first < form.group; first += kOfWord * lanes) {
-      Integers numbers{&w, line.loadStored((k + first) / 2, lanes, i16())};
-      for (int64_t p = 0; p < kOfWord; ++p)
-        sum = sum + nibble(numbers, p) *
-                        loadIntegers(rounded + ((at + first) / 2 + p * lanes / 2), halves);
+    auto bytes = VectorType::get(2 * lanes, i8());
+    Integers sum = zeros(w, VectorType::get(lanes, i16()));
+    for (int64_t first = 0; first < form.group; first += 4 * lanes) {
+      Integers numbers{&w, line.loadStored((k + first) / 2, 2 * lanes, i8())};
+      Pointer even = rounded + (k + first) / 4, odd = even + w.constant(lanes / 2);
+      Integers upper = bitsOf(w, numbers.value, VectorType::get(lanes, i16())).down(4);
+      auto multiplied = [&](Integers x, Pointer factors) {
+        return sumsOfBytePairs(x.with<arith::AndIOp>(lowHalves), loadIntegers(factors, bytes));
+      };
+      sum = sum + multiplied(numbers, even) + multiplied(bitsOf(w, upper.value, bytes), odd);
     }
     Integers pairs = bitsOf(w, sum.value, VectorType::get(lanes / 2, i32()));
     return pairs.up(16).downSigned(16) + pairs.downSigned(16);
@@ -521,7 +583,8 @@ private:
   /// Of i4: what zero points take, of `kExactTerms` terms each, or sums of rounded activations.
   Pointer offsets = w.panel(ofColumns * form.inner / kExactTerms);
   Pointer sums = w.panel(form.transposed ? kRows : form.strip),
-          exact = w.panel(form.transposed ? 1 : form.strip);
+          exact = w.panel(form.transposed ? groups() * kRows * kRows : form.strip);
+  Value lowHalves;
 };
 
 } // namespace
@@ -542,10 +605,8 @@ func::FuncOp Functions::rounded(int64_t inner, int64_t strip, int64_t group, boo
 
 /// Some for each of many threads, wide enough to be read in order, and to round activations seldom.
 int64_t llmmem::roundedStrip(const Matmul &p) {
-  if (p.b.transposed) {
-    // An odd number of rows between streams, as for other products of few rows.
-    return (std::clamp<int64_t>(llvm::divideCeil(p.columns, 8 * kRows), 16, 128) | 1) * kRows;
-  }
+  if (p.b.transposed)
+    return std::clamp<int64_t>(llvm::divideCeil(p.columns, 8 * kRows), 16, 128) * kRows;
   constexpr int64_t mostOfStack = 1
                                   << 16; // numbers of a thread's rounded panel, a strip by `inner`
   int64_t groups = p.columns / p.b.held.format.group;
