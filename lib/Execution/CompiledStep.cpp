@@ -81,7 +81,8 @@ static StepArgument describeArgument(func::FuncOp step, unsigned number) {
           bytesOfType(type),
           shardOf(step, number),
           wholeOf(step, number),
-          initial ? initial.getValueAsDouble() : 0.0};
+          initial ? initial.getValueAsDouble() : 0.0,
+          step.getArgAttr(number, LlmDialect::kTransposed) != nullptr};
 }
 
 /// The stages of a pipeline, or the function alone.

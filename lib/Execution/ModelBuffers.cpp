@@ -3,6 +3,7 @@
 #include "llmmem/Execution/ModelBuffers.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Execution/CounterSamples.h"
+#include "llmmem/Execution/FileOrder.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Runtime/Parallel.h"
@@ -24,13 +25,19 @@ llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles 
   auto isFloat = [&](unsigned argument) {
     return floatKindOf(step.arguments()[argument].type.getElementType()).has_value();
   };
-  for (const StepRoles::Parameter &parameter : roles.parameters)
+  for (const StepRoles::Parameter &parameter : roles.parameters) {
+    const StepArgument &argument = step.arguments()[parameter.argument];
+    if (argument.transposed && (argument.type.getRank() != 2 || argument.shard.parts > 1))
+      return llvm::createStringError(
+          "parameter '" + parameter.name +
+          "' has 'llm.transposed', which a matrix that no ranks split may have");
     if (parameter.scales) {
       if (llvm::Error error = checkPacked(step, parameter))
         return error;
     } else if (!isFloat(parameter.argument))
       return llvm::createStringError("parameter '" + parameter.name +
                                      "' has elements that are not floats");
+  }
   // Moments by blocks are bytes, which a kernel alone reads.
   auto isByBlocks = [&](unsigned argument) {
     return step.arguments()[argument].type.getElementType().isInteger(8);
@@ -137,6 +144,7 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     return samplePacked(parameter, stream);
   const StepArgument &argument = step->arguments()[parameter.argument];
   const InitialSample initial = initialSampleOf(parameter.name, argument.type);
+  const FileOrder order(argument);
   constexpr int64_t kPiece = 1 << 14;
   llvm::SmallVector<std::pair<FloatKind, char *>, 2> copies = {
       {kindOf(parameter.argument), static_cast<char *>(memory.argument(parameter.argument))}};
@@ -155,7 +163,8 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
       values[index] = static_cast<float>(
-          initial.isNormal ? initial.value * sampleNormal(stream, first + index) : initial.value);
+          initial.isNormal ? initial.value * sampleNormal(stream, order.placeOf(first + index))
+                           : initial.value);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };
@@ -254,6 +263,27 @@ llvm::Expected<int64_t> ModelBuffers::loadParameter(const StepRoles::Parameter &
   }
   if (nameOfSlice(parameter.name, 0).empty())
     return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
+  llvm::Expected<std::vector<const TensorEntry *>> slices = findSlices(parameter, file);
+  if (!slices)
+    return slices.takeError();
+  const StepArgument &argument = step->arguments()[parameter.argument];
+  const auto count = static_cast<int64_t>(slices->size());
+  if (parameter.scales) {
+    if (llvm::Error error = loadPacked(parameter, *slices, argument.whole.getShape().drop_front()))
+      return std::move(error);
+    return count;
+  }
+  for (auto [slice, tensor] : llvm::enumerate(*slices))
+    for (unsigned number : arguments)
+      if (llvm::Error error = loadSlice(number, *tensor, static_cast<int64_t>(slice)))
+        return std::move(error);
+  return count;
+}
+
+/// Along the first dimension of the parameter, whose name has a place for their numbers.
+llvm::Expected<std::vector<const TensorEntry *>>
+ModelBuffers::findSlices(const StepRoles::Parameter &parameter, const SafeTensors &file) {
+  std::vector<const TensorEntry *> found;
   int64_t slices = step->arguments()[parameter.argument].whole.getDimSize(0);
   for (int64_t slice = 0; slice < slices; ++slice) {
     std::string name = nameOfSlice(parameter.name, slice);
@@ -264,11 +294,9 @@ llvm::Expected<int64_t> ModelBuffers::loadParameter(const StepRoles::Parameter &
       return llvm::createStringError("the file has no tensor '" + name + "', slice " +
                                      llvm::Twine(slice) + " of " + llvm::Twine(slices) + " of '" +
                                      parameter.name + "'");
-    for (unsigned argument : arguments)
-      if (llvm::Error error = loadSlice(argument, **tensor, slice))
-        return std::move(error);
+    found.push_back(*tensor);
   }
-  return slices;
+  return found;
 }
 
 static std::string printShape(llvm::ArrayRef<int64_t> shape) {
@@ -284,7 +312,8 @@ llvm::Expected<int64_t> ModelBuffers::loadHeld(const StepRoles::Parameter &param
   if (!scales)
     return scales.takeError();
   if (!*scales) {
-    if (llvm::Error error = loadPacked(parameter, tensor))
+    if (llvm::Error error = loadPacked(parameter, &tensor,
+                                       FileOrder(step->arguments()[parameter.argument]).shape()))
       return std::move(error);
     return 1;
   }
@@ -309,7 +338,10 @@ llvm::Expected<int64_t> ModelBuffers::loadHeld(const StepRoles::Parameter &param
 llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
   if (llm::isPacked(step->arguments()[argument].type.getElementType()))
     return loadStored(argument, tensor);
-  return loadElements(argument, tensor, step->arguments()[argument].whole.getShape(), /*begin=*/0);
+  const FileOrder order(step->arguments()[argument]);
+  if (order.isTransposed())
+    return loadTransposed(argument, tensor, order);
+  return loadElements(argument, tensor, order.shape(), /*begin=*/0);
 }
 
 llvm::Error ModelBuffers::checkShape(const TensorEntry &tensor, llvm::ArrayRef<int64_t> expected) {
@@ -326,25 +358,47 @@ llvm::Error ModelBuffers::loadSlice(unsigned argument, const TensorEntry &tensor
                       slice * (whole.getNumElements() / whole.getDimSize(0)));
 }
 
+static llvm::Error expectFloats(const TensorEntry &tensor) {
+  if (floatKindOf(tensor.dtype))
+    return llvm::Error::success();
+  return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
+                                 ", expected F64, F32, BF16 or F16");
+}
+
+/// Of an argument that no ranks split, as those of steps with caches are.
+llvm::Error ModelBuffers::loadTransposed(unsigned argument, const TensorEntry &tensor,
+                                         const FileOrder &order) {
+  if (llvm::Error error = checkShape(tensor, order.shape()))
+    return error;
+  if (llvm::Error error = expectFloats(tensor))
+    return error;
+  const FloatKind kind = *floatKindOf(tensor.dtype), own = kindOf(argument);
+  const int64_t rowSize = order.shape().front();
+  parallelFor(order.shape().back(), [&](int64_t row) {
+    for (int64_t i = row * rowSize; i < (row + 1) * rowSize; ++i)
+      writeFloat(own, memory.argument(argument), i,
+                 readFloat(kind, tensor.bytes.data(), order.placeOf(i)));
+  });
+  return llvm::Error::success();
+}
+
 /// Loads a tensor of the `expected` shape into the whole's elements from `begin` on.
 llvm::Error ModelBuffers::loadElements(unsigned argument, const TensorEntry &tensor,
                                        llvm::ArrayRef<int64_t> expected, int64_t begin) {
   const Shard &shard = step->arguments()[argument].shard;
   if (llvm::Error error = checkShape(tensor, expected))
     return error;
-  std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
-  if (!kind)
-    return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
-                                   ", expected F64, F32, BF16 or F16");
+  if (llvm::Error error = expectFloats(tensor))
+    return error;
   if (!shard.isHere())
     return llvm::Error::success();
-  FloatKind own = kindOf(argument);
+  const FloatKind kind = *floatKindOf(tensor.dtype), own = kindOf(argument);
   char *part = static_cast<char *>(memory.argument(argument));
-  int64_t end = begin + static_cast<int64_t>(tensor.bytes.size()) / bytesOf(*kind);
+  int64_t end = begin + static_cast<int64_t>(tensor.bytes.size()) / bytesOf(kind);
   shard.forEachRun(shard.position(), [&](Shard::Run run) {
     int64_t first = std::max(run.whole, begin), last = std::min(run.whole + run.count, end);
     if (first < last)
-      convertFloats(*kind, tensor.bytes.data() + (first - begin) * bytesOf(*kind), own,
+      convertFloats(kind, tensor.bytes.data() + (first - begin) * bytesOf(kind), own,
                     part + (run.part + first - run.whole) * bytesOf(own), last - first);
   });
   return llvm::Error::success();

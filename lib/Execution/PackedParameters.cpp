@@ -1,6 +1,7 @@
 //===- PackedParameters.cpp - Parameters that are held in fewer bits -------===//
 
 #include "llmmem/Execution/CounterSamples.h"
+#include "llmmem/Execution/FileOrder.h"
 #include "llmmem/Execution/ModelBuffers.h"
 #include "llmmem/Execution/PackNumbers.h"
 #include "llmmem/Runtime/Parallel.h"
@@ -59,30 +60,39 @@ bool ModelBuffers::pack(
 
 void ModelBuffers::samplePacked(const StepRoles::Parameter &parameter, uint64_t stream) {
   // The same numbers as without packing, rounded once more.
+  const FileOrder order(step->arguments()[parameter.argument]);
   pack(parameter, [&](int64_t first, llvm::MutableArrayRef<double> weights) {
     for (auto [i, weight] : llvm::enumerate(weights))
-      weight = static_cast<float>(0.02 * sampleNormal(stream, first + static_cast<int64_t>(i)));
+      weight = static_cast<float>(
+          0.02 * sampleNormal(stream, order.placeOf(first + static_cast<int64_t>(i))));
   });
 }
 
 llvm::Error ModelBuffers::loadPacked(const StepRoles::Parameter &parameter,
-                                     const TensorEntry &tensor) {
-  mlir::RankedTensorType type = step->arguments()[parameter.argument].type;
-  std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
-  if (!kind)
-    return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
-                                   ", expected F64, F32, BF16 or F16, or " +
-                                   packedDtypeOf(type.getElementType()) + " with '" +
-                                   parameter.name + ".scales' beside it");
-  if (llvm::Error error = checkShape(tensor, type.getShape()))
-    return error;
+                                     llvm::ArrayRef<const TensorEntry *> tensors,
+                                     llvm::ArrayRef<int64_t> shape) {
+  const StepArgument &argument = step->arguments()[parameter.argument];
+  const FileOrder order(argument);
+  for (const TensorEntry *tensor : tensors) {
+    if (!floatKindOf(tensor->dtype))
+      return llvm::createStringError("tensor '" + tensor->name + "' has the dtype " +
+                                     tensor->dtype + ", expected F64, F32, BF16 or F16, or " +
+                                     packedDtypeOf(argument.type.getElementType()) + " with '" +
+                                     parameter.name + ".scales' beside it");
+    if (llvm::Error error = checkShape(*tensor, shape))
+      return error;
+  }
+  const int64_t ofTensor = argument.type.getNumElements() / static_cast<int64_t>(tensors.size());
   bool isFinite = pack(parameter, [&](int64_t first, llvm::MutableArrayRef<double> weights) {
-    for (auto [i, weight] : llvm::enumerate(weights))
-      weight = readFloat(*kind, tensor.bytes.data(), first + static_cast<int64_t>(i));
+    for (auto [i, weight] : llvm::enumerate(weights)) {
+      const int64_t place = order.placeOf(first + static_cast<int64_t>(i));
+      const TensorEntry &tensor = *tensors[place / ofTensor];
+      weight = readFloat(*floatKindOf(tensor.dtype), tensor.bytes.data(), place % ofTensor);
+    }
   });
   if (isFinite)
     return llvm::Error::success();
-  return llvm::createStringError("tensor '" + tensor.name +
+  return llvm::createStringError("a tensor of '" + parameter.name +
                                  "' has an element that is not finite, for which a group in fewer "
                                  "bits has no scale; import the model without --weights");
 }

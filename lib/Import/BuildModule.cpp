@@ -18,6 +18,7 @@ struct Argument {
   RankedTensorType type;
   bool frozen = false;
   std::optional<double> weightDecay = std::nullopt;
+  bool transposed = false;
 };
 } // namespace
 
@@ -46,6 +47,7 @@ static void addHeld(OpBuilder &builder, Type computed, const Parameter &paramete
                          RankedTensorType::get(shape, type), parameter.frozen});
   };
   add("", parameter.shape, element);
+  arguments.back().transposed = parameter.transposed;
   add(llm::kScalesSuffix, groups, computed);
   if (format.hasZeros())
     add(llm::kZerosSuffix, groups, element);
@@ -97,7 +99,7 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
           {parameter.name, llm::Role::Param,
            RankedTensorType::get(parameter.shape,
                                  parameter.wide ? llm::wideTypeFor(element) : element),
-           parameter.frozen, parameter.weightDecay});
+           parameter.frozen, parameter.weightDecay, parameter.transposed});
   return arguments;
 }
 
@@ -114,6 +116,8 @@ static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
         builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))};
     if (argument.frozen)
       named.push_back(builder.getNamedAttr(llm::LlmDialect::kFrozen, builder.getUnitAttr()));
+    if (argument.transposed)
+      named.push_back(builder.getNamedAttr(llm::LlmDialect::kTransposed, builder.getUnitAttr()));
     if (argument.weightDecay)
       named.push_back(builder.getNamedAttr(llm::LlmDialect::kWeightDecay,
                                            builder.getF64FloatAttr(*argument.weightDecay)));

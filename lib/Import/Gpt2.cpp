@@ -10,7 +10,7 @@ using namespace llmmem::importer;
 namespace {
 
 /// Layer norms before attention and MLP, learned positions, one projection for q, k and v, the head
-/// tied to the embedding. Projections are Conv1D: [in, out].
+/// tied to the embedding. Projections are Conv1D: [in, out] in checkpoints.
 class Gpt2 final : public Model {
 public:
   Gpt2(ConfigReader &config, const ImportOptions &options);
@@ -21,7 +21,11 @@ private:
   Value buildAttention(GraphBuilder &graph, const Twine &prefix, Value x) const;
   Value buildMlp(GraphBuilder &graph, const Twine &prefix, Value x) const;
   void addBlock(std::vector<Parameter> &list, const std::string &prefix) const;
+  Value project(GraphBuilder &graph, StringRef name, Value x, const Twine &module) const {
+    return graph.linear(name, x, module.str(), layout);
+  }
 
+  llm::WeightLayout layout;
   int64_t width, heads, inner, vocabulary;
   double eps, embeddingDropout, attentionDropout, residualDropout;
   bool tied;
@@ -33,7 +37,15 @@ static std::string blockPrefix(int64_t layer) {
   return "transformer.h." + std::to_string(layer) + ".";
 }
 
-Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) {
+/// Where activations are rounded, as [out, in]: groups then lie along the sum, so that they are
+/// rounded once and not for each group of outputs, and rows are read in long streams. Beside
+/// adapters a weight in fewer bits is read as their training has saved it.
+static llm::WeightLayout layoutFor(const ImportOptions &options) {
+  return options.activationGroup && !options.lora ? llm::WeightLayout::OutIn
+                                                  : llm::WeightLayout::InOut;
+}
+
+Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) : layout(layoutFor(options)) {
   width = config.positive("n_embd");
   heads = config.positive("n_head");
   vocabulary = config.positive("vocab_size");
@@ -63,19 +75,25 @@ Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) {
 //===----------------------------------------------------------------------===//
 
 void Gpt2::addBlock(std::vector<Parameter> &list, const std::string &prefix) const {
-  auto affine = [&](StringRef module, ArrayRef<int64_t> weight) {
-    std::optional<llm::WeightLayout> layout;
-    if (weight.size() == 2)
-      layout = llm::WeightLayout::InOut;
-    list.push_back({(prefix + module + ".weight").str(), SmallVector<int64_t, 2>(weight), layout});
-    list.push_back({(prefix + module + ".bias").str(), {weight.back()}});
+  auto norm = [&](StringRef module) {
+    list.push_back({(prefix + module + ".weight").str(), {width}});
+    list.push_back({(prefix + module + ".bias").str(), {width}});
   };
-  affine("ln_1", {width});
-  affine("attn.c_attn", {width, 3 * width});
-  affine("attn.c_proj", {width, width});
-  affine("ln_2", {width});
-  affine("mlp.c_fc", {width, inner});
-  affine("mlp.c_proj", {inner, width});
+  auto projection = [&](StringRef module, int64_t in, int64_t out) {
+    const bool transposed = layout == llm::WeightLayout::OutIn;
+    Parameter weight{(prefix + module + ".weight").str(), {in, out}, layout};
+    if (transposed)
+      std::swap(weight.shape[0], weight.shape[1]);
+    weight.transposed = transposed;
+    list.push_back(std::move(weight));
+    list.push_back({(prefix + module + ".bias").str(), {out}});
+  };
+  norm("ln_1");
+  projection("attn.c_attn", width, 3 * width);
+  projection("attn.c_proj", width, width);
+  norm("ln_2");
+  projection("mlp.c_fc", width, inner);
+  projection("mlp.c_proj", inner, width);
 }
 
 std::vector<Parameter> Gpt2::parameters() const {
@@ -100,23 +118,21 @@ std::vector<Parameter> Gpt2::parameters() const {
 //===----------------------------------------------------------------------===//
 
 Value Gpt2::buildAttention(GraphBuilder &graph, const Twine &prefix, Value x) const {
-  constexpr auto layout = llm::WeightLayout::InOut;
   Value y = graph.layerNorm("attn.norm", x, (prefix + "ln_1").str(), eps);
-  y = graph.linear("attn.qkv", y, (prefix + "attn.c_attn").str(), layout);
+  y = project(graph, "attn.qkv", y, prefix + "attn.c_attn");
   SmallVector<Value> qkv = graph.splitEvenly("attn.split", y, 3);
   y = graph.attention(qkv[0], qkv[1], qkv[2],
                       {heads, heads, width / heads, std::nullopt, attentionDropout});
-  y = graph.linear("attn.proj", y, (prefix + "attn.c_proj").str(), layout);
+  y = project(graph, "attn.proj", y, prefix + "attn.c_proj");
   y = graph.dropout("attn.dropout", y, residualDropout);
   return graph.add("attn.residual", x, y);
 }
 
 Value Gpt2::buildMlp(GraphBuilder &graph, const Twine &prefix, Value x) const {
-  constexpr auto layout = llm::WeightLayout::InOut;
   Value y = graph.layerNorm("mlp.norm", x, (prefix + "ln_2").str(), eps);
-  y = graph.linear("mlp.up", y, (prefix + "mlp.c_fc").str(), layout);
+  y = project(graph, "mlp.up", y, prefix + "mlp.c_fc");
   y = graph.gelu("mlp.act", y);
-  y = graph.linear("mlp.down", y, (prefix + "mlp.c_proj").str(), layout);
+  y = project(graph, "mlp.down", y, prefix + "mlp.c_proj");
   y = graph.dropout("mlp.dropout", y, residualDropout);
   return graph.add("mlp.residual", x, y);
 }

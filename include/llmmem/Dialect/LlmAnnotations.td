@@ -138,6 +138,8 @@ def Llm_RoleAnnotation : Llm_Annotation<"Role", "role", Llm_IsRole, Llm_OnArgume
     "what it is: `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed`">;
 def Llm_FrozenAnnotation : Llm_Annotation<"Frozen", "frozen", Llm_IsFlag, Llm_OnArgument,
     "a parameter that is not trained: it gets no gradient, no state and no update">;
+def Llm_TransposedAnnotation : Llm_Annotation<"Transposed", "transposed", Llm_IsFlag, Llm_OnArgument,
+    "a matrix of parameters that checkpoints hold transposed, and that begins as they would">;
 def Llm_WeightDecayAnnotation : Llm_Annotation<"WeightDecay", "weight_decay", Llm_IsReal, Llm_OnArgument,
     "the weight decay of a parameter, in the place of what `llm.training` has for its shape">;
 def Llm_InitialAnnotation : Llm_Annotation<"Initial", "initial", Llm_IsReal, Llm_OnArgument,
@@ -256,7 +258,7 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
 defvar Llm_Annotations = [
   Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardingAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
   Llm_ServerAnnotation, Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
-  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_FrozenAnnotation, Llm_WeightDecayAnnotation, Llm_InitialAnnotation,
+  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_FrozenAnnotation, Llm_TransposedAnnotation, Llm_WeightDecayAnnotation, Llm_InitialAnnotation,
   Llm_DonatedAnnotation, Llm_ContextAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,

@@ -37,6 +37,7 @@ struct StepArgument {
   Shard shard;
   mlir::RankedTensorType whole; // of all parts together, in the same order of elements
   double initial = 0;           // of all elements of a state that no file gives
+  bool transposed = false;      // files hold the matrix so
 };
 
 struct StepResult {

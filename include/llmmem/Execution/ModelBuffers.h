@@ -17,6 +17,8 @@
 
 namespace llmmem {
 
+class FileOrder;
+
 /// How a parameter begins that no file gives: each element `value`, or `value` times a number of
 /// the normal distribution.
 struct InitialSample {
@@ -74,10 +76,13 @@ private:
   static llvm::Error checkFloats(const CompiledStep &step, const StepRoles &roles);
   llvm::Expected<int64_t> loadParameter(const StepRoles::Parameter &parameter,
                                         const SafeTensors &file);
+  llvm::Expected<std::vector<const TensorEntry *>> findSlices(const StepRoles::Parameter &parameter,
+                                                              const SafeTensors &file);
   static llvm::Error checkShape(const TensorEntry &tensor, llvm::ArrayRef<int64_t> expected);
   llvm::Error loadSlice(unsigned argument, const TensorEntry &tensor, int64_t slice);
   llvm::Error loadElements(unsigned argument, const TensorEntry &tensor,
                            llvm::ArrayRef<int64_t> expected, int64_t begin);
+  llvm::Error loadTransposed(unsigned argument, const TensorEntry &tensor, const FileOrder &order);
   void sample(const StepRoles::Parameter &parameter, uint64_t stream);
 
   // Of parameters in fewer bits (PackedParameters.cpp).
@@ -90,7 +95,11 @@ private:
   void samplePacked(const StepRoles::Parameter &parameter, uint64_t stream);
   llvm::Expected<int64_t> loadHeld(const StepRoles::Parameter &parameter, const SafeTensors &file,
                                    const TensorEntry &tensor);
-  llvm::Error loadPacked(const StepRoles::Parameter &parameter, const TensorEntry &tensor);
+  /// Rounds the tensors that are the parameter, each of the `shape`: one, or its slices along the
+  /// first dimension.
+  llvm::Error loadPacked(const StepRoles::Parameter &parameter,
+                         llvm::ArrayRef<const TensorEntry *> tensors,
+                         llvm::ArrayRef<int64_t> shape);
   llvm::Error loadStored(unsigned argument, const TensorEntry &tensor);
   std::vector<std::string> hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const;
 

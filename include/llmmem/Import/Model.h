@@ -31,8 +31,11 @@ struct Parameter {
   /// Of a projection's weight: which dimension its input is contracted with.
   std::optional<llm::WeightLayout> layout = std::nullopt;
   bool frozen = false; ///< read and never trained
-  bool wide = false;   ///< never of fewer bits than f32
-  bool head = false;   ///< which gives the logits
+  /// The public checkpoint has [in, out] where the shape is [out, in].
+  bool transposed = false;
+  bool wide = false;      ///< never of fewer bits than f32
+  bool head = false;      ///< which gives the logits
+  bool ofExperts = false; ///< [expert, ...], which llm.grouped_linear multiplies by
   Lookup lookup = Lookup::None;
   std::optional<double> weightDecay = std::nullopt; ///< none: by its shape
 };
