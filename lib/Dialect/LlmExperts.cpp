@@ -1,6 +1,7 @@
 //===- LlmExperts.cpp - Mixtures of experts: what is valid, costs and splits ===//
 
 #include "LlmVerify.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -149,7 +150,7 @@ LogicalResult CombineWeightsGradOp::verify() {
 /// The weights of groups: [groups, in, out], or with the last two the other way round.
 static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weight,
                                        WeightLayout layout, Value x, Value y) {
-  if (failed(expectRank(op, "x", x, 2)) || failed(expectSameElement(op, {x, weight, y})))
+  if (failed(expectRank(op, "x", x, 2)) || failed(expectSameElement(op, {x, y})))
     return failure();
   if (leadingDims(x) != leadingDims(y))
     return op->emitOpError() << "has [" << tensorType(x).getShape() << "] before the product and ["
@@ -162,10 +163,14 @@ static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weig
 }
 
 LogicalResult GroupedLinearOp::verify() {
-  return expectGroupWeight(*this, "weight", getWeight(), getLayout(), getX(), getY());
+  if (failed(expectGroupWeight(*this, "weight", getWeight(), getLayout(), getX(), getY())))
+    return failure();
+  return expectHeld(*this, "weight", getWeight(), getScales(), getZeros(),
+                    tensorType(getX()).getElementType(), kGroupStep);
 }
 LogicalResult GroupedWeightGradOp::verify() {
-  if (failed(expectInto(*this, getInto(), getDw())))
+  if (failed(expectInto(*this, getInto(), getDw())) ||
+      failed(expectSameElement(*this, {getX(), getDw()})))
     return failure();
   return expectGroupWeight(*this, "dw", getDw(), getLayout(), getX(), getDy());
 }
@@ -293,7 +298,11 @@ static bool isLibraryType(Value factor) {
   Type element = tensorType(factor).getElementType();
   return element.isF32() || element.isBF16();
 }
-bool GroupedLinearOp::multipliesMatrices() { return isLibraryType(getX()); }
+/// No library here unpacks a weight.
+bool GroupedLinearOp::multipliesMatrices() { return isLibraryType(getX()) && !getScales(); }
+Type GroupedLinearOp::getUnpackedType() {
+  return getScales() ? getWeight().getType().getElementType() : Type();
+}
 bool GroupedWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
 int64_t GroupedLinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t GroupedLinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
@@ -349,7 +358,14 @@ std::string GroupedLinearOp::getShardingRule() {
   for (int64_t dimension = 1; dimension + 1 < tensorType(getX()).getRank(); ++dimension)
     rows += " r" + std::to_string(dimension);
   std::string weight = getLayout() == WeightLayout::InOut ? "E i o" : "E o i";
-  return rows + " i, " + weight + " -> " + rows + " o";
+  if (!getScales())
+    return rows + " i, " + weight + " -> " + rows + " o";
+  // Of a weight in fewer bits a rank has whole rows as they are stored, and so whole groups.
+  bool isInOut = getLayout() == WeightLayout::InOut;
+  std::string in = isInOut ? "i" : "I", out = isInOut ? "O" : "o",
+              row = "E " + (isInOut ? in : out);
+  return rows + " " + in + ", " + row + " " + (isInOut ? out : in) + ", " + row + " G" +
+         (getZeros() ? ", " + row + " G" : "") + " -> " + rows + " " + out;
 }
 std::string AddGroupBiasOp::getShardingRule() {
   std::string rows = "E";

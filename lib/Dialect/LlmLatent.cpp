@@ -31,7 +31,9 @@ LogicalResult HeadLinearOp::verify() {
   auto heads = static_cast<int64_t>(getHeads()), first = static_cast<int64_t>(getFirst());
   RankedTensorType weight = getWeight().getType();
   if (failed(expectRank(*this, "x", getX(), 2)) ||
-      failed(expectSameElement(*this, {getX(), getWeight(), getY()})) ||
+      failed(expectSameElement(*this, {getX(), getY()})) ||
+      failed(expectHeld(*this, "weight", getWeight(), getScales(), getZeros(),
+                        getX().getType().getElementType(), kGroupStep)) ||
       failed(expectHeads(*this, "x", getX(), heads)) ||
       failed(expectHeads(*this, "y", getY(), heads)))
     return failure();
@@ -124,13 +126,18 @@ int64_t HeadLinearOp::getFlops() {
 int64_t HeadLinearOp::getBytesMoved() {
   bool inOut = getLayout() == WeightLayout::InOut;
   int64_t rows = lastDim(inOut ? Value(getX()) : Value(getY()));
-  return bytes(getX()) + bytes(getY()) +
-         bytes(getWeight()) / getWeight().getType().getDimSize(0) * rows;
+  int64_t bytesOfWeight = bytes(getWeight());
+  for (Value beside : {Value(getScales()), Value(getZeros())})
+    bytesOfWeight += beside ? bytes(beside) : 0;
+  return bytes(getX()) + bytes(getY()) + bytesOfWeight / getWeight().getType().getDimSize(0) * rows;
+}
+Type HeadLinearOp::getUnpackedType() {
+  return getScales() ? getWeight().getType().getElementType() : Type();
 }
 /// Libraries multiply in f32 or less.
 bool HeadLinearOp::multipliesMatrices() {
   Type element = getX().getType().getElementType();
-  return element.isF32() || element.isBF16();
+  return !getScales() && (element.isF32() || element.isBF16());
 }
 int64_t HeadLinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t HeadLinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }

@@ -22,6 +22,10 @@ using OperandGradients = llvm::SmallVectorImpl<mlir::Value>;
 /// diagnostic at `op`, where a result after the first has a gradient.
 llvm::LogicalResult expectFirstResultOnly(mlir::Operation *op, Gradients resultGradients);
 
+/// Rounding has no gradient, so neither has what is held in fewer bits.
+llvm::LogicalResult expectFrozen(mlir::Operation *op, llvm::StringRef name, mlir::ValueRange packed,
+                                 Flags active);
+
 } // namespace llmmem::llm
 
 #endif // LLMMEM_LIB_DIALECT_LLMVJP_H

@@ -55,14 +55,16 @@ LogicalResult GroupedLinearOp::buildVJP(OpBuilder &builder, Gradients resultGrad
                                         OperandGradients &operandGradients) {
   Value dy = resultGradients[0];
   operandGradients.assign(active.size(), Value());
+  if (getScales() && failed(expectFrozen(*this, "weight", {getWeight(), getScales()}, active)))
+    return failure();
   if (active[1])
     operandGradients[1] =
         GroupedWeightGradOp::create(builder, getLoc(), getWeight().getType(), getX(), dy,
                                     /*into=*/Value(), getLayout());
   auto transposed = getLayout() == WeightLayout::InOut ? WeightLayout::OutIn : WeightLayout::InOut;
   if (active[0])
-    operandGradients[0] =
-        GroupedLinearOp::create(builder, getLoc(), getX().getType(), dy, getWeight(), transposed);
+    operandGradients[0] = GroupedLinearOp::create(builder, getLoc(), getX().getType(), dy,
+                                                  getWeight(), getScales(), getZeros(), transposed);
   return success();
 }
 

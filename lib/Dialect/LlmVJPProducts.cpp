@@ -22,8 +22,8 @@ static WeightLayout transposed(WeightLayout layout) {
   return layout == WeightLayout::InOut ? WeightLayout::OutIn : WeightLayout::InOut;
 }
 
-/// Rounding has no gradient, so neither has what is held in fewer bits.
-static LogicalResult expectFrozen(Operation *op, StringRef name, ValueRange packed, Flags active) {
+LogicalResult llmmem::llm::expectFrozen(Operation *op, StringRef name, ValueRange packed,
+                                        Flags active) {
   for (OpOperand &use : op->getOpOperands())
     if (active[use.getOperandNumber()] && llvm::is_contained(packed, use.get()))
       return op->emitOpError() << "would train its " << name

@@ -152,15 +152,19 @@ void Decoder::listMlp(std::vector<Parameter> &list, const MlpParts &mlp) const {
 
 void Decoder::listExpertWeights(std::vector<Parameter> &list) const {
   int64_t count = experts.count, inner = experts.inner, width = parts.width;
+  auto matrices = [&](std::string name, int64_t rows, int64_t columns) {
+    list.push_back({std::move(name), {count, rows, columns}});
+    list.back().ofExperts = true;
+  };
   if (!experts.joined) {
-    list.push_back({experts.gate + ".weight", {count, inner, width}});
-    list.push_back({experts.up + ".weight", {count, inner, width}});
-    list.push_back({experts.down + ".weight", {count, width, inner}});
+    matrices(experts.gate + ".weight", inner, width);
+    matrices(experts.up + ".weight", inner, width);
+    matrices(experts.down + ".weight", width, inner);
     return;
   }
-  list.push_back({experts.joined->gateUp, {count, width, 2 * inner}});
+  matrices(experts.joined->gateUp, width, 2 * inner);
   list.push_back({experts.joined->gateUp + "_bias", {count, 2 * inner}});
-  list.push_back({experts.joined->down, {count, inner, width}});
+  matrices(experts.joined->down, inner, width);
   list.push_back({experts.joined->down + "_bias", {count, width}});
 }
 

@@ -144,7 +144,8 @@ Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const
 Value GraphBuilder::headLinear(StringRef name, Value x, const Twine &weight,
                                const HeadProduct &product) {
   return create<llm::HeadLinearOp>(name, withWidth(x, product.heads * product.out), x,
-                                   parameter(weight), product.layout, product.heads, product.first);
+                                   parameter(weight), scalesOf(weight), zerosOf(weight),
+                                   product.layout, product.heads, product.first);
 }
 
 Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {
@@ -438,7 +439,8 @@ Value GraphBuilder::groupedLinear(StringRef name, Value x, const Twine &weight,
   Value matrices = parameter(weight), added = parameter(bias);
   int64_t out = tensorType(matrices).getDimSize(layout == llm::WeightLayout::InOut ? 2 : 1);
   Value y = create<llm::GroupedLinearOp>(added ? (name + ".product").str() : name.str(),
-                                         withWidth(x, out), x, matrices, layout);
+                                         withWidth(x, out), x, matrices, scalesOf(weight),
+                                         zerosOf(weight), layout);
   return added ? create<llm::AddGroupBiasOp>(name, y.getType(), y, added) : y;
 }
 

@@ -152,6 +152,14 @@ func.func @f(%x: tensor<4x1x3x5xf32>, %p: tensor<2x3x2xi32>, %dy: tensor<2x3x5xf
 
 // -----
 
+func.func @f(%x: tensor<3x2x64xf32>, %w: tensor<3x5x64xi8>) {
+  // expected-error @below {{'weight' holds 'i8', whose groups have scales; add scales(%scales)}}
+  %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<3x2x64xf32>, tensor<3x5x64xi8>) -> tensor<3x2x5xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<3x2x4xf32>, %w: tensor<2x5x4xf32>) {
   // expected-error @below {{'weight' has shape [2, 5, 4], expected [3, 5, 4]}}
   %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<3x2x4xf32>, tensor<2x5x4xf32>) -> tensor<3x2x5xf32>

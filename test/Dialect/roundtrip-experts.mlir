@@ -30,6 +30,15 @@ func.func @exchange(%x: tensor<2x3x5xf32>, %p: tensor<2x3x2xi32>, %c: tensor<4x2
   return
 }
 
+// CHECK-LABEL: func.func @held(
+// CHECK: llm.grouped_linear %arg0, %arg1 scales(%arg2) zeros(%arg3) layout(out_in)
+// CHECK-SAME: : (tensor<3x2x64xf32>, tensor<3x5x64xi4>, tensor<3x5x2xf32>, tensor<3x5x2xi4>) -> tensor<3x2x5xf32>
+func.func @held(%x: tensor<3x2x64xf32>, %w: tensor<3x5x64xi4>, %s: tensor<3x5x2xf32>, %z: tensor<3x5x2xi4>) {
+  %y = llm.grouped_linear %x, %w scales(%s) zeros(%z) layout(out_in)
+    : (tensor<3x2x64xf32>, tensor<3x5x64xi4>, tensor<3x5x2xf32>, tensor<3x5x2xi4>) -> tensor<3x2x5xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @products(
 // CHECK: llm.grouped_linear %arg0, %arg1 layout(in_out) : (tensor<3x2x4xf32>, tensor<3x4x5xf32>) -> tensor<3x2x5xf32>
 // CHECK: llm.grouped_weight_grad %arg0, %{{.*}} into(%arg1) layout(in_out)

@@ -20,3 +20,11 @@ func.func @decode(%x: tensor<2x3x6xf32>, %w: tensor<14x4xf32>, %q: tensor<2x3x12
   %b = llm.append_rows %d, %h at(%p) : (tensor<2x9x6xi8>, tensor<2x3x6xi8>, tensor<2x3xi32>) -> tensor<2x9x6xi8>
   return
 }
+
+// CHECK-LABEL: func.func @held(
+// CHECK: llm.head_linear %arg0, %arg1 scales(%arg2) layout(out_in) {first = 0 : i64, heads = 2 : i64} : (tensor<2x3x64xf32>, tensor<14x32xi8>, tensor<14x1xf32>) -> tensor<2x3x8xf32>
+func.func @held(%x: tensor<2x3x64xf32>, %w: tensor<14x32xi8>, %s: tensor<14x1xf32>) {
+  %y = llm.head_linear %x, %w scales(%s) layout(out_in) {heads = 2 : i64, first = 0 : i64}
+    : (tensor<2x3x64xf32>, tensor<14x32xi8>, tensor<14x1xf32>) -> tensor<2x3x8xf32>
+  return
+}

@@ -120,6 +120,59 @@ TEST_P(PackedKernels, ProductsHaveTheBitsOfTheirElements) {
   expectBits(9, 11, 96, 96, true);
 }
 
+/// Of each of `groups` weights as of one alone, in one buffer of numbers, scales and zero points.
+TEST_P(PackedKernels, GroupsHaveTheBitsOfTheirOwnWeights) {
+  constexpr int64_t groups = 3, out = 6, in = 96, group = 32;
+  for (int64_t rows : {1, 9}) {
+    Held all = someHeld(held(), computed(), groups * out * in, group);
+    Numbers x = someNumbers(groups * rows * in, 1), expected;
+    for (int64_t row = 0; row < groups * rows; ++row)
+      for (int64_t o = 0; o < out; ++o) {
+        float sum = 0;
+        const double *weight = all.elements.data() + (row / rows * out + o) * in;
+        for (int64_t i = 0; i < in; ++i)
+          sum = std::fma(static_cast<float>(x[row * in + i]), static_cast<float>(weight[i]), sum);
+        expected.push_back(rounded(computed(), sum));
+      }
+    bool hasZeros = held() == "i4";
+    std::string X = tensor({groups, rows, in}, computed()),
+                Y = tensor({groups, rows, out}, computed()), W = tensor({groups, out, in}, held()),
+                S = tensor({groups, out, in / group}, computed()),
+                Z = tensor({groups, out, in / group}, "i4");
+    std::string text = "func.func @step(%x: " + X + ", %w: " + W + ", %s: " + S +
+                       (hasZeros ? ", %z: " + Z : "") + ") -> " + Y +
+                       " {\n %y = llm.grouped_linear %x, %w scales(%s)" + zeros() +
+                       " layout(out_in) : (" + X + ", " + W + ", " + S +
+                       (hasZeros ? ", " + Z : "") + ") -> " + Y + "\n return %y : " + Y + " }";
+    EXPECT_EQ(runStep(text, withHeld({x}, all))[0], expected) << rows << " rows";
+  }
+}
+
+/// The rows of a head behind the first eight of sixteen, as latent attention reads its weight.
+TEST_P(PackedKernels, HeadsHaveTheBitsOfTheirPartOfAWeight) {
+  constexpr int64_t heads = 3, rowsOfHead = 16, first = 8, columns = 64, group = 32;
+  Held all = someHeld(held(), computed(), heads * rowsOfHead * columns, group);
+  Numbers x = someNumbers(2 * heads * columns, 1), expected;
+  for (int64_t row = 0; row < 2; ++row)
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t o = 0; o < rowsOfHead - first; ++o) {
+        float sum = 0;
+        const double *weight = all.elements.data() + (head * rowsOfHead + first + o) * columns;
+        for (int64_t i = 0; i < columns; ++i)
+          sum = std::fma(static_cast<float>(x[(row * heads + head) * columns + i]),
+                         static_cast<float>(weight[i]), sum);
+        expected.push_back(rounded(computed(), sum));
+      }
+  std::string X = tensor({1, 2, heads * columns}, computed()),
+              Y = tensor({1, 2, heads * (rowsOfHead - first)}, computed());
+  auto [arguments, types] = heldArguments(heads * rowsOfHead, columns, group);
+  std::string text = "func.func @step(%x: " + X + arguments + ") -> " + Y +
+                     " {\n %y = llm.head_linear %x, %w scales(%s)" + zeros() +
+                     " layout(out_in) {heads = 3 : i64, first = 8 : i64} : (" + X + types +
+                     ") -> " + Y + "\n return %y : " + Y + " }";
+  EXPECT_EQ(runStep(text, withHeld({x}, all))[0], expected);
+}
+
 TEST_P(PackedKernels, LookedUpRowsAreRoundedOnce) {
   constexpr int64_t rows = 5, width = 96, group = 32;
   Held table = someHeld(held(), computed(), rows * width, group);

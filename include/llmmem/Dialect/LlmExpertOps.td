@@ -159,20 +159,29 @@ def Llm_CombineWeightsGradOp : Llm_PureOp<"combine_weights_grad", [CostWithTraff
 // Products of the experts
 //===----------------------------------------------------------------------===//
 
-def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear", [Shardable, CostOfMatmul, Differentiable]> {
+def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
+    [Shardable, CostOfUnpackingMatmul, Differentiable, AttrSizedOperandSegments]> {
   let summary = "Multiplies the rows of each group by the group's own weight.";
   let description = [{
     y[g, ..., o] = sum_i x[g, ..., i] W[g, i, o], with W stored as [groups, in, out] or as [groups, out, in]. Keeps for the
-    backward: x. FLOPs: 2 * rows of all groups * in * out, those of empty places too.
+    backward: x. FLOPs: 2 * rows of all groups * in * out, those of empty places too. A weight in fewer bits has scales and zero
+    points as one of llm.linear has, for groups of neighbours in its rows as they are stored.
 
     ```mlir
     %y = llm.grouped_linear %x, %w layout(out_in)
        : (tensor<8x1x1280x4096xbf16>, tensor<8x14336x4096xbf16>) -> tensor<8x1x1280x14336xbf16>
+    %z = llm.grouped_linear %x, %q scales(%s) zeros(%zero) layout(out_in)
+       : (tensor<8x1x1280x4096xbf16>, tensor<8x14336x4096xi4>, tensor<8x14336x32xbf16>, tensor<8x14336x32xi4>)
+      -> tensor<8x1x1280x14336xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_WeightLayout:$layout);
+  let arguments = (ins Llm_Tensor:$x, Llm_HeldTensor:$weight, Optional<Llm_Tensor>:$scales, Optional<Llm_ZeroPoints>:$zeros,
+    Llm_WeightLayout:$layout);
   let results = (outs Llm_Tensor:$y);
-  let assemblyFormat = "$x `,` $weight `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `,` $weight (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? `layout` `(` $layout `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

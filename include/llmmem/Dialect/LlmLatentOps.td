@@ -14,24 +14,28 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 def CostOfPartOfWeight : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorkspaceBytes", "getWorkspaceBytes",
-    "multipliesMatrices", "getBytesMoved"]>;
+    "multipliesMatrices", "getBytesMoved", "getUnpackedType"]>;
 def CostOfLatentAttention : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes", "getBytesMoved", "getUnpackedType"]>;
 
-def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight]> {
+def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight, AttrSizedOperandSegments]> {
   let summary = "Multiplies each head of a row by the head's own part of a weight.";
   let description = [{
     y[b, s, h, o] = sum_i x[b, s, h, i] W_h[i, o], where heads stand side by side in the rows of x and of y. The weight is
     [heads * rows, columns]; of the rows of head h those from `first` on are W_h, as [in, out] (layout in_out) or as [out, in]
-    (out_in). FLOPs: 2 * elements of x * out of a head.
+    (out_in). FLOPs: 2 * elements of x * out of a head. A weight in fewer bits has scales and zero points as one of llm.linear has.
 
     ```mlir
     %y = llm.head_linear %x, %w layout(in_out) {first = 0 : i64, heads = 128 : i64}
        : (tensor<16x1x16384xbf16>, tensor<32768x512xbf16>) -> tensor<16x1x65536xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_WeightLayout:$layout, I64Attr:$heads, I64Attr:$first);
+  let arguments = (ins Llm_Tensor:$x, Llm_HeldTensor:$weight, Optional<Llm_Tensor>:$scales, Optional<Llm_ZeroPoints>:$zeros,
+    Llm_WeightLayout:$layout, I64Attr:$heads, I64Attr:$first);
   let results = (outs Llm_Tensor:$y);
-  let assemblyFormat = "$x `,` $weight `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `,` $weight (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? `layout` `(` $layout `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -138,15 +138,17 @@ Value llmmem::addressOf(Operation *op, KernelEmitter &e, const Matrix &matrix) {
 }
 
 Value gemm::addressOfB(Operation *op, KernelEmitter &e, const Matrix &b, Index first) {
-  Value address = addressOf(op, e, b);
-  return b.isPacked() ? address
-                      : (Pointer{&e.builder(), address, b.buffer.element} + first).address;
+  // Numbers may be halves of bytes, so a function counts them from the buffer's begin on.
+  if (b.isPacked())
+    return addressOf(op, e, {b.buffer});
+  return (Pointer{&e.builder(), addressOf(op, e, b), b.buffer.element} + first).address;
 }
 
 SmallVector<Value> gemm::restOfB(Operation *op, KernelEmitter &e, const Matrix &b, Index first) {
   if (!b.isPacked())
     return {};
-  return {first.value, addressOf(op, e, {b.held.scales}), addressOf(op, e, {b.held.zeros})};
+  Index begin = b.begin ? *b.begin + first : first;
+  return {begin.value, addressOf(op, e, {b.held.scales}), addressOf(op, e, {b.held.zeros})};
 }
 
 /// The size of equal parts, a multiple of `multiple` up to `limit`.

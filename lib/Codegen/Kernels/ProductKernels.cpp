@@ -209,6 +209,8 @@ struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
     emitGroups(op, e, groups, [&](std::optional<Index> number) -> Matmul {
       Matrix weight = groupOf(e.operand(1), transposed ? in : out, in * out, number);
       weight.transposed = transposed;
+      weight.held =
+          heldOperand(e, op.getWeightMutable(), op.getScalesMutable(), op.getZerosMutable());
       return {.a = groupOf(e.operand(0), in, rows * in, number),
               .b = weight,
               .c = groupOf(e.result(0), out, rows * out, number),
@@ -248,12 +250,15 @@ struct HeadLinearKernel : KernelModel<HeadLinearKernel, HeadLinearOp> {
   static void emit(HeadLinearOp op, KernelEmitter &e) {
     int64_t heads = op.getHeads(), in = widthOf(op.getX()) / heads,
             out = widthOf(op.getY()) / heads;
-    int64_t columns = widthOf(op.getWeight()), ofHead = e.operand(1).size / heads;
+    int64_t columns = widthOf(op.getWeight()),
+            ofHead = op.getWeight().getType().getNumElements() / heads;
     int64_t first = static_cast<int64_t>(op.getFirst()) * columns;
     emitGroups(op, e, heads, [&](std::optional<Index> number) -> Matmul {
       Matrix weight = groupOf(e.operand(1), columns, ofHead, number);
       weight.begin = number ? *weight.begin + first : e.index(first);
       weight.transposed = op.getLayout() == WeightLayout::OutIn;
+      weight.held =
+          heldOperand(e, op.getWeightMutable(), op.getScalesMutable(), op.getZerosMutable());
       return {.a = groupOf(e.operand(0), heads * in, in, number),
               .b = weight,
               .c = groupOf(e.result(0), heads * out, out, number),

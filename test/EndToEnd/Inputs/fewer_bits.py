@@ -39,11 +39,17 @@ def parameters(path):
 
 
 def write(path, weights, shapes):
+    """As public checkpoints have them: of a name with a place for a number a tensor for each slice."""
     header, data = {}, b""
     for name, numbers in weights.items():
-        part = struct.pack("<%df" % len(numbers), *numbers)
-        header[name] = {"dtype": "F32", "shape": shapes[name][0], "data_offsets": [len(data), len(data) + len(part)]}
-        data += part
+        shape, count = shapes[name][0], 1
+        if ".*." in name:
+            count, shape = shape[0], shape[1:]
+        size = len(numbers) // count
+        for number in range(count):
+            part = struct.pack("<%df" % size, *numbers[number * size : (number + 1) * size])
+            header[name.replace("*", str(number))] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+            data += part
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
@@ -85,7 +91,7 @@ def some_weights(shapes):
         for extent in shape:
             count *= extent
         numbers = [single(source.gauss(0, 0.2)) for _ in range(count)]
-        if len(shape) == 2:
+        if len(shape) >= 2:
             numbers[:32] = [0.0] * 32
             numbers[32] = 50.0
             numbers[64:96] = [127.0] + [i - 15.5 for i in range(31)]
