@@ -1,13 +1,14 @@
 //===- ReadSpeed.cpp - How fast threads read a buffer ----------------------===//
 //
-//   read-speed BYTES THREADS    the GB/s of the fastest of a few passes over a buffer
+//   read-speed BYTES THREADS PASSES    the GB/s of passes over a buffer, one after the other
 //
-// What generation is compared with: a token reads all weights once. Each thread reads a part of the
-// buffer from its begin to its end.
+// What generation is compared with: a token reads all weights once, so passes are what tokens are.
+// Each thread reads a part of the buffer from its begin to its end, and waits for the others.
 //
 //===----------------------------------------------------------------------===//
 
 #include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -35,26 +36,34 @@ static void readPart(const Wide *begin, const Wide *end, uint64_t *sum) {
       *sum += words[word];
 }
 
-static double secondsOfPass(const Wide *words, size_t count, size_t threads,
-                            std::vector<uint64_t> &sums) {
-  auto start = std::chrono::steady_clock::now();
-  std::vector<std::thread> readers;
-  for (size_t number = 0; number < threads; ++number)
-    readers.emplace_back([&, number] {
+static double secondsOf(const Wide *words, size_t count, size_t threads, size_t passes,
+                        std::vector<uint64_t> &sums) {
+  std::barrier together(static_cast<ptrdiff_t>(threads));
+  auto read = [&](size_t number) {
+    for (size_t pass = 0; pass < passes; ++pass) {
       readPart(words + count * number / threads, words + count * (number + 1) / threads,
                &sums[number]);
-    });
-  for (std::thread &reader : readers)
-    reader.join();
+      together.arrive_and_wait();
+    }
+  };
+  auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> others;
+  for (size_t number = 1; number < threads; ++number)
+    others.emplace_back(read, number);
+  read(0);
+  for (std::thread &other : others)
+    other.join();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 int main(int argc, char **argv) {
-  const long long bytes = argc == 3 ? std::atoll(argv[1]) : 0,
-                  threads = argc == 3 ? std::atoll(argv[2]) : 0;
-  if (bytes < 64 * threads * 8 || threads < 1) {
+  const long long bytes = argc == 4 ? std::atoll(argv[1]) : 0,
+                  threads = argc == 4 ? std::atoll(argv[2]) : 0,
+                  passes = argc == 4 ? std::atoll(argv[3]) : 0;
+  if (bytes < 64 * threads * 8 || threads < 1 || passes < 1) {
     std::fprintf(stderr,
-                 "read-speed BYTES THREADS: expected one thread or more, and 512 bytes of each\n");
+                 "read-speed BYTES THREADS PASSES: expected one thread or more, 512 bytes of "
+                 "each, and one pass or more\n");
     return 1;
   }
   // In huge pages where the system has them, as a step's weights are.
@@ -68,10 +77,9 @@ int main(int argc, char **argv) {
   madvise(words, count * sizeof(Wide), MADV_HUGEPAGE);
   std::fill(words, words + count, Wide{1});
   std::vector<uint64_t> sums(threads);
-  double fastest = 1e9;
-  for (int pass = 0; pass < 20; ++pass)
-    fastest = std::min(fastest, secondsOfPass(words, count, threads, sums));
+  const double seconds = secondsOf(words, count, threads, passes, sums);
   // The sums are used, so that no pass is left out.
-  std::printf("%.3f\n", sums[0] != 1 ? static_cast<double>(bytes) / fastest / 1e9 : 0.0);
+  const double read = static_cast<double>(bytes) * static_cast<double>(passes);
+  std::printf("%.3f\n", sums[0] != 1 ? read / seconds / 1e9 : 0.0);
   return 0;
 }

@@ -7,7 +7,7 @@ A token reads each weight once, and the caches of the tokens before it. The boun
 threads read a buffer of as many (`ninja read-speed`). Types are dtypes with perhaps weights behind a slash, and behind another one what
 activations are rounded to: f32, bf16, bf16/int8:128, bf16/int4:128/int8. Tokens are the most likely ones, as in PyTorch's rounds. Weights
 are random, which changes no time. With --python, an interpreter that has torch and transformers, the same model runs
-there in f32 and bf16. Every round runs each once; figures are those of the fastest round.
+there in f32 and bf16. Every round reads and runs each once; figures are those of the fastest reading and of the fastest run.
 """
 
 import argparse
@@ -59,9 +59,11 @@ class Generation:
         # The caches are half as full on average as at the end.
         tokens = arguments.tokens + 3
         self.bytes = resident["param"] + resident["kv_cache"] * tokens // 2 // arguments.context
-        self.speed = float(run(os.path.join(self.tools, "read-speed"), self.bytes, arguments.threads).stdout)
+        self.speed = 0.0
 
     def round(self):
+        self.speed = max(self.speed, float(run(os.path.join(self.tools, "read-speed"), self.bytes, self.arguments.threads,
+                                         self.arguments.tokens).stdout))
         printed = run(os.path.join(self.tools, "llmmem-run"), self.step, "--generate", self.arguments.tokens, "--tokens", "1,2,3", "--temperature", 0,
                       "--threads", self.arguments.threads).stderr
         self.fastest = max(self.fastest, float(re.search(r"([0-9.]+) tokens/s", printed).group(1)))

@@ -254,10 +254,14 @@ protected:
     exact += static_cast<double>(integer) * step * scale;
   }
 
-  void expectProduct(const Sizes &of) const {
+  void expectProduct(const Sizes &of, bool areLargest = false) const {
     Held weight = someHeld(held(), computed(), of.in * of.out, of.group);
     Numbers x = someNumbers(of.rows * of.in, 1), b = someNumbers(of.out, 2);
-    std::fill(x.begin(), x.begin() + of.activations, 0.0); // a group of zeros
+    std::fill(x.begin(), x.begin() + of.activations, areLargest ? 1.0 : 0.0); // or a group of zeros
+    if (areLargest) {
+      std::fill(weight.numbers.begin(), weight.numbers.end(), held() == "i4" ? 15.0 : -128.0);
+      std::fill(weight.zeros.begin(), weight.zeros.end(), 0.0);
+    }
     for (double &number : x)
       number = rounded(computed(), number);
     for (double &number : b)
@@ -287,9 +291,21 @@ TEST_P(RoundedActivations, ProductsAreThoseOfTheIntegers) {
   expectProduct(
       {.rows = 1, .in = 512, .out = 130, .group = 256, .activations = 256, .isInOut = false});
   expectProduct(
+      {.rows = 1, .in = 384, .out = 25, .group = 128, .activations = 128, .isInOut = false});
+  expectProduct(
+      {.rows = 2, .in = 768, .out = 72, .group = 128, .activations = 64, .isInOut = false});
+  expectProduct(
       {.rows = 1, .in = 192, .out = 640, .group = 128, .activations = 64, .isInOut = true});
   expectProduct(
       {.rows = 3, .in = 256, .out = 288, .group = 32, .activations = 256, .isInOut = true});
+}
+
+/// Sums of numbers of 4 bits are held in 16 bits, of which the largest need all.
+TEST_P(RoundedActivations, TheLargestSumsAreExact) {
+  for (bool isInOut : {false, true})
+    expectProduct(
+        {.rows = 1, .in = 256, .out = 256, .group = 256, .activations = 256, .isInOut = isInOut},
+        /*areLargest=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, RoundedActivations,

@@ -44,14 +44,16 @@ Value FactorB::loadStored(Index byte, int64_t count, Type integer) const {
 
 Index FactorB::groupOf(Index place) const { return (begin + place) / w->held.group; }
 
-Num FactorB::scaleOf(Index group) const { return w->load(scales + group, 1); }
+Num FactorB::scaleOf(Index group) const { return scalesOf(group, 1); }
 
-Value FactorB::zeroByteOf(Index group) const {
-  return loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type());
+Num FactorB::scalesOf(Index group, int64_t count) const { return w->load(scales + group, count); }
+
+Value FactorB::zeroByte(Index number) const {
+  return loadAs(*w, zeros, number, 1, w->builder.getI8Type());
 }
 
 Value FactorB::zeroBitsOf(Index group) const {
-  Value word = wordsOfBytes(w->builder, w->loc(), zeroByteOf(group));
+  Value word = wordsOfBytes(w->builder, w->loc(), zeroByte(group / 2));
   Value shift = arith::IndexCastOp::create(w->builder, w->loc(), w->builder.getI32Type(),
                                            (group % 2 * 4).value);
   return arith::ShRUIOp::create(w->builder, w->loc(), word, shift);

@@ -35,9 +35,10 @@ public:
   /// of a word.
   Index groupOf(Index place) const;
   Num scaleOf(Index group) const;
+  Num scalesOf(Index group, int64_t count) const; // of neighbours
   mlir::Value zeroBitsOf(Index group) const;
-  /// The byte that holds it: in the upper half where the number is odd.
-  mlir::Value zeroByteOf(Index group) const;
+  /// Byte `number` of the zero points, which holds two: that of an odd group in its upper half.
+  mlir::Value zeroByte(Index number) const;
 
   /// Asks for the cache line of element `place`, which may lie beyond B.
   void prefetch(Index place) const;

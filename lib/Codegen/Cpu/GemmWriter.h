@@ -108,7 +108,7 @@ public:
   /// (a, b, pitch, initial, c, columns): one row of at most `strip` columns of C, by a packed B
   /// whose factors are rounded in groups of `group` (RoundedMatmul.h).
   mlir::func::FuncOp rounded(int64_t inner, int64_t strip, int64_t group, bool transposedB,
-                             bool initial);
+                             bool initial, bool evenGroups);
 
   const Sizes sizes;
 

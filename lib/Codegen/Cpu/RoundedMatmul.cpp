@@ -21,8 +21,9 @@ namespace {
 
 /// i4 in a word of 16 bits, and products whose sum such a word holds.
 constexpr int64_t kOfWord = 4, kExactTerms = 16;
-/// Columns of an [out, in] weight that are multiplied together.
-constexpr int64_t kRows = 8;
+/// Columns of an [out, in] weight that are added up together, and of these the ones that are read
+/// in step: processors foresee four long streams, and lose eight.
+constexpr int64_t kRows = 8, kStreams = 4;
 
 //===----------------------------------------------------------------------===//
 // Integers
@@ -144,6 +145,7 @@ Integers sumsOfBytePairs(Integers unsignedBytes, Integers signedBytes) {
 struct RowForm {
   int64_t inner, strip, group; // terms, columns at most, and activations that share a scale
   bool transposed, initial;
+  bool evenGroups; // rows of B are an even number of groups
 };
 
 /// Writes gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns).
@@ -390,16 +392,17 @@ private:
   //===--------------------------------------------------------------------===//
 
   void writeColumns() {
-    if (isNibbles())
-      lowHalves = maskOfLowHalves();
+    if (isNibbles()) {
+      lowHalves = fromMemory(2 * w.sizes.lanes, i8(), 15);
+      ones = {&w, fromMemory(w.sizes.lanes, i16(), 1)};
+    }
     w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) { roundBlock(block); });
-    // Rows of memory are read one after the other, from two places in turn: processors foresee two
-    // long streams, and lose eight.
-    Index apart = columns / kRows * (kRows / 2), rest = columns % kRows, whole = columns - rest;
+    Index apart = columns / kRows * (kRows / kStreams), rest = columns % kRows,
+          whole = columns - rest;
     auto inStreams = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
-      return apart * (column % 2) + column / 2;
+      return apart * (column % kStreams) + column / kStreams;
     });
-    w.forEach(w.constant(0), apart, kRows / 2,
+    w.forEach(w.constant(0), apart, kRows / kStreams,
               [&](Index j) { storeColumns(j, inStreams, sumColumns(j, inStreams)); });
     // Beyond the last column is the last.
     auto last = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
@@ -409,11 +412,12 @@ private:
              [&] { storeColumns(whole, last, sumColumns(whole, last)); });
   }
 
-  /// Of bytes; read from memory, since LLVM does without the limits of `sumsOfBytePairs` where it
-  /// knows the numbers to be small, and then does not see the instruction.
-  Value maskOfLowHalves() {
-    auto type = VectorType::get(2 * w.sizes.lanes, i8());
-    storeIntegers(exact, {&w, zeros(w, type).like(15)});
+  /// A constant that LLVM does not know: where it knows numbers to be small, it does without the
+  /// limits of `sumsOfBytePairs`, and where it knows them to be 1, without products, and then does
+  /// not see the instruction.
+  Value fromMemory(int64_t lanes, Type element, int64_t number) {
+    auto type = VectorType::get(lanes, element);
+    storeIntegers(exact, {&w, zeros(w, type).like(number)});
     return LLVM::LoadOp::create(w.builder, w.loc(), type, exact.address, /*alignment=*/4,
                                 /*isVolatile=*/true);
   }
@@ -464,50 +468,108 @@ private:
 
   /// Of columns that lie `rows` rows of memory behind `j`.
   Num sumColumns(Index j, ArrayRef<Index> rows) {
-    for (auto [column, row] : llvm::enumerate(rows))
-      sumRow(b + (j + row) * bPitch, static_cast<int64_t>(column));
+    for (int64_t column = 0; column < kRows; column += kStreams)
+      sumStreams(j, rows.slice(column, kStreams), column);
+    auto firstGroups =
+        llvm::map_to_vector(rows, [&](Index row) { return b.groupOf((j + row) * bPitch); });
     Value none = arith::ConstantOp::create(
         w.builder, w.loc(), w.builder.getZeroAttr(VectorType::get(kRows, w.accumulatorType)));
+    int64_t together = form.evenGroups ? 2 : 1;
     ValueRange sum =
-        carry(w.constant(form.inner / w.held.group), none, [&](Index number, ValueRange carried) {
-          return SmallVector<Value>{addHeldGroup(j, rows, number, {&w.builder, carried[0]}).value};
-        });
+        carry(w.constant(form.inner / w.held.group / together), none,
+              [&](Index number, ValueRange carried) {
+                Num next{&w.builder, carried[0]};
+                for (auto [i, group] : llvm::enumerate(loadGroups(firstGroups, number * together)))
+                  next = addHeldGroup(number * together + static_cast<int64_t>(i), group, next);
+                return SmallVector<Value>{next.value};
+              });
     return {&w.builder, sum[0]};
   }
 
-  /// Of each group of activations the exact sums of one column, in lanes.
-  void sumRow(const FactorB &line, int64_t column) {
+  /// Of each group of activations the exact sums of `kStreams` columns from `first` on, in lanes.
+  void sumStreams(Index j, ArrayRef<Index> rows, int64_t first) {
+    auto lines = llvm::map_to_vector(rows, [&](Index row) { return b + (j + row) * bPitch; });
     w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) {
       Index k = block * form.group;
-      storeIntegers(lanesOf(block, column),
-                    isNibbles() ? sumOfNibbles(line, k) : sumOfBytes(line, k));
+      for (auto [stream, line] : llvm::enumerate(lines))
+        storeIntegers(lanesOf(block, first + static_cast<int64_t>(stream)),
+                      isNibbles() ? sumOfNibbles(line, k) : sumOfBytes(line, k));
     });
   }
   Pointer lanesOf(Index block, int64_t column) {
     return exact + (block * (kRows * kRows) + column * kRows);
   }
 
-  /// The terms of one group of B, which have one scale and zero point a column.
-  Num addHeldGroup(Index j, ArrayRef<Index> rows, Index number, Num sum) {
+  /// Of one group of each column, in the order of the columns.
+  struct HeldGroup {
+    Num scale;
+    Integers zeros; // of i4
+  };
+
+  /// Groups `number` of each column; where rows are an even number of groups, two, whose zero
+  /// points share a byte.
+  SmallVector<HeldGroup, 2> loadGroups(ArrayRef<Index> firstGroups, Index number) {
+    if (form.evenGroups)
+      return loadTwoGroups(firstGroups, number);
+    SmallVector<Value> scales, bytes, shifts;
+    for (Index first : firstGroups) {
+      Index group = first + number;
+      scales.push_back(b.scaleOf(group).value);
+      if (!isNibbles())
+        continue;
+      bytes.push_back(b.zeroByte(group / 2));
+      shifts.push_back(
+          arith::IndexCastOp::create(w.builder, w.loc(), i32(), (group % 2 * 4).value));
+    }
+    HeldGroup one{{&w.builder, vectorOf(scales)}, {}};
+    if (isNibbles())
+      one.zeros = wordsOf(bytes).with<arith::ShRUIOp>(vectorOf(shifts)) & 15;
+    return {one};
+  }
+
+  SmallVector<HeldGroup, 2> loadTwoGroups(ArrayRef<Index> firstGroups, Index number) {
+    SmallVector<Value> pairs, bytes;
+    for (Index first : firstGroups) {
+      pairs.push_back(b.scalesOf(first + number, 2).value);
+      if (isNibbles())
+        bytes.push_back(b.zeroByte(first / 2 + number / 2));
+    }
+    auto [first, second] = separatePairs(pairs);
+    if (!isNibbles())
+      return {{first, {}}, {second, {}}};
+    Integers both = wordsOf(bytes);
+    return {{first, both & 15}, {second, both.down(4)}};
+  }
+
+  /// The first numbers of eight pairs, and the second ones.
+  std::pair<Num, Num> separatePairs(ArrayRef<Value> pairs) {
+    SmallVector<Value> left(pairs);
+    for (int64_t size = 1; size < kRows; size *= 2) {
+      SmallVector<int64_t> order; // firsts of both, then seconds of both
+      for (int64_t half : {0, 1})
+        for (int64_t of : {0, 1})
+          for (int64_t i = 0; i < size; ++i)
+            order.push_back(of * 2 * size + half * size + i);
+      SmallVector<Value> next;
+      for (size_t i = 0; i < left.size(); i += 2)
+        next.push_back(vector::ShuffleOp::create(w.builder, w.loc(), left[i], left[i + 1], order));
+      left = next;
+    }
+    auto half = [&](int64_t begin) {
+      auto order = llvm::to_vector(llvm::seq<int64_t>(begin, begin + kRows));
+      return Num{&w.builder,
+                 vector::ShuffleOp::create(w.builder, w.loc(), left[0], left[0], order)};
+    };
+    return {half(0), half(kRows)};
+  }
+
+  Integers wordsOf(ArrayRef<Value> bytes) {
+    return {&w, wordsOfBytes(w.builder, w.loc(), vectorOf(bytes))};
+  }
+
+  /// The terms of group `number` of each column.
+  Num addHeldGroup(Index number, const HeldGroup &group, Num sum) {
     Index begin = number * w.held.group;
-    SmallVector<FactorB> lines;
-    SmallVector<Value> scalesOfRows, bytesOfRows, shifts;
-    for (Index row : rows) {
-      lines.push_back(b + ((j + row) * bPitch + begin));
-      Index group = lines.back().groupOf(w.constant(0));
-      scalesOfRows.push_back(b.scaleOf(group).value);
-      if (isNibbles()) {
-        bytesOfRows.push_back(b.zeroByteOf(group));
-        shifts.push_back(
-            arith::IndexCastOp::create(w.builder, w.loc(), i32(), (group % 2 * 4).value));
-      }
-    }
-    Value zeros;
-    if (isNibbles()) {
-      Integers words{&w, wordsOfBytes(w.builder, w.loc(), vectorOf(bytesOfRows))};
-      zeros = (words.with<arith::ShRUIOp>(vectorOf(shifts)) & 15).value;
-    }
-    Num scale{&w.builder, vectorOf(scalesOfRows)};
     ValueRange result = carry(
         w.constant(w.held.group / form.group), sum.value, [&](Index step, ValueRange carried) {
           Index block = (begin + step * form.group) / form.group;
@@ -515,10 +577,10 @@ private:
           if (isNibbles()) {
             Value total = loadIntegers(offsets + block, i32()).value;
             Integers each{&w, spread(w, total, kRows)};
-            exact = exact - Integers{&w, zeros} * each;
+            exact = exact - group.zeros * each;
           }
           Num scaleOfStep{&w.builder, spread(w, w.load(scales + block, 1).value, kRows)};
-          Num next = fma(exact.asNumbers(), scaleOfStep * scale, {&w.builder, carried[0]});
+          Num next = fma(exact.asNumbers(), scaleOfStep * group.scale, {&w.builder, carried[0]});
           return SmallVector<Value>{next.value};
         });
     return {&w.builder, result[0]};
@@ -565,8 +627,7 @@ private:
       };
       sum = sum + multiplied(numbers, even) + multiplied(bitsOf(w, upper.value, bytes), odd);
     }
-    Integers pairs = bitsOf(w, sum.value, VectorType::get(lanes / 2, i32()));
-    return pairs.up(16).downSigned(16) + pairs.downSigned(16);
+    return sumsOfPairs(sum, ones);
   }
 
   Writer &w;
@@ -585,6 +646,7 @@ private:
   Pointer sums = w.panel(form.transposed ? kRows : form.strip),
           exact = w.panel(form.transposed ? groups() * kRows * kRows : form.strip);
   Value lowHalves;
+  Integers ones = {};
 };
 
 } // namespace
@@ -594,12 +656,13 @@ private:
 //===----------------------------------------------------------------------===//
 
 func::FuncOp Functions::rounded(int64_t inner, int64_t strip, int64_t group, bool transposedB,
-                                bool initial) {
+                                bool initial, bool evenGroups) {
   SmallVector<Type> types = {pointer, pointer, index, pointer, pointer, index};
-  std::string name = ("rounded_" + Twine(transposedB ? "t" : "n") + Twine(group) + "_" +
-                      Twine(inner) + "x" + Twine(strip) + (initial ? "_initial" : ""))
-                         .str();
-  RowForm form{inner, strip, group, transposedB, initial};
+  std::string name =
+      ("rounded_" + Twine(transposedB ? "t" : "n") + Twine(group) + "_" + Twine(inner) + "x" +
+       Twine(strip) + (initial ? "_initial" : "") + (evenGroups ? "" : "_odd"))
+          .str();
+  RowForm form{inner, strip, group, transposedB, initial, evenGroups};
   return defineWithB(name, types, [&](Writer &w) { RoundedWriter(w, form).write(); });
 }
 
@@ -621,7 +684,8 @@ void llmmem::emitRoundedRow(Operation *op, KernelEmitter &e, const Matmul &p, In
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,
                       p.b.held.format);
   func::FuncOp function = functions.rounded(p.inner, roundedStrip(p), *p.activationGroup,
-                                            p.b.transposed, static_cast<bool>(p.initial.buffer));
+                                            p.b.transposed, static_cast<bool>(p.initial.buffer),
+                                            p.b.pitch % (2 * p.b.held.format.group) == 0);
   auto from = [&](const Matrix &matrix, Index offset) {
     Pointer base{&e.builder(), addressOf(op, e, matrix), matrix.buffer.element};
     return matrix.buffer ? (base + offset).address : base.address;
