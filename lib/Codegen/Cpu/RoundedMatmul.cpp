@@ -8,6 +8,7 @@
 
 #include "RoundedMatmul.h"
 #include "FactorB.h"
+#include "Integers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,118 +25,6 @@ constexpr int64_t kOfWord = 4, kExactTerms = 16;
 /// Columns of an [out, in] weight that are added up together, and of these the ones that are read
 /// in step: processors foresee four long streams, and lose eight.
 constexpr int64_t kRows = 8, kStreams = 4;
-
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
-/// An integer, or a vector of them.
-struct Integers {
-  Writer *w;
-  Value value;
-
-  template <typename Op>
-  Integers with(Value other) const {
-    return {w, Op::create(w->builder, w->loc(), value, other)};
-  }
-  Value like(int64_t number) const {
-    Type type = value.getType();
-    TypedAttr one = w->builder.getIntegerAttr(getElementTypeOrSelf(type), number);
-    if (auto vector = dyn_cast<VectorType>(type))
-      one = DenseElementsAttr::get(vector, cast<IntegerAttr>(one).getValue());
-    return arith::ConstantOp::create(w->builder, w->loc(), one);
-  }
-  Integers operator+(Integers other) const { return with<arith::AddIOp>(other.value); }
-  Integers operator-(Integers other) const { return with<arith::SubIOp>(other.value); }
-  Integers operator*(Integers other) const { return with<arith::MulIOp>(other.value); }
-  Integers operator&(int64_t bits) const { return with<arith::AndIOp>(like(bits)); }
-  Integers up(int64_t bits) const { return with<arith::ShLIOp>(like(bits)); }
-  Integers down(int64_t bits) const { return bits ? with<arith::ShRUIOp>(like(bits)) : *this; }
-  Integers downSigned(int64_t bits) const { return with<arith::ShRSIOp>(like(bits)); }
-
-  Integers asWords() const { // of 32 bits, with their signs
-    return {w, arith::ExtSIOp::create(w->builder, w->loc(), typeOf(32), value)};
-  }
-  Integers asWordsWithoutSigns() const {
-    return {w, arith::ExtUIOp::create(w->builder, w->loc(), typeOf(32), value)};
-  }
-  Integers narrow(unsigned bits) const {
-    return {w, arith::TruncIOp::create(w->builder, w->loc(), typeOf(bits), value)};
-  }
-  Type typeOf(unsigned bits) const {
-    return cast<VectorType>(value.getType()).clone(w->builder.getIntegerType(bits));
-  }
-  Num asNumbers() const {
-    auto type = cast<VectorType>(value.getType());
-    Type numbers = type.clone(w->accumulatorType);
-    return {&w->builder, arith::SIToFPOp::create(w->builder, w->loc(), numbers, value)};
-  }
-};
-
-Integers bitsOf(Writer &w, Value value, VectorType type) {
-  return {&w, vector::BitCastOp::create(w.builder, w.loc(), type, value)};
-}
-
-Integers zeros(Writer &w, VectorType type) {
-  return {&w, arith::ConstantOp::create(w.builder, w.loc(), w.builder.getZeroAttr(type))};
-}
-
-Integers chosenLanes(Integers a, Integers b, ArrayRef<int64_t> order) {
-  return {a.w, vector::ShuffleOp::create(a.w->builder, a.w->loc(), a.value, b.value, order)};
-}
-
-Value spread(Writer &w, Value one, int64_t lanes) {
-  return vector::BroadcastOp::create(w.builder, w.loc(), VectorType::get(lanes, one.getType()),
-                                     one);
-}
-
-/// Sums of the lanes of eight vectors of eight lanes, in their order.
-Integers sumsOfLanes(ArrayRef<Integers> eight) {
-  SmallVector<Integers> left(eight);
-  for (int64_t run = 1; run < kRows; run *= 2) {
-    SmallVector<int64_t> even, odd;
-    for (int64_t lane = 0; lane < kRows; ++lane) {
-      int64_t of = lane / (2 * run) * 2 * run + lane % run, second = lane / run % 2 * kRows;
-      even.push_back(of + second);
-      odd.push_back(of + run + second);
-    }
-    SmallVector<Integers> next;
-    for (size_t i = 0; i < left.size(); i += 2)
-      next.push_back(chosenLanes(left[i], left[i + 1], even) +
-                     chosenLanes(left[i], left[i + 1], odd));
-    left = next;
-  }
-  return left.front();
-}
-
-Integers everySecondLane(Integers x, int64_t first) {
-  SmallVector<int64_t> order;
-  for (int64_t lane = first; lane < cast<VectorType>(x.value.getType()).getNumElements(); lane += 2)
-    order.push_back(lane);
-  return chosenLanes(x, x, order);
-}
-
-//===----------------------------------------------------------------------===//
-// Products of neighbours, added: written as LLVM knows them to be one instruction of a processor
-//===----------------------------------------------------------------------===//
-
-/// Of integers of up to 16 bits with signs, in 32 bits (vpmaddwd, vpdpwssd).
-Integers sumsOfPairs(Integers x, Integers y) {
-  Integers products = x.asWords() * y.asWords();
-  return everySecondLane(products, 0) + everySecondLane(products, 1);
-}
-
-/// Of bytes without signs by bytes with signs, whose sum of two needs no more than 16 bits
-/// (vpmaddubsw, which keeps larger sums at the last number).
-Integers sumsOfBytePairs(Integers unsignedBytes, Integers signedBytes) {
-  auto product = [&](int64_t first) {
-    return everySecondLane(unsignedBytes, first).asWordsWithoutSigns() *
-           everySecondLane(signedBytes, first).asWords();
-  };
-  Integers sum = product(0) + product(1);
-  sum = sum.with<arith::MinSIOp>(sum.like(32767)).with<arith::MaxSIOp>(sum.like(-32768));
-  return sum.narrow(16);
-}
 
 //===----------------------------------------------------------------------===//
 // One row of C
