@@ -149,6 +149,20 @@ TEST_P(ExpertKernels, DispatchAndCombine) {
   expectNear(r[4], sum, tolerance());
 }
 
+TEST_P(ExpertKernels, GroupsWithoutTokensAreZerosWhateverTheirWeightIs) {
+  if (std::getenv("LLMMEM_TEST_EMULATE"))
+    GTEST_SKIP() << "a GPU reads all weights";
+  Numbers x = {0, 0, 1, 2, 0, 0}, w = {1, 2, 3, 4, 5, 6};
+  w[4] = std::numeric_limits<double>::quiet_NaN(), w[0] = std::numeric_limits<double>::infinity();
+  std::vector<Numbers> r = run(R"(
+    func.func @step(%x: tensor<3x1x2xT>, %w: tensor<3x1x2xT>) -> tensor<3x1x1xT> {
+      %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<3x1x2xT>, tensor<3x1x2xT>) -> tensor<3x1x1xT>
+      return %y : tensor<3x1x1xT>
+    })",
+                               {x, w});
+  EXPECT_EQ(r[0], (Numbers{0, 11, 0}));
+}
+
 TEST_P(ExpertKernels, GroupedProducts) {
   constexpr int kGroups = 3, kRows = 10, kIn = 21, kOut = 13;
   Numbers x = someNumbers(kGroups * kRows * kIn, 1), w = someNumbers(kGroups * kOut * kIn, 2),

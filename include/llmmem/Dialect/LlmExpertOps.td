@@ -164,7 +164,8 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
   let summary = "Multiplies the rows of each group by the group's own weight.";
   let description = [{
     y[g, ..., o] = sum_i x[g, ..., i] W[g, i, o], with W stored as [groups, in, out] or as [groups, out, in]. Keeps for the
-    backward: x. FLOPs: 2 * rows of all groups * in * out, those of empty places too. A weight in fewer bits has scales and zero
+    backward: x. FLOPs: 2 * rows of all groups * in * out, those of empty places too. Rows of a group that are all zeros give zeros;
+    its weight need not be read then, whatever is in it. A weight in fewer bits has scales and zero
     points as one of llm.linear has, for groups of neighbours in its rows as they are stored.
 
     ```mlir

@@ -76,6 +76,12 @@ void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                      : emitDeviceMatmuls(e, count, first, make);
 }
 
+/// On a CPU.
+void emitOneOfMany(Operation *op, KernelEmitter &e, const Matmul &matmul) {
+  // A library's primitives of bf16 distribute work over the threads that exist when they are made.
+  matmul.a.buffer.element.isBF16() ? emitGeneratedMatmul(op, e, matmul) : emitMatmul(op, e, matmul);
+}
+
 } // namespace
 
 bool llmmem::makesTileSoftmax(KernelEmitter &e, const Matmul &p) {
@@ -104,13 +110,7 @@ void llmmem::emitMatmuls(Operation *op, KernelEmitter &e, int64_t count,
                          function_ref<Matmul(Index)> make) {
   if (e.options().target == KernelTarget::Gpu)
     return emitGeneratedOnDevice(e, count, make(e.index(0)), make);
-  e.forEachParallel(count, [&](Index number) {
-    Matmul matmul = make(number);
-    // A library's primitives of bf16 distribute work over the threads that exist when they are
-    // made.
-    matmul.a.buffer.element.isBF16() ? emitGeneratedMatmul(op, e, matmul)
-                                     : emitMatmul(op, e, matmul);
-  });
+  e.forEachParallel(count, [&](Index number) { emitOneOfMany(op, e, make(number)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,13 +200,41 @@ void emitGroups(Operation *op, KernelEmitter &e, int64_t groups,
   emitLibraryMatmul(e, all);
 }
 
+/// Of few rows most groups have none: a token has some of many experts. Places without a token are
+/// zeros, and so is their product, whose weight is then not read. Threads share each product.
+void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
+                      function_ref<Matmul(std::optional<Index>)> make) {
+  e.forEach(groups, [&](Index number) {
+    Matmul product = make(number);
+    Num largest = e.maximumOver(product.rows * product.inner, [&](Index place, unsigned lanes) {
+      Num x = e.load(product.a.buffer, *product.a.begin + place, lanes);
+      return maximum(x, -x);
+    });
+    auto is = [&](arith::CmpFPredicate predicate) -> Value {
+      return arith::CmpFOp::create(e.builder(), e.location(), predicate, largest.value,
+                                   e.number(0.0).value);
+    };
+    e.ifThen(is(arith::CmpFPredicate::UNE), [&] { emitOneOfMany(op, e, product); });
+    e.ifThen(is(arith::CmpFPredicate::OEQ), [&] {
+      e.forLanes(product.rows * product.columns, [&](Index place, unsigned lanes) {
+        e.store(product.c.buffer, *product.c.begin + place, e.splat(0.0, lanes));
+      });
+    });
+  });
+}
+
 struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
+  /// Rows of a group up to which it is looked at first.
+  static constexpr int64_t kFewRows = 8;
+
   static void emit(GroupedLinearOp op, KernelEmitter &e) {
     int64_t groups = op.getX().getType().getDimSize(0);
     int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
     int64_t rows = e.operand(0).size / groups / in;
     bool transposed = op.getLayout() == WeightLayout::OutIn;
-    emitGroups(op, e, groups, [&](std::optional<Index> number) -> Matmul {
+    auto emitAll =
+        e.options().target == KernelTarget::Cpu && rows <= kFewRows ? emitChosenGroups : emitGroups;
+    emitAll(op, e, groups, [&](std::optional<Index> number) -> Matmul {
       Matrix weight = groupOf(e.operand(1), transposed ? in : out, in * out, number);
       weight.transposed = transposed;
       weight.held =
