@@ -7,13 +7,15 @@ A token reads each weight once, and the caches of the tokens before it. The boun
 threads read a buffer of as many (`ninja read-speed`). Types are dtypes with perhaps weights behind a slash, and behind another one what
 activations are rounded to: f32, bf16, bf16/int8:128, bf16/int4:128/int8. Tokens are the most likely ones, as in PyTorch's rounds. Weights
 are random, which changes no time. With --python, an interpreter that has torch and transformers, the same model runs
-there in f32 and bf16. Every round reads and runs each once; figures are those of the fastest reading and of the fastest run.
+there in f32 and bf16. Every round reads, runs and reads each once, as many passes as tokens; figures are medians of the rounds, the share that of the
+rounds' own shares, as the speed of a shared machine's memory changes from second to second.
 """
 
 import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -42,10 +44,10 @@ def run(*command):
 
 
 class Generation:
-    """A planned step of decoding in one type, and the fastest of its rounds."""
+    """A planned step of decoding in one type, and its rounds."""
 
     def __init__(self, arguments, folder, form):
-        self.arguments, self.form, self.fastest = arguments, form, 0.0
+        self.arguments, self.form = arguments, form
         self.tools = os.path.join(arguments.build, "bin")
         dtype, weights, activations = (form.split("/") + ["", ""])[:3]
         stem = os.path.join(folder, re.sub(r"\W", "-", form))
@@ -59,18 +61,22 @@ class Generation:
         # The caches are half as full on average as at the end.
         tokens = arguments.tokens + 3
         self.bytes = resident["param"] + resident["kv_cache"] * tokens // 2 // arguments.context
-        self.speed = 0.0
+        self.rounds = []  # of bytes read a second, and tokens
+
+    def read(self):
+        return float(run(os.path.join(self.tools, "read-speed"), self.bytes, self.arguments.threads, self.arguments.tokens).stdout) * 1e9
 
     def round(self):
-        self.speed = max(self.speed, float(run(os.path.join(self.tools, "read-speed"), self.bytes, self.arguments.threads,
-                                         self.arguments.tokens).stdout))
+        before = self.read()
         printed = run(os.path.join(self.tools, "llmmem-run"), self.step, "--generate", self.arguments.tokens, "--tokens", "1,2,3", "--temperature", 0,
                       "--threads", self.arguments.threads).stderr
-        self.fastest = max(self.fastest, float(re.search(r"([0-9.]+) tokens/s", printed).group(1)))
+        self.rounds.append(((before + self.read()) / 2, float(re.search(r"([0-9.]+) tokens/s", printed).group(1))))
 
     def print(self):
-        bound = self.speed * 1e9 / self.bytes
-        print(f"{self.form:22}{self.bytes / 1e6:10.1f} MB{self.speed:8.2f} GB/s{bound:10.1f}{self.fastest:10.1f}{self.fastest / bound:8.0%}")
+        read = statistics.median(read for read, _ in self.rounds)
+        tokens = statistics.median(tokens for _, tokens in self.rounds)
+        share = statistics.median(tokens * self.bytes / read for read, tokens in self.rounds)
+        print(f"{self.form:22}{self.bytes / 1e6:10.1f} MB{read / 1e9:8.2f} GB/s{read / self.bytes:10.1f}{tokens:10.1f}{share:8.0%}")
 
 
 def time_torch(arguments, dtype):
@@ -100,8 +106,8 @@ def main():
         for generation in generations:
             generation.print()
     for dtype in ("float32", "bfloat16") if arguments.python else ():
-        fastest = max(time_torch(arguments, dtype) for _ in range(arguments.rounds))
-        print(f"PyTorch {dtype:43}{fastest:20.1f}")
+        middle = statistics.median(time_torch(arguments, dtype) for _ in range(arguments.rounds))
+        print(f"PyTorch {dtype:43}{middle:20.1f}")
 
 
 if __name__ == "__main__":
