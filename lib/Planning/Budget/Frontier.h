@@ -82,6 +82,7 @@ private:
   Placed findLeast(int64_t enough);
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
+  bool isBeyondDescent(int64_t bytes);
   /// Whether the chain hangs on the graph alone, so that plans are those of the canonical problem.
   bool isOfGraph() const {
     return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;

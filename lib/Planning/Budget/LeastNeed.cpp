@@ -218,6 +218,14 @@ const Frontier::Sample &Frontier::lowestSample() {
   return *coarseSample(number);
 }
 
+/// Whether a descent from the leanest schedules, which lowers them by a hundredth or two, would end
+/// above `bytes`.
+bool Frontier::isBeyondDescent(int64_t bytes) {
+  const int64_t leanest = search.leanest().front().peak - padding;
+  constexpr int64_t part = 32;
+  return leanest - bytes > (bytes - graph.residentBytes()) / part;
+}
+
 Frontier::Placed Frontier::least() {
   if (leastPlan)
     return leastPlan;
@@ -226,6 +234,8 @@ Frontier::Placed Frontier::least() {
   const Placed other = canonicalLeast();
   const bool isAdmitted = other && other->cost >= planOf(lowestSample())->cost;
   if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
+    return leastPlan = other;
+  if (isAdmitted && isBeyondDescent(need(other)))
     return leastPlan = other;
   leastPlan = findLeast(isAdmitted ? need(other) : INT64_MAX);
   // A need that is lower by less than the search can tell apart is not worth a plan that hangs on
