@@ -39,7 +39,7 @@ private:
   void addUnplaced(int32_t shape);
   int32_t nextUnplaced();
   size_t findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
-                   std::vector<Step> &steps) const;
+                   std::vector<Step> &steps);
   size_t findSteps(const Shape &shape);
   int64_t leastConflictOffset(const Shape &shape);
   void eject(const Shape &shape, int64_t offset);
@@ -53,6 +53,7 @@ private:
   Edges bottoms, tops;
   int64_t largest = 0;                   // size of a shape
   std::vector<Step> begins, ends, steps; // room for all edges
+  std::vector<int32_t> besides;          // edges of shapes that are live at the same time
   std::vector<size_t> ejected;           // where their bottoms are
   Random random{0x9E3779B97F4A7C15ULL};
 };
@@ -97,6 +98,7 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   capacity = within - within % unit;
   for (std::vector<Step> *each : {&begins, &ends, &steps})
     each->resize(2 * from.size() + 1);
+  besides.resize(from.size() + 1);
   constexpr double meanWeight = 1000;
   for (size_t shape = 0; shape < from.size(); ++shape) {
     weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
@@ -128,12 +130,18 @@ int32_t Ejection::nextUnplaced() {
 
 /// How many; without a branch, as in the merge of both kinds.
 size_t Ejection::findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
-                           std::vector<Step> &found) const {
+                           std::vector<Step> &found) {
+  const int32_t *lower = edges.lower.data(), *upper = edges.upper.data();
+  const int32_t from = shape.lower, to = shape.upper;
+  const auto numEdges = static_cast<int32_t>(edges.shape.size());
+  int32_t *beside = besides.data();
   size_t count = 0;
-  for (size_t edge = 0; edge < edges.height.size(); ++edge) {
-    found[count] = {edges.height[edge] + shift, sign * weight[edges.shape[edge]]};
-    count += (edges.lower[edge] < shape.upper) & (shape.lower < edges.upper[edge]);
+  for (int32_t edge = 0; edge < numEdges; ++edge) {
+    beside[count] = edge;
+    count += (lower[edge] < to) & (from < upper[edge]);
   }
+  for (size_t at = 0; at < count; ++at)
+    found[at] = {edges.height[beside[at]] + shift, sign * weight[edges.shape[beside[at]]]};
   return count;
 }
 
