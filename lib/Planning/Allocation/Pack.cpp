@@ -85,7 +85,7 @@ public:
       return std::move(best);
     if (!isSearchable())
       restart(work);
-    else if (core == CoreOutcome::TooLarge || !options.capacity)
+    else if (core == CoreOutcome::TooLarge || !options.capacity || !options.endsWithCore)
       searchFromSkylines();
     else
       isHopeless = true;
