@@ -6,6 +6,7 @@
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Support/TextFile.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cstdlib>
 
 using namespace llmmem;
@@ -131,6 +132,55 @@ TEST(Pack, EjectionsCloseMostOfTheGap) {
   }
   EXPECT_LT(heuristics, rounds / 4);
   EXPECT_GT(ejected, rounds / 4 * 3);
+}
+
+/// A thousand full positions of five thousand; the other buffers leave a fifth free.
+std::vector<Buffer> fullForAFifthOfTheTime(std::mt19937_64 &engine) {
+  constexpr int64_t end = 5000, fullFrom = 2000, fullTo = 3000, most = 64 * 800;
+  std::vector<int64_t> live(end, 0);
+  std::vector<Buffer> buffers = cutRectangle(60, engine);
+  for (Buffer &buffer : buffers) {
+    // What is live at either end lives on, as long as it is not too much.
+    int64_t longest = 0;
+    if (buffer.lower == 0 && buffer.size <= most / 8)
+      longest = static_cast<int64_t>(engine() % fullFrom);
+    buffer.lower += fullFrom - longest;
+    buffer.upper += fullFrom;
+    for (int64_t position = buffer.lower; position < buffer.upper; ++position)
+      live[position] += buffer.size;
+  }
+  for (int tries = 0; tries < 2000; ++tries) {
+    const auto lower = static_cast<int64_t>(engine() % end);
+    const Buffer buffer{lower, std::min<int64_t>(end, lower + 1 + engine() % 200),
+                        static_cast<int64_t>(64 * (1 + engine() % 200))};
+    if (buffer.lower < fullTo && buffer.upper > fullFrom)
+      continue;
+    const auto from = live.begin() + buffer.lower, to = live.begin() + buffer.upper;
+    if (*std::max_element(from, to) + buffer.size > most)
+      continue;
+    std::for_each(from, to, [&](int64_t &bytes) { bytes += buffer.size; });
+    buffers.push_back(buffer);
+  }
+  return buffers;
+}
+
+TEST(Pack, FindsOffsetsAtFullPositionsFirst) {
+  std::mt19937_64 engine(13);
+  constexpr int rounds = 20;
+  int heuristics = 0, searched = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<Buffer> buffers = fullForAFifthOfTheTime(engine);
+    PackOptions options;
+    options.alignment = 64;
+    options.capacity = 64 * 1000 / 100 * 102;
+    heuristics += pack(buffers, options).arena <= *options.capacity;
+    options.work = 12000;
+    const Packing packing = pack(buffers, options);
+    expectPacked(buffers, packing);
+    searched += packing.arena <= *options.capacity;
+  }
+  EXPECT_LT(heuristics, rounds / 4);
+  EXPECT_GT(searched, rounds / 4 * 3 - 1); // the search of all at once finds 13
 }
 
 /// What does not fit is left as the heuristics packed it.

@@ -2,6 +2,7 @@
 
 #include "Ejection.h"
 #include "llmmem/Support/Random.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -18,22 +19,28 @@ public:
   std::vector<int64_t> offsets;
 
 private:
-  /// The bottom or the top of a placed shape.
-  struct Edge {
-    int64_t height;
-    int32_t shape;
-    int32_t lower, upper; // of the shape, in time
+  /// The bottoms or the tops of the placed shapes, by height; those of one height as they came. A
+  /// step of a chain visits all of them, so what it reads lies together.
+  struct Edges {
+    std::vector<int64_t> height;
+    std::vector<int32_t> lower, upper; // of the shape, in time
+    std::vector<int32_t> shape;
+
+    void insert(int64_t height, const Shape &shape, int32_t index);
+    void erase(size_t at);
+    size_t find(int64_t height, int32_t index) const;
   };
-  using Edges = std::vector<Edge>;
   /// From this offset on, the weight that a shape to be placed collides with grows by that much.
   struct Step {
     int64_t offset;
     int64_t weight;
   };
 
+  void addUnplaced(int32_t shape);
   int32_t nextUnplaced();
-  void findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
-                 std::vector<Step> &steps) const;
+  size_t findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
+                   std::vector<Step> &steps);
+  size_t findSteps(const Shape &shape);
   int64_t leastConflictOffset(const Shape &shape);
   void eject(const Shape &shape, int64_t offset);
   void gainWeight(int32_t shape);
@@ -42,13 +49,36 @@ private:
   const Shapes &shapes;
   int64_t capacity;
   std::vector<int64_t> weight;
-  std::vector<int32_t> unplaced;
-  Edges bottoms, tops; // of the placed shapes, by height
-  std::vector<Step> begins, ends;
+  std::vector<std::pair<double, int32_t>> unplaced; // a heap by score
+  Edges bottoms, tops;
+  int64_t largest = 0;                   // size of a shape
+  std::vector<Step> begins, ends, steps; // room for all edges
+  std::vector<int32_t> besides;          // edges of shapes that are live at the same time
+  std::vector<size_t> ejected;           // where their bottoms are
   Random random{0x9E3779B97F4A7C15ULL};
 };
 
-bool isLower(int64_t height, int64_t other) { return height < other; }
+void Ejection::Edges::insert(int64_t at, const Shape &item, int32_t index) {
+  const auto position = std::upper_bound(height.begin(), height.end(), at) - height.begin();
+  height.insert(height.begin() + position, at);
+  lower.insert(lower.begin() + position, item.lower);
+  upper.insert(upper.begin() + position, item.upper);
+  shape.insert(shape.begin() + position, index);
+}
+
+void Ejection::Edges::erase(size_t at) {
+  height.erase(height.begin() + at);
+  lower.erase(lower.begin() + at);
+  upper.erase(upper.begin() + at);
+  shape.erase(shape.begin() + at);
+}
+
+size_t Ejection::Edges::find(int64_t at, int32_t index) const {
+  size_t position = std::lower_bound(height.begin(), height.end(), at) - height.begin();
+  while (shape[position] != index)
+    ++position;
+  return position;
+}
 
 } // namespace
 
@@ -63,13 +93,17 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   for (const Shape &shape : shapes.shapes) {
     unit = std::gcd(unit, shape.size);
     area += areaOf(shape) / double(shapes.shapes.size());
+    largest = std::max(largest, shape.size);
   }
   capacity = within - within % unit;
+  for (std::vector<Step> *each : {&begins, &ends, &steps})
+    each->resize(2 * from.size() + 1);
+  besides.resize(from.size() + 1);
   constexpr double meanWeight = 1000;
   for (size_t shape = 0; shape < from.size(); ++shape) {
     weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
     if (from[shape] + shapes.shapes[shape].size > capacity)
-      unplaced.push_back(int32_t(shape));
+      addUnplaced(int32_t(shape));
     else
       insertEdges(int32_t(shape));
   }
@@ -77,63 +111,72 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
 
 void Ejection::insertEdges(int32_t index) {
   const Shape &shape = shapes.shapes[index];
-  auto insert = [&](Edges &edges, int64_t height) {
-    auto at =
-        std::upper_bound(edges.begin(), edges.end(), height, [](int64_t height, const Edge &edge) {
-          return isLower(height, edge.height);
-        });
-    edges.insert(at, {height, index, shape.lower, shape.upper});
-  };
-  insert(bottoms, offsets[index]);
-  insert(tops, offsets[index] + shape.size);
+  bottoms.insert(offsets[index], shape, index);
+  tops.insert(offsets[index] + shape.size, shape, index);
 }
 
-/// A random unplaced shape, mostly one of a large weight.
+/// Of a large weight mostly comes first.
+void Ejection::addUnplaced(int32_t shape) {
+  unplaced.emplace_back(double(weight[shape]) * (0.5 + random.unit()), shape);
+  std::push_heap(unplaced.begin(), unplaced.end());
+}
+
 int32_t Ejection::nextUnplaced() {
-  size_t next = 0;
-  double most = -1;
-  for (size_t i = 0; i < unplaced.size(); ++i)
-    if (double score = double(weight[unplaced[i]]) * (0.5 + random.unit()); score > most) {
-      most = score;
-      next = i;
-    }
-  std::swap(unplaced[next], unplaced.back());
-  const int32_t shape = unplaced.back();
+  std::pop_heap(unplaced.begin(), unplaced.end());
+  const int32_t shape = unplaced.back().second;
   unplaced.pop_back();
   return shape;
 }
 
-void Ejection::findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
-                         std::vector<Step> &steps) const {
-  steps.resize(edges.size() + 1);
+/// How many; without a branch, as in the merge of both kinds.
+size_t Ejection::findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
+                           std::vector<Step> &found) {
+  const int32_t *lower = edges.lower.data(), *upper = edges.upper.data();
+  const int32_t from = shape.lower, to = shape.upper;
+  const auto numEdges = static_cast<int32_t>(edges.shape.size());
+  int32_t *beside = besides.data();
   size_t count = 0;
-  for (const Edge &edge : edges) { // without a branch
-    steps[count] = {edge.height + shift, sign * weight[edge.shape]};
-    count += (edge.lower < shape.upper) & (shape.lower < edge.upper);
+  for (int32_t edge = 0; edge < numEdges; ++edge) {
+    beside[count] = edge;
+    count += (lower[edge] < to) & (from < upper[edge]);
   }
-  steps.resize(count);
+  for (size_t at = 0; at < count; ++at)
+    found[at] = {edges.height[beside[at]] + shift, sign * weight[edges.shape[beside[at]]]};
+  return count;
+}
+
+/// Into `steps`, by offset.
+size_t Ejection::findSteps(const Shape &shape) {
+  const size_t numBegins = findSteps(bottoms, shape, 1 - shape.size, 1, begins);
+  const size_t numEnds = findSteps(tops, shape, 0, -1, ends);
+  size_t begin = 0, end = 0, count = 0;
+  while (begin < numBegins && end < numEnds) {
+    const bool isBegin = begins[begin].offset <= ends[end].offset;
+    steps[count++] = *(isBegin ? &begins[begin] : &ends[end]);
+    begin += isBegin;
+    end += !isBegin;
+  }
+  std::copy(begins.begin() + begin, begins.begin() + numBegins, steps.begin() + count);
+  count += numBegins - begin;
+  std::copy(ends.begin() + end, ends.begin() + numEnds, steps.begin() + count);
+  return count + numEnds - end;
 }
 
 /// The offset where `shape` collides with the least weight; of several, that in the tightest gap.
 int64_t Ejection::leastConflictOffset(const Shape &shape) {
-  findSteps(bottoms, shape, 1 - shape.size, 1, begins);
-  findSteps(tops, shape, 0, -1, ends);
   const int64_t last = capacity - shape.size;
-  begins.push_back({last + 1, 0});
-  ends.push_back({last + 1, 0});
+  const size_t count = findSteps(shape);
+  steps[count] = {last + 1, 0};
   int64_t collides = 0, from = 0, least = INT64_MAX, tightest = INT64_MAX, best = 0;
-  for (size_t begin = 0, end = 0; from <= last;) {
-    for (; begins[begin].offset <= from && begin + 1 < begins.size(); ++begin)
-      collides += begins[begin].weight;
-    for (; ends[end].offset <= from && end + 1 < ends.size(); ++end)
-      collides += ends[end].weight;
-    const int64_t to = std::min({begins[begin].offset, ends[end].offset, last + 1});
-    if (collides < least || (collides == least && to - from < tightest)) {
+  for (size_t step = 0; from <= last; ++step) {
+    const int64_t to = std::min(steps[step].offset, last + 1), length = to - from;
+    if ((length > 0) & ((collides < least) | ((collides == least) & (length < tightest)))) {
       least = collides;
-      tightest = to - from;
+      tightest = length;
       best = random.below(2) ? from : to - 1;
     }
-    from = to;
+    collides += steps[step].weight;
+    from = std::max(from, to);
   }
   return best;
 }
@@ -148,27 +191,29 @@ void Ejection::gainWeight(int32_t shape) {
 
 /// Removes the shapes that collide with `shape` at `offset`.
 void Ejection::eject(const Shape &shape, int64_t offset) {
-  auto collides = [&](const Edge &edge) {
-    const int64_t bottom = offsets[edge.shape];
-    return edge.lower < shape.upper && shape.lower < edge.upper && bottom < offset + shape.size &&
-           offset < bottom + shapes.shapes[edge.shape].size;
+  const std::vector<int64_t> &heights = bottoms.height;
+  auto above = [&](int64_t height) {
+    return size_t(std::upper_bound(heights.begin(), heights.end(), height) - heights.begin());
   };
-  tops.erase(std::remove_if(tops.begin(), tops.end(), collides), tops.end());
-  size_t kept = 0;
-  for (const Edge &edge : bottoms) {
-    if (!collides(edge)) {
-      bottoms[kept++] = edge;
-      continue;
-    }
-    gainWeight(edge.shape);
-    unplaced.push_back(edge.shape);
+  ejected.clear();
+  const size_t end = above(offset + shape.size - 1);
+  for (size_t at = above(offset - largest); at < end; ++at)
+    if (bottoms.lower[at] < shape.upper && shape.lower < bottoms.upper[at] &&
+        offset < heights[at] + shapes.shapes[bottoms.shape[at]].size)
+      ejected.push_back(at);
+  for (size_t at : ejected) {
+    const int32_t other = bottoms.shape[at];
+    tops.erase(tops.find(heights[at] + shapes.shapes[other].size, other));
+    gainWeight(other);
+    addUnplaced(other);
   }
-  bottoms.resize(kept);
+  for (size_t at : llvm::reverse(ejected))
+    bottoms.erase(at);
 }
 
 bool Ejection::run(const PackOptions &options, int64_t &work) {
   while (!unplaced.empty()) {
-    work -= 2 * int64_t(bottoms.size()) + 1;
+    work -= 2 * int64_t(bottoms.height.size()) + 1;
     if (work < 0 || options.isCancelled())
       return false;
     const int32_t index = nextUnplaced();

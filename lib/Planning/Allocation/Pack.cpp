@@ -1,6 +1,7 @@
 //===- Pack.cpp - Offsets for buffers: a portfolio of skylines ----------------------===//
 
 #include "Ejection.h"
+#include "PackCore.h"
 #include "PackSearch.h"
 #include "PackShapes.h"
 #include "llmmem/Support/Random.h"
@@ -13,15 +14,20 @@
 namespace llmmem::planning {
 namespace {
 
-/// A rank is a weighted sum of the logarithms of size and length, so (1, 1) is by area.
+/// A rank is a weighted sum of the logarithms of size, length and pressure, so (1, 1, 0) is by
+/// area. The pressure is the largest sum of live bytes while a shape is live.
 struct Weights {
   double size;
   double length;
+  double pressure;
 };
 
 // Largest first for skylines is folklore of strip packing; which measure of "large" wins differs by
-// program, and XLA too takes the best of size and live range.
-constexpr Weights portfolio[] = {{1, 1}, {0, 1}, {1, 0}, {0.5, 1}, {1, 0.5}, {-0.2, 1}};
+// program, and XLA too takes the best of size and live range. Of a schedule that recomputes only a
+// few steps are full: what is live at one of these comes first, the rest fits beside it.
+constexpr Weights portfolio[] = {{1, 1, 20}, {0, 1, 20},  {1, 1, 0},   {0, 1, 0},
+                                 {1, 0, 0},  {0.5, 1, 0}, {1, 0.5, 0}, {-0.2, 1, 0}};
+constexpr size_t numByPressure = 2; // the first ones
 
 int64_t arenaOf(const Shapes &shapes, const std::vector<int64_t> &offsets) {
   int64_t arena = 0;
@@ -29,6 +35,27 @@ int64_t arenaOf(const Shapes &shapes, const std::vector<int64_t> &offsets) {
     arena = std::max(arena, offsets[shape] + shapes.shapes[shape].size);
   return arena;
 }
+
+/// The largest of any range of values, by a table of those whose lengths are powers of two.
+class RangeMaximum {
+public:
+  explicit RangeMaximum(std::vector<int64_t> values) : ofPower{std::move(values)} {
+    for (size_t half = 1; 2 * half <= ofPower[0].size(); half *= 2) {
+      const std::vector<int64_t> &last = ofPower.back();
+      std::vector<int64_t> next(last.size() - half);
+      for (size_t at = 0; at < next.size(); ++at)
+        next[at] = std::max(last[at], last[at + half]);
+      ofPower.push_back(std::move(next));
+    }
+  }
+  int64_t of(int32_t from, int32_t to) const {
+    const auto power = static_cast<int32_t>(llvm::Log2_32(to - from));
+    return std::max(ofPower[power][from], ofPower[power][to - (1 << power)]);
+  }
+
+private:
+  std::vector<std::vector<int64_t>> ofPower;
+};
 
 class Packer {
 public:
@@ -38,26 +65,48 @@ public:
       logSize.push_back(std::log2(static_cast<double>(shape.size)));
       logLength.push_back(std::log2(static_cast<double>(shape.upper - shape.lower)));
     }
-    for (int64_t live : liveBytes(shapes))
-      best.lowerBound = std::max(best.lowerBound, live);
+    const std::vector<int64_t> live = liveBytes(shapes);
+    const RangeMaximum pressure(live);
+    for (const Shape &shape : shapes.shapes)
+      logPressure.push_back(std::log2(static_cast<double>(pressure.of(shape.lower, shape.upper))));
+    best.lowerBound = pressure.of(0, shapes.positions);
     best.arena = std::numeric_limits<int64_t>::max();
     target = std::max(best.lowerBound, options.capacity.value_or(0));
   }
 
-  Packing run() {
-    for (const Weights &weights : portfolio)
-      if (tryWeights(weights, nullptr, 0))
-        return std::move(best);
+  Packing run(bool hasCore) {
+    const llvm::ArrayRef<Weights> all(portfolio);
+    if (tryPortfolio(all.take_front(numByPressure)))
+      return std::move(best);
     work = options.work;
-    // Where the exact search may follow, a few restarts decide whether it is needed.
-    const int64_t few = 8 * static_cast<int64_t>(shapes.shapes.size());
-    restart(isSearchable() ? std::min(work / 4, few) : work);
-    if (isSearchable())
-      search();
+    hasCore = hasCore && work > 0 && isSearchable();
+    const CoreOutcome core = hasCore ? tryCores() : CoreOutcome::TooLarge;
+    if (core == CoreOutcome::Packed || tryPortfolio(all.drop_front(numByPressure)))
+      return std::move(best);
+    if (!isSearchable())
+      restart(work);
+    else if (core == CoreOutcome::TooLarge || !options.capacity || !options.endsWithCore)
+      searchFromSkylines();
+    else
+      isHopeless = true;
     return std::move(best);
   }
 
+  /// Whether what is left of the work would most likely find nothing.
+  bool isHopeless = false;
+
 private:
+  bool tryPortfolio(llvm::ArrayRef<Weights> some) {
+    return llvm::any_of(some,
+                        [&](const Weights &weights) { return tryWeights(weights, nullptr, 0); });
+  }
+
+  void searchFromSkylines() {
+    // A few skylines decide whether the exact search is needed.
+    promoteHighest(std::min<int64_t>(8, work / 4 / static_cast<int64_t>(shapes.shapes.size())));
+    search();
+  }
+
   /// Noisy ranks around random weights.
   void restart(int64_t quota) {
     Random random(0x9E3779B97F4A7C15ULL);
@@ -67,8 +116,26 @@ private:
     const int64_t workOfRestart = count * std::max<int64_t>(1, count / many);
     for (; quota > 0 && !options.isCancelled() && isWorthARestart();
          quota -= workOfRestart, work -= workOfRestart) {
-      const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25};
+      const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25, 0};
       tryWeights(weights, &random, random.unit() * 2);
+    }
+  }
+
+  /// Squeaky wheel optimization (Joslin and Clements 1999): what ends above the target is placed
+  /// earlier in the next skyline.
+  void promoteHighest(int64_t rounds) {
+    constexpr double promotion = 0.4; // in ranks of all
+    const auto count = static_cast<double>(shapes.shapes.size());
+    std::vector<double> score = scoresOf(portfolio[0]);
+    const std::vector<int32_t> first = ranksBy(score);
+    score.assign(first.begin(), first.end());
+    std::vector<int64_t> offsets = firstOffsets;
+    for (; rounds > 0 && !options.isCancelled(); --rounds) {
+      for (size_t shape = 0; shape < score.size(); ++shape)
+        if (offsets[shape] + shapes.shapes[shape].size > target)
+          score[shape] += promotion * count;
+      if (trySkyline(ranksBy(score), std::numeric_limits<int64_t>::max(), offsets))
+        return;
     }
   }
 
@@ -79,6 +146,16 @@ private:
     const bool isGain = options.capacity || shapes.shapes.size() < veryMany ||
                         best.arena - best.lowerBound > best.lowerBound / 10000;
     return best.arena > target && isGain;
+  }
+
+  CoreOutcome tryCores() {
+    std::vector<int64_t> offsets;
+    const CoreOutcome outcome = packCoreFirst(shapes, options, target, offsets);
+    if (outcome == CoreOutcome::Packed) {
+      best.offsets = std::move(offsets);
+      best.arena = arenaOf(shapes, best.offsets);
+    }
+    return outcome;
   }
 
   /// A node of the search takes time linear in the shapes, and there are at least as many nodes as
@@ -113,24 +190,42 @@ private:
     }
   }
 
-  /// True where the target is met.
-  bool tryWeights(Weights weights, Random *random, double noise) {
-    const size_t count = shapes.shapes.size();
-    std::vector<double> score(count);
-    for (size_t i = 0; i < count; ++i)
+  std::vector<double> scoresOf(Weights weights) const {
+    std::vector<double> score(shapes.shapes.size());
+    for (size_t i = 0; i < score.size(); ++i)
       score[i] = weights.size * logSize[i] + weights.length * logLength[i] +
-                 (random ? noise * random->unit() : 0.0);
-    std::vector<int32_t> byScore(count), rank(count);
+                 weights.pressure * logPressure[i];
+    return score;
+  }
+
+  static std::vector<int32_t> ranksBy(const std::vector<double> &score) {
+    std::vector<int32_t> byScore(score.size()), rank(score.size());
     std::iota(byScore.begin(), byScore.end(), 0);
     std::stable_sort(byScore.begin(), byScore.end(),
                      [&](int32_t a, int32_t b) { return score[a] < score[b]; });
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < score.size(); ++i)
       rank[byScore[i]] = static_cast<int32_t>(i);
+    return rank;
+  }
+
+  /// True where the target is met.
+  bool tryWeights(Weights weights, Random *random, double noise) {
+    std::vector<double> score = scoresOf(weights);
+    if (random)
+      for (double &each : score)
+        each += noise * random->unit();
     std::vector<int64_t> offsets;
-    const int64_t arena = skyline.run(rank, best.arena, offsets);
+    return trySkyline(ranksBy(score), best.arena, offsets);
+  }
+
+  /// True where the target is met. `offsets` are of use below `limit`.
+  bool trySkyline(const std::vector<int32_t> &rank, int64_t limit, std::vector<int64_t> &offsets) {
+    const int64_t arena = skyline.run(rank, limit, offsets);
+    if (firstOffsets.empty())
+      firstOffsets = offsets;
     if (arena < best.arena || best.offsets.empty()) {
       best.arena = arena;
-      best.offsets = std::move(offsets);
+      best.offsets = offsets;
     }
     return best.arena <= target;
   }
@@ -138,7 +233,8 @@ private:
   const Shapes &shapes;
   const PackOptions &options;
   Skyline skyline;
-  std::vector<double> logSize, logLength;
+  std::vector<double> logSize, logLength, logPressure;
+  std::vector<int64_t> firstOffsets; // of the first skyline
   Packing best;
   int64_t target;
   int64_t work = 0;
@@ -161,11 +257,16 @@ int64_t packWork(double seconds) {
   return static_cast<int64_t>(std::min(seconds, 1e9) * unitsPerSecond);
 }
 
+Packing packWhole(const Shapes &shapes, const PackOptions &options) {
+  return shapes.shapes.empty() ? Packing() : Packer(shapes, options).run(/*hasCore=*/false);
+}
+
 Packing packShapes(const Shapes &shapes, const PackOptions &options) {
   if (shapes.shapes.empty())
     return {};
-  Packing packed = Packer(shapes, options).run();
-  if (options.capacity && packed.arena > *options.capacity &&
+  Packer packer(shapes, options);
+  Packing packed = packer.run(/*hasCore=*/true);
+  if (options.capacity && !packer.isHopeless && packed.arena > *options.capacity &&
       packed.lowerBound <= *options.capacity)
     if (int64_t work = options.ejections; fitByEjection(shapes, options, work, packed.offsets))
       packed.arena = arenaOf(shapes, packed.offsets);

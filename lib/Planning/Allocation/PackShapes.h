@@ -9,9 +9,12 @@
 namespace llmmem::planning {
 
 /// Packs `shapes`, whose sizes are multiples of the alignment already: the heuristics, then, within
-/// `options.work`, noisy restarts and the exact search. Stops at the lower bound or at
+/// `options.work`, the core first (PackCore.h) or the exact search. Stops at the lower bound or at
 /// `options.capacity`.
 Packing packShapes(const Shapes &shapes, const PackOptions &options);
+
+/// The same without looking for a core (PackCore.h) or ejection chains.
+Packing packWhole(const Shapes &shapes, const PackOptions &options);
 
 } // namespace llmmem::planning
 

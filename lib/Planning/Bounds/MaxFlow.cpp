@@ -10,12 +10,17 @@ bool MaxFlow::findLevels(int32_t source, int32_t sink) {
   queue.assign(1, source);
   level[source] = 0;
   // What lies as far as the sink is on no shortest path, so the search ends there.
-  for (size_t head = 0; head < queue.size() && level[sink] < 0; ++head)
-    for (int32_t arc = firstArc[queue[head]]; arc >= 0; arc = arcs[arc].next)
-      if (residual[arc] > 0 && level[arcs[arc].to] < 0) {
-        level[arcs[arc].to] = level[queue[head]] + 1;
-        queue.push_back(arcs[arc].to);
+  for (size_t head = 0; head < queue.size() && level[sink] < 0; ++head) {
+    const int32_t next = level[queue[head]] + 1;
+    for (int32_t number = firstArc[queue[head]]; number >= 0;) {
+      const Arc &arc = arcs[number];
+      if (arc.residual > 0 && level[arc.to] < 0) {
+        level[arc.to] = next;
+        queue.push_back(arc.to);
       }
+      number = arc.next;
+    }
+  }
   return level[sink] >= 0;
 }
 
@@ -29,12 +34,12 @@ int64_t MaxFlow::augment(int32_t source, int32_t sink) {
     if (node == sink) {
       int64_t amount = infinite;
       for (int32_t arc : path)
-        amount = std::min(amount, residual[arc]);
+        amount = std::min(amount, arcs[arc].residual);
       size_t keep = path.size();
       for (size_t index = path.size(); index-- > 0;) {
-        residual[path[index]] -= amount;
-        residual[path[index] ^ 1] += amount;
-        if (residual[path[index]] == 0)
+        arcs[path[index]].residual -= amount;
+        arcs[path[index] ^ 1].residual += amount;
+        if (arcs[path[index]].residual == 0)
           keep = index;
       }
       total += amount;
@@ -45,7 +50,8 @@ int64_t MaxFlow::augment(int32_t source, int32_t sink) {
       continue;
     }
     int32_t &arc = currentArc[node];
-    while (arc >= 0 && (residual[arc] == 0 || level[arcs[arc].to] != level[node] + 1))
+    const int32_t next = level[node] + 1;
+    while (arc >= 0 && (arcs[arc].residual == 0 || level[arcs[arc].to] != next))
       arc = arcs[arc].next;
     if (arc >= 0) {
       path.push_back(arc);
@@ -62,7 +68,8 @@ int64_t MaxFlow::augment(int32_t source, int32_t sink) {
 
 int64_t MaxFlow::solve(int32_t source, int32_t sink) {
   if (!fits) {
-    residual = capacities;
+    for (size_t arc = 0; arc < arcs.size(); ++arc)
+      arcs[arc].residual = capacities[arc];
     flow = 0;
   }
   level.assign(firstArc.size(), -1);

@@ -29,8 +29,8 @@ public:
   int32_t addArc(int32_t from, int32_t to, int64_t capacity) {
     fits = false;
     const int32_t index = static_cast<int32_t>(arcs.size());
-    arcs.push_back({to, firstArc[from]});
-    arcs.push_back({from, firstArc[to]});
+    arcs.push_back({to, firstArc[from], 0});
+    arcs.push_back({from, firstArc[to], 0});
     capacities.push_back(capacity);
     capacities.push_back(0);
     firstArc[from] = index;
@@ -39,8 +39,8 @@ public:
   }
   void setCapacity(int32_t arc, int64_t capacity) {
     if (fits) {
-      residual[arc] += capacity - capacities[arc];
-      fits = residual[arc] >= 0;
+      arcs[arc].residual += capacity - capacities[arc];
+      fits = arcs[arc].residual >= 0;
     }
     capacities[arc] = capacity;
   }
@@ -50,19 +50,20 @@ public:
   /// After `solve`: is `node` on the source's side of the minimum cut nearest to the source?
   bool onSourceSide(int32_t node) const { return level[node] >= 0; }
   /// After `solve`: what flows through the arc.
-  int64_t flowThrough(int32_t arc) const { return residual[arc ^ 1]; }
+  int64_t flowThrough(int32_t arc) const { return arcs[arc ^ 1].residual; }
 
 private:
   struct Arc {
     int32_t to;
     int32_t next;
+    int64_t residual; // here, as a search reads it beside `to`
   };
   bool findLevels(int32_t source, int32_t sink);
   int64_t augment(int32_t source, int32_t sink);
 
   std::vector<Arc> arcs; // arc i and its reverse i ^ 1
-  std::vector<int64_t> capacities, residual;
-  bool fits = false; // the flow of `residual`, of value `flow`, is within the capacities
+  std::vector<int64_t> capacities;
+  bool fits = false; // the flow of the residuals, of value `flow`, is within the capacities
   int64_t flow = 0;
   std::vector<int32_t> firstArc, level, currentArc, queue, path;
 };

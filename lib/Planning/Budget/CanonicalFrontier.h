@@ -27,10 +27,12 @@ public:
   /// Both as of Frontier, in the numbers of the problem.
   std::shared_ptr<const Plan> at(int64_t budget) { return restored(frontier.at(budget)); }
   std::shared_ptr<const Plan> least() { return restored(frontier.least()); }
-
-private:
+  /// In canonical numbers.
+  llvm::ArrayRef<std::shared_ptr<const Plan>> met() const { return frontier.plansMet(); }
+  /// The plan in the numbers of the problem.
   std::shared_ptr<const Plan> restored(const std::shared_ptr<const Plan> &plan) const;
 
+private:
   CanonicalProblem canonical;
   Graph graph;
   BudgetSearch search;

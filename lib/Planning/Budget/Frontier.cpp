@@ -62,7 +62,7 @@ std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &w
 }
 
 Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work,
-                                 int64_t ejections) const {
+                                 int64_t ejections, bool endsWithCore) const {
   search.announce("offsets for " + llvm::Twine(candidate.steps.size()) + " steps");
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
@@ -77,6 +77,7 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
                   ? std::min(work, work / std::max<int64_t>(candidate.steps.size(), 1) * usualSteps)
                   : 0;
   pack.ejections = ejections;
+  pack.endsWithCore = endsWithCore;
   pack.capacity = budget - graph.residentBytes();
   pack.cancellation = graph.cancellation();
   placeSteps(graph.problem(), *plan, pack);
@@ -449,6 +450,7 @@ std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
       return bisect(index, *below, *coarseSample(number - 1), /*deeply=*/false);
   if (budget < need(least()))
     return nullptr;
-  return bisect(index, {indexBelow(need(least())), least(), workOfSamples}, samples.back(),
-                /*deeply=*/true);
+  return orCheaperMet(bisect(index, {indexBelow(need(least())), least(), workOfSamples},
+                             samples.back(), /*deeply=*/true),
+                      budget);
 }

@@ -42,6 +42,8 @@ public:
   std::shared_ptr<const Plan> at(int64_t budget);
   /// The plan of the least need that was found.
   std::shared_ptr<const Plan> least();
+  /// What the descent to the least need has placed.
+  llvm::ArrayRef<std::shared_ptr<const Plan>> plansMet() const { return met; }
 
 private:
   using Placed = std::shared_ptr<const Plan>;
@@ -53,8 +55,8 @@ private:
     int64_t headroom = 0; // thousandths of the arena that packing needed beside the live bytes
     bool isOpen = false;  // its plan is the open one (`openSample`): what `plan` costs at most
   };
-  Placed place(const Candidate &candidate, int64_t budget, int64_t work,
-               int64_t ejections = 0) const;
+  Placed place(const Candidate &candidate, int64_t budget, int64_t work, int64_t ejections = 0,
+               bool endsWithCore = false) const;
   int64_t mostEjections() const;
   /// The first `headroom` of a sample, where none is known.
   int64_t usualHeadroom() const { return 5 + graph.numOps() / 50; }
@@ -82,6 +84,8 @@ private:
   Placed findLeast(int64_t enough);
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
+  bool isBeyondDescent(int64_t bytes);
+  Placed orCheaperMet(Placed plan, int64_t budget);
   /// Whether the chain hangs on the graph alone, so that plans are those of the canonical problem.
   bool isOfGraph() const {
     return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;
@@ -109,6 +113,7 @@ private:
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes: budgets between two multiples are equal
   Placed givenPlan, freePlan, flatPlan, leastPlan;
+  std::vector<Placed> met;     // on the way to the least need
   Placed openPlan;             // what the open sample's search found, once it was needed
   int64_t leastCostOfOpen = 0; // proved
   std::deque<Sample> samples;  // the coarse ones, highest budget first

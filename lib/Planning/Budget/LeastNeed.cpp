@@ -56,6 +56,12 @@ private:
     return least + ((least - frontier.graph.residentBytes()) >> finestStep) < enough;
   }
   bool wasPlaced(const Candidate &candidate, int64_t budget, int64_t ejections);
+  /// Dozens of schedules are placed, most of them for fewer bytes than they can be placed in.
+  Placed place(const Candidate &candidate, int64_t budget, int64_t work, int64_t ejections = 0) {
+    frontier.met.push_back(
+        frontier.place(candidate, budget, work, ejections, /*endsWithCore=*/true));
+    return frontier.met.back();
+  }
 
   Frontier &frontier;
   Placed best;
@@ -81,7 +87,7 @@ void Frontier::Descent::placeLeanest(llvm::ArrayRef<Candidate> lean) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate))
       continue;
     ++placed;
-    Placed plan = frontier.place(candidate, frontier.graph.residentBytes(), frontier.packWork);
+    Placed plan = place(candidate, frontier.graph.residentBytes(), frontier.packWork);
     if (isBetter(plan))
       best = std::move(plan);
   }
@@ -105,7 +111,7 @@ bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t 
     left -= frontier.search.isAnnealed() ? workOfUnit * work : 0;
     if (!mayBeBetter(candidate) || wasPlaced(candidate, budget, ejections))
       continue;
-    Placed plan = frontier.place(candidate, budget, work, ejections);
+    Placed plan = place(candidate, budget, work, ejections);
     if (!isBetter(plan))
       continue;
     best = std::move(plan);
@@ -164,7 +170,7 @@ void Frontier::Descent::recreate() {
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate))
       continue;
-    Placed plan = frontier.place(candidate, least, frontier.packWork);
+    Placed plan = place(candidate, least, frontier.packWork);
     if (frontier.need(plan) <= least) {
       best = std::move(plan);
       return;
@@ -177,7 +183,8 @@ void Frontier::Descent::tighten() {
   const int64_t resident = frontier.graph.residentBytes();
   if (best->arena <= best->peak - resident || !mayBeOfUse(bestCandidate()))
     return;
-  if (Placed plan = frontier.place({best->steps}, resident, frontier.packWork);
+  if (Placed plan =
+          frontier.place({best->steps}, resident, frontier.packWork, 0, /*endsWithCore=*/true);
       frontier.need(plan) < need())
     best = std::move(plan);
 }
@@ -218,6 +225,32 @@ const Frontier::Sample &Frontier::lowestSample() {
   return *coarseSample(number);
 }
 
+/// `plan`, or a cheaper one that a descent to the least need has met within `budget`. Of several
+/// budgets a lower one meets no other plans, and none costs less than the lowest sample: so costs
+/// still never rise with the budget.
+Frontier::Placed Frontier::orCheaperMet(Placed plan, int64_t budget) {
+  const int64_t leastCost = planOf(lowestSample())->cost;
+  auto isBetter = [&](const Placed &other) {
+    return other->cost >= leastCost && other->cost < plan->cost && need(other) <= budget;
+  };
+  for (const Placed &other : met)
+    if (isBetter(other))
+      plan = other;
+  if (CanonicalFrontier *other = canonicalFrontier(); other && other->hasRepeats())
+    for (const Placed &found : other->met())
+      if (isBetter(found))
+        plan = other->restored(found);
+  return plan;
+}
+
+/// Whether a descent from the leanest schedules, which lowers them by a hundredth or two, would end
+/// above `bytes`.
+bool Frontier::isBeyondDescent(int64_t bytes) {
+  const int64_t leanest = search.leanest().front().peak - padding;
+  constexpr int64_t part = 32;
+  return leanest - bytes > (bytes - graph.residentBytes()) / part;
+}
+
 Frontier::Placed Frontier::least() {
   if (leastPlan)
     return leastPlan;
@@ -226,6 +259,8 @@ Frontier::Placed Frontier::least() {
   const Placed other = canonicalLeast();
   const bool isAdmitted = other && other->cost >= planOf(lowestSample())->cost;
   if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
+    return leastPlan = other;
+  if (isAdmitted && isBeyondDescent(need(other)))
     return leastPlan = other;
   leastPlan = findLeast(isAdmitted ? need(other) : INT64_MAX);
   // A need that is lower by less than the search can tell apart is not worth a plan that hangs on

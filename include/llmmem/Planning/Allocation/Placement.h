@@ -26,6 +26,7 @@ struct PackOptions {
   std::optional<int64_t> capacity;      // stop as soon as the arena is no larger than this
   int64_t work = 0;                     // units of search after the heuristics; 0: heuristics alone
   int64_t ejections = 0;                // work of ejection chains, where the capacity is not met
+  bool endsWithCore = false;            // where what is live at full steps is not packed within it
   Cancellation *cancellation = nullptr; // ends the search: the best packing so far is the answer
 
   bool isCancelled() const { return cancellation && cancellation->isAsked(); }

@@ -1,0 +1,106 @@
+//===- PackCore.cpp - Pack the full steps first --------------------------------------===//
+
+#include "PackCore.h"
+#include "Ejection.h"
+#include "PackShapes.h"
+#include <algorithm>
+#include <numeric>
+
+namespace llmmem::planning {
+namespace {
+
+/// The shapes that are live at full positions, in the time of these alone.
+struct Core {
+  Shapes shapes;
+  std::vector<int32_t> shapeOf; // by shape of the core
+};
+
+Core coreOf(const Shapes &all, const std::vector<int64_t> &live, double full) {
+  std::vector<int32_t> fullBefore(all.positions + 1, 0);
+  for (int32_t position = 0; position < all.positions; ++position)
+    fullBefore[position + 1] =
+        fullBefore[position] + (static_cast<double>(live[position]) >= full ? 1 : 0);
+  Core core;
+  core.shapes.positions = fullBefore.back();
+  std::vector<Piece> chain;
+  for (size_t shape = 0; shape < all.shapes.size(); ++shape) {
+    chain.clear();
+    for (const Piece &piece : all.piecesOf(all.shapes[shape]))
+      if (fullBefore[piece.lower] < fullBefore[piece.upper])
+        chain.push_back({fullBefore[piece.lower], fullBefore[piece.upper], piece.size});
+    if (chain.empty())
+      continue;
+    core.shapes.add(chain);
+    core.shapeOf.push_back(static_cast<int32_t>(shape));
+  }
+  return core;
+}
+
+/// The offsets of the core; those of the others, and of smaller ones that overlap a larger one at
+/// a step of less, lie above the capacity, which is where ejection chains begin.
+std::vector<int64_t> offsetsOf(const Core &core, const std::vector<int64_t> &packed,
+                               const Shapes &all, int64_t capacity) {
+  std::vector<int32_t> bySize(packed.size()), placed;
+  std::iota(bySize.begin(), bySize.end(), 0);
+  auto areaOf = [&](int32_t index) {
+    const Shape &shape = all.shapes[core.shapeOf[index]];
+    return static_cast<double>(shape.size) * (shape.upper - shape.lower);
+  };
+  std::stable_sort(bySize.begin(), bySize.end(),
+                   [&](int32_t a, int32_t b) { return areaOf(a) > areaOf(b); });
+  std::vector<int64_t> offsets(all.shapes.size(), capacity);
+  for (int32_t index : bySize) {
+    const Shape &shape = all.shapes[core.shapeOf[index]];
+    const int64_t offset = packed[index];
+    const bool overlaps = std::any_of(placed.begin(), placed.end(), [&](int32_t number) {
+      const Shape &other = all.shapes[number];
+      return other.lower < shape.upper && shape.lower < other.upper &&
+             offsets[number] < offset + shape.size && offset < offsets[number] + other.size;
+    });
+    if (overlaps)
+      continue;
+    offsets[core.shapeOf[index]] = offset;
+    placed.push_back(core.shapeOf[index]);
+  }
+  return offsets;
+}
+
+} // namespace
+
+CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int64_t capacity,
+                          std::vector<int64_t> &offsets) {
+  constexpr int64_t mostWork = 8000;
+  constexpr int64_t edgesPerShape = 1500; // chains that succeed mostly take less
+  const std::vector<int64_t> live = liveBytes(shapes);
+  PackOptions within;
+  within.capacity = capacity;
+  within.cancellation = options.cancellation;
+  within.work = std::min(options.work / 4, mostWork);
+  // A small core leaves most of the packing to the chains, a large one to the search.
+  constexpr double parts[] = {0.9, 0.85, 0.8, 0.75, 0.7};
+  CoreOutcome outcome = CoreOutcome::TooLarge;
+  for (int32_t low = 0, high = std::size(parts); low < high && !options.isCancelled();) {
+    const int32_t middle = low + (high - low) / 2;
+    const Core core = coreOf(shapes, live, parts[middle] * static_cast<double>(capacity));
+    if (core.shapeOf.size() > shapes.shapes.size() / 3 * 2) {
+      high = middle;
+      continue;
+    }
+    outcome = CoreOutcome::Unpacked;
+    const Packing packed = packWhole(core.shapes, within);
+    if (packed.arena > capacity) {
+      high = middle; // nor would a larger core be packed
+      continue;
+    }
+    std::vector<int64_t> from = offsetsOf(core, packed.offsets, shapes, capacity);
+    int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
+    if (fitByEjection(shapes, within, work, from)) {
+      offsets = std::move(from);
+      return CoreOutcome::Packed;
+    }
+    low = middle + 1;
+  }
+  return outcome;
+}
+
+} // namespace llmmem::planning

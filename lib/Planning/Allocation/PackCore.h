@@ -1,0 +1,35 @@
+//===- PackCore.h - Pack the full steps first ----------------------------------------===//
+//
+// Of a schedule that recomputes, few steps are nearly as full as the capacity. The shapes that are
+// live there, in the time of these steps alone, are a much smaller packing: the core. Each packing
+// of all shapes is one of the core, so a core that does not pack is not worth the rest. Where it
+// packs, the others find their offsets beside it by ejection chains, as most of the time there is
+// room.
+//
+//   live bytes |      _           capacity    the core: a, b and c at the steps [5, 7), where all
+//              |  _  | |_                     are live; d and e are placed beside them
+//              |_| |_|   |__
+//              +------------- time
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_ALLOCATION_PACKCORE_H
+#define LLMMEM_LIB_PLANNING_ALLOCATION_PACKCORE_H
+
+#include "Skyline.h"
+#include "llmmem/Planning/Allocation/Placement.h"
+
+namespace llmmem::planning {
+
+/// TooLarge: most steps are full. Unpacked: none was found of the core, or none of the rest
+/// beside it.
+enum class CoreOutcome { Packed, TooLarge, Unpacked };
+
+/// Fills `offsets` with a packing of `shapes` within `capacity`, where it is packed. Cores of
+/// several sizes are tried, each with some of the work of `options`.
+CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int64_t capacity,
+                          std::vector<int64_t> &offsets);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_ALLOCATION_PACKCORE_H
