@@ -345,7 +345,7 @@ int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
 KernelCounts LaunchCounter::count() {
   int64_t blocks = grid[0] * grid[1] * grid[2], most = blocksWithMostTurns(blocks);
   int64_t warps = llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  WarpInterpreter interpreter(grid, block,
+  WarpInterpreter interpreter(kernel, grid, block,
                               [&](Operation &op, const WarpInterpreter &at) { visit(op, at); });
   auto follow = [&](int64_t first, int64_t count, int64_t mostSamples) {
     int64_t samples = std::min(count, mostSamples);
@@ -355,7 +355,7 @@ KernelCounts LaunchCounter::count() {
       WarpInterpreter::Triple id = {number % grid[0], number / grid[0] % grid[1],
                                     number / grid[0] / grid[1]};
       for (int64_t warp = 0; warp < warps; ++warp)
-        interpreter.run(kernel, id, warp);
+        interpreter.run(id, warp);
     }
   };
   // Evenly spread, so that what changes linearly with the number of the block (the keys that causal
