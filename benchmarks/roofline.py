@@ -5,16 +5,20 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
 
     tensor   mma * 2048 multiply-adds / rate of mma.sync or wgmma \\  a warp waits for its own mma before it goes on with
     alu      other instructions / instructions of 32 lanes a clock /  numbers, so these two add up
+    special  ex2 and rcp / such instructions of 32 lanes a clock
     shared   passes, one of 128 bytes a clock
     l2       sectors * 32 bytes / share of the second-level cache's bandwidth
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
              go to the second-level cache while those of a turn fill at most half of it, else to DRAM
 
-    cycles = max(tensor + alu, shared, l2, dram) + exposed
+    cycles = max(tensor + alu, special, shared, l2, dram) + exposed
 
-wgmma runs beside the instructions of the loop that starts it, so of these the larger part counts, and all others add. A
-block that computes several tiles stores after each; the busiest one has all of its last tile.
+wgmma runs beside the instructions of the loop that starts it, so of these the larger part counts, and all others add. So do
+those of the loop that wait for what wgmma has computed in the same turn, the softmax of attention: a barrier a turn makes
+warpgroups begin it together, so all of them are at their products, and then at their softmax, at one time. There ex2 and rcp
+take what 16 lanes a clock need, beside nothing; elsewhere they run beside other instructions.
+A block that computes several tiles stores after each; the busiest one has all of its last tile.
 
 `check_published()` holds it against kernels that others have measured, described by their tiles.
 """
@@ -27,6 +31,8 @@ import sys
 
 WARP, MMA, SECTOR = 32, 16 * 8 * 16, 32
 SCHEDULERS = 4
+# Lanes a clock of ex2 and rcp (CUDA C++ Programming Guide, "Arithmetic Instructions", of 8.0 and 9.0).
+SPECIAL_LANES = 16
 
 
 class Chip:
@@ -95,9 +101,13 @@ def model(chip, launch, registers=128):
         share, moved = share * busiest, moved * busiest
     stores = chip.l2 if written / turns / math.ceil(tiles) <= chip.l2_bytes / 2 else chip.dram
     lanes, beside = chip.lanes / WARP, launch.get("beside_wgmma", 0)
-    by_wgmma = max(wgmma * MMA / chip.wgmma, beside / lanes) if wgmma else 0
+    behind, special = launch.get("behind_wgmma", 0), WARP / SPECIAL_LANES
+    special_behind = launch.get("special_behind_wgmma", 0)
+    by_wgmma = max(wgmma * MMA / chip.wgmma, (beside - behind) / lanes) if wgmma else 0
     cycles = {
         "tensor": share * (launch["mma"] * MMA / chip.mma_sync + by_wgmma),
+        "behind": share * ((behind - special_behind) / lanes + special_behind * special),
+        "special": share * launch.get("special", 0) * special,
         "alu": share * (launch["instructions"] - launch["mma"] - beside) / lanes,
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
@@ -105,7 +115,8 @@ def model(chip, launch, registers=128):
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / stores) / resident if multiplies else chip.latency,
     }
-    together = max(cycles["tensor"] + cycles["alu"], cycles["issue"], cycles["shared"], cycles["l2"], cycles["dram"])
+    together = max(cycles["tensor"] + cycles["behind"] + cycles["alu"],
+                   *(cycles[part] for part in ("special", "issue", "shared", "l2", "dram")))
     return (together + cycles["exposed"]) / chip.clock, cycles, resident
 
 
@@ -237,6 +248,26 @@ def print_launches(chip, launches, registers, least):
     return failed
 
 
+def print_measured(chip, launches, registers, path, near):
+    """What a device took for whole ops beside the model; whether one is further from it than it may be."""
+    failed = False
+    with open(path) as file:
+        table = json.load(file)
+    print(f"\nMeasured: {table['source']}\n\n| op | us | modelled | error |\n|---|---:|---:|---:|")
+    for host, op, most in near:
+        took = [ns for key, ns in table["measured"].items() if key.startswith(op)]
+        own = [launch for launch in launches if launch["host"] == host]
+        if len(took) != 1 or not own:
+            sys.exit(f"{len(took)} measured ops begin with {op}, {len(own)} launches are {host}'s")
+        us = 1e6 * sum(launch["launches"] * model(chip, launch, registers)[0] for launch in own)
+        error = us * 1e3 / took[0] - 1
+        print(f"| {op} | {took[0] / 1e3:.0f} | {us:.0f} | {error:+.0%} |")
+        if abs(error) > float(most):
+            print(f"{op}: the model errs by {error:+.0%}, expected at most {float(most):.0%}", file=sys.stderr)
+            failed = True
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("counts", nargs="?", help="what --report-kernel-counts=json= wrote")
@@ -248,6 +279,9 @@ def main():
                         help="the same of the datasheet's rate")
     parser.add_argument("--least-dram", nargs=2, action="append", default=[], metavar=("PATTERN", "SHARE"),
                         help="the same of the rate at which copies move each buffer once")
+    parser.add_argument("--measured", help="a device table, whose measured ops --near compares with the model")
+    parser.add_argument("--near", nargs=3, action="append", default=[], metavar=("HOST", "OP", "SHARE"),
+                        help="how far the launches of a host function may be from the op whose key begins so")
     arguments = parser.parse_args()
     failed = print_published()
     if arguments.counts:
@@ -255,7 +289,10 @@ def main():
             launches = json.load(file)["launches"]
         least = [(of, *pair) for of, pairs in (("mma", arguments.least), ("peak", arguments.least_of_peak), ("dram", arguments.least_dram))
                  for pair in pairs]
-        failed |= print_launches(CHIPS[arguments.chip], launches, arguments.registers, least)
+        chip = CHIPS[arguments.chip]
+        failed |= print_launches(chip, launches, arguments.registers, least)
+        if arguments.measured:
+            failed |= print_measured(chip, launches, arguments.registers, arguments.measured, arguments.near)
     return int(failed)
 
 

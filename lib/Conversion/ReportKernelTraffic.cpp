@@ -116,8 +116,12 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
       }
     }
     auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
-    auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
-    part.multiplies = kernel.walk(product).wasInterrupted();
+    part.multiplies = kernel
+                          .walk([](Operation *op) {
+                            bool isProduct = isa<NVVM::MmaOp, NVVM::WgmmaMmaAsyncOp>(op);
+                            return isProduct ? WalkResult::interrupt() : WalkResult::advance();
+                          })
+                          .wasInterrupted();
     return part;
   }
 

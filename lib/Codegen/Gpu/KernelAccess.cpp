@@ -2,6 +2,7 @@
 
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -50,4 +51,12 @@ int64_t llmmem::bytesInMemory(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     return vector.getNumElements() * bytesInMemory(vector.getElementType());
   return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+std::optional<unsigned> llmmem::kernelArgumentOf(gpu::GPUFuncOp kernel, Value buffer) {
+  auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
+  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+      argument.getArgNumber() >= kernel.getNumArguments())
+    return std::nullopt;
+  return argument.getArgNumber();
 }

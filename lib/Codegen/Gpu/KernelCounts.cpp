@@ -3,6 +3,7 @@
 #include "llmmem/Codegen/Gpu/KernelCounts.h"
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
+#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -86,7 +87,10 @@ namespace {
 class LaunchCounter {
 public:
   LaunchCounter(gpu::GPUFuncOp kernel, WarpInterpreter::Triple grid, WarpInterpreter::Triple block)
-      : kernel(kernel), grid(grid), block(block) {}
+      : kernel(kernel), grid(grid), block(block),
+        warps(llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes)) {
+    findBehindWgmma();
+  }
 
   KernelCounts count();
 
@@ -102,7 +106,9 @@ private:
                   const WarpInterpreter &at);
   void visitWgmma(Operation &op, const WarpInterpreter &at);
   void visitBox(Operation &op, const WarpInterpreter &at);
+  void visitInstructions(Operation &op, double number);
   bool isBesideWgmma(Operation &op);
+  void findBehindWgmma();
   int64_t blocksWithMostTurns(int64_t blocks);
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
                                            const WarpInterpreter &at) const;
@@ -110,6 +116,7 @@ private:
 
   gpu::GPUFuncOp kernel;
   WarpInterpreter::Triple grid, block;
+  int64_t warps;
   /// How many warps the current one stands for.
   double weight = 1;
   KernelCounts counts;
@@ -117,6 +124,8 @@ private:
   llvm::MapVector<std::pair<Operation *, unsigned>, AccessCounts> accesses;
   /// Whether a block starts wgmma, or lies inside of one that does.
   llvm::DenseMap<Block *, bool> startsWgmma;
+  /// What is computed from wgmma's sums in the turn of the loop that starts it.
+  llvm::DenseSet<Operation *> behindWgmma;
 };
 } // namespace
 
@@ -223,6 +232,24 @@ bool LaunchCounter::isBesideWgmma(Operation &op) {
   return known->second;
 }
 
+/// Values that a loop hands to its next turn are not followed: by then the product of the turn
+/// before may well be done.
+void LaunchCounter::findBehindWgmma() {
+  SmallVector<Operation *> open;
+  kernel.walk([&](Operation *op) {
+    if (isWgmma(*op) && isBesideWgmma(*op))
+      open.push_back(op);
+  });
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val()->getUsers()) {
+      Operation *next = user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
+      if (next != user && isa<LoopLikeOpInterface>(next) && !isBesideWgmma(*next))
+        continue;
+      if (isBesideWgmma(*next) && behindWgmma.insert(next).second)
+        open.push_back(next);
+    }
+}
+
 /// Each of the four warps counts a quarter of what their wgmma reads.
 void LaunchCounter::visitWgmma(Operation &op, int64_t columns, ArrayRef<SharedOperand> operands,
                                const WarpInterpreter &at) {
@@ -305,6 +332,21 @@ static int64_t arithmeticOf(Operation &op) {
   return getElementTypeOrSelf(type).isIndex() ? 0 : elementsOf(type);
 }
 
+static bool isSpecial(Operation &op) {
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return isa<NVVM::RcpApproxFtzF32Op>(op) || (call && call.getIntrin() == kApproximatePower);
+}
+
+void LaunchCounter::visitInstructions(Operation &op, double number) {
+  // Products themselves follow one another without a wait.
+  bool isBehind = behindWgmma.contains(&op) && !isWgmma(op);
+  counts.instructions += number;
+  counts.besideWgmma += isBesideWgmma(op) ? number : 0;
+  counts.behindWgmma += isBehind ? number : 0;
+  counts.specials += isSpecial(op) ? number : 0;
+  counts.specialsBehindWgmma += isSpecial(op) && isBehind ? number : 0;
+}
+
 void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   double times = weight * at.times();
   int64_t instructions = arithmeticOf(op);
@@ -317,16 +359,15 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   visitWgmma(op, at);
   visitBox(op, at);
   if (isa<gpu::BarrierOp>(op) && weight > 0)
-    counts.barriers +=
-        times / llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  bool isOne = isa<NVVM::MmaOp, LLVM::CallIntrinsicOp, gpu::ShuffleOp, gpu::BarrierOp,
-                   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp, NVVM::MBarrierArriveOp,
-                   NVVM::MBarrierArriveExpectTxOp, NVVM::MBarrierTryWaitParityOp>(op);
+    counts.barriers += times / static_cast<double>(warps);
+  bool isOne =
+      isa<NVVM::MmaOp, NVVM::RcpApproxFtzF32Op, LLVM::CallIntrinsicOp, gpu::ShuffleOp,
+          gpu::BarrierOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp, NVVM::MBarrierArriveOp,
+          NVVM::MBarrierArriveExpectTxOp, NVVM::MBarrierTryWaitParityOp>(op);
   if ((isWgmma(op) || isOne) && !TensorMap::match(&op))
     instructions = 1;
-  counts.instructions += times * static_cast<double>(instructions);
-  if (instructions > 0 && isBesideWgmma(op))
-    counts.besideWgmma += times * static_cast<double>(instructions);
+  if (instructions > 0)
+    visitInstructions(op, times * static_cast<double>(instructions));
 }
 
 /// Where a loop takes every `blocks`-th turn, from the block's own on (of tiles of C, say), the
@@ -344,8 +385,7 @@ int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
 
 KernelCounts LaunchCounter::count() {
   int64_t blocks = grid[0] * grid[1] * grid[2], most = blocksWithMostTurns(blocks);
-  int64_t warps = llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  WarpInterpreter interpreter(grid, block,
+  WarpInterpreter interpreter(kernel, grid, block,
                               [&](Operation &op, const WarpInterpreter &at) { visit(op, at); });
   auto follow = [&](int64_t first, int64_t count, int64_t mostSamples) {
     int64_t samples = std::min(count, mostSamples);
@@ -355,7 +395,7 @@ KernelCounts LaunchCounter::count() {
       WarpInterpreter::Triple id = {number % grid[0], number / grid[0] % grid[1],
                                     number / grid[0] / grid[1]};
       for (int64_t warp = 0; warp < warps; ++warp)
-        interpreter.run(kernel, id, warp);
+        interpreter.run(id, warp);
     }
   };
   // Evenly spread, so that what changes linearly with the number of the block (the keys that causal

@@ -1,33 +1,26 @@
 //===- KernelTraffic.cpp - Bytes that a GPU kernel moves ------------------===//
 
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
 using Triple = std::array<int64_t, 3>;
-/// An integer that does not depend on data, or nothing.
-using Known = std::optional<int64_t>;
 
 /// Blocks of a launch differ only at the edges and by their position in the triangle of causal
 /// attention: so many, evenly spread, represent all.
@@ -41,6 +34,33 @@ static constexpr int64_t kMostOps = 1 << 20;
 static constexpr int64_t kMostCached = 16 << 20, kMostOfBlock = 48 << 10;
 
 namespace {
+/// Addresses are multiples of what a vector holds, which would crowd into few buckets.
+struct AddressInfo : llvm::DenseMapInfo<int64_t> {
+  static unsigned getHashValue(int64_t address) {
+    return llvm::densemap::detail::mix(static_cast<uint64_t>(address));
+  }
+};
+
+/// What an op has accessed in the current block.
+struct Touched {
+  void beginWarp();
+  void serve(const LaneIntegers &at, Lanes lanes, bool isWhole);
+  void addAddress(int64_t address);
+
+  /// Transactions: a warp's accesses of one address at one time.
+  int64_t served = 0;
+  /// The bytes' addresses up to `mostAddresses`, and accesses of what nobody knows.
+  llvm::DenseSet<int64_t, AddressInfo> addresses;
+  double unknown = 0;
+  int64_t mostAddresses = 0;
+
+  /// Of the current warp: how often each lane has run the op, at which of these times an address
+  /// was accessed, and an unknown one that is the same for all threads.
+  std::array<int64_t, LaneIntegers::kLanes> times;
+  llvm::DenseSet<std::pair<int64_t, int64_t>> inWarp;
+  llvm::DenseSet<int64_t> unknownInWarp;
+};
+
 /// An op that reads or writes one of the kernel's buffers.
 struct Access {
   /// Null, or the value that says which of several arguments the current block has chosen.
@@ -54,17 +74,12 @@ struct Access {
   /// Of a copy by a tensor map: what that says, and where the box begins. Moved in chunks of
   /// `bytes`.
   std::optional<TensorMap::Shape> map = std::nullopt;
-  Value row, column;
-};
+  Value row = {}, column = {};
+  Touched touched = {};
 
-/// What an op has accessed in the current block.
-struct Touched {
-  /// (warp, how often the thread ran the op before, address): one transaction. The second if the
-  /// address is unknown but the same for all threads.
-  llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> served;
-  llvm::DenseSet<std::pair<int64_t, int64_t>> servedUnknown;
-  llvm::DenseSet<int64_t> addresses;
-  double unknown = 0;
+  bool mayBeShared() const { return !isWrite && !dependsOnBlock; }
+  bool isShared() const;
+  void beginBlock();
 };
 
 class Counter {
@@ -75,6 +90,9 @@ public:
       for (bool isWrite : {false, true})
         (*bytes)[isWrite].resize(kernel.getNumArguments());
     findAccesses();
+    interpreter.emplace(
+        kernel, grid, block, [this](Operation &op, const WarpInterpreter &at) { touch(op, at); },
+        scope());
   }
 
   KernelTraffic count();
@@ -82,25 +100,16 @@ public:
 private:
   void findAccesses();
   void addAccess(Operation *op, const KernelAccess &access);
-  bool isShared(Operation *op, const Access &access);
-  double distinctBytes(unsigned argument, bool isWrite);
   void addBlock(double weight);
   void runBlock(int64_t number);
   void countAll();
   SmallVector<int64_t> beginsOfParts();
   void countParts(ArrayRef<int64_t> begins);
-  void runThread(int64_t number);
-  void run(Block &code);
-  void runOp(Operation &op);
-  void runLoop(LoopLikeOpInterface loop);
-  void runIf(scf::IfOp branch);
-  void touch(Operation *op, Access &access);
+  void touch(Operation &op, const WarpInterpreter &at);
   void addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
-  void touchBox(Touched &place, const Access &access, int64_t times);
-  Known lookup(ArrayRef<OpFoldResult> bounds);
-  Known evaluate(Operation &op);
-  Known inferFrom(InferIntRangeInterface op);
-  void hand(ValueRange from, ValueRange to);
+  void touchBox(Touched &place, const Access &access, const WarpInterpreter &at);
+  void touchUnknown(Touched &place, const Access &access, Lanes lanes, double times);
+  WarpInterpreter::Scope scope() const;
 
   gpu::GPUFuncOp kernel;
   Triple grid, block;
@@ -109,34 +118,13 @@ private:
   /// By argument; reads and writes.
   std::array<SmallVector<double>, 2> asked, moved;
 
-  Triple blockId = {}, threadId = {};
-  int64_t warp = 0, opsRun = 0;
-  /// How often a thread runs the current op for each time that it is interpreted here.
-  double timesExpected = 1;
-  llvm::DenseMap<Value, Known> values;
-  llvm::DenseMap<Operation *, int64_t> timesBy;
-  llvm::DenseMap<Operation *, Touched> touched;
+  std::optional<WarpInterpreter> interpreter;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
-
-/// The kernel's argument that a buffer is a part of; nothing for workgroup memory.
-static std::optional<unsigned> argumentOf(gpu::GPUFuncOp kernel, Value buffer) {
-  auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
-  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-      argument.getArgNumber() >= kernel.getNumArguments())
-    return std::nullopt;
-  return argument.getArgNumber();
-}
-
-/// Whether the loop counts from a lower to an upper bound: scf.for does, scf.while does not.
-static bool hasKnownForm(LoopLikeOpInterface loop) {
-  return loop.getSingleInductionVar() && loop.getLoopLowerBounds() && loop.getLoopUpperBounds() &&
-         loop.getLoopSteps();
-}
 
 /// Whether anything that `value` is computed from is an `IdOp`: the number of a block, of a thread.
 template <typename IdOp>
@@ -196,7 +184,7 @@ static ValueRange indicesOf(Operation *op) {
 void Counter::addAccess(Operation *op, const KernelAccess &access) {
   Value buffer = access.memref;
   bool isChosen = buffer.getDefiningOp<scf::IfOp>() != nullptr;
-  std::optional<unsigned> argument = argumentOf(kernel, buffer);
+  std::optional<unsigned> argument = kernelArgumentOf(kernel, buffer);
   if (!argument && !isChosen)
     return;
   llvm::DenseSet<Value> ofBlock, ofThread;
@@ -235,7 +223,7 @@ void Counter::addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
   constexpr int64_t chunk = 16, element = 2;
   std::optional<TensorMap> map = TensorMap::match(copy.getTmaDescriptor().getDefiningOp());
   std::optional<unsigned> argument =
-      map && map->buffer() ? argumentOf(kernel, map->buffer()) : std::nullopt;
+      map && map->buffer() ? kernelArgumentOf(kernel, map->buffer()) : std::nullopt;
   if (!argument || copy.getCoordinates().size() != 2)
     return;
   llvm::DenseSet<Value> ofBlock;
@@ -278,162 +266,115 @@ double llmmem::expectedIterations(Operation *op) {
 // Threads
 //===----------------------------------------------------------------------===//
 
-static int64_t along(gpu::Dimension dimension, const Triple &triple) {
-  return triple[static_cast<unsigned>(dimension)];
+/// Of a warp in which all lanes have run the op equally often: what they access at one time.
+static int64_t distinctOf(const LaneIntegers &addresses, Lanes lanes) {
+  if (addresses.isUniform())
+    return lanes != 0;
+  SmallVector<int64_t, LaneIntegers::kLanes> numbers;
+  for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
+    if (contains(lanes, lane))
+      numbers.push_back(addresses[lane]);
+  llvm::sort(numbers);
+  return std::distance(numbers.begin(), llvm::unique(numbers));
 }
 
-/// The result of an op on integers that are known, by the ranges that the op infers from them.
-Known Counter::inferFrom(InferIntRangeInterface op) {
-  SmallVector<ConstantIntRanges, 3> operands;
-  for (Value value : op->getOperands()) {
-    Known number = values.lookup(value);
-    if (!number)
-      return std::nullopt;
-    unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
-    operands.push_back(ConstantIntRanges::constant(
-        APInt(width, *number, /*isSigned=*/true, /*implicitTrunc=*/true)));
+void Touched::beginWarp() {
+  inWarp.clear();
+  unknownInWarp.clear();
+  times.fill(0);
+}
+
+/// With more of them all that counts is that they are more.
+void Touched::addAddress(int64_t address) {
+  if (static_cast<int64_t>(addresses.size()) <= mostAddresses)
+    addresses.insert(address);
+}
+
+/// Accesses of one address count once if lanes run the op for the same time.
+void Touched::serve(const LaneIntegers &at, Lanes lanes, bool isWhole) {
+  if (isWhole)
+    served += distinctOf(at, lanes);
+  for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane) {
+    if (!contains(lanes, lane))
+      continue;
+    addAddress(at[lane]);
+    if (!isWhole)
+      served += inWarp.insert({times[lane], at[lane]}).second;
   }
-  Known result;
-  op.inferResultRanges(operands, [&](Value value, const ConstantIntRanges &range) {
-    if (std::optional<APInt> number = range.getConstantValue())
-      result = value.getType().isInteger(1) ? number->getZExtValue() : number->getSExtValue();
-  });
-  return result;
-}
-
-Known Counter::evaluate(Operation &op) {
-  return llvm::TypeSwitch<Operation *, Known>(&op)
-      .Case([&](gpu::ThreadIdOp id) { return along(id.getDimension(), threadId); })
-      .Case([&](gpu::BlockIdOp id) { return along(id.getDimension(), blockId); })
-      .Case([&](gpu::BlockDimOp size) { return along(size.getDimension(), block); })
-      .Case([&](gpu::GridDimOp size) { return along(size.getDimension(), grid); })
-      .Case([&](InferIntRangeInterface inferable) { return inferFrom(inferable); })
-      .Default(std::nullopt);
 }
 
 /// What lies outside of the matrix is not read.
-void Counter::touchBox(Touched &place, const Access &access, int64_t times) {
+void Counter::touchBox(Touched &place, const Access &access, const WarpInterpreter &at) {
   constexpr int64_t columns = 64, chunk = 8;
   const TensorMap::Shape &map = *access.map;
-  Known row = values.lookup(access.row), column = values.lookup(access.column);
-  if (!row || !column) {
-    place.unknown += timesExpected * static_cast<double>(map.boxRows * columns / chunk);
-    result.isEstimate = true;
-    return;
+  const LaneIntegers &rows = at.integers(access.row), &firsts = at.integers(access.column);
+  for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane) {
+    if (!contains(at.active(), lane))
+      continue;
+    if (!contains(rows.known() & firsts.known(), lane)) {
+      place.unknown += at.times() * static_cast<double>(map.boxRows * columns / chunk);
+      result.isEstimate = true;
+      continue;
+    }
+    int64_t row = rows[lane], column = firsts[lane];
+    for (int64_t line = row; line < std::min(row + map.boxRows, map.rows); ++line)
+      for (int64_t first = column; first < std::min(column + columns, map.columns);
+           first += chunk) {
+        int64_t address = map.begin + line * map.pitch + first;
+        place.served += place.inWarp.insert({place.times[lane], address}).second;
+        place.addAddress(address);
+      }
   }
-  for (int64_t line = *row; line < std::min(*row + map.boxRows, map.rows); ++line)
-    for (int64_t first = *column; first < std::min(*column + columns, map.columns);
-         first += chunk) {
-      int64_t address = map.begin + line * map.pitch + first;
-      place.served.insert({warp, times, address});
-      place.addresses.insert(address);
+}
+
+/// Of lanes whose address data decides.
+void Counter::touchUnknown(Touched &place, const Access &access, Lanes lanes, double times) {
+  for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
+    if (contains(lanes, lane)) {
+      bool isNew = access.dependsOnThread || place.unknownInWarp.insert(place.times[lane]).second;
+      place.unknown += isNew ? times : 0;
+      result.isEstimate = true;
     }
 }
 
-void Counter::touch(Operation *op, Access &access) {
-  Touched &place = touched[op];
-  if (access.choice)
-    access.argument = values.lookup(access.choice).value_or(0);
-  int64_t times = timesBy[op]++;
+void Counter::touch(Operation &op, const WarpInterpreter &at) {
+  Access &access = accesses.find(&op)->second;
+  Touched &place = access.touched;
+  Lanes lanes = at.active();
+  if (access.choice) {
+    const LaneIntegers &choice = at.integers(access.choice);
+    int64_t last = 31 - llvm::countl_zero(lanes);
+    access.argument = contains(choice.known(), last) ? choice[last] : 0;
+  }
+  // Then no lane runs the op for this time again.
+  bool isWhole = lanes == at.allLanes() && llvm::all_equal(place.times);
   if (access.map)
-    return touchBox(place, access, times);
-  if (access.count && values.lookup(access.count) == Known(0))
-    return;
-  Known address = access.index ? values.lookup(access.index) : Known(0);
-  if (!address) {
-    if (access.dependsOnThread || place.servedUnknown.insert({warp, times}).second)
-      place.unknown += timesExpected;
-    result.isEstimate = true;
-    return;
+    touchBox(place, access, at);
+  else {
+    if (access.count) {
+      const LaneIntegers &count = at.integers(access.count);
+      for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
+        if (contains(count.known(), lane) && count[lane] == 0)
+          lanes &= ~(Lanes(1) << lane);
+    }
+    LaneIntegers address = access.index ? at.integers(access.index) : LaneIntegers(0);
+    place.serve(address, lanes & address.known(), isWhole);
+    touchUnknown(place, access, lanes & ~address.known(), at.times());
   }
-  place.served.insert({warp, times, *address});
-  place.addresses.insert(*address);
+  for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
+    place.times[lane] += contains(at.active(), lane);
 }
 
-void Counter::hand(ValueRange from, ValueRange to) {
-  SmallVector<Known> numbers;
-  for (Value value : from)
-    numbers.push_back(values.lookup(value));
-  for (auto [value, number] : llvm::zip(to, numbers))
-    values[value] = number;
-}
-
-Known Counter::lookup(ArrayRef<OpFoldResult> bounds) {
-  if (std::optional<int64_t> constant = getConstantIntValue(bounds.front()))
-    return constant;
-  auto value = dyn_cast<Value>(bounds.front());
-  return value ? values.lookup(value) : std::nullopt;
-}
-
-void Counter::runLoop(LoopLikeOpInterface loop) {
-  Known lower = lookup(*loop.getLoopLowerBounds()), upper = lookup(*loop.getLoopUpperBounds()),
-        step = lookup(*loop.getLoopSteps());
-  bool isKnown = lower && upper && step && *step > 0;
-  result.isEstimate |= !isKnown;
-  hand(loop.getInits(), loop.getRegionIterArgs());
-  double expected = isKnown ? 1.0 : expectedIterations(loop);
-  llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
-  int64_t iterations =
-      isKnown ? std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step)) : expected > 0;
-  Block &body = loop.getLoopRegions().front()->front();
-  Value number = *loop.getSingleInductionVar();
-  for (int64_t iteration = 0; iteration < iterations; ++iteration) {
-    values[number] = isKnown ? Known(*lower + iteration * *step) : std::nullopt;
-    run(body);
-    hand(loop.getYieldedValues(), loop.getRegionIterArgs());
+/// Only what is accessed, and where.
+WarpInterpreter::Scope Counter::scope() const {
+  WarpInterpreter::Scope scope;
+  for (const auto &[op, access] : accesses) {
+    scope.ops.insert(op);
+    for (Value value : {access.choice, access.index, access.count, access.row, access.column})
+      if (value)
+        scope.values.push_back(value);
   }
-  hand(loop.getRegionIterArgs(), *loop.getLoopResults());
-}
-
-void Counter::runIf(scf::IfOp branch) {
-  Known condition = values.lookup(branch.getCondition());
-  result.isEstimate |= !condition;
-  double expected = condition ? 1.0 : expectedIterations(branch);
-  llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
-  for (Region &region : branch->getRegions()) {
-    bool isThen = region.getRegionNumber() == 0;
-    if (region.empty() || expected == 0 || (condition && (*condition != 0) != isThen))
-      continue;
-    run(region.front());
-    hand(region.front().getTerminator()->getOperands(), branch.getResults());
-  }
-  if (!condition)
-    for (Value value : branch.getResults())
-      values[value] = std::nullopt;
-}
-
-void Counter::runOp(Operation &op) {
-  ++opsRun;
-  if (auto access = accesses.find(&op); access != accesses.end())
-    return touch(&op, access->second);
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && hasKnownForm(loop))
-    return runLoop(loop);
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    return runIf(branch);
-  if (op.getNumRegions() > 0) {
-    // A loop that data ends.
-    result.isEstimate = true;
-    for (Region &region : op.getRegions())
-      run(region.front());
-    return;
-  }
-  if (auto cast = dyn_cast<memref::CastOp>(op))
-    values[cast] = argumentOf(kernel, cast.getSource());
-  else if (op.getNumResults() == 1 && op.getResult(0).getType().isIntOrIndex())
-    values[op.getResult(0)] = evaluate(op);
-}
-
-void Counter::run(Block &code) {
-  for (Operation &op : code.without_terminator())
-    runOp(op);
-}
-
-void Counter::runThread(int64_t number) {
-  threadId = {number % block[0], number / block[0] % block[1], number / block[0] / block[1]};
-  warp = number / 32;
-  values.clear();
-  timesBy.clear();
-  run(kernel.getBody().front());
+  return scope;
 }
 
 //===----------------------------------------------------------------------===//
@@ -441,24 +382,26 @@ void Counter::runThread(int64_t number) {
 //===----------------------------------------------------------------------===//
 
 /// Whether it reads the same bytes in every block.
-bool Counter::isShared(Operation *op, const Access &access) {
-  const Touched &place = touched[op];
-  return !access.isWrite && !access.dependsOnBlock && place.unknown == 0 &&
-         static_cast<int64_t>(place.addresses.size()) * access.bytes <= kMostCached;
+bool Access::isShared() const {
+  return mayBeShared() && touched.unknown == 0 &&
+         static_cast<int64_t>(touched.addresses.size()) * bytes <= kMostCached;
 }
 
-/// Bytes of one argument that are not shared between blocks; overlapping ranges count once.
-double Counter::distinctBytes(unsigned argument, bool isWrite) {
+void Access::beginBlock() {
+  touched = {};
+  touched.mostAddresses =
+      mayBeShared() ? kMostCached / bytes : kMostOfBlock / std::max<int64_t>(element, 1);
+}
+
+/// Bytes that are not shared between blocks; overlapping ranges count once.
+static double distinctBytes(ArrayRef<const Access *> ofArgument) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   double unknown = 0;
   int64_t bytes = 0, end = 0;
-  for (auto &[op, access] : accesses) {
-    if (access.argument != argument || access.isWrite != isWrite || isShared(op, access))
-      continue;
-    const Touched &place = touched[op];
-    unknown += place.unknown * static_cast<double>(access.bytes);
-    for (int64_t address : place.addresses)
-      ranges.emplace_back(address * access.element, address * access.element + access.bytes);
+  for (const Access *access : ofArgument) {
+    unknown += access->touched.unknown * static_cast<double>(access->bytes);
+    for (int64_t address : access->touched.addresses)
+      ranges.emplace_back(address * access->element, address * access->element + access->bytes);
   }
   llvm::sort(ranges);
   for (auto [first, last] : ranges) {
@@ -469,37 +412,35 @@ double Counter::distinctBytes(unsigned argument, bool isWrite) {
 }
 
 void Counter::addBlock(double weight) {
-  double blocks = static_cast<double>(grid[0] * grid[1] * grid[2]);
-  std::array<SmallVector<double>, 2> here, apart, shared;
-  for (bool isWrite : {false, true}) {
-    here[isWrite].resize(kernel.getNumArguments());
-    apart[isWrite].resize(kernel.getNumArguments());
-    shared[isWrite].resize(kernel.getNumArguments());
-  }
+  struct OfArgument {
+    double shared = 0, here = 0, distinct = 0;
+    SmallVector<const Access *> apart;
+  };
+  // Reads, then writes.
+  std::map<std::pair<bool, unsigned>, OfArgument> arguments;
   for (auto &[op, access] : accesses) {
-    const Touched &place = touched[op];
-    if (isShared(op, access))
-      shared[access.isWrite][access.argument] +=
-          static_cast<double>(place.addresses.size() * access.bytes);
-    else
-      here[access.isWrite][access.argument] +=
-          (static_cast<double>(place.served.size()) + place.unknown) *
-          static_cast<double>(access.bytes);
-  }
-  double footprint = 0;
-  for (bool isWrite : {false, true})
-    for (unsigned number = 0; number < kernel.getNumArguments(); ++number)
-      footprint += apart[isWrite][number] = distinctBytes(number, isWrite);
-  bool fits = footprint <= static_cast<double>(kMostOfBlock);
-  for (bool isWrite : {false, true})
-    for (unsigned number = 0; number < kernel.getNumArguments(); ++number) {
-      // Shared bytes move once a launch.
-      double once = shared[isWrite][number] * weight / blocks;
-      asked[isWrite][number] += here[isWrite][number] * weight + once;
-      moved[isWrite][number] +=
-          (fits ? apart[isWrite][number] : here[isWrite][number]) * weight + once;
+    const Touched &place = access.touched;
+    OfArgument &all = arguments[{access.isWrite, access.argument}];
+    if (access.isShared()) {
+      all.shared +=
+          static_cast<double>(static_cast<int64_t>(place.addresses.size()) * access.bytes);
+      continue;
     }
-  touched.clear();
+    all.here +=
+        (static_cast<double>(place.served) + place.unknown) * static_cast<double>(access.bytes);
+    all.apart.push_back(&access);
+  }
+  double footprint = 0, blocks = static_cast<double>(grid[0] * grid[1] * grid[2]);
+  for (auto &[key, all] : arguments)
+    footprint += all.distinct = distinctBytes(all.apart);
+  bool fits = footprint <= static_cast<double>(kMostOfBlock);
+  for (const auto &[key, all] : arguments) {
+    auto [isWrite, number] = key;
+    // Shared bytes move once a launch.
+    double once = all.shared * weight / blocks;
+    asked[isWrite][number] += all.here * weight + once;
+    moved[isWrite][number] += (fits ? all.distinct : all.here) * weight + once;
+  }
 }
 
 static BytesByArgument rounded(const std::array<SmallVector<double>, 2> &bytes) {
@@ -510,16 +451,23 @@ static BytesByArgument rounded(const std::array<SmallVector<double>, 2> &bytes) 
 }
 
 void Counter::runBlock(int64_t number) {
-  blockId = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
-  for (int64_t thread = 0; thread < block[0] * block[1] * block[2]; ++thread)
-    runThread(thread);
+  Triple id = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
+  int64_t threads = block[0] * block[1] * block[2];
+  int64_t warps = llvm::divideCeil(threads, LaneIntegers::kLanes);
+  for (auto &[op, access] : accesses)
+    access.beginBlock();
+  for (int64_t warp = 0; warp < warps; ++warp) {
+    for (auto &[op, access] : accesses)
+      access.touched.beginWarp();
+    interpreter->run(id, warp);
+  }
 }
 
 void Counter::countAll() {
   int64_t blocks = grid[0] * grid[1] * grid[2], samples = std::min(blocks, kMostBlocks);
   for (int64_t sample = 0; sample < samples; ++sample) {
     runBlock(samples == 1 ? 0 : sample * (blocks - 1) / (samples - 1));
-    if (sample == 0 && opsRun > kMostOps)
+    if (sample == 0 && interpreter->opsRun() > kMostOps)
       samples = std::min<int64_t>(blocks, 2);
     addBlock(static_cast<double>(blocks) / static_cast<double>(samples));
   }
@@ -559,6 +507,7 @@ KernelTraffic Counter::count() {
     countParts(begins);
   else
     countAll();
+  result.isEstimate |= interpreter->dependsOnData();
   result.asked = rounded(asked);
   result.moved = rounded(moved);
   return result;

@@ -1,123 +1,243 @@
 //===- WarpInterpreter.cpp - The integers of a kernel, for a warp at once --===//
 
 #include "WarpInterpreter.h"
+#include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace llmmem;
-using Numbers = WarpInterpreter::Numbers;
-using Known = WarpInterpreter::Known;
 
 static int64_t along(gpu::Dimension dimension, const WarpInterpreter::Triple &triple) {
   return triple[static_cast<unsigned>(dimension)];
 }
 
-static Numbers splat(int64_t number) {
+bool llmmem::hasKnownForm(LoopLikeOpInterface loop) {
+  return loop.getSingleInductionVar() && loop.getLoopLowerBounds() && loop.getLoopUpperBounds() &&
+         loop.getLoopSteps();
+}
+
+//===----------------------------------------------------------------------===//
+// What is followed
+//===----------------------------------------------------------------------===//
+
+/// What decides a result of an op, beside conditions and bounds of loops.
+static SmallVector<Value> sourcesOf(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+    return hasKnownForm(loop) ? SmallVector<Value>{loop.getTiedLoopRegionIterArg(result)}
+                              : SmallVector<Value>();
+  SmallVector<Value> sources;
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    for (Region &region : branch->getRegions())
+      sources.push_back(region.front().getTerminator()->getOperand(result.getResultNumber()));
+  else if (op->getNumRegions() == 0)
+    llvm::append_range(sources, op->getOperands());
+  return sources;
+}
+
+static SmallVector<Value> sourcesOf(BlockArgument argument) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+  if (!loop || !hasKnownForm(loop) || argument == *loop.getSingleInductionVar())
+    return {};
+  return {loop.getTiedLoopInit(argument)->get(), loop.getTiedLoopYieldedValue(argument)->get()};
+}
+
+void WarpInterpreter::findFollowed() {
+  SmallVector<Value> open = scope->values;
+  auto addBounds = [&](const SmallVector<OpFoldResult> &bounds) {
+    if (auto value = dyn_cast<Value>(bounds.front()))
+      open.push_back(value);
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      open.push_back(branch.getCondition());
+    else if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && hasKnownForm(loop))
+      for (const auto &bounds :
+           {*loop.getLoopLowerBounds(), *loop.getLoopUpperBounds(), *loop.getLoopSteps()})
+        addBounds(bounds);
+  });
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!followed.insert(value).second)
+      continue;
+    auto result = dyn_cast<OpResult>(value);
+    llvm::append_range(open, result ? sourcesOf(result) : sourcesOf(cast<BlockArgument>(value)));
+  }
+}
+
+bool WarpInterpreter::isFollowed(Value value) const {
+  return scope ? followed.contains(value) : value.getType().isIntOrIndex();
+}
+
+WarpInterpreter::Slot WarpInterpreter::slotOf(Value value) {
+  auto [place, isNew] = slots.try_emplace(value, static_cast<Slot>(constants.size()));
+  if (isNew)
+    constants.emplace_back();
+  return place->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+WarpInterpreter::Handing WarpInterpreter::handing(ValueRange from, ValueRange to) {
+  Handing handing;
+  for (auto [source, target] : llvm::zip(from, to))
+    if (isFollowed(target))
+      handing.push_back({slotOf(source), slotOf(target)});
+  return handing;
+}
+
+WarpInterpreter::Bound WarpInterpreter::boundOf(ArrayRef<OpFoldResult> bounds) {
+  if (std::optional<int64_t> constant = getConstantIntValue(bounds.front()))
+    return {constant};
+  return {std::nullopt, slotOf(cast<Value>(bounds.front()))};
+}
+
+WarpInterpreter::Loop WarpInterpreter::compileLoop(LoopLikeOpInterface loop) {
+  return {loop,
+          boundOf(*loop.getLoopLowerBounds()),
+          boundOf(*loop.getLoopUpperBounds()),
+          boundOf(*loop.getLoopSteps()),
+          slotOf(*loop.getSingleInductionVar()),
+          handing(loop.getInits(), loop.getRegionIterArgs()),
+          handing(loop.getYieldedValues(), loop.getRegionIterArgs()),
+          handing(loop.getRegionIterArgs(), *loop.getLoopResults())};
+}
+
+void WarpInterpreter::compileRegions(Operation &op, Step &step) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && hasKnownForm(loop))
+    step.loop = compileLoop(loop);
+  if (branch)
+    step.condition = slotOf(branch.getCondition());
+  for (Region &region : op.getRegions()) {
+    step.regions.push_back(region.empty() ? Code() : compile(region.front()));
+    step.yields.emplace_back();
+    if (branch && !region.empty())
+      step.yields.back() =
+          handing(region.front().getTerminator()->getOperands(), branch.getResults());
+  }
+}
+
+/// Whether the op's result is the same for all that a warp runs; sets it.
+bool WarpInterpreter::isKnownBefore(Operation &op) {
+  Value result = op.getResult(0);
+  auto is = [&](int64_t number) {
+    constants[slotOf(result)] = LaneIntegers(number);
+    return true;
+  };
+  if (auto id = dyn_cast<gpu::ThreadIdOp>(op))
+    threadIds.push_back({id.getDimension(), slotOf(result)});
+  else if (auto id = dyn_cast<gpu::BlockIdOp>(op))
+    blockIds.push_back({id.getDimension(), slotOf(result)});
+  else if (auto size = dyn_cast<gpu::BlockDimOp>(op))
+    return is(along(size.getDimension(), block));
+  else if (auto size = dyn_cast<gpu::GridDimOp>(op))
+    return is(along(size.getDimension(), grid));
+  else if (auto cast = dyn_cast<memref::CastOp>(op)) {
+    // A buffer that a branch chooses is known by its argument's number.
+    if (std::optional<unsigned> argument = kernelArgumentOf(kernel, cast.getSource()))
+      is(*argument);
+  } else if (auto pointer = dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(op)) {
+    // Memory begins at multiples of all that matters; a part of it does not.
+    auto view = pointer.getSource().getDefiningOp<memref::ViewOp>();
+    if (scope)
+      return true;
+    if (!view)
+      return is(0);
+    slots[result] = slotOf(view.getByteShift());
+  } else
+    return false;
+  return true;
+}
+
+std::optional<WarpInterpreter::Step> WarpInterpreter::compile(Operation &op) {
+  Step step;
+  step.op = &op;
+  step.isVisited = !scope || scope->ops.contains(&op);
+  if (op.getNumRegions() > 0) {
+    compileRegions(op, step);
+    return step;
+  }
+  if (op.getNumResults() == 1 && isFollowed(op.getResult(0)) && !isKnownBefore(op))
+    if (std::optional<LaneOp> compute = LaneOp::of(op)) {
+      step.result = slotOf(op.getResult(0));
+      if (op.getNumOperands() == 0)
+        constants[step.result] = compute->apply({}, ~Lanes(0));
+      else
+        step.compute = compute;
+      for (Value operand : op.getOperands())
+        step.operands.push_back(slotOf(operand));
+    }
+  return step.isVisited || step.compute ? std::optional(std::move(step)) : std::nullopt;
+}
+
+WarpInterpreter::Code WarpInterpreter::compile(Block &block) {
+  Code code;
+  for (Operation &op : block.without_terminator()) {
+    ++code.ops;
+    if (std::optional<Step> step = compile(op))
+      code.steps.push_back(std::move(*step));
+  }
+  return code;
+}
+
+/// So many of a loop's last iterations may copy nothing more for those behind them: copies of
+/// tensor maps are up to six steps ahead.
+static int64_t lastIterationsOf(gpu::GPUFuncOp kernel) {
+  auto isCopy = [](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) {
+    return WalkResult::interrupt();
+  };
+  return kernel.walk(isCopy).wasInterrupted() ? 6 : 2;
+}
+
+WarpInterpreter::WarpInterpreter(gpu::GPUFuncOp kernel, Triple grid, Triple block, Visit visit,
+                                 std::optional<Scope> scope)
+    : kernel(kernel), grid(grid), block(block), visit(std::move(visit)), scope(std::move(scope)),
+      lastIterations(lastIterationsOf(kernel)) {
+  if (this->scope)
+    findFollowed();
+  else
+    for (BlockArgument place : kernel.getArguments())
+      if (place.getType().isIndex())
+        constants[slotOf(place)] = LaneIntegers(0);
+  code = compile(kernel.getBody().front());
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+const LaneIntegers &WarpInterpreter::integers(Value value) const {
+  static const LaneIntegers unknown;
+  auto place = slots.find(value);
+  return place == slots.end() ? unknown : values[place->second];
+}
+
+WarpInterpreter::Known WarpInterpreter::lookup(Value value) const {
+  const LaneIntegers &all = integers(value);
+  if ((all.known() & lanes) != lanes)
+    return std::nullopt;
   Numbers numbers;
-  numbers.fill(number);
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    numbers[lane] = all[contains(lanes, lane) ? lane : llvm::countr_zero(lanes)];
   return numbers;
 }
 
-static bool isUniform(const Numbers &numbers) { return llvm::all_equal(numbers); }
-
-static bool contains(WarpInterpreter::Lanes lanes, int64_t lane) { return lanes >> lane & 1; }
-
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
-/// The result of an op in one lane, by the ranges that the op infers from constant operands.
-static std::optional<int64_t> inferInLane(InferIntRangeInterface op, ArrayRef<Numbers> operands,
-                                          int64_t lane) {
-  SmallVector<ConstantIntRanges, 3> ranges;
-  for (auto [value, numbers] : llvm::zip_equal(op->getOperands(), operands)) {
-    unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
-    ranges.push_back(ConstantIntRanges::constant(
-        APInt(width, numbers[lane], /*isSigned=*/true, /*implicitTrunc=*/true)));
-  }
-  std::optional<int64_t> result;
-  op.inferResultRanges(ranges, [&](Value value, const ConstantIntRanges &range) {
-    if (std::optional<APInt> number = range.getConstantValue())
-      result = value.getType().isInteger(1) ? number->getZExtValue() : number->getSExtValue();
-  });
-  return result;
+LaneIntegers WarpInterpreter::at(const Bound &bound) const {
+  return bound.constant ? LaneIntegers(*bound.constant) : values[bound.slot];
 }
 
-Known WarpInterpreter::inferFrom(InferIntRangeInterface op) const {
-  std::vector<Numbers> operands;
-  for (Value value : op->getOperands()) {
-    Known numbers = lookup(value);
-    if (!numbers)
-      return std::nullopt;
-    operands.push_back(*numbers);
-  }
-  bool areUniform = llvm::all_of(operands, isUniform);
-  Numbers result = {};
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    if (!areUniform && !contains(lanes, lane))
-      continue;
-    std::optional<int64_t> number = inferInLane(op, operands, lane);
-    if (!number)
-      return std::nullopt;
-    if (areUniform)
-      return splat(*number);
-    result[lane] = *number;
-  }
-  return result;
-}
-
-Known WarpInterpreter::evaluate(Operation &op) const {
-  return llvm::TypeSwitch<Operation *, Known>(&op)
-      .Case([&](gpu::ThreadIdOp id) -> Known {
-        Numbers numbers;
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          int64_t thread = firstThread + lane;
-          Triple place = {thread % block[0], thread / block[0] % block[1],
-                          thread / block[0] / block[1]};
-          numbers[lane] = along(id.getDimension(), place);
-        }
-        return numbers;
-      })
-      .Case([&](gpu::BlockIdOp id) -> Known { return splat(along(id.getDimension(), blockId)); })
-      .Case([&](gpu::BlockDimOp size) -> Known { return splat(along(size.getDimension(), block)); })
-      .Case([&](gpu::GridDimOp size) -> Known { return splat(along(size.getDimension(), grid)); })
-      .Case([&](memref::ExtractAlignedPointerAsIndexOp pointer) -> Known {
-        // Memory begins at multiples of all that matters; a part of it does not.
-        auto view = pointer.getSource().getDefiningOp<memref::ViewOp>();
-        return view ? lookup(view.getByteShift()) : splat(0);
-      })
-      .Case([&](InferIntRangeInterface inferable) { return inferFrom(inferable); })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-Known WarpInterpreter::lookup(ArrayRef<OpFoldResult> bound) const {
-  if (std::optional<int64_t> constant = getConstantIntValue(bound.front()))
-    return splat(*constant);
-  auto value = dyn_cast<Value>(bound.front());
-  return value ? lookup(value) : std::nullopt;
-}
-
-void WarpInterpreter::assign(Value value, Known number) {
-  Known &place = values[value];
-  if (!number || !place)
-    place = number;
-  else
-    for (int64_t lane = 0; lane < kLanes; ++lane)
-      if (contains(lanes, lane))
-        (*place)[lane] = (*number)[lane];
-}
-
-void WarpInterpreter::hand(ValueRange from, ValueRange to) {
-  std::vector<Known> numbers;
-  for (Value value : from)
-    numbers.push_back(lookup(value));
-  for (auto [value, number] : llvm::zip(to, numbers))
-    assign(value, number);
+void WarpInterpreter::hand(const Handing &handing) {
+  SmallVector<LaneIntegers, 2> numbers;
+  for (auto [from, to] : handing)
+    numbers.push_back(values[from]);
+  for (auto [number, places] : llvm::zip_equal(numbers, handing))
+    values[places.second].assign(number, lanes == lanesOfWarp ? ~Lanes(0) : lanes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,141 +250,151 @@ static bool carriesIntegers(LoopLikeOpInterface loop) {
 }
 
 /// (iteration, how many it stands for): all of a short loop, or of one whose integers depend on the
-/// iterations before; else the first one, one for those between, and the `last` ones.
-static SmallVector<std::pair<int64_t, double>> chosenIterations(LoopLikeOpInterface loop,
-                                                                int64_t count, int64_t last) {
+/// iterations before; else the first one, one for those between, and the last ones.
+SmallVector<std::pair<int64_t, double>> WarpInterpreter::chosenIterations(LoopLikeOpInterface loop,
+                                                                          int64_t count) const {
   SmallVector<std::pair<int64_t, double>> chosen;
-  bool areAll = count <= last + 2 || carriesIntegers(loop);
+  bool areAll = scope || count <= lastIterations + 2 || carriesIntegers(loop);
   if (!areAll)
-    chosen = {{0, 1}, {1, static_cast<double>(count - 1 - last)}};
-  for (int64_t iteration = areAll ? 0 : count - last; iteration < count; ++iteration)
+    chosen = {{0, 1}, {1, static_cast<double>(count - 1 - lastIterations)}};
+  for (int64_t iteration = areAll ? 0 : count - lastIterations; iteration < count; ++iteration)
     chosen.push_back({iteration, 1});
   return chosen;
 }
 
-/// So many of a loop's last iterations may copy nothing more for those behind them: copies of
-/// tensor maps are up to six steps ahead.
-static int64_t lastIterationsOf(gpu::GPUFuncOp kernel) {
-  auto isCopy = [](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) {
-    return WalkResult::interrupt();
+void WarpInterpreter::runIterations(const Step &step, const LaneIntegers &lower,
+                                    const LaneIntegers &upper, const LaneIntegers &stride) {
+  auto countIn = [&](int64_t lane) {
+    return std::max<int64_t>(0, llvm::divideCeilSigned(upper[lane] - lower[lane], stride[lane]));
   };
-  return kernel.walk(isCopy).wasInterrupted() ? 6 : 2;
-}
-
-void WarpInterpreter::runIterations(LoopLikeOpInterface loop, const Numbers &lower,
-                                    const Numbers &upper, int64_t step) {
+  bool isUniform = lower.isUniform() && upper.isUniform() && stride.isUniform();
   Numbers counts = {};
-  int64_t most = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    if (contains(lanes, lane)) {
-      counts[lane] = std::max<int64_t>(0, llvm::divideCeilSigned(upper[lane] - lower[lane], step));
-      most = std::max(most, counts[lane]);
-    }
+  for (int64_t lane = 0; lane < (isUniform ? 1 : kLanes); ++lane)
+    if (isUniform || contains(lanes, lane))
+      counts[lane] = countIn(lane);
   llvm::SaveAndRestore outside(lanes);
-  for (auto [iteration, times] : chosenIterations(loop, most, lastIterations)) {
-    Numbers number = {};
-    lanes = 0;
-    for (int64_t lane = 0; lane < kLanes; ++lane)
-      if (contains(outside.get(), lane) && iteration < counts[lane]) {
-        lanes |= Lanes(1) << lane;
-        number[lane] = lower[lane] + iteration * step;
-      }
-    values[*loop.getSingleInductionVar()] = number;
+  for (auto [iteration, times] : chosenIterations(step.loop->op, *llvm::max_element(counts))) {
+    LaneIntegers number;
+    if (isUniform)
+      number = LaneIntegers(lower[0] + iteration * stride[0]);
+    else {
+      lanes = 0;
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        if (contains(outside.get(), lane) && iteration < counts[lane]) {
+          lanes |= Lanes(1) << lane;
+          number.set(lane, lower[lane] + iteration * stride[lane]);
+        }
+    }
+    values[step.loop->number] = number;
     llvm::SaveAndRestore inside(weight, weight * times);
-    run(loop.getLoopRegions().front()->front());
-    hand(loop.getYieldedValues(), loop.getRegionIterArgs());
+    run(step.regions.front());
+    hand(step.loop->next);
   }
 }
 
-void WarpInterpreter::runUnknownLoop(LoopLikeOpInterface loop) {
+/// One iteration stands for all of a loop whose bounds data decides.
+void WarpInterpreter::runOnce(const Step &step) {
   isEstimate = true;
-  double expected = expectedIterations(loop);
+  double expected = expectedIterations(step.op);
   if (expected == 0)
     return;
   llvm::SaveAndRestore inside(weight, weight * expected);
-  for (Value value : loop.getRegionIterArgs())
-    values[value] = std::nullopt;
-  if (std::optional<Value> number = loop.getSingleInductionVar())
-    values[*number] = std::nullopt;
-  for (Region *region : loop.getLoopRegions())
-    run(region->front());
-  for (Value value : loop->getResults())
-    values[value] = std::nullopt;
+  values[step.loop->number] = LaneIntegers();
+  run(step.regions.front());
+  hand(step.loop->next);
 }
 
-void WarpInterpreter::runLoop(LoopLikeOpInterface loop) {
-  if (!loop.getSingleInductionVar() || !loop.getLoopLowerBounds() || !loop.getLoopUpperBounds() ||
-      !loop.getLoopSteps())
-    return runUnknownLoop(loop);
-  Known lower = lookup(*loop.getLoopLowerBounds()), upper = lookup(*loop.getLoopUpperBounds()),
-        step = lookup(*loop.getLoopSteps());
-  if (!lower || !upper || !step || !isUniform(*step) || (*step)[0] <= 0)
-    return runUnknownLoop(loop);
-  hand(loop.getInits(), loop.getRegionIterArgs());
-  runIterations(loop, *lower, *upper, (*step)[0]);
-  hand(loop.getRegionIterArgs(), *loop.getLoopResults());
+void WarpInterpreter::runLoop(const Step &step) {
+  LaneIntegers lower = at(step.loop->lower), upper = at(step.loop->upper),
+               stride = at(step.loop->step);
+  Lanes known = lower.known() & upper.known() & stride.known();
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    if (contains(known, lane) && stride[lane] <= 0)
+      known &= ~(Lanes(1) << lane);
+  hand(step.loop->begin);
+  llvm::SaveAndRestore outside(lanes);
+  if ((lanes = outside.get() & known))
+    runIterations(step, lower, upper, stride);
+  if ((lanes = outside.get() & ~known))
+    runOnce(step);
+  lanes = outside.get();
+  hand(step.loop->end);
 }
 
-void WarpInterpreter::runUnknownIf(scf::IfOp branch) {
+void WarpInterpreter::runUnknownIf(const Step &step) {
   isEstimate = true;
-  double expected = expectedIterations(branch);
+  double expected = expectedIterations(step.op);
   llvm::SaveAndRestore inside(weight, weight * expected);
   if (expected > 0)
-    for (Region &region : branch->getRegions())
-      if (!region.empty())
-        run(region.front());
-  for (Value value : branch.getResults())
-    values[value] = std::nullopt;
+    for (const Code &region : step.regions)
+      run(region);
+  for (auto [from, to] : step.yields.front())
+    values[to].assign(LaneIntegers(), lanes);
 }
 
-void WarpInterpreter::runIf(scf::IfOp branch) {
-  Known condition = lookup(branch.getCondition());
-  if (!condition)
-    return runUnknownIf(branch);
+void WarpInterpreter::runIf(const Step &step) {
+  LaneIntegers condition = values[*step.condition];
   llvm::SaveAndRestore outside(lanes);
-  for (Region &region : branch->getRegions()) {
-    bool isThen = region.getRegionNumber() == 0;
+  for (auto [number, region] : llvm::enumerate(step.regions)) {
     lanes = 0;
     for (int64_t lane = 0; lane < kLanes; ++lane)
-      if (contains(outside.get(), lane) && ((*condition)[lane] != 0) == isThen)
+      if (contains(outside.get() & condition.known(), lane) &&
+          (condition[lane] != 0) == (number == 0))
         lanes |= Lanes(1) << lane;
-    if (region.empty() || lanes == 0)
+    if (lanes == 0)
       continue;
-    run(region.front());
-    hand(region.front().getTerminator()->getOperands(), branch.getResults());
+    run(region);
+    hand(step.yields[number]);
   }
+  if ((lanes = outside.get() & ~condition.known()))
+    runUnknownIf(step);
 }
 
-void WarpInterpreter::run(Operation &op) {
-  visit(op, *this);
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
-    return runLoop(loop);
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    return runIf(branch);
-  for (Region &region : op.getRegions()) {
-    isEstimate = true;
-    run(region.front());
-  }
-  if (op.getNumRegions() == 0 && op.getNumResults() == 1 &&
-      op.getResult(0).getType().isIntOrIndex())
-    values[op.getResult(0)] = evaluate(op);
+/// Of a loop that data ends.
+void WarpInterpreter::runUnknownRegions(const Step &step) {
+  isEstimate = true;
+  double expected = expectedIterations(step.op);
+  llvm::SaveAndRestore inside(weight, weight * expected);
+  if (expected > 0)
+    for (const Code &region : step.regions)
+      run(region);
 }
 
-void WarpInterpreter::run(Block &code) {
-  for (Operation &op : code.without_terminator())
-    run(op);
+void WarpInterpreter::run(const Step &step) {
+  if (step.isVisited)
+    visit(*step.op, *this);
+  if (step.compute) {
+    SmallVector<const LaneIntegers *, 3> operands;
+    for (Slot slot : step.operands)
+      operands.push_back(&values[slot]);
+    values[step.result] = step.compute->apply(operands, lanes);
+  } else if (step.loop)
+    runLoop(step);
+  else if (step.condition)
+    runIf(step);
+  else if (!step.regions.empty())
+    runUnknownRegions(step);
 }
 
-void WarpInterpreter::run(gpu::GPUFuncOp kernel, Triple id, int64_t warp) {
-  blockId = id;
-  lastIterations = lastIterationsOf(kernel);
-  firstThread = warp * kLanes;
-  int64_t threads = std::min<int64_t>(kLanes, block[0] * block[1] * block[2] - firstThread);
-  lanes = threads == kLanes ? ~Lanes(0) : (Lanes(1) << threads) - 1;
+void WarpInterpreter::run(const Code &code) {
+  ops += code.ops * llvm::popcount(lanes);
+  for (const Step &step : code.steps)
+    run(step);
+}
+
+void WarpInterpreter::run(Triple blockId, int64_t warp) {
+  int64_t first = warp * kLanes,
+          threads = std::min<int64_t>(kLanes, block[0] * block[1] * block[2] - first);
+  lanes = lanesOfWarp = threads == kLanes ? ~Lanes(0) : (Lanes(1) << threads) - 1;
   weight = 1;
-  values.clear();
-  for (BlockArgument place : kernel.getArguments())
-    if (place.getType().isIndex())
-      values[place] = Numbers{};
-  run(kernel.getBody().front());
+  values = constants;
+  for (auto [dimension, slot] : blockIds)
+    values[slot] = LaneIntegers(along(dimension, blockId));
+  for (auto [dimension, slot] : threadIds)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      int64_t thread = first + lane;
+      values[slot].set(lane, along(dimension, {thread % block[0], thread / block[0] % block[1],
+                                               thread / block[0] / block[1]}));
+    }
+  run(code);
 }

@@ -4,76 +4,145 @@
 // far as they do not depend on data: what threads access at one time is then known. Numbers are not
 // followed.
 //
-//   WarpInterpreter warp(grid, block, [&](Operation &op, const WarpInterpreter &at) {
+//   WarpInterpreter warp(kernel, grid, block, [&](Operation &op, const WarpInterpreter &at) {
 //     ... at.lookup(index) has the value of `index` in each lane that runs `op` ...
 //   });
-//   warp.run(kernel, /*blockId=*/{0, 0, 0}, /*warp=*/1);
+//   warp.run(/*blockId=*/{0, 0, 0}, /*warp=*/1);
 //
 // Of a loop that runs many times, the first iteration and the last two are followed (the last six
 // where tensor maps copy), and one that stands for those between. Nothing else is left out.
+//
+// A `Scope` follows every iteration, and only what some values are computed from.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_GPU_WARPINTERPRETER_H
 #define LLMMEM_LIB_CODEGEN_GPU_WARPINTERPRETER_H
 
+#include "LaneIntegers.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include <array>
+#include "llvm/ADT/DenseSet.h"
 
 namespace llmmem {
 
+/// Whether the loop counts from a lower to an upper bound: scf.for does, scf.while does not.
+bool hasKnownForm(mlir::LoopLikeOpInterface loop);
+
 class WarpInterpreter {
 public:
-  static constexpr int64_t kLanes = 32;
+  static constexpr int64_t kLanes = LaneIntegers::kLanes;
   using Triple = std::array<int64_t, 3>;
-  /// A bit for each lane.
-  using Lanes = uint32_t;
+  using Lanes = llmmem::Lanes;
   /// An integer in each lane.
   using Numbers = std::array<int64_t, kLanes>;
   using Known = std::optional<Numbers>;
   using Visit = std::function<void(mlir::Operation &op, const WarpInterpreter &at)>;
 
-  WarpInterpreter(Triple grid, Triple block, Visit visit)
-      : grid(grid), block(block), visit(std::move(visit)) {}
+  /// Every iteration is followed, only these ops are visited, and only these values are looked up.
+  /// Where buffers and what a loop of the host computes begin is not known.
+  struct Scope {
+    llvm::DenseSet<mlir::Operation *> ops;
+    llvm::SmallVector<mlir::Value> values;
+  };
 
-  /// Calls `visit` for each op that the warp runs, in order. Places that a loop of the host
-  /// computes are those of its first turn, 0: others differ by whole rows.
-  void run(mlir::gpu::GPUFuncOp kernel, Triple blockId, int64_t warp);
+  /// Without a scope, buffers begin at 0, and places that a loop of the host computes are those of
+  /// its first turn, 0: others differ by whole rows.
+  WarpInterpreter(mlir::gpu::GPUFuncOp kernel, Triple grid, Triple block, Visit visit,
+                  std::optional<Scope> scope = std::nullopt);
 
-  /// The value in each active lane; nothing if it depends on data.
-  Known lookup(mlir::Value value) const { return values.lookup(value); }
-  /// The lanes that run the current op.
+  /// Calls `visit` for each op that the warp runs, in order.
+  void run(Triple blockId, int64_t warp);
+
+  /// The value in each active lane; nothing if it depends on data in one. Other lanes have the
+  /// number of an active one.
+  Known lookup(mlir::Value value) const;
+  /// The same with what is known in each lane.
+  const LaneIntegers &integers(mlir::Value value) const;
+  /// The lanes that run the current op, and those of the warp.
   Lanes active() const { return lanes; }
+  Lanes allLanes() const { return lanesOfWarp; }
   /// How often it runs for each time that it is visited.
   double times() const { return weight; }
   /// Whether data decided what ran so far.
   bool dependsOnData() const { return isEstimate; }
+  /// Ops that threads ran so far, those that were not followed too.
+  int64_t opsRun() const { return ops; }
 
 private:
-  void run(mlir::Block &code);
-  void run(mlir::Operation &op);
-  void runLoop(mlir::LoopLikeOpInterface loop);
-  void runIterations(mlir::LoopLikeOpInterface loop, const Numbers &lower, const Numbers &upper,
-                     int64_t step);
-  void runUnknownLoop(mlir::LoopLikeOpInterface loop);
-  void runIf(mlir::scf::IfOp branch);
-  void runUnknownIf(mlir::scf::IfOp branch);
-  Known evaluate(mlir::Operation &op) const;
-  Known inferFrom(mlir::InferIntRangeInterface op) const;
-  Known lookup(llvm::ArrayRef<mlir::OpFoldResult> bound) const;
-  void hand(mlir::ValueRange from, mlir::ValueRange to);
-  /// Only in the active lanes.
-  void assign(mlir::Value value, Known number);
+  struct Step;
+  struct Code {
+    std::vector<Step> steps;
+    int64_t ops = 0;
+  };
+  using Slot = unsigned;
+  /// Values that become others at once.
+  using Handing = llvm::SmallVector<std::pair<Slot, Slot>, 2>;
+  /// A loop's bound: a number or a value.
+  struct Bound {
+    std::optional<int64_t> constant;
+    Slot slot = 0;
+  };
+  struct Loop {
+    mlir::LoopLikeOpInterface op;
+    Bound lower, upper, step;
+    Slot number = 0;
+    Handing begin, next, end;
+  };
+  struct Step {
+    mlir::Operation *op = nullptr;
+    bool isVisited = false;
+    /// At most one of these: a result that is computed, a loop with a number, a condition.
+    std::optional<LaneOp> compute;
+    Slot result = 0;
+    llvm::SmallVector<Slot, 3> operands;
+    std::optional<Loop> loop;
+    std::optional<Slot> condition;
+    std::vector<Code> regions;
+    std::vector<Handing> yields;
+  };
 
-  Triple grid, block, blockId = {};
-  int64_t firstThread = 0, lastIterations = 2;
+  void findFollowed();
+  bool isFollowed(mlir::Value value) const;
+  Code compile(mlir::Block &block);
+  std::optional<Step> compile(mlir::Operation &op);
+  void compileRegions(mlir::Operation &op, Step &step);
+  Loop compileLoop(mlir::LoopLikeOpInterface loop);
+  bool isKnownBefore(mlir::Operation &op);
+  Bound boundOf(llvm::ArrayRef<mlir::OpFoldResult> bounds);
+  Handing handing(mlir::ValueRange from, mlir::ValueRange to);
+  Slot slotOf(mlir::Value value);
+
+  void run(const Code &code);
+  void run(const Step &step);
+  void runLoop(const Step &step);
+  void runIterations(const Step &step, const LaneIntegers &lower, const LaneIntegers &upper,
+                     const LaneIntegers &stride);
+  void runOnce(const Step &step);
+  void runIf(const Step &step);
+  void runUnknownIf(const Step &step);
+  void runUnknownRegions(const Step &step);
+  void hand(const Handing &handing);
+  LaneIntegers at(const Bound &bound) const;
+  llvm::SmallVector<std::pair<int64_t, double>> chosenIterations(mlir::LoopLikeOpInterface loop,
+                                                                 int64_t count) const;
+
+  mlir::gpu::GPUFuncOp kernel;
+  Triple grid, block;
   Visit visit;
-  llvm::DenseMap<mlir::Value, Known> values;
-  Lanes lanes = 0;
+  std::optional<Scope> scope;
+  int64_t lastIterations;
+  llvm::DenseSet<mlir::Value> followed;
+  llvm::DenseMap<mlir::Value, Slot> slots;
+  llvm::SmallVector<std::pair<mlir::gpu::Dimension, Slot>> blockIds, threadIds;
+  /// By slot: what is known before a warp runs, and in its current op.
+  std::vector<LaneIntegers> constants, values;
+  Code code;
+
+  Lanes lanes = 0, lanesOfWarp = 0;
   double weight = 1;
+  int64_t ops = 0;
   bool isEstimate = false;
 };
 

@@ -3,7 +3,8 @@
 
 Shares nothing with the lowering: offsets are read from the text of the planned step. A0 is the block of arguments and
 results, one after another at multiples of 256; A1 is the arena. A launch may touch what its op reads, writes or works
-in, and nothing else; what the op writes it must touch, but for results of an llm.kernel that nobody reads.
+in, and nothing else; what the op writes it must touch, but for results of an llm.kernel that nobody reads. A tensor map has
+rows of what its op may touch: whole ones, or columns of each row.
 """
 
 import re
@@ -11,6 +12,8 @@ import sys
 
 SIZES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1, "i8": 1}
 LAUNCH = re.compile(r"node launch kernel_(\d+)_(\w+?)_kernel(?:_\d+)? grid .*\((.*)\)$")
+# A matrix of 16 bits that a launch copies by a tensor map.
+MAP = re.compile(r"map of type \d+ at (A[01])\+(\d+): (\d+) rows of (\d+), (\d+) bytes apart, boxes of \d+ x \d+")
 # Several updates in one launch.
 SHARED = re.compile(r"(\w+)_of_(\d+)$")
 # What the library computes: its line names no op, as a call of a library has no name of its own.
@@ -117,7 +120,7 @@ def launches_of(path):
         launch, product = LAUNCH.match(line), PRODUCT.match(line)
         if launch or product:
             number, op, arguments = launch.groups() if launch else (-1, None, product.group(1))
-            places = [(block, int(offset)) for block, offset in re.findall(r"(A[01])\+(\d+)", arguments)]
+            places = [(block, int(offset)) for block, offset in re.findall(r"(A[01])\+(\d+)", MAP.sub("", arguments))]
             yield int(number), op, places, line.strip()
 
 
@@ -209,6 +212,20 @@ def check_epilogue(plan, op, line):
         sys.exit(f"{name} {text[:200]}\nexpected {expected}: {line}")
 
 
+def check_maps(op, ranges, line, is_one):
+    """Each map lies within one range; that of an op's only launch begins in the first row."""
+    for block, *matrix in MAP.findall(line):
+        begin, rows, columns, pitch = map(int, matrix)
+        end = begin + (rows - 1) * pitch + 2 * columns
+
+        def has(place, first, size):
+            lies_in_row = begin - first + 2 * columns <= pitch
+            return place == block and first <= begin and end <= first + size and (lies_in_row or not is_one)
+
+        if not any(has(*where) for where in ranges):
+            sys.exit(f"{op[1]} {op[3][:200]}\nmay not map {block}+{begin}: {line}\nplanned: {sorted(ranges)}")
+
+
 def check_op(plan, op, group):
     results, name, operands, text = op
     allowed = {plan.places[value] for value in operands + results}
@@ -223,6 +240,7 @@ def check_op(plan, op, group):
             check_workspace(op, line)
         if launched is None and name in EPILOGUES:
             check_epilogue(plan, op, line)
+        check_maps(op, ranges, line, len(group) == 1)
         for place in places:
             # One launch gets whole buffers; of several some get parts.
             parts = ranges if len(group) > 1 else ranges[len(operands + results):]

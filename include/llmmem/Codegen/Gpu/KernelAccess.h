@@ -11,6 +11,7 @@
 #ifndef LLMMEM_CODEGEN_GPU_KERNELACCESS_H
 #define LLMMEM_CODEGEN_GPU_KERNELACCESS_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
@@ -32,6 +33,9 @@ struct KernelAccess {
 
 /// The accesses of `op`, reads first; none if it is no op of the above kind.
 llvm::SmallVector<KernelAccess, 2> kernelAccessesOf(mlir::Operation *op);
+
+/// The kernel's argument that a buffer is a part of; nothing for workgroup memory.
+std::optional<unsigned> kernelArgumentOf(mlir::gpu::GPUFuncOp kernel, mlir::Value buffer);
 
 /// Bytes of an element or of a vector of elements, as they lie in memory.
 int64_t bytesInMemory(mlir::Type type);

@@ -67,8 +67,12 @@ struct KernelCounts {
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are
   /// left out, as most of their arithmetic moves out of loops.
   double instructions = 0;
-  /// Those of loops that start wgmma, which runs beside them.
-  double besideWgmma = 0;
+  /// Those of loops that start wgmma, which runs beside them; of these, those that wait for what it
+  /// has computed in the same turn.
+  double besideWgmma = 0, behindWgmma = 0;
+  /// Of all instructions and of those behind wgmma: ex2 and rcp, for which a multiprocessor has few
+  /// units.
+  double specials = 0, specialsBehindWgmma = 0;
   /// Whether data decides how often some op runs (as in KernelTraffic.h).
   bool isEstimate = false;
 
