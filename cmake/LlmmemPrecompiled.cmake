@@ -36,3 +36,11 @@ function(llmmem_precompile_headers target)
   target_precompile_headers(${target} REUSE_FROM LLMMEMPrecompiled)
   target_compile_options(${target} PRIVATE "SHELL:$<$<COMPILE_LANGUAGE:CXX>:-Xclang -fno-pch-timestamp>")
 endfunction()
+
+# For a large target without MLIR; targets have headers of their own, as their flags differ.
+function(llmmem_precompile_planner_headers target)
+  if(LLMMEM_PRECOMPILED)
+    target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/PrecompiledPlanner.h> ${ARGN})
+    target_compile_options(${target} PRIVATE "SHELL:$<$<COMPILE_LANGUAGE:CXX>:-Xclang -fno-pch-timestamp>")
+  endif()
+endfunction()

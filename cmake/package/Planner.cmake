@@ -4,7 +4,7 @@
 set(planner_parts LLMMEMPlanning LLMMEMPlanningModel LLMMEMPlanningProofs LLMMEMSupport)
 set(planner_objects)
 foreach(part ${planner_parts})
-  list(APPEND planner_objects $<TARGET_OBJECTS:${part}>)
+  list(APPEND planner_objects $<FILTER:$<TARGET_OBJECTS:${part}>,EXCLUDE,[.]pch$>) # precompiled headers are among them
 endforeach()
 get_target_property(support_library LLVMSupport LOCATION)
 get_target_property(demangle_library LLVMDemangle LOCATION)
