@@ -321,13 +321,18 @@ void WarpInterpreter::runLoop(const Step &step) {
   hand(step.loop->end);
 }
 
-void WarpInterpreter::runUnknownIf(const Step &step) {
+/// Of a loop that data ends, or a branch that it chooses.
+void WarpInterpreter::runUnknownRegions(const Step &step) {
   isEstimate = true;
   double expected = expectedIterations(step.op);
   llvm::SaveAndRestore inside(weight, weight * expected);
   if (expected > 0)
     for (const Code &region : step.regions)
       run(region);
+}
+
+void WarpInterpreter::runUnknownIf(const Step &step) {
+  runUnknownRegions(step);
   for (auto [from, to] : step.yields.front())
     values[to].assign(LaneIntegers(), lanes);
 }
@@ -348,16 +353,6 @@ void WarpInterpreter::runIf(const Step &step) {
   }
   if ((lanes = outside.get() & ~condition.known()))
     runUnknownIf(step);
-}
-
-/// Of a loop that data ends.
-void WarpInterpreter::runUnknownRegions(const Step &step) {
-  isEstimate = true;
-  double expected = expectedIterations(step.op);
-  llvm::SaveAndRestore inside(weight, weight * expected);
-  if (expected > 0)
-    for (const Code &region : step.regions)
-      run(region);
 }
 
 void WarpInterpreter::run(const Step &step) {
