@@ -84,11 +84,12 @@ llvm::Error ModelBuffers::loadPacked(const StepRoles::Parameter &parameter,
   }
   const int64_t ofTensor = argument.type.getNumElements() / static_cast<int64_t>(tensors.size());
   bool isFinite = pack(parameter, [&](int64_t first, llvm::MutableArrayRef<double> weights) {
-    for (auto [i, weight] : llvm::enumerate(weights)) {
-      const int64_t place = order.placeOf(first + static_cast<int64_t>(i));
-      const TensorEntry &tensor = *tensors[place / ofTensor];
-      weight = readFloat(*floatKindOf(tensor.dtype), tensor.bytes.data(), place % ofTensor);
-    }
+    const int64_t number = first / ofTensor; // groups are parts of rows, and so of one tensor
+    const TensorEntry &tensor = *tensors[number];
+    const FloatKind kind = *floatKindOf(tensor.dtype);
+    for (auto [i, weight] : llvm::enumerate(weights))
+      weight = readFloat(kind, tensor.bytes.data(),
+                         order.placeOf(first + static_cast<int64_t>(i)) - number * ofTensor);
   });
   if (isFinite)
     return llvm::Error::success();

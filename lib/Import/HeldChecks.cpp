@@ -7,16 +7,14 @@ using namespace llmmem;
 using namespace llmmem::importer;
 
 /// A training step has the head's logits in chunks, never whole, which a weight as it is serves; as
-/// in QLoRA (Dettmers et al. 2023), tables then stay as they are, too. So do experts, whose stacked
-/// weights a training run would have to save by slices. Routers stay always: they are small, and
-/// what they are rounded to would choose other experts.
+/// in QLoRA (Dettmers et al. 2023), tables then stay as they are, too. Routers stay always: they
+/// are small, and what they are rounded to would choose other experts.
 bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options) {
   const bool isTable = parameter.lookup == Lookup::Token;
   const bool isRead = parameter.layout.has_value() || isTable || parameter.ofExperts;
-  const bool staysInTraining =
-      !parameter.frozen || isTable || parameter.head || parameter.ofExperts;
-  return options.weights && isRead && !parameter.wide &&
-         !(options.mode == Mode::Train && staysInTraining);
+  const bool isTrained =
+      options.mode == Mode::Train && (!parameter.frozen || isTable || parameter.head);
+  return options.weights && isRead && !isTrained && !parameter.wide;
 }
 
 /// Groups of other sizes, the largest first, that divide a row.
@@ -34,6 +32,7 @@ static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOpti
     return llvm::createStringError("--weights holds what is not trained in fewer bits, and every "
                                    "weight is trained; add --lora-rank and --lora-targets, or "
                                    "--mode decode");
+  // A training run would have to save them by slices.
   if (facts.experts > 0 && options.mode == Mode::Train)
     return llvm::createStringError(facts.file + ": the weights of experts are held in --dtype "
                                                 "where a model trains; leave --weights out");

@@ -28,11 +28,9 @@ struct Integers {
   Integers operator-(Integers other) const { return with<mlir::arith::SubIOp>(other.value); }
   Integers operator*(Integers other) const { return with<mlir::arith::MulIOp>(other.value); }
   Integers operator&(int64_t bits) const { return with<mlir::arith::AndIOp>(like(bits)); }
-  Integers up(int64_t bits) const { return with<mlir::arith::ShLIOp>(like(bits)); }
   Integers down(int64_t bits) const {
     return bits ? with<mlir::arith::ShRUIOp>(like(bits)) : *this;
   }
-  Integers downSigned(int64_t bits) const { return with<mlir::arith::ShRSIOp>(like(bits)); }
 
   Integers asWords() const { // of 32 bits, with their signs
     return {w, mlir::arith::ExtSIOp::create(w->builder, w->loc(), typeOf(32), value)};
