@@ -52,6 +52,10 @@ struct Matmul {
   int64_t batch = 1;
   /// Written beside C if `makesTileSoftmax`; such a matmul has no `initial`.
   std::optional<TileSoftmax> softmax = std::nullopt;
+  /// C's rows may be written up to this column: what lies behind `columns` nobody reads. So tiles
+  /// at the end of a row are stored as all others. Such a matmul has no `initial` and no
+  /// `continued`.
+  int64_t writableColumns = 0;
   /// The rows for which tiles are chosen, where matmuls of several sizes must sum a `softmax` in
   /// one order; 0: `rows`.
   int64_t rowsOfTiles = 0;

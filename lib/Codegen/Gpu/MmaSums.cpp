@@ -1,9 +1,12 @@
 //===- MmaSums.cpp - The sums of a tile, from registers to memory ---------===//
 
 #include "MmaSums.h"
+#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -201,26 +204,39 @@ void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
   });
 }
 
-/// The softmax of one row of a warp's fragments, which the four threads of a quad hold, with
-/// elements as they are stored.
-MmaSums::RowSoftmax MmaSums::softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half) {
-  Index column = at.column + at.warpColumn + lane.pair * 2;
-  Num lowest = e.number(std::numeric_limits<float>::lowest());
-  SmallVector<Num> stored;
-  SmallVector<Value> inside;
+/// One thread's elements of a row of a warp's fragments as they are stored, `lowest` behind the end
+/// of C's row.
+Row MmaSums::storedRow(ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest) {
+  Row stored;
   for (int64_t j = 0; j < shape.columnParts; ++j)
-    for (int64_t k : {0, 1}) {
-      Num x = convert(convert(scaled(sumAt(sums, i, j, 2 * half + k)), p.c.buffer.element),
-                      e.computeType());
-      inside.push_back(less(column + j * kMmaColumns + k, e.index(p.columns)));
-      stored.push_back(select(inside.back(), x, lowest));
+    for (int64_t k : {0, 1})
+      stored.push_back(convert(convert(scaled(sumAt(sums, i, j, 2 * half + k)), p.c.buffer.element),
+                               e.computeType()));
+  if (hasWholeColumns)
+    return stored;
+  // Few tiles end behind C.
+  Index first = at.column + at.warpColumn, end = first + shape.columnParts * kMmaColumns,
+        column = first + lane.pair * 2;
+  return e.chooseIf(less(e.index(p.columns), end), stored, [&] {
+    Row inside;
+    for (auto [number, x] : llvm::enumerate(stored)) {
+      auto place = static_cast<int64_t>(number / 2 * kMmaColumns + number % 2);
+      inside.push_back(select(less(column + place, e.index(p.columns)), x, lowest));
     }
-  Num largest = lowest, powers = e.number(0.0);
+    return inside;
+  });
+}
+
+/// The softmax of one row of a warp's fragments, which the four threads of a quad hold. Where none
+/// of its elements is inside of C, a power is 1, and 0 once it is taken from the tile's largest.
+MmaSums::RowSoftmax MmaSums::softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half) {
+  Num largest = e.number(std::numeric_limits<float>::lowest()), powers = e.number(0.0);
+  Row stored = storedRow(sums, i, half, largest);
   for (Num x : stored)
     largest = maximum(largest, x);
   largest = deviceLoops(e).acrossLanes(e, largest, 4, [](Num a, Num b) { return maximum(a, b); });
-  for (auto [x, isInside] : llvm::zip(stored, inside))
-    powers = powers + select(isInside, exp(x - largest), e.number(0.0));
+  for (Num x : stored)
+    powers = powers + powerOfTwo((x - largest) * llvm::numbers::log2e);
   return {largest, deviceLoops(e).acrossLanes(e, powers, 4, [](Num a, Num b) { return a + b; })};
 }
 

@@ -36,9 +36,11 @@ public:
   /// `rows` and `columns` are those of the tile.
   MmaSums(KernelEmitter &e, const Matmul &matmul, WarpSums shape, int64_t rows, int64_t columns,
           SumPlaces at)
-      : e(e), p(matmul), shape(shape), rows(rows),
-        areWhole(matmul.rows % rows == 0 && matmul.columns % columns == 0), at(at),
-        lane(MmaLane::of(at.thread % kWarp)) {}
+      : e(e), p(matmul), shape(shape), rows(rows), hasWholeColumns(matmul.columns % columns == 0),
+        areWhole(matmul.rows % rows == 0 &&
+                 llvm::alignTo(matmul.columns, columns) <=
+                     static_cast<uint64_t>(std::max(matmul.columns, matmul.writableColumns))),
+        at(at), lane(MmaLane::of(at.thread % kWarp)) {}
 
   /// What this thread's sums begin with: 0, or `Matmul::continued`, which nobody else reads.
   Row begin();
@@ -69,6 +71,7 @@ private:
   void storePair(Num first, Num second, Index row, Index column);
   void storeTogether(llvm::ArrayRef<Num> neighbours, Index row, Index column);
   void storeElements(Num sum, Index row, Index column, unsigned lanes);
+  Row storedRow(llvm::ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest);
   RowSoftmax softmaxOfWarp(llvm::ArrayRef<Num> sums, int64_t i, int64_t half);
   RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row);
   void storeRowSoftmax(RowSoftmax softmax, Buffer maxima, Buffer powers, Index place);
@@ -80,8 +83,8 @@ private:
   const Matmul &p;
   WarpSums shape;
   int64_t rows;
-  /// Whether all tiles lie inside of C.
-  bool areWhole;
+  /// Whether no tile has columns behind those of C, and whether all may be stored whole.
+  bool hasWholeColumns, areWhole;
   SumPlaces at;
   MmaLane lane;
 };

@@ -47,11 +47,28 @@ static std::pair<Num, Num> factorsOfPower(Num x) {
   return {power, wholePower(shifted)};
 }
 
+/// Of a vector element by element: the hardware has such instructions for numbers alone.
+static Num ofEachLane(Num x, function_ref<Value(Value)> ofOne) {
+  OpBuilder &b = *x.builder;
+  Location loc = x.value.getLoc();
+  auto vector = dyn_cast<VectorType>(x.type());
+  if (!vector)
+    return {&b, ofOne(x.value)};
+  Value all = x.value;
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+    Value one = vector::ExtractOp::create(b, loc, x.value, lane);
+    all = vector::InsertOp::create(b, loc, ofOne(one), all, lane);
+  }
+  return {&b, all};
+}
+
 Num llmmem::powerOfTwo(Num x) {
   OpBuilder &b = *x.builder;
-  auto call = LLVM::CallIntrinsicOp::create(b, x.value.getLoc(), x.type(),
-                                            b.getStringAttr(kApproximatePower), x.value);
-  return {&b, call.getResult(0)};
+  return ofEachLane(x, [&](Value one) -> Value {
+    return LLVM::CallIntrinsicOp::create(b, one.getLoc(), one.getType(),
+                                         b.getStringAttr(kApproximatePower), one)
+        .getResult(0);
+  });
 }
 
 Num llmmem::onePlusPowerOfTwo(Num x) {
@@ -64,19 +81,9 @@ Num llmmem::onePlusPowerOfTwo(Num x) {
 /// `x` must not be near: so the result is 1 / x correctly rounded, whatever bits the approximation
 /// has.
 Num llmmem::reciprocal(Num x) {
-  OpBuilder &b = *x.builder;
-  Location loc = x.value.getLoc();
-  auto approximate = [&](Value one) -> Value {
-    return NVVM::RcpApproxFtzF32Op::create(b, loc, b.getF32Type(), one);
-  };
-  Num near{&b, x.value};
-  if (auto vector = dyn_cast<VectorType>(x.type())) {
-    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
-      Value one = vector::ExtractOp::create(b, loc, x.value, lane);
-      near.value = vector::InsertOp::create(b, loc, approximate(one), near.value, lane);
-    }
-  } else {
-    near.value = approximate(x.value);
-  }
+  Num near = ofEachLane(x, [&](Value one) -> Value {
+    OpBuilder &b = *x.builder;
+    return NVVM::RcpApproxFtzF32Op::create(b, one.getLoc(), b.getF32Type(), one);
+  });
   return fma(near, fma(-x, near, x.like(1.0)), near);
 }

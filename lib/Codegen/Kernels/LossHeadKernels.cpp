@@ -245,6 +245,7 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
                 .rows = part.count,
                 .columns = vocabulary,
                 .inner = width,
+                .writableColumns = parts.pitch,
                 .rowsOfTiles = std::min(granule, tokens),
                 .rowsOfInstructions = std::min(granule, tokens)};
   // Tiles know nothing of padding.

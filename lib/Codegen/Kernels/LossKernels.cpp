@@ -3,6 +3,7 @@
 #include "KernelModels.h"
 #include "LossRows.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -43,6 +44,14 @@ static double lowestLogit(KernelEmitter &e) {
                                  : std::numeric_limits<float>::lowest();
 }
 
+/// exp(x) where logits are of `element`. On a GPU those of 16 bits take attention's powers: the
+/// polynomial's instructions would take longer than the row's bytes.
+static Num powerOf(KernelEmitter &e, Type element, Num x) {
+  bool isApproximate =
+      e.options().target == KernelTarget::Gpu && element.getIntOrFloatBitWidth() == 16;
+  return isApproximate ? powerOfTwo(x * llvm::numbers::log2e) : exp(x);
+}
+
 /// log(sum exp) from the maximum and the sum of powers that each thread of the group has found.
 static Num logSumOfThreadGroup(KernelEmitter &e, ArrayRef<Num> own) {
   DeviceLoops &device = deviceLoops(e);
@@ -56,17 +65,18 @@ static Num logSumOfThreadGroup(KernelEmitter &e, ArrayRef<Num> own) {
 static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
                              VocabularyPart *part) {
   double lowest = lowestLogit(e);
+  auto power = [&](Num x) { return powerOf(e, logits.element, x); };
   auto start = [&](unsigned lanes) -> Row { return {e.splat(lowest, lanes), e.splat(0.0, lanes)}; };
   auto step = [&](Index j, unsigned lanes, ArrayRef<Num> carried) -> Row {
     Num x = e.load(logits, begin + j, lanes);
     if (part)
       x = part->ifTokens(j, lanes, x, e.splat(lowest, lanes));
     Num largest = maximum(carried[0], x);
-    return {largest, carried[1] * exp(carried[0] - largest) + exp(x - largest)};
+    return {largest, carried[1] * power(carried[0] - largest) + power(x - largest)};
   };
   auto acrossLanes = [&](ArrayRef<Num> carried) -> Row {
     Num largest = maximumOfLanes(carried[0]);
-    return {largest, sumOfLanes(carried[1] * exp(carried[0] - largest))};
+    return {largest, sumOfLanes(carried[1] * power(carried[0] - largest))};
   };
   return logSumOfThreadGroup(e, deviceLoops(e).foldOwn(e, width, start, step, acrossLanes));
 }
@@ -131,14 +141,15 @@ Num llmmem::sumOfLogitsAlone(KernelEmitter &e, Buffer logits, Index begin, int64
 namespace {
 /// The gradient of a row's logits over the row's factor.
 struct LogitGradient {
-  LogitGradient(const LossTerms &terms, Num logSum) : terms(terms), logSum(logSum) {
+  LogitGradient(KernelEmitter &e, Type element, const LossTerms &terms, Num logSum)
+      : e(e), element(element), terms(terms), logSum(logSum) {
     if (terms.z > 0.0)
       powers = logSum * (2.0 * terms.z) + 1.0;
   }
 
   /// Of a logit whose token is not the target.
   Num of(Num logit) const {
-    Num p = exp(logit - logSum);
+    Num p = powerOf(e, element, logit - logSum);
     if (powers.value)
       p = p * powers;
     return terms.smoothing > 0.0 ? p - terms.share() : p;
@@ -146,6 +157,8 @@ struct LogitGradient {
   /// By how much that of the target is less.
   double lessAtTarget() const { return 1.0 - terms.smoothing; }
 
+  KernelEmitter &e;
+  Type element; // of logits
   const LossTerms &terms;
   Num logSum, powers;
 };
@@ -161,7 +174,7 @@ static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogit
                                   const LossTerms &terms, VocabularyPart *part = nullptr) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
-  LogitGradient gradient(terms, logSum);
+  LogitGradient gradient(e, logits.element, terms, logSum);
   Value target = arith::IndexCastOp::create(b, loc, b.getI64Type(), column.value);
   e.forLanes(width, [&](Index j, unsigned lanes) {
     Value numbers = e.elementNumbers(j, lanes), wanted = target;
@@ -180,7 +193,7 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits
   if (e.options().target == KernelTarget::Gpu)
     return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, terms);
   Index hit = begin + column;
-  LogitGradient gradient(terms, logSum);
+  LogitGradient gradient(e, logits.element, terms, logSum);
   // Read before the row is overwritten.
   Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
   e.forLanes(width, [&](Index j, unsigned lanes) {
@@ -198,7 +211,7 @@ void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part, Buff
                                  &part);
   // Read before the row is overwritten.
   Index hit = begin + part.nearest(column);
-  LogitGradient gradient(terms, logSum);
+  LogitGradient gradient(e, logits.element, terms, logSum);
   Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
   e.forLanes(width, [&](Index j, unsigned lanes) {
     Num p = gradient.of(e.load(logits, begin + j, lanes)) * factor;
