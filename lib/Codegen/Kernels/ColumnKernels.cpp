@@ -16,6 +16,7 @@
 #include "llmmem/Targets/SplitSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/bit.h"
 #include <numeric>
 
 using namespace mlir;
@@ -84,11 +85,11 @@ Row joined(Num sum, Num lost, Num otherSum, Num otherLost) {
 
 class DeviceColumnSums {
 public:
-  /// No vector of columns goes beyond a multiple of `period`.
+  /// No vector of columns goes beyond a multiple of `period`; a term reads `buffers` of them.
   DeviceColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, int64_t period,
-                   ColumnTerm term)
-      : e(e), device(deviceLoops(e)), into(into), rows(rows), width(width), term(term),
-        lanes(std::gcd<int64_t>(e.lanes(), period)), vectors(e.lanes() / lanes) {
+                   int64_t buffers, ColumnTerm term)
+      : e(e), device(deviceLoops(e)), into(into), rows(rows), width(width), buffers(buffers),
+        term(term), lanes(std::gcd<int64_t>(e.lanes(), period)), vectors(e.lanes() / lanes) {
     if (width >= kMultiprocessors * 2 * lanes * vectors)
       vectors *= 2;
     threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows) * vectors, kWarp, kMostThreads);
@@ -98,15 +99,22 @@ public:
     // Few rows of many columns: a thread takes a vector of columns, as on a CPU.
     if (rows <= 32 || width >= (1 << 18))
       return emitSumOfThread();
-    device.launch(e, llvm::divideCeil(width, lanes * vectors), threads,
+    device.launch(e, blocks(), threads,
                   [&](Index block, Index thread) { emitBlock(block, thread); });
   }
 
 private:
-  /// Two blocks share a multiprocessor: each thread has 64 registers, for its sums and for what it
-  /// loads of several rows at once, as 16 warps of one load each leave half of DRAM's rate.
-  static constexpr int64_t kMostThreads = 512, kRowsAtOnce = 4;
-  static constexpr int32_t kRegisters = 64;
+  static constexpr int64_t kMostThreads = 512;
+
+  int64_t blocks() const { return llvm::divideCeil(width, lanes * vectors); }
+  bool isAloneOnMultiprocessor() const { return blocks() <= kMultiprocessors; }
+  /// Bytes that are under way from DRAM are what bounds these sums: a thread loads several rows at
+  /// once, as many as there are registers for beside its sums. Two blocks share a multiprocessor's.
+  int64_t rowsAtOnce() const {
+    int64_t most = isAloneOnMultiprocessor() ? 8 : 8 / buffers;
+    return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(rows * vectors / threads), 1, most);
+  }
+  int32_t registers() const { return isAloneOnMultiprocessor() ? 128 : 64; }
 
   void emitSumOfThread() {
     int64_t items = width / lanes, threads = std::min<int64_t>(kBlockThreads, items);
@@ -121,14 +129,14 @@ private:
   void emitBlock(Index block, Index thread) {
     Index begin = (block * vectors + thread % vectors) * lanes;
     Num zero = e.splat(0.0, lanes);
-    int64_t distance = threads / vectors, together = distance * kRowsAtOnce,
+    int64_t distance = threads / vectors, together = distance * rowsAtOnce(),
             whole = rows - rows % together;
-    Row sums = addRows(thread / vectors, whole, kRowsAtOnce, begin, {zero, zero});
+    Row sums = addRows(thread / vectors, whole, rowsAtOnce(), begin, {zero, zero});
     if (whole < rows)
       sums = addRows(thread / vectors + whole, rows, 1, begin, sums);
     for (int32_t distance = kWarp / 2; distance >= vectors; distance /= 2)
       sums = joined(sums[0], sums[1], exchanged(sums[0], distance), exchanged(sums[1], distance));
-    emitReduction(thread, begin, sums);
+    emitReduction(block, thread, sums);
   }
 
   /// Adds every `threads / vectors`th row from `first` on, `count` loaded together, in their order.
@@ -150,56 +158,73 @@ private:
     });
   }
 
+  Num laneOf(Num x, int64_t lane) {
+    if (lanes == 1)
+      return x;
+    return {x.builder, vector::ExtractOp::create(e.builder(), e.location(), x.value, lane)};
+  }
+
   Num exchanged(Num x, int32_t distance) {
     if (lanes == 1)
       return device.exchange(e, x, distance);
     OpBuilder &b = e.builder();
     Value all = x.value;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      Num one{&b, vector::ExtractOp::create(b, e.location(), x.value, lane)};
-      all = vector::InsertOp::create(b, e.location(), device.exchange(e, one, distance).value, all,
-                                     lane);
-    }
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      all = vector::InsertOp::create(
+          b, e.location(), device.exchange(e, laneOf(x, lane), distance).value, all, lane);
     return {&b, all};
   }
 
-  /// Adds the sums of the warps, in their order, and then `into`.
-  void emitReduction(Index thread, Index begin, Row sums) {
+  /// Adds the sums of the warps, a thread for each warp and column, and then `into`.
+  void emitReduction(Index block, Index thread, Row sums) {
     int64_t warps = threads / kWarp, row = vectors * lanes;
-    Buffer parts = device.workgroup(e, 2 * warps * row, e.computeType());
-    auto place = [&](Index warp, int64_t which) {
-      return (warp * 2 + which) * row + (thread % vectors) * lanes;
+    // Those of a column lie side by side, and columns in different banks.
+    int64_t pitch = warps + 1;
+    Buffer parts = device.workgroup(e, 2 * row * pitch, e.computeType());
+    auto placeOf = [&](Index warp, Index column, int64_t which) {
+      return (column + which * row) * pitch + warp;
     };
     e.ifThen(less(thread % kWarp, e.index(vectors)), [&] {
-      e.store(parts, place(thread / kWarp, 0), sums[0]);
-      e.store(parts, place(thread / kWarp, 1), sums[1]);
+      for (int64_t which : {0, 1})
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          e.store(parts, placeOf(thread / kWarp, thread % vectors * lanes + lane, which),
+                  laneOf(sums[which], lane));
     });
-    device.barrierNeeding(e, kRegisters);
-    e.ifThen(less(thread, e.index(vectors)), [&] {
-      e.ifThen(less(begin, e.index(width)), [&] {
-        Num zero = e.splat(0.0, lanes);
-        Row total = {into ? e.load(into, begin, lanes) : zero, zero};
-        total = e.fold(e.index(0), e.index(warps), total, [&](Index warp, ArrayRef<Num> carried) {
-          return joined(carried[0], carried[1], e.load(parts, place(warp, 0), lanes),
-                        e.load(parts, place(warp, 1), lanes));
-        });
-        e.store(e.result(0), begin, total[0] + total[1]);
-      });
+    device.barrierNeeding(e, registers());
+    Index warp = thread % warps, column = thread / warps % row;
+    Num sum = e.load(parts, placeOf(warp, column, 0)),
+        lost = e.load(parts, placeOf(warp, column, 1));
+    for (auto distance = static_cast<int32_t>(warps / 2); distance >= 1; distance /= 2) {
+      Row both =
+          joined(sum, lost, device.exchange(e, sum, distance), device.exchange(e, lost, distance));
+      sum = both[0], lost = both[1];
+    }
+    Index place = block * row + column;
+    Value isStoring = arith::AndIOp::create(
+        e.builder(), e.location(), equal(warp, e.index(0)),
+        arith::AndIOp::create(e.builder(), e.location(), less(thread, e.index(warps * row)),
+                              less(place, e.index(width))));
+    e.ifThen(isStoring, [&] {
+      Row total{sum, lost};
+      if (into)
+        total = addExactly(total, e.load(into, place));
+      e.store(e.result(0), place, total[0] + total[1]);
     });
   }
 
   KernelEmitter &e;
   DeviceLoops &device;
   Buffer into;
-  int64_t rows, width;
+  int64_t rows, width, buffers;
   ColumnTerm term;
   /// Columns of a vector, vectors of a block.
   int64_t lanes, vectors, threads;
 };
 
-void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
+void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term,
+                    int64_t buffers = 1) {
   if (e.options().target == KernelTarget::Gpu)
-    DeviceColumnSums(e, into, rows, width, /*period=*/width, term).emit();
+    DeviceColumnSums(e, into, rows, width, /*period=*/width, buffers, term).emit();
   else
     emitSumsOnCpu(e, into, rows, width, term);
 }
@@ -228,7 +253,7 @@ struct SumGroupRowsKernel : KernelModel<SumGroupRowsKernel, SumGroupRowsOp> {
       return e.load(dy, (j / width * rows + row) * width + j % width, lanes);
     };
     if (e.options().target == KernelTarget::Gpu)
-      return DeviceColumnSums(e, into, rows, groups * width, width, term).emit();
+      return DeviceColumnSums(e, into, rows, groups * width, width, /*buffers=*/1, term).emit();
     e.forEachParallel(groups, [&](Index group) {
       e.forLanes(width, [&](Index j, unsigned lanes) {
         emitSumsFrom(e, into, rows, group * width + j, 1, lanes, term);
@@ -242,12 +267,14 @@ struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp
     int64_t width = widthOf(op.getX());
     Buffer x = e.operand(0), dy = e.operand(1), rstd = e.operand(2),
            mean = e.operand(op.getMeanMutable());
-    emitColumnSums(e, e.operand(op.getIntoMutable()), rstd.size, width,
-                   [&](Index row, Index j, unsigned lanes) {
-                     Num v = e.load(x, row * width + j, lanes);
-                     Num centred = mean ? v - e.load(mean, row) : v;
-                     return e.load(dy, row * width + j, lanes) * (centred * e.load(rstd, row));
-                   });
+    emitColumnSums(
+        e, e.operand(op.getIntoMutable()), rstd.size, width,
+        [&](Index row, Index j, unsigned lanes) {
+          Num v = e.load(x, row * width + j, lanes);
+          Num centred = mean ? v - e.load(mean, row) : v;
+          return e.load(dy, row * width + j, lanes) * (centred * e.load(rstd, row));
+        },
+        /*buffers=*/2);
   }
 };
 
