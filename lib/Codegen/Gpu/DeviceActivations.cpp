@@ -21,7 +21,7 @@ std::optional<DeviceActivations> DeviceActivations::of(const KernelEmitter &e) {
 /// 1 / (1 + 2^power). Behind mma.sync, whose blocks have 128 registers a thread, the branch of a
 /// division keeps the assembler from beginning with more elements than have room.
 Num DeviceActivations::logisticOf(Num power) const {
-  Num sum = onePlusPowerOfTwo(power);
+  Num sum = powerOfTwo(power) + 1.0;
   return hasRegisters ? reciprocal(sum) : 1.0 / sum;
 }
 

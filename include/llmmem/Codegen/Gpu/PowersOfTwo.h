@@ -1,10 +1,8 @@
 //===- PowersOfTwo.h - 2^x on a GPU ----------------------------------------===//
 //
-// What the softmax of attention needs, exp(score - largest) = 2^(score log2(e) - largest log2(e)),
-// in one instruction, where exp as the polynomial of the CPU takes more than twenty. And what
-// logistic functions need, in arithmetic whose bits are those of the emulator: half the
-// instructions of exp, as x needs no check of its bounds and is split into a whole number and a
-// rest by two additions.
+// What softmax needs, exp(score - largest) = 2^(score log2(e) - largest log2(e)), and the logistic
+// function, 1 / (1 + 2^x), in one instruction, where exp as the polynomial of the CPU takes more than
+// twenty.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +19,6 @@ inline constexpr llvm::StringLiteral kApproximatePower = "llvm.nvvm.ex2.approx.f
 /// 2^x in f32, with a relative error below 2^-22 (PTX ISA, "ex2"); 0 where it would be below
 /// 2^-126, also for minus infinity. NaN gives NaN.
 Num powerOfTwo(Num x);
-
-/// 1 + 2^x in f32 for |x| <= 125, with a relative error below 6e-7. NaN gives NaN.
-Num onePlusPowerOfTwo(Num x);
 
 /// 1 / x, correctly rounded, for |x| from 2^-125 to 2^125, without a branch.
 Num reciprocal(Num x);
