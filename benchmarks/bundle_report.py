@@ -179,7 +179,7 @@ def report_headline(bundle, items, lines):
 
 def report_steps(bundle, items, peak, lines, broken):
     models = list(dict.fromkeys(entry["model"] for entry in bundle["steps"] if not entry.get("expected")))
-    lines.append("## Steps\n\nTimes are the device's, of a replay between two events, the median of steps after the first; share is that of "
+    lines.append("## Steps\n\nTimes are the device's, of a replay between two events, the median of the second half of the steps; share is that of "
                  "the\ndatasheet's dense bf16, model FLOPs as Chowdhery et al. 2022 count them. Bytes are those that the device has less: by the two\n"
                  "allocations of the step, in pages of 2 MiB; beside them by the library and what the driver needs, by the kernels' code,\n"
                  "and by the graph and what was loaded when it ran. PyTorch's are the most that it had allocated; it trains in the same\n"

@@ -18,7 +18,7 @@ wgmma runs beside the instructions of the loop that starts it, so of these the l
 those of the loop that wait for what wgmma has computed in the same turn, the softmax of attention: a barrier a turn makes
 warpgroups begin it together, so all of them are at their products, and then at their softmax, at one time. There ex2 and rcp
 take what 16 lanes a clock need, beside nothing; elsewhere they run beside other instructions.
-A block that computes several tiles stores after each; the busiest one has all of its last tile.
+A block that computes several tiles stores after each; `busiest` says how many more the busiest one computes than the average.
 
 `check_published()` holds it against kernels that others have measured, described by their tiles.
 """
@@ -95,10 +95,8 @@ def model(chip, launch, registers=128):
     written = sum(site["fewest"] for site in launch["sites"] if site["memory"] == "global" and site["write"]) * SECTOR
     wgmma = launch.get("wgmma", 0)
     multiplies = launch["mma"] + wgmma > 0
-    tiles = tiles_of_block(launch)
-    if tiles > 1:
-        busiest = math.ceil(tiles) / tiles
-        share, moved = share * busiest, moved * busiest
+    tiles, busiest = tiles_of_block(launch), launch.get("busiest", 1)
+    share, moved = share * busiest, moved * busiest
     stores = chip.l2 if written / turns / math.ceil(tiles) <= chip.l2_bytes / 2 else chip.dram
     lanes, beside = chip.lanes / WARP, launch.get("beside_wgmma", 0)
     behind, special = launch.get("behind_wgmma", 0), WARP / SPECIAL_LANES

@@ -146,6 +146,7 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
                               {"barriers", counts.barriers},
                               {"instructions", counts.instructions},
                               {"beside_wgmma", counts.besideWgmma},
+                              {"busiest", counts.busiest},
                               {"behind_wgmma", counts.behindWgmma},
                               {"special", counts.specials},
                               {"special_behind_wgmma", counts.specialsBehindWgmma},

@@ -2,11 +2,19 @@
 
 #include "llmmem/Targets/SplitSums.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Targets/WarpgroupTiles.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
+
+/// More bytes must be worth a twentieth of the time.
+static bool isWorthMoreParts(double time, double least) { return 20 * time < 19 * least; }
+
+//===----------------------------------------------------------------------===//
+// By mma.sync
+//===----------------------------------------------------------------------===//
 
 /// Steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and, in the same
 /// unit, what writing and adding the parts moves: 3350 bytes a ns, some 310 ns a step.
@@ -17,7 +25,13 @@ static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int
   return turns * llvm::divideCeil(steps, parts) + moved;
 }
 
-SumParts llm::sumPartsOf(int64_t rows, int64_t columns, int64_t inner) {
+/// Parts of whole steps, as few as hold all of them.
+static SumParts partsOfSteps(int64_t steps, int64_t count, int64_t step) {
+  int64_t ofPart = llvm::divideCeil(steps, count);
+  return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
+}
+
+static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   // A part is long enough to fill the pipeline of copies many times.
   constexpr int64_t tile = 128, step = 32, mostParts = 8, leastSteps = 16;
   int64_t tiles = llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile);
@@ -25,26 +39,61 @@ SumParts llm::sumPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   int64_t least = modelledSteps(tiles, rows * columns, steps, 1);
   for (int64_t parts = 2; parts <= mostParts && parts * leastSteps <= steps; ++parts) {
     int64_t time = modelledSteps(tiles, rows * columns, steps, parts);
-    // More bytes must be worth a twentieth of the time.
-    if (20 * time < 19 * least)
+    if (isWorthMoreParts(time, least))
       count = parts, least = time;
   }
-  int64_t ofPart = llvm::divideCeil(steps, count);
-  return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
+  return partsOfSteps(steps, count, step);
+}
+
+//===----------------------------------------------------------------------===//
+// By wgmma
+//===----------------------------------------------------------------------===//
+
+/// Cycles of both launches; the second one's are those of a launch and of what it reads at 3.5
+/// TB/s, as on an H200.
+static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
+  constexpr double launch = 3600, bytesOfCycle = 1913;
+  double least = std::numeric_limits<double>::infinity();
+  for (WarpgroupTileSize size : kWarpgroupTiles)
+    least =
+        std::min(least, cyclesOfTiles(size, rows, columns, llvm::divideCeil(steps, parts), parts,
+                                      /*stored=*/parts == 1 ? 2 : 4));
+  double read = static_cast<double>(parts * rows * columns * 4);
+  return parts == 1 ? least : least + launch + read / bytesOfCycle;
+}
+
+static SumParts warpgroupPartsOf(int64_t rows, int64_t columns, int64_t inner) {
+  constexpr int64_t mostParts = 16, leastSteps = 8;
+  int64_t steps = llvm::divideCeil(inner, WarpgroupTileSize::kInner), count = 1;
+  double least = modelledCycles(rows, columns, steps, 1);
+  for (int64_t parts = 2; parts <= mostParts && parts * leastSteps <= steps; ++parts) {
+    double time = modelledCycles(rows, columns, steps, parts);
+    if (isWorthMoreParts(time, least))
+      count = parts, least = time;
+  }
+  return partsOfSteps(steps, count, WarpgroupTileSize::kInner);
+}
+
+//===----------------------------------------------------------------------===//
+// Either
+//===----------------------------------------------------------------------===//
+
+SumParts llm::sumPartsOf(int64_t rows, int64_t columns, int64_t inner, bool byWarpgroup) {
+  return byWarpgroup ? warpgroupPartsOf(rows, columns, inner) : warpPartsOf(rows, columns, inner);
 }
 
 /// Rows and columns of the weight do not tell layouts apart: both have as many tiles.
-SumParts llm::sumPartsOf(LinearWeightGradOp op) {
+SumParts llm::sumPartsOf(LinearWeightGradOp op, bool byWarpgroup) {
   auto x = cast<RankedTensorType>(op.getX().getType());
   auto weight = cast<RankedTensorType>(op.getDw().getType());
   int64_t inner = x.getNumElements() / x.getShape().back();
   if (x.getElementTypeBitWidth() != 16 || isForLibrary(op) || isa<KernelOp>(op->getParentOp()))
     return {1, inner};
-  return sumPartsOf(weight.getDimSize(0), weight.getDimSize(1), inner);
+  return sumPartsOf(weight.getDimSize(0), weight.getDimSize(1), inner, byWarpgroup);
 }
 
 int64_t llm::sumPartsBytes(LinearWeightGradOp op) {
-  int64_t parts = sumPartsOf(op).count;
+  int64_t parts = std::max(sumPartsOf(op, true).count, sumPartsOf(op, false).count);
   auto weight = cast<RankedTensorType>(op.getDw().getType());
   return parts == 1 ? 0 : parts * SumParts::distance(weight.getNumElements()) * 4;
 }

@@ -12,12 +12,10 @@
 #define LLMMEM_TARGETS_SPLITSUMS_H
 
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Targets/WarpgroupTiles.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace llmmem::llm {
-
-/// Those of an H100, for which tiles and parts are chosen.
-constexpr int64_t kMultiprocessors = 132;
 
 /// Equal parts of a sum's terms; the last may be shorter.
 struct SumParts {
@@ -29,15 +27,17 @@ struct SumParts {
   static int64_t distance(int64_t elements) { return llvm::alignTo(elements, 64); }
 };
 
-/// How a matmul of `rows` x `columns` sums over `inner` terms in the least modelled time. Example:
-/// 3 parts of 2752 terms for 768 x 768 over 8192 tokens, whose 36 tiles are then 108.
-SumParts sumPartsOf(int64_t rows, int64_t columns, int64_t inner);
+/// How a matmul of `rows` x `columns` sums over `inner` terms in the least modelled time, by wgmma
+/// or by mma.sync, whose tiles are smaller. Example: 768 x 768 over 8192 tokens has 36 tiles of 128
+/// x 128; by mma.sync 3 parts of 2752 terms, so 108 tiles, by wgmma 5 parts of 1664.
+SumParts sumPartsOf(int64_t rows, int64_t columns, int64_t inner, bool byWarpgroup);
 
 /// Those of a weight's gradient; one of what no tensor cores multiply, of what a library is to
 /// multiply, and of an op inside of a kernel for several.
-SumParts sumPartsOf(LinearWeightGradOp op);
+SumParts sumPartsOf(LinearWeightGradOp op, bool byWarpgroup);
 
-/// Bytes of the parts' sums; 0 for one part. Example: 3 * 768 * 768 * 4.
+/// Bytes of the parts' sums, by wgmma or mma.sync, whichever are more, as a plan is of no chip; 0
+/// for one part. Example: 5 * 768 * 768 * 4.
 int64_t sumPartsBytes(LinearWeightGradOp op);
 
 } // namespace llmmem::llm

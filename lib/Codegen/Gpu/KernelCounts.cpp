@@ -377,8 +377,11 @@ int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
   kernel.walk([&](scf::ForOp loop) {
     std::optional<int64_t> step = getConstantIntValue(loop.getStep()),
                            end = getConstantIntValue(loop.getUpperBound());
-    if (step == blocks && end && loop.getLowerBound().getDefiningOp<gpu::BlockIdOp>())
-      most = *end % blocks == 0 ? blocks : *end % blocks;
+    if (step != blocks || !end || !loop.getLowerBound().getDefiningOp<gpu::BlockIdOp>())
+      return;
+    most = *end % blocks == 0 ? blocks : *end % blocks;
+    counts.busiest = static_cast<double>(llvm::divideCeilSigned(*end, blocks) * blocks) /
+                     static_cast<double>(*end);
   });
   return most;
 }

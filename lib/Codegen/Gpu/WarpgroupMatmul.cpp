@@ -5,7 +5,7 @@
 #include "MmaSums.h"
 #include "WarpgroupTile.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
-#include "llmmem/Targets/SplitSums.h"
+#include "llmmem/Targets/WarpgroupTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -34,7 +34,9 @@ struct WarpgroupTiles {
       : byMaps(byMaps), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
-    choose(p, count);
+    llm::WarpgroupTileSize size = choose(p, count);
+    rows = size.rows;
+    columns = size.columns;
     rowParts = rows / kWarpgroups / kWgmmaRows;
     tileColumns = llvm::divideCeil(p.columns, columns);
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
@@ -82,38 +84,18 @@ private:
     return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
   }
 
-  void choose(const Matmul &p, int64_t count) {
-    constexpr std::pair<int64_t, int64_t> sizes[] = {{256, 192}, {128, 256}, {256, 128}, {128, 192},
-                                                     {128, 128}, {256, 64},  {128, 64}};
+  llm::WarpgroupTileSize choose(const Matmul &p, int64_t count) const {
     double least = std::numeric_limits<double>::infinity();
-    for (auto [ofRows, ofColumns] : sizes) {
+    llm::WarpgroupTileSize best = {};
+    for (llm::WarpgroupTileSize size : llm::kWarpgroupTiles) {
       // The softmax is summed tile by tile, for which the plan has memory.
-      if (p.softmax && ofColumns != (p.columns > 64 ? llm::kLogitsTile : 64))
+      if (p.softmax && size.columns != (p.columns > 64 ? llm::kLogitsTile : 64))
         continue;
-      double time = modelledCycles(p, count, ofRows, ofColumns);
-      if (time < least) {
-        least = time;
-        rows = ofRows;
-        columns = ofColumns;
-      }
+      double time = llm::cyclesOfTiles(size, p.rows, p.columns, p.terms * innerSteps, count);
+      if (time < least)
+        least = time, best = size;
     }
-  }
-
-  /// Cycles of the busiest multiprocessor of an H100 (benchmarks/roofline.py has the figures and
-  /// where they are from): a step is bound by the tensor cores, by what shared memory reads for
-  /// them and is written, or by the second-level cache; a tile begins with a copy's latency and
-  /// ends with stores.
-  double modelledCycles(const Matmul &p, int64_t count, int64_t ofRows, int64_t ofColumns) const {
-    constexpr double multiplyAdds = 1704, sharedBytes = 128, cacheBytes = 33.5, latency = 1000;
-    int64_t tiles =
-        count * llvm::divideCeil(p.rows, ofRows) * llvm::divideCeil(p.columns, ofColumns);
-    auto turns = static_cast<double>(llvm::divideCeil(tiles, llm::kMultiprocessors));
-    auto steps = static_cast<double>(p.terms * innerSteps), r = static_cast<double>(ofRows),
-         c = static_cast<double>(ofColumns);
-    double copied = (r + c) * kInner * 2, read = r / kWgmmaRows * (kWgmmaRows + c) * kInner * 2;
-    double step = std::max(
-        {r * c * kInner / multiplyAdds, (copied + read) / sharedBytes, copied / cacheBytes});
-    return turns * (steps * step + latency + r * c * 2 / cacheBytes);
+    return best;
   }
 };
 

@@ -4,6 +4,7 @@
 #include "Gpu/LibraryKernels.h"
 #include "Gpu/MmaMatmul.h"
 #include "Gpu/SplitMatmul.h"
+#include "Gpu/WarpgroupMatmul.h"
 #include "KernelModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -168,7 +169,7 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
 
   static void emitOnDevice(LinearWeightGradOp op, KernelEmitter &e) {
     Matmul matmul = matmulOf(op, e);
-    SumParts parts = sumPartsOf(op);
+    SumParts parts = sumPartsOf(op, isWarpgroupMatmul(e.options(), matmul));
     if (parts.count == 1 || isLibraryMatmul(e, matmul))
       return emitMatmul(op, e, matmul);
     int64_t sums = parts.count * SumParts::distance(matmul.rows * matmul.columns);

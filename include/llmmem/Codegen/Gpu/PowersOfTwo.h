@@ -1,8 +1,8 @@
 //===- PowersOfTwo.h - 2^x on a GPU ----------------------------------------===//
 //
 // What softmax needs, exp(score - largest) = 2^(score log2(e) - largest log2(e)), and the logistic
-// function, 1 / (1 + 2^x), in one instruction, where exp as the polynomial of the CPU takes more than
-// twenty.
+// function, 1 / (1 + 2^x), in one instruction, where exp as the polynomial of the CPU takes more
+// than twenty.
 //
 //===----------------------------------------------------------------------===//
 

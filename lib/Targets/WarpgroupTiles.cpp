@@ -1,0 +1,36 @@
+//===- WarpgroupTiles.cpp - Which tiles wgmma makes, how long they take ----===//
+
+#include "llmmem/Targets/WarpgroupTiles.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+/// A multiprocessor's, of wgmma, of shared memory and of its share of the second-level cache.
+constexpr double kMultiplyAdds = 1704, kSharedBytes = 128, kCacheBytes = 33.5;
+/// Rows of A that one wgmma reads.
+constexpr int64_t kInstructionRows = 64;
+} // namespace
+
+double WarpgroupTileSize::cyclesOfStep() const {
+  auto r = static_cast<double>(rows), c = static_cast<double>(columns);
+  double copied = (r + c) * kInner * 2,
+         read = r / kInstructionRows * (kInstructionRows + c) * kInner * 2;
+  return std::max(
+      {r * c * kInner / kMultiplyAdds, (copied + read) / kSharedBytes, copied / kCacheBytes});
+}
+
+double WarpgroupTileSize::cyclesOfStore(int64_t bytes) const {
+  return static_cast<double>(elements() * bytes) / kCacheBytes;
+}
+
+double llm::cyclesOfTiles(WarpgroupTileSize size, int64_t rows, int64_t columns, int64_t steps,
+                          int64_t count, int64_t stored) {
+  int64_t tiles =
+      count * llvm::divideCeil(rows, size.rows) * llvm::divideCeil(columns, size.columns);
+  auto turns = static_cast<double>(llvm::divideCeil(tiles, kMultiprocessors));
+  return turns * (static_cast<double>(steps) * size.cyclesOfStep() + kCyclesOfLatency +
+                  size.cyclesOfStore(stored));
+}
