@@ -50,8 +50,8 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       e.forLanes(valueSize, [&](Index i, unsigned lanes) {
         e.store(sums, h * valueSize + i, e.splat(0.0, lanes));
       });
-      e.store(largest, h, lowest());
-      e.store(total, h, e.number(0.0));
+      e.store(largest, h, firstLargest(query, h));
+      e.store(total, h, firstTotal());
     }
 
     void emitScores(const CachedQuery &query, KeyBlock part) {
@@ -107,7 +107,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       e.storeRow(sums, h * valueSize, row);
     }
 
-    /// The largest power is 1, so a total below it is that of no key.
+    /// The largest power is 1, so a total below it is that of no key and no sink.
     void end(const CachedQuery &query, Index h) {
       Num factor = 1.0 / maximum(e.load(total, h), e.number(1.0));
       Row row = e.loadRow(sums, h * valueSize, valueSize);
