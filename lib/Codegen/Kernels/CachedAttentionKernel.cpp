@@ -118,10 +118,18 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
   };
 
   static void emitOnDevice(AttentionLike op, KernelEmitter &e) {
-    if constexpr (std::is_same_v<AttentionLike, LatentAttentionOp>)
+    if constexpr (std::is_same_v<AttentionLike, LatentAttentionOp>) {
       if (std::optional<LatentParts> parts = latentPartsOf(op))
         return emitMmaLatentAttention(op, e, *parts);
+      remarkOnRows(op, CachedKeys(op, e).tiles);
+    }
     emitDeviceCachedAttention(e, [&] { return CachedKeys(op, e); });
+  }
+
+  /// People should see where rows that tensor cores would read once are read again and again.
+  static void remarkOnRows(LatentAttentionOp op, int64_t times) {
+    op.emitRemark() << "reads each row " << times << (times == 1 ? " time" : " times")
+                    << " and multiplies without tensor cores: " << whyNoLatentParts(op);
   }
 
   static void emit(AttentionLike op, KernelEmitter &e) {
