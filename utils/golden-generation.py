@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what transformers generates with tiny models of eight kinds, greedily and in float64.
+"""Writes what transformers generates with tiny models of nine kinds, greedily and in float64.
 
   golden-generation.py [NAME...]     writes test/EndToEnd/Inputs/generation/NAME.*, by default of all
 
@@ -39,6 +39,7 @@ CONFIGS = {
     "deepseek_v2": families.CONFIGS["deepseek_v2"],
     "deepseek_v2-lite": families.CONFIGS["deepseek_v2-lite"],
     "deepseek_v3": families.CONFIGS["deepseek_v3"],
+    "gpt_oss": families.CONFIGS["gpt_oss"],
 }
 
 

@@ -50,6 +50,7 @@ void llmmem::describeBuffers(Operation &op, func::CallOp call, ValueNumbers &num
     if (isa<MemRefType>(argument.getType())) { // the workspace
       writes.push_back(values.size());
       values.push_back(numbers.fresh());
+      call->setAttr(llm::LlmDialect::kWorkspace, op.getAttr(llm::LlmDialect::kWorkspace));
     } else {
       values.push_back(-1);
     }

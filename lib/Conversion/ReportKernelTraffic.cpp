@@ -3,8 +3,10 @@
 #include "LaunchShapes.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -42,12 +44,17 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
 
   void runOnOperation() override {
     llvm::StringMap<int64_t> calls;
-    getOperation().walk([&](func::CallOp call) { ++calls[call.getCallee()]; });
+    llvm::StringSet<> haveWorkspace;
+    getOperation().walk([&](func::CallOp call) {
+      ++calls[call.getCallee()];
+      if (call->hasAttr(llm::LlmDialect::kWorkspace))
+        haveWorkspace.insert(call.getCallee());
+    });
     std::vector<HostTraffic> rows;
     for (auto host : getOperation().getOps<func::FuncOp>()) {
       if (host.isExternal() || !calls.contains(host.getName()))
         continue;
-      FailureOr<HostTraffic> row = measure(host);
+      FailureOr<HostTraffic> row = measure(host, haveWorkspace.contains(host.getName()));
       if (failed(row))
         return signalPassFailure();
       row->calls = calls[host.getName()];
@@ -62,7 +69,16 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     }
   }
 
-  static FailureOr<HostTraffic> measure(func::FuncOp host) {
+  /// The number of the last buffer, which is the workspace where there is one.
+  static int64_t numberOfWorkspace(func::FuncOp host) {
+    int64_t number = -1;
+    for (auto [own, type] : llvm::enumerate(host.getArgumentTypes()))
+      if (isa<MemRefType>(type))
+        number = static_cast<int64_t>(own);
+    return number;
+  }
+
+  static FailureOr<HostTraffic> measure(func::FuncOp host, bool hasWorkspace) {
     HostTraffic row;
     row.name = host.getName().str();
     SmallVector<int64_t> read(host.getNumArguments()), written(host.getNumArguments());
@@ -85,14 +101,17 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     });
     if (walked.wasInterrupted())
       return failure();
-    for (auto [type, in, out] : llvm::zip(host.getArgumentTypes(), read, written)) {
+    const int64_t workspace = hasWorkspace ? numberOfWorkspace(host) : -1;
+    for (auto [number, type] : llvm::enumerate(host.getArgumentTypes())) {
       auto buffer = dyn_cast<MemRefType>(type);
       if (!buffer)
         continue;
       int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
-      row.moved += in + out;
-      // Each byte counts once: of a table of which few rows are read, at most what is read.
-      row.least += std::min(in, bytes) + std::min(out, bytes);
+      row.moved += read[number] + written[number];
+      // Each byte counts once: of a table of which few rows are read, at most what is read. Nobody
+      // asked for a workspace but the kernel itself.
+      if (static_cast<int64_t>(number) != workspace)
+        row.least += std::min(read[number], bytes) + std::min(written[number], bytes);
     }
     return row;
   }

@@ -96,6 +96,8 @@ int64_t CachedAttentionOp::getBytesMoved() {
   int64_t row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1)), fresh = 0;
   for (Value value : {Value(getK()), Value(getV()), Value(getPositions())})
     fresh += bytes(value);
+  if (getSinks())
+    fresh += bytes(getSinks());
   if (!getScales().empty()) {
     row += bytes(getScales()[0]) / (batch * tensorType(getK()).getDimSize(1));
     fresh += bytes(getScales()[0]) + bytes(getScales()[1]);

@@ -232,6 +232,8 @@ LogicalResult CachedAttentionOp::verify() {
     return failure();
   if (getSoftcap() && failed(expectPositive(*this, "softcap", *getSoftcap())))
     return failure();
+  if (getSinks() && failed(expectSinks(*this, getSinks(), getOut(), shapes.heads)))
+    return failure();
   if (getWindow() && getReach() > getCapacity())
     return emitOpError() << "has a window of " << getReach() << ", longer than the "
                          << getCapacity() << " rows of its caches; leave the window out where no "

@@ -81,6 +81,7 @@ Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionSh
   Value table = caches->input("pages");
   auto attention = create<llm::CachedAttentionOp>(
       "attn.out", q.getType(), q, k, v, keys, values, caches->positions, table,
+      shape.sinks.empty() ? Value() : parameter(shape.sinks),
       llvm::to_vector(llvm::concat<Value>(rowScales, scales)),
       builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
       scaleOf(shape), isRing ? builder.getI64IntegerAttr(rows) : IntegerAttr(),

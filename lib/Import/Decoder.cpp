@@ -81,8 +81,6 @@ Decoder::Decoder(DecoderParts all)
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
-  if (!attention.sinks.empty())
-    facts.whyNoCaches = "attention has sinks, which attention over caches does not read yet";
   for (int64_t layer = 0; layer < parts.layers; ++layer)
     if (attention.isWindowed(layer))
       facts.window = attention.window;

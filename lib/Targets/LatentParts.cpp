@@ -2,6 +2,7 @@
 
 #include "llmmem/Targets/LatentParts.h"
 #include "llmmem/Targets/SplitSums.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,13 +29,6 @@ static int64_t mostHeads(int64_t width) {
   return heads;
 }
 
-/// Numbers of 8 bits are numbers of 16 bits too.
-static bool isMultiplied(LatentAttentionOp op) {
-  Type held = op.getRows().getType().getElementType();
-  return op.getQ().getType().getElementTypeBitWidth() == 16 &&
-         held.getIntOrFloatBitWidth() == (op.getScales().empty() ? 16 : 8);
-}
-
 /// As many neighbouring tokens as fill the GPU, in equal launches: their sums are workspace, which
 /// so does not grow with the batch nor, up to one token that fills it, with the cache.
 static int64_t tokensOfLaunch(int64_t tokens, int64_t blocksOfToken) {
@@ -45,16 +39,31 @@ static int64_t tokensOfLaunch(int64_t tokens, int64_t blocksOfToken) {
   return together;
 }
 
-std::optional<LatentParts> llm::latentPartsOf(LatentAttentionOp op) {
+std::string llm::whyNoLatentParts(LatentAttentionOp op) {
   constexpr int64_t fragment = 16;
-  RankedTensorType row = op.getRow().getType();
-  int64_t width = row.getDimSize(2), rank = static_cast<int64_t>(op.getRank()),
-          heads = static_cast<int64_t>(op.getHeads()), most = mostHeads(width);
   // The sums of a warp's columns must fit its registers.
   constexpr int64_t mostRank = 512;
-  if (!isMultiplied(op) || width % fragment != 0 || rank % fragment != 0 || rank > mostRank ||
-      most == 0)
+  int64_t width = op.getRow().getType().getDimSize(2), rank = static_cast<int64_t>(op.getRank());
+  // Rows of 8 bits, which scales make numbers of, are numbers of 16 bits too.
+  if (Type computed = op.getQ().getType().getElementType(); computed.getIntOrFloatBitWidth() != 16)
+    return llvm::formatv("elements are {0}, and they multiply bf16 and f16", computed);
+  for (auto [name, size] : {std::pair("rows", width), std::pair("values", rank)})
+    if (size % fragment != 0)
+      return llvm::formatv("{0} have {1} elements, which are no multiple of {2}", name, size,
+                           fragment);
+  if (rank > mostRank)
+    return llvm::formatv("values have {0} elements, more than {1}", rank, mostRank);
+  if (mostHeads(width) == 0)
+    return llvm::formatv(
+        "rows have {0} elements, so that those of 16 heads fit no workgroup memory", width);
+  return "";
+}
+
+std::optional<LatentParts> llm::latentPartsOf(LatentAttentionOp op) {
+  if (!whyNoLatentParts(op).empty())
     return std::nullopt;
+  RankedTensorType row = op.getRow().getType();
+  int64_t heads = static_cast<int64_t>(op.getHeads()), most = mostHeads(row.getDimSize(2));
   LatentParts parts;
   parts.groups = llvm::divideCeil(heads, most);
   parts.heads = llvm::divideCeil(heads, parts.groups);

@@ -70,6 +70,24 @@ func.func @f(%q: tensor<2x1x8xf32>, %k: tensor<2x1x4xf32>, %c: tensor<2x6x4xf32>
 
 // -----
 
+func.func @f(%q: tensor<2x1x8xf32>, %k: tensor<2x1x4xf32>, %c: tensor<2x6x4xf32>, %p: tensor<2x1xi32>, %z: tensor<1xf32>) {
+  // expected-error @below {{'sinks' has shape [1], expected [2]}}
+  %0 = llm.cached_attention %q, %k, %k caches(%c, %c) at(%p) sinks(%z) {heads = 2 : i64, kv_heads = 1 : i64, scale = 1.0 : f64}
+    : (tensor<2x1x8xf32>, tensor<2x1x4xf32>, tensor<2x1x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<2x1xi32>, tensor<1xf32>) -> tensor<2x1x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x1x8xf32>, %k: tensor<2x1x4xf32>, %c: tensor<2x6x4xf32>, %p: tensor<2x1xi32>, %z: tensor<2xbf16>) {
+  // expected-error @below {{mixes element types 'bf16' and 'f32'; insert llm.cast}}
+  %0 = llm.cached_attention %q, %k, %k caches(%c, %c) at(%p) sinks(%z) {heads = 2 : i64, kv_heads = 1 : i64, scale = 1.0 : f64}
+    : (tensor<2x1x8xf32>, tensor<2x1x4xf32>, tensor<2x1x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<2x1xi32>, tensor<2xbf16>) -> tensor<2x1x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%k: tensor<2x1x4xbf16>, %c: tensor<2x6x4xf32>, %p: tensor<2x1xi32>) {
   // expected-error @below {{mixes element types 'f32' and 'bf16'; insert llm.cast}}
   %0, %1 = llm.append_cache %c, %c, %k, %k at(%p)

@@ -1,6 +1,7 @@
 //===- CacheKernelsTest.cpp - Steps with caches against plain C++ ----------===//
 
 #include "Check.h"
+#include <numeric>
 
 using namespace llmmem::test;
 
@@ -14,6 +15,7 @@ struct Cache {
   int window = 0; // 0: all
   double softcap = 0;
   std::vector<std::vector<int>> pages = {}; // of each sequence; rows is then that of a page
+  bool hasSinks = false;
 
   int width() const { return groups * size; }
   int capacity() const { return pages.empty() ? rows : rows * static_cast<int>(pages[0].size()); }
@@ -25,11 +27,12 @@ struct Cache {
 };
 
 struct Tensors {
-  Numbers q, k, v, keys, values, positions, table;
+  Numbers q, k, v, keys, values, positions, table, sinks;
   std::vector<Numbers> all() const {
     std::vector<Numbers> list = {q, k, v, keys, values, positions};
-    if (!table.empty())
-      list.push_back(table);
+    for (const Numbers *more : {&table, &sinks})
+      if (!more->empty())
+        list.push_back(*more);
     return list;
   }
 };
@@ -42,7 +45,8 @@ Tensors someTensors(const Cache &c, const Numbers &positions, int pages = 0) {
             someNumbers(blocks * c.rows * c.width(), 4),
             someNumbers(blocks * c.rows * c.width(), 5),
             positions,
-            {}};
+            {},
+            c.hasSinks ? someNumbers(c.heads, 6) : Numbers()};
   for (const std::vector<int> &row : c.pages)
     t.table.insert(t.table.end(), row.begin(), row.end());
   return t;
@@ -58,7 +62,7 @@ Numbers attention(const Cache &c, const Tensors &t) {
             first = static_cast<int>(t.positions[b * c.seq]);
         int g = h / (c.heads / c.groups);
         const double *q = &t.q[((b * c.seq + s) * c.heads + h) * c.size];
-        double total = 0;
+        double total = c.hasSinks ? std::exp(t.sinks[h]) : 0.0;
         Numbers sum(c.size, 0.0);
         for (int j = c.window ? std::max(0, p - c.window + 1) : 0; j <= p; ++j) {
           int place = j < first ? c.row(b, j) : b * c.seq + j - first;
@@ -94,6 +98,7 @@ std::string attentionStep(const Cache &c, int pages = 0) {
               positions = tensor({c.batch, c.seq}, "i32");
   std::string table =
       pages ? tensor({c.batch, static_cast<int>(c.pages[0].size())}, "i32") : std::string();
+  std::string sinks = c.hasSinks ? tensor({c.heads}) : std::string();
   std::string attributes = "heads = " + std::to_string(c.heads) +
                            " : i64, kv_heads = " + std::to_string(c.groups) +
                            " : i64, scale = 0.5 : f64";
@@ -102,12 +107,13 @@ std::string attentionStep(const Cache &c, int pages = 0) {
   if (c.softcap > 0)
     attributes += ", softcap = " + std::to_string(c.softcap) + " : f64";
   std::string types = q + ", " + k + ", " + k + ", " + cache + ", " + cache + ", " + positions +
-                      (pages ? ", " + table : "");
+                      (pages ? ", " + table : "") + (c.hasSinks ? ", " + sinks : "");
   return "func.func @step(%q: " + q + ", %k: " + k + ", %v: " + k + ", %keys: " + cache +
-         ", %values: " + cache + ", %p: " + positions + (pages ? ", %t: " + table : "") + ") -> " +
-         q + " {\n  %o = llm.cached_attention %q, %k, %v caches(%keys, %values) at(%p)" +
-         (pages ? " pages(%t)" : "") + " {" + attributes + "} : (" + types + ") -> " + q +
-         "\n  return %o : " + q + "\n}";
+         ", %values: " + cache + ", %p: " + positions + (pages ? ", %t: " + table : "") +
+         (c.hasSinks ? ", %z: " + sinks : "") + ") -> " + q +
+         " {\n  %o = llm.cached_attention %q, %k, %v caches(%keys, %values) at(%p)" +
+         (pages ? " pages(%t)" : "") + (c.hasSinks ? " sinks(%z)" : "") + " {" + attributes +
+         "} : (" + types + ") -> " + q + "\n  return %o : " + q + "\n}";
 }
 
 TEST_P(CacheKernels, AttentionReadsCacheAndNewRows) {
@@ -144,22 +150,131 @@ TEST_P(CacheKernels, AttentionToPages) {
   expectNear(run(attentionStep(c, 6), t.all())[0], attention(c, t), tolerance());
 }
 
+/// Token 69 alone, and with the two before it: both last rows.
+struct LastRows {
+  Cache alone, together;
+  Tensors one, all;
+
+  explicit LastRows(bool hasSinks) : alone{1, 1, 80, 2, 1, 24}, together{1, 3, 80, 2, 1, 24} {
+    alone.hasSinks = together.hasSinks = hasSinks;
+    all = someTensors(together, {67, 68, 69}), one = someTensors(alone, {69});
+    one.keys = all.keys, one.values = all.values;
+    for (int s = 0; s < 2; ++s)
+      for (int d = 0; d < 24; ++d) {
+        one.keys[(67 + s) * 24 + d] = all.k[s * 24 + d];
+        one.values[(67 + s) * 24 + d] = all.v[s * 24 + d];
+      }
+    one.q.assign(all.q.end() - 48, all.q.end());
+    one.k.assign(all.k.end() - 24, all.k.end());
+    one.v.assign(all.v.end() - 24, all.v.end());
+  }
+};
+
 TEST_P(CacheKernels, AttentionDoesNotDependOnTheDivisionIntoSteps) {
-  // Token 69 alone, and with the two before it: equal bits.
-  Cache alone{1, 1, 80, 2, 1, 24}, together{1, 3, 80, 2, 1, 24};
-  Tensors t = someTensors(together, {67, 68, 69});
-  Numbers last = run(attentionStep(together), t.all())[0];
-  Tensors one = someTensors(alone, {69});
-  one.keys = t.keys, one.values = t.values;
-  for (int s = 0; s < 2; ++s)
-    for (int d = 0; d < 24; ++d) {
-      one.keys[(67 + s) * 24 + d] = t.k[s * 24 + d];
-      one.values[(67 + s) * 24 + d] = t.v[s * 24 + d];
+  for (bool hasSinks : {false, true}) {
+    LastRows rows(hasSinks);
+    Numbers last = run(attentionStep(rows.together), rows.all.all())[0];
+    EXPECT_EQ(run(attentionStep(rows.alone), rows.one.all())[0],
+              Numbers(last.end() - 48, last.end()));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sinks
+//===----------------------------------------------------------------------===//
+
+TEST_P(CacheKernels, SinksTakeAShare) {
+  // Four heads on two, over two blocks of keys; one row is no token, and gives 0.
+  Cache c{2, 2, 80, 4, 2, 6};
+  c.hasSinks = true;
+  Tensors t = someTensors(c, {70, 71, 3, -1});
+  Numbers found = run(attentionStep(c), t.all())[0];
+  expectNear(found, attention(c, t), tolerance());
+  EXPECT_EQ(Numbers(found.end() - 24, found.end()), Numbers(24, 0.0));
+}
+
+TEST_P(CacheKernels, SinksOfManyHeads) {
+  // Twelve heads on one, six in an iteration: each has the sink of its own number.
+  Cache c{1, 1, 128, 12, 1, 64, 0, 2.0};
+  c.hasSinks = true;
+  Tensors t = someTensors(c, {100});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(CacheKernels, SinksBeyondAllScores) {
+  // One that takes nearly all, one that takes nothing, and one in the middle.
+  Cache c{1, 1, 8, 3, 3, 8};
+  c.hasSinks = true;
+  Tensors t = someTensors(c, {5});
+  t.sinks = {12, -200, 0.5};
+  Numbers found = run(attentionStep(c), t.all())[0], expected = attention(c, t);
+  for (int64_t h = 0; h < 3; ++h)
+    expectNear({found.begin() + h * 8, found.begin() + (h + 1) * 8},
+               {expected.begin() + h * 8, expected.begin() + (h + 1) * 8}, tolerance());
+  Cache plain = c;
+  plain.hasSinks = false;
+  Tensors without = t;
+  without.sinks.clear();
+  Numbers bits = run(attentionStep(plain), without.all())[0];
+  EXPECT_EQ(Numbers(found.begin() + 8, found.begin() + 16),
+            Numbers(bits.begin() + 8, bits.begin() + 16));
+}
+
+TEST_P(CacheKernels, SinksOfARing) {
+  // The window and the ring of AttentionToARing.
+  Cache c{1, 3, 5, 4, 2, 8, 5};
+  c.hasSinks = true;
+  Tensors t = someTensors(c, {9, 10, 11});
+  Numbers found = run(attentionStep(c), t.all())[0];
+  expectNear(found, attention(c, t), tolerance());
+  // A full cache of the same keys, of which the window sees as many, has the same bits.
+  Cache full = c;
+  full.rows = 12;
+  Tensors wide = someTensors(full, {9, 10, 11});
+  for (int p = 4; p < 9; ++p)
+    for (int d = 0; d < c.width(); ++d) {
+      wide.keys[full.row(0, p) * c.width() + d] = t.keys[c.row(0, p) * c.width() + d];
+      wide.values[full.row(0, p) * c.width() + d] = t.values[c.row(0, p) * c.width() + d];
     }
-  one.q.assign(t.q.end() - 48, t.q.end());
-  one.k.assign(t.k.end() - 24, t.k.end());
-  one.v.assign(t.v.end() - 24, t.v.end());
-  EXPECT_EQ(run(attentionStep(alone), one.all())[0], Numbers(last.end() - 48, last.end()));
+  EXPECT_EQ(run(attentionStep(full), wide.all())[0], found);
+}
+
+TEST_P(CacheKernels, SinksInsideOfAWindow) {
+  // Nine positions of a window of 12: the ring gives the bits of a cache without a window.
+  Cache ring{1, 3, 12, 4, 2, 8, 12}, full{1, 3, 12, 4, 2, 8};
+  ring.hasSinks = full.hasSinks = true;
+  Tensors t = someTensors(ring, {6, 7, 8});
+  EXPECT_EQ(run(attentionStep(ring), t.all())[0], run(attentionStep(full), t.all())[0]);
+}
+
+TEST_P(CacheKernels, SinksOfPages) {
+  Cache c{2, 1, 4, 2, 1, 8, 0, 0, {{5, 0, 3}, {2, -1, -1}}};
+  c.hasSinks = true;
+  Tensors t = someTensors(c, {9, 2}, 6);
+  expectNear(run(attentionStep(c, 6), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(CacheKernels, SinksAreThoseOfAttentionWithoutCaches) {
+  // A whole sequence of 70 tokens, with a window and without, behind empty caches.
+  for (int window : {0, 37}) {
+    Cache c{1, 70, window ? window : 70, 4, 2, 16, window};
+    c.hasSinks = true;
+    Numbers positions(70);
+    std::iota(positions.begin(), positions.end(), 0.0);
+    Tensors t = someTensors(c, positions);
+    std::string q = tensor({1, 70, 64}), k = tensor({1, 70, 32}), z = tensor({4}),
+                lse = tensor({1, 4, 70}, "W");
+    std::string text =
+        "func.func @step(%q: " + q + ", %k: " + k + ", %v: " + k + ", %z: " + z + ") -> " + q +
+        " {\n  %o, %l = llm.attention %q, %k, %v sinks(%z) {heads = 4 "
+        ": i64, kv_heads = 2 : i64, scale = 0.5 : f64" +
+        (window ? ", window = " + std::to_string(window) + " : i64" : "") + "} : (" + q + ", " + k +
+        ", " + k + ", " + z + ") -> (" + q + ", " + lse + ")\n  return %o : " + q + "\n}";
+    Numbers found = run(attentionStep(c), t.all())[0];
+    expectNear(found, attention(c, t), tolerance());
+    // Both round once; on a GPU the other one's tensor cores round the probabilities too.
+    expectNear(found, runWide(text, {t.q, t.k, t.v, t.sinks})[0], 2.0 * tolerance());
+  }
 }
 
 class AppendKernels : public KernelTest {

@@ -375,22 +375,23 @@ TEST_P(PackKernels, UnpacksWhatNumbersStandFor) {
 }
 
 /// @step of attention of two tokens, behind 70 in caches, by rows of one type.
-std::string attentionStep(const std::string &rows, const std::string &computed, bool hasScales) {
+std::string attentionStep(const std::string &rows, const std::string &computed, bool hasScales,
+                          bool hasSinks) {
   std::string q = tensor({1, 2, 96}, computed), k = tensor({1, 2, 48}, rows),
               cache = tensor({1, 80, 48}, rows), ofRows = tensor({1, 2, 2}, computed),
-              ofCache = tensor({1, 80, 2}, computed);
+              ofCache = tensor({1, 80, 2}, computed), sinks = tensor({4}, computed);
   std::string scales =
       hasScales ? ", " + ofRows + ", " + ofRows + ", " + ofCache + ", " + ofCache : "";
   return "func.func @step(%q: " + q + ", %k: " + k + ", %v: " + k + ", %c: " + cache +
-         ", %d: " + cache + ", %p: tensor<1x2xi32>" +
+         ", %d: " + cache + ", %p: tensor<1x2xi32>" + (hasSinks ? ", %z: " + sinks : "") +
          (hasScales
               ? ", %s: " + ofRows + ", %t: " + ofRows + ", %u: " + ofCache + ", %w: " + ofCache
               : "") +
          ") -> " + q + " {\n %o = llm.cached_attention %q, %k, %v caches(%c, %d) at(%p)" +
-         (hasScales ? " scales(%s, %t, %u, %w)" : "") +
+         (hasSinks ? " sinks(%z)" : "") + (hasScales ? " scales(%s, %t, %u, %w)" : "") +
          " {heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f64} : (" + q + ", " + k + ", " + k +
-         ", " + cache + ", " + cache + ", tensor<1x2xi32>" + scales + ") -> " + q +
-         "\n return %o : " + q + "\n}";
+         ", " + cache + ", " + cache + ", tensor<1x2xi32>" + (hasSinks ? ", " + sinks : "") +
+         scales + ") -> " + q + "\n return %o : " + q + "\n}";
 }
 
 TEST_P(PackKernels, AttentionReadsWhatRowsStandFor) {
@@ -400,18 +401,23 @@ TEST_P(PackKernels, AttentionReadsWhatRowsStandFor) {
   std::reverse(v.numbers.begin(), v.numbers.end());
   for (int64_t i = 0; i < fresh; ++i)
     v.elements[i] = static_cast<float>(v.numbers[i] * v.scales[i / size]);
-  Numbers q = someNumbers(2 * 96, 4), positions = {70, 71};
-  Numbers expected =
-      runStep(attentionStep("f32", "f32", false),
-              {q, k.elements, v.elements, keys.elements, values.elements, positions})[0];
-  Numbers actual = runStep(attentionStep(held(), computed(), true),
-                           {q, k.numbers, v.numbers, keys.numbers, values.numbers, positions,
-                            k.scales, v.scales, keys.scales, values.scales})[0];
-  if (computed() == "f32")
-    EXPECT_EQ(actual, expected);
-  else
-    for (size_t i = 0; i < actual.size(); ++i)
-      EXPECT_EQ(actual[i], rounded(computed(), expected[i])) << "element " << i;
+  Numbers q = someNumbers(2 * 96, 4);
+  std::vector<Numbers> plain = {q,       k.elements, v.elements, keys.elements, values.elements,
+                                {70, 71}};
+  std::vector<Numbers> packed = {q, k.numbers, v.numbers, keys.numbers, values.numbers, {70, 71}};
+  for (bool hasSinks : {false, true}) {
+    std::vector<Numbers> theirs = plain, ours = packed;
+    if (hasSinks)
+      theirs.push_back({0.5, -1, 2, 0}), ours.push_back(theirs.back());
+    ours.insert(ours.end(), {k.scales, v.scales, keys.scales, values.scales});
+    Numbers expected = runStep(attentionStep("f32", "f32", false, hasSinks), theirs)[0];
+    Numbers actual = runStep(attentionStep(held(), computed(), true, hasSinks), ours)[0];
+    if (computed() == "f32")
+      EXPECT_EQ(actual, expected);
+    else
+      for (size_t i = 0; i < actual.size(); ++i)
+        EXPECT_EQ(actual[i], rounded(computed(), expected[i])) << "element " << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, PackKernels,

@@ -344,7 +344,9 @@ def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
     Counted statically: the accesses of a kernel's buffers, with the loops and the threads around them, for some blocks
     that stand for all. What threads of a warp read at one address at one time counts once, and what every block reads
     alike counts once a launch, as it stays in the cache (`asked`). What a block reads again counts once where all that
-    it touches fits a cache (`moved`). The least is every buffer that is touched, once.
+    it touches fits a cache (`moved`). The least is every operand and result that is touched, once; a workspace counts
+    as moved alone, as what an op must read and write does not hang on how it is computed. The least of one of several
+    launches has what passes between them, too.
 
     ```mlir
     module attributes {gpu.container_module} {

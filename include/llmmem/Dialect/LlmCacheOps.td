@@ -42,7 +42,8 @@ def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostOfUnpackingCache
     out = softmax(q k^T * scale) v per head over the keys at positions j <= p that a query at position p attends to: those before
     the sequence's first new position from the caches, the others from k and v. Query head i reads key/value head
     i / (heads / kv_heads). With a window, which is at most the rows of a cache, only j > p - window. With a `softcap` c, a score s is
-    c tanh(s / c). Rows without a position give 0. Keys are added up in the order of their positions, in blocks that begin at
+    c tanh(s / c). With `sinks`, each row of head h has one more score, sinks[h], that no value belongs to, as of llm.attention. Rows
+    without a position give 0. Keys are added up in the order of their positions, in blocks that begin at
     multiples of 64 positions, so that the bits depend on no division into steps. It runs once, before llm.append_cache
     overwrites what it reads. FLOPs: 4 * batch * seq * width * the keys that a full cache holds.
 
@@ -57,12 +58,12 @@ def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostOfUnpackingCache
     ```
   }];
   let arguments = (ins Llm_Tensor:$q, Llm_HeldTensor:$k, Llm_HeldTensor:$v, Llm_HeldTensor:$keys, Llm_HeldTensor:$values,
-    Llm_Ids:$positions, Optional<Llm_Ids>:$table, Variadic<Llm_Tensor>:$scales, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
-    OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap);
+    Llm_Ids:$positions, Optional<Llm_Ids>:$table, Optional<Llm_Tensor>:$sinks, Variadic<Llm_Tensor>:$scales, I64Attr:$heads,
+    I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap);
   let results = (outs Llm_Tensor:$out);
   let assemblyFormat = [{
     $q `,` $k `,` $v `caches` `(` $keys `,` $values `)` `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
-    (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)
+    (`sinks` `(` $sinks^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -13,6 +13,7 @@
 #define LLMMEM_TARGETS_LATENTPARTS_H
 
 #include "llmmem/Dialect/LlmOps.h"
+#include <string>
 
 namespace llmmem::llm {
 
@@ -37,9 +38,12 @@ int64_t latentBlockBytes(int64_t rows, int64_t width);
 /// Keys of a tile.
 constexpr int64_t kLatentTile = 32;
 
-/// None where tensor cores do not multiply it: elements of other than 16 bits, rows in 4 bits, and
-/// rows or values that are no whole fragments.
+/// None where tensor cores do not multiply it: elements of other than 16 bits, and rows or
+/// values that are no whole fragments or too long.
 std::optional<LatentParts> latentPartsOf(LatentAttentionOp op);
+/// What is then in the way, for people; else empty. Example: "rows have 40 elements, which are no
+/// multiple of 16".
+std::string whyNoLatentParts(LatentAttentionOp op);
 
 /// Bytes of the parts' sums; 0 for one part. Example: 4 parts of 16 tokens with 128 heads of 512
 /// elements, 4 * 16 * 128 * (512 + 2) * 4.

@@ -25,7 +25,8 @@ CachedKeys::CachedKeys(CachedAttentionOp op, KernelEmitter &e)
       size(op.getQ().getType().getDimSize(2) / heads), valueSize(size),
       scale(op.getScale().convertToDouble()),
       cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0), q(e.operand(0)),
-      positions(e.operand(5)), table(e.operand(op.getTableMutable())), out(e.result(0)),
+      positions(e.operand(5)), table(e.operand(op.getTableMutable())),
+      sinks(e.operand(op.getSinksMutable())), out(e.result(0)),
       k(heldRows(e, op.getKMutable(), op.getScalesMutable(), 0)),
       v(heldRows(e, op.getVMutable(), op.getScalesMutable(), 1)),
       keys(heldRows(e, op.getKeysMutable(), op.getScalesMutable(), 2)),
@@ -86,6 +87,10 @@ Index CachedKeys::cachedPlace(const CachedQuery &query, Index j) {
 
 Index CachedKeys::freshPlace(const CachedQuery &query, Index j) {
   return ((query.batch * seq + (j - query.fresh)) * kvHeads + query.kvHead) * size;
+}
+
+Num CachedKeys::firstLargest(const CachedQuery &query, Index h) {
+  return sinks ? e.load(sinks, query.firstHead + h) : lowest();
 }
 
 Num CachedKeys::lowest() {

@@ -53,6 +53,11 @@ public:
   Index headPlace(const CachedQuery &query, Index h) { return headOf(query, h) * size; }
   Index outPlace(const CachedQuery &query, Index h) { return headOf(query, h) * valueSize; }
 
+  /// What the maximum of head `h`'s scores and the total of their powers are before any key: a sink
+  /// is a score that is there before all others.
+  Num firstLargest(const CachedQuery &query, Index h);
+  Num firstTotal() { return e.number(sinks ? 1.0 : 0.0); }
+
   Num capped(Num score) { return cap > 0.0 ? softcap(score, cap) : score; }
   /// Below every score; not minus infinity, as the first rescaling factor would be NaN.
   Num lowest();
@@ -62,7 +67,7 @@ public:
   const int64_t batch, seq, heads, kvHeads;
   const int64_t size, valueSize; ///< of a head's key, and of its value
   const double scale, cap;
-  Buffer q, positions, table, out;
+  Buffer q, positions, table, sinks, out;
   HeldBuffer k, v, keys, values;
   /// Query heads of an iteration, and iterations of a key/value head.
   int64_t tile, tiles;

@@ -44,8 +44,10 @@ public:
       e.store(queries, h * size + column, e.load(q, headPlace(query, h) + column, lanes) * scale);
     });
     device.barrier(e);
-    Row state(tile, lowest());
-    state.append(tile, e.number(0.0));
+    Row state;
+    for (int64_t h = 0; h < tile; ++h)
+      state.push_back(firstLargest(query, e.index(h)));
+    state.append(tile, firstTotal());
     state.append(tile * numColumns(), e.splat(0.0, lanes));
     state = e.fold(
         firstBlock(query), endOfBlocks(query), state, [&](Index block, ArrayRef<Num> carried) {
@@ -217,7 +219,7 @@ private:
     return sumOfParts(h, first, count / 2) + sumOfParts(h, first + count / 2, count / 2);
   }
 
-  /// The largest power is 1, so a total below it is that of no key.
+  /// The largest power is 1, so a total below it is that of no key and no sink.
   Num inverse(Num total) { return 1.0 / maximum(total, e.number(1.0)); }
 
   DeviceLoops &device;

@@ -50,8 +50,8 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       e.forLanes(valueSize, [&](Index i, unsigned lanes) {
         e.store(sums, h * valueSize + i, e.splat(0.0, lanes));
       });
-      e.store(largest, h, lowest());
-      e.store(total, h, e.number(0.0));
+      e.store(largest, h, firstLargest(query, h));
+      e.store(total, h, firstTotal());
     }
 
     void emitScores(const CachedQuery &query, KeyBlock part) {
@@ -107,7 +107,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       e.storeRow(sums, h * valueSize, row);
     }
 
-    /// The largest power is 1, so a total below it is that of no key.
+    /// The largest power is 1, so a total below it is that of no key and no sink.
     void end(const CachedQuery &query, Index h) {
       Num factor = 1.0 / maximum(e.load(total, h), e.number(1.0));
       Row row = e.loadRow(sums, h * valueSize, valueSize);
@@ -118,10 +118,18 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
   };
 
   static void emitOnDevice(AttentionLike op, KernelEmitter &e) {
-    if constexpr (std::is_same_v<AttentionLike, LatentAttentionOp>)
+    if constexpr (std::is_same_v<AttentionLike, LatentAttentionOp>) {
       if (std::optional<LatentParts> parts = latentPartsOf(op))
         return emitMmaLatentAttention(op, e, *parts);
+      remarkOnRows(op, CachedKeys(op, e).tiles);
+    }
     emitDeviceCachedAttention(e, [&] { return CachedKeys(op, e); });
+  }
+
+  /// People should see where rows that tensor cores would read once are read again and again.
+  static void remarkOnRows(LatentAttentionOp op, int64_t times) {
+    op.emitRemark() << "reads each row " << times << (times == 1 ? " time" : " times")
+                    << " and multiplies without tensor cores: " << whyNoLatentParts(op);
   }
 
   static void emit(AttentionLike op, KernelEmitter &e) {

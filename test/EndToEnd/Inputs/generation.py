@@ -25,7 +25,7 @@ class Model:
         with open(golden + ".config.json") as file:
             config = json.load(file)
         # Attention beyond the window is what rings are for; those have no pages.
-        self.has_rings = bool(config.get("sliding_window")) and config["model_type"] in ("mistral", "gemma2")
+        self.has_rings = bool(config.get("sliding_window")) and config["model_type"] in ("mistral", "gemma2", "gpt_oss")
 
     def step(self, name, *flags):
         """The path of a planned step."""
