@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 
-# So many that the card's clock has settled by the second half, of which the times are.
-STEPS, ROUNDS, NO_DEVICE = 60, 3, 3
+# A run has a digest of all parameters after each step, for which the card waits. Rounds have none, and so many steps that its
+# clock has settled by the second half, of which the times are.
+STEPS, STEPS_OF_ROUND, ROUNDS, NO_DEVICE = 20, 100, 3, 3
 # Of every model but the first: a step of 8 billion parameters takes a second.
 STEPS_OF_OTHERS = 8
 # One item must not take the time of all.
@@ -317,7 +318,7 @@ def worth(entries):
             add(f"{tool} {entry['name']}", lambda machine, entry=entry, tool=tool: sanitize(machine, entry, tool))
     for number in range(2, ROUNDS + 1):
         for model in models:
-            steps = STEPS if model is models[0] else STEPS_OF_OTHERS
+            steps = STEPS_OF_ROUND if model is models[0] else STEPS_OF_OTHERS
             for entry in model:
                 add(f"round {number} {entry['name']}",
                     lambda machine, entry=entry, steps=steps: train(machine, entry, steps, digest=False))
