@@ -140,7 +140,7 @@ bool Frontier::Descent::searchBelow(int64_t budget) {
 void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
   constexpr int mostRounds = 40, coarsest = 4, mostSmall = 4;
   const int64_t resident = frontier.graph.residentBytes();
-  left = frontier.search.workInAll() / 4;
+  left = frontier.search.workInAll() / 3;
   const int64_t before = left;
   auto lowerBy = [&](int64_t bytes) {
     const int64_t budget = frontier.leastNeedOf(current) - std::max<int64_t>(bytes, 1);
