@@ -228,6 +228,58 @@ bool Ejection::run(const PackOptions &options, int64_t &work) {
   return true;
 }
 
+namespace {
+/// Rectangles of time and bytes.
+class Rectangles {
+public:
+  explicit Rectangles(size_t most) {
+    for (std::vector<int32_t> *each : {&lowers, &uppers})
+      each->reserve(most);
+    for (std::vector<int64_t> *each : {&bottoms, &tops})
+      each->reserve(most);
+  }
+  /// Adds the shape at `offset` unless it overlaps another one. Without a branch, as most do not.
+  bool add(const Shape &shape, int64_t offset) {
+    const int64_t top = offset + shape.size;
+    int64_t overlaps = 0;
+    for (size_t at = 0; at < lowers.size(); ++at)
+      overlaps |= (int64_t(lowers[at] < shape.upper) & int64_t(shape.lower < uppers[at]) &
+                   int64_t(bottoms[at] < top) & int64_t(offset < tops[at]));
+    if (overlaps)
+      return false;
+    lowers.push_back(shape.lower);
+    uppers.push_back(shape.upper);
+    bottoms.push_back(offset);
+    tops.push_back(top);
+    return true;
+  }
+
+private:
+  std::vector<int32_t> lowers, uppers;
+  std::vector<int64_t> bottoms, tops;
+};
+} // namespace
+
+std::vector<int64_t> withoutOverlaps(const Shapes &shapes, llvm::ArrayRef<int64_t> wanted,
+                                     int64_t capacity) {
+  std::vector<int32_t> byArea;
+  std::vector<double> area;
+  for (size_t index = 0; index < wanted.size(); ++index) {
+    const Shape &shape = shapes.shapes[index];
+    area.push_back(static_cast<double>(shape.size) * (shape.upper - shape.lower));
+    if (wanted[index] >= 0)
+      byArea.push_back(static_cast<int32_t>(index));
+  }
+  std::stable_sort(byArea.begin(), byArea.end(),
+                   [&](int32_t a, int32_t b) { return area[a] > area[b]; });
+  std::vector<int64_t> offsets(wanted.size(), capacity);
+  Rectangles placed(byArea.size());
+  for (int32_t index : byArea)
+    if (placed.add(shapes.shapes[index], wanted[index]))
+      offsets[index] = wanted[index];
+  return offsets;
+}
+
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets) {
   Ejection ejection(shapes, *options.capacity, offsets);

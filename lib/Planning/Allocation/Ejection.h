@@ -29,6 +29,12 @@ namespace llmmem::planning {
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets);
 
+/// `wanted` without what overlaps: of two shapes that do, the one of less area lies above
+/// `capacity` then, which is where ejection chains begin. So does what is wanted nowhere, at less
+/// than 0.
+std::vector<int64_t> withoutOverlaps(const Shapes &shapes, llvm::ArrayRef<int64_t> wanted,
+                                     int64_t capacity);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_ALLOCATION_EJECTION_H

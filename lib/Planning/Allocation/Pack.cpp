@@ -29,13 +29,6 @@ constexpr Weights portfolio[] = {{1, 1, 20}, {0, 1, 20},  {1, 1, 0},   {0, 1, 0}
                                  {1, 0, 0},  {0.5, 1, 0}, {1, 0.5, 0}, {-0.2, 1, 0}};
 constexpr size_t numByPressure = 2; // the first ones
 
-int64_t arenaOf(const Shapes &shapes, const std::vector<int64_t> &offsets) {
-  int64_t arena = 0;
-  for (size_t shape = 0; shape < offsets.size(); ++shape)
-    arena = std::max(arena, offsets[shape] + shapes.shapes[shape].size);
-  return arena;
-}
-
 /// The largest of any range of values, by a table of those whose lengths are powers of two.
 class RangeMaximum {
 public:
@@ -251,6 +244,13 @@ int64_t roundUp(int64_t size, int64_t alignment) {
 }
 
 } // namespace
+
+int64_t arenaOf(const Shapes &shapes, llvm::ArrayRef<int64_t> offsets) {
+  int64_t arena = 0;
+  for (size_t shape = 0; shape < offsets.size(); ++shape)
+    arena = std::max(arena, offsets[shape] + shapes.shapes[shape].size);
+  return arena;
+}
 
 int64_t packWork(double seconds) {
   constexpr double unitsPerSecond = 1e6; // the median rate of the search on 150 to 6,000 buffers

@@ -4,7 +4,6 @@
 #include "Ejection.h"
 #include "PackShapes.h"
 #include <algorithm>
-#include <numeric>
 
 namespace llmmem::planning {
 namespace {
@@ -36,33 +35,12 @@ Core coreOf(const Shapes &all, const std::vector<int64_t> &live, double full) {
   return core;
 }
 
-/// The offsets of the core; those of the others, and of smaller ones that overlap a larger one at
-/// a step of less, lie above the capacity, which is where ejection chains begin.
-std::vector<int64_t> offsetsOf(const Core &core, const std::vector<int64_t> &packed,
-                               const Shapes &all, int64_t capacity) {
-  std::vector<int32_t> bySize(packed.size()), placed;
-  std::iota(bySize.begin(), bySize.end(), 0);
-  auto areaOf = [&](int32_t index) {
-    const Shape &shape = all.shapes[core.shapeOf[index]];
-    return static_cast<double>(shape.size) * (shape.upper - shape.lower);
-  };
-  std::stable_sort(bySize.begin(), bySize.end(),
-                   [&](int32_t a, int32_t b) { return areaOf(a) > areaOf(b); });
-  std::vector<int64_t> offsets(all.shapes.size(), capacity);
-  for (int32_t index : bySize) {
-    const Shape &shape = all.shapes[core.shapeOf[index]];
-    const int64_t offset = packed[index];
-    const bool overlaps = std::any_of(placed.begin(), placed.end(), [&](int32_t number) {
-      const Shape &other = all.shapes[number];
-      return other.lower < shape.upper && shape.lower < other.upper &&
-             offsets[number] < offset + shape.size && offset < offsets[number] + other.size;
-    });
-    if (overlaps)
-      continue;
-    offsets[core.shapeOf[index]] = offset;
-    placed.push_back(core.shapeOf[index]);
-  }
-  return offsets;
+/// The offsets of the core, where those of the others are wanted nowhere yet.
+std::vector<int64_t> offsetsOf(const Core &core, const std::vector<int64_t> &packed, size_t count) {
+  std::vector<int64_t> wanted(count, -1);
+  for (size_t index = 0; index < packed.size(); ++index)
+    wanted[core.shapeOf[index]] = packed[index];
+  return wanted;
 }
 
 } // namespace
@@ -92,7 +70,9 @@ CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int6
       high = middle; // nor would a larger core be packed
       continue;
     }
-    std::vector<int64_t> from = offsetsOf(core, packed.offsets, shapes, capacity);
+    // A smaller shape may overlap a larger one at a step that is not full.
+    std::vector<int64_t> from =
+        withoutOverlaps(shapes, offsetsOf(core, packed.offsets, shapes.shapes.size()), capacity);
     int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
     if (fitByEjection(shapes, within, work, from)) {
       offsets = std::move(from);

@@ -16,6 +16,9 @@ Packing packShapes(const Shapes &shapes, const PackOptions &options);
 /// The same without looking for a core (PackCore.h) or ejection chains.
 Packing packWhole(const Shapes &shapes, const PackOptions &options);
 
+/// Where the topmost shape ends.
+int64_t arenaOf(const Shapes &shapes, llvm::ArrayRef<int64_t> offsets);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_ALLOCATION_PACKSHAPES_H

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackLike.h"
 #include "PackSubAlignment.h"
 #include "llmmem/Planning/Model/InPlace.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,15 +26,16 @@ struct Instance {
 class Placer {
 public:
   Placer(const Problem &problem, Plan &plan, const PackOptions &options,
-         std::span<const StepSpan> spans)
+         std::span<const StepSpan> spans, const Plan *like)
       : problem(problem), plan(plan), options(options),
-        stepCount(static_cast<int32_t>(plan.steps.size())), spans(spans) {}
+        stepCount(static_cast<int32_t>(plan.steps.size())), spans(spans), like(like) {}
 
   void run() {
     makeInstances();
     linkInPlace();
     makeShapes();
-    const Packing packing = packShapes(shapes, options);
+    const Packing packing =
+        like ? packLike(shapes, options, offsetsLike()) : packShapes(shapes, options);
     fillOffsets(packing);
     fillNumbers();
     trySubAlignmentLast(packing);
@@ -191,6 +193,34 @@ private:
       }
   }
 
+  /// Where `like` has each shape; -1 where it does not have it. The first instances of a value are
+  /// taken for each other, and so are the second ones.
+  std::vector<int64_t> offsetsLike() const {
+    std::vector<std::vector<int64_t>> ofValue(problem.values.size()), ofOp(problem.ops.size());
+    for (const InstanceOffset &each : like->offsets)
+      ofValue[each.value].push_back(each.offset);
+    for (const WorkspaceOffset &each : like->workspaces)
+      ofOp[like->steps[each.step]].push_back(each.offset);
+    std::vector<size_t> nextOfValue(ofValue.size(), 0), nextOfOp(ofOp.size(), 0);
+    std::vector<int64_t> wanted(shapes.shapes.size(), -1);
+    for (size_t i = 0; i < instances.size(); ++i) {
+      const Instance &it = instances[i];
+      if (it.last < it.first)
+        continue;
+      const size_t number = nextOfValue[it.value]++;
+      if (!it.takes && shapeOf[i] >= 0 && number < ofValue[it.value].size())
+        wanted[shapeOf[i]] = ofValue[it.value][number];
+    }
+    int32_t shape = firstWorkspace;
+    for (OpIndex op : plan.steps)
+      if (problem.ops[op].workspace) {
+        if (const size_t number = nextOfOp[op]++; number < ofOp[op].size())
+          wanted[shape] = ofOp[op][number];
+        ++shape;
+      }
+    return wanted;
+  }
+
   void fillNumbers() {
     int64_t held = 0, largest = 0;
     for (int64_t change : live) {
@@ -210,6 +240,7 @@ private:
   const PackOptions &options;
   const int32_t stepCount;
   const std::span<const StepSpan> spans;
+  const Plan *const like;
   std::vector<Instance> instances;    // inputs, then by step and value
   std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
   std::vector<int32_t> readInstances; // -1: resident
@@ -223,8 +254,8 @@ private:
 } // namespace
 
 void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
-                std::span<const StepSpan> spans) {
-  Placer(problem, plan, options, spans).run();
+                std::span<const StepSpan> spans, const Plan *like) {
+  Placer(problem, plan, options, spans, like).run();
 }
 
 } // namespace llmmem::planning

@@ -53,7 +53,7 @@ void CutNetwork::needOp(Level &level, OpIndex op) {
     return;
   level.nodeOfOp[op] = numNodes++;
   level.ops.push_back(op);
-  for (ValueIndex value : graph.op(op).reads)
+  for (ValueIndex value : graph.reads(op))
     needValue(level, value);
 }
 
@@ -111,7 +111,7 @@ void CutNetwork::forEachArc(Visit visit) const {
         visit({Arc::OpBefore, index, node, earlier->nodeOfOp[op], op, -1});
       else
         visit({Arc::Repeated, index, node, sink, op, -1});
-      for (ValueIndex value : graph.op(op).reads)
+      for (ValueIndex value : graph.reads(op))
         if (level.nodeOfValue[value] >= 0)
           visit({Arc::Read, index, node, level.nodeOfValue[value], op, value});
     }

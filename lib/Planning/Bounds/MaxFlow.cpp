@@ -66,20 +66,63 @@ int64_t MaxFlow::augment(int32_t source, int32_t sink) {
   }
 }
 
-int64_t MaxFlow::solve(int32_t source, int32_t sink) {
-  if (!fits) {
-    for (size_t arc = 0; arc < arcs.size(); ++arc)
-      arcs[arc].residual = capacities[arc];
-    flow = 0;
+void MaxFlow::restart() {
+  for (size_t arc = 0; arc < arcs.size(); ++arc)
+    arcs[arc].residual = capacities[arc];
+  flow = 0;
+  hasFlow = true;
+}
+
+/// Takes `amount` of what flows into `from` back up to `end`, the source, or of what flows out of
+/// it down to `end`, the sink. Of an arc's number and its reverse's, the arc's is even.
+void MaxFlow::takeBack(int32_t from, int32_t end, int64_t amount, bool isUpstream) {
+  toTakeBack.assign(1, {from, amount});
+  while (!toTakeBack.empty()) {
+    auto [node, left] = toTakeBack.back();
+    toTakeBack.pop_back();
+    if (node == end)
+      continue;
+    for (int32_t number = firstArc[node]; number >= 0 && left > 0; number = arcs[number].next) {
+      if ((number % 2 != 0) != isUpstream)
+        continue;
+      const int32_t arc = number & ~1;
+      const int64_t taken = std::min(left, arcs[arc ^ 1].residual);
+      if (taken <= 0)
+        continue;
+      arcs[arc ^ 1].residual -= taken;
+      arcs[arc].residual += taken;
+      left -= taken;
+      toTakeBack.push_back({arcs[number].to, taken});
+    }
   }
+}
+
+/// What `arc` carries above its capacity.
+void MaxFlow::takeBack(int32_t arc, int32_t source, int32_t sink) {
+  const int64_t amount = -arcs[arc].residual;
+  if (amount <= 0) // taken back with that of another arc, or the capacity has grown again
+    return;
+  arcs[arc].residual = 0;
+  arcs[arc ^ 1].residual -= amount;
+  takeBack(arcs[arc ^ 1].to, source, amount, /*isUpstream=*/true);
+  takeBack(arcs[arc].to, sink, amount, /*isUpstream=*/false);
+  flow -= amount;
+}
+
+int64_t MaxFlow::solve(int32_t source, int32_t sink) {
+  if (!hasFlow)
+    restart();
+  else
+    for (int32_t arc : exceeded)
+      takeBack(arc, source, sink);
+  exceeded.clear();
   level.assign(firstArc.size(), -1);
   while (findLevels(source, sink)) {
     currentArc = firstArc;
     flow += augment(source, sink);
-    fits = flow < infinite;
-    if (!fits)
+    hasFlow = flow < infinite;
+    if (!hasFlow)
       return infinite;
   }
-  fits = true;
   return flow;
 }

@@ -1,8 +1,8 @@
 //===- MaxFlow.h - Minimum cut on a sparse graph ------------------------------===//
 //
-// Dinic's algorithm on integer capacities. Capacities may be changed between runs: where the last
-// flow still fits, as where none has shrunk, `solve` goes on from it, else it starts from zero. The
-// value and the cut nearest to the source are the same either way.
+// Dinic's algorithm on integer capacities. Capacities may be changed between runs: `solve` goes on
+// from the last flow, of which what exceeds a capacity that has shrunk is taken back first, from
+// the source to the sink. The value and the cut nearest to the source are the same as from zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace llmmem::planning {
@@ -27,7 +28,7 @@ public:
   }
   /// Returns the arc's number, for `setCapacity`.
   int32_t addArc(int32_t from, int32_t to, int64_t capacity) {
-    fits = false;
+    hasFlow = false;
     const int32_t index = static_cast<int32_t>(arcs.size());
     arcs.push_back({to, firstArc[from], 0});
     arcs.push_back({from, firstArc[to], 0});
@@ -38,10 +39,10 @@ public:
     return index;
   }
   void setCapacity(int32_t arc, int64_t capacity) {
-    if (fits) {
-      arcs[arc].residual += capacity - capacities[arc];
-      fits = arcs[arc].residual >= 0;
-    }
+    const bool wasExceeded = arcs[arc].residual < 0;
+    arcs[arc].residual += capacity - capacities[arc];
+    if (arcs[arc].residual < 0 && !wasExceeded)
+      exceeded.push_back(arc);
     capacities[arc] = capacity;
   }
 
@@ -59,11 +60,16 @@ private:
     int64_t residual; // here, as a search reads it beside `to`
   };
   bool findLevels(int32_t source, int32_t sink);
+  void restart();
+  void takeBack(int32_t arc, int32_t source, int32_t sink);
+  void takeBack(int32_t from, int32_t end, int64_t amount, bool isUpstream);
   int64_t augment(int32_t source, int32_t sink);
 
   std::vector<Arc> arcs; // arc i and its reverse i ^ 1
   std::vector<int64_t> capacities;
-  bool fits = false; // the flow of the residuals, of value `flow`, is within the capacities
+  bool hasFlow = false;          // the residuals are of a flow, of value `flow`
+  std::vector<int32_t> exceeded; // arcs that may carry more than they can
+  std::vector<std::pair<int32_t, int64_t>> toTakeBack; // at a node
   int64_t flow = 0;
   std::vector<int32_t> firstArc, level, currentArc, queue, path;
 };

@@ -323,7 +323,10 @@ void BudgetSearch::makeLadders() {
   if (annealedOrder().peak < ordered().peak)
     starts.push_back(&annealedOrder());
   for (const Candidate *start : starts)
-    ladders.push_back({start->peak, work / 8, {start->steps}});
+    if (llvm::none_of(ladders, [&](const EvictionLadder &other) {
+          return other.rungs.front() == start->steps;
+        }))
+      ladders.push_back({start->peak, work / 8, {start->steps}});
 }
 
 bool BudgetSearch::addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, Candidates &found) {

@@ -24,15 +24,16 @@ public:
 
   /// Whether equal blocks repeat in the chain that was found.
   bool hasRepeats() const { return search.mainChain().hasRepeats; }
-  /// Both as of Frontier, in the numbers of the problem.
+  /// All as of Frontier, in the numbers of the problem.
   std::shared_ptr<const Plan> at(int64_t budget) { return restored(frontier.at(budget)); }
   std::shared_ptr<const Plan> least() { return restored(frontier.least()); }
-  /// In canonical numbers.
-  llvm::ArrayRef<std::shared_ptr<const Plan>> met() const { return frontier.plansMet(); }
-  /// The plan in the numbers of the problem.
-  std::shared_ptr<const Plan> restored(const std::shared_ptr<const Plan> &plan) const;
+  std::shared_ptr<const Plan> cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
+    return restored(frontier.cheaperWithin(budget, leastCost, cost));
+  }
 
 private:
+  /// The plan in the numbers of the problem.
+  std::shared_ptr<const Plan> restored(const std::shared_ptr<const Plan> &plan) const;
   CanonicalProblem canonical;
   Graph graph;
   BudgetSearch search;

@@ -62,7 +62,7 @@ std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &w
 }
 
 Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work,
-                                 int64_t ejections, bool endsWithCore) const {
+                                 int64_t ejections, bool endsWithCore, const Placed &like) const {
   search.announce("offsets for " + llvm::Twine(candidate.steps.size()) + " steps");
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
@@ -80,7 +80,7 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   pack.endsWithCore = endsWithCore;
   pack.capacity = budget - graph.residentBytes();
   pack.cancellation = graph.cancellation();
-  placeSteps(graph.problem(), *plan, pack);
+  placeSteps(graph.problem(), *plan, pack, {}, like.get());
   return plan;
 }
 
@@ -448,9 +448,9 @@ std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
   for (size_t number = 1; const Sample *below = coarseSample(number); ++number)
     if (index >= below->index)
       return bisect(index, *below, *coarseSample(number - 1), /*deeply=*/false);
-  if (budget < need(least()))
-    return nullptr;
-  return orCheaperMet(bisect(index, {indexBelow(need(least())), least(), workOfSamples},
-                             samples.back(), /*deeply=*/true),
-                      budget);
+  if (budget <= need(least()))
+    return budget == need(least()) ? least() : nullptr;
+  return orCheaper(bisect(index, {indexBelow(need(least())), least(), workOfSamples},
+                          samples.back(), /*deeply=*/true),
+                   budget);
 }

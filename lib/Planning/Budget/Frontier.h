@@ -42,8 +42,7 @@ public:
   std::shared_ptr<const Plan> at(int64_t budget);
   /// The plan of the least need that was found.
   std::shared_ptr<const Plan> least();
-  /// What the descent to the least need has placed.
-  llvm::ArrayRef<std::shared_ptr<const Plan>> plansMet() const { return met; }
+  std::shared_ptr<const Plan> cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost);
 
 private:
   using Placed = std::shared_ptr<const Plan>;
@@ -56,7 +55,7 @@ private:
     bool isOpen = false;  // its plan is the open one (`openSample`): what `plan` costs at most
   };
   Placed place(const Candidate &candidate, int64_t budget, int64_t work, int64_t ejections = 0,
-               bool endsWithCore = false) const;
+               bool endsWithCore = false, const Placed &like = nullptr) const;
   int64_t mostEjections() const;
   /// The first `headroom` of a sample, where none is known.
   int64_t usualHeadroom() const { return 5 + graph.numOps() / 50; }
@@ -85,7 +84,9 @@ private:
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
   bool isBeyondDescent(int64_t bytes);
-  Placed orCheaperMet(Placed plan, int64_t budget);
+  void gatherCheaper(int64_t budget);
+  void addCheaper(Candidate candidate, int64_t rung);
+  Placed orCheaper(Placed plan, int64_t budget);
   /// Whether the chain hangs on the graph alone, so that plans are those of the canonical problem.
   bool isOfGraph() const {
     return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;
@@ -94,6 +95,13 @@ private:
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
+  /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
+  int64_t leastNeedOf(const Candidate &candidate) const { return candidate.peak - padding; }
+  /// What it is placed for, a four-thousandth more.
+  int64_t usualNeedOf(const Candidate &candidate) const {
+    const int64_t least = leastNeedOf(candidate);
+    return least + ((least - graph.residentBytes()) >> 12);
+  }
   int64_t budgetOf(int64_t index) const { return graph.residentBytes() + index * unit; }
   int64_t indexBelow(int64_t budget) const { return (budget - graph.residentBytes()) / unit; }
   int64_t indexAbove(int64_t budget) const { return indexBelow(budget + unit - 1); }
@@ -113,10 +121,17 @@ private:
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes: budgets between two multiples are equal
   Placed givenPlan, freePlan, flatPlan, leastPlan;
-  std::vector<Placed> met;     // on the way to the least need
-  Placed openPlan;             // what the open sample's search found, once it was needed
-  int64_t leastCostOfOpen = 0; // proved
-  std::deque<Sample> samples;  // the coarse ones, highest budget first
+  /// A schedule that costs less than the least need's, and its plan where one was asked for.
+  struct Cheaper {
+    Candidate candidate;
+    int64_t rung; // for budgets from here on
+    Placed placed;
+  };
+  std::vector<Cheaper> cheaperThanLeast; // the cheapest first
+  int64_t numRungs = 0;                  // whose schedules are among them
+  Placed openPlan;                       // what the open sample's search found, once it was needed
+  int64_t leastCostOfOpen = 0;           // proved
+  std::deque<Sample> samples;            // the coarse ones, highest budget first
   bool isLastSample = false;
   int64_t workOfFree = 0;
   int64_t workOfSamples = 0; // of all coarse samples, a failed last one included

@@ -11,26 +11,38 @@ static constexpr int32_t mostOpsOfSearch = 4000;
 /// A descent ends where 1/4096 less of the arena is not found.
 static constexpr int finestStep = 12;
 
-/// From the schedule of the least peak down, by budgets that are a little lower each.
+/// Schedules that hold a little less each are gathered first, by their live bytes alone, and then
+/// placed from the leanest up, until the next one holds more than is needed already. So a handful
+/// of dozens of schedules is placed, and one that cannot be placed tightly does not end the search.
 class Frontier::Descent {
 public:
   /// A plan is of use where it needs less than `enough` by more than the search can tell apart:
   /// else another one is taken.
   Descent(Frontier &frontier, Placed best, int64_t leastCost, int64_t enough)
-      : frontier(frontier), best(std::move(best)), leastCost(leastCost), enough(enough) {}
-  void placeLeanest(llvm::ArrayRef<Candidate> lean);
-  void lower() { descend(&Descent::lowerBest); }
-  void search();
+      : frontier(frontier), best(std::move(best)), leastCost(leastCost), enough(enough),
+        current(bestCandidate()) {}
+  void gatherLeanest(llvm::ArrayRef<Candidate> lean);
+  void gatherLowered() { descend(&Descent::lowerCurrent); }
+  void gatherSearched() { descend(&Descent::searchBelow); }
+  void placeGathered();
+  void takeCheaperGathered();
+  void searchCheaper();
   void recreate();
   void tighten();
   Placed found() { return best; }
+  std::vector<Candidate> gatheredSchedules() const {
+    std::vector<Candidate> schedules;
+    for (const Gathered &each : gathered)
+      schedules.push_back(each.candidate);
+    return schedules;
+  }
   int64_t work() const { return spent; }
 
 private:
   bool isAdmitted(const Candidate &candidate) const { return candidate.cost >= leastCost; }
-  bool takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t budget, int64_t ejections);
-  bool lowerBest(int64_t budget);
-  bool searchAnew(int64_t budget);
+  bool gather(llvm::ArrayRef<Candidate> candidates, int64_t budget, int64_t ejections);
+  bool lowerCurrent(int64_t budget);
+  bool searchBelow(int64_t budget);
   void descend(bool (Descent::*lower)(int64_t budget));
   Candidate bestCandidate() const { return {best->steps, best->cost, best->peak}; }
   int64_t need() const { return frontier.need(best); }
@@ -44,120 +56,150 @@ private:
   bool isBetter(const Placed &plan) const {
     return std::pair(frontier.need(plan), plan->cost) < std::pair(need(), best->cost);
   }
-  /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
-  int64_t leastNeedOf(const Candidate &candidate) const {
-    return candidate.peak - frontier.padding;
-  }
   bool mayBeBetter(const Candidate &candidate) const {
-    return std::pair(leastNeedOf(candidate), candidate.cost) < std::pair(need(), best->cost);
+    return std::pair(frontier.leastNeedOf(candidate), candidate.cost) <
+           std::pair(need(), best->cost);
   }
   bool mayBeOfUse(const Candidate &candidate) const {
-    const int64_t least = leastNeedOf(candidate);
+    const int64_t least = frontier.leastNeedOf(candidate);
     return least + ((least - frontier.graph.residentBytes()) >> finestStep) < enough;
   }
-  bool wasPlaced(const Candidate &candidate, int64_t budget, int64_t ejections);
-  /// Dozens of schedules are placed, most of them for fewer bytes than they can be placed in.
-  Placed place(const Candidate &candidate, int64_t budget, int64_t work, int64_t ejections = 0) {
-    frontier.met.push_back(
-        frontier.place(candidate, budget, work, ejections, /*endsWithCore=*/true));
-    return frontier.met.back();
-  }
+  Placed place(const Candidate &candidate, int64_t budget, int64_t ejections = 0);
 
+  struct Gathered {
+    Candidate candidate;
+    int64_t ejections;
+  };
   Frontier &frontier;
   Placed best;
   int64_t leastCost; // what the coarse samples cost at more bytes
   int64_t enough;
+  Candidate current; // the leanest so far
+  std::vector<Gathered> gathered;
   int64_t left = 0, spent = 0;
-  /// What was placed and is not better. Searches find the same schedule many times, and equal
-  /// placements end alike.
-  struct Placement {
-    std::vector<OpIndex> steps;
-    int64_t budget, ejections;
-    bool operator==(const Placement &other) const = default;
-  };
-  std::vector<Placement> refused;
 };
 
-void Frontier::Descent::placeLeanest(llvm::ArrayRef<Candidate> lean) {
-  constexpr int mostPlaced = 4;
-  int placed = 0;
-  for (const Candidate &candidate : lean) {
-    if (placed == mostPlaced || candidate.peak > need() + frontier.padding)
-      break;
-    if (!isAdmitted(candidate) || !isWorthPlacing(candidate))
-      continue;
-    ++placed;
-    Placed plan = place(candidate, frontier.graph.residentBytes(), frontier.packWork);
-    if (isBetter(plan))
-      best = std::move(plan);
-  }
+Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t budget,
+                                          int64_t ejections) {
+  // What the packing search finds within ejections' reach, it finds early.
+  const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
+  spent += frontier.search.isAnnealed() ? workOfUnit * work : 0;
+  return frontier.place(candidate, budget, work, ejections, /*endsWithCore=*/true, best);
 }
 
-bool Frontier::Descent::wasPlaced(const Candidate &candidate, int64_t budget, int64_t ejections) {
-  Placement placement{candidate.steps, budget, ejections};
-  if (llvm::is_contained(refused, placement))
-    return true;
-  refused.push_back(std::move(placement));
-  return false;
-}
-
-bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t budget,
-                                  int64_t ejections) {
+/// Whether one of `candidates`, all of them within `budget`, is new.
+bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t budget,
+                               int64_t ejections) {
+  const Candidate *leanest = nullptr;
   for (const Candidate &candidate : candidates) {
-    if (!isAdmitted(candidate))
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) ||
+        frontier.leastNeedOf(candidate) > budget)
       continue;
-    // What the packing search finds within ejections' reach, it finds early.
-    const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
-    left -= frontier.search.isAnnealed() ? workOfUnit * work : 0;
-    if (!mayBeBetter(candidate) || wasPlaced(candidate, budget, ejections))
-      continue;
-    Placed plan = place(candidate, budget, work, ejections);
-    if (!isBetter(plan))
-      continue;
-    best = std::move(plan);
-    return true;
+    if (!leanest || candidate.peak < leanest->peak)
+      leanest = &candidate;
+    if (llvm::none_of(gathered, [&](const Gathered &other) {
+          return other.candidate.cost == candidate.cost && other.candidate.steps == candidate.steps;
+        }))
+      gathered.push_back({candidate, ejections});
   }
-  return false;
+  if (!leanest)
+    return false;
+  current = *leanest;
+  return true;
+}
+
+void Frontier::Descent::gatherLeanest(llvm::ArrayRef<Candidate> lean) {
+  constexpr size_t most = 4;
+  for (const Candidate &candidate : lean.take_front(most))
+    if (candidate.peak <= need() + frontier.padding)
+      gather(candidate, need(), 0);
+  for (const Gathered &each : gathered)
+    if (each.candidate.peak < current.peak)
+      current = each.candidate;
 }
 
 /// Schedules this full pack within a percent or two of their peak at once, and by ejection chains
 /// mostly at it.
-bool Frontier::Descent::lowerBest(int64_t budget) {
+bool Frontier::Descent::lowerCurrent(int64_t budget) {
   const std::vector<Candidate> candidates =
-      frontier.search.lowered(bestCandidate(), frontier.capacityOf(budget), /*rounds=*/250);
+      frontier.search.lowered(current, frontier.capacityOf(budget), /*rounds=*/250);
   left -= frontier.search.workOfLast();
-  return takeFirst(candidates, budget, frontier.mostEjections() / 2);
+  return gather(candidates, budget, frontier.mostEjections() / 2);
 }
 
-bool Frontier::Descent::searchAnew(int64_t budget) {
+bool Frontier::Descent::searchBelow(int64_t budget) {
   int64_t work = 0;
   const std::vector<Candidate> candidates =
       frontier.under(frontier.capacityOf(budget), /*deeply=*/true, work);
   left -= work;
-  return takeFirst(candidates, budget, /*ejections=*/0);
+  return gather(candidates, budget, /*ejections=*/0);
 }
 
-/// Steps of 1/16 to 1/4096 of the arena, until all have failed.
+/// Steps of 1/16 to 1/4096 of the live bytes, until all have failed, and a few of any bytes: what
+/// holds hardly less may be packed where another schedule is not.
 void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
-  constexpr int mostRounds = 40, coarsest = 4;
+  constexpr int mostRounds = 40, coarsest = 4, mostSmall = 4;
   const int64_t resident = frontier.graph.residentBytes();
-  left = frontier.search.workInAll() / 4;
+  left = frontier.search.workInAll() / 3;
   const int64_t before = left;
+  auto lowerBy = [&](int64_t bytes) {
+    const int64_t budget = frontier.leastNeedOf(current) - std::max<int64_t>(bytes, 1);
+    return budget >= resident && (this->*lower)(budget);
+  };
   int rounds = 0;
   for (int fineness = coarsest; fineness <= finestStep; fineness += 2)
-    while (rounds++ < mostRounds && left > 0) {
-      const int64_t less = std::max<int64_t>((need() - resident) >> fineness, 1);
-      if (need() - less < resident || !(this->*lower)(need() - less))
+    while (rounds++ < mostRounds && left > 0)
+      if (!lowerBy((frontier.leastNeedOf(current) - resident) >> fineness))
         break;
-    }
+  for (int small = 0; small < mostSmall && left > 0 && lowerBy(1);)
+    ++small;
   spent += before - left;
 }
 
-void Frontier::Descent::search() {
-  descend(&Descent::searchAnew);
-  left = 0;
-  searchAnew(need()); // the same need at a lower cost
-  spent -= left;
+/// The leanest first; of equal ones, the cheapest.
+void Frontier::Descent::placeGathered() {
+  constexpr int mostPlaced = 12;
+  llvm::stable_sort(gathered, [](const Gathered &a, const Gathered &b) {
+    return std::tie(a.candidate.peak, a.candidate.cost) <
+           std::tie(b.candidate.peak, b.candidate.cost);
+  });
+  int placed = 0;
+  for (const Gathered &each : gathered) {
+    if (placed++ == mostPlaced || !mayBeBetter(each.candidate) || !mayBeOfUse(each.candidate))
+      break;
+    if (Placed plan = place(each.candidate, frontier.usualNeedOf(each.candidate), each.ejections);
+        isBetter(plan))
+      best = std::move(plan);
+  }
+}
+
+/// What needs less by less than the search can tell apart is not worth a higher cost.
+void Frontier::Descent::takeCheaperGathered() {
+  constexpr int indistinct = 14; // of the arena, as a power of two
+  const int64_t most = need() + (best->arena >> indistinct);
+  for (const Gathered &each : gathered)
+    if (each.candidate.cost < best->cost && frontier.leastNeedOf(each.candidate) <= most &&
+        mayBeOfUse(each.candidate))
+      if (Placed plan = place(each.candidate, most, each.ejections); frontier.need(plan) <= most)
+        best = std::move(plan);
+}
+
+/// The same need at a lower cost.
+void Frontier::Descent::searchCheaper() {
+  const int64_t least = need();
+  constexpr int mostPlaced = 2;
+  int placed = 0;
+  int64_t work = 0, last = 0;
+  for (const Candidate &candidate :
+       frontier.under(frontier.capacityOf(least), /*deeply=*/true, work)) {
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate) ||
+        candidate.cost >= best->cost || candidate.cost == last || placed++ == mostPlaced)
+      continue;
+    last = candidate.cost;
+    if (Placed plan = place(candidate, least); isBetter(plan))
+      best = std::move(plan);
+  }
+  spent += work;
 }
 
 /// The same need at a lower cost. Full at many steps, as schedules of the least peak are, not all
@@ -170,7 +212,7 @@ void Frontier::Descent::recreate() {
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate))
       continue;
-    Placed plan = place(candidate, least, frontier.packWork);
+    Placed plan = place(candidate, least);
     if (frontier.need(plan) <= least) {
       best = std::move(plan);
       return;
@@ -181,11 +223,10 @@ void Frontier::Descent::recreate() {
 /// Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
 void Frontier::Descent::tighten() {
   const int64_t resident = frontier.graph.residentBytes();
-  if (best->arena <= best->peak - resident || !mayBeOfUse(bestCandidate()))
+  const int64_t excess = best->arena - (best->peak - resident);
+  if (excess <= best->arena >> finestStep || !mayBeOfUse(bestCandidate()))
     return;
-  if (Placed plan =
-          frontier.place({best->steps}, resident, frontier.packWork, 0, /*endsWithCore=*/true);
-      frontier.need(plan) < need())
+  if (Placed plan = place(bestCandidate(), resident); frontier.need(plan) < need())
     best = std::move(plan);
 }
 
@@ -193,14 +234,21 @@ Frontier::Placed Frontier::findLeast(int64_t enough) {
   search.announce("the least memory");
   const Placed &top = planOf(lowestSample());
   Descent descent(*this, top, top->cost, enough);
-  descent.placeLeanest(search.leanest());
-  descent.lower();
+  descent.gatherLeanest(search.leanest());
+  descent.gatherLowered();
   if (graph.numOps() <= mostOpsOfSearch)
-    descent.search();
+    descent.gatherSearched();
+  descent.placeGathered();
+  descent.takeCheaperGathered();
+  if (graph.numOps() <= mostOpsOfSearch)
+    descent.searchCheaper();
   descent.recreate();
   descent.tighten();
   workOfSamples += descent.work();
-  return descent.found();
+  leastPlan = descent.found();
+  for (const Candidate &candidate : descent.gatheredSchedules())
+    addCheaper(candidate, /*rung=*/0);
+  return leastPlan;
 }
 
 /// Null where the problem is numbered canonically already, or not searched as one chain.
@@ -225,21 +273,67 @@ const Frontier::Sample &Frontier::lowestSample() {
   return *coarseSample(number);
 }
 
-/// `plan`, or a cheaper one that a descent to the least need has met within `budget`. Of several
-/// budgets a lower one meets no other plans, and none costs less than the lowest sample: so costs
-/// still never rise with the budget.
-Frontier::Placed Frontier::orCheaperMet(Placed plan, int64_t budget) {
+/// Between the least need and the lowest sample a little less memory costs much more, and few of a
+/// dozen schedules pack tightly: so there are more of them than a bisection would meet. Adds those
+/// of all rungs up to `budget`, the cheapest first.
+void Frontier::gatherCheaper(int64_t budget) {
+  constexpr int64_t rungs = 32;
+  constexpr int32_t mostOps = 2000; // of more ops a rung takes a tenth of a second
+  const int64_t low = need(least()), high = budgetOf(lowestSample().index);
+  const int64_t height = (high - low) / rungs;
+  if (height <= 0 || search.isAnnealed() || graph.numOps() > mostOps)
+    return;
+  for (; numRungs < rungs - 1 && low + height * (numRungs + 1) <= budget; ++numRungs) {
+    int64_t work = 0;
+    const int64_t rung = low + height * (numRungs + 1);
+    for (Candidate &candidate : under(capacityOf(rung), /*deeply=*/true, work))
+      addCheaper(std::move(candidate), rung);
+  }
+}
+
+/// For budgets from `rung` on, unless it is known.
+void Frontier::addCheaper(Candidate candidate, int64_t rung) {
+  if (candidate.cost >= leastPlan->cost)
+    return;
+  auto key = [](const Candidate &each) { return std::tie(each.cost, each.peak); };
+  auto place =
+      llvm::lower_bound(cheaperThanLeast, candidate, [&](const Cheaper &a, const Candidate &b) {
+        return key(a.candidate) < key(b);
+      });
+  if (place == cheaperThanLeast.end() || key(place->candidate) != key(candidate))
+    cheaperThanLeast.insert(place, {std::move(candidate), rung, nullptr});
+}
+
+/// The cheapest plan within `budget` of schedules that hold a little more than the least; none
+/// where it costs less than `leastCost` or no less than `cost`. Each schedule is placed once, for a
+/// number of bytes that is its own.
+Frontier::Placed Frontier::cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
+  gatherCheaper(budget);
+  for (Cheaper &each : cheaperThanLeast) {
+    if (each.candidate.cost >= cost)
+      break;
+    if (each.candidate.cost < leastCost || each.rung > budget ||
+        leastNeedOf(each.candidate) > budget)
+      continue;
+    if (!each.placed)
+      each.placed = place(each.candidate, usualNeedOf(each.candidate), packWork, /*ejections=*/0,
+                          /*endsWithCore=*/true, leastPlan);
+    if (need(each.placed) <= budget)
+      return each.placed;
+  }
+  return nullptr;
+}
+
+/// `plan`, or a cheaper one within `budget` that is made of what a descent to the least need has
+/// gathered. Of several budgets a lower one has no other plans, and none costs less than the lowest
+/// sample: so costs still never rise with the budget.
+Frontier::Placed Frontier::orCheaper(Placed plan, int64_t budget) {
   const int64_t leastCost = planOf(lowestSample())->cost;
-  auto isBetter = [&](const Placed &other) {
-    return other->cost >= leastCost && other->cost < plan->cost && need(other) <= budget;
-  };
-  for (const Placed &other : met)
-    if (isBetter(other))
-      plan = other;
+  if (Placed other = cheaperWithin(budget, leastCost, plan->cost))
+    plan = std::move(other);
   if (CanonicalFrontier *other = canonicalFrontier(); other && other->hasRepeats())
-    for (const Placed &found : other->met())
-      if (isBetter(found))
-        plan = other->restored(found);
+    if (Placed found = other->cheaperWithin(budget, leastCost, plan->cost))
+      plan = std::move(found);
   return plan;
 }
 

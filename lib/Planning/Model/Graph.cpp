@@ -8,6 +8,7 @@ using namespace llmmem::planning;
 
 Graph::Graph(const Problem &problem, Cancellation *cancellation)
     : source(&problem), canceller(cancellation) {
+  addVisits();
   size_t count = problem.values.size();
   writers.assign(count, -1);
   readerStart.assign(count + 1, 0);
@@ -46,6 +47,18 @@ Graph::Graph(const Problem &problem, Cancellation *cancellation)
     padding = std::max(padding, paddingOf(value));
 }
 
+void Graph::addVisits() {
+  visits.reserve(source->ops.size());
+  for (const Op &op : source->ops) {
+    Visit visit{static_cast<int32_t>(operands.size()), 0, 0, !op.inPlace.empty(), op.cost};
+    llvm::append_range(operands, op.reads);
+    visit.writes = static_cast<int32_t>(operands.size());
+    llvm::append_range(operands, op.writes);
+    visit.end = static_cast<int32_t>(operands.size());
+    visits.push_back(visit);
+  }
+}
+
 int64_t Graph::paddingOf(ValueIndex value) const {
   return source->values[value].resident ? 0 : bytes(value) - source->values[value].bytes;
 }
@@ -82,7 +95,7 @@ int64_t Graph::footprint(OpIndex index) const {
 void llmmem::planning::markAncestors(const Graph &graph, OpIndex op, std::vector<bool> &marked) {
   llvm::SmallVector<OpIndex, 64> worklist{op};
   while (!worklist.empty())
-    for (ValueIndex value : graph.op(worklist.pop_back_val()).reads)
+    for (ValueIndex value : graph.reads(worklist.pop_back_val()))
       if (OpIndex writer = graph.writer(value); writer >= 0 && !marked[writer]) {
         marked[writer] = true;
         worklist.push_back(writer);
@@ -92,7 +105,7 @@ void llmmem::planning::markAncestors(const Graph &graph, OpIndex op, std::vector
 void llmmem::planning::markDescendants(const Graph &graph, OpIndex op, std::vector<bool> &marked) {
   llvm::SmallVector<OpIndex, 64> worklist{op};
   while (!worklist.empty())
-    for (ValueIndex value : graph.op(worklist.pop_back_val()).writes)
+    for (ValueIndex value : graph.writes(worklist.pop_back_val()))
       for (OpIndex reader : graph.readers(value))
         if (!marked[reader]) {
           marked[reader] = true;

@@ -16,6 +16,7 @@ std::vector<OpIndex> llmmem::planning::givenOrder(const Graph &graph) {
 std::vector<Instance> llmmem::planning::instances(const Graph &graph,
                                                   llvm::ArrayRef<OpIndex> steps) {
   std::vector<Instance> list;
+  list.reserve(graph.numValues() + 2 * steps.size());
   std::vector<int32_t> current(graph.numValues(), -1); // the instance that a read sees now
   auto write = [&](ValueIndex value, int32_t step) {
     current[value] = static_cast<int32_t>(list.size());
@@ -25,11 +26,10 @@ std::vector<Instance> llmmem::planning::instances(const Graph &graph,
     if (graph.writer(value) < 0 && (!graph.readers(value).empty() || graph.isKept(value)))
       write(value, -1);
   for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step) {
-    const Op &op = graph.op(steps[step]);
-    for (ValueIndex value : op.reads)
+    for (ValueIndex value : graph.reads(steps[step]))
       if (current[value] >= 0)
         list[current[value]].to = step;
-    for (ValueIndex value : op.writes)
+    for (ValueIndex value : graph.writes(steps[step]))
       write(value, step);
   }
   for (ValueIndex value : graph.problem().keep)
@@ -59,25 +59,27 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
   Profile result;
   result.bytes.resize(steps.size());
   for (size_t step = steps.size(); step-- > 0;) {
-    const Op &op = graph.op(steps[step]);
-    int64_t written = graph.workspace(steps[step]);
-    for (ValueIndex value : op.writes) {
+    const OpIndex index = steps[step];
+    const llvm::ArrayRef<ValueIndex> reads = graph.reads(index);
+    int64_t written = graph.workspace(index);
+    for (ValueIndex value : graph.writes(index)) {
       written += graph.bytes(value);
       if (needs[value] != Unread)
         live -= graph.bytes(value);
       needs[value] = Unread;
     }
-    for (ValueIndex value : op.reads)
+    for (ValueIndex value : reads)
       if (needs[value] == Unread) {
         needs[value] = DiesHere;
         live += graph.bytes(value);
       }
     int64_t held = live + written;
-    if (!op.inPlace.empty())
-      held -= sharedBytes(graph, op, [&](ValueIndex value) { return needs[value] == DiesHere; });
-    for (ValueIndex value : op.reads)
+    if (graph.hasInPlace(index))
+      held -= sharedBytes(graph, graph.op(index),
+                          [&](ValueIndex value) { return needs[value] == DiesHere; });
+    for (ValueIndex value : reads)
       needs[value] = ReadLater;
-    result.cost += op.cost;
+    result.cost += graph.cost(index);
     result.bytes[step] = held;
     if (held > 0 && held >= result.peak) { // the first of the fullest steps
       result.peak = held;
@@ -101,15 +103,15 @@ void llmmem::planning::dropUselessRepeats(const Graph &graph, std::vector<OpInde
   std::vector<OpIndex> useful;
   useful.reserve(steps.size());
   for (OpIndex index : llvm::reverse(steps)) {
-    const Op &op = graph.op(index);
-    bool isUseful = llvm::any_of(op.writes, [&](ValueIndex value) { return wanted[value]; });
+    bool isUseful =
+        llvm::any_of(graph.writes(index), [&](ValueIndex value) { return wanted[value]; });
     if (!isUseful && runs[index] > 1) {
       --runs[index];
       continue;
     }
-    for (ValueIndex value : op.writes)
+    for (ValueIndex value : graph.writes(index))
       wanted[value] = false;
-    for (ValueIndex value : op.reads)
+    for (ValueIndex value : graph.reads(index))
       wanted[value] = true;
     useful.push_back(index);
   }

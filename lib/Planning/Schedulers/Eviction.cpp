@@ -95,7 +95,7 @@ void Evictor::index() {
   });
   readsOf.assign([&](auto visit) {
     for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
-      for (ValueIndex value : graph.op(steps[step]).reads)
+      for (ValueIndex value : graph.reads(steps[step]))
         visit(value, step);
   });
 }
@@ -126,10 +126,10 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   if (lastProposal[writer] == numProposals)
     return true;
   // It counts before what it reads: a sum that is too large already needs no further look.
-  repeatCost += graph.op(writer).cost;
+  repeatCost += graph.cost(writer);
   if (isTooDear())
     return false;
-  for (ValueIndex read : graph.op(writer).reads) {
+  for (ValueIndex read : graph.reads(writer)) {
     if (graph.problem().values[read].resident)
       continue;
     // The instance that is current just before `before`.

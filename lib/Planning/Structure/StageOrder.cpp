@@ -27,6 +27,7 @@ public:
 
 /// What a stage's order is judged by; less is better.
 using Score = std::tuple<int64_t, int64_t, int64_t>;
+constexpr Score worstScore{INT64_MAX, INT64_MAX, INT64_MAX};
 
 /// One stage and its backward: ops 0 to numForward - 1 are the forward.
 class Stage {
@@ -48,8 +49,8 @@ private:
     Profile lean, full;
     int32_t fullestOfLean;
   };
-  Usage measure(int64_t &work);
-  Score score(int64_t &work);
+  Usage measure(int64_t &work, int64_t mostPeak = INT64_MAX);
+  Score score(int64_t &work, const Score &best);
   Order aloneOrder() const;
   bool moveAcrossFullest(Score &best, int64_t &work);
   std::vector<OpIndex> recomputing() const;
@@ -120,7 +121,7 @@ Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int
 
 /// Adds what `op` needs of the forward and is not there.
 void Stage::want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const {
-  for (ValueIndex value : graph.op(op).reads)
+  for (ValueIndex value : graph.reads(op))
     if (OpIndex writer = graph.writer(value);
         writer >= 0 && writer < numForward && !isThere[writer]) {
       isThere[writer] = true;
@@ -151,13 +152,17 @@ Stage::Order Stage::aloneOrder() const {
   return alone;
 }
 
-Stage::Usage Stage::measure(int64_t &work) {
+/// Where the peak of `lean` is above `mostPeak`, nothing else is measured.
+Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   graph.poll();
   work -= graph.numOps() + held.numOps();
   for (int32_t index = 0; index < numForward; ++index)
     place[forward[index]] = index;
   const Order steps = recomputing();
-  Usage usage{profile(graph, steps), profile(held, aloneOrder()), 0};
+  Usage usage{profile(graph, steps), {}, 0};
+  if (usage.lean.peak > mostPeak)
+    return usage;
+  usage.full = profile(held, aloneOrder());
   // What is recomputed belongs to the op that it is recomputed for.
   usage.fullestOfLean = static_cast<int32_t>(
       std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
@@ -165,8 +170,9 @@ Stage::Usage Stage::measure(int64_t &work) {
   return usage;
 }
 
-Score Stage::score(int64_t &work) {
-  const Usage usage = measure(work);
+/// No score that is worse than `best` is exact.
+Score Stage::score(int64_t &work, const Score &best) {
+  const Usage usage = measure(work, std::get<0>(best));
   int64_t sum = 0;
   for (const Profile *each : {&usage.lean, &usage.full})
     for (int64_t bytes : each->bytes)
@@ -183,7 +189,7 @@ bool Stage::moveAcrossFullest(Score &best, int64_t &work) {
     for (const Order &alone : moveAcross(held, aloneOrder(), fullest)) {
       const Order before = backward;
       llvm::transform(alone, backward.begin(), [&](OpIndex op) { return op + numForward; });
-      if (Score now = score(work); now < best) {
+      if (Score now = score(work, best); now < best) {
         best = now;
         return true;
       }
@@ -196,13 +202,13 @@ bool Stage::moveAcrossFullest(Score &best, int64_t &work) {
 }
 
 void Stage::lowerPeaks(int64_t &work) {
-  Score best = score(work);
+  Score best = score(work, worstScore);
   while (work > 0 && moveAcrossFullest(best, work)) {
   }
 }
 
 bool Stage::dependsOn(OpIndex later, OpIndex earlier) const {
-  return llvm::any_of(graph.op(later).reads,
+  return llvm::any_of(graph.reads(later),
                       [&](ValueIndex value) { return graph.writer(value) == earlier; });
 }
 
@@ -220,7 +226,7 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
     if (to == from)
       continue;
     list.insert(list.begin() + to, op);
-    if (Score now = score(work); now < best) {
+    if (Score now = score(work, best); now < best) {
       best = now;
       target = to;
     }
@@ -231,7 +237,7 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
 }
 
 void Stage::improve(bool isFree, int64_t &work) {
-  Score best = score(work);
+  Score best = score(work, worstScore);
   for (bool isImproved = true; isImproved && work > 0;) {
     isImproved = false;
     for (Order *list : {&backward, &forward}) {

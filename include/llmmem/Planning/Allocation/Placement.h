@@ -55,9 +55,10 @@ struct StepSpan {
 /// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule. `spans`, if
 /// not empty one for each step, keeps what a step reads, writes and works in apart from the bytes
 /// of all steps of its span, so that none of them waits for another's bytes. The arena may then
-/// exceed the peak, which counts each step at its own place.
+/// exceed the peak, which counts each step at its own place. `like`: a placed plan of similar
+/// steps, whose offsets are where the search begins.
 void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
-                std::span<const StepSpan> spans = {});
+                std::span<const StepSpan> spans = {}, const Plan *like = nullptr);
 
 } // namespace llmmem::planning
 

@@ -25,6 +25,17 @@ public:
   int32_t numOps() const { return static_cast<int32_t>(source->ops.size()); }
   int32_t numValues() const { return static_cast<int32_t>(source->values.size()); }
   const Op &op(OpIndex index) const { return source->ops[index]; }
+  /// As the op has them. What the searches visit at each step of each schedule lies together here.
+  llvm::ArrayRef<ValueIndex> reads(OpIndex op) const {
+    return llvm::ArrayRef<ValueIndex>(operands).slice(visits[op].reads,
+                                                      visits[op].writes - visits[op].reads);
+  }
+  llvm::ArrayRef<ValueIndex> writes(OpIndex op) const {
+    return llvm::ArrayRef<ValueIndex>(operands).slice(visits[op].writes,
+                                                      visits[op].end - visits[op].writes);
+  }
+  int64_t cost(OpIndex op) const { return visits[op].cost; }
+  bool hasInPlace(OpIndex op) const { return visits[op].hasInPlace; }
 
   /// The op that writes `value`, -1 for an input.
   OpIndex writer(ValueIndex value) const { return writers[value]; }
@@ -62,10 +73,18 @@ public:
   Cancellation *cancellation() const { return canceller; }
 
 private:
+  struct Visit {
+    int32_t reads, writes, end; // where they begin in `operands`
+    bool hasInPlace;
+    int64_t cost;
+  };
   int64_t paddingOf(ValueIndex value) const;
+  void addVisits();
 
   const Problem *source;
   Cancellation *canceller;
+  std::vector<Visit> visits; // per op
+  std::vector<ValueIndex> operands;
   std::vector<OpIndex> writers;
   std::vector<OpIndex> readerList;
   std::vector<int32_t> readerStart;

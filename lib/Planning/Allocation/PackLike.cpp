@@ -1,0 +1,51 @@
+//===- PackLike.cpp - Pack as a similar schedule is packed --------------------------===//
+
+#include "PackLike.h"
+#include "Ejection.h"
+#include <algorithm>
+
+namespace llmmem::planning {
+namespace {
+
+bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacity,
+               std::vector<int64_t> &offsets) {
+  constexpr int64_t edgesPerShape = 200; // chains from what is nearly a packing take less, or fail
+  PackOptions within;
+  within.capacity = capacity;
+  within.cancellation = options.cancellation;
+  int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
+  return fitByEjection(shapes, within, work, offsets);
+}
+
+/// Down to the live bytes, or else half of the way again and again, as long as chains succeed.
+void lower(const Shapes &shapes, const PackOptions &options, Packing &packing) {
+  constexpr int finest = 16; // of the arena, as a power of two
+  int64_t least = packing.lowerBound;
+  while (packing.arena - least > packing.arena >> finest) {
+    if (fitWithin(shapes, options, least, packing.offsets))
+      packing.arena = arenaOf(shapes, packing.offsets);
+    least += (packing.arena - least + 1) / 2;
+  }
+}
+
+} // namespace
+
+Packing packLike(const Shapes &shapes, const PackOptions &options,
+                 const std::vector<int64_t> &wanted) {
+  if (shapes.shapes.empty())
+    return {};
+  const std::vector<int64_t> live = liveBytes(shapes);
+  Packing packing;
+  packing.lowerBound = *std::max_element(live.begin(), live.end());
+  const int64_t capacity = std::max(packing.lowerBound, options.capacity.value_or(0));
+  packing.offsets = withoutOverlaps(shapes, wanted, capacity);
+  if (fitWithin(shapes, options, capacity, packing.offsets))
+    packing.arena = arenaOf(shapes, packing.offsets);
+  else
+    packing = packShapes(shapes, options);
+  if (packing.arena <= capacity)
+    lower(shapes, options, packing);
+  return packing;
+}
+
+} // namespace llmmem::planning
