@@ -37,12 +37,13 @@ static std::string blockPrefix(int64_t layer) {
   return "transformer.h." + std::to_string(layer) + ".";
 }
 
-/// Where activations are rounded, as [out, in]: groups then lie along the sum, so that they are
-/// rounded once and not for each group of outputs, and rows are read in long streams. Beside
-/// adapters a weight in fewer bits is read as their training has saved it.
+/// With caches as [out, in]: a step of decoding reads each weight once, in long streams, and where
+/// activations are rounded their groups lie along the sum, so that they are rounded once and not
+/// for each group of outputs. Else as a checkpoint has them, and beside adapters as their training
+/// has saved them.
 static llm::WeightLayout layoutFor(const ImportOptions &options) {
-  return options.activationGroup && !options.lora ? llm::WeightLayout::OutIn
-                                                  : llm::WeightLayout::InOut;
+  const bool isRead = options.activationGroup || options.keepsCaches();
+  return isRead && !options.lora ? llm::WeightLayout::OutIn : llm::WeightLayout::InOut;
 }
 
 Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) : layout(layoutFor(options)) {

@@ -25,6 +25,8 @@ constexpr int64_t kOfWord = 4, kExactTerms = 16;
 /// Columns of an [out, in] weight that are added up together, and of these the ones that are read
 /// in step: processors foresee four long streams, and lose eight.
 constexpr int64_t kRows = 8, kStreams = 4;
+/// Of each stream.
+constexpr int64_t kBytesAhead = 2048;
 
 //===----------------------------------------------------------------------===//
 // One row of C
@@ -380,10 +382,19 @@ private:
     auto lines = llvm::map_to_vector(rows, [&](Index row) { return b + (j + row) * bPitch; });
     w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) {
       Index k = block * form.group;
-      for (auto [stream, line] : llvm::enumerate(lines))
+      for (auto [stream, line] : llvm::enumerate(lines)) {
+        prefetchGroup(line, k);
         storeIntegers(lanesOf(block, first + static_cast<int64_t>(stream)),
                       isNibbles() ? sumOfNibbles(line, k) : sumOfBytes(line, k));
+      }
     });
+  }
+
+  /// Asks for a group of a stream some way ahead, behind the row's end for that of the next row.
+  void prefetchGroup(const FactorB &line, Index k) {
+    const int64_t bits = w.held.bits(), ahead = kBytesAhead * 8 / bits;
+    for (int64_t first = 0; first < form.group; first += 512 / bits)
+      line.prefetch(k + (ahead + first));
   }
   Pointer lanesOf(Index block, int64_t column) {
     return exact + (block * (kRows * kRows) + column * kRows);
