@@ -26,7 +26,7 @@ def single(number):
 
 
 def parameters(path):
-    """Shape by name, and element type, of the parameters of a step."""
+    """Shape by name, element type, and whether a checkpoint has it turned, of the parameters of a step."""
     with open(path) as file:
         text = file.read()
     found = {}
@@ -34,7 +34,7 @@ def parameters(path):
         attributes = match.group(3)
         name = re.search(r'llm.name = "([^"]+)"', attributes)
         if name and 'llm.role = "param"' in attributes:
-            found[name.group(1)] = ([int(x) for x in match.group(1).split("x")[:-1]], match.group(2))
+            found[name.group(1)] = ([int(x) for x in match.group(1).split("x")[:-1]], match.group(2), "llm.transposed" in attributes)
     return found
 
 
@@ -42,7 +42,12 @@ def write(path, weights, shapes):
     """As public checkpoints have them: of a name with a place for a number a tensor for each slice."""
     header, data = {}, b""
     for name, numbers in weights.items():
-        shape, count = shapes[name][0], 1
+        shape, _, is_turned = shapes[name]
+        count = 1
+        if is_turned:
+            rows, columns = shape
+            numbers = [numbers[row * columns + column] for column in range(columns) for row in range(rows)]
+            shape = [columns, rows]
         if ".*." in name:
             count, shape = shape[0], shape[1:]
         size = len(numbers) // count
@@ -86,7 +91,7 @@ def round_tensor(kind, size, numbers):
 def some_weights(shapes):
     source = random.Random(5)
     weights = {}
-    for name, (shape, _) in shapes.items():
+    for name, (shape, _, _) in shapes.items():
         count = 1
         for extent in shape:
             count *= extent
