@@ -32,7 +32,7 @@ CHIPS = {"sm_80": "warp", "sm_90a": "warpgroup-tma"}
 LAST = "sm_90a"
 MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC, MOST_CONFLICTS = 60, 64, 1.05, 2
 # Of the peak of an H100, in the model, of products by wgmma: of those of so few FLOPs that filling and emptying the pipeline is a
-# sixth of them, and of weights' gradients, whose few tiles are split into whole parts, no choice has more (docs/Design/Gpu.md).
+# sixth of them, and of weights' gradients, whose few tiles are split into whole parts, less is the fastest (docs/Design/Gpu.md).
 LEAST_OF_PEAK, LEAST_OF_SMALL, SMALL_FLOPS, LEAST_OF_SPLIT = 0.64, 0.50, 2e10, 0.55
 # Of mma.sync's rate on an H100, in the model: all products, as sums of weights with few tiles are split.
 LEAST_OF_CEILING = 0.45
