@@ -224,10 +224,11 @@ def rows_of_ncu(text):
     return rows
 
 
-def prices(machine, entry):
-    """The time of each op in a replayed graph of it alone, which calibrate takes (--calls)."""
+def prices(machine, entry, steps):
+    """The time of each op in a replayed graph of it alone, which calibrate takes (--calls), behind so many steps that the card's
+    clock has settled: prices of short runs are too low for long ones."""
     path = os.path.join(machine.out, entry["name"] + ".prices.json")
-    line = machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), "--steps=3", *products_of(entry),
+    line = machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), f"--steps={steps}", *products_of(entry),
                           f"--prices-json={path}", least=20).splitlines()[-1]
     with open(path) as file:
         calls = json.load(file)["calls"]
@@ -286,6 +287,7 @@ def worth(entries):
 
     for model in models[:1]:
         add_probes(add, model)
+    for model in models:
         add_kernels(add, model)
     small = [entry for entry in entries if entry.get("expected")]
     for entry in small:
@@ -306,13 +308,13 @@ def worth(entries):
                 add(f"profile {whole(model, products)['name']}",
                     lambda machine, entry=whole(model, products): profile(machine, entry))
                 add(f"prices {whole(model, products)['name']}",
-                    lambda machine, entry=whole(model, products): prices(machine, entry))
+                    lambda machine, entry=whole(model, products), steps=STEPS_OF_ROUND if model is models[0] else STEPS_OF_OTHERS:
+                        prices(machine, entry, steps))
         if whole(model, "generated"):
             add(f"ncu {whole(model, 'generated')['name']}",
                 lambda machine, entry=whole(model, "generated"): dearest(machine, entry))
     for model in models[1:]:
         add_probes(add, model)
-        add_kernels(add, model)
     for tool in SANITIZERS:
         for entry in (entry for entry in small if entry["products"] == "generated"):
             add(f"{tool} {entry['name']}", lambda machine, entry=entry, tool=tool: sanitize(machine, entry, tool))
