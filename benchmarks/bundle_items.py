@@ -149,10 +149,10 @@ def train(machine, entry, steps=STEPS, digest=True):
     flags = ["--json", machine.data(), f"--steps={steps}", *products_of(entry)]
     lines = [json.loads(line) for line in
              machine.replay(machine.step(entry), *flags, *([] if digest else ["--no-digest"]), least=20).splitlines()]
-    times = [line["device_seconds"] for line in lines[len(lines) // 2:]]
+    settled = lines[len(lines) // 2:]
     return {"losses": [line["loss"] for line in lines], "digest": lines[-1].get("digest"), "by": lines[-1]["products"],
-            "device_seconds": statistics.median(times),
-            "seconds": statistics.median(line["seconds"] for line in lines[len(lines) // 2:]), "bytes": lines[-1]["device_measured"],
+            "device_seconds": statistics.median(line["device_seconds"] for line in settled),
+            "seconds": statistics.median(line["seconds"] for line in settled), "bytes": lines[-1]["device_measured"],
             "memory": lines[-1]["memory"]}
 
 
@@ -285,6 +285,9 @@ def worth(entries):
     def whole(model, products):
         return next((entry for entry in model if entry["products"] == products), None)
 
+    def settling(model):
+        return STEPS_OF_ROUND if model is models[0] else STEPS_OF_OTHERS
+
     for model in models[:1]:
         add_probes(add, model)
     for model in models:
@@ -308,8 +311,7 @@ def worth(entries):
                 add(f"profile {whole(model, products)['name']}",
                     lambda machine, entry=whole(model, products): profile(machine, entry))
                 add(f"prices {whole(model, products)['name']}",
-                    lambda machine, entry=whole(model, products), steps=STEPS_OF_ROUND if model is models[0] else STEPS_OF_OTHERS:
-                        prices(machine, entry, steps))
+                    lambda machine, entry=whole(model, products), steps=settling(model): prices(machine, entry, steps))
         if whole(model, "generated"):
             add(f"ncu {whole(model, 'generated')['name']}",
                 lambda machine, entry=whole(model, "generated"): dearest(machine, entry))
@@ -320,10 +322,9 @@ def worth(entries):
             add(f"{tool} {entry['name']}", lambda machine, entry=entry, tool=tool: sanitize(machine, entry, tool))
     for number in range(2, ROUNDS + 1):
         for model in models:
-            steps = STEPS_OF_ROUND if model is models[0] else STEPS_OF_OTHERS
             for entry in model:
                 add(f"round {number} {entry['name']}",
-                    lambda machine, entry=entry, steps=steps: train(machine, entry, steps, digest=False))
+                    lambda machine, entry=entry, steps=settling(model): train(machine, entry, steps, digest=False))
     return items
 
 

@@ -42,8 +42,8 @@ static std::string blockPrefix(int64_t layer) {
 /// for each group of outputs. Else as a checkpoint has them, and beside adapters as their training
 /// has saved them.
 static llm::WeightLayout layoutFor(const ImportOptions &options) {
-  const bool isRead = options.activationGroup || options.keepsCaches();
-  return isRead && !options.lora ? llm::WeightLayout::OutIn : llm::WeightLayout::InOut;
+  return options.keepsCaches() && !options.lora ? llm::WeightLayout::OutIn
+                                                : llm::WeightLayout::InOut;
 }
 
 Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) : layout(layoutFor(options)) {

@@ -9,15 +9,22 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// More bytes must be worth a twentieth of the time.
-static bool isWorthMoreParts(double time, double least) { return 20 * time < 19 * least; }
+/// Parts of whole steps of `step` terms, at most `most` of at least `leastSteps` each, whose `time`
+/// is the least: `inner` terms in as few parts as hold them.
+static SumParts partsOfLeastTime(int64_t inner, int64_t step, int64_t most, int64_t leastSteps,
+                                 function_ref<double(int64_t steps, int64_t parts)> time) {
+  int64_t steps = llvm::divideCeil(inner, step), count = 1;
+  double least = time(steps, 1);
+  for (int64_t parts = 2; parts <= most && parts * leastSteps <= steps; ++parts)
+    // More bytes must be worth a twentieth of the time.
+    if (double now = time(steps, parts); 20 * now < 19 * least)
+      count = parts, least = now;
+  int64_t ofPart = llvm::divideCeil(steps, count);
+  return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
+}
 
-//===----------------------------------------------------------------------===//
-// By mma.sync
-//===----------------------------------------------------------------------===//
-
-/// Steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and, in the same
-/// unit, what writing and adding the parts moves: 3350 bytes a ns, some 310 ns a step.
+/// By mma.sync: steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and,
+/// in the same unit, what writing and adding the parts moves: 3350 bytes a ns, some 310 ns a step.
 static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int64_t parts) {
   constexpr int64_t bytesOfStep = 1 << 20, bytes = 8; // an f32 written and read
   int64_t turns = llvm::divideCeil(parts * tiles, kMultiprocessors);
@@ -25,32 +32,17 @@ static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int
   return turns * llvm::divideCeil(steps, parts) + moved;
 }
 
-/// Parts of whole steps, as few as hold all of them.
-static SumParts partsOfSteps(int64_t steps, int64_t count, int64_t step) {
-  int64_t ofPart = llvm::divideCeil(steps, count);
-  return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
-}
-
 static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   // A part is long enough to fill the pipeline of copies many times.
   constexpr int64_t tile = 128, step = 32, mostParts = 8, leastSteps = 16;
   int64_t tiles = llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile);
-  int64_t steps = llvm::divideCeil(inner, step), count = 1;
-  int64_t least = modelledSteps(tiles, rows * columns, steps, 1);
-  for (int64_t parts = 2; parts <= mostParts && parts * leastSteps <= steps; ++parts) {
-    int64_t time = modelledSteps(tiles, rows * columns, steps, parts);
-    if (isWorthMoreParts(time, least))
-      count = parts, least = time;
-  }
-  return partsOfSteps(steps, count, step);
+  return partsOfLeastTime(inner, step, mostParts, leastSteps, [&](int64_t steps, int64_t parts) {
+    return static_cast<double>(modelledSteps(tiles, rows * columns, steps, parts));
+  });
 }
 
-//===----------------------------------------------------------------------===//
-// By wgmma
-//===----------------------------------------------------------------------===//
-
-/// Cycles of both launches; the second one's are those of a launch and of what it reads at 3.5
-/// TB/s, as on an H200.
+/// By wgmma: cycles of both launches; the second one's are those of a launch and of what it reads
+/// at 3.5 TB/s, as on an H200.
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
   constexpr double launch = 3600, bytesOfCycle = 1913;
   double least = std::numeric_limits<double>::infinity();
@@ -64,19 +56,10 @@ static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64
 
 static SumParts warpgroupPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   constexpr int64_t mostParts = 16, leastSteps = 8;
-  int64_t steps = llvm::divideCeil(inner, WarpgroupTileSize::kInner), count = 1;
-  double least = modelledCycles(rows, columns, steps, 1);
-  for (int64_t parts = 2; parts <= mostParts && parts * leastSteps <= steps; ++parts) {
-    double time = modelledCycles(rows, columns, steps, parts);
-    if (isWorthMoreParts(time, least))
-      count = parts, least = time;
-  }
-  return partsOfSteps(steps, count, WarpgroupTileSize::kInner);
+  return partsOfLeastTime(
+      inner, WarpgroupTileSize::kInner, mostParts, leastSteps,
+      [&](int64_t steps, int64_t parts) { return modelledCycles(rows, columns, steps, parts); });
 }
-
-//===----------------------------------------------------------------------===//
-// Either
-//===----------------------------------------------------------------------===//
 
 SumParts llm::sumPartsOf(int64_t rows, int64_t columns, int64_t inner, bool byWarpgroup) {
   return byWarpgroup ? warpgroupPartsOf(rows, columns, inner) : warpPartsOf(rows, columns, inner);

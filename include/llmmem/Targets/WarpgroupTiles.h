@@ -20,17 +20,7 @@ struct WarpgroupTileSize {
   static constexpr int64_t kInner = 64;
 
   int64_t rows, columns;
-
-  int64_t elements() const { return rows * columns; }
-  /// A step is bound by the tensor cores, by what shared memory reads for them and is written, or
-  /// by the second-level cache. Example: 1846 for 256 x 192.
-  double cyclesOfStep() const;
-  /// From the last step to the next tile's first: elements of so many bytes are stored.
-  double cyclesOfStore(int64_t bytes) const;
 };
-
-/// From a copy's begin to its data.
-constexpr double kCyclesOfLatency = 1000;
 
 /// The larger, the less a tile reads of the second-level cache; the first has all registers for its
 /// sums.
