@@ -1,46 +1,67 @@
-/*===- Prices.c - Times of a step's ops, each in a graph of its own ---------===*/
+/*===- Prices.c - What each op of a step adds to a replay of it -------------===*/
 
 #include "Prices.h"
+#include "EventCosts.h"
 #include "Probe.h"
 #include <stdlib.h>
-#include <string.h>
 
-enum { REPEATS = 10 };
+/* The first of each loads code. */
+enum { ROUNDS = 8 };
 
-/* The op before `number` that has its key; `number` if it is the first. Ops without a key are like
- * no other. */
-static size_t first_of_key(const Program *program, size_t number) {
-  for (size_t k = 0; *program->timed[number].key && k < number; ++k)
-    if (strcmp(program->timed[k].key, program->timed[number].key) == 0)
-      return k;
-  return number;
+static int compare(const void *a, const void *b) {
+  int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+  return (first > second) - (first < second);
 }
 
-/* The first replay loads code, the second is measured. */
-static int measure(const Replay *replay, size_t number, int64_t *ns) {
-  size_t count, first = timed_calls(replay->program, (int64_t)number, &count);
-  *ns = 0;
-  if (count == 0)
-    return 0;
-  if (replay_capture(replay, first, count, REPEATS) || llmmem_cuda_replay(replay->run) ||
-      llmmem_cuda_replay(replay->run))
+/* Steps by turns: `marked` gets the times of each op, `step` the median of the replays. */
+static int measure_rounds(Replay *replay, Profile *marked, int64_t *ns, int64_t *step) {
+  int64_t replays[ROUNDS];
+  replay->takes_marks = 0;
+  if (replay_capture(replay, 0, replay->program->call_count, 1))
     return 1;
-  *ns = llmmem_cuda_replay_ns(replay->run) / REPEATS;
+  replay->takes_marks = 1;
+  for (int round = 0; round < ROUNDS; ++round) {
+    if (llmmem_cuda_replay(replay->run))
+      return 1;
+    replays[round] = llmmem_cuda_replay_ns(replay->run);
+    if (llmmem_cuda_run_marked(replay->run, replay_calls, replay, ns,
+                               (int64_t)replay->program->timed_count) ||
+        profile_add(marked, ns))
+      return 1;
+  }
+  qsort(replays + 1, ROUNDS - 1, sizeof *replays, compare);
+  *step = replays[1 + (ROUNDS - 1) / 2];
   return 0;
 }
 
-int prices_measure(Replay *replay, Profile *profile) {
-  const Program *program = replay->program;
-  int64_t *ns = calloc(program->timed_count + 1, sizeof *ns);
-  int failed = !ns;
-  for (size_t k = 0; k < program->timed_count && !failed; ++k) {
-    size_t first = first_of_key(program, k);
-    if (first == k)
-      failed = measure(replay, k, &ns[k]);
-    else
-      ns[k] = ns[first];
+/* Of an op that calls nothing, there is none. */
+static int64_t time_of(const Profile *marked, size_t op) {
+  size_t count;
+  timed_calls(marked->program, (int64_t)op, &count);
+  return count ? profile_median(marked, op) : 0;
+}
+
+static void price_all(const Profile *marked, int64_t step, int64_t *ns) {
+  size_t count = marked->program->timed_count;
+  int64_t sum = 0, calls = 0;
+  for (size_t op = 0; op < count; ++op) {
+    ns[op] = time_of(marked, op);
+    sum += ns[op];
+    calls += ns[op] > 0;
   }
-  failed = failed || profile_add(profile, ns);
+  for (size_t op = 0; op < count; ++op)
+    ns[op] = ns_without_events(ns[op], sum, step, calls);
+}
+
+int prices_measure(Replay *replay, Profile *profile) {
+  Profile marked = {.program = replay->program};
+  int64_t *ns = calloc(replay->program->timed_count + 1, sizeof *ns), step = 0;
+  int failed = !ns || measure_rounds(replay, &marked, ns, &step);
+  if (!failed) {
+    price_all(&marked, step, ns);
+    failed = profile_add(profile, ns);
+  }
+  profile_close(&marked);
   free(ns);
   return failed;
 }
