@@ -8,7 +8,7 @@
 // RUN: llmmem-opt --checkpoint-policy=none %t.behind.mlir -o %t.step.mlir 2> %t.err
 // RUN: llmmem-opt --convert-step-to-kernels="target=gpu tensor-cores=warpgroup" --gpu-kernel-outlining --canonicalize --cse %t.step.mlir | FileCheck %s --check-prefix=BEHIND
 //
-// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_0(
+// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel(
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
 // CHECK-NOT: scf.if
 // CHECK: vector.store {{.*}} memref<1048576xbf16>, vector<4xbf16>
@@ -20,7 +20,7 @@
 // CHECK-NOT: math.exp
 // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"
 //
-// BEHIND-LABEL: gpu.func @kernel_0_loss_head_kernel_0(
+// BEHIND-LABEL: gpu.func @kernel_0_loss_head_kernel(
 // BEHIND: nvvm.wgmma.wait.group.sync.aligned 0
 // BEHIND-NOT: vector<4xbf16>
 // BEHIND: scf.if

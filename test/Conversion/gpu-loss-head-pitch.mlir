@@ -18,13 +18,13 @@
 // WHOLE: workspace = 4790016>{{.*}}llm.library_workspace = 126464 : i64
 //
 // Tiles of 128 x 128: 8 x 8 of the chunk's logits, 8 of dw, 8 of dx.
-// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_0(
+// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel(
 // CHECK-SAME: known_grid_size = array<i32: 64, 1, 1>
 // CHECK: nvgpu.device_async_copy
-// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_2(
+// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_1(
 // CHECK-SAME: known_grid_size = array<i32: 8, 1, 1>
 // CHECK: nvgpu.device_async_copy {{.*}} memref<1048576xbf16>
-// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_3(
+// CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_2(
 // CHECK-SAME: known_grid_size = array<i32: 8, 1, 1>
 // CHECK: nvgpu.device_async_copy {{.*}} memref<1048576xbf16>
 //
