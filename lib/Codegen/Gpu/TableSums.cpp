@@ -75,6 +75,8 @@ private:
   std::array<Found, kIdsOfThread> findOwn(Index first, Index fromRow, Index toRow);
   std::pair<Index, Index> countAcrossBlock(Index own);
   Index list(Index fromRow, Index toRow, Index number);
+  using ListedBody = function_ref<Index(Index entry, Index carried)>;
+  Index foldListed(Index count, Index initial, ListedBody body);
   void sort(Index count);
   void emitRow(Index first);
   Row addListed(Index row, Index vector, ArrayRef<Num> carried);
@@ -170,21 +172,35 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
         return seen + together;
       });
   device.barrier(e);
-  sort(asIndex(minimum(all - skipped, word(capacity))));
+  // Some rows of the block may have fewer lists than all of them.
+  sort(asIndex(maximum(minimum(all - skipped, word(capacity)), word(0))));
   return all;
+}
+
+/// Folds over the first `count` of the list, of which four are loaded at a time: a list of a
+/// frequent id is long, and a thread goes through all of it.
+Index TableSums::foldListed(Index count, Index initial, ListedBody body) {
+  Index whole = count / 4 * 4;
+  Index most = foldWord(e.index(0), whole, 4, initial, [&](Index first, Index carried) {
+    Value entries = e.loadRaw(listed, first, 4);
+    for (int64_t k = 0; k < 4; ++k) {
+      Value entry = vector::ExtractOp::create(e.builder(), e.location(), entries, k);
+      carried = body({&e.builder(), entry}, carried);
+    }
+    return carried;
+  });
+  return foldWord(whole, count, 1, most,
+                  [&](Index i, Index carried) { return body(loadWord(listed, i), carried); });
 }
 
 /// A thread takes a row: it counts the row's positions in the list, and stores them behind those of
 /// the rows before.
 void TableSums::sort(Index count) {
   Index row = *thread;
-  auto ofRow = [&](Index i) {
-    Index entry = loadWord(listed, i);
-    return std::pair(entry / kRows, equal(entry % kRows, row));
-  };
+  auto isOf = [&](Index entry) { return equal(entry % kRows, row); };
   e.ifThen(less(row, word(kRows)), [&] {
-    Index own = foldWord(e.index(0), count, 1, word(0),
-                         [&](Index i, Index sum) { return choose(ofRow(i).second, sum + 1, sum); });
+    Index own = foldListed(
+        count, word(0), [&](Index entry, Index sum) { return choose(isOf(entry), sum + 1, sum); });
     e.storeRaw(counts, asIndex(row), own.value);
   });
   device.barrier(e);
@@ -192,10 +208,9 @@ void TableSums::sort(Index count) {
     Index begin = foldWord(e.index(0), asIndex(row), 1, word(0),
                            [&](Index before, Index sum) { return sum + loadWord(counts, before); });
     e.storeRaw(begins, asIndex(row), begin.value);
-    foldWord(e.index(0), count, 1, begin, [&](Index i, Index next) {
-      auto [position, isOwn] = ofRow(i);
-      e.ifThen(isOwn,
-               [&, position = position] { e.storeRaw(sorted, asIndex(next), position.value); });
+    foldListed(count, begin, [&](Index entry, Index next) {
+      Value isOwn = isOf(entry);
+      e.ifThen(isOwn, [&] { e.storeRaw(sorted, asIndex(next), (entry / kRows).value); });
       return choose(isOwn, next + 1, next);
     });
   });
@@ -206,24 +221,29 @@ void TableSums::sort(Index count) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Loads four terms at a time, but adds them one after another.
+/// Loads many terms at a time, as a frequent id has hundreds and a load takes hundreds of cycles,
+/// but adds them one after another.
 Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
-  Index begin = asIndex(loadWord(begins, row)), count = asIndex(loadWord(counts, row));
-  Index whole = begin + count / 4 * 4;
-  auto term = [&](Index i) {
-    Index position = asIndex(loadWord(sorted, i));
-    return e.load(terms, position * width + vector * lanes, lanes);
-  };
-  Row sum = e.foldSteps(begin, whole, 4, carried, [&](Index i, ArrayRef<Num> sum) -> Row {
-    Num a = term(i), b = term(i + 1), c = term(i + 2), d = term(i + 3);
-    return {sum[0] + a + b + c + d};
-  });
-  Row all = e.fold(whole, begin + count, sum,
-                   [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; });
-  // Most rows are accessed if no id occurs twice: then this loop does not run.
-  expectIterations(sum[0].value.getDefiningOp(), 0);
-  expectIterations(all[0].value.getDefiningOp(), static_cast<double>(ids.size) / rows);
-  return all;
+  Index begin = asIndex(loadWord(begins, row)), end = begin + asIndex(loadWord(counts, row));
+  Row sum(carried);
+  for (int64_t together : {16, 4, 1}) {
+    Index whole = begin + (end - begin) / together * together;
+    sum = e.foldSteps(begin, whole, together, sum, [&](Index i, ArrayRef<Num> before) -> Row {
+      Row terms;
+      for (int64_t k = 0; k < together; ++k)
+        terms.push_back(
+            e.load(this->terms, asIndex(loadWord(sorted, i + k)) * width + vector * lanes, lanes));
+      Num next = before[0];
+      for (Num term : terms)
+        next = next + term;
+      return {next};
+    });
+    // Most rows are accessed if no id occurs twice: then the first loops do not run.
+    expectIterations(sum[0].value.getDefiningOp(),
+                     together > 1 ? 0 : static_cast<double>(ids.size) / rows);
+    begin = whole;
+  }
+  return sum;
 }
 
 /// Each thread group takes one of the rows from the block's row `first` on.
