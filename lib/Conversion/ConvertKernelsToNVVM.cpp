@@ -1,6 +1,7 @@
 //===- ConvertKernelsToNVVM.cpp - Outlined kernels become NVVM -------------===//
 
 #include "TensorMaps.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
@@ -150,8 +151,8 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
 
   void runOnOperation() override {
     readNeededRegisters();
-    if (failed(checkNumbers(getOperation())) || failed(checkTensorMaps()) || failed(simplify()) ||
-        failed(convert()))
+    if (failed(checkNumbers(getOperation())) || failed(checkTensorMaps()) ||
+        failed(sayClusterSizes()) || failed(simplify()) || failed(convert()))
       return signalPassFailure();
     splitDescriptors();
     alignSharedMemory();
@@ -245,6 +246,18 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (failed(llmmem::tensorMapsOf(kernel)))
         return failure();
+    return success();
+  }
+
+  /// On the function, where the conversion makes `.reqnctapercluster` of it.
+  LogicalResult sayClusterSizes() {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (failed(llmmem::verifyClusterSize(kernel)))
+        return failure();
+      auto blocks = static_cast<int32_t>(llmmem::clusterBlocksOf(kernel));
+      if (blocks > 1)
+        kernel.setKnownClusterSizeAttr(DenseI32ArrayAttr::get(&getContext(), {blocks, 1, 1}));
+    }
     return success();
   }
 

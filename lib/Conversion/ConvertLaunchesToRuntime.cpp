@@ -2,6 +2,7 @@
 
 #include "Profile.h"
 #include "TensorMaps.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/LibraryCalls.h"
 #include "llmmem/Conversion/Passes.h"
@@ -216,7 +217,10 @@ struct ConvertLaunchesToRuntime
   static LogicalResult check(gpu::LaunchFuncOp launch) {
     if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty() || launch.hasClusterSize())
       return launch.emitOpError(
-          "waits for tokens or asks for clusters; expected a launch in order");
+          "waits for tokens or asks for clusters; expected a launch in order, of a kernel that "
+          "names its clusters' size");
+    if (failed(verifyClusters(launch)))
+      return failure();
     for (Value operand : launch.getKernelOperands()) {
       auto buffer = dyn_cast<MemRefType>(operand.getType());
       if (buffer ? !buffer.hasStaticShape() || !buffer.getLayout().isIdentity()

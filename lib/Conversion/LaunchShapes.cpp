@@ -1,6 +1,7 @@
 //===- LaunchShapes.cpp - How large launches are, and how often they run ---===//
 
 #include "LaunchShapes.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -38,6 +39,8 @@ FailureOr<LaunchShape> llmmem::shapeOf(gpu::LaunchFuncOp launch) {
        block = constantsOf(launch.getBlockSizeOperandValues());
   if (!grid || !block)
     return launch.emitOpError("has a grid or block that is not constant");
+  if (failed(verifyClusters(launch)))
+    return failure();
   FailureOr<int64_t> times = timesRun(launch);
   if (failed(times))
     return failure();

@@ -9,6 +9,8 @@ static const char *verb(const Site &site) {
 }
 
 std::string Emulator::State::nameOf(const Site &site) const {
+  if (site.isOfPeer)
+    return "the shared memory of block " + textOf(idsIn(visited, grid));
   if (site.buffer == kSharedMemory)
     return "shared memory";
   if (site.buffer == kConstantTable)
@@ -30,7 +32,7 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
          verb(site) + std::string("at an address where no argument of the launch begins"));
     return false;
   }
-  const char *begin = isShared ? shared : arguments[accessed].begin;
+  const char *begin = isShared ? own->shared : arguments[accessed].begin;
   int64_t limit = isShared ? sharedBytes : arguments[accessed].bytes;
   int64_t first = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(begin));
   if (!isInside(thread, number, first, limit, offset, bytes))
@@ -78,7 +80,7 @@ bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t fir
 
 bool Emulator::State::isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb,
                                     int64_t first, int64_t bytes) {
-  int64_t reader = multiplies.readerOf(first, bytes);
+  int64_t reader = own->multiplies.readerOf(first, bytes);
   if (reader < 0)
     return true;
   fail(&thread, number,
@@ -94,32 +96,22 @@ bool Emulator::State::mayWriteTile(const Thread &thread, int64_t number, int64_t
                                    int64_t bytes) {
   if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
-  multiplies.write(thread.number, first, bytes);
+  own->multiplies.write(thread.number, first, bytes);
   return true;
-}
-
-/// Whether mbarriers, or copies that they count, have written some of these bytes.
-static bool touchesBulk(const BulkCopies &copies, int64_t first, int64_t bytes) {
-  for (int64_t chunk = first / BulkCopies::kChunkBytes;
-       chunk * BulkCopies::kChunkBytes < first + bytes; ++chunk)
-    if (copies.isFilled(chunk))
-      return true;
-  return copies.isOfBarrier(first, bytes);
 }
 
 bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int64_t first,
                                       int64_t bytes) {
   const Site &site = program.sites[number];
-  // Shared memory is undefined when a block begins.
-  Now sinceBlock = {now.block, now.block, now.epoch};
+  Now sinceBlock = own->sinceBlock();
   AccessHistory::Race race;
   bool isWrite = site.kind == Site::Kind::Write;
-  if (int64_t byte = asyncCopies.firstUnfinished(first, bytes); byte >= 0)
+  if (int64_t byte = own->copies.firstUnfinished(first, bytes); byte >= 0)
     return reportUnfinishedCopy(thread, number, byte);
-  if (bulkCopies.isUsed() && touchesBulk(bulkCopies, first, bytes))
+  if (own->bulkCopies.touches(first, bytes))
     return mayAccessFilled(thread, number, first, bytes);
   if (!isWrite)
-    if (int64_t byte = sharedHistory.firstUnwritten(first, bytes, now.block); byte >= 0) {
+    if (int64_t byte = own->history.firstUnwritten(first, bytes, own->now.block); byte >= 0) {
       fail(&thread, number,
            "reads byte " + std::to_string(byte) +
                " of shared memory, which this block has not written");
@@ -127,8 +119,8 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
     }
   if (isWrite && kernel->hasWgmma && !mayWriteTile(thread, number, first, bytes))
     return false;
-  bool ordered = isWrite ? sharedHistory.write(first, bytes, thread.record, sinceBlock, race)
-                         : sharedHistory.read(first, bytes, thread.record, sinceBlock, race);
+  bool ordered = isWrite ? own->history.write(first, bytes, thread.record, sinceBlock, race)
+                         : own->history.read(first, bytes, thread.record, sinceBlock, race);
   return ordered || reportRace(thread, number, race, race.byte);
 }
 
@@ -144,8 +136,8 @@ bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Ar
   }
   if (argument.watched) {
     AccessHistory::Race race;
-    bool ordered = isWrite ? buffer.history.write(place, bytes, thread.record, now, race)
-                           : buffer.history.read(place, bytes, thread.record, now, race);
+    bool ordered = isWrite ? buffer.history.write(place, bytes, thread.record, own->now, race)
+                           : buffer.history.read(place, bytes, thread.record, own->now, race);
     if (!ordered)
       return reportRace(thread, number, race, race.byte - argument.first);
   }
@@ -169,18 +161,24 @@ bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Ar
 
 bool Emulator::State::reportRace(const Thread &thread, int64_t number,
                                  const AccessHistory::Race &race, int64_t byte) {
-  auto block = std::upper_bound(blockTimes.begin(), blockTimes.end(), race.other.time()) -
-               blockTimes.begin() - 1;
-  auto idsIn = [](int64_t linear, Triple sizes) {
-    return Triple{linear % sizes[0], linear / sizes[0] % sizes[1], linear / sizes[0] / sizes[1]};
-  };
+  uint32_t when = race.other.time();
+  bool isInLaunch = when < own->now.block || race.other.has(AccessRecord::kSeveralBlocks);
+  bool areSeveral = race.other.has(AccessRecord::kSeveralBlocks | AccessRecord::kSeveralOfCluster);
+  bool isInCluster = !isInLaunch && (areSeveral || own->now.isOfOther(when));
   const Site &site = program.sites[number];
-  std::string message = verb(site) + ("byte " + std::to_string(byte)) + " of " + nameOf(site) +
-                        ", which thread " + textOf(idsIn(race.other.thread(), this->block));
-  if (race.other.time() < now.block)
-    message += " of block " + textOf(idsIn(block, grid));
-  message += race.otherWrites ? " has written" : " has read";
-  message += race.other.time() < now.block ? " in the same launch" : " with no barrier between";
+  std::string message =
+      verb(site) + ("byte " + std::to_string(byte)) + " of " + nameOf(site) + ", which ";
+  if (areSeveral)
+    message += isInLaunch ? "several blocks have" : "several blocks of the cluster have";
+  else
+    message +=
+        "thread " + textOf(idsIn(race.other.thread(), this->block)) +
+        (isInLaunch || isInCluster ? " of block " + textOf(idsIn(blockAt(when), grid)) : "") +
+        " has";
+  message += race.otherWrites ? " written" : " read";
+  message += isInLaunch    ? " in the same launch"
+             : isInCluster ? " with no barrier of the cluster between"
+                           : " with no barrier between";
   fail(&thread, number, message);
   return false;
 }
@@ -206,26 +204,26 @@ bool Emulator::State::startCopy(const Thread &thread, int64_t number, int64_t ba
   if (!mayAccess(thread, number, base, offset, site.bytes))
     return false;
   int64_t first = static_cast<int64_t>(static_cast<uint64_t>(base) + static_cast<uint64_t>(offset) -
-                                       reinterpret_cast<uint64_t>(shared));
-  asyncCopies.start(thread.number, {first, site.bytes, number});
+                                       reinterpret_cast<uint64_t>(own->shared));
+  own->copies.start(thread.number, {first, site.bytes, number});
   return true;
 }
 
 void Emulator::State::finishCopies(const Thread &thread, int64_t groups) {
   // No other access since the copies began, or it would have been a fault.
-  Now sinceBlock = {now.block, now.block, now.epoch};
+  Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;
-  asyncCopies.finish(thread.number, groups, [&](const AsyncCopies::Copy &copy) {
-    sharedHistory.write(copy.first, copy.bytes, thread.record, sinceBlock, none);
+  own->copies.finish(thread.number, groups, [&](const AsyncCopies::Copy &copy) {
+    own->history.write(copy.first, copy.bytes, thread.record, sinceBlock, none);
     if (kernel->hasWgmma)
-      multiplies.write(thread.number, copy.first, copy.bytes);
+      own->multiplies.write(thread.number, copy.first, copy.bytes);
   });
 }
 
 bool Emulator::State::reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte) {
-  const AsyncCopies::Unfinished &copy = asyncCopies.unfinishedAt(byte);
+  const AsyncCopies::Unfinished &copy = own->copies.unfinishedAt(byte);
   int64_t other = copy.thread;
-  Triple ids = {other % block[0], other / block[0] % block[1], other / block[0] / block[1]};
+  Triple ids = idsIn(other, block);
   fail(&thread, number,
        verb(program.sites[number]) + ("byte " + std::to_string(byte)) +
            " of shared memory, to which thread " + textOf(ids) +

@@ -2,12 +2,13 @@
 //
 // Two accesses of one byte, one of them a write, are ordered where one thread makes both, where a
 // barrier of their block lies between, or a barrier of their warp. Everything else in one launch is
-// a race, in whatever order the emulator runs blocks and threads.
+// a race, in whatever order the emulator runs blocks and threads. Blocks of a cluster run side by
+// side, and what lies before a barrier of the cluster is ordered before what lies behind it.
 //
 // Time is one counter that increases at each launch, each block and each barrier of a block, so a
 // record has 8 bytes: the time of the last access, its thread, and how many barriers of the warp
 // that thread had passed since. For each byte there are two records, of the last write and of the
-// last reads.
+// last reads. No two blocks share a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,42 +19,65 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 namespace llmmem::emulation {
 
+/// Which block each time of a launch belongs to, where blocks run side by side.
+struct BlocksByTime {
+  uint32_t begin = 0;
+  std::vector<int32_t> blocks;
+
+  int32_t at(uint32_t time) const { return blocks[time - begin]; }
+};
+
 /// When the current launch, the current block and its epoch (since the last barrier) began.
 struct Now {
+  /// Of a block in a cluster, `block` is when the first of the cluster's blocks began.
   uint32_t launch = 0, block = 0, epoch = 0;
+  /// Of a block in a cluster: when its blocks last met at a barrier, 0 if never; and whose times
+  /// are whose.
+  uint32_t met = 0;
+  const BlocksByTime *others = nullptr;
+  int32_t own = 0;
+
+  /// Of a time since `block`.
+  bool isOfOther(uint32_t time) const { return others && others->at(time) != own; }
 };
 
 /// Packed: time, barriers of the warp, thread, and for reads whether several threads read. Later
 /// times are larger numbers; 0 means never.
 class AccessRecord {
 public:
-  static constexpr uint64_t kSeveralThreads = 1, kSeveralWarps = 2, kSeveralBlocks = 4;
-  static constexpr uint32_t kMaxThreads = 1024, kMaxWarpBarriers = 1 << 19;
+  static constexpr uint64_t kSeveralThreads = 1, kSeveralWarps = 2, kSeveralBlocks = 4,
+                            kSeveralOfCluster = 8;
+  static constexpr uint32_t kMaxThreads = 1024, kMaxWarpBarriers = 1 << 18;
 
   constexpr AccessRecord(uint64_t bits = 0) : bits(bits) {}
   static AccessRecord of(uint32_t time, uint32_t warpBarriers, uint32_t thread) {
-    return uint64_t(time) << 32 | uint64_t(warpBarriers) << 13 | uint64_t(thread) << 3;
+    return uint64_t(time) << 32 | uint64_t(warpBarriers) << 14 | uint64_t(thread) << 4;
   }
   /// Records of this time or later are at least this number.
   static uint64_t since(uint32_t time) { return uint64_t(time) << 32; }
 
   uint64_t value() const { return bits; }
   uint32_t time() const { return bits >> 32; }
-  uint32_t warpBarriers() const { return bits >> 13 & (kMaxWarpBarriers - 1); }
-  uint32_t thread() const { return bits >> 3 & (kMaxThreads - 1); }
+  uint32_t warpBarriers() const { return bits >> 14 & (kMaxWarpBarriers - 1); }
+  uint32_t thread() const { return bits >> 4 & (kMaxThreads - 1); }
   uint32_t warp() const { return thread() / 32; }
   bool has(uint64_t flag) const { return bits & flag; }
   AccessRecord with(uint64_t flags) const { return bits | flags; }
-  uint64_t flags() const { return bits & 7; }
+  uint64_t flags() const { return bits & 15; }
 
   /// Whether this access is ordered before one by `next` that happens now.
   bool isBefore(AccessRecord next, Now now) const {
     if (time() < now.launch)
       return true;
     if (has(kSeveralBlocks) || time() < now.block)
+      return false;
+    if (time() < now.met)
+      return true;
+    if (has(kSeveralOfCluster) || now.isOfOther(time()))
       return false;
     if (time() < now.epoch)
       return true;
@@ -69,6 +93,10 @@ public:
       return next;
     if (has(kSeveralBlocks) || time() < now.block)
       return next.with(kSeveralBlocks);
+    if (time() < now.met)
+      return next;
+    if (has(kSeveralOfCluster) || now.isOfOther(time()))
+      return next.with(kSeveralOfCluster);
     if (time() < now.epoch)
       return next;
     if (warp() != next.warp())

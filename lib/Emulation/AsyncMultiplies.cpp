@@ -23,7 +23,7 @@ static AsyncMultiplies::Chunks chunksOf(const SharedOperand &operand, int64_t ro
 }
 
 bool Emulator::State::mayMultiply(const Thread &thread, int64_t number) {
-  if (multiplies.isFenced(thread.number))
+  if (own->multiplies.isFenced(thread.number))
     return true;
   fail(
       &thread, number,
@@ -39,10 +39,10 @@ bool Emulator::State::mayReadTile(const Thread *group, int64_t number,
   for (int32_t chunk : chunks) {
     if (!isInside(*group, number, chunk * bytes, sharedBytes, chunk * bytes, bytes))
       return false;
-    if (int64_t writer = multiplies.unfencedWriterOf(chunk); writer >= 0) {
+    if (int64_t writer = own->multiplies.unfencedWriterOf(chunk); writer >= 0) {
       fail(group, number,
            "reads byte " + std::to_string(chunk * bytes) + " of shared memory, which thread " +
-               textOf(threads[writer].threadIds()) +
+               textOf(own->threads[writer].threadIds()) +
                " has written with no fence.proxy.async behind");
       return false;
     }
@@ -92,7 +92,7 @@ bool Emulator::State::multiply(Thread *group, int64_t number) {
     if (site.clears)
       std::fill_n(group[lane].sums, site.columns / 2, 0.0f);
   }
-  auto begin = reinterpret_cast<uint64_t>(shared);
+  auto begin = reinterpret_cast<uint64_t>(own->shared);
   SharedOperand a(group->descriptors[0], begin, site.turned[0]),
       b(group->descriptors[1], begin, site.turned[1]);
   for (const auto &[operand, name] : {std::pair(&a, "A"), std::pair(&b, "B")})
@@ -108,10 +108,10 @@ bool Emulator::State::multiply(Thread *group, int64_t number) {
     return false;
   addProducts(sums, site.columns,
               site.hasRegistersOfA ? elementsOfRegisters(group, site.isF16)
-                                   : elementsOf(a, kWgmmaRows, shared, site.isF16),
-              elementsOf(b, site.columns, shared, site.isF16));
+                                   : elementsOf(a, kWgmmaRows, own->shared, site.isF16),
+              elementsOf(b, site.columns, own->shared, site.isF16));
   chunks.insert(chunks.end(), ofB.begin(), ofB.end());
-  multiplies.start(group->number, kWarp, number, site.sums, std::move(chunks));
+  own->multiplies.start(group->number, kWarp, number, site.sums, std::move(chunks));
   return true;
 }
 
@@ -122,17 +122,17 @@ bool Emulator::State::multiply(Thread *group, int64_t number) {
 void Emulator::State::finishMultiplies(const Thread &thread, int64_t groups) {
   // No write since they began, or it would have been a fault.
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
-  Now sinceBlock = {now.block, now.block, now.epoch};
+  Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;
-  multiplies.finish(thread.number, groups, [&](int32_t chunk) {
-    if (bulkCopies.isFilled(chunk))
-      return bulkCopies.read(thread.number, chunk);
-    sharedHistory.read(chunk * bytes, bytes, thread.record, sinceBlock, none);
+  own->multiplies.finish(thread.number, groups, [&](int32_t chunk) {
+    if (own->bulkCopies.isFilled(chunk))
+      return own->bulkCopies.read(thread.number, chunk);
+    own->history.read(chunk * bytes, bytes, thread.record, sinceBlock, none);
   });
 }
 
 bool Emulator::State::mayTakeSums(const Thread &thread, int64_t number) {
-  int64_t adds = multiplies.takeSums(thread.number, program.sites[number].sums);
+  int64_t adds = own->multiplies.takeSums(thread.number, program.sites[number].sums);
   if (adds < 0)
     return true;
   fail(&thread, number,

@@ -12,27 +12,38 @@
 
 using namespace llmmem::emulation;
 
-bool Block::run(std::vector<Thread> &all) {
+void Block::begin(std::vector<Thread> &all) {
   threads = &all;
   for (Thread &thread : all)
     thread.status = Thread::Status::New;
+}
+
+void Block::release() {
+  for (Thread &thread : *threads)
+    thread.status = Thread::Status::Ready;
+}
+
+Block::Progress Block::run() {
+  std::vector<Thread> &all = *threads;
   for (;;) {
     for (size_t first = 0; first < all.size(); first += kWarp)
       if (!runWarp(first))
-        return false;
+        return Progress::Faulty;
     bool proceeds = false;
     for (size_t first = 0; first < all.size(); first += kWarpgroup)
       proceeds |= synchronizeWarpgroup(first);
     proceeds |= endWaitsForPhases();
     if (emulator.fault())
-      return false;
+      return Progress::Faulty;
     if (proceeds)
       continue;
     if (std::all_of(all.begin(), all.end(),
                     [](const Thread &thread) { return thread.status == Thread::Status::Ended; }))
-      return emulator.mayEndBlock(all.front());
+      return emulator.mayEndBlock(all.front()) ? Progress::Ended : Progress::Faulty;
+    if (waitsForCluster())
+      return Progress::WaitsForCluster;
     if (!synchronizeBlock())
-      return false;
+      return Progress::Faulty;
   }
 }
 
@@ -119,6 +130,15 @@ bool Block::endWaitsForPhases() {
   return proceeds;
 }
 
+/// Whether all threads have arrived at one barrier of the cluster.
+bool Block::waitsForCluster() const {
+  int64_t site = threads->front().site;
+  return emulator.site(site).kind == Site::Kind::ClusterBarrier &&
+         std::all_of(threads->begin(), threads->end(), [&](const Thread &thread) {
+           return thread.status == Thread::Status::Waits && thread.site == site;
+         });
+}
+
 bool Block::synchronizeBlock() {
   for (Thread &thread : *threads) {
     if (thread.status == Thread::Status::Waits && thread.barrier) {
@@ -145,9 +165,8 @@ bool Block::synchronizeBlock() {
                     site, "where thread " + textOf(thread.threadIds()) + " waits");
       return false;
     }
-  emulator.passBarrier(*threads);
-  for (Thread &thread : *threads)
-    thread.status = Thread::Status::Ready;
+  emulator.passBarrier();
+  release();
   return true;
 }
 

@@ -60,11 +60,17 @@ struct Thread : ThreadWords {
 /// Runs the threads of one block, one block after another.
 class Block {
 public:
+  enum class Progress { Faulty, Ended, WaitsForCluster };
+
   Block(Emulator::State &emulator, KernelFunction kernel, const uint64_t *arguments)
       : emulator(emulator), kernel(kernel), arguments(arguments) {}
 
-  /// Threads switch where they synchronize. False after a fault.
-  bool run(std::vector<Thread> &threads);
+  void begin(std::vector<Thread> &threads);
+  /// Threads switch where they synchronize, until all have ended or wait for the blocks of their
+  /// cluster.
+  Progress run();
+  /// The blocks of the cluster have met.
+  void release();
 
 private:
   void proceed(Thread &thread);
@@ -72,6 +78,7 @@ private:
   bool synchronizeWarp(Thread *warp, size_t size);
   bool synchronizeWarpgroup(size_t first);
   bool endWaitsForPhases();
+  bool waitsForCluster() const;
   bool synchronizeBlock();
   void reportMissing(const Thread &waiting);
   std::pair<std::string, std::optional<int64_t>> whereabouts(const Thread &thread) const;

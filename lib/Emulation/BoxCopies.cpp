@@ -36,31 +36,32 @@ bool Emulator::State::isInShared(const Thread &thread, int64_t number, int64_t a
 bool Emulator::State::makeBarrier(const Thread &thread, int64_t number, int64_t address,
                                   int64_t count) {
   return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
-         report(thread, number, bulkCopies.make(thread.number, byteOf(address), count, number));
+         report(thread, number,
+                own->bulkCopies.make(thread.number, byteOf(address), count, number));
 }
 
 bool Emulator::State::arrive(const Thread &thread, int64_t number, int64_t address,
                              int64_t expectedBytes) {
   return report(thread, number,
-                bulkCopies.arriveExpecting(thread.number, byteOf(address), expectedBytes));
+                own->bulkCopies.arriveExpecting(thread.number, byteOf(address), expectedBytes));
 }
 
 bool Emulator::State::mayWaitForPhase(const Thread &thread, int64_t number, int64_t address,
                                       int64_t parity) {
-  return report(thread, number, bulkCopies.mayWait(thread.number, byteOf(address), parity));
+  return report(thread, number, own->bulkCopies.mayWait(thread.number, byteOf(address), parity));
 }
 
 void Emulator::State::fenceProxy(const Thread &thread) {
-  multiplies.fenceProxy(thread.number);
-  bulkCopies.fence(thread.number);
+  own->multiplies.fenceProxy(thread.number);
+  own->bulkCopies.fence(thread.number);
 }
 
 void Emulator::State::reportEndlessWait(const Thread &thread) {
-  report(thread, thread.site, bulkCopies.whatIsMissing(byteOf(thread.barrier)));
+  report(thread, thread.site, own->bulkCopies.whatIsMissing(byteOf(thread.barrier)));
 }
 
 bool Emulator::State::mayEndBlock(const Thread &first) {
-  BulkCopies::Problem problem = bulkCopies.mayEnd();
+  BulkCopies::Problem problem = own->bulkCopies.mayEnd();
   return report(first, problem.site, {problem.message});
 }
 
@@ -73,18 +74,18 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
   bool isWrite = program.sites[number].kind == Site::Kind::Write;
   std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +
                      " of shared memory, ";
-  if (bulkCopies.isOfBarrier(first, bytes))
+  if (own->bulkCopies.isOfBarrier(first, bytes))
     return report(thread, number, {what + "where an mbarrier lies"});
   if (isWrite)
     return report(thread, number,
                   {what + "which copies by tensor maps have filled: the emulator does not order "
                           "their writes with others"});
   for (int64_t chunk = first / kChunk; chunk * kChunk < first + bytes; ++chunk) {
-    if (!bulkCopies.isFilled(chunk))
+    if (!own->bulkCopies.isFilled(chunk))
       return report(thread, number, {what + "of which this block has not written all"});
-    if (!report(thread, number, bulkCopies.mayRead(thread.number, chunk)))
+    if (!report(thread, number, own->bulkCopies.mayRead(thread.number, chunk)))
       return false;
-    bulkCopies.read(thread.number, chunk);
+    own->bulkCopies.read(thread.number, chunk);
   }
   return true;
 }
@@ -93,18 +94,18 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
 bool Emulator::State::mayFill(const Thread &thread, int64_t number, int64_t first) {
   if (!isFreeOfWgmma(thread, number, "copies to", first, kChunk))
     return false;
-  if (int64_t byte = asyncCopies.firstUnfinished(first, kChunk); byte >= 0)
+  if (int64_t byte = own->copies.firstUnfinished(first, kChunk); byte >= 0)
     return reportUnfinishedCopy(thread, number, byte);
   int64_t chunk = first / kChunk;
-  if (bulkCopies.isFilled(chunk))
-    return report(thread, number, bulkCopies.mayFill(thread.number, chunk));
-  if (bulkCopies.isOfBarrier(first, kChunk))
+  if (own->bulkCopies.isFilled(chunk))
+    return report(thread, number, own->bulkCopies.mayFill(thread.number, chunk));
+  if (own->bulkCopies.isOfBarrier(first, kChunk))
     return report(
         thread, number,
         {"copies to byte " + std::to_string(first) + " of shared memory, where an mbarrier lies"});
-  Now sinceBlock = {now.block, now.block, now.epoch};
+  Now sinceBlock = own->sinceBlock();
   AccessHistory::Race race;
-  return sharedHistory.write(first, kChunk, thread.record, sinceBlock, race) ||
+  return own->history.write(first, kChunk, thread.record, sinceBlock, race) ||
          reportRace(thread, number, race, race.byte);
 }
 
@@ -131,7 +132,7 @@ bool Emulator::State::copyBox(const Thread &thread, int64_t number, const Box &b
   if (std::string problem = problemOf(box, to); !problem.empty())
     return report(thread, number, {problem});
   if (!isInShared(thread, number + 1, box.to, bytes) ||
-      !report(thread, number + 1, bulkCopies.mayCopy(thread.number, barrier)))
+      !report(thread, number + 1, own->bulkCopies.mayCopy(thread.number, barrier)))
     return false;
   int64_t begin = std::max<int64_t>(box.column, 0),
           end = std::min<int64_t>(box.column + kRow, box.columns);
@@ -149,9 +150,9 @@ bool Emulator::State::copyBox(const Thread &thread, int64_t number, const Box &b
       int64_t place = to + line * kRowBytes + (chunk ^ line % kRowChunks) * kChunk;
       if (!mayFill(thread, number + 1, place))
         return false;
-      std::memcpy(shared + place, row + chunk * kChunk, kChunk);
-      bulkCopies.fill(barrier, place / kChunk, number + 1);
+      std::memcpy(own->shared + place, row + chunk * kChunk, kChunk);
+      own->bulkCopies.fill(barrier, place / kChunk, number + 1);
     }
   }
-  return report(thread, number + 1, bulkCopies.countCopy(barrier, bytes));
+  return report(thread, number + 1, own->bulkCopies.countCopy(barrier, bytes));
 }

@@ -155,6 +155,15 @@ bool BulkCopies::isOfBarrier(int64_t first, int64_t bytes) const {
   return false;
 }
 
+bool BulkCopies::touches(int64_t first, int64_t bytes) const {
+  if (!isUsed())
+    return false;
+  for (int64_t chunk = first / kChunkBytes; chunk * kChunkBytes < first + bytes; ++chunk)
+    if (isFilled(chunk))
+      return true;
+  return isOfBarrier(first, bytes);
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

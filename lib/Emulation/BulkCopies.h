@@ -71,6 +71,8 @@ public:
   void passBlockBarrier();
   /// Whether one of these bytes is of an mbarrier.
   bool isOfBarrier(int64_t first, int64_t bytes) const;
+  /// Whether mbarriers, or copies that they count, have written some of these bytes.
+  bool touches(int64_t first, int64_t bytes) const;
 
   //===--------------------------------------------------------------------===//
   // Copies

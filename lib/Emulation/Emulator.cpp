@@ -83,6 +83,9 @@ void Emulator::State::launch(int64_t number, KernelFunction function, const uint
   std::copy_n(shape, 3, grid.begin());
   std::copy_n(shape + 3, 3, block.begin());
   dynamicBytes = shape[6];
+  while (static_cast<int64_t>(running.size()) < kernel->clusterBlocks)
+    running.push_back(std::make_unique<RunningBlock>());
+  own = running.front().get();
   if (checkShape() && bind(launch, words) && allocateShared() &&
       allocateStacks(kernel->synchronizes ? product(block) : 1))
     runBlocks(function, words);
@@ -101,6 +104,10 @@ bool Emulator::State::checkShape() {
     fail(nullptr, {},
          "blocks of " + textOf(block) + " threads, expected 1 to " + std::to_string(kMaxThreads) +
              " in all");
+  else if (grid[0] % kernel->clusterBlocks != 0)
+    fail(nullptr, {},
+         "a grid of " + textOf(grid) + " blocks, expected a multiple of the " +
+             std::to_string(kernel->clusterBlocks) + " blocks of a cluster");
   else if (kernel->sharedBytes > kMaxStaticShared)
     fail(nullptr, {},
          std::to_string(kernel->sharedBytes) + " bytes of workgroup attributions, expected " +
@@ -238,25 +245,31 @@ void Emulator::State::watch() {
 bool Emulator::State::allocateShared() {
   constexpr int64_t alignment = 1024;
   sharedBytes = kernel->sharedBytes + dynamicBytes;
-  if (sharedBytes <= sharedCapacity)
-    return true;
-  std::free(shared);
-  sharedCapacity = alignTo(sharedBytes, alignment);
-  shared = static_cast<char *>(std::aligned_alloc(alignment, sharedCapacity));
-  sharedHistory = AccessHistory(sharedCapacity);
-  asyncCopies = AsyncCopies(sharedCapacity);
-  multiplies = AsyncMultiplies(sharedCapacity);
-  bulkCopies = BulkCopies(sharedCapacity);
-  if (!shared)
-    fail(nullptr, {}, "no memory for the shared memory of a block");
-  return shared;
+  for (int64_t number = 0; number < kernel->clusterBlocks; ++number) {
+    RunningBlock &each = *running[number];
+    if (sharedBytes <= each.sharedCapacity)
+      continue;
+    int64_t bytes = each.sharedCapacity = alignTo(sharedBytes, alignment);
+    std::free(each.shared);
+    each.shared = static_cast<char *>(std::aligned_alloc(alignment, bytes));
+    each.history = AccessHistory(bytes);
+    each.copies = AsyncCopies(bytes);
+    each.multiplies = AsyncMultiplies(bytes);
+    each.bulkCopies = BulkCopies(bytes);
+    if (!each.shared)
+      fail(nullptr, {}, "no memory for the shared memory of a block");
+  }
+  return !found;
 }
 
 bool Emulator::State::allocateStacks(size_t count) {
-  if (stacks.size() == 0 && !stacks.allocate(kMaxThreads))
-    fail(nullptr, {}, "no memory for the stacks of threads");
-  while (!found && fibers.size() < count)
-    fibers.push_back(std::make_unique<Fiber>(stacks.stack(fibers.size())));
+  for (int64_t number = 0; number < kernel->clusterBlocks; ++number) {
+    RunningBlock &each = *running[number];
+    if (each.stacks.size() == 0 && !each.stacks.allocate(kMaxThreads))
+      fail(nullptr, {}, "no memory for the stacks of threads");
+    while (!found && each.fibers.size() < count)
+      each.fibers.push_back(std::make_unique<Fiber>(each.stacks.stack(each.fibers.size())));
+  }
   return !found;
 }
 
@@ -265,54 +278,64 @@ void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) 
     // Records of earlier launches are not needed: drops them before time wraps.
     for (const std::unique_ptr<Buffer> &buffer : buffers)
       buffer->history.forget();
-    sharedHistory.forget();
+    for (const std::unique_ptr<RunningBlock> &each : running)
+      each->history.forget();
     time = 0;
   }
-  now.launch = ++time;
+  launchTime = ++time;
+  clusterTimes = {launchTime, {-1}};
   blockTimes.clear();
-  threads.assign(kernel->synchronizes ? product(block) : 1, {});
-  warpBarriers.assign(alignTo(product(block), kWarp) / kWarp, 0);
-  for (size_t number = 0; number < threads.size(); ++number) {
-    threads[number].emulator = this;
-    threads[number].fiber = fibers[number].get();
-  }
+  for (int64_t number = 0; number < kernel->clusterBlocks; ++number)
+    prepareThreads(*running[number]);
   if (!kernel->synchronizes) {
     runThreadsSequentially(function, words, product(grid));
     return;
   }
-  Block runner(*this, function, words);
-  for (int64_t number = 0; number < product(grid) && !found; ++number) {
-    beginBlock(number);
-    runner.run(threads);
+  std::vector<Block> runners(kernel->clusterBlocks, Block(*this, function, words));
+  for (int64_t first = 0; first < product(grid) && !found; first += kernel->clusterBlocks) {
+    beginCluster(first);
+    runCluster(runners);
   }
   // Fibers that are suspended inside a kernel cannot take another job.
   if (found)
-    fibers.clear();
+    for (const std::unique_ptr<RunningBlock> &each : running)
+      each->fibers.clear();
+}
+
+void Emulator::State::prepareThreads(RunningBlock &each) {
+  each.threads.assign(kernel->synchronizes ? product(block) : 1, {});
+  each.warpBarriers.assign(alignTo(product(block), kWarp) / kWarp, 0);
+  for (size_t number = 0; number < each.threads.size(); ++number) {
+    each.threads[number].emulator = this;
+    each.threads[number].fiber = each.fibers[number].get();
+  }
 }
 
 static void setIds(int64_t *ids, int64_t linear, Triple sizes) {
-  ids[0] = linear % sizes[0];
-  ids[1] = linear / sizes[0] % sizes[1];
-  ids[2] = linear / sizes[0] / sizes[1];
+  Triple numbers = idsIn(linear, sizes);
+  std::copy(numbers.begin(), numbers.end(), ids);
 }
 
-void Emulator::State::beginBlock(int64_t number) {
-  now.block = now.epoch = ++time;
-  blockTimes.push_back(now.block);
-  std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
-  asyncCopies.forget();
-  multiplies.forget(threads.size()); // a kernel without wgmma may still fence and wait for it
-  bulkCopies.forget(threads.size());
-  for (size_t index = 0; index < threads.size(); ++index) {
-    Thread &thread = threads[index];
+void Emulator::State::beginBlock(RunningBlock &each, int64_t number) {
+  each.now = {};
+  each.now.launch = launchTime;
+  each.now.block = each.now.epoch = nextTime(static_cast<int32_t>(number));
+  blockTimes.push_back(each.now.block);
+  std::fill(each.warpBarriers.begin(), each.warpBarriers.end(), 0);
+  each.copies.forget();
+  // A kernel without wgmma may still fence and wait for it.
+  each.multiplies.forget(each.threads.size());
+  each.bulkCopies.forget(each.threads.size());
+  for (size_t index = 0; index < each.threads.size(); ++index) {
+    Thread &thread = each.threads[index];
     thread.number = index;
     setIds(thread.thread, index, block);
     setIds(thread.block, number, grid);
     std::copy_n(block.begin(), 3, thread.blockSize);
     std::copy_n(grid.begin(), 3, thread.gridSize);
-    thread.shared = shared;
+    thread.shared = each.shared;
     thread.dynamicBytes = dynamicBytes;
-    thread.record = AccessRecord::of(now.epoch, 0, index);
+    thread.record = AccessRecord::of(each.now.epoch, 0, index);
   }
 }
 
@@ -320,36 +343,36 @@ void Emulator::State::beginBlock(int64_t number) {
 /// a fault.
 bool Emulator::State::runThreadsSequentially(KernelFunction function, const uint64_t *words,
                                              int64_t blocks) {
-  Thread &thread = threads.front();
-  fibers.front()->start([&] {
+  Thread &thread = own->threads.front();
+  own->fibers.front()->start([&] {
     for (int64_t number = 0; number < blocks; ++number) {
-      beginBlock(number);
+      beginBlock(*own, number);
       for (int64_t index = 0; index < product(block); ++index) {
         thread.number = index;
         setIds(thread.thread, index, block);
-        thread.record = AccessRecord::of(now.epoch, 0, index);
+        thread.record = AccessRecord::of(own->now.epoch, 0, index);
         function(&thread, words);
       }
     }
   });
   if (found)
-    fibers.clear();
+    own->fibers.clear();
   return !found;
 }
 
-void Emulator::State::passBarrier(std::vector<Thread> &all) {
-  bulkCopies.passBlockBarrier();
-  now.epoch = ++time;
-  std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
-  for (Thread &thread : all)
-    thread.record = AccessRecord::of(now.epoch, 0, thread.number);
+void Emulator::State::passBarrier() {
+  own->bulkCopies.passBlockBarrier();
+  own->now.epoch = nextTime(own->now.own);
+  std::fill(own->warpBarriers.begin(), own->warpBarriers.end(), 0);
+  for (Thread &thread : own->threads)
+    thread.record = AccessRecord::of(own->now.epoch, 0, thread.number);
 }
 
 void Emulator::State::passWarpBarrier(Thread *warp, size_t size) {
-  uint32_t &passed = warpBarriers[warp->number / kWarp];
+  uint32_t &passed = own->warpBarriers[warp->number / kWarp];
   passed = std::min(passed + 1, AccessRecord::kMaxWarpBarriers - 1);
   for (size_t lane = 0; lane < size; ++lane)
-    warp[lane].record = AccessRecord::of(now.epoch, passed, warp[lane].number);
+    warp[lane].record = AccessRecord::of(own->now.epoch, passed, warp[lane].number);
 }
 
 //===----------------------------------------------------------------------===//

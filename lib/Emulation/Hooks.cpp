@@ -39,6 +39,15 @@ void llmmem_emulate_access(Thread *thread, int64_t site, int64_t base, int64_t o
     thread->halt();
 }
 
+int64_t llmmem_emulate_visit(Thread *thread, int64_t site, int64_t address, int32_t rank) {
+  char *place = thread->emulator->visit(*thread, site, address, rank);
+  if (!place)
+    thread->halt();
+  return reinterpret_cast<int64_t>(place);
+}
+
+void llmmem_emulate_cluster_barrier(Thread *thread, int64_t site) { thread->wait(site, 0); }
+
 void llmmem_emulate_barrier(Thread *thread, int64_t site) { thread->wait(site, 0); }
 
 void llmmem_emulate_warp_barrier(Thread *thread, int64_t site, int32_t mask) {

@@ -3,20 +3,16 @@
 #ifndef LLMMEM_LIB_EMULATION_STATE_H
 #define LLMMEM_LIB_EMULATION_STATE_H
 
-#include "AsyncCopies.h"
-#include "AsyncMultiplies.h"
-#include "Block.h"
 #include "Buffers.h"
-#include "BulkCopies.h"
 #include "HostCopy.h"
+#include "RunningBlock.h"
 #include <unordered_map>
 
 namespace llmmem::emulation {
 
 class Emulator::State {
 public:
-  explicit State(Program program) : program(std::move(program)), sharedHistory(0) {}
-  ~State() { std::free(shared); }
+  explicit State(Program program) : program(std::move(program)) {}
 
   void addBuffer(char *begin, int64_t bytes, Contents contents);
   void beginStep();
@@ -40,27 +36,30 @@ public:
   bool startCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset);
   /// The thread's copies in all but its newest `groups` groups have written what they write.
   void finishCopies(const Thread &thread, int64_t groups);
-  AsyncCopies &copies() { return asyncCopies; }
+  AsyncCopies &copies() { return own->copies; }
   /// wgmma: whether the thread may start one, what the warpgroup of `group` multiplies when all its
   /// threads have, and whether the thread may take its sums. A thread's wgmma end where it waits.
   bool mayMultiply(const Thread &thread, int64_t number);
   bool multiply(Thread *group, int64_t number);
   bool mayTakeSums(const Thread &thread, int64_t number);
   void finishMultiplies(const Thread &thread, int64_t groups);
-  AsyncMultiplies &asyncMultiplies() { return multiplies; }
+  AsyncMultiplies &asyncMultiplies() { return own->multiplies; }
   /// mbarriers, at addresses. Each is false after a fault, and the thread must halt.
   bool makeBarrier(const Thread &thread, int64_t number, int64_t address, int64_t arrivals);
   bool arrive(const Thread &thread, int64_t number, int64_t address, int64_t expectedBytes);
   bool mayWaitForPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity);
   bool hasPhaseEnded(int64_t address, int64_t parity) const {
-    return bulkCopies.hasEnded(byteOf(address), parity);
+    return own->bulkCopies.hasEnded(byteOf(address), parity);
   }
   void learnPhase(const Thread &thread, int64_t address, int64_t parity) {
-    bulkCopies.learn(thread.number, byteOf(address), parity);
+    own->bulkCopies.learn(thread.number, byteOf(address), parity);
   }
   void fenceProxy(const Thread &thread);
   void reportEndlessWait(const Thread &thread);
   bool mayEndBlock(const Thread &first);
+  /// Where the bytes at `address` lie in the shared memory of block `rank` of the cluster, if the
+  /// thread may access them there; otherwise 0 after a fault, and the thread must halt.
+  char *visit(const Thread &thread, int64_t number, int64_t address, int64_t rank);
   /// A box of a matrix, as a tensor map says, to shared memory: site `number` reads and the next
   /// one writes.
   struct Box {
@@ -72,7 +71,7 @@ public:
 
   const Site &site(int64_t number) const { return program.sites[number]; }
   /// Orders all accesses of the threads so far before what follows: for a block, for one warp.
-  void passBarrier(std::vector<Thread> &threads);
+  void passBarrier();
   void passWarpBarrier(Thread *warp, size_t size);
 
   /// Keeps the first fault: of a thread in an op, or without a thread of the launch.
@@ -95,7 +94,15 @@ private:
   bool allocateShared();
   bool allocateStacks(size_t count);
   void runBlocks(KernelFunction function, const uint64_t *words);
-  void beginBlock(int64_t number);
+  void prepareThreads(RunningBlock &block);
+  void beginCluster(int64_t first);
+  void beginBlock(RunningBlock &block, int64_t number);
+  void runCluster(std::vector<Block> &runners);
+  void passClusterBarrier();
+  void mayEndCluster();
+  bool mayVisit(const Thread &thread, int64_t number, RunningBlock &peer, int64_t first);
+  uint32_t nextTime(int32_t block);
+  int64_t blockAt(uint32_t time) const;
   bool runThreadsSequentially(KernelFunction function, const uint64_t *words, int64_t blocks);
 
   bool isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit, int64_t offset,
@@ -110,7 +117,7 @@ private:
   bool mayAccessFilled(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayFill(const Thread &thread, int64_t number, int64_t first);
   bool report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem);
-  int64_t byteOf(int64_t address) const { return address - reinterpret_cast<int64_t>(shared); }
+  int64_t byteOf(int64_t address) const { return address - reinterpret_cast<int64_t>(own->shared); }
   bool isInShared(const Thread &thread, int64_t number, int64_t address, int64_t bytes);
   bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first,
                          int64_t bytes);
@@ -137,27 +144,24 @@ private:
     int64_t written = -1, readOnly = -1;
   };
   std::unordered_map<uint64_t, BeginsHere> begins;
-  /// The argument of the current access.
-  int64_t accessed = 0;
-  uint32_t time = 0;
-  Now now;
+  /// The argument of the current access, or the block whose shared memory it is of.
+  int64_t accessed = 0, visited = 0;
+  uint32_t time = 0, launchTime = 0;
   std::vector<uint32_t> blockTimes; // when each block began
-  std::vector<Thread> threads;
-  std::vector<uint32_t> warpBarriers; // passed since the epoch began, by warp
+  BlocksByTime clusterTimes;        // of a launch of clusters
+  int64_t sharedBytes = 0;
 
-  char *shared = nullptr;
-  int64_t sharedBytes = 0, sharedCapacity = 0;
-  AccessHistory sharedHistory;
-  AsyncCopies asyncCopies;
-  AsyncMultiplies multiplies;
-  BulkCopies bulkCopies;
-
-  FiberStacks stacks;
-  std::vector<std::unique_ptr<Fiber>> fibers;
+  /// The blocks of a cluster, or one block; and the one whose threads run.
+  std::vector<std::unique_ptr<RunningBlock>> running;
+  RunningBlock *own = nullptr;
 };
 
 /// (1, 0, 0)
 std::string textOf(Triple numbers);
+/// The ids of thread or block number `linear`.
+inline Triple idsIn(int64_t linear, Triple sizes) {
+  return {linear % sizes[0], linear / sizes[0] % sizes[1], linear / sizes[0] / sizes[1]};
+}
 
 } // namespace llmmem::emulation
 

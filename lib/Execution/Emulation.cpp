@@ -34,12 +34,14 @@ void Emulation::readSite(DictionaryAttr facts) {
                   .Case("wgmma", Site::Kind::Wgmma)
                   .Case("take_sums", Site::Kind::TakeSums)
                   .Case("other_of_wgmma", Site::Kind::OtherOfWgmma)
-                  .Case("of_barrier_object", Site::Kind::OfBarrierObject);
+                  .Case("of_barrier_object", Site::Kind::OfBarrierObject)
+                  .Case("cluster_barrier", Site::Kind::ClusterBarrier);
   if (site.kind == Site::Kind::Read || site.kind == Site::Kind::Write) {
     site.buffer = static_cast<int32_t>(numberIn(facts, "buffer"));
     site.bytes = numberIn(facts, "bytes");
     site.alignment = numberIn(facts, "alignment");
     site.extent = numberIn(facts, "extent");
+    site.isOfPeer = facts.contains("of_peer");
   }
   if (facts.contains("matrices")) {
     site.matrices = static_cast<int32_t>(numberIn(facts, "matrices"));
@@ -66,9 +68,10 @@ void Emulation::readSite(DictionaryAttr facts) {
 }
 
 void Emulation::readKernel(DictionaryAttr facts) {
-  described.kernels.push_back({facts.getAs<StringAttr>("name").str(),
-                               numbersIn(facts, "buffer_bytes"), numberIn(facts, "shared_bytes"),
-                               facts.contains("synchronizes"), facts.contains("has_wgmma")});
+  described.kernels.push_back(
+      {facts.getAs<StringAttr>("name").str(), numbersIn(facts, "buffer_bytes"),
+       numberIn(facts, "shared_bytes"), facts.contains("synchronizes"), facts.contains("has_wgmma"),
+       facts.contains("cluster_blocks") ? numberIn(facts, "cluster_blocks") : 1});
 }
 
 void Emulation::readLaunch(DictionaryAttr facts) {

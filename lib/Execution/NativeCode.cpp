@@ -79,6 +79,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_host_copy_wait", &llmmem_emulate_host_copy_wait);
   add("llmmem_emulate_access", &llmmem_emulate_access);
   add("llmmem_emulate_barrier", &llmmem_emulate_barrier);
+  add("llmmem_emulate_cluster_barrier", &llmmem_emulate_cluster_barrier);
+  add("llmmem_emulate_visit", &llmmem_emulate_visit);
   add("llmmem_emulate_warp_barrier", &llmmem_emulate_warp_barrier);
   add("llmmem_emulate_shuffle", &llmmem_emulate_shuffle);
   add("llmmem_emulate_mma", &llmmem_emulate_mma);

@@ -2,6 +2,7 @@
 
 #include "AccessHistory.h"
 #include "gtest/gtest.h"
+#include <array>
 
 using namespace llmmem::emulation;
 
@@ -106,6 +107,85 @@ TEST_F(AccessHistoryTest, WarpBarriersDoNotOrderOtherWarps) {
 TEST_F(AccessHistoryTest, ReadsOfSeveralWarpsAreRemembered) {
   EXPECT_TRUE(read(1, 0) && read(33, 0) && read(33, 1));
   EXPECT_FALSE(write(33, 2)); // no barrier of a warp orders lane 1 of the other
+}
+
+/// Two blocks of a cluster, which take turns.
+class ClusterHistoryTest : public ::testing::Test {
+protected:
+  ClusterHistoryTest() : history(1) { beginCluster(); }
+
+  void beginCluster() {
+    uint32_t begin = time + 1;
+    for (int32_t rank : {0, 1}) {
+      blocks[rank] = {times.begin, begin, next(rank), /*met=*/0, &times, rank};
+    }
+  }
+  void barrier(int32_t rank) { blocks[rank].epoch = next(rank); }
+  void meet() {
+    uint32_t met = time + 1;
+    for (int32_t rank : {0, 1}) {
+      blocks[rank].met = met;
+      barrier(rank);
+    }
+  }
+  bool read(int32_t rank, uint32_t thread = 0) {
+    return history.read(0, 1, AccessRecord::of(blocks[rank].epoch, 0, thread), blocks[rank], race);
+  }
+  bool write(int32_t rank, uint32_t thread = 0) {
+    return history.write(0, 1, AccessRecord::of(blocks[rank].epoch, 0, thread), blocks[rank], race);
+  }
+
+private:
+  uint32_t next(int32_t rank) {
+    times.blocks.push_back(rank);
+    return ++time;
+  }
+
+protected:
+  AccessHistory history;
+  AccessHistory::Race race;
+  BlocksByTime times = {1, {-1}};
+  std::array<Now, 2> blocks;
+  uint32_t time = 1;
+};
+
+TEST_F(ClusterHistoryTest, BlocksAreNotOrderedByTheirOwnBarriers) {
+  EXPECT_TRUE(write(1));
+  barrier(0);
+  barrier(1);
+  EXPECT_FALSE(read(0));
+  EXPECT_TRUE(read(1));
+}
+
+TEST_F(ClusterHistoryTest, BlocksAreOrderedWhereTheyMeet) {
+  EXPECT_TRUE(write(1));
+  meet();
+  EXPECT_TRUE(read(0) && read(1));
+  meet();
+  EXPECT_TRUE(write(0));
+  barrier(0);
+  EXPECT_TRUE(write(0, 5));
+  EXPECT_FALSE(write(1));
+}
+
+TEST_F(ClusterHistoryTest, ReadsOfBothBlocksAreRemembered) {
+  meet();
+  EXPECT_TRUE(read(0) && read(1));
+  barrier(1);
+  EXPECT_TRUE(read(1));
+  EXPECT_FALSE(write(1));
+  EXPECT_TRUE(race.other.has(AccessRecord::kSeveralOfCluster));
+  meet();
+  EXPECT_TRUE(write(1));
+}
+
+TEST_F(ClusterHistoryTest, OtherClustersAreNotOrdered) {
+  EXPECT_TRUE(write(0));
+  meet();
+  beginCluster();
+  EXPECT_FALSE(read(0));
+  meet();
+  EXPECT_FALSE(read(1));
 }
 
 TEST_F(AccessHistoryTest, KnowsWhatNobodyWrote) {

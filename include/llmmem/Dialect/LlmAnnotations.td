@@ -244,6 +244,8 @@ def Llm_WritesAnnotation : Llm_Annotation<"Writes", "writes", Llm_AreNumbers, Ll
     "on a call: the operands that it writes">;
 def Llm_RegistersAnnotation : Llm_Annotation<"Registers", "registers", Llm_IsNumber, Llm_OnOp,
     "on a barrier of a GPU kernel: registers that a thread needs">;
+def Llm_ClusterBlocksAnnotation : Llm_Annotation<"ClusterBlocks", "cluster_blocks", Llm_IsNumber, Llm_OnOp,
+    "on a barrier of a GPU kernel's clusters: the blocks of a cluster">;
 def Llm_ExpectedIterationsAnnotation : Llm_Annotation<"ExpectedIterations", "expected_iterations", Llm_IsReal, Llm_OnOp,
     "on a loop or branch of a GPU kernel that data decides: how often its body runs on average">;
 def Llm_KernelsAnnotation : Llm_Annotation<"Kernels", "kernels", Llm_AreSymbols, Llm_OnModule,
@@ -268,7 +270,7 @@ defvar Llm_Annotations = [
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
   Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation, Llm_HostArenaAnnotation,
   Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_OnHostAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
-  Llm_RegistersAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
+  Llm_RegistersAnnotation, Llm_ClusterBlocksAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
   Llm_LibraryCallsAnnotation, Llm_MissingProductsAnnotation, Llm_EmulationAnnotation];
 
 #endif // LLMMEM_DIALECT_LLMANNOTATIONS

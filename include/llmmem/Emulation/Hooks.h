@@ -56,6 +56,12 @@ void llmmem_emulate_launch(void *emulator, int64_t launch, llmmem::emulation::Ke
 void llmmem_emulate_access(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
                            int64_t offset);
 
+/// An access of the site's bytes in the shared memory of block `rank` of the cluster follows, where
+/// the block's own shared memory has `address`. Gives the address there.
+int64_t llmmem_emulate_visit(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
+                             int32_t rank);
+/// A barrier of all threads of the cluster.
+void llmmem_emulate_cluster_barrier(llmmem::emulation::Thread *thread, int64_t site);
 void llmmem_emulate_barrier(llmmem::emulation::Thread *thread, int64_t site);
 void llmmem_emulate_warp_barrier(llmmem::emulation::Thread *thread, int64_t site, int32_t mask);
 llmmem::emulation::Shuffled llmmem_emulate_shuffle(llmmem::emulation::Thread *thread, int64_t site,

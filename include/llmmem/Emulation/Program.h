@@ -34,7 +34,8 @@ struct Site {
     Wgmma,
     TakeSums, // of wgmma, out of the struct that holds them
     OtherOfWgmma,
-    OfBarrierObject // of an mbarrier
+    OfBarrierObject, // of an mbarrier
+    ClusterBarrier
   };
   enum class Shuffle { Xor, Down, Up, Idx };
 
@@ -44,6 +45,8 @@ struct Site {
   // argument).
   int32_t buffer = kSharedMemory;
   int64_t bytes = 0, alignment = 1, extent = -1;
+  // Whether the access is one of the shared memory of a block of the cluster, by its rank.
+  bool isOfPeer = false;
   // Reads by ldmatrix: how many matrices the warp reads, and whether lanes get parts of columns.
   int32_t matrices = 0;
   bool transposed = false;
@@ -66,6 +69,8 @@ struct Kernel {
   bool synchronizes = false;
   /// Whether wgmma reads its shared memory.
   bool hasWgmma = false;
+  /// Neighbouring blocks along x that run together and may access each other's shared memory.
+  int64_t clusterBlocks = 1;
 };
 
 /// A launch inside a host function: for each argument of the kernel, the parameter of the host

@@ -2,6 +2,7 @@
 
 #include "llmmem/Codegen/Gpu/KernelCounts.h"
 #include "WarpInterpreter.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
@@ -106,6 +107,9 @@ private:
                   const WarpInterpreter &at);
   void visitWgmma(Operation &op, const WarpInterpreter &at);
   void visitBox(Operation &op, const WarpInterpreter &at);
+  void visitPeerAccess(const PeerAccess &access, const WarpInterpreter &at);
+  void countAccess(AccessCounts &site, const std::optional<WarpAddresses> &addresses, int64_t bytes,
+                   const WarpInterpreter &at);
   void visitInstructions(Operation &op, double number);
   bool isBesideWgmma(Operation &op);
   void findBehindWgmma();
@@ -167,10 +171,28 @@ void LaunchCounter::visitAccess(Operation &op, const KernelAccess &access,
   site.op = &op;
   site.isWrite = access.isWrite;
   site.isShared = isShared(access.memref);
+  countAccess(site, addressesOf(access, at), bytesInMemory(access.type), at);
+}
+
+void LaunchCounter::visitPeerAccess(const PeerAccess &access, const WarpInterpreter &at) {
+  AccessCounts &site = accesses[{access.op(), access.isWrite()}];
+  site.op = access.op();
+  site.isWrite = access.isWrite();
+  site.isShared = true;
+  std::optional<WarpAddresses> addresses;
+  if (WarpInterpreter::Known known = at.lookup(access.address())) {
+    addresses.emplace();
+    for (int64_t lane = 0; lane < WarpInterpreter::kLanes; ++lane)
+      if (at.active() >> lane & 1)
+        (*addresses)[lane] = (*known)[lane];
+  }
+  countAccess(site, addresses, bytesInMemory(access.type()), at);
+}
+
+void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddresses> &addresses,
+                                int64_t bytes, const WarpInterpreter &at) {
   double times = weight * at.times();
-  int64_t bytes = bytesInMemory(access.type);
   site.requests += times;
-  std::optional<WarpAddresses> addresses = addressesOf(access, at);
   if (!addresses) {
     // Nothing is known of the lanes: shared memory without conflicts, global memory without
     // neighbours.
@@ -354,16 +376,21 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
     visitAccess(op, access, at);
     instructions = llvm::divideCeil(bytesInMemory(access.type), kWidest);
   }
+  if (std::optional<PeerAccess> access = PeerAccess::match(&op)) {
+    visitPeerAccess(*access, at);
+    instructions = 1;
+  }
   if (isa<NVVM::MmaOp>(op))
     counts.mmas += times;
   visitWgmma(op, at);
   visitBox(op, at);
-  if (isa<gpu::BarrierOp>(op) && weight > 0)
+  if (isa<gpu::BarrierOp, NVVM::ClusterWaitOp>(op) && weight > 0)
     counts.barriers += times / static_cast<double>(warps);
   bool isOne =
       isa<NVVM::MmaOp, NVVM::RcpApproxFtzF32Op, LLVM::CallIntrinsicOp, gpu::ShuffleOp,
-          gpu::BarrierOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp, NVVM::MBarrierArriveOp,
-          NVVM::MBarrierArriveExpectTxOp, NVVM::MBarrierTryWaitParityOp>(op);
+          gpu::BarrierOp, NVVM::ClusterWaitOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp,
+          NVVM::MBarrierArriveOp, NVVM::MBarrierArriveExpectTxOp, NVVM::MBarrierTryWaitParityOp>(
+          op);
   if ((isWgmma(op) || isOne) && !TensorMap::match(&op))
     instructions = 1;
   if (instructions > 0)

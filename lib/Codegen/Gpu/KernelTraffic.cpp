@@ -137,7 +137,7 @@ static bool dependsOn(Value value, llvm::DenseSet<Value> &visited) {
     return operand && visit(operand);
   };
   if (Operation *op = value.getDefiningOp()) {
-    if (isa<IdOp>(op))
+    if (isa<IdOp>(op) || (std::is_same_v<IdOp, gpu::BlockIdOp> && isa<NVVM::ClusterId>(op)))
       return true;
     bool inside = false;
     for (Region &region : op->getRegions())

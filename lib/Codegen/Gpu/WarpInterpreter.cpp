@@ -1,6 +1,7 @@
 //===- WarpInterpreter.cpp - The integers of a kernel, for a warp at once --===//
 
 #include "WarpInterpreter.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -134,6 +135,8 @@ bool WarpInterpreter::isKnownBefore(Operation &op) {
     threadIds.push_back({id.getDimension(), slotOf(result)});
   else if (auto id = dyn_cast<gpu::BlockIdOp>(op))
     blockIds.push_back({id.getDimension(), slotOf(result)});
+  else if (isa<NVVM::ClusterId>(op))
+    clusterRanks.push_back(slotOf(result));
   else if (auto size = dyn_cast<gpu::BlockDimOp>(op))
     return is(along(size.getDimension(), block));
   else if (auto size = dyn_cast<gpu::GridDimOp>(op))
@@ -198,7 +201,7 @@ static int64_t lastIterationsOf(gpu::GPUFuncOp kernel) {
 WarpInterpreter::WarpInterpreter(gpu::GPUFuncOp kernel, Triple grid, Triple block, Visit visit,
                                  std::optional<Scope> scope)
     : kernel(kernel), grid(grid), block(block), visit(std::move(visit)), scope(std::move(scope)),
-      lastIterations(lastIterationsOf(kernel)) {
+      lastIterations(lastIterationsOf(kernel)), clusterBlocks(clusterBlocksOf(kernel)) {
   if (this->scope)
     findFollowed();
   else
@@ -385,6 +388,8 @@ void WarpInterpreter::run(Triple blockId, int64_t warp) {
   values = constants;
   for (auto [dimension, slot] : blockIds)
     values[slot] = LaneIntegers(along(dimension, blockId));
+  for (Slot slot : clusterRanks)
+    values[slot] = LaneIntegers(blockId[0] % clusterBlocks);
   for (auto [dimension, slot] : threadIds)
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       int64_t thread = first + lane;

@@ -136,6 +136,8 @@ private:
   llvm::DenseSet<mlir::Value> followed;
   llvm::DenseMap<mlir::Value, Slot> slots;
   llvm::SmallVector<std::pair<mlir::gpu::Dimension, Slot>> blockIds, threadIds;
+  llvm::SmallVector<Slot> clusterRanks;
+  int64_t clusterBlocks;
   /// By slot: what is known before a warp runs, and in its current op.
   std::vector<LaneIntegers> constants, values;
   Code code;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernel.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
@@ -268,7 +269,7 @@ LogicalResult HostEmulation::convertLaunch(gpu::LaunchFuncOp launch) {
   auto [number, kernel] = known->second;
   if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty() || launch.hasClusterSize())
     return launch.emitOpError("is asynchronous or asks for clusters, which the emulator does not "
-                              "know");
+                              "know; expected a kernel that names its clusters' size");
   auto host = launch->getParentOfType<func::FuncOp>();
   auto operands = launch.getKernelOperands();
   Value arguments = words(host, operands.size()), shape = words(host, 7);
@@ -334,6 +335,10 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
     LLVMTypeConverter types(&getContext());
     EmulatedKernels records;
     llvm::DenseMap<StringAttr, std::pair<int64_t, func::FuncOp>> kernels;
+    WalkResult launches =
+        module.walk([](gpu::LaunchFuncOp launch) { return WalkResult(verifyClusters(launch)); });
+    if (launches.wasInterrupted())
+      return failure();
     SmallVector<gpu::GPUModuleOp> kernelModules(module.getOps<gpu::GPUModuleOp>());
     for (gpu::GPUModuleOp kernelModule : kernelModules)
       for (auto kernel : llvm::make_early_inc_range(kernelModule.getOps<gpu::GPUFuncOp>())) {

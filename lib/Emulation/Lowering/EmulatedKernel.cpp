@@ -21,16 +21,6 @@ func::FuncOp llmmem::emulationHook(ModuleOp module, StringRef name, TypeRange in
   return function;
 }
 
-// The words of a thread (include/llmmem/Emulation/Hooks.h).
-enum ThreadWord : int64_t {
-  kThread = 0,
-  kBlock = 3,
-  kBlockSize = 6,
-  kGridSize = 9,
-  kShared = 12,
-  kDynamicBytes = 13
-};
-
 static constexpr int64_t kWarp = 32;
 // Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
 static constexpr int64_t kSharedAlignment = 256;
@@ -53,6 +43,8 @@ void KernelEmulation::addKernel(StringRef name) {
   facts.set("name", builder.getStringAttr(name));
   facts.set("buffer_bytes", builder.getDenseI64ArrayAttr(bytes));
   facts.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
+  if (clusterBlocks > 1)
+    facts.set("cluster_blocks", builder.getI64IntegerAttr(clusterBlocks));
   if (sites.synchronize())
     facts.set("synchronizes", builder.getUnitAttr());
   if (sites.haveWgmma())
@@ -92,6 +84,9 @@ FailureOr<func::FuncOp> KernelEmulation::run() {
       return kernel.emitOpError("takes ") << type
                                           << "; expected buffers of static shape that "
                                              "have no offset";
+  if (failed(verifyClusterSize(kernel)))
+    return failure();
+  clusterBlocks = clusterBlocksOf(kernel);
   placeShared();
   SmallVector<Operation *> ops;
   WalkResult walk = kernel.getBody().walk([&](Operation *op) {
@@ -205,6 +200,9 @@ LogicalResult KernelEmulation::rewrite(Operation *op) {
     checkAccess(op, access);
     return success();
   }
+  if (isa<NVVM::ClusterArriveOp, NVVM::ClusterWaitOp, NVVM::ClusterId, LLVM::LoadOp, LLVM::StoreOp,
+          NVVM::MapaOp>(op))
+    return rewriteOfCluster(op);
   if (Value index = threadIndexOf(op)) {
     op->getResult(0).replaceAllUsesWith(index);
     op->erase();

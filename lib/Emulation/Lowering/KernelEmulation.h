@@ -1,7 +1,8 @@
 //===- KernelEmulation.h - A kernel on its way to the emulator -------------===//
 //
 // The function of one thread is written by EmulatedKernel.cpp; what tensor cores do, by
-// EmulatedTensorCores.cpp.
+// EmulatedTensorCores.cpp; mbarriers and clusters, by EmulatedBarriers.cpp and
+// EmulatedClusters.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,16 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 namespace llmmem {
+
+/// The words of a thread (include/llmmem/Emulation/Hooks.h).
+enum ThreadWord : int64_t {
+  kThread = 0,
+  kBlock = 3,
+  kBlockSize = 6,
+  kGridSize = 9,
+  kShared = 12,
+  kDynamicBytes = 13
+};
 
 /// Rewrites one kernel.
 class KernelEmulation {
@@ -36,6 +47,7 @@ private:
   void createFunction();
   void unpackArguments();
   mlir::Value threadWord(int64_t number, mlir::Type type);
+  mlir::Value clusterRank();
   mlir::Value wordAddress(mlir::Value base, int64_t number);
   mlir::Value cast(mlir::Type type, mlir::Value value) {
     return mlir::UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
@@ -72,6 +84,9 @@ private:
   void rewriteShuffle(mlir::gpu::ShuffleOp shuffle);
   llvm::LogicalResult rewriteMma(mlir::NVVM::MmaOp mma);
   void rewriteWgmma(mlir::NVVM::WgmmaMmaAsyncOp product);
+  llvm::LogicalResult rewriteOfCluster(mlir::Operation *op);
+  void rewritePeerAccess(const PeerAccess &access);
+  llvm::LogicalResult rewriteClusterBarrier(mlir::Operation *op);
   llvm::LogicalResult rewriteBarrierObject(mlir::Operation *op);
   llvm::LogicalResult rewriteBoxCopy(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
   llvm::LogicalResult rewriteIntrinsic(mlir::LLVM::CallIntrinsicOp call);
@@ -92,7 +107,7 @@ private:
   KernelSites sites;
   llvm::DenseMap<int64_t, mlir::Value> words;
   llvm::SmallVector<int64_t> sharedOffsets; // of the workgroup attributions
-  int64_t sharedBytes = 0;
+  int64_t sharedBytes = 0, clusterBlocks = 1;
 };
 
 } // namespace llmmem

@@ -24,6 +24,7 @@ static std::optional<StringRef> synchronizationKind(Operation *op) {
       .Case([](gpu::ShuffleOp) { return StringRef("shuffle"); })
       .Case([](NVVM::SyncWarpOp) { return StringRef("warp_barrier"); })
       .Case([](NVVM::MmaOp) { return StringRef("mma"); })
+      .Case([](NVVM::ClusterWaitOp) { return StringRef("cluster_barrier"); })
       .Case([](NVVM::CpAsyncCommitGroupOp) { return StringRef("commit_copies"); })
       .Case([](NVVM::CpAsyncWaitGroupOp) { return StringRef("wait_for_copies"); })
       .Case<NVVM::MBarrierInitOp, NVVM::MBarrierArriveOp, NVVM::MBarrierArriveExpectTxOp,
@@ -204,7 +205,25 @@ LogicalResult KernelSites::addBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSharedClust
   return success();
 }
 
+void KernelSites::addPeerAccess(const PeerAccess &access) {
+  int64_t bytes = bytesInMemory(access.type());
+  NamedAttrList site;
+  site.set("kind", builder.getStringAttr(access.isWrite() ? "write" : "read"));
+  site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));
+  site.set("bytes", builder.getI64IntegerAttr(bytes));
+  site.set("alignment",
+           builder.getI64IntegerAttr(std::min<int64_t>(llvm::PowerOf2Ceil(bytes), kWidestAccess)));
+  site.set("extent", builder.getI64IntegerAttr(-1));
+  site.set("of_peer", builder.getUnitAttr());
+  synchronizes = true;
+  record(access.op(), std::move(site));
+}
+
 LogicalResult KernelSites::add(Operation *op) {
+  if (std::optional<PeerAccess> access = PeerAccess::match(op)) {
+    addPeerAccess(*access);
+    return success();
+  }
   if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op))
     return addBoxCopy(copy);
   if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))

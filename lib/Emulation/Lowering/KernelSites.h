@@ -9,6 +9,7 @@
 #ifndef LLMMEM_LIB_EMULATION_LOWERING_KERNELSITES_H
 #define LLMMEM_LIB_EMULATION_LOWERING_KERNELSITES_H
 
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
@@ -46,6 +47,7 @@ public:
 
 private:
   llvm::LogicalResult addAccess(mlir::Operation *op, const KernelAccess &access);
+  void addPeerAccess(const PeerAccess &access);
   void addSynchronization(mlir::Operation *op, llvm::StringRef kind);
   mlir::FailureOr<int64_t> bufferOf(mlir::Operation *op, mlir::Value memref);
   llvm::LogicalResult addBoxCopy(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);

@@ -47,7 +47,9 @@ struct GlobalSectors {
 };
 GlobalSectors globalSectors(const WarpAddresses &addresses, int64_t bytes);
 
-/// An op that reads or writes shared or global memory, over all warps of the launch.
+/// An op that reads or writes shared or global memory, over all warps of the launch. Of shared
+/// memory of another block of the cluster (Cluster.h) these are the passes there, where they
+/// conflict like that block's own; how long the way between multiprocessors is, is not counted.
 struct AccessCounts {
   mlir::Operation *op = nullptr;
   bool isShared = false, isWrite = false;
@@ -61,7 +63,7 @@ struct AccessCounts {
 /// Of all warps of one launch.
 struct KernelCounts {
   std::vector<AccessCounts> accesses;
-  double mmas = 0, barriers = 0; // barriers: of all blocks
+  double mmas = 0, barriers = 0; // barriers: of all blocks, those of clusters too
   /// What wgmma multiplies, in as many mma of 16 x 8 x 16.
   double wgmmas = 0;
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are

@@ -4,6 +4,8 @@
 // of its buffers are counted with the loops around them. Accesses of one address by threads of a
 // warp at one time count once, as the hardware coalesces them. Reads that do not depend on the
 // block (of the scale of a norm, say) hit the caches after the first one and count once a launch.
+// What blocks of a cluster read of each other's shared memory (Cluster.h) is no traffic of a
+// buffer.
 //
 //===----------------------------------------------------------------------===//
 

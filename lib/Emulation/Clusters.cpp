@@ -1,0 +1,157 @@
+//===- Clusters.cpp - Blocks that run together and share memory ------------===//
+//
+// The blocks of a cluster run in turns, each until all of its threads wait for the cluster. What
+// one does with another's shared memory is in order with what the other does itself only through
+// a barrier of the cluster between. The same barriers say that a block has begun, and that it has
+// not ended: a block may begin at any time before it first arrives at one, and end at any time
+// behind the last.
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+using namespace llmmem::emulation;
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+/// The next time, which belongs to this block of the grid.
+uint32_t Emulator::State::nextTime(int32_t block) {
+  if (kernel->clusterBlocks > 1)
+    clusterTimes.blocks.push_back(block);
+  return ++time;
+}
+
+/// The block of the grid to which a time of this launch belongs.
+int64_t Emulator::State::blockAt(uint32_t when) const {
+  if (kernel->clusterBlocks > 1)
+    return clusterTimes.at(when);
+  return std::upper_bound(blockTimes.begin(), blockTimes.end(), when) - blockTimes.begin() - 1;
+}
+
+void Emulator::State::beginCluster(int64_t first) {
+  uint32_t begin = time + 1;
+  for (int64_t rank = 0; rank < kernel->clusterBlocks; ++rank) {
+    RunningBlock &each = *running[rank];
+    beginBlock(each, first + rank);
+    each.now.block = begin;
+    each.now.own = static_cast<int32_t>(first + rank);
+    if (kernel->clusterBlocks > 1)
+      each.now.others = &clusterTimes;
+    each.visitor = nullptr;
+  }
+}
+
+void Emulator::State::passClusterBarrier() {
+  uint32_t met = time + 1;
+  for (int64_t rank = 0; rank < kernel->clusterBlocks; ++rank) {
+    own = running[rank].get();
+    own->now.met = met;
+    own->visitor = nullptr;
+    passBarrier();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+void Emulator::State::runCluster(std::vector<Block> &runners) {
+  for (size_t rank = 0; rank < runners.size(); ++rank)
+    runners[rank].begin(running[rank]->threads);
+  for (;;) {
+    const Thread *waiting = nullptr, *ended = nullptr;
+    for (size_t rank = 0; rank < runners.size(); ++rank) {
+      own = running[rank].get();
+      Block::Progress progress = runners[rank].run();
+      if (progress == Block::Progress::Faulty)
+        return;
+      (progress == Block::Progress::Ended ? ended : waiting) = own->threads.data();
+    }
+    if (!waiting)
+      return mayEndCluster();
+    if (ended)
+      return fail(waiting, waiting->site,
+                  "waits at a barrier of the cluster that block " + textOf(ended->blockIds()) +
+                      " does not reach: it has ended");
+    passClusterBarrier();
+    for (Block &runner : runners)
+      runner.release();
+  }
+}
+
+void Emulator::State::mayEndCluster() {
+  for (int64_t rank = 0; rank < kernel->clusterBlocks; ++rank)
+    if (const RunningBlock &each = *running[rank]; each.visitor)
+      fail(each.visitor, each.siteOfVisitor,
+           "accesses the shared memory of block " + textOf(each.threads.front().blockIds()) +
+               ", which may have ended: no barrier of the cluster lies between the access and the "
+               "end of the kernel");
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory of other blocks
+//===----------------------------------------------------------------------===//
+
+char *Emulator::State::visit(const Thread &thread, int64_t number, int64_t address, int64_t rank) {
+  const Site &site = program.sites[number];
+  auto refuse = [&](const std::string &message) -> char * {
+    fail(&thread, number, message);
+    return nullptr;
+  };
+  if (rank < 0 || rank >= kernel->clusterBlocks)
+    return refuse("names block " + std::to_string(rank) + " of its cluster, which has " +
+                  std::to_string(kernel->clusterBlocks));
+  if (!isInShared(thread, number, address, site.bytes))
+    return nullptr;
+  int64_t first = byteOf(address);
+  if (first % site.alignment != 0)
+    return refuse("accesses " + std::to_string(site.bytes) + " bytes at byte " +
+                  std::to_string(first) + " of shared memory: the address is not a multiple of " +
+                  std::to_string(site.alignment));
+  RunningBlock &peer = *running[rank];
+  visited = peer.now.own;
+  bool may = &peer == own ? mayAccessShared(thread, number, first, site.bytes)
+                          : mayVisit(thread, number, peer, first);
+  return may ? peer.shared + first : nullptr;
+}
+
+bool Emulator::State::mayVisit(const Thread &thread, int64_t number, RunningBlock &peer,
+                               int64_t first) {
+  const Site &site = program.sites[number];
+  bool isWrite = site.kind == Site::Kind::Write;
+  std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +
+                     " of " + nameOf(site);
+  auto refuse = [&](const std::string &why) {
+    fail(&thread, number, what + why);
+    return false;
+  };
+  if (own->now.met == 0)
+    return refuse(", which may not have begun: no barrier of the cluster lies before the access");
+  if (int64_t byte = peer.copies.firstUnfinished(first, site.bytes); byte >= 0) {
+    const AsyncCopies::Unfinished &copy = peer.copies.unfinishedAt(byte);
+    fail(&thread, number,
+         what + ", to which thread " + textOf(idsIn(copy.thread, block)) +
+             " of that block copies: it has not waited for the copy's group",
+         copy.site, "the copy");
+    return false;
+  }
+  if (peer.bulkCopies.touches(first, site.bytes) || (isWrite && kernel->hasWgmma))
+    return refuse(": the emulator does not order accesses of another block with wgmma, mbarriers "
+                  "and copies by tensor maps");
+  if (!isWrite)
+    if (int64_t byte = peer.history.firstUnwritten(first, site.bytes, own->now.block); byte >= 0)
+      return refuse(", which no block of the cluster has written");
+  AccessHistory::Race race;
+  Now since = own->sinceBlock();
+  bool ordered = isWrite ? peer.history.write(first, site.bytes, thread.record, since, race)
+                         : peer.history.read(first, site.bytes, thread.record, since, race);
+  if (!ordered)
+    return reportRace(thread, number, race, race.byte);
+  if (!peer.visitor) {
+    peer.visitor = &thread;
+    peer.siteOfVisitor = number;
+  }
+  return true;
+}
