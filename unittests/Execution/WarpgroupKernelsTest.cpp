@@ -55,6 +55,22 @@ TEST_P(WarpgroupLayouts, AllLayouts) {
        someNumbers(72, 4), someNumbers(136 * 72, 5), someNumbers(264 * 72, 6)});
 }
 
+/// Eight blocks have parts of the rows, the last one fewer, and columns end within a line; sums
+/// keep their rounding errors, so another order gives the same bits.
+TEST_P(WarpgroupKernels, ColumnSumsOfClusters) {
+  expectSameBits(
+      R"(func.func @step(%x: tensor<1100x72xT>, %dy: tensor<1100x72xT>, %r: tensor<1100xf32>, %m: tensor<1100xf32>, %b: tensor<72xT>)
+      -> (tensor<72xT>, tensor<72xT>, tensor<72xT>) {
+    %0 = llm.sum_rows %dy : (tensor<1100x72xT>) -> tensor<72xT>
+    %1 = llm.sum_rows %dy into(%b) : (tensor<1100x72xT>, tensor<72xT>) -> tensor<72xT>
+    %2 = llm.norm_weight_grad %x, %dy, %r mean(%m) into(%b)
+      : (tensor<1100x72xT>, tensor<1100x72xT>, tensor<1100xf32>, tensor<1100xf32>, tensor<72xT>) -> tensor<72xT>
+    return %0, %1, %2 : tensor<72xT>, tensor<72xT>, tensor<72xT>
+  })",
+      {someNumbers(1100 * 72, 1), someNumbers(1100 * 72, 2), someNumbers(1100, 3),
+       someNumbers(1100, 4), someNumbers(72, 5)});
+}
+
 /// What is copied element by element.
 TEST_P(WarpgroupKernels, OddRows) {
   expectSameBits(

@@ -1,0 +1,31 @@
+//===- ExactSums.h - Sums that keep their rounding errors -----------------===//
+//
+// Knuth's TwoSum (The Art of Computer Programming, volume 2, 4.2.2): of each addition the part that
+// rounding loses is a number of the same type, and is kept beside the sum.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_EXACTSUMS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_EXACTSUMS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// A sum and the rounding error that it has accumulated, with `x`.
+Row addExactly(llvm::ArrayRef<Num> sum, Num x);
+
+/// Of two such pairs one; their order changes no bit.
+Row addTogether(llvm::ArrayRef<Num> a, llvm::ArrayRef<Num> b);
+
+/// `lanes` neighbouring columns of a row from `j` on.
+using ColumnTerm = llvm::function_ref<Num(Index row, Index j, unsigned lanes)>;
+
+/// result[j] = into[j] (0 where `into` is null) + term(0, j) + term(1, j) + ... of `rows` rows, for
+/// `vectors` neighbouring vectors of `lanes` columns from `begin` on.
+void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, Index begin, int64_t vectors,
+                    unsigned lanes, ColumnTerm term);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_EXACTSUMS_H
