@@ -11,11 +11,9 @@ import subprocess
 import sys
 import time
 
-# A run has a digest of all parameters after each step, for which the card waits. Rounds have none, and so many steps that its
-# clock has settled by the second half, of which the times are.
+# A run has a digest of all parameters after each step, for which the card waits, so it keeps its full clock. Rounds have none, and so
+# many steps that the clock has settled by the second half, of which the times are: a card lowers it to hold its power.
 STEPS, STEPS_OF_ROUND, ROUNDS, NO_DEVICE = 20, 100, 3, 3
-# A card begins at its full clock, and lowers it once its power has been too high for most of a second (an H200, GPT-2 124M).
-STEPS_AT_FULL_CLOCK = 30
 # Of every model but the first: a step of 8 billion parameters takes a second.
 STEPS_OF_OTHERS = 8
 # One item must not take the time of all.
@@ -152,10 +150,8 @@ def train(machine, entry, steps=STEPS, digest=True):
     lines = [json.loads(line) for line in
              machine.replay(machine.step(entry), *flags, *([] if digest else ["--no-digest"]), least=20).splitlines()]
     settled = lines[len(lines) // 2:]
-    early = lines[len(lines) // 20:STEPS_AT_FULL_CLOCK] if len(lines) > 2 * STEPS_AT_FULL_CLOCK else settled
     return {"losses": [line["loss"] for line in lines], "digest": lines[-1].get("digest"), "by": lines[-1]["products"],
             "device_seconds": statistics.median(line["device_seconds"] for line in settled),
-            "full_clock_seconds": statistics.median(line["device_seconds"] for line in early),
             "seconds": statistics.median(line["seconds"] for line in settled), "bytes": lines[-1]["device_measured"],
             "memory": lines[-1]["memory"]}
 

@@ -101,16 +101,19 @@ def check_bits(model, runs, broken):
                 broken.append(f"{model}, {products}: {entry['label']} has other bits than {whole['label']}")
 
 
-def times_of(entry, items, which="device_seconds"):
+def times_of(entry, items, what):
+    """Seconds of an entry's runs, or of its rounds."""
+    own = (items[key] for key in items if key.split()[-1] == entry["name"] and key.split()[0] == what)
+    return [one["device_seconds"] for one in own if "device_seconds" in one]
+
+
+def settled_times(entry, items):
     """Of rounds, which compute no digests; else of the run."""
-    def of(what):
-        own = (items[key] for key in items if key.split()[-1] == entry["name"] and key.split()[0] == what)
-        return [one[which] for one in own if which in one]
-    return of("round") or of("run")
+    return times_of(entry, items, "round") or times_of(entry, items, "run")
 
 
 def cells_of(entry, run, items, peak, broken):
-    seconds = statistics.median(times_of(entry, items))
+    seconds = statistics.median(settled_times(entry, items))
     memory = run["memory"]
     error = memory["reserved"] - entry["needed"]
     if not 0 <= error <= MOST_ROUNDING:
@@ -123,32 +126,34 @@ def cells_of(entry, run, items, peak, broken):
             entry["recomputed"], entry["needed"], memory["reserved"], memory["library"], memory["code"], memory["graph"]]
 
 
-def cost_of(whole, entry, items, which):
-    """(ms, spread in ms) that a plan takes beyond the one that recomputes nothing, and how many rounds say so."""
-    times = [times_of(one, items, which) for one in (whole, entry)]
-    spread = sum(max(of_one) - min(of_one) for of_one in times)
-    return 1e3 * (statistics.median(times[1]) - statistics.median(times[0])), 1e3 * spread, min(map(len, times))
+def cost_of(whole, entry, items, what):
+    """ms that a plan takes beyond the one that recomputes nothing, and their spread; None where one of them did not run so."""
+    times = [times_of(one, items, what) for one in (whole, entry)]
+    if not all(times):
+        return None
+    return tuple(1e3 * ms for ms in (statistics.median(times[1]) - statistics.median(times[0]),
+                                     sum(max(of_one) - min(of_one) for of_one in times)))
 
 
 def report_recomputation(model, runs, items, lines, broken):
     """What a plan's recomputation costs beside the step that recomputes nothing, predicted and measured. It is judged where
-    rounds say how far times of one step lie apart, at the full clock: prices are no statement of a card's power."""
+    rounds say how far times of one step lie apart, and at the full clock, of which the prices are."""
     rows = []
     for products in ("library", "generated"):
         same = [entry for entry, _ in runs if entry["products"] == products]
         whole = next((entry for entry in same if entry["recomputed"] == 0), None)
         for entry in (one for one in same if whole and one["recomputed"] > 0):
             predicted = 1e-6 * (entry["predicted_ns"] - whole["predicted_ns"])
-            measured, spread, rounds = cost_of(whole, entry, items, "full_clock_seconds")
-            settled, settled_spread, _ = cost_of(whole, entry, items, "device_seconds")
-            rows.append([entry["label"], products, *(f"{ms:.3f}" for ms in (predicted, measured, spread, settled, settled_spread))])
-            if rounds >= 2 and abs(predicted - measured) > max(MOST_COST_ERROR * measured, spread):
-                broken.append(f"{model}: recomputation of {entry['label']}, {products}, costs {measured:.3f} ms, {predicted:.3f} predicted")
+            full, settled = (cost_of(whole, entry, items, what) for what in ("run", "round"))
+            cells = [f"{predicted:.3f}", f"{full[0]:.3f}" if full else "-", *([f"{ms:.3f}" for ms in settled] if settled else ["-", "-"])]
+            rows.append([entry["label"], products, *cells])
+            if full and settled and abs(predicted - full[0]) > max(MOST_COST_ERROR * full[0], settled[1]):
+                broken.append(f"{model}: recomputation of {entry['label']}, {products}, costs {full[0]:.3f} ms, {predicted:.3f} predicted")
     if rows:
-        lines.append("What recomputation costs: the time beyond that of the step that recomputes nothing, in the first steps of a round, at the\n"
-                     "card's full clock, and in its second half, when the card has lowered its clock to hold its power; the spread is that of\n"
-                     "both steps' times between rounds.\n")
-        table(lines, ["plan", "products", "ms predicted", "ms", "spread", "ms settled", "spread settled"], rows)
+        lines.append("What recomputation costs: the time beyond that of the step that recomputes nothing, in runs, between whose steps the card\n"
+                     "waits, at its full clock; and in rounds, when the card has lowered its clock to hold its power. The spread is that of both\n"
+                     "steps' times between rounds.\n")
+        table(lines, ["plan", "products", "ms predicted", "ms", "ms settled", "spread settled"], rows)
 
 
 def report_torch(model, entry, items, peak, rows, notes):
@@ -168,8 +173,8 @@ def report_torch(model, entry, items, peak, rows, notes):
 def report_headline(bundle, items, lines):
     """What the day is for: a step that fits no other way, beside what PyTorch's checkpointing fits."""
     entries = [entry for entry in bundle["steps"] if entry.get("headline")]
-    known = [(entry, statistics.median(times_of(entry, items))) for entry in entries
-             if times_of(entry, items) and "memory" in items.get(f"run {entry['name']}", {})]
+    known = [(entry, statistics.median(settled_times(entry, items))) for entry in entries
+             if settled_times(entry, items) and "memory" in items.get(f"run {entry['name']}", {})]
     if not known:
         return
     entry, seconds = min(known, key=lambda pair: pair[1])
