@@ -22,13 +22,13 @@
 // CLUSTERS: kernel_1_latent_attention {{ *}}1 {{ *}}1 {{ *}}155473920 {{ *}}155473920 {{ *}}155469888 {{ *}}1.000 (data decides)
 // CLUSTERS: kernel_2_latent_attention {{ *}}1 {{ *}}1 {{ *}}80229408 {{ *}}80229408 {{ *}}80225376 {{ *}}1.000 (data decides)
 //
-// Four caches of 32768 rows, of four parts each:
+// Two caches of 131072 rows, of 16 parts each:
 //
-// RUN: sed -e 's/16x8192x/4x32768x/g; s/16x1x/4x1x/g' %s | llmmem-opt --checkpoint-policy=none -o %t.long.mlir 2> %t.err
+// RUN: sed -e 's/16x8192x/2x131072x/g; s/16x1x/2x1x/g' %s | llmmem-opt --checkpoint-policy=none -o %t.long.mlir 2> %t.err
 // RUN: llmmem-opt --convert-step-to-kernels="target=gpu tensor-cores=warpgroup-tma" --gpu-kernel-outlining --canonicalize --cse --report-kernel-traffic %t.long.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=LONG
 //
-// LONG: kernel_1_latent_attention {{ *}}1 {{ *}}2 {{ *}}163621376 {{ *}}163621376 {{ *}}152113680 {{ *}}1.076 (data decides)
-// LONG: kernel_2_latent_attention {{ *}}1 {{ *}}2 {{ *}}88383752 {{ *}}88383752 {{ *}}76876056 {{ *}}1.150 (data decides)
+// LONG: kernel_1_latent_attention {{ *}}1 {{ *}}2 {{ *}}326446336 {{ *}}326446336 {{ *}}302549256 {{ *}}1.079 (data decides)
+// LONG: kernel_2_latent_attention {{ *}}1 {{ *}}2 {{ *}}175974532 {{ *}}175974532 {{ *}}152077452 {{ *}}1.157 (data decides)
 func.func @step(%few: tensor<16x1x9216xbf16>, %many: tensor<16x1x73728xbf16>, %row: tensor<16x1x576xbf16>, %rows: tensor<16x8192x576xbf16>,
                 %positions: tensor<16x1xi32>, %byte: tensor<16x1x576xi8>, %bytes: tensor<16x8192x576xi8>, %s: tensor<16x1x1xbf16>,
                 %t: tensor<16x8192x1xbf16>) -> (tensor<16x1x8192xbf16>, tensor<16x1x65536xbf16>, tensor<16x1x65536xbf16>) {

@@ -349,8 +349,21 @@ TEST_P(LatentFragments, BitsDoNotDependOnTheLengthOfACache) {
 
 TEST_P(LatentFragments, RowsOfBytes) { expectRowsOfBytes(70, 20); }
 
-// Two groups of heads, which share rows in clusters of blocks where there are some
-// (LLMMEM_TEST_TENSOR_CORES).
+// More heads than 16 share queries and sums in clusters of blocks where there are some
+// (LLMMEM_TEST_TENSOR_CORES), and two groups of them rows.
+
+TEST_P(LatentFragments, OneGroupOfManyHeads) {
+  // 40 heads: parts of 8192 positions in clusters, of 2048 else; 20 heads of 4096 and of 1024.
+  for (int heads : {40, 20}) {
+    Cache c{2, 1, 8300, heads, 32, 16};
+    Tensors t = someTensors(c, {8250, -1});
+    expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+  }
+}
+
+TEST_P(LatentFragments, BitsOfOneGroupDoNotDependOnTheDivisionIntoSteps) {
+  expectEqualBits(300, 257, 40);
+}
 
 TEST_P(LatentFragments, GroupsReadRowsOfManyRounds) {
   // 128 heads, whole groups; 300 tokens are two rounds of 4 x 64 positions, of which the second is

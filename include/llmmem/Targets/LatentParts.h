@@ -7,10 +7,10 @@
 // hangs on the heads alone: never on the batch, on how long a step or a cache is, nor on the plan,
 // so equal tokens have equal bits.
 //
-// Where heads are two groups and blocks can form clusters (sm_90), the groups share each row: each
-// block of a pair reads half of a tile's rows from the cache and hands them to the other one. Four
-// pairs take turns in the rows of a longer part, 64 positions each, and add their sums in shared
-// memory.
+// Where blocks can form clusters (sm_90), four blocks of each group of heads take turns in the rows
+// of a longer part, 64 positions each, share their queries, and add their sums in shared memory.
+// Two groups share each row too: each block of a pair reads half of a tile's rows from the cache
+// and hands them to the other one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,7 @@ struct LatentParts {
   int64_t positions; // of a part, a multiple of a tile of keys
   int64_t count;     // parts of a full cache
   int64_t tokens;    // of one launch, a divisor of all
-  /// Blocks of a group in one cluster, which take turns in the rows of a part; 1 and no cluster
-  /// where groups read rows for themselves.
+  /// Blocks of a group in one cluster, which take turns in the rows of a part; 1: no cluster.
   int64_t together = 1;
 
   bool areClusters() const { return together > 1; }

@@ -149,11 +149,13 @@ private:
   /// The first chunk of a row that this thread copies.
   Index ownChunk() { return thread % threadsOfRow(); }
 
+  bool groupsShareRows() const { return parts.sharing() > 1; }
+
   /// The lines of a tile that this thread copies a part of.
   void forOwnLines(function_ref<void(Index line)> body) {
     int64_t lines = kLatentTile / parts.sharing();
     e.forSteps(thread / threadsOfRow(), e.index(lines), shape.threads() / threadsOfRow(),
-               [&](Index line) { body(parts.areClusters() ? place.group * lines + line : line); });
+               [&](Index line) { body(groupsShareRows() ? place.group * lines + line : line); });
   }
 
   void copyRows(Index first, Index half) {
@@ -206,16 +208,19 @@ private:
     });
   }
 
-  /// Before it, all blocks of the cluster must have begun.
+  /// Before it, all blocks of the cluster must have begun. Where groups share rows, the barrier
+  /// that begins a tile says that all is there.
   void shareFirst() {
     commitCopies(e);
     clusterBarrier(e, parts.clusterBlocks());
-    shareRows(e.index(0));
+    groupsShareRows() ? shareRows(e.index(0)) : waitForCopies(e, 0);
     forOwnHeads([&](Index line) {
       for (int64_t next = 1; next < parts.together; ++next)
         shareLine(queryTile(), line,
                   (place.member + next) % parts.together * parts.groups + place.group);
     });
+    if (!groupsShareRows())
+      clusterBarrier(e, parts.clusterBlocks());
   }
 
   struct RowPlace {
@@ -309,8 +314,9 @@ private:
   Row emitTile(Index round, Index half, Index end, ArrayRef<Num> carried) {
     constexpr int32_t registers = 255;
     Index first = firstOf(round) + half * kLatentTile, next = first + kLatentTile;
-    if (parts.areClusters()) {
+    if (parts.areClusters())
       next = next + half * ((parts.together - 1) * kBlock);
+    if (groupsShareRows()) {
       clusterBarrier(e, parts.clusterBlocks());
     } else {
       waitForCopies(e, 0);
@@ -327,7 +333,7 @@ private:
     ifNotLast([&] { copyRows(next, e.index(1) - half); });
     commitCopies(e);
     emitScores(tileOf(half));
-    if (parts.areClusters()) {
+    if (groupsShareRows()) {
       device.barrierNeeding(e, registers);
       ifNotLast([&] { shareRows(e.index(1) - half); });
     } else {
