@@ -22,6 +22,8 @@ void llmmem_emulate_runtime_access(void *, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_host_copy(void *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_host_copy_wait(void *, int64_t) {}
 void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}
+int64_t llmmem_emulate_visit(Thread *, int64_t, int64_t, int32_t) { return 0; }
+void llmmem_emulate_cluster_barrier(Thread *, int64_t) {}
 void llmmem_emulate_barrier(Thread *, int64_t) {}
 void llmmem_emulate_warp_barrier(Thread *, int64_t, int32_t) {}
 Shuffled llmmem_emulate_shuffle(Thread *, int64_t, uint64_t, int32_t, int32_t) { return {0, 0}; }
@@ -36,4 +38,9 @@ void llmmem_emulate_fence_sums(Thread *) {}
 void llmmem_emulate_commit_wgmma(Thread *) {}
 void llmmem_emulate_wait_for_wgmma(Thread *, int64_t) {}
 void llmmem_emulate_fence_proxy(Thread *) {}
+void llmmem_emulate_make_barrier(Thread *, int64_t, int64_t, int32_t) {}
+void llmmem_emulate_arrive(Thread *, int64_t, int64_t, int32_t) {}
+void llmmem_emulate_wait_for_phase(Thread *, int64_t, int64_t, int32_t) {}
+void llmmem_emulate_copy_box(Thread *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                             int64_t, int32_t, int32_t, int64_t, int64_t) {}
 void llmmem_emulate_mma(Thread *, int64_t, void *) {}
