@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Recompute only, offload only and both: benchmarks/offload.py [problem.json ...] [--bin FOLDER] [--planner FILE]
+"""Recompute only, offload only and both: benchmarks/offload.py [problem.json ...] [--chain] [--bin FOLDER] [--planner FILE]
 
 Plans GPT-2 124M (8 sequences of 1,024) and Llama-3-8B (one of 8,192) on h100's model, or the problems given, under
 budgets of the device between the least need and that of keeping everything, with a host of 512 GB on links of 5, 25 and
 100 GB/s each way. Prints a table in Markdown: the time of the step, what of it is computed again and waited for, and
 what is proved. Every plan is checked. Fails where both together are worse than either.
+
+With --chain: the chain of unittests/Planning/RotorChain.h, twelve equal layers of GPT-3 of which each keeps 114 units, in
+428 of them, without a host and with links that move a quarter of a layer, half of it and all of it while its forward runs
+(1,000). Without a host the proof is written and checked, and what the check says is printed; a proof knows one memory, so
+with a link it is the planner that says what is proved.
 """
 
 import argparse
@@ -86,14 +91,64 @@ def frontier(planner, problem, folder):
         row(resident + least_there.arena, link, "least device bytes", least_there)
 
 
+UNIT = 27  # bytes, as in RotorChain.h
+LAYERS, BOUNDARY, BODY, FORWARD, BACKWARD, CAPACITY = 12, 2 * UNIT, 112 * UNIT, 1000, 2000, 428 * UNIT
+
+
+def write_chain(path):
+    """Layer i takes boundary i to boundary i + 1 and saves its body; boundary 0 is resident."""
+    values, ops = [], []
+
+    def value(size, **more):
+        values.append({"id": len(values), "bytes": size, **more})
+        return len(values) - 1
+
+    def op(reads, writes, cost, **more):
+        ops.append({"id": len(ops), "name": f"op{len(ops)}", "cost": cost, "reads": reads, "writes": writes, **more})
+
+    boundaries, bodies = [value(BOUNDARY, resident=True)], []
+    for _ in range(LAYERS):
+        bodies.append(value(BODY))
+        boundaries.append(value(BOUNDARY))
+        op([boundaries[-2]], [bodies[-1], boundaries[-1]], FORWARD)
+    gradient = value(BOUNDARY)
+    op([boundaries[-1]], [gradient], 0, in_place=[[gradient, boundaries[-1]]])
+    for layer in reversed(range(LAYERS)):
+        before, gradient = gradient, value(BOUNDARY)
+        op([before, bodies[layer], boundaries[layer]], [gradient], BACKWARD)
+    with open(path, "w", encoding="utf-8") as text:
+        json.dump({"format": "llmmem-problem", "version": 1, "alignment": 1, "values": values, "ops": ops, "keep": [gradient]}, text)
+
+
+def chain(planner, folder):
+    problem, plan, proof = (os.path.join(folder, name) for name in ("chain.json", "alone.json", "proof.json"))
+    write_chain(problem)
+    budget = f"--budget={BOUNDARY + CAPACITY}"
+    subprocess.run([planner, problem, budget, "-o", plan, f"--emit-proof={proof}"], stderr=subprocess.DEVNULL, check=True)
+    with open(plan, encoding="utf-8") as text:
+        alone = json.load(text)
+    print(f"| link in a forward | step | everything once | proved | bytes of the device |\n|{'---|' * 5}")
+    print(f"| none | {alone['cost']:,} | {alone['base_cost']:,} | {alone['cost_lower_bound']:,} | {alone['arena']:,} |")
+    for part, name in ((4, "a quarter of a layer"), (2, "half of it"), (1, "all of it")):
+        rate = (BOUNDARY + BODY) * 1_000_000 // part  # a forward takes 1,000 ns
+        flags = [budget, f"--host-budget={LAYERS * (BOUNDARY + BODY)}", f"--link={rate}B/s"]
+        planned = Planned(planner, problem, folder, flags)
+        print(f"| {name} | {planned.time:,} | {alone['base_cost']:,} | {planned.proved:,} | {planned.arena:,} |")
+    print("\nWithout a host, by llmmem-plan --check:", flush=True)
+    subprocess.run([planner, "--check", problem, plan, proof, budget], check=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("problems", nargs="*")
+    parser.add_argument("--chain", action="store_true", help="the chain of twelve layers in 428 units, and nothing else")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), help="where llmmem-import and llmmem-opt are")
     parser.add_argument("--planner", help="llmmem-plan, where it is another than that of --bin")
     arguments = parser.parse_args()
     planner = arguments.planner or os.path.join(arguments.bin, "llmmem-plan")
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.chain:
+            return chain(planner, folder)
         problems = arguments.problems or [emit_problem(folder, arguments.bin, *model) for model in MODELS]
         for problem in problems:
             print(f"\n{os.path.basename(problem)}\n")

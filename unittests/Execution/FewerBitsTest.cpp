@@ -123,7 +123,7 @@ TEST_P(PackedKernels, ProductsHaveTheBitsOfTheirElements) {
 /// Of each of `groups` weights as of one alone, in one buffer of numbers, scales and zero points.
 TEST_P(PackedKernels, GroupsHaveTheBitsOfTheirOwnWeights) {
   constexpr int64_t groups = 3, out = 6, in = 96, group = 32;
-  for (int64_t rows : {1, 9}) {
+  for (int64_t rows : {1, 9, 33}) {
     Held all = someHeld(held(), computed(), groups * out * in, group);
     Numbers x = someNumbers(groups * rows * in, 1), expected;
     for (int64_t row = 0; row < groups * rows; ++row)

@@ -75,6 +75,10 @@ struct Matmul {
   /// the whole sum has. A and B begin that many lines behind the matrices of the whole.
   std::optional<Index> firstTerm = std::nullopt;
   int64_t allTerms = 0;
+  /// Of a group of which many may have no rows: A's are then zeros, and so are C's, whatever is in
+  /// B. It is the share of such groups that have rows at most, for reports. None: B is always read.
+  /// On a GPU alone; such a matmul has one term, and neither `initial` nor `continued`.
+  std::optional<double> chosenShare = std::nullopt;
 };
 
 /// Whether a library computes matmuls of `element`. Libraries and generated code round differently,

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/Matmuls.h"
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "EmptyRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -29,6 +28,13 @@ public:
         stripB(deviceLoops(e).workgroup(e, kDepth * kPitch, e.computeType())) {}
 
   void emit(Index row, Index column) {
+    Buffer slots = p.chosenShare ? slotsOfThreads(e, kBlockThreads) : Buffer();
+    multiplyUnlessEmpty(e, p, {row, kTile, column, kTile}, {thread, kBlockThreads, slots},
+                        [&] { multiply(row, column); });
+  }
+
+private:
+  void multiply(Index row, Index column) {
     Row sums(kPart, e.splat(0.0, kPart));
     sums = e.fold(e.index(0), e.index(p.terms), sums, [&](Index term, ArrayRef<Num> ofTerm) {
       return e.foldSteps(
@@ -40,7 +46,6 @@ public:
                 column + thread % (kTile / kPart) * kPart, sums[i]);
   }
 
-private:
   static Index beginOf(KernelEmitter &e, const Matrix &matrix) {
     return matrix.begin ? *matrix.begin : e.index(0);
   }

@@ -10,54 +10,69 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceNarrowMatmul.h"
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "EmptyRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
 
 namespace {
 
-constexpr int64_t kMostRows = 8, kTerms = 32;
+constexpr int64_t kMostRows = 32, kTerms = 32, kMostTerms = 128;
 
 class NarrowTile {
 public:
   NarrowTile(KernelEmitter &e, const Matmul &matmul, Index block, Index thread)
-      : e(e), p(matmul), thread(thread),
-        strip(deviceLoops(e).workgroup(e, p.rows * kTerms, e.computeType())) {
+      : e(e), p(matmul), terms(termsOfStep(matmul)), block(block), thread(thread),
+        strip(deviceLoops(e).workgroup(e, p.rows * terms, e.computeType())) {
     // Threads behind the last column compute it, too, and store nothing.
-    column = (block * threads(p) + thread) * columnsOfThread(p);
+    column = block * columnsOfBlock(p) + thread * columnsOfThread(p);
     own = minimum(column, e.index(p.columns - columnsOfThread(p)));
   }
 
+  /// Of a column that is a row in memory a step has a whole group where that is short, so that its
+  /// scale is read once.
+  static int64_t termsOfStep(const Matmul &p) {
+    return p.b.transposed ? std::gcd(p.b.held.format.group, kMostTerms) : kTerms;
+  }
   static int64_t columnsOfThread(const Matmul &p) { return p.b.transposed ? 1 : 2; }
-  static int64_t threads(const Matmul &p) { return p.rows <= 2 ? 64 : p.rows <= 4 ? 128 : 256; }
+  static int64_t threads(const Matmul &p) {
+    return p.rows <= 2 ? 64 : p.rows <= 4 ? 128 : p.rows <= 8 ? 256 : 512;
+  }
+  static int64_t columnsOfBlock(const Matmul &p) { return threads(p) * columnsOfThread(p); }
 
   void emit() {
+    TileOfC tile{e.index(0), p.rows, block * columnsOfBlock(p), columnsOfBlock(p)};
+    Buffer slots = p.chosenShare ? slotsOfThreads(e, threads(p)) : Buffer();
+    multiplyUnlessEmpty(e, p, tile, {thread, threads(p), slots}, [&] { multiply(); });
+  }
+
+private:
+  void multiply() {
     Row sums(p.rows, e.splat(0.0, columnsOfThread(p)));
-    sums = e.foldSteps(e.index(0), e.index(p.inner), kTerms, sums,
-                       [&](Index k, ArrayRef<Num> carried) {
-                         deviceLoops(e).barrier(e);
-                         loadStrip(k);
-                         deviceLoops(e).barrier(e);
-                         return p.b.transposed ? addTerms(k, carried) : addRows(k, carried);
-                       });
+    sums =
+        e.foldSteps(e.index(0), e.index(p.inner), terms, sums, [&](Index k, ArrayRef<Num> carried) {
+          deviceLoops(e).barrier(e);
+          loadStrip(k);
+          deviceLoops(e).barrier(e);
+          return p.b.transposed ? addTerms(k, carried) : addRows(k, carried);
+        });
     e.ifThen(less(column, e.index(p.columns)), [&] {
       for (int64_t row = 0; row < p.rows; ++row)
         store(row, sums[row]);
     });
   }
 
-private:
   static Index beginOf(KernelEmitter &e, const Matrix &matrix) {
     return matrix.begin ? *matrix.begin : e.index(0);
   }
 
   /// strip[row][d] = A[row][k + d], 0 behind the last term.
   void loadStrip(Index k) {
-    e.forSteps(thread, e.index(p.rows * kTerms), threads(p), [&](Index number) {
-      Index row = number / kTerms, term = k + number % kTerms;
+    e.forSteps(thread, e.index(p.rows * terms), threads(p), [&](Index number) {
+      Index row = number / terms, term = k + number % terms;
       Index inside = minimum(term, e.index(p.inner - 1));
       Num x = e.load(p.a.buffer, beginOf(e, p.a) + row * p.a.pitch + inside);
       e.store(strip, number, select(less(term, e.index(p.inner)), x, e.number(0.0)));
@@ -66,30 +81,37 @@ private:
 
   /// B transposed: a step's terms are neighbours in memory, and of one group.
   Row addTerms(Index k, ArrayRef<Num> carried) {
-    Index place = own * p.b.pitch + k;
+    Index place = beginOf(e, p.b) + own * p.b.pitch + k;
     GroupScale group = groupScale(e, p.b.held, place);
-    auto lanes = static_cast<int64_t>(e.lanes());
-    return e.foldSteps(e.index(0), e.index(kTerms), lanes, carried,
+    int64_t lanes = std::min(terms, lanesOfTerms());
+    return e.foldSteps(e.index(0), e.index(terms), lanes, carried,
                        [&](Index d, ArrayRef<Num> sums) {
-                         Num terms = load(e, p.b.held, place + d, lanes, group);
+                         Num column = load(e, p.b.held, place + d, lanes, group);
                          Row next(sums);
                          for (int64_t row = 0; row < p.rows; ++row) {
-                           Num x = e.load(strip, d + row * kTerms, lanes);
+                           Num x = e.load(strip, d + row * terms, lanes);
                            for (int64_t lane = 0; lane < lanes; ++lane)
-                             next[row] = fma(laneOf(x, lane), laneOf(terms, lane), next[row]);
+                             next[row] = fma(laneOf(x, lane), laneOf(column, lane), next[row]);
                          }
                          return next;
                        });
   }
 
+  /// Threads have a line each, so 16 bytes at once ask for half as many sectors as 8. The sums of
+  /// many rows leave no registers for as many lanes.
+  int64_t lanesOfTerms() {
+    int64_t ofLoad = 128 / p.b.held.format.bits();
+    return p.rows <= 4 ? ofLoad : p.rows <= 8 ? std::min<int64_t>(ofLoad, 16) : e.lanes();
+  }
+
   /// B in rows: a term of two neighbouring columns at a time.
   Row addRows(Index k, ArrayRef<Num> carried) {
-    return e.fold(e.index(0), e.index(kTerms), carried, [&](Index d, ArrayRef<Num> sums) {
+    return e.fold(e.index(0), e.index(terms), carried, [&](Index d, ArrayRef<Num> sums) {
       Index term = minimum(k + d, e.index(p.inner - 1));
-      Num both = load(e, p.b.held, term * p.b.pitch + own, 2);
+      Num both = load(e, p.b.held, beginOf(e, p.b) + term * p.b.pitch + own, 2);
       Row next;
       for (int64_t row = 0; row < p.rows; ++row)
-        next.push_back(fma(e.load(strip, d + row * kTerms), both, sums[row]));
+        next.push_back(fma(e.load(strip, d + row * terms), both, sums[row]));
       return next;
     });
   }
@@ -112,7 +134,8 @@ private:
 
   KernelEmitter &e;
   const Matmul &p;
-  Index thread;
+  int64_t terms; // of a step
+  Index block, thread;
   Buffer strip;
   Index column, own;
 };
@@ -120,12 +143,16 @@ private:
 } // namespace
 
 bool llmmem::isNarrowOnDevice(const Matmul &p) {
-  return p.b.isPacked() && p.rows <= kMostRows && p.terms == 1 && !p.a.transposed;
+  bool hasPairs = p.b.transposed || p.columns % NarrowTile::columnsOfThread(p) == 0;
+  return p.b.isPacked() && p.rows <= kMostRows && p.terms == 1 && !p.a.transposed && hasPairs;
 }
 
-void llmmem::emitNarrowOnDevice(KernelEmitter &e, const Matmul &p) {
-  int64_t threads = NarrowTile::threads(p),
-          blocks = llvm::divideCeil(p.columns, threads * NarrowTile::columnsOfThread(p));
-  deviceLoops(e).launch(e, blocks, threads,
-                        [&](Index block, Index thread) { NarrowTile(e, p, block, thread).emit(); });
+void llmmem::emitNarrowOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
+                                function_ref<Matmul(Index)> make) {
+  int64_t blocks = llvm::divideCeil(first.columns, NarrowTile::columnsOfBlock(first));
+  deviceLoops(e).launch(e, count * blocks, NarrowTile::threads(first),
+                        [&](Index block, Index thread) {
+                          Matmul matmul = make(block / blocks);
+                          NarrowTile(e, matmul, block % blocks, thread).emit();
+                        });
 }

@@ -44,11 +44,13 @@ struct AddressInfo : llvm::DenseMapInfo<int64_t> {
 /// What an op has accessed in the current block.
 struct Touched {
   void beginWarp();
-  void serve(const LaneIntegers &at, Lanes lanes, bool isWhole);
+  void serve(const LaneIntegers &at, Lanes lanes, bool isWhole, double times);
   void addAddress(int64_t address);
 
   /// Transactions: a warp's accesses of one address at one time.
-  int64_t served = 0;
+  double served = 0;
+  /// The share of blocks that access the addresses: less than 1 behind what data decides.
+  double share = 0;
   /// The bytes' addresses up to `mostAddresses`, and accesses of what nobody knows.
   llvm::DenseSet<int64_t, AddressInfo> addresses;
   double unknown = 0;
@@ -56,7 +58,7 @@ struct Touched {
 
   /// Of the current warp: how often each lane has run the op, at which of these times an address
   /// was accessed, and an unknown one that is the same for all threads.
-  std::array<int64_t, LaneIntegers::kLanes> times;
+  std::array<int64_t, LaneIntegers::kLanes> timesOf;
   llvm::DenseSet<std::pair<int64_t, int64_t>> inWarp;
   llvm::DenseSet<int64_t> unknownInWarp;
 };
@@ -281,7 +283,7 @@ static int64_t distinctOf(const LaneIntegers &addresses, Lanes lanes) {
 void Touched::beginWarp() {
   inWarp.clear();
   unknownInWarp.clear();
-  times.fill(0);
+  timesOf.fill(0);
 }
 
 /// With more of them all that counts is that they are more.
@@ -291,15 +293,15 @@ void Touched::addAddress(int64_t address) {
 }
 
 /// Accesses of one address count once if lanes run the op for the same time.
-void Touched::serve(const LaneIntegers &at, Lanes lanes, bool isWhole) {
+void Touched::serve(const LaneIntegers &at, Lanes lanes, bool isWhole, double times) {
   if (isWhole)
-    served += distinctOf(at, lanes);
+    served += static_cast<double>(distinctOf(at, lanes)) * times;
   for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane) {
     if (!contains(lanes, lane))
       continue;
     addAddress(at[lane]);
     if (!isWhole)
-      served += inWarp.insert({times[lane], at[lane]}).second;
+      served += inWarp.insert({timesOf[lane], at[lane]}).second ? times : 0;
   }
 }
 
@@ -321,7 +323,7 @@ void Counter::touchBox(Touched &place, const Access &access, const WarpInterpret
       for (int64_t first = column; first < std::min(column + columns, map.columns);
            first += chunk) {
         int64_t address = map.begin + line * map.pitch + first;
-        place.served += place.inWarp.insert({place.times[lane], address}).second;
+        place.served += place.inWarp.insert({place.timesOf[lane], address}).second ? at.times() : 0;
         place.addAddress(address);
       }
   }
@@ -331,7 +333,7 @@ void Counter::touchBox(Touched &place, const Access &access, const WarpInterpret
 void Counter::touchUnknown(Touched &place, const Access &access, Lanes lanes, double times) {
   for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
     if (contains(lanes, lane)) {
-      bool isNew = access.dependsOnThread || place.unknownInWarp.insert(place.times[lane]).second;
+      bool isNew = access.dependsOnThread || place.unknownInWarp.insert(place.timesOf[lane]).second;
       place.unknown += isNew ? times : 0;
       result.isEstimate = true;
     }
@@ -341,13 +343,14 @@ void Counter::touch(Operation &op, const WarpInterpreter &at) {
   Access &access = accesses.find(&op)->second;
   Touched &place = access.touched;
   Lanes lanes = at.active();
+  place.share = std::max(place.share, std::min(at.times(), 1.0));
   if (access.choice) {
     const LaneIntegers &choice = at.integers(access.choice);
     int64_t last = 31 - llvm::countl_zero(lanes);
     access.argument = contains(choice.known(), last) ? choice[last] : 0;
   }
   // Then no lane runs the op for this time again.
-  bool isWhole = lanes == at.allLanes() && llvm::all_equal(place.times);
+  bool isWhole = lanes == at.allLanes() && llvm::all_equal(place.timesOf);
   if (access.map)
     touchBox(place, access, at);
   else {
@@ -358,11 +361,11 @@ void Counter::touch(Operation &op, const WarpInterpreter &at) {
           lanes &= ~(Lanes(1) << lane);
     }
     LaneIntegers address = access.index ? at.integers(access.index) : LaneIntegers(0);
-    place.serve(address, lanes & address.known(), isWhole);
+    place.serve(address, lanes & address.known(), isWhole, at.times());
     touchUnknown(place, access, lanes & ~address.known(), at.times());
   }
   for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
-    place.times[lane] += contains(at.active(), lane);
+    place.timesOf[lane] += contains(at.active(), lane);
 }
 
 /// Only what is accessed, and where.
@@ -393,22 +396,34 @@ void Access::beginBlock() {
       mayBeShared() ? kMostCached / bytes : kMostOfBlock / std::max<int64_t>(element, 1);
 }
 
-/// Bytes that are not shared between blocks; overlapping ranges count once.
-static double distinctBytes(ArrayRef<const Access *> ofArgument) {
-  std::vector<std::pair<int64_t, int64_t>> ranges;
-  double unknown = 0;
+/// The bytes of overlapping ranges, each once.
+static int64_t bytesOfUnion(std::vector<std::pair<int64_t, int64_t>> &ranges) {
   int64_t bytes = 0, end = 0;
-  for (const Access *access : ofArgument) {
-    unknown += access->touched.unknown * static_cast<double>(access->bytes);
-    for (int64_t address : access->touched.addresses)
-      ranges.emplace_back(address * access->element, address * access->element + access->bytes);
-  }
   llvm::sort(ranges);
   for (auto [first, last] : ranges) {
     bytes += std::max<int64_t>(0, last - std::max(first, end));
     end = std::max(end, last);
   }
-  return static_cast<double>(bytes) + unknown;
+  return bytes;
+}
+
+/// Bytes that are not shared between blocks; overlapping ranges count once, those that few blocks
+/// access by the largest share of blocks that one of their accesses has.
+static double distinctBytes(MutableArrayRef<const Access *> ofArgument) {
+  llvm::sort(ofArgument,
+             [](const Access *a, const Access *b) { return a->touched.share > b->touched.share; });
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  double bytes = 0;
+  for (auto [number, access] : llvm::enumerate(ofArgument)) {
+    bytes += access->touched.unknown * static_cast<double>(access->bytes);
+    for (int64_t address : access->touched.addresses)
+      ranges.emplace_back(address * access->element, address * access->element + access->bytes);
+    bool isLast = number + 1 == ofArgument.size();
+    double next = isLast ? 0 : ofArgument[number + 1]->touched.share;
+    if (next < access->touched.share)
+      bytes += (access->touched.share - next) * static_cast<double>(bytesOfUnion(ranges));
+  }
+  return bytes;
 }
 
 void Counter::addBlock(double weight) {
@@ -422,12 +437,11 @@ void Counter::addBlock(double weight) {
     const Touched &place = access.touched;
     OfArgument &all = arguments[{access.isWrite, access.argument}];
     if (access.isShared()) {
-      all.shared +=
-          static_cast<double>(static_cast<int64_t>(place.addresses.size()) * access.bytes);
+      all.shared += place.share * static_cast<double>(static_cast<int64_t>(place.addresses.size()) *
+                                                      access.bytes);
       continue;
     }
-    all.here +=
-        (static_cast<double>(place.served) + place.unknown) * static_cast<double>(access.bytes);
+    all.here += (place.served + place.unknown) * static_cast<double>(access.bytes);
     all.apart.push_back(&access);
   }
   double footprint = 0, blocks = static_cast<double>(grid[0] * grid[1] * grid[2]);

@@ -1,6 +1,7 @@
 //===- MmaMatmul.cpp - Matmuls of bf16 on tensor cores --------------------===//
 
 #include "MmaMatmul.h"
+#include "EmptyRows.h"
 #include "MmaSums.h"
 #include "WarpgroupMatmul.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
@@ -90,6 +91,14 @@ public:
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
 
   void emitTile() {
+    // The stages are not yet written.
+    Buffer slots = deviceLoops(e).partOf(e, memory, 0, TileSizes::kWarps, e.builder().getI32Type());
+    multiplyUnlessEmpty(e, p, {row, sizes.rows, column, sizes.columns},
+                        {thread, TileSizes::kThreads, slots}, [&] { multiplyTile(); });
+  }
+
+private:
+  void multiplyTile() {
     Index warp = thread / kWarp;
     Index warpRow = warp / sizes.warpColumns * (sizes.rowParts * kMmaRows),
           warpColumn = warp % sizes.warpColumns * (sizes.columnParts * kMmaColumns);
@@ -101,7 +110,6 @@ public:
       ofTile.storeSoftmax(sums, memory, block % sizes.tileColumns);
   }
 
-private:
   //===--------------------------------------------------------------------===//
   // The pipeline
   //===--------------------------------------------------------------------===//

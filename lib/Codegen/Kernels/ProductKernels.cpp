@@ -71,8 +71,8 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
 /// By tensor cores where the factors are bf16; few rows by a packed matrix as it lies.
 void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                            function_ref<Matmul(Index)> make) {
-  if (count == 1 && isNarrowOnDevice(first))
-    return emitNarrowOnDevice(e, first);
+  if (isNarrowOnDevice(first))
+    return emitNarrowOnDevice(e, count, first, make);
   isMmaMatmul(first) ? emitMmaMatmuls(e, count, first, make)
                      : emitDeviceMatmuls(e, count, first, make);
 }
@@ -224,6 +224,19 @@ void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
   });
 }
 
+/// The share of experts that are chosen at most: each choice of a token may be another's. `rows`
+/// are those of experts, as llm.dispatch or what is computed from it element by element gives them.
+double largestChosenShare(Value rows) {
+  Operation *source = rows.getDefiningOp();
+  while (source && !isa<DispatchOp>(source))
+    source = source->getNumOperands() ? source->getOperand(0).getDefiningOp() : nullptr;
+  if (!source)
+    return 1.0;
+  int64_t choices = cast<DispatchOp>(source).getPlaces().getType().getNumElements(),
+          experts = cast<RankedTensorType>(rows.getType()).getDimSize(0);
+  return std::min(1.0, static_cast<double>(choices) / static_cast<double>(experts));
+}
+
 struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
   /// Rows of a group up to which it is looked at first.
   static constexpr int64_t kFewRows = 8;
@@ -233,8 +246,11 @@ struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
     int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
     int64_t rows = e.operand(0).size / groups / in;
     bool transposed = op.getLayout() == WeightLayout::OutIn;
-    auto emitAll =
-        e.options().target == KernelTarget::Cpu && rows <= kFewRows ? emitChosenGroups : emitGroups;
+    bool isForCpu = e.options().target == KernelTarget::Cpu;
+    auto emitAll = isForCpu && rows <= kFewRows ? emitChosenGroups : emitGroups;
+    std::optional<double> chosenShare;
+    if (!isForCpu)
+      chosenShare = largestChosenShare(op.getX());
     emitAll(op, e, groups, [&](std::optional<Index> number) -> Matmul {
       Matrix weight = groupOf(e.operand(1), transposed ? in : out, in * out, number);
       weight.transposed = transposed;
@@ -245,7 +261,8 @@ struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
               .c = groupOf(e.result(0), out, rows * out, number),
               .rows = rows,
               .columns = out,
-              .inner = in};
+              .inner = in,
+              .chosenShare = chosenShare};
     });
   }
 };
