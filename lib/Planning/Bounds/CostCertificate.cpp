@@ -46,7 +46,7 @@ private:
     constexpr int64_t closeEnough = 1000; // a tenth of a percent of the step
     return plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough;
   }
-  int64_t pairBound(OpIndex cut, OpIndex other, int64_t price) const;
+  int64_t pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const;
   int64_t pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const;
   std::vector<Moments> extensions(const Moments &moments) const;
   void raise(int64_t extra, BoundBasis basis, llvm::Twine name);
@@ -195,8 +195,9 @@ void CostCertifier::rankAlone() {
 }
 
 /// `cut` first runs before `other` or after it: the smaller of the bounds for the two orders at
-/// `price`. Less than 0 where no prices can raise what is proved.
-int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price) const {
+/// `price`, or some number below `enough` where it is below that. Less than 0 where no prices can
+/// raise what is proved.
+int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const {
   const bool isFirst = firstStep[cut] < firstStep[other];
   const OpIndex first = isFirst ? cut : other, second = isFirst ? other : cut;
   const int64_t most = ceiling(first);
@@ -206,8 +207,8 @@ int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price) cons
       CutRelaxation(graph, first, second).rangeAtPrice(budget, price, most);
   if (range.most <= provedExtra())
     return -1;
-  if (range.proved == 0)
-    return 0;
+  if (range.proved == 0 || range.proved < enough)
+    return range.proved;
   return std::min(range.proved, CutRelaxation(graph, second, first).boundAtPrice(budget, price));
 }
 
@@ -247,13 +248,17 @@ void CostCertifier::raiseInPairs() {
                               : ceiling(leaf) > half && provedAtPrices(leaf) > half)
       continue;
     ++leaves;
-    const int64_t middle = prices[prices.size() / 2]; // ranks partners as well as all prices do
-    std::vector<std::pair<int64_t, OpIndex>> partners;
-    for (auto [extra, other] : best(mostPartners))
-      if (const int64_t bound = other == leaf ? -1 : pairBound(leaf, other, middle); bound >= 0)
-        partners.push_back({-bound, other});
-    llvm::sort(partners);
-    partners.resize(std::min(partners.size(), mostRefined));
+    const int64_t middle = prices[prices.size() / 2];  // ranks partners as well as all prices do
+    std::vector<std::pair<int64_t, OpIndex>> partners; // minus their bounds
+    for (auto [extra, other] : best(mostPartners)) {
+      const int64_t enough = partners.size() == mostRefined ? -partners.back().first : 0;
+      const int64_t bound = other == leaf ? -1 : pairBound(leaf, other, middle, enough);
+      if (bound < 0)
+        continue;
+      const std::pair entry(-bound, other);
+      partners.insert(llvm::upper_bound(partners, entry), entry);
+      partners.resize(std::min(partners.size(), mostRefined));
+    }
     for (auto [rank, other] : partners)
       raise(pairBound(leaf, other, prices),
             {BoundBasis::Kind::TwoOrders, {leaf, other}, {prices.begin(), prices.end()}},
@@ -300,14 +305,21 @@ void CostCertifier::raiseTogether() {
   Moments best{{alone.op}, {std::max<int64_t>(alone.price, 0)}, alone.extra};
   while (best.ops.size() < mostMoments &&
          plan.cost - plan.costLowerBound > graph.baseCost() / closeEnough) {
-    std::vector<Moments> tried = extensions(best);
-    for (Moments &moments : tried)
-      moments.extra = JointBound(graph, moments.ops, budget).raise(moments.prices, known, coarse);
-    llvm::stable_sort(tried, [](auto &a, auto &b) { return a.extra > b.extra; });
-    tried.resize(std::min(tried.size(), refined));
+    struct Trial {
+      Moments moments;
+      std::unique_ptr<JointBound> bound; // goes on with the choices that it has found
+    };
+    std::vector<Trial> tried;
+    for (Moments &moments : extensions(best)) {
+      auto bound = std::make_unique<JointBound>(graph, moments.ops, budget);
+      moments.extra = bound->raise(moments.prices, known, coarse, best.extra);
+      tried.push_back({std::move(moments), std::move(bound)});
+    }
+    llvm::stable_sort(tried, [](auto &a, auto &b) { return a.moments.extra > b.moments.extra; });
     int64_t last = best.extra;
-    for (Moments &moments : tried) {
-      moments.extra = JointBound(graph, moments.ops, budget).raise(moments.prices, known, fine);
+    for (auto &[moments, bound] : llvm::MutableArrayRef(tried).take_front(refined)) {
+      if (bound->mostProved() > best.extra)
+        moments.extra = bound->raise(moments.prices, known, fine, best.extra);
       if (moments.extra > best.extra)
         best = std::move(moments);
     }

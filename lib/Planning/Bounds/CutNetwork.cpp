@@ -224,15 +224,27 @@ bool CutNetwork::runsAgain(const Level &level, OpIndex op) const {
   return level.nodeOfOp[op] != none && flow.onSourceSide(level.nodeOfOp[op]);
 }
 
+bool CutNetwork::isHeld(const Level &level, ValueIndex value) const {
+  const OpIndex writer = graph.writer(value);
+  return flow.onSourceSide(level.nodeOfValue[value]) && !(writer >= 0 && runsAgain(level, writer));
+}
+
 std::vector<ValueIndex> CutNetwork::held(size_t moment) const {
   const Level &level = levels[moment];
   std::vector<ValueIndex> held;
-  for (ValueIndex value : level.values) {
-    OpIndex writer = graph.writer(value);
-    if (flow.onSourceSide(level.nodeOfValue[value]) && !(writer >= 0 && runsAgain(level, writer)))
+  for (ValueIndex value : level.values)
+    if (isHeld(level, value))
       held.push_back(value);
-  }
   return held;
+}
+
+int64_t CutNetwork::heldBytes(size_t moment) const {
+  const Level &level = levels[moment];
+  int64_t bytes = 0;
+  for (ValueIndex value : level.values)
+    if (isHeld(level, value))
+      bytes += graph.bytes(value);
+  return bytes;
 }
 
 std::vector<bool> CutNetwork::repeated() const {

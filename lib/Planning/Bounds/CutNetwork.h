@@ -53,6 +53,7 @@ public:
   /// After `solve`: what is held at a moment beside its op's own operands and results, without
   /// values of 0 bytes.
   std::vector<ValueIndex> held(size_t moment) const;
+  int64_t heldBytes(size_t moment) const;
   /// After `solve`, per op: runs again after the first moment.
   std::vector<bool> repeated() const;
 
@@ -98,6 +99,7 @@ private:
   void needValue(Level &level, ValueIndex value);
   void needOp(Level &level, OpIndex op);
   bool runsAgain(const Level &level, OpIndex op) const;
+  bool isHeld(const Level &level, ValueIndex value) const;
 
   const Graph &graph;
   llvm::SmallVector<Level, 2> levels;
