@@ -21,13 +21,14 @@ class ChoiceBound {
 public:
   /// `choices` are of a cut at `moment`. Some schedule within `budget` pays `known` > 0 for
   /// recomputation.
-  ChoiceBound(const Graph &graph, OpIndex moment, std::vector<CutChoice> choices, int64_t budget,
+  ChoiceBound(const Graph &graph, OpIndex moment, llvm::ArrayRef<CutChoice> choices, int64_t budget,
               int64_t known);
 
   /// No prices of `moment` and `other`, which is an ancestor or a descendant, prove more together.
   int64_t mostTogether(OpIndex other) const;
-  /// No price proves more at the first run of `op`, whatever first runs later.
-  int64_t mostAt(OpIndex op) const;
+  /// No price proves more at the first run of `op`, if `later` first runs later; without, whatever
+  /// does.
+  int64_t mostAt(OpIndex op, OpIndex later = -1) const;
 
 private:
   struct Held {
@@ -38,7 +39,7 @@ private:
 
   const Graph &graph;
   OpIndex moment;
-  std::vector<CutChoice> choices;
+  llvm::SmallVector<CutChoice, 2> choices;
   int64_t budget, known;
 };
 

@@ -263,8 +263,10 @@ void CostCertifier::raiseInPairs() {
     const int64_t middle = prices[prices.size() / 2];  // ranks partners as well as all prices do
     std::vector<std::pair<int64_t, OpIndex>> partners; // minus their bounds
     for (auto [extra, other] : best(mostPartners)) {
+      if (other == leaf || most.mostAt(other, leaf) <= provedExtra())
+        continue;
       const int64_t enough = partners.size() == mostRefined ? -partners.back().first : 0;
-      const int64_t bound = other == leaf ? -1 : pairBound(leaf, other, middle, enough);
+      const int64_t bound = pairBound(leaf, other, middle, enough);
       if (bound < 0)
         continue;
       const std::pair entry(-bound, other);
