@@ -46,9 +46,11 @@ int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
   return shared;
 }
 
-Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
+Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                  int64_t mostPeak) {
   // From the last step to the first, so that a value's last read comes before the others: no
-  // instance needs to be listed. Called for every schedule that a search tries.
+  // instance needs to be listed. Called for every schedule that a search tries, so without
+  // branches where nothing is in place.
   enum Need : uint8_t { Unread, ReadLater, DiesHere };
   std::vector<Need> needs(graph.numValues(), Unread);
   int64_t live = graph.residentBytes(); // just before the step that follows
@@ -56,34 +58,43 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
     live += needs[value] == Unread ? graph.bytes(value) : 0;
     needs[value] = ReadLater;
   }
-  Profile result;
-  result.bytes.resize(steps.size());
-  for (size_t step = steps.size(); step-- > 0;) {
-    const OpIndex index = steps[step];
+  auto holdInPlace = [&](OpIndex index) {
     const llvm::ArrayRef<ValueIndex> reads = graph.reads(index);
-    int64_t written = graph.workspace(index);
-    for (ValueIndex value : graph.writes(index)) {
-      written += graph.bytes(value);
-      if (needs[value] != Unread)
-        live -= graph.bytes(value);
-      needs[value] = Unread;
-    }
     for (ValueIndex value : reads)
       if (needs[value] == Unread) {
         needs[value] = DiesHere;
         live += graph.bytes(value);
       }
-    int64_t held = live + written;
-    if (graph.hasInPlace(index))
-      held -= sharedBytes(graph, graph.op(index),
-                          [&](ValueIndex value) { return needs[value] == DiesHere; });
+    const int64_t shared = sharedBytes(graph, graph.op(index),
+                                       [&](ValueIndex value) { return needs[value] == DiesHere; });
     for (ValueIndex value : reads)
       needs[value] = ReadLater;
+    return -shared;
+  };
+  Profile result;
+  result.bytes.resize(steps.size());
+  for (size_t step = steps.size(); step-- > 0;) {
+    const OpIndex index = steps[step];
+    for (ValueIndex value : graph.writes(index)) {
+      live -= graph.bytes(value) & -int64_t(needs[value] != Unread);
+      needs[value] = Unread;
+    }
+    int64_t held = graph.writtenBytes(index);
+    if (graph.hasInPlace(index))
+      held += holdInPlace(index);
+    else
+      for (ValueIndex value : graph.reads(index)) {
+        live += graph.bytes(value) & -int64_t(needs[value] == Unread);
+        needs[value] = ReadLater;
+      }
+    held += live;
     result.cost += graph.cost(index);
     result.bytes[step] = held;
     if (held > 0 && held >= result.peak) { // the first of the fullest steps
       result.peak = held;
       result.peakStep = static_cast<int32_t>(step);
+      if (held > mostPeak)
+        return result;
     }
   }
   result.peak = std::max(result.peak, graph.residentBytes());

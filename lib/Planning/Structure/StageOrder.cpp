@@ -51,10 +51,12 @@ private:
   };
   Usage measure(int64_t &work, int64_t mostPeak = INT64_MAX);
   Score score(int64_t &work, const Score &best);
+  const Profile &measureBackward();
   Order aloneOrder() const;
   bool moveAcrossFullest(Score &best, int64_t &work);
   std::vector<OpIndex> recomputing() const;
   void want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const;
+  bool improveEach(Order &list, Score &best, int64_t &work);
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
 
@@ -62,6 +64,14 @@ private:
   int32_t numForward;
   Order forward, backward;
   std::vector<int32_t> place; // per op of the forward: position in `forward`
+  Order measuredBackward;     // and its profile alone
+  Profile backwardAlone;
+  /// Per op: how many moves had been made when all of its own were tried, and the work of that.
+  struct Tried {
+    int64_t numMoves = -1, work = 0;
+  };
+  std::vector<Tried> tried;
+  int64_t numMoves = 0;
 };
 } // namespace
 
@@ -114,7 +124,7 @@ std::vector<int64_t> Part::describe() const {
 Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
     : graph(all.makeGraph(whole.cancellation())),
       held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
-      place(numForward) {
+      place(numForward), tried(graph.numOps()) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     (op < numForward ? forward : backward).push_back(op);
 }
@@ -133,6 +143,7 @@ void Stage::want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const {
 /// The backward with the forward recomputed just in time, as Recompute.h realizes it.
 std::vector<OpIndex> Stage::recomputing() const {
   Order steps, wanted;
+  steps.reserve(graph.numOps());
   std::vector<bool> isThere(numForward, false);
   for (OpIndex op : backward) {
     wanted.clear();
@@ -159,15 +170,24 @@ Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   for (int32_t index = 0; index < numForward; ++index)
     place[forward[index]] = index;
   const Order steps = recomputing();
-  Usage usage{profile(graph, steps), {}, 0};
+  Usage usage{profile(graph, steps, mostPeak), {}, 0};
   if (usage.lean.peak > mostPeak)
     return usage;
-  usage.full = profile(held, aloneOrder());
+  usage.full = measureBackward();
   // What is recomputed belongs to the op that it is recomputed for.
   usage.fullestOfLean = static_cast<int32_t>(
       std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
                     [&](OpIndex op) { return op >= numForward; }));
   return usage;
+}
+
+/// Moves in the forward leave it as it is.
+const Profile &Stage::measureBackward() {
+  if (measuredBackward != backward) {
+    measuredBackward = backward;
+    backwardAlone = profile(held, aloneOrder());
+  }
+  return backwardAlone;
 }
 
 /// No score that is worse than `best` is exact.
@@ -236,16 +256,32 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
   return target != from;
 }
 
+/// An op whose moves were all tried since the last one that was made is not tried again.
+bool Stage::improveEach(Order &list, Score &best, int64_t &work) {
+  bool isImproved = false;
+  for (int32_t index = 0; index < static_cast<int32_t>(list.size()) && work > 0; ++index) {
+    Tried &last = tried[list[index]];
+    if (last.numMoves == numMoves) {
+      work -= last.work; // as if it had been
+      continue;
+    }
+    const int64_t before = work;
+    if (moveBest(list, index, best, work)) {
+      isImproved = true;
+      ++numMoves;
+    } else {
+      last = {numMoves, before - work};
+    }
+  }
+  return isImproved;
+}
+
 void Stage::improve(bool isFree, int64_t &work) {
   Score best = score(work, worstScore);
   for (bool isImproved = true; isImproved && work > 0;) {
-    isImproved = false;
-    for (Order *list : {&backward, &forward}) {
-      if (list == &forward && !isFree)
-        continue;
-      for (int32_t index = 0; index < static_cast<int32_t>(list->size()) && work > 0; ++index)
-        isImproved |= moveBest(*list, index, best, work);
-    }
+    isImproved = improveEach(backward, best, work);
+    if (isFree)
+      isImproved |= improveEach(forward, best, work);
   }
 }
 

@@ -40,7 +40,9 @@ std::vector<Instance> instances(const Graph &graph, llvm::ArrayRef<OpIndex> step
 /// Bytes that the results of one run of `op` take from operands that die there.
 int64_t sharedBytes(const Graph &graph, const Op &op, llvm::function_ref<bool(ValueIndex)> dies);
 
-Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
+/// Where more than `mostPeak` is held at some step, only that is certain of the result's peak, and
+/// nothing of the rest.
+Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX);
 
 /// Removes every repeat whose results are all written again before they are read.
 void dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps);
