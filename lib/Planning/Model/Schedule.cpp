@@ -46,49 +46,22 @@ int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
   return shared;
 }
 
-Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
-                                  int64_t mostPeak) {
-  // From the last step to the first, so that a value's last read comes before the others: no
-  // instance needs to be listed. Called for every schedule that a search tries, so without
-  // branches where nothing is in place.
-  enum Need : uint8_t { Unread, ReadLater, DiesHere };
-  std::vector<Need> needs(graph.numValues(), Unread);
-  int64_t live = graph.residentBytes(); // just before the step that follows
+BackwardScan::BackwardScan(const Graph &graph)
+    : graph(&graph), needs(graph.numValues(), Unread), live(graph.residentBytes()) {
   for (ValueIndex value : graph.problem().keep) {
     live += needs[value] == Unread ? graph.bytes(value) : 0;
     needs[value] = ReadLater;
   }
-  auto holdInPlace = [&](OpIndex index) {
-    const llvm::ArrayRef<ValueIndex> reads = graph.reads(index);
-    for (ValueIndex value : reads)
-      if (needs[value] == Unread) {
-        needs[value] = DiesHere;
-        live += graph.bytes(value);
-      }
-    const int64_t shared = sharedBytes(graph, graph.op(index),
-                                       [&](ValueIndex value) { return needs[value] == DiesHere; });
-    for (ValueIndex value : reads)
-      needs[value] = ReadLater;
-    return -shared;
-  };
+}
+
+Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                  int64_t mostPeak) {
+  BackwardScan scan(graph);
   Profile result;
   result.bytes.resize(steps.size());
   for (size_t step = steps.size(); step-- > 0;) {
-    const OpIndex index = steps[step];
-    for (ValueIndex value : graph.writes(index)) {
-      live -= graph.bytes(value) & -int64_t(needs[value] != Unread);
-      needs[value] = Unread;
-    }
-    int64_t held = graph.writtenBytes(index);
-    if (graph.hasInPlace(index))
-      held += holdInPlace(index);
-    else
-      for (ValueIndex value : graph.reads(index)) {
-        live += graph.bytes(value) & -int64_t(needs[value] == Unread);
-        needs[value] = ReadLater;
-      }
-    held += live;
-    result.cost += graph.cost(index);
+    const int64_t held = scan.visit(steps[step]);
+    result.cost += graph.cost(steps[step]);
     result.bytes[step] = held;
     if (held > 0 && held >= result.peak) { // the first of the fullest steps
       result.peak = held;
