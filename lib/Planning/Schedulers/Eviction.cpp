@@ -45,15 +45,20 @@ private:
   std::vector<int32_t> end, all;
 };
 
+} // namespace
+
+namespace llmmem::planning {
 class Evictor {
 public:
   Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
           int64_t &work)
       : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
         rangesOf(graph.numValues()), readsOf(graph.numValues()), lastProposal(graph.numOps(), 0) {}
-  bool run();
+  /// From the start of `path`, where there is one.
+  bool run(EvictionPath *path = nullptr);
 
 private:
+  bool follow(EvictionPath &path, bool &isOnPath);
   template <typename Visit>
   void forEachIdle(int32_t fullest, Visit visit);
   std::optional<Proposal> proposeBest(int32_t fullest);
@@ -85,7 +90,7 @@ private:
   Profile usage;
   int64_t over = 0; // bytes above the capacity, summed over all steps
 };
-} // namespace
+} // namespace llmmem::planning
 
 void Evictor::index() {
   liveRanges = instances(graph, steps);
@@ -227,16 +232,47 @@ bool Evictor::accepts(const Proposal &proposal) {
   return true;
 }
 
-bool Evictor::run() {
-  usage = profile(graph, steps);
-  over = excess(usage);
+/// As far as it is known and each step helps. False where the work is spent.
+bool Evictor::follow(EvictionPath &path, bool &isOnPath) {
+  if (path.stops.front().usage.bytes.size() != path.start().size())
+    path.stops.front().usage = profile(graph, path.start());
+  size_t at = 0;
+  over = excess(path.stops.front().usage);
+  for (; over > 0 && work >= 0 && at + 1 < path.stops.size(); ++at) {
+    const EvictionPath::Stop &next = path.stops[at + 1];
+    const int64_t left = excess(next.usage);
+    isOnPath = left < over;
+    if (!isOnPath)
+      break;
+    work -= next.work;
+    over = left;
+  }
+  const EvictionPath::Stop &stop = path.stops[at];
+  steps = stop.steps;
+  usage = stop.usage;
+  visited = stop.visited;
+  return work >= 0 || at == 0;
+}
+
+bool Evictor::run(EvictionPath *path) {
+  bool isOnPath = path;
+  if (!path) {
+    usage = profile(graph, steps);
+    over = excess(usage);
+  } else if (!follow(*path, isOnPath)) {
+    return false;
+  }
   while (over > 0) {
     index();
     const int32_t fullest = usage.peakStep;
+    const int64_t before = work;
     std::optional<Proposal> best = proposeBest(fullest);
     if (!best)
       return false;
     bool progressed = accepts(*best);
+    isOnPath = isOnPath && progressed && path->hasRoom();
+    if (isOnPath)
+      path->stops.push_back({steps, usage, before - work, visited});
     if (!progressed && work >= 0) {
       const std::vector<Proposal> others = proposeAll(fullest); // the best first, which was tried
       for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
@@ -248,9 +284,23 @@ bool Evictor::run() {
   return true;
 }
 
+EvictionPath::EvictionPath(std::vector<OpIndex> start) { stops.push_back({std::move(start), {}}); }
+
+bool EvictionPath::hasRoom() const {
+  constexpr size_t mostSteps = 1 << 21; // of all stops, 12 bytes each
+  return stops.size() * stops.back().steps.size() < mostSteps;
+}
+
 bool llmmem::planning::evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps,
                                       int64_t capacity, int deepest, int64_t &work) {
   bool fits = Evictor(graph, steps, capacity, deepest, work).run();
+  dropUselessRepeats(graph, steps);
+  return fits;
+}
+
+bool llmmem::planning::evictUntilFits(const Graph &graph, EvictionPath &path, int64_t capacity,
+                                      int deepest, int64_t &work, std::vector<OpIndex> &steps) {
+  const bool fits = Evictor(graph, steps, capacity, deepest, work).run(&path);
   dropUselessRepeats(graph, steps);
   return fits;
 }
