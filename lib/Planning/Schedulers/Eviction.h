@@ -32,14 +32,16 @@ public:
 private:
   friend class Evictor;
   struct Stop {
-    std::vector<OpIndex> steps;
+    std::vector<OpIndex> steps; // none: no proposal helped
     Profile usage;
-    int64_t work = 0;    // since the stop before
-    int64_t visited = 0; // that are not counted in it
+    std::vector<std::vector<int64_t>> refused; // bytes that the proposals hold that did not help
+    int64_t work = 0;                          // since the stop before
+    int64_t visited = 0;                       // that are not counted in it
   };
-  bool hasRoom() const;
+  bool add(Stop stop);
 
   std::vector<Stop> stops;
+  size_t size = 0; // numbers remembered
 };
 
 /// The same from where `path` starts, into `steps`: neither hangs on what the path remembers.
