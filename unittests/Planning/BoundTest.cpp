@@ -201,7 +201,7 @@ TEST(BoundTest, knowsWhatNoPriceProvesMoreThan) {
 /// What the choices of one moment leave to prove is never less than what is proved with another.
 TEST(BoundTest, choicesOfOneMomentBoundOthers) {
   int tight = 0, together = 0;
-  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (uint64_t seed = 1; seed <= 5000; ++seed) {
     const Problem problem = randomProblem(seed, 12);
     const Graph graph(problem);
     std::mt19937 random(static_cast<uint32_t>(seed));
