@@ -1,5 +1,6 @@
 """plan, verify, check, explain and pack: plain objects in, plain objects out, arrays of C between."""
 
+import array
 import ctypes
 import itertools
 import queue
@@ -15,6 +16,7 @@ from ._model import (Claim, Form, FormNumber, Offset, Op, Packing, Plan, Problem
 STATUSES = ("feasible", "infeasible", "unknown")
 VERDICTS = ("checked", "not checked", "refused")
 CHOICES = ("plan", "ops_once")
+TYPECODES = {c_uint8: "B", c_int32: "i", c_int64: "q"}
 PHASES = {None: 0, "none": 0, "forward": 1, "backward": 2, "update": 3}
 Result = TypeVar("Result")
 
@@ -209,17 +211,18 @@ def _budget(budget: Union[int, str], name: str = "budget") -> int:
 
 def _numbers(kind: Any, numbers: Sequence[Any]) -> Any:
     """An array of C; ctypes would cut numbers that are too large for it."""
-    bits = 8 * ctypes.sizeof(kind)
-    largest = 1 << bits if kind is c_uint8 else 1 << (bits - 1)
-    whole = [number.__index__() for number in numbers]
-    for number in whole:
-        if not -largest <= number < largest:
-            raise ValueError(f"{number} does not fit into {bits} bits")
-    return (kind * len(whole))(*whole)
+    try:
+        whole = array.array(TYPECODES[kind], numbers)
+    except OverflowError:
+        bits = 8 * ctypes.sizeof(kind)
+        least, end = (0, 1 << bits) if kind is c_uint8 else (-1 << (bits - 1), 1 << (bits - 1))
+        number = next(number for number in numbers if not least <= number.__index__() < end)
+        raise ValueError(f"{number} does not fit into {bits} bits") from None
+    return (kind * len(whole)).from_buffer(whole)
 
 
 def _lists(lists: List[List[int]]) -> Tuple[Any, Any]:
-    begin = [0, *itertools.accumulate(len(items) for items in lists)]
+    begin = [0, *itertools.accumulate(map(len, lists))]
     return _numbers(c_int64, begin), _numbers(c_int32, list(itertools.chain.from_iterable(lists)))
 
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds/ChoiceBound.h"
 #include "Bounds/JointBound.h"
 #include "Bounds/OpenCut.h"
 #include "FromEnvironment.h"
@@ -62,6 +63,23 @@ TEST(BoundTest, momentsProveMoreTogether) {
   EXPECT_EQ(together(graph, {example.first, example.second}, example.budget, /*known=*/50), 35);
   int64_t refused = 0;
   EXPECT_EQ(test::leastCost(graph.problem(), example.budget, refused), graph.baseCost() + 50);
+}
+
+/// From its best moment's price alone, whose slopes are those of holding everything at the other.
+TEST(BoundTest, endsWhereNothingMoreIsProved) {
+  TwoMoments example;
+  Graph graph(example.builder.problem);
+  JointBound bound(graph, {example.first, example.second}, example.budget);
+  llvm::SmallVector<int64_t, 4> prices(2, 0);
+  EXPECT_EQ(bound.raise(prices, /*known=*/50, fewSteps), 35);
+  EXPECT_GE(bound.mostProved(), 35);
+  EXPECT_LE(bound.mostProved(), 36);
+  EXPECT_EQ(JointBound(graph, {example.first, example.second}, example.budget).at(prices), 35);
+  // Nothing above 40 is to be had, which one step shows or a few.
+  prices.assign(2, 0);
+  JointBound other(graph, {example.first, example.second}, example.budget);
+  other.raise(prices, /*known=*/50, fewSteps, /*enough=*/40);
+  EXPECT_LE(other.mostProved(), 40);
 }
 
 TEST(BoundTest, oneMomentIsTheCutInTime) {
@@ -178,6 +196,100 @@ TEST(BoundTest, knowsWhatNoPriceProvesMoreThan) {
     }
   }
   EXPECT_GT(proved, 100);
+}
+
+/// What the choices of one moment leave to prove is never less than what is proved with another.
+TEST(BoundTest, choicesOfOneMomentBoundOthers) {
+  int tight = 0, together = 0;
+  for (uint64_t seed = 1; seed <= 5000; ++seed) {
+    const Problem problem = randomProblem(seed, 12);
+    const Graph graph(problem);
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    for (int pair = 0; pair < 12; ++pair) {
+      const OpIndex moment = static_cast<OpIndex>(random() % graph.numOps());
+      const OpIndex other = static_cast<OpIndex>(random() % graph.numOps());
+      std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
+      markAncestors(graph, moment, before);
+      markDescendants(graph, moment, after);
+      CutRelaxation cut(graph, moment);
+      const int64_t budget = cut.bytesBeside() + cut.chooseFewestBytes().bytes + random() % 6;
+      std::vector<CutChoice> choices;
+      if (!cut.costLowerBound(budget, &choices) || choices.empty() || other == moment)
+        continue;
+      const ChoiceBound bound(graph, moment, choices, budget, muchCost);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", ops " + std::to_string(moment) + " and " +
+                   std::to_string(other));
+      if (const int64_t most = bound.mostTogether(other);
+          (before[other] || after[other]) && most < muchCost) {
+        const int64_t proved = before[other] ? ::together(graph, {other, moment}, budget)
+                                             : ::together(graph, {moment, other}, budget);
+        EXPECT_LE(proved, most);
+        tight += proved == most && proved > 0;
+        ++together;
+      }
+      if (before[other])
+        continue;
+      const int64_t proved =
+          CutRelaxation(graph, moment, other).costLowerBound(budget).value_or(muchCost);
+      for (int64_t most : {bound.mostAt(moment, other), bound.mostAt(moment)})
+        if (most < muchCost) {
+          EXPECT_LE(proved, most);
+        }
+    }
+  }
+  EXPECT_GT(together, 300);
+  EXPECT_GT(tight, 10);
+}
+
+/// The example of PriceProgram.h.
+TEST(PriceProgramTest, findsTheHighestPoint) {
+  PriceProgram program(1, 10);
+  program.add(2, {4});
+  program.add(6, {-2});
+  const std::optional<PriceProgram::Point> point = program.highest();
+  ASSERT_TRUE(point);
+  EXPECT_NEAR(point->height, 14. / 3, 1e-9);
+  EXPECT_NEAR(point->prices[0], 2. / 3, 1e-9);
+}
+
+/// Line by line, as the cuts of a search come: the point is on the lowest line there, and no other
+/// prices reach above it.
+TEST(PriceProgramTest, noPricesReachHigher) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> cost(0, 100), excess(-1e6, 1e6), price(0, 1e-3);
+  for (int round = 0; round < 100; ++round) {
+    const size_t numPrices = 1 + random() % 3;
+    constexpr double most = 100;
+    PriceProgram program(numPrices, most);
+    std::vector<std::pair<double, std::vector<double>>> lines{
+        {most, std::vector<double>(numPrices, 0)}};
+    auto lowestAt = [&](llvm::ArrayRef<double> prices) {
+      double lowest = most;
+      for (const auto &[height, excesses] : lines) {
+        double sum = height;
+        for (size_t moment = 0; moment < numPrices; ++moment)
+          sum += prices[moment] * excesses[moment];
+        lowest = std::min(lowest, sum);
+      }
+      return lowest;
+    };
+    for (int line = 0; line < 12; ++line) {
+      std::vector<double> excesses;
+      for (size_t moment = 0; moment < numPrices; ++moment)
+        excesses.push_back(excess(random));
+      lines.push_back({cost(random), excesses});
+      program.add(lines.back().first, excesses);
+      const std::optional<PriceProgram::Point> point = program.highest();
+      ASSERT_TRUE(point);
+      EXPECT_NEAR(lowestAt(point->prices), point->height, 1e-6);
+      for (int other = 0; other < 50; ++other) {
+        std::vector<double> prices;
+        for (size_t moment = 0; moment < numPrices; ++moment)
+          prices.push_back(random() % 3 ? price(random) : 0);
+        EXPECT_LE(lowestAt(prices), point->height + 1e-6);
+      }
+    }
+  }
 }
 
 /// Where nothing may run twice, a cut is a bound on the peak of every order; often one equals it.

@@ -30,6 +30,29 @@ Evicted evictedTo(const Graph &graph, int64_t percent) {
   return evicted;
 }
 
+/// What a path remembers of other capacities changes neither a schedule nor the work.
+TEST(Eviction, IsTheSameAlongAPath) {
+  const Problem problem = test::makeTransformer({.blocks = 4, .tokens = 512, .hidden = 512});
+  const Graph graph(problem);
+  const int64_t held = profile(graph, givenOrder(graph)).peak - graph.residentBytes();
+  EvictionPath path(givenOrder(graph));
+  int fitting = 0, failing = 0;
+  for (int64_t percent : {60, 30, 45, 31, 20, 12, 8, 12, 5, 4, 6, 2, 30}) {
+    const int64_t capacity = graph.residentBytes() + held / 100 * percent;
+    for (int64_t most : {100000000, 20000}) {
+      int64_t work = most, workAlong = most;
+      std::vector<OpIndex> steps = givenOrder(graph), along;
+      const bool fits = evictUntilFits(graph, steps, capacity, deepest, work);
+      EXPECT_EQ(evictUntilFits(graph, path, capacity, deepest, workAlong, along), fits);
+      EXPECT_EQ(along, steps) << percent;
+      EXPECT_EQ(workAlong, work) << percent;
+      (fits ? fitting : failing) += 1;
+    }
+  }
+  EXPECT_GT(fitting, 5);
+  EXPECT_GT(failing, 5);
+}
+
 TEST(Recreate, EachScheduleFitsAndIsCheaperThanTheOneBefore) {
   const Problem problem = test::makeTransformer({.blocks = 6, .tokens = 512, .hidden = 512});
   const Graph graph(problem);

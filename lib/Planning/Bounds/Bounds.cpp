@@ -135,6 +135,8 @@ CutRelaxation::costLowerBound(int64_t budget, std::vector<CutChoice> *choices, i
   int64_t value = 0;
   CutChoice more = choose(1, value);
   impl->bestPrice = 1;
+  if (choices)
+    choices->assign({more, less});
   if (more.bytes <= capacity)
     return impl->proved(value, 1, capacity);
   int64_t best = 0;

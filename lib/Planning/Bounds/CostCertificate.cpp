@@ -1,6 +1,7 @@
 //===- CostCertificate.cpp - Lower bound on the cost of a plan --------------------===//
 
 #include "CostCertificate.h"
+#include "ChoiceBound.h"
 #include "JointBound.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Planning/Model/Schedule.h"
@@ -46,9 +47,13 @@ private:
     constexpr int64_t closeEnough = 1000; // a tenth of a percent of the step
     return plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough;
   }
-  int64_t pairBound(OpIndex cut, OpIndex other, int64_t price) const;
+  int64_t pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const;
   int64_t pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const;
-  std::vector<Moments> extensions(const Moments &moments) const;
+  std::vector<std::pair<OpIndex, Moments>> extensions(const Moments &moments) const;
+  ChoiceBound boundByChoices() const {
+    return {graph, alone.op, choicesAlone, budget,
+            std::max<int64_t>(plan.cost - graph.baseCost(), 1)};
+  }
   void raise(int64_t extra, BoundBasis basis, llvm::Twine name);
   std::string name(OpIndex op) const { return std::to_string(graph.op(op).id); }
 
@@ -66,6 +71,7 @@ private:
   std::vector<std::pair<int64_t, OpIndex>> ranked;   // minus what `prices` prove, least first
   llvm::SmallVector<OpIndex, 8> provedAtBest;        // moments solved at prices of their own
   Proof alone;                                       // the best of one moment
+  std::vector<CutChoice> choicesAlone;               // that it has found
 };
 } // namespace
 
@@ -129,11 +135,14 @@ void CostCertifier::raise(int64_t extra, BoundBasis basis, llvm::Twine name) {
 CostCertifier::Proof CostCertifier::proveAlone(OpIndex op, int64_t known) {
   provedAtBest.push_back(op);
   CutRelaxation relaxation(graph, op);
-  Proof proof{relaxation.costLowerBound(budget, nullptr, known).value_or(0), op,
+  std::vector<CutChoice> choices;
+  Proof proof{relaxation.costLowerBound(budget, &choices, known).value_or(0), op,
               relaxation.lastPrice()};
   raise(proof.extra, {BoundBasis::Kind::OneCut, {op}, {}}, "one cut in time at op " + name(op));
-  if (proof.extra > alone.extra)
+  if (proof.extra > alone.extra) {
     alone = proof;
+    choicesAlone = std::move(choices);
+  }
   return proof;
 }
 
@@ -195,8 +204,9 @@ void CostCertifier::rankAlone() {
 }
 
 /// `cut` first runs before `other` or after it: the smaller of the bounds for the two orders at
-/// `price`. Less than 0 where no prices can raise what is proved.
-int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price) const {
+/// `price`, or some number below `enough` where it is below that. Less than 0 where no prices can
+/// raise what is proved.
+int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const {
   const bool isFirst = firstStep[cut] < firstStep[other];
   const OpIndex first = isFirst ? cut : other, second = isFirst ? other : cut;
   const int64_t most = ceiling(first);
@@ -206,8 +216,8 @@ int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price) cons
       CutRelaxation(graph, first, second).rangeAtPrice(budget, price, most);
   if (range.most <= provedExtra())
     return -1;
-  if (range.proved == 0)
-    return 0;
+  if (range.proved == 0 || range.proved < enough)
+    return range.proved;
   return std::min(range.proved, CutRelaxation(graph, second, first).boundAtPrice(budget, price));
 }
 
@@ -240,6 +250,7 @@ void CostCertifier::raiseInPairs() {
   const size_t mostPartners = isSmall ? 32 : 4, mostRefined = isSmall ? 4 : 1;
   size_t leaves = 0;
   const int64_t half = -best(1)[0].first / 2;
+  const ChoiceBound most = boundByChoices();
   for (size_t index = 0; index < cuts && leaves < mostLeaves; ++index) {
     OpIndex leaf = fullest[index];
     auto other = llvm::find_if(ranked, [&](auto &entry) { return entry.second == leaf; });
@@ -247,13 +258,21 @@ void CostCertifier::raiseInPairs() {
                               : ceiling(leaf) > half && provedAtPrices(leaf) > half)
       continue;
     ++leaves;
-    const int64_t middle = prices[prices.size() / 2]; // ranks partners as well as all prices do
-    std::vector<std::pair<int64_t, OpIndex>> partners;
-    for (auto [extra, other] : best(mostPartners))
-      if (const int64_t bound = other == leaf ? -1 : pairBound(leaf, other, middle); bound >= 0)
-        partners.push_back({-bound, other});
-    llvm::sort(partners);
-    partners.resize(std::min(partners.size(), mostRefined));
+    if (most.mostAt(leaf) <= provedExtra()) // then the order in which it comes first does not
+      continue;
+    const int64_t middle = prices[prices.size() / 2];  // ranks partners as well as all prices do
+    std::vector<std::pair<int64_t, OpIndex>> partners; // minus their bounds
+    for (auto [extra, other] : best(mostPartners)) {
+      if (other == leaf || most.mostAt(other, leaf) <= provedExtra())
+        continue;
+      const int64_t enough = partners.size() == mostRefined ? -partners.back().first : 0;
+      const int64_t bound = pairBound(leaf, other, middle, enough);
+      if (bound < 0)
+        continue;
+      const std::pair entry(-bound, other);
+      partners.insert(llvm::upper_bound(partners, entry), entry);
+      partners.resize(std::min(partners.size(), mostRefined));
+    }
     for (auto [rank, other] : partners)
       raise(pairBound(leaf, other, prices),
             {BoundBasis::Kind::TwoOrders, {leaf, other}, {prices.begin(), prices.end()}},
@@ -263,7 +282,8 @@ void CostCertifier::raiseInPairs() {
 
 /// Adds one more moment: the end of the forward, or a full one. Only moments whose position among
 /// the others is the same in every schedule qualify.
-std::vector<CostCertifier::Moments> CostCertifier::extensions(const Moments &moments) const {
+std::vector<std::pair<OpIndex, CostCertifier::Moments>>
+CostCertifier::extensions(const Moments &moments) const {
   struct Side {
     std::vector<bool> before, after;
   };
@@ -277,7 +297,7 @@ std::vector<CostCertifier::Moments> CostCertifier::extensions(const Moments &mom
   std::vector<OpIndex> candidates{mainCut};
   constexpr size_t fraction = 8;
   llvm::append_range(candidates, llvm::ArrayRef(fullest).take_front(cuts / fraction));
-  std::vector<Moments> result;
+  std::vector<std::pair<OpIndex, Moments>> result;
   for (OpIndex op : candidates) {
     if (!llvm::all_of(sides, [&](Side &side) { return side.before[op] || side.after[op]; }))
       continue;
@@ -285,7 +305,7 @@ std::vector<CostCertifier::Moments> CostCertifier::extensions(const Moments &mom
     Moments more = moments;
     more.ops.insert(more.ops.begin() + place, op);
     more.prices.insert(more.prices.begin() + place, 0);
-    result.push_back(std::move(more));
+    result.push_back({op, std::move(more)});
   }
   return result;
 }
@@ -298,16 +318,26 @@ void CostCertifier::raiseTogether() {
   constexpr int coarse = 8;
   const int fine = static_cast<int>(std::min<size_t>(64, cuts / 2));
   Moments best{{alone.op}, {std::max<int64_t>(alone.price, 0)}, alone.extra};
+  const ChoiceBound most = boundByChoices();
   while (best.ops.size() < mostMoments &&
          plan.cost - plan.costLowerBound > graph.baseCost() / closeEnough) {
-    std::vector<Moments> tried = extensions(best);
-    for (Moments &moments : tried)
-      moments.extra = JointBound(graph, moments.ops, budget).raise(moments.prices, known, coarse);
-    llvm::stable_sort(tried, [](auto &a, auto &b) { return a.extra > b.extra; });
-    tried.resize(std::min(tried.size(), refined));
+    struct Trial {
+      Moments moments;
+      std::unique_ptr<JointBound> bound; // goes on with the choices that it has found
+    };
+    std::vector<Trial> tried;
+    for (auto &[op, moments] : extensions(best)) {
+      if (best.ops.size() == 1 && most.mostTogether(op) <= best.extra)
+        continue;
+      auto bound = std::make_unique<JointBound>(graph, moments.ops, budget);
+      moments.extra = bound->raise(moments.prices, known, coarse, best.extra);
+      tried.push_back({std::move(moments), std::move(bound)});
+    }
+    llvm::stable_sort(tried, [](auto &a, auto &b) { return a.moments.extra > b.moments.extra; });
     int64_t last = best.extra;
-    for (Moments &moments : tried) {
-      moments.extra = JointBound(graph, moments.ops, budget).raise(moments.prices, known, fine);
+    for (auto &[moments, bound] : llvm::MutableArrayRef(tried).take_front(refined)) {
+      if (bound->mostProved() > best.extra)
+        moments.extra = bound->raise(moments.prices, known, fine, best.extra);
       if (moments.extra > best.extra)
         best = std::move(moments);
     }

@@ -1,10 +1,13 @@
 //===- CutNetwork.cpp - Cuts in time as a minimum cut ------------------------------===//
 
 #include "CutNetwork.h"
+#include <algorithm>
 
 using namespace llmmem::planning;
 
 static constexpr int32_t source = 0, sink = 1;
+/// In place of a node's number: not in the network, and in it, but not numbered yet.
+static constexpr int32_t none = -1, unnumbered = -2;
 
 CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size_t numPriced)
     : graph(graph), levels(numPriced), flow(0) {
@@ -32,26 +35,27 @@ int64_t CutNetwork::neededBytes() const {
   return bytes;
 }
 
-/// Whether keeping the value adds bytes: it is written before the moment and is neither resident
-/// nor an operand or result of its op.
+/// Whether keeping the value adds bytes: it has some, is written before the moment and is neither
+/// resident nor an operand or result of its op.
 bool CutNetwork::counts(const Level &level, ValueIndex value) const {
   OpIndex writer = graph.writer(value);
   const Op &op = graph.op(level.moment);
-  return (writer < 0 || level.before[writer]) && !graph.problem().values[value].resident &&
-         !llvm::is_contained(op.reads, value) && !llvm::is_contained(op.writes, value);
+  return graph.bytes(value) > 0 && (writer < 0 || level.before[writer]) &&
+         !graph.problem().values[value].resident && !llvm::is_contained(op.reads, value) &&
+         !llvm::is_contained(op.writes, value);
 }
 
 void CutNetwork::needValue(Level &level, ValueIndex value) {
-  if (level.nodeOfValue[value] >= 0 || !counts(level, value))
+  if (level.nodeOfValue[value] != none || !counts(level, value))
     return;
-  level.nodeOfValue[value] = numNodes++;
+  level.nodeOfValue[value] = unnumbered;
   level.values.push_back(value);
 }
 
 void CutNetwork::needOp(Level &level, OpIndex op) {
-  if (level.nodeOfOp[op] >= 0)
+  if (level.nodeOfOp[op] != none)
     return;
-  level.nodeOfOp[op] = numNodes++;
+  level.nodeOfOp[op] = unnumbered;
   level.ops.push_back(op);
   for (ValueIndex value : graph.reads(op))
     needValue(level, value);
@@ -60,8 +64,8 @@ void CutNetwork::needOp(Level &level, OpIndex op) {
 /// `later`: the level's moment and those after it.
 void CutNetwork::addLevel(size_t index, llvm::ArrayRef<OpIndex> later) {
   Level &level = levels[index];
-  level.nodeOfValue.assign(graph.numValues(), -1);
-  level.nodeOfOp.assign(graph.numOps(), -1);
+  level.nodeOfValue.assign(graph.numValues(), none);
+  level.nodeOfOp.assign(graph.numOps(), none);
   std::vector<bool> after(graph.numOps(), false);
   for (OpIndex moment : later) {
     after[moment] = moment != level.moment;
@@ -87,35 +91,67 @@ void CutNetwork::addNodes(Level &level, const std::vector<bool> &after, const Le
     if (OpIndex writer = graph.writer(level.values[index]);
         writer >= 0 && graph.op(writer).recompute)
       needOp(level, writer);
+  numberNodes(level, next);
 }
 
+/// Every op of the level is known by now, and the later level is numbered.
+void CutNetwork::numberNodes(Level &level, const Level *next) {
+  level.onlyReader.assign(graph.numValues(), -1);
+  std::vector<bool> isReadAgain(graph.numValues(), false);
+  for (OpIndex op : level.ops) {
+    level.nodeOfOp[op] = numNodes++;
+    for (ValueIndex value : graph.reads(op)) {
+      if (level.onlyReader[value] >= 0)
+        isReadAgain[value] = true;
+      level.onlyReader[value] = op;
+    }
+  }
+  for (size_t position = 0; position < level.values.size(); ++position) {
+    const ValueIndex value = level.values[position];
+    OpIndex &reader = level.onlyReader[value];
+    const bool isNeeded = position < level.numNeeded;
+    if (isNeeded || isReadAgain[value] || (next && next->nodeOfValue[value] != none))
+      reader = -1;
+    level.nodeOfValue[value] = isNeeded      ? source
+                               : reader >= 0 ? level.nodeOfOp[reader]
+                                             : numNodes++;
+  }
+}
+
+/// Where it flows from a value that is held.
+int32_t CutNetwork::targetOf(const Level &level, ValueIndex value) const {
+  const OpIndex writer = graph.writer(value);
+  return writer >= 0 && level.nodeOfOp[writer] != none ? level.nodeOfOp[writer] : sink;
+}
+
+/// Those that have an arc in `flow`, and those from the source to the sink.
 template <typename Visit>
 void CutNetwork::forEachArc(Visit visit) const {
   for (size_t index = 0; index < levels.size(); ++index) {
     const Level &level = levels[index];
     const Level *earlier = index > 0 ? &levels[index - 1] : nullptr;
-    for (size_t position = 0; position < level.values.size(); ++position) {
-      ValueIndex value = level.values[position];
-      int32_t node = level.nodeOfValue[value];
-      if (position < level.numNeeded)
-        visit({Arc::Needed, index, source, node, -1, value});
-      OpIndex writer = graph.writer(value);
-      int32_t target = writer >= 0 && level.nodeOfOp[writer] >= 0 ? level.nodeOfOp[writer] : sink;
-      visit({Arc::Held, index, node, target, -1, value});
-      if (earlier && earlier->nodeOfValue[value] >= 0)
+    for (ValueIndex value : level.values) {
+      const int32_t node = level.nodeOfValue[value];
+      visit({Arc::Held, index, node, targetOf(level, value), -1, value});
+      // What is needed for sure is so at the moment before, if it is there.
+      if (earlier && earlier->nodeOfValue[value] > source)
         visit({Arc::ValueBefore, index, node, earlier->nodeOfValue[value], -1, value});
     }
     for (OpIndex op : level.ops) {
-      int32_t node = level.nodeOfOp[op];
+      const int32_t node = level.nodeOfOp[op];
       if (earlier && earlier->before[op])
         visit({Arc::OpBefore, index, node, earlier->nodeOfOp[op], op, -1});
       else
         visit({Arc::Repeated, index, node, sink, op, -1});
       for (ValueIndex value : graph.reads(op))
-        if (level.nodeOfValue[value] >= 0)
+        if (level.nodeOfValue[value] > source && level.onlyReader[value] < 0)
           visit({Arc::Read, index, node, level.nodeOfValue[value], op, value});
     }
   }
+}
+
+static bool isUnavoidable(const CutNetwork::Arc &arc) {
+  return arc.from == source && arc.to == sink;
 }
 
 void CutNetwork::addArcs() {
@@ -124,6 +160,10 @@ void CutNetwork::addArcs() {
   forEachArc([&](const Arc &) { ++count; });
   flow.reserve(count);
   forEachArc([&](const Arc &arc) {
+    if (isUnavoidable(arc)) {
+      unavoidable.push_back({-1, graph.bytes(arc.value), arc.level});
+      return;
+    }
     const bool hasCapacity = arc.kind == Arc::Held || arc.kind == Arc::Repeated;
     const int32_t number = flow.addArc(arc.from, arc.to, hasCapacity ? 0 : MaxFlow::infinite);
     if (arc.kind == Arc::Held)
@@ -135,11 +175,33 @@ void CutNetwork::addArcs() {
 
 void CutNetwork::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visit) const {
   int32_t number = 0;
+  size_t fixed = 0;
   forEachArc([&](const Arc &arc) {
-    if (int64_t amount = flow.flowThrough(number); amount > 0)
-      visit(arc, amount);
-    number += 2; // each has its reverse
+    int64_t amount = 0;
+    if (isUnavoidable(arc)) {
+      amount = unavoidable[fixed++].amount;
+    } else {
+      amount = flow.flowThrough(number);
+      number += 2; // each has its reverse
+    }
+    if (amount <= 0)
+      return;
+    visit(arc, amount);
+    if (arc.value < 0 || arc.kind == Arc::Read)
+      return;
+    // What flows from a value whose node is another's came from there.
+    const int32_t node = arc.from;
+    if (node == source)
+      visit({Arc::Needed, arc.level, source, node, -1, arc.value}, amount);
+    else if (const OpIndex reader = levels[arc.level].onlyReader[arc.value]; reader >= 0)
+      visit({Arc::Read, arc.level, node, node, reader, arc.value}, amount);
   });
+}
+
+/// Never above the product: a capacity that is too low weakens the bound but keeps it valid.
+static int64_t priceOf(int64_t price, int64_t bytes) {
+  const __int128 product = static_cast<__int128>(price) * bytes;
+  return product >= MaxFlow::infinite ? MaxFlow::infinite : static_cast<int64_t>(product);
 }
 
 int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
@@ -148,30 +210,41 @@ int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
     hasArcs = true;
     addArcs();
   }
-  for (PricedArc arc : pricedArcs) {
-    // Never above the product: a capacity that is too low weakens the bound but keeps it valid.
-    __int128 product = static_cast<__int128>(prices[arc.level]) * arc.bytes;
-    flow.setCapacity(arc.arc, product >= MaxFlow::infinite ? MaxFlow::infinite
-                                                           : static_cast<int64_t>(product));
-  }
+  for (PricedArc arc : pricedArcs)
+    flow.setCapacity(arc.arc, priceOf(prices[arc.level], arc.bytes));
   for (CostArc arc : costArcs)
     flow.setCapacity(arc.arc, arc.cost * costFactor);
-  return flow.solve(source, sink);
+  __int128 value = flow.solve(source, sink);
+  for (PricedArc &arc : unavoidable)
+    value += arc.amount = priceOf(prices[arc.level], arc.bytes);
+  return static_cast<int64_t>(std::min<__int128>(value, MaxFlow::infinite));
 }
 
 bool CutNetwork::runsAgain(const Level &level, OpIndex op) const {
-  return level.nodeOfOp[op] >= 0 && flow.onSourceSide(level.nodeOfOp[op]);
+  return level.nodeOfOp[op] != none && flow.onSourceSide(level.nodeOfOp[op]);
+}
+
+bool CutNetwork::isHeld(const Level &level, ValueIndex value) const {
+  const OpIndex writer = graph.writer(value);
+  return flow.onSourceSide(level.nodeOfValue[value]) && !(writer >= 0 && runsAgain(level, writer));
 }
 
 std::vector<ValueIndex> CutNetwork::held(size_t moment) const {
   const Level &level = levels[moment];
   std::vector<ValueIndex> held;
-  for (ValueIndex value : level.values) {
-    OpIndex writer = graph.writer(value);
-    if (flow.onSourceSide(level.nodeOfValue[value]) && !(writer >= 0 && runsAgain(level, writer)))
+  for (ValueIndex value : level.values)
+    if (isHeld(level, value))
       held.push_back(value);
-  }
   return held;
+}
+
+int64_t CutNetwork::heldBytes(size_t moment) const {
+  const Level &level = levels[moment];
+  int64_t bytes = 0;
+  for (ValueIndex value : level.values)
+    if (isHeld(level, value))
+      bytes += graph.bytes(value);
+  return bytes;
 }
 
 std::vector<bool> CutNetwork::repeated() const {

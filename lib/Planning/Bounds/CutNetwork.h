@@ -19,6 +19,9 @@
 //     one moment earlier
 // clang-format on
 //
+// The same cut has fewer nodes: a value that is needed for sure is the source itself, one that a
+// single op needs is that op, and one of 0 bytes costs nothing to hold, so it is left out.
+//
 // Example: f writes a, t1 and t2 follow, then b reads a. Either a is held at both moments, at both
 // prices, or f runs again, at its cost once.
 //
@@ -47,11 +50,14 @@ public:
   /// results.
   int64_t neededBytes() const;
 
-  /// After `solve`: what is held at a moment beside its op's own operands and results.
+  /// After `solve`: what is held at a moment beside its op's own operands and results, without
+  /// values of 0 bytes.
   std::vector<ValueIndex> held(size_t moment) const;
+  int64_t heldBytes(size_t moment) const;
   /// After `solve`, per op: runs again after the first moment.
   std::vector<bool> repeated() const;
 
+  /// As in the table above, whatever node stands for a value.
   struct Arc {
     enum Kind : uint8_t { Needed, Held, ValueBefore, OpBefore, Repeated, Read } kind;
     size_t level;
@@ -67,6 +73,7 @@ private:
     OpIndex moment;
     std::vector<bool> before;                   // ops that first run before the moment, per op
     std::vector<int32_t> nodeOfValue, nodeOfOp; // -1 for none
+    std::vector<OpIndex> onlyReader;            // whose node is the value's as well; -1: none
     std::vector<ValueIndex> values;             // with a node, those needed for sure first
     std::vector<OpIndex> ops;                   // with a node
     size_t numNeeded = 0;
@@ -75,6 +82,7 @@ private:
     int32_t arc;
     int64_t bytes;
     size_t level;
+    int64_t amount = 0; // of the last `solve`, where it has no arc
   };
   struct CostArc {
     int32_t arc;
@@ -82,20 +90,24 @@ private:
   };
   void addLevel(size_t index, llvm::ArrayRef<OpIndex> later);
   void addNodes(Level &level, const std::vector<bool> &after, const Level *next);
+  void numberNodes(Level &level, const Level *next);
   void addArcs();
   template <typename Visit>
   void forEachArc(Visit visit) const;
+  int32_t targetOf(const Level &level, ValueIndex value) const;
   bool counts(const Level &level, ValueIndex value) const;
   void needValue(Level &level, ValueIndex value);
   void needOp(Level &level, OpIndex op);
   bool runsAgain(const Level &level, OpIndex op) const;
+  bool isHeld(const Level &level, ValueIndex value) const;
 
   const Graph &graph;
   llvm::SmallVector<Level, 2> levels;
   std::vector<PricedArc> pricedArcs;
   std::vector<CostArc> costArcs;
-  int32_t numNodes = 2; // source 0, sink 1
-  bool hasArcs = false; // from the first `solve` on
+  std::vector<PricedArc> unavoidable; // what is held at any price; without an arc
+  int32_t numNodes = 2;               // source 0, sink 1
+  bool hasArcs = false;               // from the first `solve` on
   MaxFlow flow;
 };
 

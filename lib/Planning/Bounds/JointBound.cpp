@@ -14,52 +14,52 @@ JointBound::JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int6
 }
 
 int64_t JointBound::at(llvm::ArrayRef<int64_t> prices) {
-  __int128 excess = network.solve(prices, scale);
+  lastCut = network.solve(prices, scale);
+  __int128 excess = lastCut;
   for (size_t moment = 0; moment < prices.size(); ++moment)
     excess -= static_cast<__int128>(prices[moment]) * capacities[moment];
   return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
 }
 
-int64_t JointBound::heldBytes(size_t moment) const {
-  int64_t bytes = 0;
-  for (ValueIndex value : network.held(moment))
-    bytes += graph.bytes(value);
-  return bytes;
+/// The choice of the last cut, as a line in the prices.
+void JointBound::addLine(llvm::ArrayRef<int64_t> prices) {
+  __int128 cost = lastCut;
+  llvm::SmallVector<double, 4> excesses;
+  for (size_t moment = 0; moment < prices.size(); ++moment) {
+    const int64_t held = network.heldBytes(moment);
+    cost -= static_cast<__int128>(prices[moment]) * held;
+    excesses.push_back(double(held) - double(capacities[moment]));
+  }
+  program->add(double(cost) / double(scale), excesses);
 }
 
-/// Polyak's subgradient method: the step length would reach `known` if the dual were linear, and is
-/// halved after several steps without a gain.
-int64_t JointBound::raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps) {
-  constexpr int patience = 5;
+int64_t JointBound::raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps,
+                          int64_t enough) {
+  if (!program)
+    program.emplace(prices.size(), double(std::max<int64_t>(known, 1)));
   llvm::SmallVector<int64_t, 4> tried(prices.begin(), prices.end());
   int64_t best = -1;
-  double length = 1;
-  int stepsWithoutGain = 0;
   for (int step = 0; step < steps; ++step) {
-    int64_t proved = at(tried);
-    llvm::SmallVector<double, 4> slope;
-    double norm = 0;
-    for (size_t moment = 0; moment < tried.size(); ++moment) {
-      slope.push_back(double(heldBytes(moment)) - double(capacities[moment]));
-      if (tried[moment] == 0)
-        slope.back() = std::max(slope.back(), 0.0);
-      norm += slope.back() * slope.back();
-    }
-    if (proved > best) {
+    if (const int64_t proved = at(tried); proved > best) {
       best = proved;
       prices.assign(tried.begin(), tried.end());
-      stepsWithoutGain = 0;
-    } else if (++stepsWithoutGain == patience) {
-      stepsWithoutGain = 0;
-      length /= 2;
-      tried.assign(prices.begin(), prices.end());
-      continue;
     }
-    if (norm == 0 || best >= known)
+    if (best >= known)
       break;
-    double stride = length * double(known - proved) * double(scale) / norm;
+    addLine(tried);
+    const std::optional<PriceProgram::Point> point = program->highest();
+    if (!point)
+      break;
+    most = std::min<int64_t>(known, std::ceil(point->height));
+    if (most - std::max(best, enough) <= tolerance())
+      break;
+    // Half of the way from the best prices: the highest point moves far as long as lines are few.
+    const llvm::SmallVector<int64_t, 4> last = tried;
     for (size_t moment = 0; moment < tried.size(); ++moment)
-      tried[moment] = std::clamp(double(tried[moment]) + stride * slope[moment], 0.0, 0x1p60);
+      tried[moment] = static_cast<int64_t>(std::clamp(
+          (double(prices[moment]) + point->prices[moment] * double(scale)) / 2, 0.0, 0x1p60));
+    if (tried == last)
+      break;
   }
   return std::max<int64_t>(best, 0);
 }

@@ -11,6 +11,7 @@
 #define LLMMEM_LIB_PLANNING_BOUNDS_JOINTBOUND_H
 
 #include "CutNetwork.h"
+#include "PriceProgram.h"
 
 namespace llmmem::planning {
 
@@ -22,17 +23,25 @@ public:
 
   /// The lower bound on the cost of recomputation at `prices`, one per moment.
   int64_t at(llvm::ArrayRef<int64_t> prices);
-  /// The highest bound of about `steps` price vectors, starting from `prices`, which become the
-  /// best of them. `known` is the cost of some schedule and so limits every bound.
-  int64_t raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps);
+  /// The highest bound of at most `steps` price vectors, starting from `prices`, which become the
+  /// best of them. `known` is the cost of some schedule and so limits every bound; it is the same
+  /// in each call. Ends early where no prices prove more than that, or than `enough`.
+  int64_t raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps,
+                int64_t enough = -1);
+  /// What no prices prove more than, as far as is known.
+  int64_t mostProved() const { return most; }
 
 private:
-  int64_t heldBytes(size_t moment) const;
+  void addLine(llvm::ArrayRef<int64_t> prices);
+  /// What is not worth another step.
+  int64_t tolerance() const { return graph.baseCost() >> 16; }
 
   const Graph &graph;
   CutNetwork network;
   int64_t scale;
   llvm::SmallVector<int64_t, 4> capacities; // for the bytes live beside a moment's footprint
+  std::optional<PriceProgram> program;      // the choices found so far
+  int64_t lastCut = 0, most = INT64_MAX;
 };
 
 } // namespace llmmem::planning

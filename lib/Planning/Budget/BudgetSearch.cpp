@@ -4,7 +4,6 @@
 #include "Schedulers/Annealing.h"
 #include "Schedulers/DeferredOrder.h"
 #include "Schedulers/Editor.h"
-#include "Schedulers/Eviction.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/OrderSearch.h"
 #include "Schedulers/Recreate.h"
@@ -295,7 +294,7 @@ int BudgetSearch::evictionDepth() const {
 
 /// The schedule that eviction from an order is at when it gets to `capacity`. Rungs lie at fixed
 /// capacities, so that the result at one budget does not depend on another.
-const std::vector<OpIndex> &BudgetSearch::rungAbove(EvictionLadder &ladder, int64_t capacity) {
+EvictionPath &BudgetSearch::rungAbove(EvictionLadder &ladder, int64_t capacity) {
   const int64_t resident = graph.residentBytes();
   size_t rung = 0;
   for (int64_t limit = ladder.peak;;) {
@@ -304,12 +303,13 @@ const std::vector<OpIndex> &BudgetSearch::rungAbove(EvictionLadder &ladder, int6
       return ladder.rungs[rung];
     if (++rung < ladder.rungs.size())
       continue;
-    std::vector<OpIndex> steps = ladder.rungs.back();
-    if (ladder.left <= 0 || !evictUntilFits(graph, steps, limit, evictionDepth(), ladder.left)) {
+    std::vector<OpIndex> steps;
+    if (ladder.left <= 0 ||
+        !evictUntilFits(graph, ladder.rungs.back(), limit, evictionDepth(), ladder.left, steps)) {
       ladder.left = 0;
       return ladder.rungs.back();
     }
-    ladder.rungs.push_back(std::move(steps));
+    ladder.rungs.emplace_back(std::move(steps));
   }
 }
 
@@ -324,15 +324,16 @@ void BudgetSearch::makeLadders() {
     starts.push_back(&annealedOrder());
   for (const Candidate *start : starts)
     if (llvm::none_of(ladders, [&](const EvictionLadder &other) {
-          return other.rungs.front() == start->steps;
+          return other.rungs.front().start() == start->steps;
         }))
-      ladders.push_back({start->peak, work / 8, {start->steps}});
+      ladders.push_back({start->peak, work / 8, {EvictionPath(start->steps)}});
 }
 
-bool BudgetSearch::addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, Candidates &found) {
+bool BudgetSearch::addEvictedFrom(EvictionPath &path, int64_t capacity, Candidates &found) {
   announce("eviction under " + formatByteSize(capacity));
   int64_t left = work / 8;
-  const bool fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
+  std::vector<OpIndex> steps;
+  const bool fits = evictUntilFits(graph, path, capacity, evictionDepth(), left, steps);
   spent += work / 8 - left;
   report("eviction", capacity);
   if (fits)
@@ -348,7 +349,7 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   if (ladders.empty())
     makeLadders();
   for (EvictionLadder &ladder : ladders) {
-    const std::vector<OpIndex> &rung = rungAbove(ladder, capacity);
+    EvictionPath &rung = rungAbove(ladder, capacity);
     const bool fits = addEvictedFrom(rung, capacity, found);
     // What was evicted for a rung may be in the way, and few ops take little time.
     if (&rung != &ladder.rungs.front() && (!fits || graph.numOps() <= smallSize))

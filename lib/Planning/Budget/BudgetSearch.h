@@ -10,6 +10,7 @@
 #define LLMMEM_LIB_PLANNING_BUDGET_BUDGETSEARCH_H
 
 #include "Schedulers/ChainProgram.h"
+#include "Schedulers/Eviction.h"
 #include "Schedulers/NestedProgram.h"
 #include "llvm/ADT/Twine.h"
 #include <functional>
@@ -108,11 +109,11 @@ private:
   struct EvictionLadder {
     int64_t peak; // of the order
     int64_t left; // work for rungs
-    std::vector<std::vector<OpIndex>> rungs;
+    std::vector<EvictionPath> rungs;
   };
-  const std::vector<OpIndex> &rungAbove(EvictionLadder &ladder, int64_t capacity);
+  EvictionPath &rungAbove(EvictionLadder &ladder, int64_t capacity);
   void makeLadders();
-  bool addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, Candidates &found);
+  bool addEvictedFrom(EvictionPath &path, int64_t capacity, Candidates &found);
   /// The same within `capacity`, the last answer being remembered.
   int64_t costBound(int64_t capacity);
   /// Whether the cheapest of `found` that fits, or `known`, costs little more than the bound.

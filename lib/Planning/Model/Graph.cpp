@@ -41,8 +41,12 @@ Graph::Graph(const Problem &problem, Cancellation *cancellation)
   workspaceBytes.reserve(problem.ops.size());
   for (const Op &op : problem.ops)
     workspaceBytes.push_back(llvm::alignTo(op.workspace, alignment));
-  for (OpIndex op = 0; op < numOps(); ++op)
+  for (OpIndex op = 0; op < numOps(); ++op) {
     padding = std::max(padding, topPadding(op));
+    visits[op].writtenBytes = workspace(op);
+    for (ValueIndex value : writes(op))
+      visits[op].writtenBytes += bytes(value);
+  }
   for (ValueIndex value : problem.keep)
     padding = std::max(padding, paddingOf(value));
 }
@@ -50,7 +54,7 @@ Graph::Graph(const Problem &problem, Cancellation *cancellation)
 void Graph::addVisits() {
   visits.reserve(source->ops.size());
   for (const Op &op : source->ops) {
-    Visit visit{static_cast<int32_t>(operands.size()), 0, 0, !op.inPlace.empty(), op.cost};
+    Visit visit{static_cast<int32_t>(operands.size()), 0, 0, !op.inPlace.empty(), op.cost, 0};
     llvm::append_range(operands, op.reads);
     visit.writes = static_cast<int32_t>(operands.size());
     llvm::append_range(operands, op.writes);

@@ -46,44 +46,28 @@ int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
   return shared;
 }
 
-Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
-  // From the last step to the first, so that a value's last read comes before the others: no
-  // instance needs to be listed. Called for every schedule that a search tries.
-  enum Need : uint8_t { Unread, ReadLater, DiesHere };
-  std::vector<Need> needs(graph.numValues(), Unread);
-  int64_t live = graph.residentBytes(); // just before the step that follows
+BackwardScan::BackwardScan(const Graph &graph)
+    : graph(&graph), needs(graph.numValues(), Unread), live(graph.residentBytes()) {
   for (ValueIndex value : graph.problem().keep) {
     live += needs[value] == Unread ? graph.bytes(value) : 0;
     needs[value] = ReadLater;
   }
+}
+
+Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                  int64_t mostPeak) {
+  BackwardScan scan(graph);
   Profile result;
   result.bytes.resize(steps.size());
   for (size_t step = steps.size(); step-- > 0;) {
-    const OpIndex index = steps[step];
-    const llvm::ArrayRef<ValueIndex> reads = graph.reads(index);
-    int64_t written = graph.workspace(index);
-    for (ValueIndex value : graph.writes(index)) {
-      written += graph.bytes(value);
-      if (needs[value] != Unread)
-        live -= graph.bytes(value);
-      needs[value] = Unread;
-    }
-    for (ValueIndex value : reads)
-      if (needs[value] == Unread) {
-        needs[value] = DiesHere;
-        live += graph.bytes(value);
-      }
-    int64_t held = live + written;
-    if (graph.hasInPlace(index))
-      held -= sharedBytes(graph, graph.op(index),
-                          [&](ValueIndex value) { return needs[value] == DiesHere; });
-    for (ValueIndex value : reads)
-      needs[value] = ReadLater;
-    result.cost += graph.cost(index);
+    const int64_t held = scan.visit(steps[step]);
+    result.cost += graph.cost(steps[step]);
     result.bytes[step] = held;
     if (held > 0 && held >= result.peak) { // the first of the fullest steps
       result.peak = held;
       result.peakStep = static_cast<int32_t>(step);
+      if (held > mostPeak)
+        return result;
     }
   }
   result.peak = std::max(result.peak, graph.residentBytes());

@@ -3,7 +3,9 @@
 // A state is the set of ops that have run and the set of values that are held. Running an op keeps
 // some of the held values, whichever fit beside it. A state with the same ops and fewer values,
 // that paid no less, leads to nothing that the other does not lead to. States are taken in the
-// order of what was paid for repeats, so that whatever is taken first is no dearer.
+// order of what was paid for repeats, so that whatever is taken first is no dearer. Where no cost
+// is claimed, repeats are free. Of equal ones those come first that others may come from, and then
+// those that hold the most: so few states are taken that another one makes needless.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <queue>
+#include <tuple>
 #include <unordered_map>
 
 namespace llmmem::planning::proofs {
@@ -21,7 +24,11 @@ using Set = uint64_t; // of ops or of values
 struct State {
   Wide paid; // for repeats
   Set done, held;
-  bool operator>(const State &other) const { return paid > other.paid; }
+  Wide bytes = 0; // of `held`
+  bool operator>(const State &other) const {
+    const int ran = std::popcount(done), ranOfOther = std::popcount(other.done);
+    return std::tie(paid, ran, other.bytes) > std::tie(other.paid, ranOfOther, bytes);
+  }
 };
 
 using Reached = std::pair<Set, Set>; // done, held
@@ -75,7 +82,8 @@ private:
   }
   Wide mostShared(const Op &op, Set dying, size_t next, Set taken) const;
   void runOp(const State &state, OpIndex op);
-  void keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room);
+  void keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room, Wide rest,
+                Wide leastDropped);
   void arrive(const State &state, OpIndex op, Set kept);
 
   const Facts &facts;
@@ -111,7 +119,7 @@ Wide ScheduleSearch::mostShared(const Op &op, Set dying, size_t next, Set taken)
 
 void ScheduleSearch::arrive(const State &state, OpIndex op, Set kept) {
   State next{state.paid, state.done | bit(op), 0};
-  if (state.done & bit(op))
+  if (limit && (state.done & bit(op)))
     next.paid += facts.problem.ops[op].cost;
   if (limit && next.paid >= *limit)
     return;
@@ -120,21 +128,25 @@ void ScheduleSearch::arrive(const State &state, OpIndex op, Set kept) {
   if (!isNew && it->second <= next.paid)
     return;
   it->second = next.paid;
+  next.bytes = bytesOf(next.held);
   open.push(next);
 }
 
 /// Each largest choice among `open` that fits into `room`, beside `kept`: more kept is never worse.
-void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room) {
-  if (--work < 0)
+/// So there is no choice beside which the least of what is dropped fits, too.
+/// `rest`: what `room` leaves beside all of `open`.
+void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room,
+                              Wide rest, Wide leastDropped) {
+  if (--work < 0 || rest >= leastDropped)
     return;
-  if (bytesOf(open) <= room)
+  if (rest >= 0)
     return arrive(state, op, kept | open);
   const Set first = open & ~(open - 1);
-  const Wide bytes = bytesOf(first);
+  const Wide bytes = sizes[std::countr_zero(open)];
   if (bytes <= room)
-    keepSome(state, op, kept | first, open & ~first, room - bytes);
+    keepSome(state, op, kept | first, open & ~first, room - bytes, rest, leastDropped);
   if (bytes > 0)
-    keepSome(state, op, kept, open & ~first, room);
+    keepSome(state, op, kept, open & ~first, room, rest + bytes, std::min(leastDropped, bytes));
 }
 
 void ScheduleSearch::runOp(const State &state, OpIndex index) {
@@ -153,7 +165,8 @@ void ScheduleSearch::runOp(const State &state, OpIndex index) {
   for (Set dying = mayDie;; dying = (dying - 1) & mayDie) {
     const Wide room = capacity - own + mostShared(op, dying, 0, 0);
     if (room >= 0)
-      keepSome(state, index, reads[index] & ~dying, others, room);
+      keepSome(state, index, reads[index] & ~dying, others, room, room - bytesOf(others),
+               /*leastDropped=*/room + 1);
     if (dying == 0 || work < 0)
       break;
   }
@@ -183,8 +196,9 @@ Finding ScheduleSearch::run() {
       continue;
     before.push_back(state.held);
     if (state.done == all && (keep & ~state.held) == 0)
-      return Finding::refused("a schedule of " + text(capacity + facts.resident) +
-                              " bytes recomputes for " + text(state.paid));
+      return Finding::refused(
+          "a schedule of " + text(capacity + facts.resident) +
+          (limit ? " bytes recomputes for " + text(state.paid) : " bytes exists"));
     for (OpIndex op = 0; op < static_cast<OpIndex>(facts.problem.ops.size()); ++op)
       runOp(state, op);
   }

@@ -45,15 +45,23 @@ private:
   std::vector<int32_t> end, all;
 };
 
+} // namespace
+
+namespace llmmem::planning {
 class Evictor {
 public:
   Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
           int64_t &work)
       : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
         rangesOf(graph.numValues()), readsOf(graph.numValues()), lastProposal(graph.numOps(), 0) {}
-  bool run();
+  /// From the start of `path`, where there is one.
+  bool run(EvictionPath *path = nullptr);
 
 private:
+  enum class Way : uint8_t { AtEnd, Aside, Nowhere };
+  Way follow(EvictionPath &path);
+  bool isSame(const EvictionPath::Stop &next) const;
+  bool acceptsAny(int32_t fullest);
   template <typename Visit>
   void forEachIdle(int32_t fullest, Visit visit);
   std::optional<Proposal> proposeBest(int32_t fullest);
@@ -63,7 +71,7 @@ private:
   bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                  std::vector<OpIndex> &ops);
   int32_t nextRead(ValueIndex value, int32_t step) const;
-  int64_t excess(const Profile &usage) const;
+  int64_t excess(llvm::ArrayRef<int64_t> held) const;
   void index();
   /// Whether the ops of the proposal at hand cost as much as `mostScore` allows.
   bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
@@ -83,9 +91,10 @@ private:
   int64_t repeatCost = 0;
   double bytesFreed = 0, mostScore = 0;
   Profile usage;
-  int64_t over = 0; // bytes above the capacity, summed over all steps
+  int64_t over = 0;                          // bytes above the capacity, summed over all steps
+  std::vector<std::vector<int64_t>> refused; // bytes held, of proposals from `steps`
 };
-} // namespace
+} // namespace llmmem::planning
 
 void Evictor::index() {
   liveRanges = instances(graph, steps);
@@ -107,9 +116,9 @@ int32_t Evictor::nextRead(ValueIndex value, int32_t step) const {
 }
 
 /// Bytes above the capacity, summed over all steps: decreases with each proposal that is accepted.
-int64_t Evictor::excess(const Profile &usage) const {
+int64_t Evictor::excess(llvm::ArrayRef<int64_t> held) const {
   int64_t sum = 0;
-  for (int64_t bytes : usage.bytes)
+  for (int64_t bytes : held)
     if (bytes > capacity && sum < INT64_MAX / 4)
       sum += bytes - capacity;
   return sum;
@@ -218,39 +227,112 @@ bool Evictor::accepts(const Proposal &proposal) {
   graph.poll();
   Profile now = profile(graph, changed);
   work -= static_cast<int64_t>(changed.size());
-  int64_t left = excess(now);
-  if (left >= over)
+  int64_t left = excess(now.bytes);
+  if (left >= over) {
+    refused.push_back(std::move(now.bytes));
     return false;
+  }
   steps = std::move(changed);
   usage = std::move(now);
   over = left;
   return true;
 }
 
-bool Evictor::run() {
-  usage = profile(graph, steps);
-  over = excess(usage);
+/// Whether the same proposals help, and do not, as on the way to `next`.
+bool Evictor::isSame(const EvictionPath::Stop &next) const {
+  return work >= next.work && (next.steps.empty() || excess(next.usage.bytes) < over) &&
+         llvm::all_of(next.refused,
+                      [&](llvm::ArrayRef<int64_t> held) { return excess(held) >= over; });
+}
+
+/// As far as it is the same for this capacity. Nowhere: nothing helps there.
+Evictor::Way Evictor::follow(EvictionPath &path) {
+  if (path.size == 0) {
+    path.stops.front().usage = profile(graph, path.start());
+    path.size = 1;
+  }
+  size_t at = 0;
+  bool isNowhere = false;
+  over = excess(path.stops.front().usage.bytes);
+  for (; over > 0 && at + 1 < path.stops.size() && isSame(path.stops[at + 1]); ++at) {
+    work -= path.stops[at + 1].work;
+    isNowhere = path.stops[at + 1].steps.empty();
+    if (isNowhere)
+      break;
+    over = excess(path.stops[at + 1].usage.bytes);
+  }
+  const EvictionPath::Stop &stop = path.stops[at];
+  steps = stop.steps;
+  usage = stop.usage;
+  visited = stop.visited;
+  return isNowhere ? Way::Nowhere : at + 1 == path.stops.size() ? Way::AtEnd : Way::Aside;
+}
+
+/// Makes the best proposal that helps.
+bool Evictor::acceptsAny(int32_t fullest) {
+  std::optional<Proposal> best = proposeBest(fullest);
+  if (!best)
+    return false;
+  bool progressed = accepts(*best);
+  if (!progressed && work >= 0) {
+    const std::vector<Proposal> others = proposeAll(fullest); // the best first, which was tried
+    for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
+      progressed = accepts(others[at]);
+  }
+  return progressed;
+}
+
+bool Evictor::run(EvictionPath *path) {
+  Way way = Way::Aside;
+  if (path) {
+    way = follow(*path);
+  } else {
+    usage = profile(graph, steps);
+    over = excess(usage.bytes);
+  }
+  if (way == Way::Nowhere)
+    return false;
   while (over > 0) {
     index();
-    const int32_t fullest = usage.peakStep;
-    std::optional<Proposal> best = proposeBest(fullest);
-    if (!best)
-      return false;
-    bool progressed = accepts(*best);
-    if (!progressed && work >= 0) {
-      const std::vector<Proposal> others = proposeAll(fullest); // the best first, which was tried
-      for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
-        progressed = accepts(others[at]);
-    }
+    refused.clear();
+    const int64_t before = work;
+    const bool progressed = acceptsAny(usage.peakStep);
+    const bool goesOn =
+        way == Way::AtEnd && work >= 0 &&
+        path->add({progressed ? steps : std::vector<OpIndex>(), progressed ? usage : Profile(),
+                   std::move(refused), before - work, visited});
+    way = goesOn ? Way::AtEnd : Way::Aside;
     if (!progressed || work < 0)
       return false;
   }
   return true;
 }
 
+EvictionPath::EvictionPath(std::vector<OpIndex> start) {
+  stops.emplace_back().steps = std::move(start);
+}
+
+bool EvictionPath::add(Stop stop) {
+  constexpr size_t mostSize = 1 << 21;
+  size += stop.steps.size() + stop.usage.bytes.size();
+  for (const std::vector<int64_t> &held : stop.refused)
+    size += held.size();
+  if (size >= mostSize)
+    return false;
+  stops.push_back(std::move(stop));
+  return true;
+}
+
 bool llmmem::planning::evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps,
                                       int64_t capacity, int deepest, int64_t &work) {
   bool fits = Evictor(graph, steps, capacity, deepest, work).run();
+  dropUselessRepeats(graph, steps);
+  return fits;
+}
+
+bool llmmem::planning::evictUntilFits(const Graph &graph, EvictionPath &path, int64_t capacity,
+                                      int deepest, int64_t &work, std::vector<OpIndex> &steps) {
+  const bool fits = Evictor(graph, steps, capacity, deepest, work).run(&path);
   dropUselessRepeats(graph, steps);
   return fits;
 }

@@ -17,17 +17,53 @@ static constexpr int64_t passes = 9;
 static constexpr int64_t ruins[] = {2,   4,   8,   12,  16,  23,  32,   46,   64,   90,
                                     128, 180, 250, 350, 500, 700, 1000, 1500, 2000, 3000};
 
-/// `steps` without the repeats that `thousandths` more than `capacity` makes needless, evicted
-/// until they fit it. Nothing where they do not.
-static std::optional<std::vector<OpIndex>> recreateOnce(const Graph &graph,
-                                                        std::vector<OpIndex> steps,
-                                                        int64_t capacity, int64_t thousandths,
-                                                        int deepest, int64_t &work) {
+namespace {
+/// The attempts at one capacity. Two amounts often remove the same repeats, and then the rest is
+/// known.
+class Recreator {
+public:
+  Recreator(const Graph &graph, int64_t capacity, int deepest, int64_t &work)
+      : graph(graph), capacity(capacity), deepest(deepest), work(work) {}
+
+  /// `steps` without the repeats that `thousandths` more than the capacity makes needless, evicted
+  /// until they fit it. Nothing where they do not.
+  std::optional<std::vector<OpIndex>> attempt(std::vector<OpIndex> steps, int64_t thousandths);
+
+private:
+  bool evict(std::vector<OpIndex> &steps);
+
+  const Graph &graph;
+  const int64_t capacity;
+  const int deepest;
+  int64_t &work;
+  /// The last eviction.
+  std::vector<OpIndex> start, end;
+  bool fits = false;
+  int64_t workOfIt = INT64_MAX;
+};
+} // namespace
+
+bool Recreator::evict(std::vector<OpIndex> &steps) {
+  if (work >= workOfIt && steps == start) {
+    work -= workOfIt; // as if it had been done again
+    steps = end;
+    return fits;
+  }
+  start = steps;
+  const int64_t before = work;
+  fits = evictUntilFits(graph, steps, capacity, deepest, work);
+  workOfIt = work >= 0 ? before - work : INT64_MAX;
+  end = steps;
+  return fits;
+}
+
+std::optional<std::vector<OpIndex>> Recreator::attempt(std::vector<OpIndex> steps,
+                                                       int64_t thousandths) {
   graph.poll();
   const int64_t arena = std::min(capacity - graph.residentBytes(), INT64_MAX / 16);
   keepWhatFits(graph, steps, capacity + arena / 1000 * thousandths);
   work -= passes * static_cast<int64_t>(steps.size());
-  if (!evictUntilFits(graph, steps, capacity, deepest, work))
+  if (!evict(steps))
     return std::nullopt;
   keepWhatFits(graph, steps, capacity);
   return steps;
@@ -38,13 +74,14 @@ std::vector<std::vector<OpIndex>> llmmem::planning::recreate(const Graph &graph,
                                                              int64_t capacity, int deepest,
                                                              int64_t &work) {
   std::vector<std::vector<OpIndex>> found;
+  Recreator recreator(graph, capacity, deepest, work);
   int64_t cost = profile(graph, steps).cost;
   for (bool progressed = true; progressed && work > 0;) {
     progressed = false;
     for (int64_t thousandths : ruins) {
       if (work <= 0)
         return found;
-      auto other = recreateOnce(graph, steps, capacity, thousandths, deepest, work);
+      auto other = recreator.attempt(steps, thousandths);
       if (!other || profile(graph, *other).cost >= cost)
         continue;
       steps = *other;
@@ -62,10 +99,11 @@ std::vector<std::vector<OpIndex>> llmmem::planning::recreateLower(const Graph &g
                                                                   int64_t &work) {
   constexpr size_t enough = 4; // not all of them pack as tightly
   std::vector<std::vector<OpIndex>> found;
+  Recreator recreator(graph, capacity, deepest, work);
   for (int64_t thousandths : ruins) {
     if (work <= 0 || found.size() == enough)
       break;
-    if (auto other = recreateOnce(graph, steps.vec(), capacity, thousandths, deepest, work))
+    if (auto other = recreator.attempt(steps.vec(), thousandths))
       found.push_back(std::move(*other));
   }
   return found;

@@ -3,6 +3,7 @@
 #include "StageOrder.h"
 #include "PeakMoves.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -51,17 +52,36 @@ private:
   };
   Usage measure(int64_t &work, int64_t mostPeak = INT64_MAX);
   Score score(int64_t &work, const Score &best);
+  const Profile &measureBackward();
   Order aloneOrder() const;
   bool moveAcrossFullest(Score &best, int64_t &work);
   std::vector<OpIndex> recomputing() const;
-  void want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const;
+  bool improveEach(Order &list, Score &best, int64_t &work);
+  class Window;
+  /// Ops of the forward, by their places: those that were recomputed, with all that they need.
+  using There = llvm::SmallVector<uint64_t, 4>;
+  static constexpr int32_t bitsOfWord = 64;
+  There noneThere() const { return There(numForward / bitsOfWord + 1, 0); }
+  void markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const;
+  void numberForward();
+  void recomputeFor(OpIndex op, There &isThere, Order &steps) const;
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
 
   const Graph graph, held; // the whole stage; its backward alone
   int32_t numForward;
   Order forward, backward;
-  std::vector<int32_t> place; // per op of the forward: position in `forward`
+  Order numberedForward;        // the forward as it was when the next two were made
+  std::vector<int32_t> place;   // per op of the forward: position in it
+  std::vector<uint64_t> needed; // per op of the backward: what it needs of the forward
+  Order measuredBackward;       // and its profile alone
+  Profile backwardAlone;
+  /// Per op: how many moves had been made when all of its own were tried, and the work of that.
+  struct Tried {
+    int64_t numMoves = -1, work = 0;
+  };
+  std::vector<Tried> tried;
+  int64_t numMoves = 0;
 };
 } // namespace
 
@@ -114,33 +134,58 @@ std::vector<int64_t> Part::describe() const {
 Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
     : graph(all.makeGraph(whole.cancellation())),
       held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
-      place(numForward) {
+      place(numForward), tried(graph.numOps()) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     (op < numForward ? forward : backward).push_back(op);
 }
 
-/// Adds what `op` needs of the forward and is not there.
-void Stage::want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const {
-  for (ValueIndex value : graph.reads(op))
-    if (OpIndex writer = graph.writer(value);
-        writer >= 0 && writer < numForward && !isThere[writer]) {
-      isThere[writer] = true;
-      wanted.push_back(writer);
-      want(writer, isThere, wanted);
-    }
+/// Marks what `op` needs of the forward, directly or not.
+void Stage::markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const {
+  for (ValueIndex value : graph.reads(op)) {
+    const OpIndex writer = graph.writer(value);
+    if (writer < 0 || writer >= numForward)
+      continue;
+    uint64_t &word = marked[place[writer] / bitsOfWord];
+    const uint64_t bit = uint64_t(1) << place[writer] % bitsOfWord;
+    if (word & bit)
+      continue;
+    word |= bit;
+    markNeeded(writer, marked);
+  }
+}
+
+/// By the order of the forward, which has changed.
+void Stage::numberForward() {
+  if (numberedForward == forward && !needed.empty())
+    return;
+  numberedForward = forward;
+  for (int32_t index = 0; index < numForward; ++index)
+    place[forward[index]] = index;
+  const size_t numWords = noneThere().size();
+  needed.assign(backward.size() * numWords, 0);
+  for (OpIndex op : backward)
+    markNeeded(op, llvm::MutableArrayRef(needed).slice((op - numForward) * numWords, numWords));
+}
+
+/// Adds `op`, and before it what it needs and is not there, in the order of the forward.
+void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
+  const size_t numWords = isThere.size();
+  const uint64_t *needs = &needed[(op - numForward) * numWords];
+  for (size_t word = 0; word < numWords; ++word) {
+    for (uint64_t missing = needs[word] & ~isThere[word]; missing; missing &= missing - 1)
+      steps.push_back(forward[word * bitsOfWord + llvm::countr_zero(missing)]);
+    isThere[word] |= needs[word];
+  }
+  steps.push_back(op);
 }
 
 /// The backward with the forward recomputed just in time, as Recompute.h realizes it.
 std::vector<OpIndex> Stage::recomputing() const {
-  Order steps, wanted;
-  std::vector<bool> isThere(numForward, false);
-  for (OpIndex op : backward) {
-    wanted.clear();
-    want(op, isThere, wanted);
-    llvm::sort(wanted, [&](OpIndex a, OpIndex b) { return place[a] < place[b]; });
-    llvm::append_range(steps, wanted);
-    steps.push_back(op);
-  }
+  Order steps;
+  steps.reserve(graph.numOps());
+  There isThere = noneThere();
+  for (OpIndex op : backward)
+    recomputeFor(op, isThere, steps);
   return steps;
 }
 
@@ -156,13 +201,12 @@ Stage::Order Stage::aloneOrder() const {
 Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   graph.poll();
   work -= graph.numOps() + held.numOps();
-  for (int32_t index = 0; index < numForward; ++index)
-    place[forward[index]] = index;
+  numberForward();
   const Order steps = recomputing();
-  Usage usage{profile(graph, steps), {}, 0};
+  Usage usage{profile(graph, steps, mostPeak), {}, 0};
   if (usage.lean.peak > mostPeak)
     return usage;
-  usage.full = profile(held, aloneOrder());
+  usage.full = measureBackward();
   // What is recomputed belongs to the op that it is recomputed for.
   usage.fullestOfLean = static_cast<int32_t>(
       std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
@@ -170,13 +214,25 @@ Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   return usage;
 }
 
+/// Moves in the forward leave it as it is.
+const Profile &Stage::measureBackward() {
+  if (measuredBackward != backward) {
+    measuredBackward = backward;
+    backwardAlone = profile(held, aloneOrder());
+  }
+  return backwardAlone;
+}
+
+/// Of thousands of steps with terabytes each.
+static int64_t sumOf(int64_t bytes) { return bytes / 64; }
+
 /// No score that is worse than `best` is exact.
 Score Stage::score(int64_t &work, const Score &best) {
   const Usage usage = measure(work, std::get<0>(best));
   int64_t sum = 0;
   for (const Profile *each : {&usage.lean, &usage.full})
     for (int64_t bytes : each->bytes)
-      sum += bytes / 64; // of thousands of steps with terabytes each
+      sum += sumOf(bytes);
   return {usage.lean.peak, usage.full.peak, sum};
 }
 
@@ -207,6 +263,88 @@ void Stage::lowerPeaks(int64_t &work) {
   }
 }
 
+/// Orders of the backward that differ between two of its positions alone. Outside of them the same
+/// ops run with the same values live, recomputed ones included, so that is measured once.
+class Stage::Window {
+public:
+  Window(Stage &stage, size_t begin, size_t end);
+
+  /// As `Stage::score` would of the backward with `ops` between the two positions.
+  Score score(llvm::ArrayRef<OpIndex> ops, int64_t &work, const Score &best) const;
+
+private:
+  /// Of some steps, the last first.
+  struct Sums {
+    int64_t peak, sum = 0;
+
+    /// Ends where the peak is above `mostPeak`.
+    void add(BackwardScan &scan, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX) {
+      for (OpIndex op : llvm::reverse(steps)) {
+        const int64_t bytes = scan.visit(op);
+        peak = std::max(peak, bytes);
+        sum += sumOf(bytes);
+        if (peak > mostPeak)
+          return;
+      }
+    }
+  };
+  /// In the numbers of `held`.
+  Order alone(llvm::ArrayRef<OpIndex> ops) const {
+    Order numbers;
+    for (OpIndex op : ops)
+      numbers.push_back(op - stage.numForward);
+    return numbers;
+  }
+
+  const Stage &stage;
+  BackwardScan leanScan, fullScan; // at the end
+  Sums lean, full;                 // outside
+  There isThere;                   // at the begin
+};
+
+Stage::Window::Window(Stage &stage, size_t begin, size_t end)
+    : stage(stage), leanScan(stage.graph), fullScan(stage.held), lean{stage.graph.residentBytes()},
+      full{stage.held.residentBytes()} {
+  stage.numberForward();
+  const llvm::ArrayRef<OpIndex> all(stage.backward);
+  There there = stage.noneThere();
+  auto recomputing = [&](llvm::ArrayRef<OpIndex> ops) {
+    Order steps;
+    for (OpIndex op : ops)
+      stage.recomputeFor(op, there, steps);
+    return steps;
+  };
+  const Order before = recomputing(all.take_front(begin));
+  isThere = there;
+  const Order within = recomputing(all.slice(begin, end - begin));
+  lean.add(leanScan, recomputing(all.drop_front(end)));
+  full.add(fullScan, alone(all.drop_front(end)));
+  Sums inside = lean; // not of interest
+  BackwardScan scan = leanScan;
+  inside.add(scan, within);
+  lean.add(scan, before);
+  scan = fullScan;
+  inside.add(scan, alone(all.slice(begin, end - begin)));
+  full.add(scan, alone(all.take_front(begin)));
+}
+
+Score Stage::Window::score(llvm::ArrayRef<OpIndex> ops, int64_t &work, const Score &best) const {
+  stage.graph.poll();
+  work -= stage.graph.numOps() + stage.held.numOps();
+  There there = isThere;
+  Order steps;
+  for (OpIndex op : ops)
+    stage.recomputeFor(op, there, steps);
+  Sums leanOfAll = lean, fullOfAll = full;
+  BackwardScan scan = leanScan;
+  leanOfAll.add(scan, steps, std::get<0>(best));
+  if (leanOfAll.peak <= std::get<0>(best)) {
+    scan = fullScan;
+    fullOfAll.add(scan, alone(ops));
+  }
+  return {leanOfAll.peak, fullOfAll.peak, leanOfAll.sum + fullOfAll.sum};
+}
+
 bool Stage::dependsOn(OpIndex later, OpIndex earlier) const {
   return llvm::any_of(graph.reads(later),
                       [&](ValueIndex value) { return graph.writer(value) == earlier; });
@@ -221,12 +359,18 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
     --low;
   while (high + 1 < count && !dependsOn(list[high + 1], op))
     ++high;
+  std::optional<Window> window;
+  if (&list == &backward && low < high)
+    window.emplace(*this, low, high + 1);
   list.erase(list.begin() + from);
   for (int32_t to = low; to <= high && work > 0; ++to) {
     if (to == from)
       continue;
     list.insert(list.begin() + to, op);
-    if (Score now = score(work, best); now < best) {
+    const Score now =
+        window ? window->score(llvm::ArrayRef(list).slice(low, high + 1 - low), work, best)
+               : score(work, best);
+    if (now < best) {
       best = now;
       target = to;
     }
@@ -236,16 +380,32 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
   return target != from;
 }
 
+/// An op whose moves were all tried since the last one that was made is not tried again.
+bool Stage::improveEach(Order &list, Score &best, int64_t &work) {
+  bool isImproved = false;
+  for (int32_t index = 0; index < static_cast<int32_t>(list.size()) && work > 0; ++index) {
+    Tried &last = tried[list[index]];
+    if (last.numMoves == numMoves) {
+      work -= last.work; // as if it had been
+      continue;
+    }
+    const int64_t before = work;
+    if (moveBest(list, index, best, work)) {
+      isImproved = true;
+      ++numMoves;
+    } else {
+      last = {numMoves, before - work};
+    }
+  }
+  return isImproved;
+}
+
 void Stage::improve(bool isFree, int64_t &work) {
   Score best = score(work, worstScore);
   for (bool isImproved = true; isImproved && work > 0;) {
-    isImproved = false;
-    for (Order *list : {&backward, &forward}) {
-      if (list == &forward && !isFree)
-        continue;
-      for (int32_t index = 0; index < static_cast<int32_t>(list->size()) && work > 0; ++index)
-        isImproved |= moveBest(*list, index, best, work);
-    }
+    isImproved = improveEach(backward, best, work);
+    if (isFree)
+      isImproved |= improveEach(forward, best, work);
   }
 }
 

@@ -35,6 +35,8 @@ public:
                                                       visits[op].end - visits[op].writes);
   }
   int64_t cost(OpIndex op) const { return visits[op].cost; }
+  /// Bytes of the results and the workspace of one run.
+  int64_t writtenBytes(OpIndex op) const { return visits[op].writtenBytes; }
   bool hasInPlace(OpIndex op) const { return visits[op].hasInPlace; }
 
   /// The op that writes `value`, -1 for an input.
@@ -76,7 +78,7 @@ private:
   struct Visit {
     int32_t reads, writes, end; // where they begin in `operands`
     bool hasInPlace;
-    int64_t cost;
+    int64_t cost, writtenBytes;
   };
   int64_t paddingOf(ValueIndex value) const;
   void addVisits();

@@ -13,6 +13,7 @@
 
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Compiler.h"
 
 namespace llmmem::planning {
 
@@ -40,7 +41,44 @@ std::vector<Instance> instances(const Graph &graph, llvm::ArrayRef<OpIndex> step
 /// Bytes that the results of one run of `op` take from operands that die there.
 int64_t sharedBytes(const Graph &graph, const Op &op, llvm::function_ref<bool(ValueIndex)> dies);
 
-Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
+/// What a schedule holds at each step, from its last step to its first: so a value's last read
+/// comes before the others, and no instance needs to be listed. A copy goes on by itself.
+class BackwardScan {
+public:
+  explicit BackwardScan(const Graph &graph);
+
+  /// Bytes held, resident included, while `op` runs just before the steps visited so far.
+  /// Called for each step of every schedule that a search tries, so without branches.
+  LLVM_ATTRIBUTE_ALWAYS_INLINE int64_t visit(OpIndex op) {
+    Need *const need = needs.data();
+    int64_t now = live;
+    for (ValueIndex value : graph->writes(op)) {
+      now -= graph->bytes(value) & -int64_t(need[value] == ReadLater);
+      need[value] = Unread;
+    }
+    int64_t own = graph->writtenBytes(op);
+    if (graph->hasInPlace(op))
+      own -= sharedBytes(*graph, graph->op(op),
+                         [need](ValueIndex value) { return need[value] == Unread; });
+    for (ValueIndex value : graph->reads(op)) {
+      now += graph->bytes(value) & -int64_t(need[value] == Unread);
+      need[value] = ReadLater;
+    }
+    live = now;
+    return now + own;
+  }
+
+private:
+  enum Need : uint8_t { Unread, ReadLater };
+
+  const Graph *graph;
+  std::vector<Need> needs; // per value
+  int64_t live;            // just before the steps visited
+};
+
+/// Where more than `mostPeak` is held at some step, only that is certain of the result's peak, and
+/// nothing of the rest.
+Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX);
 
 /// Removes every repeat whose results are all written again before they are read.
 void dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps);
