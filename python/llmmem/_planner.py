@@ -4,6 +4,7 @@ import array
 import ctypes
 import itertools
 import queue
+import struct
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8
 from dataclasses import replace
@@ -328,7 +329,10 @@ class _PlanArrays:
 
 
 def _offsets_of(items: Any, count: int) -> List[Offset]:
-    return [Offset(it.step, it.value if it.value >= 0 else None, it.offset) for it in items[:count]]
+    if not count:
+        return []
+    entries = struct.iter_unpack("=iiq", ctypes.string_at(items, count * ctypes.sizeof(c.Offset)))
+    return [Offset(step, value if value >= 0 else None, offset) for step, value, offset in entries]
 
 
 def _plan_of(made: c.Plan, proof: Optional[str], form: Optional[FormNumber]) -> Plan:

@@ -34,7 +34,7 @@ public:
 private:
   void addLine(llvm::ArrayRef<int64_t> prices);
   /// What is not worth another step.
-  int64_t tolerance() const { return graph.baseCost() >> 16; }
+  int64_t tolerance() const { return graph.baseCost() >> 20; }
 
   const Graph &graph;
   CutNetwork network;
