@@ -82,7 +82,8 @@ protected:
             ", " + weight + between + ", " + scales + (hasZeros ? ", " + zero : "")};
   }
 
-  void expectBits(int64_t rows, int64_t in, int64_t out, int64_t group, bool isInOut) const {
+  void expectBits(int64_t rows, int64_t in, int64_t out, int64_t group, bool isInOut,
+                  const std::string &processor = "") const {
     Held weight = someHeld(held(), computed(), in * out, group);
     Numbers x = someNumbers(rows * in, 1), b = someNumbers(out, 2), expected;
     for (int64_t row = 0; row < rows; ++row)
@@ -102,7 +103,7 @@ protected:
                        " {\n %y = llm.linear %x, %w bias(%b) scales(%s)" + zeros() + " layout(" +
                        (isInOut ? "in_out" : "out_in") + ") : (" + X + types + ") -> " + Y +
                        "\n return %y : " + Y + " }";
-    EXPECT_EQ(runStep(text, withHeld({x, b}, weight))[0], expected)
+    EXPECT_EQ(runStep(text, withHeld({x, b}, weight), {.processor = processor})[0], expected)
         << rows << " x " << in << " x " << out << ", groups of " << group
         << (isInOut ? ", in_out" : "");
   }
@@ -114,11 +115,20 @@ TEST_P(PackedKernels, ProductsHaveTheBitsOfTheirElements) {
   expectBits(5, 256, 18, 128, false);
   expectBits(9, 192, 18, 96, false);
   expectBits(1, 384, 70, 64, false);
+  expectBits(2, 256, 331, 128, false);
   expectBits(1, 35, 256, 128, true);
   expectBits(8, 11, 224, 32, true);
   expectBits(3, 20, 416, 32, true);
   expectBits(9, 11, 96, 96, true);
 }
+
+#ifdef __x86_64__
+// Vectors of 256 bits and no AVX-512.
+TEST_P(PackedKernels, ProductsOfFewRowsHaveTheSameBitsOnOtherMachines) {
+  for (int64_t group : {32, 128})
+    expectBits(2, 256, 77, group, false, "x86-64-v3");
+}
+#endif
 
 /// Of each of `groups` weights as of one alone, in one buffer of numbers, scales and zero points.
 TEST_P(PackedKernels, GroupsHaveTheBitsOfTheirOwnWeights) {

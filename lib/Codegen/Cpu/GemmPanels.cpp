@@ -75,8 +75,7 @@ static Num interleave(Writer &w, Num x, Num y, int64_t side, int64_t run, int64_
   return {&w.builder, vector::ShuffleOp::create(w.builder, w.loc(), x.value, y.value, order)};
 }
 
-/// Transposes the small squares of 128 bits of each `side` vectors.
-static void transposeInside(Writer &w, SmallVectorImpl<Num> &square, int64_t side) {
+void gemm::transposeInside(Writer &w, SmallVectorImpl<Num> &square, int64_t side) {
   for (int64_t run = 1; run < side; run *= 2) {
     SmallVector<Num> next(square.size());
     for (int64_t i = 0; i < static_cast<int64_t>(square.size()); ++i) {

@@ -85,6 +85,8 @@ public:
 /// Rows become columns: squares inside of 128 bits by interleaving pairs of vectors, then pairs
 /// exchange every other group of these, of twice as many, ...
 void transpose(Writer &w, llvm::SmallVectorImpl<Num> &square);
+/// Only the squares inside of 128 bits, of each `side` vectors.
+void transposeInside(Writer &w, llvm::SmallVectorImpl<Num> &square, int64_t side);
 
 /// The functions of one element type, made in the module when first asked for. Where B is `held` in
 /// fewer bits, those that read it take more arguments (FactorB.h).

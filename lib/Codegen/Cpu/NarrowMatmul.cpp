@@ -14,6 +14,9 @@ using namespace llmmem::gemm;
 namespace {
 
 constexpr int64_t kMostRows = Sizes::kTileRows;
+/// From what a stream of B is read at to what is asked for; of a packed B, which is read more
+/// slowly.
+constexpr int64_t kBytesAhead = 512, kPackedBytesAhead = 256;
 
 /// Writes gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns,
 /// inner, scale): some columns of C.
@@ -21,7 +24,7 @@ class NarrowWriter {
 public:
   NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
       : w(w), rows(rows),
-        vectors(transposed ? (w.held && rows <= 4 ? 2 : 1) : vectorsOfRow(rows, w.held)),
+        vectors(transposed ? vectorsOfColumns(rows, w.held) : vectorsOfRow(rows, w.held)),
         transposed(transposed), hasInitial(initial) {}
 
   /// B in rows: as many vectors of accumulators as registers take. Of one row, those of AVX2 take
@@ -29,6 +32,11 @@ public:
   static int64_t vectorsOfRow(int64_t rows, const PackedFormat &held) {
     return llvm::alignDown(rows == 1 ? 4 : std::min<int64_t>(8, 24 / rows),
                            PackedRows::vectorsTogether(held));
+  }
+  /// B transposed: vectors of columns that are summed together. What is packed has much to compute
+  /// between a sum and the next one, and sums of one vector would wait for each other.
+  static int64_t vectorsOfColumns(int64_t rows, const PackedFormat &held) {
+    return held && rows <= 4 ? 2 : 1;
   }
   /// B in rows: columns of a strip. Wide ones are read faster, as more of a row lies together, but
   /// each thread needs some. The sums of all rows stay in the first cache, whole parts of them.
@@ -42,22 +50,21 @@ public:
   }
   static constexpr int64_t kMostSums = 1024;
 
-  void write() { !transposed ? writeRows() : w.held ? writeColumns() : writeStreams(); }
+  void write() { transposed ? writeStreams() : writeRows(); }
 
 private:
   using Part = function_ref<void(Index j, int64_t count, std::optional<Index> some)>;
   /// All columns: `count` vectors of them from `j` on; of the last one only the first `some` where
   /// given.
   void forParts(Part part) {
-    int64_t group = vectors * w.sizes.lanes,
-            fewest = transposed ? 1 : PackedRows::vectorsTogether(w.held);
+    int64_t group = vectors * w.sizes.lanes, fewest = PackedRows::vectorsTogether(w.held);
     Index rest = columns % group, whole = columns - rest;
     w.forEach(w.constant(0), whole, group, [&](Index j) { part(j, vectors, std::nullopt); });
     // What is left, vector by vector.
     int64_t step = fewest * w.sizes.lanes;
     Index vectorsOfRest = whole + rest / step * step, last = columns - vectorsOfRest;
     w.forEach(whole, vectorsOfRest, step, [&](Index j) { part(j, fewest, std::nullopt); });
-    if (transposed || !w.held) // rows of groups are whole vectors
+    if (!w.held) // rows of groups are whole vectors
       w.ifThen(less(w.constant(0), last), [&] { part(vectorsOfRest, 1, last); });
   }
 
@@ -157,9 +164,9 @@ private:
   /// The factors a[row][k...] of a step of k, widened, where they are read one by one.
   void loadFactors(Index k, std::optional<Index> some) {
     for (int64_t row = 0; row < rows; ++row)
-      for (int64_t first = 0; first < (some ? 1 : depth); first += w.sizes.lanes) {
+      for (int64_t first = 0; first < depth; first += w.sizes.lanes) {
         Pointer from = a + (aPitch * row + k + first);
-        Num x = some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes);
+        Num x = some ? w.loadFirst(from, *some - first) : w.load(from, w.sizes.lanes);
         w.store(factors + w.constant(row * depth + first), x, true);
       }
   }
@@ -211,53 +218,83 @@ private:
   // B transposed
   //===--------------------------------------------------------------------===//
 
-  /// Groups lie along the sums and divide them.
-  void writeColumns() {
-    forParts([&](Index j, int64_t count, std::optional<Index> some) {
-      SmallVector<Num> sums(rows * count, w.zeros());
-      sums = carry(inner, depth, sums, [&](Index k, ArrayRef<Num> carried) {
-        loadFactors(k, std::nullopt);
-        return addPackedColumns(j, k, count, some, carried);
+  /// Columns, as many as whole vectors have lanes, one vector behind the other: each so many rows
+  /// of memory behind the first.
+  using Rows = ArrayRef<Index>;
+
+  /// Columns that are far from each other are multiplied together, then their neighbours: so memory
+  /// is read in long streams, which processors foresee. What instructions ask for is bound by the
+  /// few lines that a core's first cache waits for. Of several vectors, neighbours are.
+  void writeStreams() {
+    int64_t lanes = w.sizes.lanes;
+    Index apart = columns / (lanes * vectors) * vectors, behind = apart * lanes;
+    SmallVector<Index> inStreams;
+    for (int64_t v = 0; v < vectors; ++v)
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        inStreams.push_back(apart * lane + v);
+    w.forEach(w.constant(0), apart, vectors, [&](Index j) { writePart(j, inStreams, apart); });
+    w.forEach(behind, columns, lanes, [&](Index j) {
+      // Beyond the last column is the last.
+      Index last = columns - j - 1;
+      auto neighbours = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) {
+        return minimum(w.constant(lane), last);
       });
-      store(j, count, some, sums);
+      writePart(j, neighbours, w.constant(1));
     });
   }
 
-  /// Asks for `terms` of `count` columns, the first of them `first` behind `j`: from `k` on, or
-  /// where B ends, from the begin of the columns `width` behind these.
-  void prefetchColumns(Index j, Index k, int64_t terms, Index first, int64_t count, int64_t width) {
-    Index place = either(less(k, inner), k, bPitch * width + k - inner);
-    for (int64_t column = 0; column < count; ++column)
-      prefetch(b + ((j + first + column) * bPitch + place), terms);
+  /// Of a vector's columns each is `apart` rows behind the one before.
+  void writePart(Index j, Rows rowsOfB, Index apart) {
+    storeColumns(j, rowsOfB, packed ? sumPacked(j, rowsOfB, apart) : sumStreams(j, rowsOfB));
   }
 
-  /// The number of a row of B in memory, which is column `lane` of those from `j` on; a row beyond
-  /// the last one is the last.
-  Index rowOf(int64_t lane, std::optional<Index> some) {
-    Index number = w.constant(lane);
-    return some ? minimum(number, *some - 1) : number;
-  }
-  /// Where that row begins.
-  Index rowAt(Index j, int64_t lane, std::optional<Index> some) {
-    return (j + rowOf(lane, some)) * bPitch;
+  int64_t vectorsOf(Rows rowsOfB) { return static_cast<int64_t>(rowsOfB.size()) / w.sizes.lanes; }
+
+  /// From term `k` of a row to what is asked for there: behind the row's end the begin of the row
+  /// that is read after it.
+  Index aheadOf(Index k, int64_t neighbours) {
+    Index ahead = w.constant((w.held ? kPackedBytesAhead : kBytesAhead) * 8 / bits());
+    if (neighbours == 1)
+      return ahead;
+    return either(less(k + ahead, inner), ahead, ahead + bPitch * (neighbours - 1));
   }
 
-  /// The terms of a step, from words that are unpacked one after the other.
-  SmallVector<Num> addPackedColumns(Index j, Index k, int64_t count, std::optional<Index> some,
-                                    ArrayRef<Num> sums) {
-    SmallVector<PackedColumns::Groups> groups;
-    for (int64_t v = 0; v < count; ++v) {
-      PackedColumns::Places places{b + ((j + v * w.sizes.lanes) * bPitch + k), {}, bPitch};
-      for (int64_t lane = 0; lane < w.sizes.lanes; ++lane)
-        places.rows.push_back(rowOf(lane, some));
-      packed->read(v, places);
-      groups.push_back(packed->groupsOf(places));
-    }
-    int64_t terms = packed->termsOfWord();
+  //===--------------------------------------------------------------------===//
+  // B transposed, packed
+  //===--------------------------------------------------------------------===//
+
+  /// Groups lie along the sums and divide them.
+  SmallVector<Num> sumPacked(Index j, Rows rowsOfB, Index apart) {
+    SmallVector<Num> sums(rows * vectorsOf(rowsOfB), w.zeros());
+    return carry(inner, w.held.group, sums, [&](Index begin, ArrayRef<Num> carried) {
+      SmallVector<PackedColumns::Groups> groups;
+      for (int64_t v = 0; v < vectorsOf(rowsOfB); ++v)
+        groups.push_back(packed->groupsOf(placesOf(j, begin, v, rowsOfB)));
+      return carry(w.constant(w.held.group), depth, carried, [&](Index k, ArrayRef<Num> ofGroup) {
+        return addPacked(j, begin + k, rowsOfB, apart, groups, ofGroup);
+      });
+    });
+  }
+
+  PackedColumns::Places placesOf(Index j, Index k, int64_t vector, Rows rowsOfB) {
+    return {b + (j * bPitch + k), rowsOfB.slice(vector * w.sizes.lanes, w.sizes.lanes), bPitch};
+  }
+
+  /// The terms of a step, from words that are unpacked one after the other. Lines are asked for
+  /// meanwhile: all at once they would wait for each other.
+  SmallVector<Num> addPacked(Index j, Index k, Rows rowsOfB, Index apart,
+                             ArrayRef<PackedColumns::Groups> groups, ArrayRef<Num> sums) {
+    loadFactors(k, std::nullopt);
+    int64_t count = vectorsOf(rowsOfB);
+    for (int64_t v = 0; v < count; ++v)
+      packed->read(v, placesOf(j, k, v, rowsOfB));
+    Index ahead = k + aheadOf(k, count);
+    int64_t terms = packed->termsOfWord(), share = w.sizes.lanes * terms / depth;
     return carry(w.constant(depth / terms), 1, sums, [&](Index word, ArrayRef<Num> carried) {
+      for (int64_t lane = 0; lane < share; ++lane)
+        for (int64_t v = 0; v < count; ++v)
+          prefetch(b + ((j + (word * share + lane) * apart + v) * bPitch + ahead), depth);
       SmallVector<Num> next(carried);
-      int64_t width = count * w.sizes.lanes, share = width * terms / depth;
-      prefetchColumns(j, k + 2 * depth, depth, word * share, share, width);
       SmallVector<PackedColumns::Word> words;
       for (int64_t v = 0; v < count; ++v)
         words.push_back(packed->wordOf(v, word));
@@ -275,25 +312,7 @@ private:
   // B transposed, not packed
   //===--------------------------------------------------------------------===//
 
-  /// As many columns as a vector has lanes: each so many rows of memory behind the first.
-  using Rows = ArrayRef<Index>;
-
-  /// Columns that are far from each other are multiplied together, then their neighbours: so memory
-  /// is read in long streams, which processors foresee. What instructions ask for is bound by the
-  /// few lines that a core's first cache waits for.
-  void writeStreams() {
-    int64_t lanes = w.sizes.lanes;
-    Index apart = columns / lanes, behind = apart * lanes, left = columns - behind;
-    auto lanesOf = llvm::seq<int64_t>(0, lanes);
-    auto inStreams = llvm::map_to_vector(lanesOf, [&](int64_t lane) { return apart * lane; });
-    w.forEach(w.constant(0), apart, 1, [&](Index j) { writePart(j, inStreams); });
-    // Beyond the last column is the last.
-    auto last = llvm::map_to_vector(
-        lanesOf, [&](int64_t lane) { return minimum(w.constant(lane), left - 1); });
-    w.ifThen(less(w.constant(0), left), [&] { writePart(behind, last); });
-  }
-
-  void writePart(Index j, Rows rowsOfB) {
+  SmallVector<Num> sumStreams(Index j, Rows rowsOfB) {
     Index rest = inner % depth, whole = inner - rest;
     SmallVector<Num> sums(rows, w.zeros());
     sums = carry(whole, depth, sums, [&](Index k, ArrayRef<Num> carried) {
@@ -303,41 +322,27 @@ private:
         next = addTerm(w.constant(static_cast<int64_t>(term)), column, next);
       return next;
     });
-    storeColumns(j, rowsOfB, addRest(j, whole, rest, rowsOfB, sums));
+    return addRest(j, whole, rest, rowsOfB, sums);
   }
 
-  /// Terms k to k + lanes of columns: a vector for each term.
+  /// Terms k to k + depth of columns, a line of each: a vector for each term.
   SmallVector<Num> square(Index j, Index k, Rows rowsOfB) {
     int64_t lanes = w.sizes.lanes;
     SmallVector<Num> vectors;
-    auto at = [&](Index row) { return (j + row) * bPitch + k; };
-    if (!w.element.isBF16()) {
-      for (Index row : rowsOfB)
-        vectors.push_back(b.load(at(row), lanes));
-      transpose(w, vectors);
-      return vectors;
+    // Pairs of neighbours of 16 bits move as one number.
+    auto pairs = VectorType::get(lanes, w.builder.getI32Type());
+    for (Index row : rowsOfB) {
+      FactorB from = b + ((j + row) * bPitch + k);
+      prefetch(from + aheadOf(k, 1), depth);
+      vectors.push_back(isBF16() ? Num{&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
+                                                                        from.pointer(), 2)}
+                                 : from.load(w.constant(0), lanes));
     }
-    // Pairs of neighbours move as one number, so half as many vectors are transposed.
-    auto pairs = VectorType::get(lanes / 2, w.builder.getI32Type());
-    for (Index row : rowsOfB)
-      vectors.push_back({&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
-                                                          (b + at(row)).pointer(), 2)});
-    return widenPairs(transposePairs(vectors));
+    transpose(w, vectors);
+    return isBF16() ? widenPairs(vectors) : vectors;
   }
 
-  /// Two vectors of half the lanes are one of all: the rows of the lower half of the columns and
-  /// those of the upper half, transposed side by side.
-  SmallVector<Num> transposePairs(ArrayRef<Num> rows) {
-    auto half = static_cast<int64_t>(rows.size() / 2);
-    SmallVector<Num> lower(rows.take_front(half)), upper(rows.drop_front(half)), both;
-    transpose(w, lower);
-    transpose(w, upper);
-    auto order = llvm::to_vector(llvm::seq<int64_t>(0, 2 * half));
-    for (int64_t i = 0; i < half; ++i)
-      both.push_back({&w.builder, vector::ShuffleOp::create(w.builder, w.loc(), lower[i].value,
-                                                            upper[i].value, order)});
-    return both;
-  }
+  bool isBF16() const { return !w.held && w.element.isBF16(); }
 
   /// A bf16 is the upper half of an f32; the first of a pair is its lower half.
   SmallVector<Num> widenPairs(ArrayRef<Num> pairs) {
@@ -358,7 +363,7 @@ private:
     return numbers;
   }
 
-  /// The last `rest` terms, fewer than a vector has lanes.
+  /// The last `rest` terms, fewer than a step has.
   SmallVector<Num> addRest(Index j, Index whole, Index rest, Rows rowsOfB, ArrayRef<Num> sums) {
     w.ifThen(less(w.constant(0), rest), [&] { loadFactors(whole, rest); });
     return carry(rest, 1, sums, [&](Index t, ArrayRef<Num> carried) {
@@ -370,16 +375,18 @@ private:
   }
 
   void storeColumns(Index j, Rows rowsOfB, ArrayRef<Num> sums) {
-    for (int64_t i = 0; i < rows; ++i) {
-      w.store(line, sums[i] * scale, true);
-      for (auto [lane, row] : llvm::enumerate(rowsOfB)) {
-        Index column = j + row;
-        Num sum = w.load(line + w.constant(static_cast<int64_t>(lane)), 1);
-        if (hasInitial)
-          sum = sum + w.load(initial + (initialPitch * i + column), 1);
-        w.store(c + (cPitch * i + column), sum);
+    int64_t count = vectorsOf(rowsOfB), lanes = w.sizes.lanes;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t v = 0; v < count; ++v) {
+        w.store(line, sums[i * count + v] * scale, true);
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          Index column = j + rowsOfB[v * lanes + lane];
+          Num sum = w.load(line + w.constant(lane), 1);
+          if (hasInitial)
+            sum = sum + w.load(initial + (initialPitch * i + column), 1);
+          w.store(c + (cPitch * i + column), sum);
+        }
       }
-    }
   }
 
   //===--------------------------------------------------------------------===//
@@ -417,7 +424,9 @@ private:
   std::optional<PackedColumns> packed =
       w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
   /// Terms of a step.
-  int64_t depth = packed ? packed->termsOfStep() : w.sizes.lanes;
+  int64_t depth = packed                   ? packed->termsOfStep()
+                  : transposed && isBF16() ? 2 * w.sizes.lanes
+                                           : w.sizes.lanes;
   Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
   Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // sums [rows][columns]
 };
@@ -444,12 +453,11 @@ bool llmmem::isNarrowMatmul(const Matmul &p) {
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
   if (!p.b.transposed)
     return NarrowWriter::columnsOfStrip(p, e.lanes());
-  if (p.b.isPacked())
-    return 4 * e.lanes();
   // Streams of many rows, and strips for many threads. An odd number of rows apart, streams do not
   // meet in one set of the first cache where a row is a multiple of some lines.
-  int64_t apart = std::clamp<int64_t>(llvm::divideCeil(p.columns, 16 * e.lanes()), 4, 64) | 1;
-  return apart * e.lanes();
+  int64_t vectors = NarrowWriter::vectorsOfColumns(p.rows, p.b.held.format),
+          ofStream = llvm::divideCeil(p.columns, 16 * e.lanes() * vectors);
+  return (std::clamp<int64_t>(ofStream, 4 / vectors, 64 / vectors) | 1) * vectors * e.lanes();
 }
 
 void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, Index column,

@@ -9,7 +9,7 @@
 // Such a matmul is as fast as memory is read, so what is read together is chosen first: sixteen
 // rows of B, each from its begin to its end in a strip, while sums stay in the first cache; or,
 // transposed, as many rows as a vector has lanes that are far from each other, so that each is part
-// of a long stream. Rows that are short, and words of a packed B, are asked for ahead.
+// of a long stream. Lines of both are asked for ahead.
 //
 //===----------------------------------------------------------------------===//
 

@@ -212,6 +212,9 @@ SmallVector<Num> PackedRows::inOrder(ArrayRef<Num> row) {
 // Columns
 //===----------------------------------------------------------------------===//
 
+/// Bytes of a column that lie together where squares of 128 bits are transposed, and columns.
+constexpr int64_t kSide = 16;
+
 /// A power of two that divides the words of a group, up to the lanes.
 static int64_t wordsOfStep(const Writer &w) {
   int64_t ofGroup = w.held.group * w.held.bits() / 32;
@@ -230,23 +233,40 @@ Pointer PackedColumns::wordAt(int64_t number, Index word) {
 }
 
 void PackedColumns::read(int64_t number, const Places &places) {
-  // A square of eight vectors fits in the registers of AVX2.
-  int64_t side = std::min<int64_t>(words, 8);
+  nibbles ? readWords(number, places) : readBytes(number, places);
+}
+
+/// [words][lanes]
+void PackedColumns::readWords(int64_t number, const Places &places) {
+  int64_t side = words;
   Index pitch = places.pitch / w.held.perByte();
-  for (int64_t word = 0; word < words; word += side)
-    for (int64_t column = 0; column < w.sizes.lanes; column += side) {
-      SmallVector<Num> square;
-      for (Index row : ArrayRef(places.rows).slice(column, side))
-        square.push_back({&w.builder, places.first.loadStored(row * pitch + 4 * word, side,
-                                                              w.builder.getI32Type())});
-      transpose(w, square);
-      for (auto [term, part] : llvm::enumerate(square))
-        LLVM::StoreOp::create(
-            w.builder, w.loc(), part.value,
-            (wordAt(number, w.constant(word + static_cast<int64_t>(term))) + w.constant(column))
-                .address,
-            /*alignment=*/4 * side);
-    }
+  for (int64_t column = 0; column < w.sizes.lanes; column += side) {
+    SmallVector<Num> square;
+    for (Index row : places.rows.slice(column, side))
+      square.push_back(
+          {&w.builder, places.first.loadStored(row * pitch, side, w.builder.getI32Type())});
+    transpose(w, square);
+    for (auto [word, part] : llvm::enumerate(square))
+      LLVM::StoreOp::create(
+          w.builder, w.loc(), part.value,
+          (wordAt(number, w.constant(static_cast<int64_t>(word))) + w.constant(column)).address,
+          /*alignment=*/4 * side);
+  }
+}
+
+/// Squares of 16 columns and 16 neighbours of each, as many side by side as a row has: so vector t
+/// has terms t, t + 16, t + 32 and t + 48 of all columns, one term behind the other.
+void PackedColumns::readBytes(int64_t number, const Places &places) {
+  SmallVector<Num> square;
+  for (Index row : places.rows)
+    square.push_back({&w.builder, places.first.loadStored(row * places.pitch, 4 * words,
+                                                          w.builder.getI8Type())});
+  transposeInside(w, square, kSide);
+  for (auto [term, bytes] : llvm::enumerate(square))
+    LLVM::StoreOp::create(
+        w.builder, w.loc(), bytes.value,
+        (wordAt(number, w.constant(0)) + w.constant(static_cast<int64_t>(term) * words)).address,
+        /*alignment=*/4 * words);
 }
 
 PackedColumns::Groups PackedColumns::groupsOf(const Places &places) {
@@ -270,11 +290,20 @@ PackedColumns::Groups PackedColumns::groupsOf(const Places &places) {
 }
 
 PackedColumns::Word PackedColumns::wordOf(int64_t number, Index word) {
+  if (!nibbles) {
+    // A square has four words of each column; a term of 16 columns has the room of four numbers.
+    Index square = word / 4, first = word % 4 * 4;
+    Word bytes;
+    for (int64_t term = 0; term < termsOfWord(); ++term) {
+      Pointer at = wordAt(number, w.constant(0)) + ((first + term) * words + square * 4);
+      auto type = VectorType::get(w.sizes.lanes, w.builder.getI8Type());
+      bytes.push_back(LLVM::LoadOp::create(w.builder, w.loc(), type, at.address, kSide));
+    }
+    return bytes;
+  }
   auto type = VectorType::get(w.sizes.lanes, w.builder.getI32Type());
   Value bits = LLVM::LoadOp::create(w.builder, w.loc(), type, wordAt(number, word).address,
                                     /*alignment=*/64);
-  if (!nibbles)
-    return {bits};
   return {nibbles->withExponents(withConstant<arith::AndIOp>(w, bits, 0xFFFF)),
           nibbles->withExponents(shiftedDown(w, bits, 16))};
 }
@@ -285,11 +314,5 @@ Num PackedColumns::termOf(const Word &word, int64_t term, const Groups &groups) 
     return (nibbles->numberOf(word[term / NibbleNumbers::kOfHalf], place) - groups.zeros[place]) *
            groups.scale;
   }
-  if (w.held.element.isInteger(8)) {
-    Value highest = shiftedUp(w, word[0], 24 - 8 * term);
-    return numbersOfIntegers(w, withConstant<arith::ShRSIOp>(w, highest, 24)) * groups.scale;
-  }
-  return numbersOf(w.builder, w.loc(), shiftedDown(w, word[0], term * w.held.bits()),
-                   w.held.element, std::nullopt) *
-         groups.scale;
+  return numbersOfBytes(w, word[term]) * groups.scale;
 }

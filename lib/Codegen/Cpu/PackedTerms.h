@@ -77,8 +77,8 @@ private:
 };
 
 /// Reads terms of as many columns of B as a vector has lanes, where B is transposed: each column is
-/// a row in memory. Words (i32) of several terms are transposed, as if they were numbers, and
-/// unpacked when they are needed.
+/// a row in memory. What a step reads of each is transposed in registers as it is stored, bytes, or
+/// of i4 words of eight numbers, and widened when it is needed.
 class PackedColumns {
 public:
   PackedColumns(Writer &w, int64_t vectors);
@@ -91,29 +91,32 @@ public:
   /// the first.
   struct Places {
     FactorB first;
-    llvm::SmallVector<Index> rows;
+    llvm::ArrayRef<Index> rows;
     Index pitch;
   };
   /// Reads the step's terms of vector `number`.
   void read(int64_t number, const Places &places);
-  /// Scales and zero points of what was read, of each column one.
+  /// Scales and zero points of the group that the places are in, of each column one.
   struct Groups {
     Num scale;
     llvm::SmallVector<Num, NibbleNumbers::kOfHalf> zeros; // for each place in half a word
   };
   Groups groupsOf(const Places &places);
-  /// Word `word` of a vector that was read; of i4 its two halves with exponents.
-  using Word = llvm::SmallVector<mlir::Value, 2>;
+  /// Terms `termsOfWord() * word` and its neighbours of a vector that was read: the bytes of each,
+  /// or of i4 two halves of words with exponents.
+  using Word = llvm::SmallVector<mlir::Value, 4>;
   Word wordOf(int64_t number, Index word);
   Num termOf(const Word &word, int64_t term, const Groups &groups);
 
 private:
+  void readWords(int64_t number, const Places &places);
+  void readBytes(int64_t number, const Places &places);
   Pointer wordAt(int64_t number, Index word);
 
   Writer &w;
   std::optional<NibbleNumbers> nibbles;
   int64_t words; // of a row in a step
-  Pointer panel; // [vectors][words][lanes]
+  Pointer panel; // [vectors][words][lanes], of bytes in the order of `readBytes`
 };
 
 } // namespace llmmem::gemm

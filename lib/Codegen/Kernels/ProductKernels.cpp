@@ -1,5 +1,6 @@
 //===- ProductKernels.cpp - Kernels that are matmuls ---------------------===//
 
+#include "Cpu/NarrowMatmul.h"
 #include "Gpu/DeviceNarrowMatmul.h"
 #include "Gpu/LibraryKernels.h"
 #include "Gpu/MmaMatmul.h"
@@ -33,9 +34,10 @@ bool isOfLibraryTypes(const Matmul &p) {
   return isOneMatmul && (sum.isBF16() || sum.isF32());
 }
 
-/// Whether a CPU's library computes the matmul.
+/// Whether a CPU's library computes the matmul. One of few rows is as fast as B is read, which
+/// generated code does faster.
 bool isCallOfLibrary(KernelEmitter &e, const Matmul &p) {
-  return e.options().target == KernelTarget::Cpu && !p.c.buffer.access &&
+  return e.options().target == KernelTarget::Cpu && !p.c.buffer.access && !isNarrowMatmul(p) &&
          isMultipliedByLibrary(e.options(), p.a.buffer.element) && isOfLibraryTypes(p);
 }
 
