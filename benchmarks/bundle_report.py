@@ -137,7 +137,7 @@ def cost_of(whole, entry, items, what):
 
 def report_recomputation(model, runs, items, lines, broken):
     """What a plan's recomputation costs beside the step that recomputes nothing, predicted and measured. It is judged where
-    rounds say how far times of one step lie apart, and at the full clock, of which the prices are."""
+    rounds say how far times of one step lie apart, and in steps with pauses, as prices are taken."""
     rows = []
     for products in ("library", "generated"):
         same = [entry for entry, _ in runs if entry["products"] == products]

@@ -18,9 +18,11 @@ class DeviceColumnSums {
 public:
   DeviceColumnSums(KernelEmitter &e, const ColumnSums &sums)
       : e(e), device(deviceLoops(e)), sums(sums), lanes(std::gcd<int64_t>(e.lanes(), sums.period)) {
-    sums.rows >= kLongRows &&lanes == e.lanes() && isByWarpgroup(e.options().tensorCores)
-        ? takeLines()
-        : takeSectors();
+    bool areWholeVectors = lanes == e.lanes(), areManyRows = sums.rows >= kManyRows;
+    if (areManyRows && areWholeVectors && isByWarpgroup(e.options().tensorCores))
+      takeLines();
+    else
+      takeSectors();
   }
 
   void emit() {
@@ -33,7 +35,7 @@ public:
 
 private:
   static constexpr int64_t kMostThreads = 512, kVectorsOfLine = 8, kMostBlocks = 8,
-                           kLongRows = 1024;
+                           kManyRows = 1024;
 
   void takeLines();
   void takeSectors();
@@ -190,7 +192,7 @@ Row DeviceColumnSums::sumOfBlock(Buffer ofWarps, Index warp, Index column) {
 
 /// The first block of a cluster adds what the others have, in their order, and stores.
 void DeviceColumnSums::emitSumsOfCluster(Index thread, Index firstColumn, Buffer ofWarps) {
-  int64_t warps = threads / kWarp, together = threads / warps;
+  int64_t warps = threads / kWarp, together = kWarp; // columns, a thread for each warp of them
   Buffer ofBlock = blocks > 1 ? device.workgroup(e, 2 * columns(), e.computeType()) : Buffer();
   for (int64_t from = 0; from < columns(); from += together) {
     Index warp = thread % warps, column = thread / warps + from;
