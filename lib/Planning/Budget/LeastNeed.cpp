@@ -24,6 +24,7 @@ public:
   void gatherLeanest(llvm::ArrayRef<Candidate> lean);
   void gatherLowered() { descend(&Descent::lowerCurrent); }
   void gatherSearched() { descend(&Descent::searchBelow); }
+  void gatherCheaper();
   void placeGathered();
   void takeCheaperGathered();
   void searchCheaper();
@@ -156,6 +157,19 @@ void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
   spent += before - left;
 }
 
+/// About as few bytes at a lower cost: what was lowered step by step runs more again than what is
+/// searched at the bytes where that ended.
+void Frontier::Descent::gatherCheaper() {
+  const Candidate leanest = current;
+  left = frontier.search.workInAll() / 3;
+  const int64_t before = left;
+  if (searchBelow(frontier.usualNeedOf(leanest)) && current.cost < leanest.cost)
+    while (left > 0 && current.peak > leanest.peak &&
+           lowerCurrent(frontier.leastNeedOf(current) - 1))
+      ;
+  spent += before - left;
+}
+
 /// The leanest first; of equal ones, the cheapest.
 void Frontier::Descent::placeGathered() {
   constexpr int mostPlaced = 12;
@@ -236,8 +250,10 @@ Frontier::Placed Frontier::findLeast(int64_t enough) {
   Descent descent(*this, top, top->cost, enough);
   descent.gatherLeanest(search.leanest());
   descent.gatherLowered();
-  if (graph.numOps() <= mostOpsOfSearch)
+  if (graph.numOps() <= mostOpsOfSearch) {
     descent.gatherSearched();
+    descent.gatherCheaper();
+  }
   descent.placeGathered();
   descent.takeCheaperGathered();
   if (graph.numOps() <= mostOpsOfSearch)
