@@ -24,7 +24,7 @@ public:
   void gatherLeanest(llvm::ArrayRef<Candidate> lean);
   void gatherLowered() { descend(&Descent::lowerCurrent); }
   void gatherSearched() { descend(&Descent::searchBelow); }
-  void gatherCheaper();
+  void gatherAtLeanest();
   void placeGathered();
   void takeCheaperGathered();
   void searchCheaper();
@@ -70,6 +70,7 @@ private:
   struct Gathered {
     Candidate candidate;
     int64_t ejections;
+    bool isPlaced = false;
   };
   Frontier &frontier;
   Placed best;
@@ -77,6 +78,7 @@ private:
   int64_t enough;
   Candidate current; // the leanest so far
   std::vector<Gathered> gathered;
+  int64_t searched = 0; // the bytes at which cheaper ones were gathered
   int64_t left = 0, spent = 0;
 };
 
@@ -99,7 +101,7 @@ bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t bud
     if (!leanest || candidate.peak < leanest->peak)
       leanest = &candidate;
     if (llvm::none_of(gathered, [&](const Gathered &other) {
-          return other.candidate.cost == candidate.cost && other.candidate.steps == candidate.steps;
+          return other.candidate.cost == candidate.cost && other.candidate.peak == candidate.peak;
         }))
       gathered.push_back({candidate, ejections});
   }
@@ -159,11 +161,12 @@ void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
 
 /// About as few bytes at a lower cost: what was lowered step by step runs more again than what is
 /// searched at the bytes where that ended.
-void Frontier::Descent::gatherCheaper() {
+void Frontier::Descent::gatherAtLeanest() {
   const Candidate leanest = current;
+  searched = frontier.usualNeedOf(leanest);
   left = frontier.search.workInAll() / 3;
   const int64_t before = left;
-  if (searchBelow(frontier.usualNeedOf(leanest)) && current.cost < leanest.cost)
+  if (searchBelow(searched) && current.cost < leanest.cost)
     while (left > 0 && current.peak > leanest.peak &&
            lowerCurrent(frontier.leastNeedOf(current) - 1))
       ;
@@ -178,9 +181,12 @@ void Frontier::Descent::placeGathered() {
            std::tie(b.candidate.peak, b.candidate.cost);
   });
   int placed = 0;
-  for (const Gathered &each : gathered) {
+  for (Gathered &each : gathered) {
+    if (each.isPlaced)
+      continue;
     if (placed++ == mostPlaced || !mayBeBetter(each.candidate) || !mayBeOfUse(each.candidate))
       break;
+    each.isPlaced = true;
     if (Placed plan = place(each.candidate, frontier.usualNeedOf(each.candidate), each.ejections);
         isBetter(plan))
       best = std::move(plan);
@@ -198,9 +204,11 @@ void Frontier::Descent::takeCheaperGathered() {
         best = std::move(plan);
 }
 
-/// The same need at a lower cost.
+/// The same need at a lower cost, unless that was searched already.
 void Frontier::Descent::searchCheaper() {
   const int64_t least = need();
+  if (least <= searched)
+    return;
   constexpr int mostPlaced = 2;
   int placed = 0;
   int64_t work = 0, last = 0;
@@ -250,11 +258,13 @@ Frontier::Placed Frontier::findLeast(int64_t enough) {
   Descent descent(*this, top, top->cost, enough);
   descent.gatherLeanest(search.leanest());
   descent.gatherLowered();
-  if (graph.numOps() <= mostOpsOfSearch) {
+  if (graph.numOps() <= mostOpsOfSearch)
     descent.gatherSearched();
-    descent.gatherCheaper();
-  }
   descent.placeGathered();
+  if (graph.numOps() <= mostOpsOfSearch) {
+    descent.gatherAtLeanest();
+    descent.placeGathered();
+  }
   descent.takeCheaperGathered();
   if (graph.numOps() <= mostOpsOfSearch)
     descent.searchCheaper();
