@@ -214,7 +214,7 @@ TEST_P(RowKernels, EmbeddingClampsIdsAndSumsItsGradient) {
   expectNear(r[2], plain, tolerance());
 }
 
-/// On a GPU a thread loads four rows at once, then some by themselves; terms nearly cancel.
+/// On a GPU a thread loads several rows at once, then some by themselves; terms nearly cancel.
 TEST_P(RowKernels, SumsOverManyRows) {
   constexpr int rows = 2601, width = 24;
   Numbers a = someNumbers(rows * width, 7), sum(width, 0.0);
