@@ -7,6 +7,7 @@
 #include "Gpu/SplitMatmul.h"
 #include "Gpu/WarpgroupMatmul.h"
 #include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -251,8 +252,11 @@ struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
     bool isForCpu = e.options().target == KernelTarget::Cpu;
     auto emitAll = isForCpu && rows <= kFewRows ? emitChosenGroups : emitGroups;
     std::optional<double> chosenShare;
-    if (!isForCpu)
+    if (!isForCpu) {
       chosenShare = largestChosenShare(op.getX());
+      for (unsigned number = 1; number < op->getNumOperands(); ++number)
+        expectShare(e.operand(number).memref, *chosenShare);
+    }
     emitAll(op, e, groups, [&](std::optional<Index> number) -> Matmul {
       Matrix weight = groupOf(e.operand(1), transposed ? in : out, in * out, number);
       weight.transposed = transposed;
