@@ -385,12 +385,15 @@ struct AddGroupBiasKernel : KernelModel<AddGroupBiasKernel, AddGroupBiasOp> {
   static void emit(AddGroupBiasOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), rows = e.operand(0).size / width;
     int64_t ofGroup = rows / shapeOf(op.getX())[0];
+    Buffer choices = e.operand(op.getChoicesMutable());
     e.forRows(rows, {width}, [&](Index row) {
       Index bias = row / ofGroup * width;
+      Value isChosen = choices ? less(e.index(-1), e.loadIndex(choices, row)) : Value();
       e.forLanes(width, [&](Index i, unsigned lanes) {
         Index place = row * width + i;
-        e.store(e.result(0), place,
-                e.load(e.operand(0), place, lanes) + e.load(e.operand(1), bias + i, lanes));
+        Num x = e.load(e.operand(0), place, lanes);
+        Num sum = x + e.load(e.operand(1), bias + i, lanes);
+        e.store(e.result(0), place, choices ? select(isChosen, sum, x) : sum);
       });
     });
   }
