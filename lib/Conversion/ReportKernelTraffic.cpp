@@ -107,11 +107,12 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
       if (!buffer)
         continue;
       int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
+      int64_t needed = std::llround(static_cast<double>(bytes) * expectedShare(host, number));
       row.moved += read[number] + written[number];
       // Each byte counts once: of a table of which few rows are read, at most what is read. Nobody
       // asked for a workspace but the kernel itself.
       if (static_cast<int64_t>(number) != workspace)
-        row.least += std::min(read[number], bytes) + std::min(written[number], bytes);
+        row.least += std::min(read[number], needed) + std::min(written[number], bytes);
     }
     return row;
   }

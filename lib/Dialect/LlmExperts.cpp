@@ -162,8 +162,14 @@ static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weig
   return expectShape(op, name, weight, {groups, out, in});
 }
 
+/// Optional: for each row of `rows` the choice that it is of.
+static LogicalResult expectChoicesOfRows(Operation *op, Value choices, Value rows) {
+  return choices ? expectShape(op, "choices", choices, leadingDims(rows)) : success();
+}
+
 LogicalResult GroupedLinearOp::verify() {
-  if (failed(expectGroupWeight(*this, "weight", getWeight(), getLayout(), getX(), getY())))
+  if (failed(expectGroupWeight(*this, "weight", getWeight(), getLayout(), getX(), getY())) ||
+      failed(expectChoicesOfRows(*this, getChoices(), getX())))
     return failure();
   return expectHeld(*this, "weight", getWeight(), getScales(), getZeros(),
                     tensorType(getX()).getElementType(), kGroupStep);
@@ -182,7 +188,11 @@ static LogicalResult expectGroupBias(Operation *op, StringRef name, Value bias, 
   return expectShape(op, name, bias, {tensorType(rows).getDimSize(0), lastDim(rows)});
 }
 
-LogicalResult AddGroupBiasOp::verify() { return expectGroupBias(*this, "bias", getBias(), getX()); }
+LogicalResult AddGroupBiasOp::verify() {
+  if (failed(expectGroupBias(*this, "bias", getBias(), getX())))
+    return failure();
+  return expectChoicesOfRows(*this, getChoices(), getX());
+}
 LogicalResult SumGroupRowsOp::verify() {
   if (failed(expectInto(*this, getInto(), getDb())))
     return failure();
@@ -353,25 +363,28 @@ std::string DispatchOp::getShardingRule() {
 std::string CombineOp::getShardingRule() {
   return std::string("E b C h, b S K, E b C") + (getWeights() ? ", b S K" : "") + " -> b S h";
 }
-std::string GroupedLinearOp::getShardingRule() {
+/// The dimensions of rows of groups but for the last.
+static std::string dimensionsOfRows(Value x) {
   std::string rows = "E";
-  for (int64_t dimension = 1; dimension + 1 < tensorType(getX()).getRank(); ++dimension)
+  for (int64_t dimension = 1; dimension + 1 < tensorType(x).getRank(); ++dimension)
     rows += " r" + std::to_string(dimension);
+  return rows;
+}
+std::string GroupedLinearOp::getShardingRule() {
+  std::string rows = dimensionsOfRows(getX()), choices = getChoices() ? ", " + rows : "";
   std::string weight = getLayout() == WeightLayout::InOut ? "E i o" : "E o i";
   if (!getScales())
-    return rows + " i, " + weight + " -> " + rows + " o";
+    return rows + " i, " + weight + choices + " -> " + rows + " o";
   // Of a weight in fewer bits a rank has whole rows as they are stored, and so whole groups.
   bool isInOut = getLayout() == WeightLayout::InOut;
   std::string in = isInOut ? "i" : "I", out = isInOut ? "O" : "o",
               row = "E " + (isInOut ? in : out);
   return rows + " " + in + ", " + row + " " + (isInOut ? out : in) + ", " + row + " G" +
-         (getZeros() ? ", " + row + " G" : "") + " -> " + rows + " " + out;
+         (getZeros() ? ", " + row + " G" : "") + choices + " -> " + rows + " " + out;
 }
 std::string AddGroupBiasOp::getShardingRule() {
-  std::string rows = "E";
-  for (int64_t dimension = 1; dimension + 1 < tensorType(getX()).getRank(); ++dimension)
-    rows += " r" + std::to_string(dimension);
-  return rows + " o, E o -> " + rows + " o";
+  std::string rows = dimensionsOfRows(getX());
+  return rows + " o, E o" + (getChoices() ? ", " + rows : "") + " -> " + rows + " o";
 }
 std::string GateRowsOp::getShardingRule() { return "... w, ... G -> ... w"; }
 std::string RouterLoadOp::getShardingRule() { return "... E, ... K, ... -> E, E"; }

@@ -63,8 +63,9 @@ LogicalResult GroupedLinearOp::buildVJP(OpBuilder &builder, Gradients resultGrad
                                     /*into=*/Value(), getLayout());
   auto transposed = getLayout() == WeightLayout::InOut ? WeightLayout::OutIn : WeightLayout::InOut;
   if (active[0])
-    operandGradients[0] = GroupedLinearOp::create(builder, getLoc(), getX().getType(), dy,
-                                                  getWeight(), getScales(), getZeros(), transposed);
+    operandGradients[0] =
+        GroupedLinearOp::create(builder, getLoc(), getX().getType(), dy, getWeight(), getScales(),
+                                getZeros(), getChoices(), transposed);
   return success();
 }
 

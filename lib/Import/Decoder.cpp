@@ -60,8 +60,9 @@ private:
   Value activate(GraphBuilder &graph, StringRef name, Value x) const;
   Value buildGated(const BlockGraph &block, StringRef name, Value x, const MlpParts &mlp) const;
   Value buildExperts(const BlockGraph &block, Value x) const;
-  Value buildEachExpert(const BlockGraph &block, Value rows) const;
-  Value buildJoinedExperts(const BlockGraph &block, Value rows, const JoinedExperts &joined) const;
+  Value buildEachExpert(const BlockGraph &block, Value rows, const Routing &routing) const;
+  Value buildJoinedExperts(const BlockGraph &block, Value rows, const Routing &routing,
+                           const JoinedExperts &joined) const;
   Value buildMlp(const BlockGraph &block, Value x) const;
   Value buildBlock(const BlockGraph &block, Value x) const;
 
@@ -421,12 +422,12 @@ Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
 }
 
 /// What each expert gives for the rows that stand in its places.
-Value Decoder::buildEachExpert(const BlockGraph &block, Value rows) const {
+Value Decoder::buildEachExpert(const BlockGraph &block, Value rows, const Routing &routing) const {
   GraphBuilder &graph = block.graph;
   if (experts.joined)
-    return buildJoinedExperts(block, rows, *experts.joined);
+    return buildJoinedExperts(block, rows, routing, *experts.joined);
   auto byExpert = [&](StringRef name, Value input, const std::string &module) {
-    return graph.groupedLinear(name, input, block.prefix + module + ".weight",
+    return graph.groupedLinear(name, input, routing, block.prefix + module + ".weight",
                                llm::WeightLayout::OutIn);
   };
   Value gate = byExpert("mlp.gate", rows, experts.gate);
@@ -435,12 +436,12 @@ Value Decoder::buildEachExpert(const BlockGraph &block, Value rows) const {
   return byExpert("mlp.down", rows, experts.down);
 }
 
-Value Decoder::buildJoinedExperts(const BlockGraph &block, Value rows,
+Value Decoder::buildJoinedExperts(const BlockGraph &block, Value rows, const Routing &routing,
                                   const JoinedExperts &joined) const {
   GraphBuilder &graph = block.graph;
   auto byExpert = [&](StringRef name, Value input, const std::string &weight) {
-    return graph.groupedLinear(name, input, block.prefix + weight, llm::WeightLayout::InOut,
-                               block.prefix + weight + "_bias");
+    return graph.groupedLinear(name, input, routing, block.prefix + weight,
+                               llm::WeightLayout::InOut, block.prefix + weight + "_bias");
   };
   Value both = byExpert("mlp.gate_up", rows, joined.gateUp);
   Value pairs = graph.separateHeads("mlp.pairs", both, experts.inner);
@@ -466,7 +467,7 @@ Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
                                  .groupBest = experts.groupBest,
                                  .logistic = experts.logistic,
                                  .bias = bias.empty() ? "" : block.prefix + bias});
-  Value rows = buildEachExpert(block, graph.dispatch("mlp.dispatch", x, routing));
+  Value rows = buildEachExpert(block, graph.dispatch("mlp.dispatch", x, routing), routing);
   Value y = graph.combine("mlp.combine", rows, routing);
   if (!experts.shared)
     return y;

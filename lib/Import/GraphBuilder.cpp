@@ -434,14 +434,15 @@ Value GraphBuilder::combine(StringRef name, Value x, const Routing &routing) {
                                 routing.choices, routing.weights);
 }
 
-Value GraphBuilder::groupedLinear(StringRef name, Value x, const Twine &weight,
-                                  llm::WeightLayout layout, const Twine &bias) {
+Value GraphBuilder::groupedLinear(StringRef name, Value x, const Routing &routing,
+                                  const Twine &weight, llm::WeightLayout layout,
+                                  const Twine &bias) {
   Value matrices = parameter(weight), added = parameter(bias);
   int64_t out = tensorType(matrices).getDimSize(layout == llm::WeightLayout::InOut ? 2 : 1);
   Value y = create<llm::GroupedLinearOp>(added ? (name + ".product").str() : name.str(),
                                          withWidth(x, out), x, matrices, scalesOf(weight),
-                                         zerosOf(weight), layout);
-  return added ? create<llm::AddGroupBiasOp>(name, y.getType(), y, added) : y;
+                                         zerosOf(weight), routing.choices, layout);
+  return added ? create<llm::AddGroupBiasOp>(name, y.getType(), y, added, routing.choices) : y;
 }
 
 Value GraphBuilder::gateRows(StringRef name, Value x, Value gate) {

@@ -2,13 +2,24 @@
 // for all rows of a chunk, which reads and writes the accumulator once, where the library would do so for each granule of 128.
 // By mma.sync it is the library's, granule by granule.
 //
-// RUN: llmmem-opt --convert-step-to-kernels="target=gpu products=library tensor-cores=warpgroup-tma" %s | FileCheck %s --check-prefix=WGMMA --implicit-check-not="rows = 4096"
+// RUN: llmmem-opt --convert-step-to-kernels="target=gpu products=library tensor-cores=warpgroup-tma" %s | FileCheck %s --check-prefix=WGMMA --strict-whitespace --implicit-check-not="rows = 4096"
 // RUN: llmmem-opt --convert-step-to-kernels="target=gpu products=library" %s | FileCheck %s --check-prefix=MMA
 //
+// In the loop over chunks are a loop over granules for the logits, a launch for the rows, one for the weight's gradient, and a
+// loop over granules for that of x.
+//
 // WGMMA-LABEL: func.func private @kernel_0_loss_head(
-// WGMMA: llm.library_product {{.*}}columns = 4096{{.*}}rows = 128
-// WGMMA: nvvm.wgmma
-// WGMMA: llm.library_product {{.*}}columns = 128{{.*}}rows = 128
+// WGMMA: {{^    }}scf.for
+// WGMMA: {{^      }}scf.for
+// WGMMA: {{^        }}llm.library_product {{.*}}columns = 4096{{.*}}rows = 128
+// WGMMA: {{^      }}gpu.launch
+// WGMMA-NOT: {{^      }}scf.for
+// WGMMA: {{^      }}gpu.launch {{.*}}dynamic_shared_memory_size
+// WGMMA-NOT: {{^      }}scf.for
+// WGMMA: nvvm.wgmma.mma_async
+// WGMMA: {{^      }}scf.for
+// WGMMA-NOT: nvvm.wgmma.mma_async
+// WGMMA: {{^        }}llm.library_product {{.*}}columns = 128{{.*}}rows = 128
 //
 // MMA-LABEL: func.func private @kernel_0_loss_head(
 // MMA: llm.library_product {{.*}}columns = 4096{{.*}}rows = 128

@@ -243,6 +243,23 @@ func.func @f(%l: tensor<2x3x4xbf16>, %b: tensor<4xbf16>) {
 
 // -----
 
+func.func @f(%x: tensor<3x2x4xf32>, %w: tensor<3x5x4xf32>, %c: tensor<3x1xi32>) {
+  // expected-error @below {{'choices' has shape [3, 1], expected [3, 2]}}
+  %y = llm.grouped_linear %x, %w choices(%c) layout(out_in)
+    : (tensor<3x2x4xf32>, tensor<3x5x4xf32>, tensor<3x1xi32>) -> tensor<3x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x2x5xf32>, %b: tensor<3x5xf32>, %c: tensor<3x2x5xi32>) {
+  // expected-error @below {{'choices' has shape [3, 2, 5], expected [3, 2]}}
+  %y = llm.add_group_bias %x, %b choices(%c) : (tensor<3x2x5xf32>, tensor<3x5xf32>, tensor<3x2x5xi32>) -> tensor<3x2x5xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<3x2x5xf32>, %b: tensor<5xf32>) {
   // expected-error @below {{'bias' has shape [5], expected [3, 5]}}
   %y = llm.add_group_bias %x, %b : (tensor<3x2x5xf32>, tensor<5xf32>) -> tensor<3x2x5xf32>

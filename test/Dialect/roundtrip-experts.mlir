@@ -39,6 +39,17 @@ func.func @held(%x: tensor<3x2x64xf32>, %w: tensor<3x5x64xi4>, %s: tensor<3x5x2x
   return
 }
 
+// CHECK-LABEL: func.func @chosen(
+// CHECK: llm.grouped_linear %arg0, %arg1 scales(%arg2) choices(%arg3) layout(out_in)
+// CHECK-SAME: : (tensor<3x2x64xf32>, tensor<3x5x64xi8>, tensor<3x5x2xf32>, tensor<3x2xi32>) -> tensor<3x2x5xf32>
+// CHECK: llm.add_group_bias %{{.*}}, %arg4 choices(%arg3) : (tensor<3x2x5xf32>, tensor<3x5xf32>, tensor<3x2xi32>) -> tensor<3x2x5xf32>
+func.func @chosen(%x: tensor<3x2x64xf32>, %w: tensor<3x5x64xi8>, %s: tensor<3x5x2xf32>, %c: tensor<3x2xi32>, %b: tensor<3x5xf32>) {
+  %y = llm.grouped_linear %x, %w scales(%s) choices(%c) layout(out_in)
+    : (tensor<3x2x64xf32>, tensor<3x5x64xi8>, tensor<3x5x2xf32>, tensor<3x2xi32>) -> tensor<3x2x5xf32>
+  %z = llm.add_group_bias %y, %b choices(%c) : (tensor<3x2x5xf32>, tensor<3x5xf32>, tensor<3x2xi32>) -> tensor<3x2x5xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @products(
 // CHECK: llm.grouped_linear %arg0, %arg1 layout(in_out) : (tensor<3x2x4xf32>, tensor<3x4x5xf32>) -> tensor<3x2x5xf32>
 // CHECK: llm.grouped_weight_grad %arg0, %{{.*}} into(%arg1) layout(in_out)

@@ -149,35 +149,44 @@ TEST_P(ExpertKernels, DispatchAndCombine) {
   expectNear(r[4], sum, tolerance());
 }
 
-TEST_P(ExpertKernels, GroupsWithoutTokensAreZerosWhateverTheirWeightIs) {
+TEST_P(ExpertKernels, GroupsWithoutChoicesAreZerosWhateverTheirWeightIs) {
   Numbers x = {0, 0, 1, 2, 0, 0}, w = {1, 2, 3, 4, 5, 6};
   w[4] = std::numeric_limits<double>::quiet_NaN(), w[0] = std::numeric_limits<double>::infinity();
   std::vector<Numbers> r = run(R"(
-    func.func @step(%x: tensor<3x1x2xT>, %w: tensor<3x1x2xT>) -> tensor<3x1x1xT> {
-      %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<3x1x2xT>, tensor<3x1x2xT>) -> tensor<3x1x1xT>
+    func.func @step(%x: tensor<3x1x2xT>, %w: tensor<3x1x2xT>, %c: tensor<3x1xi32>) -> tensor<3x1x1xT> {
+      %y = llm.grouped_linear %x, %w choices(%c) layout(out_in)
+        : (tensor<3x1x2xT>, tensor<3x1x2xT>, tensor<3x1xi32>) -> tensor<3x1x1xT>
       return %y : tensor<3x1x1xT>
     })",
-                               {x, w});
+                               {x, w, {-1, 0, -1}});
   EXPECT_EQ(r[0], (Numbers{0, 11, 0}));
 }
 
-TEST_P(ExpertKernels, RowsThatBeginWithZerosAreMultiplied) {
-  // Of three groups of two rows the second has one number, the last of its last row.
-  constexpr int kIn = 64, kOut = 3;
-  Numbers x(3 * 2 * kIn), w(3 * kOut * kIn, std::numeric_limits<double>::quiet_NaN());
-  x[4 * kIn - 1] = 2;
-  for (int i = kOut * kIn; i < 2 * kOut * kIn; ++i)
-    w[i] = i / kIn;
-  std::vector<Numbers> r = run(R"(
-    func.func @step(%x: tensor<3x2x1x64xT>, %w: tensor<3x3x64xT>) -> tensor<3x2x1x3xT> {
-      %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<3x2x1x64xT>, tensor<3x3x64xT>) -> tensor<3x2x1x3xT>
-      return %y : tensor<3x2x1x3xT>
-    })",
-                               {x, w});
-  Numbers expected(3 * 2 * kOut);
-  for (int o = 0; o < kOut; ++o)
-    expected[3 * kOut + o] = 2 * (kOut + o);
-  EXPECT_EQ(r[0], expected);
+TEST_P(ExpertKernels, GroupsWithAChoiceAnywhereAreMultiplied) {
+  // Of three groups the second has a choice, for its last row, of which all but the last number are
+  // zeros. 40 rows are more than a warp has threads.
+  for (int64_t rows : {2, 40}) {
+    constexpr int64_t in = 64, out = 3;
+    // A kernel may read the weights of groups of many rows.
+    Numbers x(3 * rows * in), choices(3 * rows, -1),
+        w(3 * out * in, rows == 2 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+    choices[2 * rows - 1] = 0;
+    x[2 * rows * in - 1] = 2;
+    for (int64_t i = out * in; i < 2 * out * in; ++i)
+      w[i] = static_cast<double>(i / in);
+    std::string text = R"(
+      func.func @step(%x: tensor<3x$x1x64xT>, %w: tensor<3x3x64xT>, %c: tensor<3x$x1xi32>) -> tensor<3x$x1x3xT> {
+        %y = llm.grouped_linear %x, %w choices(%c) layout(out_in)
+          : (tensor<3x$x1x64xT>, tensor<3x3x64xT>, tensor<3x$x1xi32>) -> tensor<3x$x1x3xT>
+        return %y : tensor<3x$x1x3xT>
+      })";
+    for (size_t at; (at = text.find('$')) != std::string::npos;)
+      text.replace(at, 1, std::to_string(rows));
+    Numbers expected(3 * rows * out);
+    for (int64_t o = 0; o < out; ++o)
+      expected[(2 * rows - 1) * out + o] = static_cast<double>(2 * (out + o));
+    EXPECT_EQ(run(text, {x, w, choices})[0], expected) << rows << " rows";
+  }
 }
 
 TEST_P(ExpertKernels, GroupedProducts) {
@@ -242,6 +251,24 @@ TEST_P(ExpertKernels, BiasesOfGroups) {
     expectNear(r[1], sums, tolerance());
     expectNear(r[2], sumsInto, tolerance());
   }
+}
+
+TEST_P(ExpertKernels, BiasesOfRowsWithAChoice) {
+  constexpr int kWidth = 16;
+  Numbers x = someNumbers(6 * kWidth, 1), bias = someNumbers(3 * kWidth, 2),
+          choices = {-1, 0, -1, -1, 5, 0};
+  std::vector<Numbers> r = runWide(R"(
+    func.func @step(%x: tensor<3x2x16xT>, %b: tensor<3x16xT>, %c: tensor<3x2xi32>) -> tensor<3x2x16xT> {
+      %y = llm.add_group_bias %x, %b choices(%c)
+        : (tensor<3x2x16xT>, tensor<3x16xT>, tensor<3x2xi32>) -> tensor<3x2x16xT>
+      return %y : tensor<3x2x16xT>
+    })",
+                                   {x, bias, choices});
+  Numbers y = x;
+  for (int row = 0; row < 6; ++row)
+    for (int i = 0; i < kWidth && choices[row] >= 0; ++i)
+      y[row * kWidth + i] += bias[row / 2 * kWidth + i];
+  expectNear(r[0], y, tolerance());
 }
 
 TEST_P(ExpertKernels, BalanceOfUnequalLoads) {

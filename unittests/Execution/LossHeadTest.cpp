@@ -1,6 +1,7 @@
 //===- LossHeadTest.cpp - The loss head beside the ops it stands for -------===//
 
 #include "Check.h"
+#include "llmmem/Emulation/Emulator.h"
 #include "llmmem/Runtime/Parallel.h"
 
 using namespace llmmem::test;
@@ -201,5 +202,35 @@ TEST_P(LossHead, ThreadsAndChunksChangeNoBit) {
 }
 
 LLMMEM_ALL_ELEMENT_TYPES(LossHead);
+
+class EmulatedLossHead : public LossHead {};
+
+/// A library multiplies granules, and wgmma adds whole chunks to the sum of the weight's gradient:
+/// in registers alone where a chunk is all tokens, else through an accumulator in memory.
+TEST_P(EmulatedLossHead, WgmmaContinuesTheSumOfALibrarysGranules) {
+  if (!llmmem::emulation::isEmulatorBuilt())
+    GTEST_SKIP() << "built without the emulator";
+  const RunOptions byLibrary{
+      .emulate = true, .libraryMatmuls = true, .tensorCores = llmmem::TensorCores::WarpgroupTma};
+  for (bool outIn : {true, false})
+    for (bool into : {true, false}) {
+      // Two granules and a short one; more than a tile of dw both ways.
+      Head head{.tokens = 260, .width = 264, .vocabulary = 136, .outIn = outIn, .into = into};
+      auto runInChunks = [&](int chunk) {
+        std::string text = head.grouped(128, chunk);
+        text.replace(text.find(" {chunk"), 2, " {llm.library_workspace = 1024 : i64, ");
+        return runHead(head, text, byLibrary);
+      };
+      std::vector<Numbers> apart = runHead(head, head.separate()), whole = runInChunks(260);
+      ASSERT_EQ(whole.size(), 3u);
+      expectNear(whole[0], apart[0], 1e-6);
+      for (int result : {1, 2})
+        expectNear(whole[result], apart[result], tolerance());
+      EXPECT_TRUE(runInChunks(128) == whole);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EmulatedLossHead, ::testing::Values("bf16"),
+                         [](const auto &info) { return info.param; });
 
 } // namespace

@@ -71,6 +71,36 @@ TEST_P(WarpgroupKernels, ColumnSumsOfClusters) {
        someNumbers(1100, 4), someNumbers(72, 5)});
 }
 
+class ClusterSums : public WarpgroupKernels {
+protected:
+  /// Of rows of so many lines of 128 bytes, which clusters of blocks take, and half of one.
+  void expectSameSums(int64_t lines) {
+    constexpr int64_t rows = 1030; // no multiple of the blocks
+    int64_t ofLine = GetParam() == "f64"   ? 16
+                     : GetParam() == "f32" ? 32
+                                           : 64,
+            width = lines * ofLine + ofLine / 2;
+    std::string text =
+        R"(func.func @step(%dy: tensor<1030x$xT>, %b: tensor<$xT>) -> (tensor<$xT>, tensor<$xT>) {
+      %0 = llm.sum_rows %dy : (tensor<1030x$xT>) -> tensor<$xT>
+      %1 = llm.sum_rows %dy into(%b) : (tensor<1030x$xT>, tensor<$xT>) -> tensor<$xT>
+      return %0, %1 : tensor<$xT>, tensor<$xT>
+    })";
+    for (size_t at; (at = text.find('$')) != std::string::npos;)
+      text.replace(at, 1, std::to_string(width));
+    expectSameBits(text, {someNumbers(rows * width, 1), someNumbers(width, 2)});
+  }
+};
+
+/// More blocks than multiprocessors, so that each has 256 threads.
+TEST_P(ClusterSums, EightBlocksOf256Threads) { expectSameSums(17); }
+
+/// So many lines that clusters of eight would be more than three blocks for each multiprocessor.
+TEST_P(ClusterSums, FourBlocks) { expectSameSums(50); }
+
+INSTANTIATE_TEST_SUITE_P(Types, ClusterSums, ::testing::Values("f32", "f64", "bf16"),
+                         [](const auto &info) { return info.param; });
+
 /// What is copied element by element.
 TEST_P(WarpgroupKernels, OddRows) {
   expectSameBits(

@@ -248,6 +248,8 @@ def Llm_ClusterBlocksAnnotation : Llm_Annotation<"ClusterBlocks", "cluster_block
     "on a barrier of a GPU kernel's clusters: the blocks of a cluster">;
 def Llm_ExpectedIterationsAnnotation : Llm_Annotation<"ExpectedIterations", "expected_iterations", Llm_IsReal, Llm_OnOp,
     "on a loop or branch of a GPU kernel that data decides: how often its body runs on average">;
+def Llm_ExpectedShareAnnotation : Llm_Annotation<"ExpectedShare", "expected_share", Llm_IsReal, Llm_OnArgument,
+    "on a buffer of the host function of a GPU kernel: the share of its bytes that must be read, where data decides which">;
 def Llm_KernelsAnnotation : Llm_Annotation<"Kernels", "kernels", Llm_AreSymbols, Llm_OnModule,
     "the GPU kernels that host code launches by number">;
 def Llm_LibraryCallsAnnotation : Llm_Annotation<"LibraryCalls", "library_calls", Llm_AreLocations, Llm_OnModule,
@@ -270,7 +272,8 @@ defvar Llm_Annotations = [
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
   Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation, Llm_HostArenaAnnotation,
   Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_OnHostAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
-  Llm_RegistersAnnotation, Llm_ClusterBlocksAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
+  Llm_RegistersAnnotation, Llm_ClusterBlocksAnnotation, Llm_ExpectedIterationsAnnotation, Llm_ExpectedShareAnnotation,
+  Llm_KernelsAnnotation,
   Llm_LibraryCallsAnnotation, Llm_MissingProductsAnnotation, Llm_EmulationAnnotation];
 
 #endif // LLMMEM_DIALECT_LLMANNOTATIONS

@@ -164,9 +164,13 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
   let summary = "Multiplies the rows of each group by the group's own weight.";
   let description = [{
     y[g, ..., o] = sum_i x[g, ..., i] W[g, i, o], with W stored as [groups, in, out] or as [groups, out, in]. Keeps for the
-    backward: x. FLOPs: 2 * rows of all groups * in * out, those of empty places too. Rows of a group that are all zeros give zeros;
-    its weight need not be read then, whatever is in it. A weight in fewer bits has scales and zero
-    points as one of llm.linear has, for groups of neighbours in its rows as they are stored.
+    backward: x and choices. FLOPs: 2 * rows of all groups * in * out, those of empty places too. A weight in fewer bits has scales and
+    zero points as one of llm.linear has, for groups of neighbours in its rows as they are stored.
+
+    `choices` are those of llm.assign_places, one for each row of x. Rows whose choice is -1 are zeros in x, as llm.dispatch writes
+    them, and so in y: a kernel need not read the weight of a group that has no other rows, whatever is in it. Where x has other
+    numbers there, which nobody checks, y has zeros or their products. The gradient counts on such rows of dy being zeros, too, as
+    llm.combine gives them.
 
     ```mlir
     %y = llm.grouped_linear %x, %w layout(out_in)
@@ -174,14 +178,16 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
     %z = llm.grouped_linear %x, %q scales(%s) zeros(%zero) layout(out_in)
        : (tensor<8x1x1280x4096xbf16>, tensor<8x14336x4096xi4>, tensor<8x14336x32xbf16>, tensor<8x14336x32xi4>)
       -> tensor<8x1x1280x14336xbf16>
+    %u = llm.grouped_linear %x, %w choices(%c) layout(out_in)
+       : (tensor<8x1x1280x4096xbf16>, tensor<8x14336x4096xbf16>, tensor<8x1x1280xi32>) -> tensor<8x1x1280x14336xbf16>
     ```
   }];
   let arguments = (ins Llm_Tensor:$x, Llm_HeldTensor:$weight, Optional<Llm_Tensor>:$scales, Optional<Llm_ZeroPoints>:$zeros,
-    Llm_WeightLayout:$layout);
+    Optional<Llm_Ids>:$choices, Llm_WeightLayout:$layout);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = [{
-    $x `,` $weight (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? `layout` `(` $layout `)` attr-dict
-    `:` functional-type(operands, results)
+    $x `,` $weight (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? (`choices` `(` $choices^ `)`)?
+    `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -209,15 +215,20 @@ def Llm_AddGroupBiasOp : Llm_PureOp<"add_group_bias",
     [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds to the rows of each group the group's own bias.";
   let description = [{
-    y[g, ..., o] = x[g, ..., o] + bias[g, o]. Keeps nothing.
+    y[g, ..., o] = x[g, ..., o] + bias[g, o]. With `choices`, one for each row of x, rows whose choice is -1 stay as they are: where
+    they are zeros, the next llm.grouped_linear may have `choices`, too. Its gradient counts on zeros in the rows of dy whose
+    choice is -1, as llm.combine gives them. Keeps nothing.
 
     ```mlir
-    %y = llm.add_group_bias %x, %bias : (tensor<32x1x512x2880xbf16>, tensor<32x2880xbf16>) -> tensor<32x1x512x2880xbf16>
+    %y = llm.add_group_bias %x, %bias choices(%c)
+       : (tensor<32x1x512x2880xbf16>, tensor<32x2880xbf16>, tensor<32x1x512xi32>) -> tensor<32x1x512x2880xbf16>
     ```
   }];
-  let arguments = (ins Llm_Rows:$x, Llm_Rows:$bias);
+  let arguments = (ins Llm_Rows:$x, Llm_Rows:$bias, Optional<Llm_Ids>:$choices);
   let results = (outs Llm_Rows:$y);
-  let assemblyFormat = "$x `,` $bias attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `,` $bias (`choices` `(` $choices^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

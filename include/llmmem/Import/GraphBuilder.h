@@ -180,9 +180,10 @@ public:
   mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing);
   mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing);
   /// The rows of each expert by its own weight, the parameter `weight`; with the parameter `bias`,
-  /// an expert adds its own.
-  mlir::Value groupedLinear(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
-                            llm::WeightLayout layout, const llvm::Twine &bias = "");
+  /// an expert adds its own. Rows in places that `routing` left empty are zeros before and behind.
+  mlir::Value groupedLinear(llvm::StringRef name, mlir::Value x, const Routing &routing,
+                            const llvm::Twine &weight, llm::WeightLayout layout,
+                            const llvm::Twine &bias = "");
   mlir::Value gateRows(llvm::StringRef name, mlir::Value x, mlir::Value gate);
   /// Of all layers together; null where no layer has routed.
   mlir::Value balanceLoss(llvm::StringRef name, double coefficient);

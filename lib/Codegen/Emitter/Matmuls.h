@@ -32,6 +32,16 @@ struct Matrix {
   bool isPacked() const { return held.isPacked(); }
 };
 
+/// Says of each row of A whether it has something: element `begin` + row of `numbers` (i32) is -1
+/// where the row is zeros. Such is C's row, too, whatever is in B.
+struct RowChoices {
+  Buffer numbers;
+  std::optional<Index> begin = std::nullopt;
+  /// Of matmuls of which most may have zeros alone: the share that have other rows at most, for
+  /// reports.
+  double share = 1.0;
+};
+
 /// Partial results of the softmax of C's rows, one for each tile of columns: element (row, tile) of
 /// two buffers is the tile's largest element, as it is stored, and the sum of exp(element -
 /// largest).
@@ -75,10 +85,9 @@ struct Matmul {
   /// the whole sum has. A and B begin that many lines behind the matrices of the whole.
   std::optional<Index> firstTerm = std::nullopt;
   int64_t allTerms = 0;
-  /// Of a group of which many may have no rows: A's are then zeros, and so are C's, whatever is in
-  /// B. It is the share of such groups that have rows at most, for reports. None: B is always read.
-  /// On a GPU alone; such a matmul has one term, and neither `initial` nor `continued`.
-  std::optional<double> chosenShare = std::nullopt;
+  /// A tile without other rows than zeros need not read B. Only generated code of a GPU asks for
+  /// them; such a matmul has one term, and neither `initial` nor `continued`. None: all are read.
+  std::optional<RowChoices> choices = std::nullopt;
 };
 
 /// Whether a library computes matmuls of `element`. Libraries and generated code round differently,

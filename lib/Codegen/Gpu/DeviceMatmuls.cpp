@@ -28,8 +28,7 @@ public:
         stripB(deviceLoops(e).workgroup(e, kDepth * kPitch, e.computeType())) {}
 
   void emit(Index row, Index column) {
-    Buffer slots = p.chosenShare ? slotsOfThreads(e, kBlockThreads) : Buffer();
-    multiplyUnlessEmpty(e, p, {row, kTile, column, kTile}, {thread, kBlockThreads, slots},
+    multiplyUnlessEmpty(e, p, {row, kTile, column, kTile}, {thread, kBlockThreads},
                         [&] { multiply(row, column); });
   }
 

@@ -45,8 +45,7 @@ public:
 
   void emit() {
     TileOfC tile{e.index(0), p.rows, block * columnsOfBlock(p), columnsOfBlock(p)};
-    Buffer slots = p.chosenShare ? slotsOfThreads(e, threads(p)) : Buffer();
-    multiplyUnlessEmpty(e, p, tile, {thread, threads(p), slots}, [&] { multiply(); });
+    multiplyUnlessEmpty(e, p, tile, {thread, threads(p)}, [&] { multiply(); });
   }
 
 private:

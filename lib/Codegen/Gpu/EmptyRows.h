@@ -3,8 +3,9 @@
 // Places of an expert that no token has are zeros, and so are their products, whatever is in the
 // weights. A block whose rows of A are such places writes zeros and reads no weight.
 //
-// A block looks at the first elements of its rows, one thread a row: 32 bytes of each, which tell
-// nearly always that a row is a token's. Only where all of these are zeros are the rows read whole.
+// A block reads the choices of its rows, 4 bytes each, and not the rows: in a step of decoding most
+// experts have none, and each has as many blocks as it has tiles of columns. Every warp reads them
+// by itself, so no warp waits for another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +25,14 @@ struct TileOfC {
   int64_t columns;
 };
 
-/// What a block has to look at its rows with. `slots` is workgroup memory of an i32 for each of its
-/// warps, which nobody else uses until all threads have left the look.
+/// A thread of a block, and how many it has: whole warps.
 struct BlockOfThreads {
   Index thread;
   int64_t count;
-  Buffer slots;
 };
 
-/// Workgroup memory for the slots of a block of so many threads.
-Buffer slotsOfThreads(KernelEmitter &e, int64_t threads);
-
-/// Runs `multiply`, which computes the tile, on all threads of the block; if `chosenShare` is set,
-/// only where A's rows are not all zeros, and else the tile is zeros.
+/// Runs `multiply`, which computes the tile, on all threads of the block; if the matmul has
+/// `choices`, only where one of A's rows has something, and else the tile is zeros.
 void multiplyUnlessEmpty(KernelEmitter &e, const Matmul &matmul, const TileOfC &tile,
                          const BlockOfThreads &block, llvm::function_ref<void()> multiply);
 

@@ -264,6 +264,19 @@ double llmmem::expectedIterations(Operation *op) {
   return iterations ? iterations.getValueAsDouble() : 1.0;
 }
 
+void llmmem::expectShare(Value buffer, double share) {
+  auto argument = dyn_cast_or_null<BlockArgument>(buffer);
+  auto host = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  if (host)
+    host.setArgAttr(argument.getArgNumber(), LlmDialect::kExpectedShare,
+                    FloatAttr::get(Float64Type::get(host.getContext()), share));
+}
+
+double llmmem::expectedShare(func::FuncOp host, unsigned number) {
+  auto share = host.getArgAttrOfType<FloatAttr>(number, LlmDialect::kExpectedShare);
+  return share ? share.getValueAsDouble() : 1.0;
+}
+
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//

@@ -91,10 +91,8 @@ public:
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
 
   void emitTile() {
-    // The stages are not yet written.
-    Buffer slots = deviceLoops(e).partOf(e, memory, 0, TileSizes::kWarps, e.builder().getI32Type());
     multiplyUnlessEmpty(e, p, {row, sizes.rows, column, sizes.columns},
-                        {thread, TileSizes::kThreads, slots}, [&] { multiplyTile(); });
+                        {thread, TileSizes::kThreads}, [&] { multiplyTile(); });
   }
 
 private:

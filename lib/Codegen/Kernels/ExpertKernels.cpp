@@ -8,6 +8,7 @@
 
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -322,19 +323,43 @@ struct ExpertLayout {
 };
 
 struct DispatchKernel : KernelModel<DispatchKernel, DispatchOp> {
+  /// Nothing is read for an empty place: in a step of decoding most are.
   static void emit(DispatchOp op, KernelEmitter &e) {
     ExpertLayout layout(e, op.getY(), op.getPlaces());
-    int64_t width = widthOf(op.getY());
+    int64_t width = widthOf(op.getY()), rows = e.operand(2).size;
     Buffer weights = e.operand(op.getWeightsMutable());
-    e.forRows(e.operand(2).size, {width}, [&](Index row) {
+    double share =
+        std::min(1.0, static_cast<double>(e.operand(1).size) / static_cast<double>(rows));
+    e.forRows(rows, {width}, [&](Index row) {
       ExpertLayout::Source choice = layout.choiceOf(e.operand(2), row);
-      Index begin = choice.row / layout.chosen * width;
-      Num weight = weights ? e.load(weights, choice.row) : e.number(1.0);
-      e.forLanes(width, [&](Index i, unsigned lanes) {
-        Num x = e.load(e.operand(0), begin + i, lanes);
-        e.store(e.result(0), row * width + i,
-                select(choice.exists, weights ? x * weight : x, e.splat(0.0, lanes)));
+      ifExpected(e, choice.exists, share, [&] {
+        Num weight = weights ? e.load(weights, choice.row) : e.number(1.0);
+        e.forLanes(width, [&](Index i, unsigned lanes) {
+          Num x = e.load(e.operand(0), choice.row / layout.chosen * width + i, lanes);
+          e.store(e.result(0), row * width + i, weights ? x * weight : x);
+        });
       });
+      ifExpected(e, negated(e, choice.exists), 1.0 - share, [&] {
+        e.forLanes(width, [&](Index i, unsigned lanes) {
+          e.store(e.result(0), row * width + i, e.splat(0.0, lanes));
+        });
+      });
+    });
+  }
+
+private:
+  static Value negated(KernelEmitter &e, Value condition) {
+    Value isTrue = arith::ConstantIntOp::create(e.builder(), e.location(), 1, 1);
+    return arith::XOrIOp::create(e.builder(), e.location(), condition, isTrue);
+  }
+
+  /// `share`: of how many rows, for reports of a GPU's kernels.
+  static void ifExpected(KernelEmitter &e, Value condition, double share,
+                         function_ref<void()> then) {
+    e.ifThen(condition, [&] {
+      if (e.options().target == KernelTarget::Gpu)
+        expectIterations(e.builder().getInsertionBlock()->getParentOp(), share);
+      then();
     });
   }
 };
@@ -385,12 +410,15 @@ struct AddGroupBiasKernel : KernelModel<AddGroupBiasKernel, AddGroupBiasOp> {
   static void emit(AddGroupBiasOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), rows = e.operand(0).size / width;
     int64_t ofGroup = rows / shapeOf(op.getX())[0];
+    Buffer choices = e.operand(op.getChoicesMutable());
     e.forRows(rows, {width}, [&](Index row) {
       Index bias = row / ofGroup * width;
+      Value isChosen = choices ? less(e.index(-1), e.loadIndex(choices, row)) : Value();
       e.forLanes(width, [&](Index i, unsigned lanes) {
         Index place = row * width + i;
-        e.store(e.result(0), place,
-                e.load(e.operand(0), place, lanes) + e.load(e.operand(1), bias + i, lanes));
+        Num x = e.load(e.operand(0), place, lanes);
+        Num sum = x + e.load(e.operand(1), bias + i, lanes);
+        e.store(e.result(0), place, choices ? select(isChosen, sum, x) : sum);
       });
     });
   }

@@ -7,6 +7,7 @@
 #include "Gpu/SplitMatmul.h"
 #include "Gpu/WarpgroupMatmul.h"
 #include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -203,22 +204,19 @@ void emitGroups(Operation *op, KernelEmitter &e, int64_t groups,
   emitLibraryMatmul(e, all);
 }
 
-/// Of few rows most groups have none: a token has some of many experts. Places without a token are
-/// zeros, and so is their product, whose weight is then not read. Threads share each product.
+/// On a CPU. Of few rows most groups have none: a token has some of many experts. Places without a
+/// token are zeros, and so is their product, whose weight is then not read. Threads share each
+/// product.
 void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
                       function_ref<Matmul(std::optional<Index>)> make) {
   e.forEach(groups, [&](Index number) {
     Matmul product = make(number);
-    Num largest = e.maximumOver(product.rows * product.inner, [&](Index place, unsigned lanes) {
-      Num x = e.load(product.a.buffer, *product.a.begin + place, lanes);
-      return maximum(x, -x);
-    });
-    auto is = [&](arith::CmpFPredicate predicate) -> Value {
-      return arith::CmpFOp::create(e.builder(), e.location(), predicate, largest.value,
-                                   e.number(0.0).value);
-    };
-    e.ifThen(is(arith::CmpFPredicate::UNE), [&] { emitOneOfMany(op, e, product); });
-    e.ifThen(is(arith::CmpFPredicate::OEQ), [&] {
+    Index largest = e.index(-1);
+    for (int64_t row = 0; row < product.rows; ++row)
+      largest =
+          maximum(largest, e.loadIndex(product.choices->numbers, *product.choices->begin + row));
+    e.ifThen(less(e.index(-1), largest), [&] { emitOneOfMany(op, e, product); });
+    e.ifThen(equal(e.index(-1), largest), [&] {
       e.forLanes(product.rows * product.columns, [&](Index place, unsigned lanes) {
         e.store(product.c.buffer, *product.c.begin + place, e.splat(0.0, lanes));
       });
@@ -226,22 +224,27 @@ void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
   });
 }
 
-/// The share of experts that are chosen at most: each choice of a token may be another's. `rows`
-/// are those of experts, as llm.dispatch or what is computed from it element by element gives them.
-double largestChosenShare(Value rows) {
-  Operation *source = rows.getDefiningOp();
-  while (source && !isa<DispatchOp>(source))
-    source = source->getNumOperands() ? source->getOperand(0).getDefiningOp() : nullptr;
-  if (!source)
+/// The share of experts that are chosen at most: each choice of a token may be of another.
+double largestChosenShare(TypedValue<RankedTensorType> choices) {
+  auto places = choices.getDefiningOp<AssignPlacesOp>();
+  if (!places)
     return 1.0;
-  int64_t choices = cast<DispatchOp>(source).getPlaces().getType().getNumElements(),
-          experts = cast<RankedTensorType>(rows.getType()).getDimSize(0);
-  return std::min(1.0, static_cast<double>(choices) / static_cast<double>(experts));
+  int64_t made = places.getExperts().getType().getNumElements(),
+          experts = choices.getType().getDimSize(0);
+  return std::min(1.0, static_cast<double>(made) / static_cast<double>(experts));
 }
 
 struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
-  /// Rows of a group up to which it is looked at first.
+  /// Rows of a group up to which its choices are looked at first, on a CPU.
   static constexpr int64_t kFewRows = 8;
+
+  /// What a group without a choice does not read.
+  static void expectShareOfWeight(GroupedLinearOp op, KernelEmitter &e, double share) {
+    expectShare(e.operand(op.getWeightMutable()).memref, share);
+    for (MutableOperandRange range : {op.getScalesMutable(), op.getZerosMutable()})
+      if (Buffer part = e.operand(range))
+        expectShare(part.memref, share);
+  }
 
   static void emit(GroupedLinearOp op, KernelEmitter &e) {
     int64_t groups = op.getX().getType().getDimSize(0);
@@ -249,22 +252,25 @@ struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
     int64_t rows = e.operand(0).size / groups / in;
     bool transposed = op.getLayout() == WeightLayout::OutIn;
     bool isForCpu = e.options().target == KernelTarget::Cpu;
-    auto emitAll = isForCpu && rows <= kFewRows ? emitChosenGroups : emitGroups;
-    std::optional<double> chosenShare;
-    if (!isForCpu)
-      chosenShare = largestChosenShare(op.getX());
+    Buffer choices = e.operand(op.getChoicesMutable());
+    auto emitAll = isForCpu && choices && rows <= kFewRows ? emitChosenGroups : emitGroups;
+    double share = choices ? largestChosenShare(op.getChoices()) : 1.0;
+    if (!isForCpu && choices)
+      expectShareOfWeight(op, e, share);
     emitAll(op, e, groups, [&](std::optional<Index> number) -> Matmul {
       Matrix weight = groupOf(e.operand(1), transposed ? in : out, in * out, number);
       weight.transposed = transposed;
       weight.held =
           heldOperand(e, op.getWeightMutable(), op.getScalesMutable(), op.getZerosMutable());
-      return {.a = groupOf(e.operand(0), in, rows * in, number),
-              .b = weight,
-              .c = groupOf(e.result(0), out, rows * out, number),
-              .rows = rows,
-              .columns = out,
-              .inner = in,
-              .chosenShare = chosenShare};
+      Matmul product{.a = groupOf(e.operand(0), in, rows * in, number),
+                     .b = weight,
+                     .c = groupOf(e.result(0), out, rows * out, number),
+                     .rows = rows,
+                     .columns = out,
+                     .inner = in};
+      if (choices && number)
+        product.choices = RowChoices{choices, *number * rows, share};
+      return product;
     });
   }
 };

@@ -12,6 +12,7 @@
 #ifndef LLMMEM_CODEGEN_GPU_KERNELTRAFFIC_H
 #define LLMMEM_CODEGEN_GPU_KERNELTRAFFIC_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace llmmem {
@@ -33,6 +34,12 @@ struct KernelTraffic {
 void expectIterations(mlir::Operation *op, double iterations);
 /// What `expectIterations` said; else 1.
 double expectedIterations(mlir::Operation *op);
+
+/// For a buffer of a kernel's host function of which data decides what must be read: the share of
+/// its bytes that must be. Example: of the weights of 8 experts of which a token chooses 2, 0.25.
+void expectShare(mlir::Value buffer, double share);
+/// What `expectShare` said of argument `number`; else 1.
+double expectedShare(mlir::func::FuncOp host, unsigned number);
 
 /// The bytes that one launch of so many blocks of threads moves. Grid and block are constants.
 KernelTraffic measureTraffic(mlir::gpu::GPUFuncOp kernel, std::array<int64_t, 3> grid,
