@@ -151,6 +151,10 @@ private:
   }
 
   LogicalResult run(func::CallOp call, Frame &frame) {
+    if (isHostUpdate(call))
+      return call.emitOpError("cannot be listed: it is an update on the host, whose code a list of "
+                              "launches does not hold; run the step by llmmem-run, or plan it "
+                              "without --update-on=host");
     if (call->hasAttr(llm::LlmDialect::kProfile))
       list.profiled.push_back(llvm::map_to_vector(
           call.getOperands(), [&](Value operand) { return frame.wordOf(operand); }));

@@ -75,6 +75,19 @@ module attributes {gpu.container_module} {
 
 // -----
 
+module {
+  func.func private @kernel(%x: memref<64xf32>) {
+    return
+  }
+  func.func @step(%arena: memref<64xi8>, %x: memref<64xf32>) {
+    // expected-error @below {{cannot be listed: it is an update on the host, whose code a list of launches does not hold; run the step by llmmem-run, or plan it without --update-on=host}}
+    func.call @kernel(%x) {llm.on_host} : (memref<64xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
 // expected-error @below {{has no function 'step' whose launches to list}}
 module {
 }
