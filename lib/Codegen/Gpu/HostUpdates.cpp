@@ -20,7 +20,7 @@ static Value bufferAt(OpBuilder &builder, Location loc, Value words, int32_t num
   return UnrealizedConversionCastOp::create(builder, loc, type, buffer).getResult(0);
 }
 
-static func::FuncOp wordsEntryOf(func::FuncOp kernel) {
+func::FuncOp llmmem::wordsEntryOf(func::FuncOp kernel) {
   std::string name = (kernel.getName() + "_of_words").str();
   auto module = kernel->getParentOfType<ModuleOp>();
   if (auto known = module.lookupSymbol<func::FuncOp>(name))

@@ -13,9 +13,12 @@
 
 namespace llmmem {
 
-/// The address, as !llvm.ptr, of `void NAME_of_words(const uint64_t *words)`, which calls the
-/// kernel NAME on the buffers at words[0], words[1], ... All of its arguments must be buffers of
-/// static shape. The function is made once for a kernel.
+/// `void NAME_of_words(const uint64_t *words)`, which calls the kernel NAME on the buffers at
+/// words[0], words[1], ... All of its arguments must be buffers of static shape. The function is
+/// made once for a kernel.
+mlir::func::FuncOp wordsEntryOf(mlir::func::FuncOp kernel);
+
+/// Its address, as !llvm.ptr.
 mlir::Value addressOfWordsEntry(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::func::FuncOp kernel);
 
