@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
+#include "llmmem/Codegen/Gpu/HostUpdates.h"
 #include "llmmem/Conversion/LaunchList.h"
 #include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -93,7 +94,18 @@ public:
       return;
     case HostCall::Kind::WaitForHostCopy:
       calls.push_back(json::Array{"wait_for_host_copy", call.direction});
+      return;
+    case HostCall::Kind::WaitForUpdate:
+      calls.push_back(json::Array{"wait_for_update", 0});
     }
+  }
+
+  void operator()(const HostUpdate &call) {
+    json::Array words;
+    for (LaunchWord word : call.words)
+      words.push_back(wordOf(word));
+    calls.push_back(
+        json::Array{call.isStarted ? "start_update" : "update", call.kernel, std::move(words)});
   }
 
   json::Value wordOrNull(const std::optional<LaunchWord> &word) {
@@ -363,7 +375,8 @@ private:
         call["yields"] = yield->second;
     }
     json::Object program{{"products", products == MatmulSource::Library ? "library" : "generated"}};
-    if (failed(addKernels(*clone, *list, byWarpgroup, program)))
+    if (failed(addKernels(*clone, *list, byWarpgroup, program)) ||
+        failed(addUpdates(*clone, *list, program)))
       return failure();
     program["forms"] = std::move(writer.forms);
     program["timed"] = std::move(timed);
@@ -405,6 +418,42 @@ private:
       modules.push_back(json::Object{{"images", std::move(own)}});
     program["kernels"] = std::move(kernels);
     program["modules"] = std::move(modules);
+    return success();
+  }
+
+  /// On the host.
+  Operation *firstUpdate() {
+    Operation *first = nullptr;
+    module.lookupSymbol(options.function)->walk([&](Operation *op) {
+      first = llm::runsOnHost(op) ? op : nullptr;
+      return first ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return first;
+  }
+
+  /// The code that the host runs, in a library of its own.
+  LogicalResult addUpdates(ModuleOp outlined, const LaunchList &list, json::Object &program) {
+    if (list.updates.empty())
+      return success();
+    OwningOpRef<ModuleOp> host = outlined.clone();
+    json::Array names;
+    llvm::DenseSet<Operation *> kept;
+    for (const std::string &name : list.updates) {
+      auto kernel = host->lookupSymbol<func::FuncOp>(name);
+      func::FuncOp entry = wordsEntryOf(kernel);
+      kept.insert(kernel);
+      kept.insert(entry);
+      names.push_back(entry.getName());
+    }
+    for (Operation &op : llvm::make_early_inc_range(host->getOps()))
+      if (!kept.contains(&op) && !isa<memref::GlobalOp>(op))
+        op.erase();
+    (*host)->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
+    llvm::Expected<json::Object> code = writeHostCode(*host, options);
+    if (!code)
+      return firstUpdate()->emitOpError("runs on the host: ") << llvm::toString(code.takeError());
+    (*code)["functions"] = std::move(names);
+    program["host_code"] = std::move(*code);
     return success();
   }
 

@@ -1,6 +1,7 @@
-//===- WriteImage.cpp - Machine code of a kernel, in a file ----------------===//
+//===- WriteImage.cpp - Machine code, in files -----------------------------===//
 
 #include "llmmem/Bundle/Bundle.h"
+#include "llmmem/Execution/NativeObject.h"
 #include "llmmem/Runtime/Samples.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,27 +24,55 @@ static std::string messageIn(llvm::StringRef file) {
   return text ? (*text)->getBuffer().trim().str() : "";
 }
 
+namespace {
+/// A program that makes a file of another one.
+struct Tool {
+  llvm::StringRef program;
+  llvm::SmallVector<llvm::StringRef> flags; // before "-o made input"
+  llvm::StringRef suffix;                   // of the input, which the program knows it by
+  std::string refused;                      // what it was asked for
+  llvm::SmallVector<llvm::StringRef> libraries = {};
+};
+} // namespace
+
 /// The output appears under its name when it is whole, as other processes may write the same.
-static llvm::Error assemble(llvm::StringRef ptx, llvm::StringRef chip, llvm::StringRef ptxas,
-                            llvm::StringRef output) {
+static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::StringRef output) {
   llvm::SmallString<128> input, made, errors;
   for (auto [name, suffix] :
-       {std::pair(&input, "ptx"), std::pair(&made, "cubin"), std::pair(&errors, "txt")})
+       {std::pair(&input, tool.suffix), std::pair(&made, llvm::StringRef("made")),
+        std::pair(&errors, llvm::StringRef("txt"))})
     if (std::error_code code = fs::createUniqueFile(output + "-%%%%%%." + suffix, *name))
       return llvm::createStringError(code, "'" + output + "' cannot be written");
   llvm::FileRemover removeInput(input), removeErrors(errors);
-  if (llvm::Error error = writeTextFile(input, ptx))
+  if (llvm::Error error = writeTextFile(input, contents))
     return error;
-  llvm::StringRef arguments[] = {ptxas, "-O3", "--gpu-name", chip, input, "-o", made};
+  llvm::SmallVector<llvm::StringRef> arguments = {tool.program};
+  llvm::append_range(arguments, tool.flags);
+  arguments.append({"-o", made, input});
+  llvm::append_range(arguments, tool.libraries);
   std::string why;
-  int code = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt, {"", "", errors},
+  int code = llvm::sys::ExecuteAndWait(tool.program, arguments, std::nullopt, {"", "", errors},
                                        /*SecondsToWait=*/0, /*MemoryLimit=*/0, &why);
   if (code != 0) {
     fs::remove(made);
-    return llvm::createStringError("'" + ptxas + "' refuses a kernel for " + chip + ": " +
+    return llvm::createStringError("'" + tool.program + "' refuses " + tool.refused + ": " +
                                    (why.empty() ? messageIn(errors) : why));
   }
   return llvm::errorCodeToError(fs::rename(made, output));
+}
+
+/// What the runner checks a file by.
+static llvm::Expected<llvm::json::Object> describe(llvm::StringRef folder,
+                                                   const std::string &name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> image = llvm::MemoryBuffer::getFile(path);
+  if (!image)
+    return llvm::createStringError(image.getError(), "'" + path + "' cannot be read");
+  llvm::StringRef bytes = (*image)->getBuffer();
+  return llvm::json::Object{{"file", name},
+                            {"bytes", static_cast<int64_t>(bytes.size())},
+                            {"hash", hexOf(llmmem_content_hash(bytes.data(), bytes.size()))}};
 }
 
 llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm::StringRef chip,
@@ -53,18 +82,36 @@ llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm:
                      (options.ptxas.empty() ? ".ptx" : ".cubin");
   llvm::SmallString<128> path(options.kernels);
   llvm::sys::path::append(path, name);
-  if (!fs::exists(path)) {
-    llvm::Error error =
-        options.ptxas.empty() ? writeTextFile(path, ptx) : assemble(ptx, chip, options.ptxas, path);
-    if (error)
+  Tool assembler{options.ptxas, {"-O3", "--gpu-name", chip}, "ptx", "a kernel for " + chip.str()};
+  if (!fs::exists(path))
+    if (llvm::Error error =
+            options.ptxas.empty() ? writeTextFile(path, ptx) : make(assembler, ptx, path))
       return std::move(error);
-  }
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> image = llvm::MemoryBuffer::getFile(path);
-  if (!image)
-    return llvm::createStringError(image.getError(), "'" + path + "' cannot be read");
-  llvm::StringRef bytes = (*image)->getBuffer();
-  return llvm::json::Object{{"chip", chip},
-                            {"file", name},
-                            {"bytes", static_cast<int64_t>(bytes.size())},
-                            {"hash", hexOf(llmmem_content_hash(bytes.data(), bytes.size()))}};
+  llvm::Expected<llvm::json::Object> image = describe(options.kernels, name);
+  if (image)
+    (*image)["chip"] = chip;
+  return image;
+}
+
+llvm::Expected<llvm::json::Object> llmmem::writeHostCode(mlir::ModuleOp module,
+                                                         const BundleOptions &options) {
+  if (options.linker.empty())
+    return llvm::createStringError("there is no C compiler to link its code; name one by --linker, "
+                                   "or plan the step without --update-on=host");
+  std::string processor = portableProcessor();
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object = compileToObject(module, processor);
+  if (!object)
+    return object.takeError();
+  llvm::StringRef code = (*object)->getBuffer();
+  std::string name = hexOf(llmmem_content_hash(code.data(), code.size())) + "." + processor + ".so";
+  llvm::SmallString<128> path(options.kernels);
+  llvm::sys::path::append(path, name);
+  Tool linker{options.linker, {"-shared", "-s"}, "o", "code for " + processor, {"-lm"}};
+  if (!fs::exists(path))
+    if (llvm::Error error = make(linker, code, path))
+      return std::move(error);
+  llvm::Expected<llvm::json::Object> library = describe(options.kernels, name);
+  if (library)
+    (*library)["processor"] = processor;
+  return library;
 }

@@ -4,11 +4,13 @@
 #include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
+#include "llmmem/Codegen/Gpu/HostUpdates.h"
 #include "llmmem/Conversion/LibraryCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Runtime/CudaProducts.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 #include <cstring>
 
 namespace llmmem {
@@ -73,6 +75,18 @@ public:
     place(offsetof(llmmem_product, workspace), op.getWorkspace());
     call(loc, "llmmem_cuda_multiply", {runOf(op), storeWords(op, words)});
     op.erase();
+  }
+
+  /// An update on the host.
+  void replace(func::CallOp update) {
+    Location loc = update.getLoc();
+    builder.setInsertionPoint(update);
+    auto kernel = module.lookupSymbol<func::FuncOp>(update.getCallee());
+    bool isStarted = update->hasAttr(llm::LlmDialect::kStarted);
+    call(loc, isStarted ? kDeviceUpdateStart : kDeviceUpdate,
+         {runOf(update), addressOfWordsEntry(builder, loc, kernel),
+          storeWords(update, update.getOperands()), word(loc, update.getNumOperands())});
+    update.erase();
   }
 
   void replace(memref::CopyOp copy) {
@@ -168,7 +182,17 @@ struct ConvertLaunchesToRuntime
 
   void runOnOperation() override {
     RuntimeCalls runtime(getOperation());
+    SmallVector<func::CallOp> updates;
+    getOperation().walk([&](func::CallOp call) {
+      if (isHostUpdate(call))
+        updates.push_back(call);
+    });
+    onHost.clear();
+    for (func::CallOp update : updates)
+      onHost.insert(update.getCallee());
     handRunToFunctions(runtime.runType());
+    for (func::CallOp update : updates)
+      runtime.replace(update);
     llvm::MapVector<SymbolRefAttr, unsigned> kernels;
     SmallVector<gpu::LaunchFuncOp> launches;
     getOperation().walk([&](gpu::LaunchFuncOp launch) { launches.push_back(launch); });
@@ -181,7 +205,10 @@ struct ConvertLaunchesToRuntime
     }
     replaceMatmuls(runtime);
     SmallVector<memref::CopyOp> copies;
-    getOperation().walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+    getOperation().walk([&](memref::CopyOp copy) {
+      if (!onHost.contains(copy->getParentOfType<func::FuncOp>().getName()))
+        copies.push_back(copy);
+    });
     for (memref::CopyOp copy : copies)
       runtime.replace(copy);
     SmallVector<Attribute> names;
@@ -232,18 +259,22 @@ struct ConvertLaunchesToRuntime
   }
 
   /// The runtime defines the function of marks, and those of copies to and from the host.
-  static bool takesRun(func::FuncOp function) {
-    return !function.isExternal() || function.getName() == llmmem::kMarkFunction ||
-           isDeviceHostCopy(function.getName());
+  bool takesRun(func::FuncOp function) const {
+    StringRef name = function.getName();
+    if (!function.isExternal())
+      return !onHost.contains(name);
+    return name == llmmem::kMarkFunction || name == kDeviceUpdateWait || isDeviceHostCopy(name);
   }
 
-  /// Every function with a body may launch, directly or through a call.
+  /// Every function with a body may launch, directly or through a call, but for what the host runs.
   void handRunToFunctions(Type run) {
     SmallVector<func::CallOp> calls;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!takesRun(function))
+        continue;
       if (!function.isExternal()) {
         (void)function.insertArgument(0, run, {}, function.getLoc());
-      } else if (takesRun(function)) {
+      } else {
         SmallVector<Type> types = {run};
         llvm::append_range(types, function.getArgumentTypes());
         function.setType(FunctionType::get(&getContext(), types, {}));
@@ -258,5 +289,7 @@ struct ConvertLaunchesToRuntime
       call->insertOperands(0, first);
     }
   }
+
+  llvm::StringSet<> onHost; // kernels that run there
 };
 } // namespace

@@ -63,6 +63,11 @@ public:
   FailureOr<func::FuncOp> kernelOf(Operation &op, const std::optional<Workspace> &workspace) {
     FunctionType type = kernelType(op, workspace);
     Attribute key = KernelIdentity::of(&op).codeKey();
+    KernelOptions own = options;
+    if (llm::runsOnHost(&op)) {
+      own.target = KernelTarget::Cpu;
+      key = ArrayAttr::get(op.getContext(), {key, UnitAttr::get(op.getContext())});
+    }
     if (func::FuncOp known = kernels.lookup(key))
       return known;
     auto emission = dyn_cast<KernelOpInterface>(op);
@@ -71,11 +76,11 @@ public:
       return failure();
     }
     func::FuncOp kernel = create(op, type, nameOf(op));
-    KernelEmitter emitter(&op, &kernel.front(), options);
+    KernelEmitter emitter(&op, &kernel.front(), own);
     if (failed(emission.emitKernel(emitter)))
       return failure();
     func::ReturnOp::create(emitter.builder(), op.getLoc());
-    if (isForDevice() && failed(checkDeviceKernel(&op, kernel)))
+    if (own.target == KernelTarget::Gpu && failed(checkDeviceKernel(&op, kernel)))
       return failure();
     kernels[key] = kernel;
     return kernel;
@@ -198,9 +203,6 @@ public:
     if (kernels.isForDevice())
       shared = findSharedLaunches(step, places);
     for (Operation &op : step.getBody().front().without_terminator()) {
-      if (llm::runsOnHost(&op) && kernels.isForDevice())
-        return op.emitOpError("runs on the host, which a step for a GPU cannot yet; plan it "
-                              "without --update-on=host");
       auto run = shared.find(&op);
       if (auto wait = dyn_cast<llm::WaitOp>(op); wait && failed(emitWait(wait)))
         return failure();
@@ -215,7 +217,8 @@ public:
     }
     if (profile && kernels.isForDevice())
       emitMark(builder, step.getLoc(), calls);
-    emitCopiesOfResults();
+    if (failed(emitCopiesOfResults()))
+      return failure();
     func::ReturnOp::create(builder, step.getLoc());
     return success();
   }
@@ -319,7 +322,8 @@ private:
       arguments.push_back(arith::ConstantOp::create(builder, op.getLoc(), stream));
     }
     std::optional<OpBuilder::InsertionGuard> beside;
-    if (llm::isStarted(&op)) {
+    bool isUpdateBeside = kernels.isForDevice() && llm::runsOnHost(&op);
+    if (llm::isStarted(&op) && !isUpdateBeside) {
       // Marks are the step's stream's: the time of a start is that of its launch.
       if (kernels.isForDevice())
         emitTimeOfCall(op.getLoc(), 0);
@@ -328,7 +332,18 @@ private:
     auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
       describeBuffers(op, call, numbers);
+    if (isUpdateBeside)
+      markHostUpdate(op, call);
     return success();
+  }
+
+  /// Of a GPU (Codegen/Gpu/HostCopyCalls.h).
+  void markHostUpdate(Operation &op, func::CallOp call) {
+    call->setAttr(llm::LlmDialect::kOnHost, builder.getUnitAttr());
+    if (!llm::isStarted(&op))
+      return;
+    call->setAttr(llm::LlmDialect::kStarted, builder.getUnitAttr());
+    startedOf(op).push_back(&op);
   }
 
   /// What is emitted until `beside` ends runs on the thread of communication, or on that of updates
@@ -353,25 +368,10 @@ private:
           "run verify-plan");
     flights.pop_front();
     emitTimeOfCall(wait.getLoc(), 0);
-    finishCall(*wait,
-               llm::isHostCopy(&start)
-                   ? emitHostCopyWait(builder, start, kernels.target())
-                   : func::CallOp::create(builder, wait.getLoc(),
-                                          waitFunction(llm::runsOnHost(&start)), ValueRange()));
+    finishCall(*wait, llm::queueOf(&start) == llm::StartQueue::Network
+                          ? emitStartedWait(builder, wait.getLoc())
+                          : emitHostWait(builder, start, kernels.target()));
     return success();
-  }
-
-  /// The declaration of the runtime's function (include/llmmem/Runtime/Started.h, of an update on
-  /// the host include/llmmem/Runtime/HostCopies.h).
-  func::FuncOp waitFunction(bool ofUpdate) {
-    auto module = step->getParentOfType<ModuleOp>();
-    StringRef name = ofUpdate ? "llmmem_update_wait" : "llmmem_wait";
-    if (auto known = module.lookupSymbol<func::FuncOp>(name))
-      return known;
-    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    auto function = func::FuncOp::create(top, step.getLoc(), name, top.getFunctionType({}, {}));
-    function.setPrivate();
-    return function;
   }
 
   /// With a profile, the call is timed and described by `record`.
@@ -419,7 +419,7 @@ private:
 
   /// Results that already lie in the argument they are donated to stay; the others are copied.
   /// Those that are not donated go first: they may lie in an argument that a later copy overwrites.
-  void emitCopiesOfResults() {
+  LogicalResult emitCopiesOfResults() {
     auto returned = cast<func::ReturnOp>(step.getBody().front().getTerminator());
     unsigned next = 1 + step.getNumArguments();
     for (bool donated : {false, true})
@@ -430,10 +430,15 @@ private:
         Place place = places.placeOf(value);
         if (place.argument && place.argument == argument)
           continue;
+        if (kernels.isForDevice() && llm::isOnHost(value.getType()))
+          return returned.emitOpError("returns operand ")
+                 << number << ", which lies on the host and not in the argument that it is donated "
+                 << "to; of a GPU, whose kernels copy results, expected an 'llm.copy_down' of it";
         Value target = function.getArgument(argument ? 1 + *argument : next++);
         emitCopy(value, bufferAt(step.getLoc(), place, value.getType()), target,
                  argument ? *argument : numbers.fresh());
       }
+    return success();
   }
 
   void emitCopy(Value value, Value from, Value to, int64_t number) {

@@ -1,4 +1,4 @@
-//===- HostCopies.cpp - Calls that copy to and from the host --------------===//
+//===- HostCopies.cpp - Calls that copy to and from the host, and waits ---===//
 
 #include "HostCopies.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
@@ -55,8 +55,15 @@ func::CallOp llmmem::emitHostCopy(OpBuilder &builder, Operation &copy, Value fro
   return callRuntime(builder, loc, isStarted ? "llmmem_copy_start" : "llmmem_copy", operands);
 }
 
-func::CallOp llmmem::emitHostCopyWait(OpBuilder &builder, Operation &copy, KernelTarget target) {
-  return callRuntime(builder, copy.getLoc(),
-                     target == KernelTarget::Gpu ? kDeviceHostCopyWait : "llmmem_copy_wait",
-                     number(builder, copy.getLoc(), directionOf(copy)));
+func::CallOp llmmem::emitHostWait(OpBuilder &builder, Operation &start, KernelTarget target) {
+  Location loc = start.getLoc();
+  bool onDevice = target == KernelTarget::Gpu;
+  if (llm::runsOnHost(&start))
+    return callRuntime(builder, loc, onDevice ? kDeviceUpdateWait : "llmmem_update_wait", {});
+  return callRuntime(builder, loc, onDevice ? kDeviceHostCopyWait : "llmmem_copy_wait",
+                     number(builder, loc, directionOf(start)));
+}
+
+func::CallOp llmmem::emitStartedWait(OpBuilder &builder, Location loc) {
+  return callRuntime(builder, loc, "llmmem_wait", {});
 }

@@ -1,4 +1,4 @@
-//===- HostCopies.h - Calls that copy to and from the host ------*- C++ -*-===//
+//===- HostCopies.h - Calls that copy to and from the host, and waits -----===//
 
 #ifndef LLMMEM_LIB_CONVERSION_HOSTCOPIES_H
 #define LLMMEM_LIB_CONVERSION_HOSTCOPIES_H
@@ -15,9 +15,13 @@ namespace llmmem {
 mlir::func::CallOp emitHostCopy(mlir::OpBuilder &builder, mlir::Operation &copy, mlir::Value from,
                                 mlir::Value to, KernelTarget target);
 
-/// Emits the call that waits for the first started copy of a direction.
-mlir::func::CallOp emitHostCopyWait(mlir::OpBuilder &builder, mlir::Operation &copy,
-                                    KernelTarget target);
+/// Emits the call that waits for the first started copy of the direction of `start`, or for the
+/// first started update on the host where it is one.
+mlir::func::CallOp emitHostWait(mlir::OpBuilder &builder, mlir::Operation &start,
+                                KernelTarget target);
+
+/// The same for the first started collective (include/llmmem/Runtime/Started.h).
+mlir::func::CallOp emitStartedWait(mlir::OpBuilder &builder, mlir::Location loc);
 
 } // namespace llmmem
 

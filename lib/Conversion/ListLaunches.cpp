@@ -154,6 +154,8 @@ private:
     if (call->hasAttr(llm::LlmDialect::kProfile))
       list.profiled.push_back(llvm::map_to_vector(
           call.getOperands(), [&](Value operand) { return frame.wordOf(operand); }));
+    if (isHostUpdate(call))
+      return update(call, frame);
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
     if (!callee || callee.isExternal())
       return callRuntime(call, frame);
@@ -163,17 +165,45 @@ private:
     return run(callee.getBody().front(), inner);
   }
 
-  LogicalResult callRuntime(func::CallOp call, Frame &frame) {
-    StringRef name = call.getCallee();
+  static FailureOr<SmallVector<LaunchWord>> wordsOf(Operation *op, ValueRange operands,
+                                                    const Frame &frame) {
     SmallVector<LaunchWord> words;
-    for (Value operand : call.getOperands()) {
+    for (Value operand : operands) {
       std::optional<LaunchWord> word = frame.wordOf(operand);
-      if (!word)
-        return call.emitOpError("cannot be listed: it hands over what is not known");
+      if (!word) {
+        op->emitOpError("cannot be listed: it hands over what is not known");
+        return failure();
+      }
       words.push_back(*word);
     }
+    return words;
+  }
+
+  LogicalResult update(func::CallOp call, Frame &frame) {
+    FailureOr<SmallVector<LaunchWord>> words = wordsOf(call, call.getOperands(), frame);
+    if (failed(words))
+      return failure();
+    auto known = llvm::find(list.updates, call.getCallee());
+    HostUpdate made;
+    made.kernel = static_cast<unsigned>(known - list.updates.begin());
+    if (known == list.updates.end())
+      list.updates.push_back(call.getCallee().str());
+    made.words = std::move(*words);
+    made.isStarted = call->hasAttr(llm::LlmDialect::kStarted);
+    list.calls.push_back(std::move(made));
+    return success();
+  }
+
+  LogicalResult callRuntime(func::CallOp call, Frame &frame) {
+    StringRef name = call.getCallee();
+    FailureOr<SmallVector<LaunchWord>> known = wordsOf(call, call.getOperands(), frame);
+    if (failed(known))
+      return failure();
+    ArrayRef<LaunchWord> words = *known;
     if (name == kMarkFunction)
       list.calls.push_back(Mark{words[0].value});
+    else if (name == kDeviceUpdateWait)
+      list.calls.push_back(HostCall{HostCall::Kind::WaitForUpdate, {}, {}, 0, 0});
     else if (name == kDeviceHostCopyWait)
       list.calls.push_back(HostCall{HostCall::Kind::WaitForHostCopy, {}, {}, 0, words[0].value});
     else if (name == kDeviceHostCopy || name == kDeviceHostCopyStart)
@@ -219,12 +249,10 @@ private:
         return op.emitOpError("cannot be listed: its shared memory is not known");
       launch.sharedBytes = *bytes;
     }
-    for (Value operand : op.getKernelOperands()) {
-      std::optional<LaunchWord> word = frame.wordOf(operand);
-      if (!word)
-        return op.emitOpError("cannot be listed: it hands over what is not known");
-      launch.words.push_back(*word);
-    }
+    FailureOr<SmallVector<LaunchWord>> words = wordsOf(op, op.getKernelOperands(), frame);
+    if (failed(words))
+      return failure();
+    launch.words = std::move(*words);
     if (auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernel())) {
       FailureOr<SmallVector<llmmem_tensor_map>> maps = tensorMapsOf(kernel);
       if (failed(maps))

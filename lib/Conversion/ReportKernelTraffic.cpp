@@ -1,6 +1,7 @@
 //===- ReportKernelTraffic.cpp - Bytes moved against the least possible ----===//
 
 #include "LaunchShapes.h"
+#include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -46,6 +47,8 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     llvm::StringMap<int64_t> calls;
     llvm::StringSet<> haveWorkspace;
     getOperation().walk([&](func::CallOp call) {
+      if (isHostUpdate(call))
+        return;
       ++calls[call.getCallee()];
       if (call->hasAttr(llm::LlmDialect::kWorkspace))
         haveWorkspace.insert(call.getCallee());

@@ -55,8 +55,12 @@ public:
 
   void operator()(const HostCall &call) {
     static constexpr llvm::StringLiteral names[] = {"copy", "host copy", "start host copy",
-                                                    "wait for host copy"};
+                                                    "wait for host copy", "wait for update"};
     os << names[static_cast<size_t>(call.kind)];
+    if (call.kind == HostCall::Kind::WaitForUpdate) {
+      os << "\n";
+      return;
+    }
     if (call.kind != HostCall::Kind::WaitForHostCopy) {
       os << " of " << call.bytes << " bytes to ";
       print(call.to);
@@ -66,6 +70,12 @@ public:
     if (call.kind != HostCall::Kind::Copy)
       os << " direction " << call.direction;
     os << "\n";
+  }
+
+  void operator()(const HostUpdate &call) {
+    os << (call.isStarted ? "start update " : "update ") << list.updates[call.kernel] << " (";
+    llvm::interleaveComma(call.words, os, [&](LaunchWord word) { print(word); });
+    os << ")\n";
   }
 
   void operator()(const Mark &mark) { os << "mark " << mark.number << "\n"; }

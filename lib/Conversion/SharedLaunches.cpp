@@ -3,6 +3,7 @@
 #include "SharedLaunches.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -10,7 +11,10 @@
 using namespace mlir;
 using namespace llmmem;
 
+/// None of an op that launches nothing.
 static std::optional<SmallVector<unsigned>> operandsInCommon(Operation *op) {
+  if (llm::runsOnHost(op))
+    return std::nullopt;
   auto emission = dyn_cast<KernelOpInterface>(op);
   return emission ? emission.getOperandsInCommon() : std::nullopt;
 }

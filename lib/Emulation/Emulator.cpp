@@ -36,8 +36,8 @@ void Emulator::State::addBuffer(char *begin, int64_t bytes, Contents contents) {
 void Emulator::State::beginStep() {
   found.reset();
   call = -1;
-  for (std::deque<HostCopy> &direction : flights)
-    direction.clear();
+  for (std::deque<HostFlight> &queue : flights)
+    queue.clear();
   for (const std::unique_ptr<Buffer> &buffer : buffers)
     buffer->beginStep();
 }
@@ -128,7 +128,7 @@ bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
       return false;
     takeCallRecord(number, launch);
     const Argument &argument = arguments[number];
-    std::string why = meetsFlight(argument.begin, argument.bytes, argument.writable);
+    std::string why = meetsFlight({argument.begin, argument.bytes}, argument.writable);
     if (!why.empty()) {
       fail(nullptr, {}, "gets argument " + std::to_string(number) + ", " + why);
       return false;

@@ -21,6 +21,9 @@ void llmmem_emulate_launch(void *, int64_t, KernelFunction, const uint64_t *, co
 void llmmem_emulate_runtime_access(void *, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_host_copy(void *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_host_copy_wait(void *, int64_t) {}
+void llmmem_emulate_update(void *, int64_t, HostFunction, const uint64_t *, const int64_t *,
+                           int64_t) {}
+void llmmem_emulate_update_wait(void *) {}
 void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}
 int64_t llmmem_emulate_visit(Thread *, int64_t, int64_t, int32_t) { return 0; }
 void llmmem_emulate_cluster_barrier(Thread *, int64_t) {}

@@ -30,7 +30,18 @@ void llmmem_emulate_host_copy(void *emulator, int64_t call, int64_t to, int64_t 
 }
 
 void llmmem_emulate_host_copy_wait(void *emulator, int64_t direction) {
-  static_cast<Emulator *>(emulator)->state().waitForHostCopy(direction);
+  static_cast<Emulator *>(emulator)->state().waitForHost(direction);
+}
+
+void llmmem_emulate_update(void *emulator, int64_t call, HostFunction update, const uint64_t *words,
+                           const int64_t *sizes, int64_t isStarted) {
+  Emulator::State &state = static_cast<Emulator *>(emulator)->state();
+  state.announce(call);
+  state.updateOnHost({update, words, sizes, call}, isStarted != 0);
+}
+
+void llmmem_emulate_update_wait(void *emulator) {
+  static_cast<Emulator *>(emulator)->state().waitForHost(kQueueOfUpdates);
 }
 
 void llmmem_emulate_access(Thread *thread, int64_t site, int64_t base, int64_t offset) {

@@ -1,56 +1,113 @@
-//===- HostCopy.cpp - Copies between device and host, and who meets them ---===//
+//===- HostCopy.cpp - What runs beside the launches, and who meets it ------===//
 
 #include "State.h"
 #include <cstring>
 
 using namespace llmmem::emulation;
 
-/// Why these bytes may not be accessed now: a copy that nothing has waited for writes them, or
-/// reads what the access writes. Empty where they may.
-std::string Emulator::State::meetsFlight(const char *begin, int64_t bytes, bool writes) const {
-  for (size_t direction = 0; direction < flights.size(); ++direction)
-    for (const HostCopy &copy : flights[direction]) {
-      bool meetsTarget = copy.isWritten(begin, bytes);
-      if (!meetsTarget && !(writes && copy.isRead(begin, bytes)))
+//===----------------------------------------------------------------------===//
+// What is in flight
+//===----------------------------------------------------------------------===//
+
+/// Why these bytes may not be accessed now: what nothing has waited for writes them, or reads what
+/// the access writes. Empty where they may. What runs behind queue `behind` never meets it.
+std::string Emulator::State::meetsFlight(const HostBytes &bytes, bool writes,
+                                         int64_t behind) const {
+  static constexpr const char *names[] = {"a copy to the host", "a copy from the host",
+                                          "an update on the host"};
+  for (int64_t queue = 0; queue < kHostQueues; ++queue)
+    for (const HostFlight &flight : flights[queue]) {
+      bool meetsTarget = flight.doesWrite(bytes);
+      if (queue == behind || (!meetsTarget && !(writes && flight.doesRead(bytes))))
         continue;
-      return std::string("which a copy ") + (direction == 0 ? "to the host " : "from the host ") +
-             (meetsTarget ? "writes" : "reads") + ", and nothing has waited for it";
+      return std::string("which ") + names[queue] + (meetsTarget ? " writes" : " reads") +
+             ", and nothing has waited for it";
     }
   return "";
 }
 
+void Emulator::State::waitForHost(int64_t queue) {
+  if (!flights[queue].empty())
+    flights[queue].pop_front();
+  else if (!found)
+    failInRuntime(std::string("waits for ") + (queue == kQueueOfUpdates ? "an update" : "a copy") +
+                  " that nothing has started");
+}
+
+/// Whether the runtime may read all of these bytes as the value; otherwise records a fault.
+bool Emulator::State::mayReadAs(Buffer &buffer, const HostBytes &bytes, int64_t value,
+                                const char *verb) {
+  Argument read;
+  read.bytes = bytes.count;
+  read.buffer = &buffer;
+  read.first = bytes.begin - buffer.begin;
+  read.value = static_cast<int32_t>(value);
+  int64_t byte = read.firstTaken(0, bytes.count);
+  if (byte >= 0)
+    failInRuntime(std::string(verb) + " byte " + std::to_string(byte) + " as value " +
+                  std::to_string(value) + ", which does not hold it");
+  return byte < 0;
+}
+
+static void giveTo(Buffer &buffer, const HostBytes &bytes, int64_t value) {
+  std::fill_n(buffer.owners.begin() + (bytes.begin - buffer.begin), bytes.count,
+              static_cast<int32_t>(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
 void Emulator::State::copyHost(HostCopy copy, int64_t direction, bool isStarted) {
   if (found)
     return;
-  Buffer *source = bufferOf(const_cast<char *>(copy.from), copy.bytes);
-  Buffer *target = bufferOf(copy.to, copy.bytes);
+  const HostBytes from = {copy.from, copy.bytes}, to = {copy.to, copy.bytes};
+  Buffer *source = bufferOf(copy.from, copy.bytes), *target = bufferOf(copy.to, copy.bytes);
   if (!source || !target)
     return failInRuntime("copies " + std::to_string(copy.bytes) +
                          " bytes that do not lie inside a buffer of the step");
-  if (std::string why = meetsFlight(copy.from, copy.bytes, /*writes=*/false); !why.empty())
+  if (std::string why = meetsFlight(from, /*writes=*/false); !why.empty())
     return failInRuntime("copies bytes " + why);
-  if (std::string why = meetsFlight(copy.to, copy.bytes, /*writes=*/true); !why.empty())
+  if (std::string why = meetsFlight(to, /*writes=*/true); !why.empty())
     return failInRuntime("copies to bytes " + why);
   const Call &record = program.calls[copy.call];
-  Argument read;
-  read.begin = const_cast<char *>(copy.from);
-  read.bytes = copy.bytes;
-  read.buffer = source;
-  read.first = copy.from - source->begin;
-  read.value = static_cast<int32_t>(record.values[0]);
-  if (int64_t byte = read.firstTaken(0, copy.bytes); byte >= 0)
-    return failInRuntime("copies byte " + std::to_string(byte) + " as value " +
-                         std::to_string(read.value) + ", which does not hold it");
+  if (!mayReadAs(*source, from, record.values[0], "copies"))
+    return;
   std::memcpy(copy.to, copy.from, copy.bytes);
-  std::fill_n(target->owners.begin() + (copy.to - target->begin), copy.bytes,
-              static_cast<int32_t>(record.values[1]));
+  giveTo(*target, to, record.values[1]);
   if (isStarted)
-    flights[direction].push_back(copy);
+    flights[direction].push_back({{from}, {to}});
 }
 
-void Emulator::State::waitForHostCopy(int64_t direction) {
-  if (!flights[direction].empty())
-    flights[direction].pop_front();
-  else if (!found)
-    failInRuntime("waits for a copy that nothing has started");
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// Like a copy it runs at once, and is in flight until it is waited for.
+void Emulator::State::updateOnHost(const HostUpdate &update, bool isStarted) {
+  if (found)
+    return;
+  const Call &record = program.calls[update.call];
+  HostFlight flight;
+  for (size_t number = 0; number < record.values.size(); ++number) {
+    HostBytes bytes = {reinterpret_cast<const char *>(update.words[number]), update.sizes[number]};
+    Buffer *buffer = bufferOf(bytes.begin, bytes.count);
+    if (!buffer)
+      return failInRuntime("updates " + std::to_string(bytes.count) +
+                           " bytes that do not lie inside a buffer of the step");
+    bool writes = record.writes[number];
+    if (std::string why = meetsFlight(bytes, writes, kQueueOfUpdates); !why.empty())
+      return failInRuntime((writes ? "updates bytes " : "updates by bytes ") + why);
+    if (!writes && !mayReadAs(*buffer, bytes, record.values[number], "updates by"))
+      return;
+    (writes ? flight.writes : flight.reads).push_back(bytes);
+  }
+  update.run(update.words);
+  for (size_t number = 0; number < record.values.size(); ++number) {
+    HostBytes bytes = {reinterpret_cast<const char *>(update.words[number]), update.sizes[number]};
+    if (record.writes[number])
+      giveTo(*bufferOf(bytes.begin, bytes.count), bytes, record.values[number]);
+  }
+  if (isStarted)
+    flights[kQueueOfUpdates].push_back(std::move(flight));
 }

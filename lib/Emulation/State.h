@@ -6,6 +6,7 @@
 #include "Buffers.h"
 #include "HostCopy.h"
 #include "RunningBlock.h"
+#include <deque>
 #include <unordered_map>
 
 namespace llmmem::emulation {
@@ -23,9 +24,11 @@ public:
   /// A call of the runtime: all bytes are read, or all written.
   void accessByRuntime(char *begin, int64_t bytes, int64_t parameter);
 
-  /// A copy between the memories of device and host, which may be in flight from here on.
+  /// A copy between the memories of device and host, or an update on the host, which may be in
+  /// flight from here on; and the wait for the first one of a queue.
   void copyHost(HostCopy copy, int64_t direction, bool isStarted);
-  void waitForHostCopy(int64_t direction);
+  void updateOnHost(const HostUpdate &update, bool isStarted);
+  void waitForHost(int64_t queue);
 
   /// Whether the thread may access the bytes; otherwise records a fault, and the thread must halt.
   bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset, int64_t bytes);
@@ -83,7 +86,8 @@ public:
 
 private:
   bool checkShape();
-  std::string meetsFlight(const char *begin, int64_t bytes, bool writes) const;
+  std::string meetsFlight(const HostBytes &bytes, bool writes, int64_t behind = -1) const;
+  bool mayReadAs(Buffer &buffer, const HostBytes &bytes, int64_t value, const char *verb);
   bool bind(const Launch &launch, const uint64_t *words);
   Buffer *bufferOf(const char *begin, int64_t bytes);
   bool bindArgument(size_t number, char *begin, int64_t bytes);
@@ -130,7 +134,7 @@ private:
   std::vector<std::unique_ptr<Buffer>> buffers; // by address
   int64_t call = -1;
   std::optional<Fault> found;
-  std::array<std::deque<HostCopy>, 2> flights; // started and not waited for, by direction
+  std::array<std::deque<HostFlight>, kHostQueues> flights; // started and not waited for
 
   // The current launch.
   int64_t launchNumber = 0;

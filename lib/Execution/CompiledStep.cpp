@@ -7,6 +7,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
@@ -153,6 +154,7 @@ struct LoweredStep {
   std::vector<Location> products;
   std::vector<std::string> replaced;
   std::optional<Emulation> emulation;
+  bool hasHostUpdates = false;
 };
 } // namespace
 
@@ -216,6 +218,7 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   lowered.lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
     if (auto record = call->getAttrOfType<DictionaryAttr>(LlmDialect::kProfile))
       step.calls.push_back(readProfiledCall(record));
+    step.hasHostUpdates |= isHostUpdate(call);
   });
   bool isForGpu = options.cuda || options.emulate;
   PassManager kernels(module.getContext());
@@ -301,8 +304,10 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   step->emulation = std::move(lowered->emulation);
   NativeOptions native;
   native.processor = options.processor;
-  // Of a GPU the host only launches, and of the emulator each access is a call.
-  native.optimize = options.optimize && !options.emulate && !options.cuda;
+  // Of a GPU the host only launches, but for its updates, and of the emulator each access is a
+  // call.
+  native.optimize =
+      options.optimize && !options.emulate && (!options.cuda || lowered->hasHostUpdates);
   llvm::Error error =
       compileToNative(*lowered->host, options.function, native).moveInto(step->code);
   if (!error && options.cuda) {

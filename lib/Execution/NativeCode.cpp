@@ -50,6 +50,9 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_cuda_host_copy", &llmmem_cuda_host_copy);
   add("llmmem_cuda_host_copy_start", &llmmem_cuda_host_copy_start);
   add("llmmem_cuda_host_copy_wait", &llmmem_cuda_host_copy_wait);
+  add("llmmem_cuda_update", &llmmem_cuda_update);
+  add("llmmem_cuda_update_start", &llmmem_cuda_update_start);
+  add("llmmem_cuda_update_wait", &llmmem_cuda_update_wait);
   add("llmmem_group_position", &llmmem_group_position);
   add("llmmem_all_gather", &llmmem_all_gather);
   add("llmmem_all_reduce", &llmmem_all_reduce);
@@ -77,6 +80,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_runtime_access", &llmmem_emulate_runtime_access);
   add("llmmem_emulate_host_copy", &llmmem_emulate_host_copy);
   add("llmmem_emulate_host_copy_wait", &llmmem_emulate_host_copy_wait);
+  add("llmmem_emulate_update", &llmmem_emulate_update);
+  add("llmmem_emulate_update_wait", &llmmem_emulate_update_wait);
   add("llmmem_emulate_access", &llmmem_emulate_access);
   add("llmmem_emulate_barrier", &llmmem_emulate_barrier);
   add("llmmem_emulate_cluster_barrier", &llmmem_emulate_cluster_barrier);

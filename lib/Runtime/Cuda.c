@@ -117,6 +117,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   if (run->context)
     driver->context_release(run->device);
   llmmem_cuda_driver_close(driver);
+  llmmem_cuda_free_updates(run);
   for (size_t k = 0; k < run->kernel_count; ++k)
     free(run->kernels[k].name);
   free(run->store);

@@ -99,6 +99,8 @@ enum {
            (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                \
             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,           \
             CUstream stream, void **arguments, void **extra))                                      \
+  FUNCTION(launch_host, cuLaunchHostFunc,                                                          \
+           (CUstream stream, void (*function)(void *data), void *data))                            \
   FUNCTION(tensor_map_encode, cuTensorMapEncodeTiled,                                              \
            (CUtensorMap * map, int type, uint32_t rank, void *address, const uint64_t *sizes,      \
             const uint64_t *pitches, const uint32_t *box, const uint32_t *strides, int interleave, \

@@ -1,10 +1,12 @@
-/*===- CudaHost.c - The host's memory, and copies to it and from it ---------===*/
+/*===- CudaHost.c - The host's memory, copies to and from it, its updates ---===*/
 
 #include "CudaRun.h"
 #include "llmmem/Runtime/HostCopies.h"
 #include <stdlib.h>
+#include <string.h>
 
-static const char WHAT[] = "copying between the device and the host";
+static const char WHAT[] = "copying between the device and the host",
+                  WHAT_UPDATES[] = "updating on the host";
 
 /*===----------------------------------------------------------------------===*\
 |* Memory
@@ -68,18 +70,90 @@ void llmmem_cuda_host_copy_start(llmmem_cuda *run, uint64_t to, uint64_t from, i
   llmmem_cuda_end_fork(run, number, link->started++);
 }
 
-void llmmem_cuda_host_copy_wait(llmmem_cuda *run, int64_t direction) {
-  int number = link_of(direction);
+static void wait_for_first(llmmem_cuda *run, int number, const char *what, const char *why_not) {
   Link *link = &run->links[number];
   if (run->failed)
     return;
   if (link->waited == link->started)
-    fail(run, WHAT, "waits for a copy that nobody started");
+    fail(run, what, why_not);
   else
     llmmem_cuda_join(run, number, link->waited++);
 }
 
+void llmmem_cuda_host_copy_wait(llmmem_cuda *run, int64_t direction) {
+  wait_for_first(run, link_of(direction), WHAT, "waits for a copy that nobody started");
+}
+
 void llmmem_cuda_forget_copies(llmmem_cuda *run) {
-  for (int number = LINK_UP; number <= LINK_DOWN; ++number)
+  for (int number = LINK_UP; number <= LINK_OF_UPDATES; ++number)
     run->links[number].started = run->links[number].waited = 0;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Updates
+\*===----------------------------------------------------------------------===*/
+
+/* On a thread of the driver. */
+static void run_update(void *data) {
+  const CudaUpdate *update = data;
+  llmmem_set_threads(update->threads);
+  update->kernel(update->words);
+}
+
+/* Runs with marks come again with the same words. */
+static CudaUpdate *find_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
+                               int64_t count) {
+  for (CudaUpdate *known = run->updates; known; known = known->next)
+    if (known->kernel == kernel && known->threads == llmmem_threads() && known->count == count &&
+        memcmp(known->words, words, (size_t)count * sizeof *words) == 0)
+      return known;
+  return NULL;
+}
+
+static CudaUpdate *keep_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
+                               int64_t count) {
+  CudaUpdate *kept = find_update(run, kernel, words, count);
+  if (kept)
+    return kept;
+  kept = malloc(sizeof *kept + (size_t)count * sizeof *words);
+  if (!kept)
+    return NULL;
+  kept->next = run->updates;
+  kept->kernel = kernel;
+  kept->threads = llmmem_threads();
+  kept->count = count;
+  memcpy(kept->words, words, (size_t)count * sizeof *words);
+  return run->updates = kept;
+}
+
+void llmmem_cuda_free_updates(llmmem_cuda *run) {
+  for (CudaUpdate *next; run->updates; run->updates = next) {
+    next = run->updates->next;
+    free(run->updates);
+  }
+}
+
+void llmmem_cuda_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
+                        int64_t count) {
+  if (run->failed || run->is_choosing)
+    return;
+  CudaUpdate *update = keep_update(run, kernel, words, count);
+  if (!update)
+    fail(run, WHAT_UPDATES, "not enough memory on the host");
+  else
+    check(run, run->driver.launch_host(run->stream, run_update, update), WHAT_UPDATES);
+}
+
+void llmmem_cuda_update_start(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
+                              int64_t count) {
+  Link *link = &run->links[LINK_OF_UPDATES];
+  if (run->failed || (!link->stream && llmmem_cuda_open_link(run, LINK_OF_UPDATES)))
+    return;
+  llmmem_cuda_fork(run, LINK_OF_UPDATES);
+  llmmem_cuda_update(run, kernel, words, count);
+  llmmem_cuda_end_fork(run, LINK_OF_UPDATES, link->started++);
+}
+
+void llmmem_cuda_update_wait(llmmem_cuda *run) {
+  wait_for_first(run, LINK_OF_UPDATES, WHAT_UPDATES, "waits for an update that nobody started");
 }

@@ -22,14 +22,24 @@ typedef struct {
   int64_t shared_bytes; /* that it may be launched with */
 } Kernel;
 
-/* A stream beside the step's, for calls that are started: of ranks (communication), and of copies
- * to the host and from it. */
+/* An update on the host: what the driver hands to the function that runs it, in each replay. It
+ * stays until the run is closed. */
+typedef struct CudaUpdate {
+  struct CudaUpdate *next;
+  llmmem_host_kernel kernel;
+  int threads; /* of its loops */
+  int64_t count;
+  uint64_t words[];
+} CudaUpdate;
+
+/* A stream beside the step's, for calls that are started: of ranks (communication), of copies to
+ * the host and from it, and of updates on the host. */
 typedef struct {
   CUstream stream;                    /* null without starts */
   CUevent forked, ended[MOST_STARTS]; /* where the step stood at the last start; ends of starts */
-  int64_t started, waited;            /* copies of this run */
+  int64_t started, waited;            /* copies or updates of this run */
 } Link;
-enum { LINK_OF_RANKS, LINK_UP, LINK_DOWN, LINKS };
+enum { LINK_OF_RANKS, LINK_UP, LINK_DOWN, LINK_OF_UPDATES, LINKS };
 
 /* A function of the step: its kernels and modules are those from its first ones to the next
  * program's, and its graph is what was captured. */
@@ -53,6 +63,7 @@ struct llmmem_cuda {
   size_t link_mark_count, starts; /* events that there are; starts of this run */
   void **pinned;                  /* begins of the host's memory that copies may access */
   size_t pinned_count;
+  CudaUpdate *updates;
   CUevent *marks;
   size_t mark_count;
   CUdeviceptr resident, arena;
@@ -101,6 +112,7 @@ void llmmem_cuda_close_links(llmmem_cuda *run);
 /* Of CudaHost.c: before what `step` launches again; and at the end of a run. */
 void llmmem_cuda_forget_copies(llmmem_cuda *run);
 void llmmem_cuda_unpin_all(llmmem_cuda *run);
+void llmmem_cuda_free_updates(llmmem_cuda *run);
 /* `count` events, created once, as creating one takes longer than recording it. */
 int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count);
 

@@ -75,6 +75,21 @@ module attributes {gpu.container_module} {
 
 // -----
 
+module {
+  memref.global "private" constant @table : memref<4xf32> = dense<1.0>
+  func.func private @kernel(%x: memref<4xf32>) {
+    return
+  }
+  func.func @step(%arena: memref<64xi8>) {
+    %table = memref.get_global @table : memref<4xf32>
+    // expected-error @below {{it hands over what is not known}}
+    func.call @kernel(%table) {llm.on_host} : (memref<4xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
 // expected-error @below {{has no function 'step' whose launches to list}}
 module {
 }

@@ -42,6 +42,14 @@ module attributes {gpu.container_module} {
          epilogue = 1 : i64, inner = 64 : i64, rows = 126 : i64} : memref<8192xbf16>, memref<6144xbf16>, memref<12288xbf16>
     return
   }
+  // What the host runs is not looked into.
+  func.func private @kernel_3(%x: memref<64xf32>, %rate: memref<1xf32>) {
+    %c0 = arith.constant 0 : index
+    %lr = memref.load %rate[%c0] : memref<1xf32>
+    memref.store %lr, %x[%c0] : memref<64xf32>
+    return
+  }
+  func.func private @llmmem_cuda_update_wait()
   func.func private @llmmem_cuda_mark(i64)
   func.func private @llmmem_cuda_host_copy(i64, i64, i64, i64)
   func.func private @llmmem_cuda_host_copy_start(i64, i64, i64, i64)
@@ -62,6 +70,7 @@ module attributes {gpu.container_module} {
     %s = memref.view %arena[%c0][] : memref<4096xi8> to memref<4096xi8>
     call @kernel_2(%x, %w, %y, %b, %s) : (memref<8192xbf16>, memref<6144xbf16>, memref<12288xbf16>, memref<96xbf16>, memref<4096xi8>) -> ()
     %u = memref.view %host[%c256][] : memref<4096xi8> to memref<64xf32>
+    %scalar = memref.view %host[%c0][] : memref<4096xi8> to memref<1xf32>
     memref.copy %v, %u : memref<64xf32> to memref<64xf32>
     %to = memref.extract_aligned_pointer_as_index %u : memref<64xf32> -> index
     %toWord = arith.index_cast %to : index to i64
@@ -70,6 +79,9 @@ module attributes {gpu.container_module} {
     func.call @llmmem_cuda_host_copy(%toWord, %fromWord, %bytes, %mark0) : (i64, i64, i64, i64) -> ()
     func.call @llmmem_cuda_host_copy_start(%fromWord, %toWord, %bytes, %mark1) : (i64, i64, i64, i64) -> ()
     func.call @llmmem_cuda_host_copy_wait(%mark1) : (i64) -> ()
+    func.call @kernel_3(%u, %scalar) {llm.on_host, llm.started} : (memref<64xf32>, memref<1xf32>) -> ()
+    func.call @llmmem_cuda_update_wait() : () -> ()
+    func.call @kernel_3(%u, %scalar) {llm.on_host} : (memref<64xf32>, memref<1xf32>) -> ()
     return
   }
 }
@@ -85,3 +97,6 @@ module attributes {gpu.container_module} {
 // CHECK-NEXT:host copy of 256 bytes to 5+256 from 0+256 direction 0
 // CHECK-NEXT:start host copy of 256 bytes to 0+256 from 5+256 direction 1
 // CHECK-NEXT:wait for host copy direction 1
+// CHECK-NEXT:start update kernel_3 (5+256, 5+0)
+// CHECK-NEXT:wait for update
+// CHECK-NEXT:update kernel_3 (5+256, 5+0)

@@ -1,9 +1,9 @@
-// An update on the host runs the kernel that it has on the device, on the thread of updates where it is started, between bytes of the host alone. A
-// step for a GPU cannot have it.
+// An update on the host runs the kernel that it has on the device, on the thread of updates where it is started, between bytes of the host alone. In
+// a step for a GPU that kernel is the CPU's, without a launch, and what calls the driver hands it over with the addresses of its buffers.
 // RUN: llmmem-opt --convert-step-to-kernels=poison=true %s | FileCheck %s -enable-var-scope
 // RUN: llmmem-opt --convert-step-to-kernels --outline-parallel-loops %s | FileCheck %s --check-prefix=CALLS
-// RUN: not llmmem-opt --convert-step-to-kernels=target=gpu %s 2>&1 | FileCheck %s --check-prefix=GPU
-// GPU: host-updates.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'llm.sgd' op runs on the host, which a step for a GPU cannot yet; plan it without --update-on=host
+// RUN: llmmem-opt --convert-step-to-kernels=target=gpu %s | FileCheck %s --check-prefix=GPU
+// RUN: llmmem-opt --convert-step-to-kernels=target=gpu --convert-launches-to-runtime %s | FileCheck %s --check-prefix=RUNTIME
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: memref<1xi8>, %[[P:[a-z0-9]+]]: memref<64xf32>, %{{.*}}: memref<64xf32>, %[[LR:[a-z0-9]+]]: memref<1xf32>, %[[HOST:[a-z0-9]+]]: memref<512xi8>)
@@ -26,6 +26,23 @@ func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, 
   %p1 = llm.copy_down %there into(%p) {llm.offsets = array<i64: -1>} : (tensor<64xf32, #llm.host>, tensor<64xf32>) -> tensor<64xf32>
   return %p1 : tensor<64xf32>
 }
+
+// GPU-LABEL: func.func @step
+// GPU: call @kernel_0_sgd(%[[Q:.*]], %{{.*}}, %{{.*}}, %[[Q]]) {llm.on_host, llm.started, llm.values = array<i64: {{[0-9]+}}, {{[0-9]+}}, 2, {{[0-9]+}}>, llm.writes = array<i64: 3>}
+// GPU: call @llmmem_cuda_update_wait() : () -> ()
+// GPU: func.func private @kernel_0_sgd
+// GPU-NOT: gpu.launch
+// GPU: vector<16xf32>
+
+// RUNTIME: func.func private @llmmem_cuda_update_start(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
+// RUNTIME-LABEL: func.func @step(%arg0: !llvm.ptr,
+// RUNTIME: %[[F:.*]] = constant @kernel_0_sgd_of_words
+// RUNTIME: %[[ENTRY:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// RUNTIME: call @llmmem_cuda_update_start(%arg0, %[[ENTRY]], %{{.*}}, %c4_i64{{.*}})
+// RUNTIME: call @llmmem_cuda_update_wait(%arg0) : (!llvm.ptr) -> ()
+// RUNTIME: func.func private @kernel_0_sgd(%{{.*}}: memref<64xf32>, %{{.*}}: memref<64xf32>, %{{.*}}: memref<1xf32>, %{{.*}}: memref<64xf32>)
+// RUNTIME: func.func private @kernel_0_sgd_of_words(%{{.*}}: !llvm.ptr) {
+// RUNTIME: call @kernel_0_sgd(
 
 // CALLS: func.func @step
 // CALLS: call @llmmem_update_start(%{{.*}}, %{{.*}}, %{{.*}})

@@ -39,6 +39,10 @@ static cl::opt<std::string> ptxas(
     cl::desc("The CUDA toolkit's assembler; none: kernels stay PTX, which the driver compiles "
              "(default: where PATH, CUDA_HOME or /usr/local/cuda has it, else none)"));
 static cl::opt<std::string>
+    linker("linker", cl::cat(category), cl::value_desc("program"),
+           cl::desc("A C compiler, which links the code of updates on the host for the machine's "
+                    "processor; none: such a step is refused (default: where PATH has cc)"));
+static cl::opt<std::string>
     reportFile("report", cl::cat(category), cl::value_desc("file.json"),
                cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
                         "the plan predicts"));
@@ -81,6 +85,15 @@ static std::string findPtxas() {
   return found ? *found : "";
 }
 
+static std::string findLinker() {
+  if (linker == "none")
+    return "";
+  if (!linker.empty())
+    return linker;
+  ErrorOr<std::string> found = sys::findProgramByName("cc");
+  return found ? *found : "";
+}
+
 /// What a run is compared with; a report's lists of tensors stay behind.
 static Expected<json::Object> readPrediction() {
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(reportFile);
@@ -115,6 +128,7 @@ static int writeBundle(mlir::ModuleOp module) {
   if (!chips.empty())
     options.chips = chips;
   options.ptxas = findPtxas();
+  options.linker = findLinker();
   options.warpgroups = tensorCores;
   options.withLibrary = products == Products::Both;
   SmallString<128> folder(sys::path::parent_path(outputFile));

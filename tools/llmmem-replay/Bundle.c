@@ -2,7 +2,6 @@
 
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "Bundle.h"
-#include "llmmem/Runtime/Samples.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -212,10 +211,26 @@ static int read_copy(const Bundle *bundle, JsonItems items, Call *call, Failure 
   return read_words(bundle, &items.items[1], 2, call, failure);
 }
 
+/* ["update", function, [arguments]] */
+static int read_update(const Bundle *bundle, const Program *program, JsonItems items, Call *call,
+                       Failure *failure) {
+  if (items.count != 3 || !is_integer(&items.items[1]) || items.items[2].kind != JSON_LIST)
+    return fail(failure, "an update on the host does not say its function and arguments");
+  call->number = items.items[1].as.integer;
+  if (call->number < 0 || (size_t)call->number >= program->functions.count)
+    return fail(failure, "an update names function %lld of %zu of the host",
+                (long long)call->number, program->functions.count);
+  JsonItems words = json_items(&items.items[2]);
+  if (words.count > MOST_ARGUMENTS)
+    return fail(failure, "an update has %zu arguments, more than %d", words.count, MOST_ARGUMENTS);
+  return read_words(bundle, words.items, words.count, call, failure);
+}
+
 static int read_call(const Bundle *bundle, const Program *program, const Json *json, Call *call,
                      Failure *failure) {
   static const char *const names[] = {"launch",          "multiply",           "copy", "host_copy",
-                                      "start_host_copy", "wait_for_host_copy", "mark"};
+                                      "start_host_copy", "wait_for_host_copy", "mark", "update",
+                                      "start_update",    "wait_for_update"};
   JsonItems items = json_items(json);
   int kind = items.count > 0 && items.items[0].kind == JSON_TEXT
                  ? number_of(items.items[0].as.text, names, sizeof names / sizeof *names)
@@ -232,7 +247,11 @@ static int read_call(const Bundle *bundle, const Program *program, const Json *j
   case CALL_HOST_COPY:
   case CALL_START_HOST_COPY:
     return read_copy(bundle, items, call, failure);
+  case CALL_UPDATE:
+  case CALL_START_UPDATE:
+    return read_update(bundle, program, items, call, failure);
   case CALL_WAIT_FOR_HOST_COPY:
+  case CALL_WAIT_FOR_UPDATE:
   case CALL_MARK:
     break;
   }
@@ -314,6 +333,8 @@ static int read_kernels(Program *program, const Json *json, Failure *failure) {
 static int read_program(const Bundle *bundle, const Json *json, Program *program,
                         Failure *failure) {
   program->products = json_text(json, "products", "");
+  program->host_code = json_find(json, "host_code");
+  program->functions = json_items(json_find(program->host_code, "functions"));
   if (read_kernels(program, json, failure))
     return 1;
   JsonItems forms = json_items(json_find(json, "forms")),
@@ -354,67 +375,8 @@ static int read_programs(Bundle *bundle, Failure *failure) {
 }
 
 /*===----------------------------------------------------------------------===*\
-|* Images
+|* Files
 \*===----------------------------------------------------------------------===*/
-
-static Image read_image(const Json *json) {
-  return (Image){json_text(json, "chip", ""), json_text(json, "file", ""),
-                 json_integer(json, "bytes", -1), strtoull(json_text(json, "hash", "0"), NULL, 16)};
-}
-
-/* Machine code of sm_80 runs on every 8.x, that of sm_90a on 9.0 alone; PTX of sm_80 is compiled by
- * the driver of any later device. */
-static int runs_on(const Image *image, int capability) {
-  size_t length = strlen(image->file);
-  int is_ptx = length > 4 && strcmp(image->file + length - 4, ".ptx") == 0;
-  int chip = (int)strtol(image->chip + strlen("sm_"), NULL, 10);
-  if (strchr(image->chip, 'a'))
-    return chip == capability;
-  return chip <= capability && (is_ptx || chip / 10 == capability / 10);
-}
-
-/* The number of the latest chip for which the module has an image that runs; 0: none. */
-static int latest_image(const Program *program, size_t module, int capability, Image *found) {
-  JsonItems images = json_items(json_find(&program->modules.items[module], "images"));
-  int best = 0;
-  for (size_t k = 0; k < images.count; ++k) {
-    Image image = read_image(&images.items[k]);
-    int chip = strncmp(image.chip, "sm_", 3) == 0 ? (int)strtol(image.chip + 3, NULL, 10) : 0;
-    if (chip > best && runs_on(&image, capability)) {
-      best = chip;
-      *found = image;
-    }
-  }
-  return best;
-}
-
-const Program *bundle_program(const Bundle *bundle, const char *products, int capability) {
-  const Program *best = NULL;
-  int latest = -1;
-  for (size_t k = 0; k < bundle->program_count; ++k) {
-    const Program *program = &bundle->programs[k];
-    if (strcmp(program->products, products) != 0)
-      continue;
-    Image image;
-    int chip = program->modules.count > 0 ? latest_image(program, 0, capability, &image) : 0;
-    if (chip > latest) {
-      latest = chip;
-      best = program;
-    }
-  }
-  return best;
-}
-
-const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
-                          int capability, Image *found, char *message, size_t size) {
-  if (latest_image(program, module, capability, found) > 0)
-    return found;
-  snprintf(message, size,
-           "'%s' has no kernels for a device of compute capability %d.%d: pack it with another "
-           "--chips, or with PTX (--ptxas=none)",
-           bundle->path, capability / 10, capability % 10);
-  return NULL;
-}
 
 char *read_file(const char *path, size_t *bytes, char *message, size_t size) {
   FILE *file = fopen(path, "rb");
@@ -445,44 +407,6 @@ char *read_file(const char *path, size_t *bytes, char *message, size_t size) {
   *bytes = count;
   return text;
 }
-
-char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_t size) {
-  char path[4096];
-  size_t bytes = 0;
-  snprintf(path, sizeof path, "%s/%s", bundle->folder, image->file);
-  char *contents = read_file(path, &bytes, message, size);
-  if (!contents)
-    return NULL;
-  if ((int64_t)bytes == image->bytes && llmmem_content_hash(contents, bytes) == image->hash)
-    return contents;
-  snprintf(message, size, "'%s' has %zu bytes and is damaged; '%s' was written with %lld of them",
-           path, bytes, bundle->path, (long long)image->bytes);
-  free(contents);
-  return NULL;
-}
-
-int bundle_check(const Bundle *bundle, int64_t *bytes, size_t *files, char *message, size_t size) {
-  *bytes = 0;
-  *files = 0;
-  for (size_t p = 0; p < bundle->program_count; ++p)
-    for (size_t m = 0; m < bundle->programs[p].modules.count; ++m) {
-      JsonItems images = json_items(json_find(&bundle->programs[p].modules.items[m], "images"));
-      for (size_t k = 0; k < images.count; ++k) {
-        Image image = read_image(&images.items[k]);
-        char *contents = bundle_load(bundle, &image, message, size);
-        if (!contents)
-          return 1;
-        free(contents);
-        *bytes += image.bytes;
-        ++*files;
-      }
-    }
-  return 0;
-}
-
-/*===----------------------------------------------------------------------===*\
-|* Files
-\*===----------------------------------------------------------------------===*/
 
 static int check_format(const Bundle *bundle, Failure *failure) {
   int64_t version = json_integer(bundle->json, "version", -1);

@@ -56,12 +56,15 @@ typedef enum {
   CALL_HOST_COPY,
   CALL_START_HOST_COPY,
   CALL_WAIT_FOR_HOST_COPY,
-  CALL_MARK
+  CALL_MARK,
+  CALL_UPDATE,
+  CALL_START_UPDATE,
+  CALL_WAIT_FOR_UPDATE
 } CallKind;
 
 typedef struct {
   CallKind kind;
-  int64_t number; /* of the kernel, of the form, of the mark; the direction of a copy */
+  int64_t number; /* of the kernel, form, mark, function of the host; the direction of a copy */
   int64_t grid[3], block[3], bytes; /* shared bytes of a launch */
   Word *words; /* arguments; of a product a, b, initial, c, bias, aux, workspace; to and from */
   size_t count;
@@ -103,6 +106,8 @@ typedef struct {
   Form *forms;
   Timed *timed;
   size_t kernel_count, call_count, form_count, timed_count;
+  const Json *host_code; /* the library with the functions of updates on the host; null: none */
+  JsonItems functions;   /* their names */
 } Program;
 
 typedef struct {
@@ -129,6 +134,10 @@ const Image *bundle_image(const Bundle *bundle, const Program *program, size_t m
                           int capability, Image *found, char *message, size_t size);
 /* The contents of an image's file, with a zero behind them; checked by its size and hash. */
 char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_t size);
+/* The library of the program's updates on the host, opened by dlopen behind a check of its size and
+ * hash, and that this processor runs it. Null with the reason in `message`. */
+void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *message,
+                            size_t size);
 /* Checks that every image is there and whole. */
 int bundle_check(const Bundle *bundle, int64_t *bytes, size_t *files, char *message, size_t size);
 

@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "Replay.h"
 #include "llmmem/Runtime/Samples.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,24 @@ static int load_module(Replay *replay, size_t module) {
   return failed ? fail_with_run(replay) : 0;
 }
 
+static int load_host_code(Replay *replay) {
+  JsonItems names = replay->program->functions;
+  replay->host_code = bundle_open_host_code(replay->bundle, replay->program, replay->message,
+                                            sizeof replay->message);
+  replay->functions = replay->host_code ? calloc(names.count + 1, sizeof *replay->functions) : NULL;
+  for (size_t k = 0; replay->functions && k < names.count; ++k) {
+    const char *name = names.items[k].kind == JSON_TEXT ? names.items[k].as.text : "";
+    /* ISO C has no conversion from an object pointer to a function's. */
+    *(void **)&replay->functions[k] = dlsym(replay->host_code, name);
+    if (!replay->functions[k]) {
+      snprintf(replay->message, sizeof replay->message, "the code of the host has no function '%s'",
+               name);
+      return 1;
+    }
+  }
+  return !replay->functions;
+}
+
 static int load(Replay *replay) {
   const Program *program = replay->program;
   for (size_t k = 0; k < program->modules.count; ++k)
@@ -39,7 +58,7 @@ static int load(Replay *replay) {
   for (size_t k = 0; k < program->kernel_count; ++k)
     if (llmmem_cuda_add_kernel(replay->run, program->kernels[k].module, program->kernels[k].name))
       return fail_with_run(replay);
-  return 0;
+  return program->host_code ? load_host_code(replay) : 0;
 }
 
 void *allocate_pages(int64_t bytes) {
@@ -111,7 +130,9 @@ void replay_close(Replay *replay) {
     free_pinned(replay, replay->host[k], replay->bundle->buffers[k].bytes);
   free_pinned(replay, replay->host_arena, replay->bundle ? replay->bundle->host_arena : 0);
   free(replay->host);
+  free(replay->functions);
   replay->host = NULL;
+  replay->functions = NULL;
   replay->host_arena = NULL;
 }
 
@@ -175,6 +196,17 @@ static void copy(const Replay *replay, const Call *call) {
     llmmem_cuda_host_copy_start(replay->run, to, from, call->bytes, call->number);
 }
 
+static void update(const Replay *replay, const Call *call) {
+  uint64_t values[MOST_ARGUMENTS];
+  for (size_t k = 0; k < call->count; ++k)
+    values[k] = replay_word(replay, call->words[k]);
+  llmmem_host_kernel function = replay->functions[call->number];
+  if (call->kind == CALL_UPDATE)
+    llmmem_cuda_update(replay->run, function, values, (int64_t)call->count);
+  else
+    llmmem_cuda_update_start(replay->run, function, values, (int64_t)call->count);
+}
+
 void replay_call(const Replay *replay, size_t number) {
   const Call *call = &replay->program->calls[number];
   switch (call->kind) {
@@ -191,6 +223,13 @@ void replay_call(const Replay *replay, size_t number) {
     break;
   case CALL_WAIT_FOR_HOST_COPY:
     llmmem_cuda_host_copy_wait(replay->run, call->number);
+    break;
+  case CALL_UPDATE:
+  case CALL_START_UPDATE:
+    update(replay, call);
+    break;
+  case CALL_WAIT_FOR_UPDATE:
+    llmmem_cuda_update_wait(replay->run);
     break;
   case CALL_MARK:
     if (replay->takes_marks)

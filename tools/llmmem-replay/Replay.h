@@ -12,6 +12,8 @@ typedef struct {
   llmmem_cuda *run;
   void **host; /* of each buffer, its memory where it lies on the host */
   void *host_arena;
+  void *host_code; /* the library of updates on the host, and its functions */
+  llmmem_host_kernel *functions;
   int takes_marks; /* whether calls are timed */
   /* What the device has less: since it was opened, by the kernels' code, by what was reserved. */
   int64_t context_bytes, code_bytes, reserved_bytes;

@@ -1,4 +1,4 @@
-//===- CudaHostTest.cpp - Copies to the host and from it on a GPU ----------===//
+//===- CudaHostTest.cpp - Copies to and from the host, and updates there ----===//
 //
 // Against a driver that logs its calls, copies when a graph is replayed, and refuses what races.
 //
@@ -18,6 +18,12 @@ constexpr const char *kKernel = R"(
 .visible .entry read(.param .u64 .ptr .align 1 read_param_0) { ret; }
 )";
 constexpr int64_t kBytes = 256, kPage = 4096;
+
+/// Adds the bytes of its first buffer, a gradient, to those of its second.
+void addGradient(const uint64_t *words) {
+  for (int64_t byte = 0; byte < kBytes; ++byte)
+    reinterpret_cast<char *>(words[1])[byte] += reinterpret_cast<const char *>(words[0])[byte];
+}
 
 /// A device with an argument of `kBytes` at `argument`, an arena at `arena`, and a pinned page.
 class CudaHost : public testing::Test {
@@ -49,6 +55,12 @@ protected:
     llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_DOWN);
   }
   void wait(int64_t direction) { llmmem_cuda_host_copy_wait(run, direction); }
+  /// The gradient comes to the begin of the page, the parameter lies behind.
+  void update() {
+    uint64_t words[] = {host, host + kBytes};
+    llmmem_cuda_update_start(run, addGradient, words, 2);
+    words[0] = words[1] = 0; // the runtime has a copy
+  }
   void launch(uint64_t buffer) { llmmem_cuda_launch(run, 0, 1, 1, 1, 32, 1, 1, 0, &buffer, 1); }
 
   /// What fails while the step is captured; empty: nothing.
@@ -135,6 +147,100 @@ TEST_F(CudaHost, RefusesMemoryThatIsNotPinned) {
 TEST_F(CudaHost, RefusesAWaitForNothing) {
   EXPECT_EQ(capture([&] { wait(LLMMEM_COPY_UP); }),
             "copying between the device and the host: waits for a copy that nobody started");
+}
+
+TEST_F(CudaHost, UpdatesInEachReplay) {
+  std::string why = capture([&] {
+    up(host, argument);
+    wait(LLMMEM_COPY_UP);
+    update();
+    launch(arena);
+    llmmem_cuda_update_wait(run);
+    down(arena + kBytes, host + kBytes);
+    wait(LLMMEM_COPY_DOWN);
+    launch(arena + kBytes);
+  });
+  EXPECT_EQ(why, "");
+  for (char sum : {5, 10, 15}) {
+    std::string given(kBytes, 5), found(kBytes, ' ');
+    ASSERT_FALSE(llmmem_cuda_upload(run, argument, given.data(), kBytes) ||
+                 llmmem_cuda_replay(run) ||
+                 llmmem_cuda_download(run, found.data(), arena + kBytes, kBytes));
+    EXPECT_EQ(found, std::string(kBytes, sum));
+  }
+}
+
+TEST_F(CudaHost, UpdatesInOrderWithoutAStream) {
+  uint64_t words[] = {host, host + kBytes};
+  EXPECT_EQ(capture([&] {
+              llmmem_cuda_host_copy(run, host, argument, kBytes, LLMMEM_COPY_UP);
+              llmmem_cuda_update(run, addGradient, words, 2);
+              llmmem_cuda_host_copy(run, arena, host + kBytes, kBytes, LLMMEM_COPY_DOWN);
+            }),
+            "");
+}
+
+TEST_F(CudaHost, TimesUpdatesByMarks) {
+  int64_t ns = 0, starts[2] = {};
+  auto launches = [&] {
+    llmmem_cuda_mark(run, 0);
+    for (int k = 0; k < 2; ++k) {
+      update();
+      llmmem_cuda_update_wait(run);
+    }
+    llmmem_cuda_mark(run, 1);
+  };
+  llvm::function_ref<void()> step = launches;
+  auto call = [](void *opaque) { (*static_cast<llvm::function_ref<void()> *>(opaque))(); };
+  ASSERT_FALSE(llmmem_cuda_run_marked(run, call, &step, &ns, 1) ||
+               llmmem_cuda_read_starts(run, starts, 2))
+      << llmmem_cuda_message(run);
+  EXPECT_GT(starts[0], 0);
+  EXPECT_EQ(starts[1], starts[0]);
+}
+
+TEST_F(CudaHost, RefusesAnUpdateBeforeItsGradient) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                up(host, argument);
+                update();
+                wait(LLMMEM_COPY_UP);
+                llmmem_cuda_update_wait(run);
+              })).starts_with("updating on the host: "));
+}
+
+TEST_F(CudaHost, RefusesACopyOfWhatIsUpdated) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                update();
+                down(arena, host + kBytes);
+                llmmem_cuda_update_wait(run);
+                wait(LLMMEM_COPY_DOWN);
+              })).starts_with("copying between the device and the host: "));
+}
+
+TEST_F(CudaHost, RefusesAReuseBeforeTheUpdateHasRead) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                update();
+                up(host, argument);
+                llmmem_cuda_update_wait(run);
+                wait(LLMMEM_COPY_UP);
+              })).starts_with("copying between the device and the host: "));
+}
+
+TEST_F(CudaHost, RefusesAStepThatEndsBeforeItsUpdates) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] { update(); })).starts_with("capturing the step: "));
+}
+
+TEST_F(CudaHost, RefusesAWaitForNoUpdate) {
+  EXPECT_EQ(capture([&] { llmmem_cuda_update_wait(run); }),
+            "updating on the host: waits for an update that nobody started");
+}
+
+TEST_F(CudaHost, TellsThatAnUpdateCannotBeLaunched) {
+  setenv("LLMMEM_FAKE_CUDA_FAIL", "cuLaunchHostFunc:1", 1);
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                update();
+                llmmem_cuda_update_wait(run);
+              })).starts_with("updating on the host: "));
 }
 
 TEST_F(CudaHost, TellsThatMemoryCannotBePinned) {

@@ -5,10 +5,12 @@
 |* down. What a library of this process puts into a graph (FakeDriver.h) is run. Any number it gives
 back says nothing of a GPU.
 |*
-|* Streams know what they have waited for. In a capture a copy to or from the host fails, and the
-|* launch of a kernel, where it meets a copy of another stream that no event orders before it: of a
-|* launch that is an argument that lies where a copy writes. A capture fails that ends before its
-|* stream has waited for all others.
+|* Streams know what they have waited for. In a capture a copy to or from the host fails, an update
+|* on the host, and the launch of a kernel, where it meets a copy or an update of another stream
+that
+|* no event orders before it: of a launch that is an argument that lies where a copy writes. A
+capture
+|* fails that ends before its stream has waited for all others.
 |*
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
@@ -465,10 +467,11 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return 0;
 }
 
-/* " on stream 1", or nothing for the first. */
+int llmmem_fake_cuda_stream_number(void *stream) { return stream ? ((CUstream)stream)->number : 0; }
+
 const char *llmmem_fake_cuda_stream(void *stream) {
   static char text[32];
-  int number = stream ? ((CUstream)stream)->number : 0;
+  int number = llmmem_fake_cuda_stream_number(stream);
   text[0] = '\0';
   if (number > 0)
     snprintf(text, sizeof text, " on stream %d", number);

@@ -22,6 +22,8 @@ int llmmem_fake_cuda_width(const char *parameter);
 const char *llmmem_fake_cuda_map(const void *argument, char *text, size_t size);
 /* " on stream 1"; empty for the first stream that was made. */
 const char *llmmem_fake_cuda_stream(void *stream);
+/* From 0, in the order in which they were made. */
+int llmmem_fake_cuda_stream_number(void *stream);
 /* " contents " and a hash, where LLMMEM_FAKE_CUDA_CONTENTS asks for it; else empty. */
 const char *llmmem_fake_cuda_contents(const void *bytes, size_t size);
 /* Whether work now becomes a node of a graph, */

@@ -11,6 +11,7 @@
 #define LLMMEM_UNITTESTS_CUDA_FAKEORDER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { MOST_FAKE_STREAMS = 16 };
 typedef struct {
@@ -24,11 +25,13 @@ int llmmem_fake_order_work(int stream);
 FakeClock llmmem_fake_order_now(int stream);
 void llmmem_fake_order_wait(int stream, const FakeClock *event);
 
-/* Whether a copy that is not before what the stream is given next writes these bytes, or reads them
- * while they are written. Writes that into the log. */
+/* Whether a copy or an update on the host that is not before what the stream is given next writes
+ * these bytes, or reads them while they are written. Writes that into the log. */
 int llmmem_fake_order_meets(const char *begin, size_t bytes, int writes, int stream);
 /* The stream is given a copy; 1 where it races with another one. */
 int llmmem_fake_order_copy(char *to, const char *from, size_t bytes, int stream);
+/* The same of an update on the host, of whose buffers the begins are known. */
+int llmmem_fake_order_update(const uint64_t *begins, int64_t count, int stream);
 /* Whether all that was given to other streams is before what this one is given next. */
 int llmmem_fake_order_has_joined(int stream);
 

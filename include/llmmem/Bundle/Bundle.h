@@ -23,6 +23,8 @@ struct BundleOptions {
   std::vector<std::string> chips = {"sm_80", "sm_90a"};
   /// The CUDA toolkit's assembler. Empty: kernels stay PTX, which the driver compiles.
   std::string ptxas;
+  /// A C compiler, which links the code of updates on the host. Empty: there is none.
+  std::string linker;
   /// How kernels for sm_90a multiply.
   TensorCores warpgroups = TensorCores::WarpgroupTma;
   /// Beside the program of generated kernels, one whose matmuls a library computes.
@@ -47,6 +49,12 @@ mlir::FailureOr<llvm::json::Array> describeBuffers(mlir::func::FuncOp step);
 /// Returns `{"chip", "file", "bytes", "hash"}`.
 llvm::Expected<llvm::json::Object> writeImage(llvm::StringRef ptx, llvm::StringRef chip,
                                               const BundleOptions &options);
+
+/// Compiles the functions of `module` for processors of the last ten years, into the library
+/// NAME.PROCESSOR.so of the folder; NAME is the hash of their machine code. Of `module` nothing
+/// useful is left. Returns `{"processor", "file", "bytes", "hash"}`.
+llvm::Expected<llvm::json::Object> writeHostCode(mlir::ModuleOp module,
+                                                 const BundleOptions &options);
 
 } // namespace llmmem
 

@@ -50,11 +50,24 @@ struct LibraryCall {
 };
 
 /// What Runtime/Cuda.h has a function for: a copy on the device, one between it and the host's
-/// memory (HostCopies.h), its start, and the wait for one.
+/// memory (HostCopies.h), its start, and the wait for one, or for an update on the host.
 struct HostCall {
-  enum class Kind { Copy, HostCopy, StartHostCopy, WaitForHostCopy } kind = Kind::Copy;
+  enum class Kind {
+    Copy,
+    HostCopy,
+    StartHostCopy,
+    WaitForHostCopy,
+    WaitForUpdate
+  } kind = Kind::Copy;
   LaunchWord to, from;
   int64_t bytes = 0, direction = 0;
+};
+
+/// An update on the host, or its start: a kernel for CPUs, and its buffers.
+struct HostUpdate {
+  unsigned kernel = 0; // in LaunchList::updates
+  llvm::SmallVector<LaunchWord> words;
+  bool isStarted = false;
 };
 
 /// The position before call `number` of a profiled step, or behind the last.
@@ -65,7 +78,9 @@ struct Mark {
 struct LaunchList {
   /// Module and name, by the numbers that launches name them with: in the order of first launches.
   std::vector<std::pair<std::string, std::string>> kernels;
-  std::vector<std::variant<Launch, LibraryCall, HostCall, Mark>> calls;
+  std::vector<std::variant<Launch, LibraryCall, HostCall, HostUpdate, Mark>> calls;
+  /// The host functions that updates call, in the order of first calls.
+  std::vector<std::string> updates;
   /// Of each call with a profile, in order: what its host function is given; of an op its operands,
   /// its results, its workspace if there is one.
   std::vector<llvm::SmallVector<std::optional<LaunchWord>>> profiled;

@@ -233,7 +233,7 @@ def Llm_StartedAnnotation : Llm_Annotation<"Started", "started", Llm_IsStart, Ll
     "runs beside the ops behind it, until the `llm.wait` for it; on a loop that is lowered, the same">;
 
 def Llm_OnHostAnnotation : Llm_Annotation<"OnHost", "on_host", Llm_IsFlag, Llm_OnOp,
-    "on a loop that is lowered and started: what runs on the host, by its thread">;
+    "on a loop that is lowered and started, and on a call of a step for a GPU: what runs on the host, beside the step where it is started">;
 
 // What lowered steps say to later passes, to profiles and to the emulator (docs/Design/Gpu.md).
 def Llm_ProfileAnnotation : Llm_Annotation<"Profile", "profile", Llm_IsDictionary, Llm_OnOp,

@@ -21,6 +21,8 @@ struct ThreadWords {
 
 struct Thread;
 using KernelFunction = void (*)(Thread *thread, const uint64_t *arguments);
+/// Native code that the host runs on the buffers at words[0], words[1], ....
+using HostFunction = void (*)(const uint64_t *words);
 
 /// A shuffled value: its bits, and whether the source lane exists.
 struct Shuffled {
@@ -46,6 +48,13 @@ void llmmem_emulate_runtime_access(void *emulator, int64_t address, int64_t byte
 void llmmem_emulate_host_copy(void *emulator, int64_t call, int64_t to, int64_t from, int64_t bytes,
                               int64_t direction, int64_t isStarted);
 void llmmem_emulate_host_copy_wait(void *emulator, int64_t direction);
+
+/// An update on the host of the values that call `call` names, each in as many bytes as `sizes`
+/// says. With `isStarted` it runs until the wait for the first update that nothing has waited for,
+/// behind those started before.
+void llmmem_emulate_update(void *emulator, int64_t call, llmmem::emulation::HostFunction update,
+                           const uint64_t *words, const int64_t *sizes, int64_t isStarted);
+void llmmem_emulate_update_wait(void *emulator);
 
 /// `shape`: three sizes of the grid, three of the block, and the bytes of dynamic shared memory.
 void llmmem_emulate_launch(void *emulator, int64_t launch, llmmem::emulation::KernelFunction kernel,

@@ -146,6 +146,18 @@ void llmmem_cuda_host_copy_start(llmmem_cuda *run, uint64_t to, uint64_t from, i
                                  int64_t direction);
 void llmmem_cuda_host_copy_wait(llmmem_cuda *run, int64_t direction);
 
+/* Native code that the host runs on the buffers at words[0], words[1], ..., in its own memory. */
+typedef void (*llmmem_host_kernel)(const uint64_t *words);
+/* Has the driver call the kernel in the order of what is launched, in each replay, with a copy of
+ * these `count` words; it must not call the driver. A start runs beside what is launched behind it,
+ * on the stream of updates, behind all that was launched before; a wait is as that for a copy. Its
+ * loops have as many threads as those of the thread that launches (Parallel.h). */
+void llmmem_cuda_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
+                        int64_t count);
+void llmmem_cuda_update_start(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
+                              int64_t count);
+void llmmem_cuda_update_wait(llmmem_cuda *run);
+
 #ifdef __cplusplus
 }
 #endif

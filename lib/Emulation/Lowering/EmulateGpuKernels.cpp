@@ -2,13 +2,15 @@
 //
 // Host functions that launch or call what ranks do together, and their callers, take the emulator
 // as their last argument. A launch packs its arguments into words, so that the emulator can call
-// any kernel. Before a call of the runtime the emulator is told which bytes it accesses.
+// any kernel, and so does an update on the host. Before a call of the runtime the emulator is told
+// which bytes it accesses.
 //
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernel.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
+#include "llmmem/Codegen/Gpu/HostUpdates.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -28,7 +30,7 @@ using namespace llmmem;
 static bool callsRuntime(ModuleOp module, func::CallOp call) {
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
   return callee && callee.isExternal() && !callee.getName().starts_with("llmmem_emulate_") &&
-         (isDeviceHostCopy(callee.getName()) ||
+         (isDeviceHostCopy(callee.getName()) || callee.getName() == kDeviceUpdateWait ||
           llvm::any_of(call.getOperandTypes(), llvm::IsaPred<LLVM::LLVMPointerType>));
 }
 
@@ -47,7 +49,7 @@ public:
     module.walk([&](func::CallOp call) {
       if (auto caller = call->getParentOfType<func::FuncOp>()) {
         callers[call.getCalleeAttr().getAttr()].push_back(caller);
-        if (callsRuntime(module, call))
+        if (callsRuntime(module, call) || isHostUpdate(call))
           work.push_back(caller);
       }
     });
@@ -86,6 +88,9 @@ private:
   LogicalResult convertCall(func::CallOp call);
   void announceAccesses(func::CallOp call);
   void convertHostCopy(func::CallOp call);
+  void convertHostUpdate(func::CallOp call);
+  void convertUpdateWait(func::CallOp call);
+  LogicalResult checkRecord(func::CallOp call);
   int64_t recordCall(func::CallOp call);
   int64_t parameterOf(Value operand, func::FuncOp host) const;
   LogicalResult packArgument(gpu::LaunchFuncOp launch, Value operand, Value place);
@@ -187,9 +192,71 @@ void HostEmulation::convertHostCopy(func::CallOp call) {
   call->erase();
 }
 
+/// The emulator runs the kernel, on the addresses of its buffers.
+void HostEmulation::convertHostUpdate(func::CallOp call) {
+  auto host = call->getParentOfType<func::FuncOp>();
+  int64_t count = call.getNumOperands();
+  Value addresses = words(host, count), sizes = words(host, count);
+  for (auto [number, operand] : llvm::enumerate(call.getOperands())) {
+    auto type = cast<MemRefType>(operand.getType());
+    Value begin = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
+    Value address = arith::IndexCastOp::create(builder, loc, integer, begin);
+    LLVM::StoreOp::create(builder, loc, address, wordAddress(addresses, number));
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    LLVM::StoreOp::create(builder, loc, integerConstant(bytes), wordAddress(sizes, number));
+  }
+  auto kernel = module.lookupSymbol<func::FuncOp>(call.getCallee());
+  Value function = addressOfWordsEntry(builder, loc, kernel);
+  SmallVector<Type> types = {pointer, integer, pointer, pointer, pointer, integer};
+  func::CallOp::create(builder, loc, emulationHook(module, "llmmem_emulate_update", types),
+                       ValueRange{emulator(call), integerConstant(recordCall(call)), function,
+                                  addresses, sizes,
+                                  integerConstant(call->hasAttr(llm::LlmDialect::kStarted))});
+  call->erase();
+}
+
+void HostEmulation::convertUpdateWait(func::CallOp call) {
+  func::FuncOp hook = emulationHook(module, "llmmem_emulate_update_wait", {pointer});
+  func::CallOp::create(builder, loc, hook, ValueRange{emulator(call)});
+  call->erase();
+}
+
+/// That what a call says of its values is of its operands.
+LogicalResult HostEmulation::checkRecord(func::CallOp call) {
+  auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
+  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
+  int64_t count = call.getNumOperands();
+  auto isBuffer = [](Type type) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    return buffer && buffer.hasStaticShape() && buffer.getLayout().isIdentity();
+  };
+  auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+  if (isHostUpdate(call) && (!values || !writes || !callee || callee.isExternal() ||
+                             !llvm::all_of(call.getOperandTypes(), isBuffer)))
+    return call.emitOpError("is an update on the host; expected a function with a body, buffers of "
+                            "static shape, 'llm.values' and 'llm.writes'");
+  if (values && values.size() != count)
+    return call.emitOpError("has 'llm.values' of ")
+           << values.size() << " operands, expected " << count;
+  if (writes && llvm::any_of(writes.asArrayRef(),
+                             [&](int64_t number) { return number < 0 || number >= count; }))
+    return call.emitOpError("has 'llm.writes' beyond its ") << count << " operands";
+  return success();
+}
+
 LogicalResult HostEmulation::convertCall(func::CallOp call) {
   if (isDeviceHostCopy(call.getCallee())) {
     convertHostCopy(call);
+    return success();
+  }
+  if (call.getCallee() == kDeviceUpdateWait) {
+    convertUpdateWait(call);
+    return success();
+  }
+  if (isHostUpdate(call)) {
+    if (failed(checkRecord(call)))
+      return failure();
+    convertHostUpdate(call);
     return success();
   }
   if (callsRuntime(module, call))
@@ -197,15 +264,8 @@ LogicalResult HostEmulation::convertCall(func::CallOp call) {
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
   if (!callee || !hosts.contains(callee))
     return success();
-  auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
-  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
-  int64_t count = call.getNumOperands();
-  if (values && values.size() != count)
-    return call.emitOpError("has 'llm.values' of ")
-           << values.size() << " operands, expected " << count;
-  if (writes && llvm::any_of(writes.asArrayRef(),
-                             [&](int64_t number) { return number < 0 || number >= count; }))
-    return call.emitOpError("has 'llm.writes' beyond its ") << count << " operands";
+  if (failed(checkRecord(call)))
+    return failure();
   func::FuncOp announce = emulationHook(module, "llmmem_emulate_call", {pointer, integer});
   func::CallOp::create(builder, loc, announce,
                        ValueRange{emulator(call), integerConstant(recordCall(call))});

@@ -1,4 +1,4 @@
-"""Demands that a captured step copies what its report says: host_copies.py report.json log out."""
+"""Demands that a captured step copies what its report says, and has as many updates on the host: host_copies.py report.json log out."""
 import json
 import re
 import sys
@@ -10,6 +10,9 @@ for what, key in (("download", "up_bytes"), ("upload", "down_bytes")):
     copied = sum(int(match.group(1)) for line in lines if (match := re.match(rf"node {what} \S+ (\d+) bytes", line)))
     if copied != host[key]:
         sys.exit(f"the graph's copies {what} {copied} bytes, the report says {host[key]}")
+updates = sum(line.startswith("node host function") for line in lines)
+if updates != host["updates"]:
+    sys.exit(f"the graph updates {updates} times on the host, the report says {host['updates']}")
 # An argument of the host is pinned by itself, and the arena.
 pinned = [int(line.split()[1]) for line in lines if line.startswith("pin ")]
 if sum(pinned) != host["resident"] + host["arena"] or lines.count("unpin") != len(pinned):

@@ -1,7 +1,7 @@
 """Trains a small model whose updates run on the host, and demands the bits of the run that has them on the device, the ledger of both
 memories and of the link, and what the run measures.
 
-  updates-on-host.py folder text config.json [flags of llmmem-import]
+  updates-on-host.py folder text config.json [--device=emulate] [flags of llmmem-import]
 """
 import os
 import sys
@@ -16,7 +16,9 @@ HOST = [*STATE, "--update-on=host"]
 def main(folder, text, config, *flags):
     os.makedirs(folder, exist_ok=True)
     model = os.path.join(folder, "model.mlir")
-    data = ["--data", text, "--steps", "2", "--seed", "7", "--optimize=false"]
+    device = [flag for flag in flags if flag.startswith("--device=")]
+    flags = [flag for flag in flags if flag not in device]
+    data = ["--data", text, "--steps", "2", "--seed", "7", "--optimize=false", *device]
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
     report = chain.plan(model, step("device"), *PRICES, "--checkpoint-policy=none")
@@ -43,7 +45,7 @@ def main(folder, text, config, *flags):
                     host["up_bytes"], host["down_bytes"], resident["param"]))
             if chain.needed(report) > chain.needed(travels):
                 chain.stop("the device needs more than where state travels")
-        training = chain.Training(step(name), *data, "--poison")
+        training = chain.Training(step(name), *data, *([] if device else ["--poison"]))
         chain.check_bits(name, training, expected, "those with updates on the device")
         chain.check_both_memories(name, training, report)
     if "f32" in flags:
