@@ -88,6 +88,11 @@ llmmem::makeStepAlternatives(func::FuncOp step, const StepStorage &storage,
   return alternatives;
 }
 
+static bool havePacked(ArrayRef<StepAlternative> alternatives) {
+  return llvm::any_of(alternatives,
+                      [](const StepAlternative &it) { return it.packedQuarters > 0; });
+}
+
 planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative> alternatives,
                                     std::optional<int64_t> budget) {
   planning::StepForms forms;
@@ -97,7 +102,9 @@ planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative>
   forms.setBudget(budget);
   bool isPlannedForLibrary =
       llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
-  if (isPlannedForLibrary)
+  // Each op once, packing never costs less. What is packed hangs on the budget anyway, and with it
+  // the step's bits.
+  if (isPlannedForLibrary && !havePacked(alternatives))
     forms.choice = planning::AlternativeChoice::ByOpsOnce;
   forms.guessedPhases = step->hasAttr(LlmDialect::kLoss);
   return forms;
@@ -106,9 +113,7 @@ planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative>
 void llmmem::recordOutcomes(ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,
                             ArrayRef<planning::AlternativeOutcome> outcomes) {
   // Packed values are in the report by themselves.
-  bool hasPacked =
-      llvm::any_of(alternatives, [](const StepAlternative &it) { return it.packedQuarters > 0; });
-  if (alternatives.size() < 2 || hasPacked)
+  if (alternatives.size() < 2 || havePacked(alternatives))
     return;
   Builder builder(chosen.step.getContext());
   SmallVector<Attribute> entries;
