@@ -65,8 +65,8 @@ cl::opt<std::string> reserve("reserve", cl::value_desc("bytes"),
                              cl::desc("Bytes of the card for context and libraries (default: the "
                                       "table's, 1GB without one)"),
                              cl::cat(category));
-cl::opt<double> seconds("seconds", cl::init(1),
-                        cl::desc("Bound on each plan's search, as of llmmem-opt (default 1)"),
+cl::opt<double> seconds("seconds", cl::init(10),
+                        cl::desc("Bound on each plan's search, as of llmmem-opt (default 10)"),
                         cl::cat(category));
 cl::opt<bool> json("json", cl::desc("JSON instead of a table"), cl::cat(category));
 cl::opt<std::string> output("o", cl::init("-"), cl::value_desc("file"),
