@@ -51,6 +51,26 @@ Rule AttentionOp::getShardingRule() {
   return std::string("b S w, b S w, b S w") + (getSinks() ? ", w" : "") +
          (getPositions() ? ", b S" : "") + (getSeed() ? ", T" : "") + " -> b S w, b w S";
 }
+/// Of caches in pages no rank has a sequence's own rows, so pages are whole.
+static Rule ruleOfCache(bool isPaged) { return isPaged ? "N P w" : "b C w"; }
+// Scales have a column for each key/value head.
+Rule CachedAttentionOp::getShardingRule() {
+  const Rule cache = ruleOfCache(getTable() != nullptr), row = "b S w";
+  Rule rule = row + ", " + row + ", " + row + ", " + cache + ", " + cache + ", b S";
+  rule += getTable() ? ", b T" : "";
+  rule += getSinks() ? ", w" : "";
+  if (!getScales().empty())
+    rule += ", " + row + ", " + row + ", " + cache + ", " + cache;
+  return rule + " -> " + row;
+}
+Rule AppendCacheOp::getShardingRule() {
+  const Rule cache = ruleOfCache(getTable() != nullptr);
+  return cache + ", " + cache + ", b S w, b S w, b S" + (getTable() ? ", b T" : "") + " -> " +
+         cache + ", " + cache;
+}
+Rule PackOp::getShardingRule() { return "... w -> ... w, ... w"; }
+Rule UnpackOp::getShardingRule() { return "... w, ... w -> ... w"; }
+Rule LastRowsOp::getShardingRule() { return "b S h, b -> b R h"; }
 Rule AttentionScoresOp::getShardingRule() { return "b S w, b T w -> b w S T"; }
 Rule CausalMaskOp::getShardingRule() { return "... S T -> ... S T"; }
 Rule SoftmaxOp::getShardingRule() { return "... W -> ... W"; }
@@ -220,6 +240,9 @@ LogicalResult AttentionOp::localize(OpBuilder &builder, ArrayRef<Sharding> opera
   if (failed(setLocalHeads(*this, builder, q[2])))
     return failure();
   return keyByGlobalElement(*this, builder, {q[0], q[2], q[1], q[1]});
+}
+LogicalResult CachedAttentionOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  return setLocalHeads(*this, builder, operands[0].dimensions[2]);
 }
 LogicalResult AttentionScoresOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
   return setLocalHeads(*this, builder, operands[0].dimensions[2]);

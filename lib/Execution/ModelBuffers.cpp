@@ -27,10 +27,9 @@ llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles 
   };
   for (const StepRoles::Parameter &parameter : roles.parameters) {
     const StepArgument &argument = step.arguments()[parameter.argument];
-    if (argument.transposed && (argument.type.getRank() != 2 || argument.shard.parts > 1))
-      return llvm::createStringError(
-          "parameter '" + parameter.name +
-          "' has 'llm.transposed', which a matrix that no ranks split may have");
+    if (argument.transposed && argument.type.getRank() != 2)
+      return llvm::createStringError("parameter '" + parameter.name +
+                                     "' has 'llm.transposed', which a matrix may have");
     if (parameter.scales) {
       if (llvm::Error error = checkPacked(step, parameter))
         return error;
@@ -139,6 +138,16 @@ void ModelBuffers::sampleParameters(uint64_t seed) {
     sample(parameter, streamOf(seed, parameter.name));
 }
 
+/// What this rank has of a whole, in runs of at most `most` elements. Padding is in none.
+static std::vector<Shard::Run> runsOf(const Shard &shard, int64_t most) {
+  std::vector<Shard::Run> runs;
+  shard.forEachRun(shard.position(), [&](Shard::Run run) {
+    for (int64_t begin = 0; begin < run.count; begin += most)
+      runs.push_back({run.whole + begin, run.part + begin, std::min(most, run.count - begin)});
+  });
+  return runs;
+}
+
 void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream) {
   if (parameter.scales)
     return samplePacked(parameter, stream);
@@ -152,11 +161,7 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     copies.push_back(
         {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
   // By the element of the whole: the number of ranks changes no parameter. Padding stays 0.
-  std::vector<Shard::Run> pieces;
-  argument.shard.forEachRun(argument.shard.position(), [&](Shard::Run run) {
-    for (int64_t begin = 0; begin < run.count; begin += kPiece)
-      pieces.push_back({run.whole + begin, run.part + begin, std::min(kPiece, run.count - begin)});
-  });
+  const std::vector<Shard::Run> pieces = runsOf(argument.shard, kPiece);
   auto samplePiece = [&](int64_t piece) {
     auto [first, begin, count] = pieces[piece];
     // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
@@ -365,7 +370,7 @@ static llvm::Error expectFloats(const TensorEntry &tensor) {
                                  ", expected F64, F32, BF16 or F16");
 }
 
-/// Of an argument that no ranks split, as those of steps with caches are.
+/// What this rank has of the argument, by the places of its elements in the file.
 llvm::Error ModelBuffers::loadTransposed(unsigned argument, const TensorEntry &tensor,
                                          const FileOrder &order) {
   if (llvm::Error error = checkShape(tensor, order.shape()))
@@ -373,11 +378,13 @@ llvm::Error ModelBuffers::loadTransposed(unsigned argument, const TensorEntry &t
   if (llvm::Error error = expectFloats(tensor))
     return error;
   const FloatKind kind = *floatKindOf(tensor.dtype), own = kindOf(argument);
-  const int64_t rowSize = order.shape().front();
-  parallelFor(order.shape().back(), [&](int64_t row) {
-    for (int64_t i = row * rowSize; i < (row + 1) * rowSize; ++i)
-      writeFloat(own, memory.argument(argument), i,
-                 readFloat(kind, tensor.bytes.data(), order.placeOf(i)));
+  const std::vector<Shard::Run> runs =
+      runsOf(step->arguments()[argument].shard, /*most=*/order.shape().front());
+  parallelFor(static_cast<int64_t>(runs.size()), [&](int64_t number) {
+    const Shard::Run run = runs[number];
+    for (int64_t i = 0; i < run.count; ++i)
+      writeFloat(own, memory.argument(argument), run.part + i,
+                 readFloat(kind, tensor.bytes.data(), order.placeOf(run.whole + i)));
   });
   return llvm::Error::success();
 }

@@ -35,7 +35,9 @@ static std::string adviceFor(const planning::Problem &problem, ValueIndex index,
     if (role == llm::Role::OptimizerState)
       return "optimizer state: import with --optimizer sgd, or shard it";
     if (role == llm::Role::KvCache)
-      return "cache: import with fewer sequences (--batch) or a shorter --context";
+      return "cache: import with fewer sequences (--batch) or a shorter --context, or split it "
+             "over "
+             "ranks (--mesh=tp=N)";
     return (llm::stringifyRole(role) + ": held throughout; fewer layers, or shard it").str();
   }
   if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
@@ -106,7 +108,8 @@ static std::string summaryOf(const CheckpointRequest &request, const ExtractedPr
   int64_t caches = cacheBytes(extracted);
   if (resident > *request.budget && caches > 0)
     return "resident bytes alone, " + sizeText(resident) + ", exceed it, of which caches are " +
-           sizeText(caches) + ": fewer sequences or a shorter context have less";
+           sizeText(caches) +
+           ": fewer sequences, a shorter context or more ranks (--mesh=tp=N) have less";
   if (resident > *request.budget)
     return "resident bytes alone, " + sizeText(resident) +
            ", exceed it, so no batch fits; transient gradients, another optimizer or more ranks "

@@ -10,6 +10,7 @@
 #include "Parallelizer.h"
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
@@ -164,6 +165,16 @@ LogicalResult Parallelizer::checkParts(BlockArgument argument) {
          << "; take a dp that divides them, or zero=0";
 }
 
+/// What a rank has of a cache says so, as a parameter does.
+void Parallelizer::finishCache(BlockArgument argument) {
+  const Sharding sharding = shardings.of(argument).sharding;
+  if (sharding.isWhole())
+    return;
+  auto type = cast<RankedTensorType>(argument.getType());
+  annotate(argument, LlmDialect::kSharding, shardings.attributeOf(sharding));
+  annotate(argument, LlmDialect::kWhole, TypeAttr::get(type.clone(sharding.wholeSizes)));
+}
+
 /// Once all readers are known: what ranks of dp split of it.
 void Parallelizer::finishParameter(BlockArgument argument) {
   ValueSharding state = shardings.of(argument);
@@ -316,12 +327,15 @@ LogicalResult Parallelizer::run() {
     op = *next;
   }
   SmallVector<BlockArgument> parameters;
-  for (BlockArgument argument : body.getArguments())
+  for (BlockArgument argument : body.getArguments()) {
     if (getRole(argument) == llm::Role::Param)
       parameters.push_back(argument);
+    if (getRole(argument) == llm::Role::KvCache)
+      finishCache(argument);
+  }
   if (llvm::any_of(parameters,
                    [&](BlockArgument parameter) { return failed(checkParts(parameter)); }) ||
-      failed(checkLoss()))
+      failed(strategy.inference ? gatherResults() : checkLoss()))
     return failure();
   for (BlockArgument parameter : parameters)
     finishParameter(parameter);
@@ -367,9 +381,41 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
   return success();
 }
 
+static bool isWeightInFewerBits(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && getRole(argument) == llm::Role::Param &&
+         llm::isPacked(getElementTypeOrSelf(value.getType()));
+}
+
+/// What gradients and updates alone have a use for, and a batch whose sequences need not meet.
+static LogicalResult checkInference(func::FuncOp step, llm::MeshAttr mesh,
+                                    const ParallelStrategy &strategy) {
+  if (step->hasAttr(LlmDialect::kArena))
+    return emitError(step.getLoc()) << "is planned already; split what llmmem-import writes, and "
+                                       "plan the step of a rank";
+  for (StringAttr axis : mesh.getNames())
+    if (axis.getValue() != kTensorParallelAxis)
+      return emitError(step.getLoc())
+             << "is a step of inference, which ranks of tp alone split, and " << mesh << " has "
+             << axis.getValue()
+             << "; leave it out, and give tp more ranks, or each of several jobs "
+             << "fewer sequences (--batch)";
+  for (Operation &op : step.getBody().front())
+    if (llvm::any_of(op.getOperands(), isWeightInFewerBits) && mesh.getNumRanks() > 1)
+      return op.emitError() << "'" << op.getName()
+                            << "' reads a weight in fewer bits, of which ranks have whole rows, so "
+                               "that heads and hidden columns could not be split; import the "
+                               "model without --weights, or run it on one rank";
+  if (strategy.sequenceParallel)
+    return emitError(step.getLoc()) << "is a step of inference, whose positions are not split; "
+                                       "leave out sequence-parallel";
+  return success();
+}
+
 LogicalResult llmmem::parallelize(func::FuncOp loss, llm::MeshAttr mesh,
                                   const ParallelStrategy &strategy) {
-  if (failed(check(loss, mesh, strategy)))
+  if (failed(check(loss, mesh, strategy)) ||
+      (strategy.inference && failed(checkInference(loss, mesh, strategy))))
     return failure();
   loss->setAttr(LlmDialect::kMesh, mesh);
   return Parallelizer(loss, strategy).run();

@@ -60,6 +60,13 @@ bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
     auto [place, number] = places[next];
     for (OpOperand &use : place.getUses()) {
       Operation *user = use.getOwner();
+      if (gathersResults && isa<func::ReturnOp>(user)) {
+        // Padding is cut off at the end of a row.
+        auto type = cast<RankedTensorType>(place.getType());
+        if (padded && number + 1 != type.getRank())
+          return false;
+        continue;
+      }
       FailureOr<ShardingRule> rule =
           isa<ShardingOpInterface>(user) ? ShardingRule::of(user) : FailureOr<ShardingRule>();
       if (failed(rule))
@@ -118,13 +125,19 @@ bool ParameterChoice::find(const Reading &reading, DimensionSharding &split,
   return false;
 }
 
+/// What ranks hold from step to step.
+static bool isHeld(BlockArgument argument) {
+  llm::Role role = getRole(argument);
+  return role == llm::Role::Param || role == llm::Role::KvCache;
+}
+
 LogicalResult ParameterChoice::decide(Operation *op) {
   if (!isa<ShardingOpInterface>(op))
     return success();
   Reading reading{op, {}, {}};
   for (OpOperand &operand : op->getOpOperands()) {
     auto argument = dyn_cast<BlockArgument>(operand.get());
-    if (argument && getRole(argument) == llm::Role::Param && !decided.contains(argument) &&
+    if (argument && isHeld(argument) && !decided.contains(argument) &&
         shardings.of(argument).sharding.isWhole())
       reading.parameters.push_back(operand.getOperandNumber());
   }

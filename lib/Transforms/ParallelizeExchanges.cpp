@@ -156,6 +156,8 @@ LogicalResult Parallelizer::readOnOneFactor(Operation *op) {
 /// Beside what ranks have parts of, a shared value is read as each rank's own copy, whose gradients
 /// are summed. Beside copies alone, nobody could tell what its gradient is.
 LogicalResult Parallelizer::readAsOwn(Operation *op) {
+  if (strategy.inference) // without gradients nothing tells them apart
+    return success();
   SmallVector<ValueSharding> operands = operandsOf(op);
   Axes split, own;
   for (const ValueSharding &operand : operands) {
@@ -315,4 +317,56 @@ LogicalResult Parallelizer::setResult(OpResult result, ValueSharding state) {
     value = *joined;
   }
   return given ? convert(value, state, *given) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// What a step of inference returns
+//===----------------------------------------------------------------------===//
+
+/// All of what ranks have parts of, without what pads the last part.
+FailureOr<Value> Parallelizer::wholeOfParts(Value value) {
+  ValueSharding state = shardings.of(value);
+  OpBuilder builder(body.getTerminator());
+  const std::string name = getName(value);
+  Operation *maker = value.getDefiningOp();
+  for (auto [number, split] : llvm::enumerate(state.sharding.dimensions)) {
+    if (split.isWhole())
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    if (!split.pieces.empty())
+      return emitError(value.getLoc())
+             << "'" << name << "' is returned, and ranks have a part of each of "
+             << split.pieces.size() << " pieces of dimension " << number
+             << "; return what llm.split makes of it";
+    SmallVector<int64_t> shape(type.getShape());
+    shape[number] *= shardings.ranksOf(split.axes);
+    value =
+        llm::AllGatherOp::create(builder, value.getLoc(), type.clone(shape), value,
+                                 /*destination=*/Value(), shardings.arrayOf(split.axes), number);
+    annotateOp(value.getDefiningOp(), name + ".gathered", maker);
+    if (shape[number] == state.sharding.wholeSizes[number])
+      continue;
+    shape[number] = state.sharding.wholeSizes[number];
+    value = llm::SliceOp::create(builder, value.getLoc(), type.clone(shape), value, /*begin=*/0);
+    annotateOp(value.getDefiningOp(), name + ".unpadded", maker);
+  }
+  return value;
+}
+
+/// Every rank returns what the whole step does, but for caches, of which it keeps its heads.
+LogicalResult Parallelizer::gatherResults() {
+  llvm::SmallDenseSet<int64_t> donated;
+  for (BlockArgument argument : body.getArguments())
+    if (auto result =
+            loss.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), LlmDialect::kDonated))
+      donated.insert(result.getInt());
+  for (OpOperand &result : body.getTerminator()->getOpOperands()) {
+    if (donated.contains(result.getOperandNumber()))
+      continue;
+    FailureOr<Value> whole = wholeOfParts(result.get());
+    if (failed(whole))
+      return failure();
+    result.set(*whole);
+  }
+  return success();
 }

@@ -18,10 +18,11 @@ using namespace llmmem;
 //===----------------------------------------------------------------------===//
 
 /// What is one value for all ranks has one gradient, which its parts make together. Of copies, each
-/// rank has a gradient of its own.
+/// rank has a gradient of its own. A step of inference has none.
 bool Parallelizer::canTakePart(const ValueSharding &state, const Axes &axes) const {
   return llvm::none_of(axes, [&](StringAttr axis) {
-    return llvm::is_contained(state.own, axis) || state.isSplitOver(axis);
+    bool isCopy = !strategy.inference && llvm::is_contained(state.own, axis);
+    return isCopy || state.isSplitOver(axis);
   });
 }
 

@@ -1,4 +1,4 @@
-//===- ParallelizePass.cpp - @loss becomes that of one rank ----------------===//
+//===- ParallelizePass.cpp - A model becomes that of one rank --------------===//
 
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/Passes.h"
@@ -11,6 +11,33 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
+/// As llmmem-import calls steps that have no gradients.
+static constexpr llvm::StringLiteral kInference[] = {"decode", "prefill", "forward"};
+
+/// The function to split: @loss, or else the one step of inference. Null after a diagnostic.
+static func::FuncOp findModel(ModuleOp module) {
+  if (auto loss = module.lookupSymbol<func::FuncOp>("loss"))
+    return loss;
+  func::FuncOp found;
+  for (StringRef name : kInference)
+    if (auto step = module.lookupSymbol<func::FuncOp>(name)) {
+      if (found) {
+        emitError(step.getLoc()) << "stands beside @" << found.getName()
+                                 << ", and one step of inference is split at a time; give each a "
+                                    "file of its own, as llmmem-import writes them";
+        return {};
+      }
+      found = step;
+    }
+  if (!found)
+    emitError(
+        module.getLoc(),
+        "has no function to split over ranks, expected @loss of a model to train, or @decode, "
+        "@prefill or @forward of one to run; a step that is differentiated already cannot be: "
+        "start from what llmmem-import writes");
+  return found;
+}
+
 namespace {
 struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
   using Base::Base;
@@ -22,12 +49,9 @@ struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
       emitError(module.getLoc()) << "mesh: " << llvm::toString(axes.takeError());
       return signalPassFailure();
     }
-    auto loss = module.lookupSymbol<func::FuncOp>("loss");
-    if (!loss) {
-      emitError(module.getLoc(), "has no function @loss to split over ranks; a step that is "
-                                 "differentiated already cannot be: start from the imported model");
+    func::FuncOp model = findModel(module);
+    if (!model)
       return signalPassFailure();
-    }
     llvm::Expected<int64_t> bytes = parseBucketBytes(bucketBytes);
     if (!bytes) {
       emitError(module.getLoc()) << "bucket-bytes: " << llvm::toString(bytes.takeError());
@@ -38,8 +62,9 @@ struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
       emitError(module.getLoc()) << "data-parallel: " << llvm::toString(server.takeError());
       return signalPassFailure();
     }
-    if (failed(parallelize(loss, makeMesh(*axes, &getContext()),
-                           {zero, sequenceParallel, *bytes, *server})))
+    ParallelStrategy strategy{zero, sequenceParallel, *bytes, *server,
+                              /*inference=*/model.getName() != "loss"};
+    if (failed(parallelize(model, makeMesh(*axes, &getContext()), strategy)))
       signalPassFailure();
   }
 };

@@ -14,7 +14,7 @@ public:
   Parallelizer(mlir::func::FuncOp loss, const ParallelStrategy &strategy)
       : loss(loss), body(loss.getBody().front()), strategy(strategy), shardings(loss),
         dataAxis(findAxis(kDataParallelAxis)), tensorAxis(findAxis(kTensorParallelAxis)),
-        choice(shardings, tensorAxis) {}
+        choice(shardings, tensorAxis, strategy.inference) {}
 
   llvm::LogicalResult run();
 
@@ -29,6 +29,7 @@ private:
   llvm::LogicalResult splitInput(mlir::BlockArgument argument);
   llvm::LogicalResult checkParts(mlir::BlockArgument argument);
   void finishParameter(mlir::BlockArgument argument);
+  void finishCache(mlir::BlockArgument argument);
   void gatherParameters();
   void gatherTogether(llvm::ArrayRef<mlir::BlockArgument> arguments);
 
@@ -54,6 +55,8 @@ private:
   mlir::Value exchanged(mlir::Operation *reader, mlir::Value value, unsigned from, unsigned to);
   mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
   llvm::LogicalResult checkLoss();
+  llvm::FailureOr<mlir::Value> wholeOfParts(mlir::Value value);
+  llvm::LogicalResult gatherResults();
 
   llvm::SmallVector<ValueSharding> operandsOf(mlir::Operation *op) const;
   void annotate(mlir::BlockArgument argument, llvm::StringRef name, mlir::Attribute attribute) {

@@ -50,18 +50,21 @@ private:
   llvm::DenseMap<mlir::Value, ValueSharding> known;
 };
 
-/// The split dimensions of parameters that nobody has given one, over one axis: decided where each
-/// is first read.
+/// The split dimensions of parameters and caches that nobody has given one, over one axis: decided
+/// where each is first read.
 ///
 /// A factor of a product that what it multiplies has split is split (a row product); else one that
 /// only parameters have, if everything that follows can run on parts of it, up to an op that sums
 /// over it (a column product, heads, the vocabulary). Example: of y = linear(x, w) with x whole, w
 /// is split along its outputs where y goes through gelu into another linear, and stays whole where
-/// y is added to a residual whose norm needs all of it.
+/// y is added to a residual whose norm needs all of it. A cache follows the keys and values that
+/// are read beside it.
 class ParameterChoice {
 public:
-  ParameterChoice(ValueShardings &shardings, mlir::StringAttr axis)
-      : shardings(shardings), axis(axis) {}
+  /// `gathersResults`: parts of what the function returns are gathered, so that they may follow
+  /// from a split.
+  ParameterChoice(ValueShardings &shardings, mlir::StringAttr axis, bool gathersResults)
+      : shardings(shardings), axis(axis), gathersResults(gathersResults) {}
 
   /// What somebody has decided already.
   void keep(mlir::Value parameter) { decided.insert(parameter); }
@@ -79,6 +82,7 @@ private:
 
   ValueShardings &shardings;
   mlir::StringAttr axis;
+  bool gathersResults;
   llvm::DenseSet<mlir::Value> decided;
 };
 

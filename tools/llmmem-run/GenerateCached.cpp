@@ -5,6 +5,7 @@
 #include "WriteProfile.h"
 #include "llmmem/Execution/CachedGeneration.h"
 #include "llmmem/Execution/CounterSamples.h"
+#include "llmmem/Execution/RankJob.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -73,6 +74,12 @@ readPrompts(const RunOptions &options, const std::optional<Tokenizer> &tokenizer
   return prompts;
 }
 
+/// Ranks end behind the same token, where any of them was interrupted.
+bool isInterrupted() {
+  return any_of(RankJob::gather({caughtInterrupt()}), [](int64_t signal) { return signal != 0; });
+}
+
+/// All ranks of a job choose the same tokens, and the first one writes.
 class Writer {
 public:
   Writer(CachedGeneration &run, const RunOptions &options,
@@ -87,7 +94,7 @@ public:
       return error;
     promptSeconds = secondsSince(begin);
     begin = Clock::now();
-    for (int64_t count = 0; count < options.generate && !caughtInterrupt(); ++count) {
+    for (int64_t count = 0; count < options.generate && !isInterrupted(); ++count) {
       std::vector<CachedGeneration::Tokens> chosen = choose();
       bool isLast = count + 1 == options.generate;
       if (all_of(chosen, [](const auto &list) { return list.empty(); }) || isLast)
@@ -99,14 +106,20 @@ public:
         profile.add(run.model().stepMemory().callTimes());
     }
     tokenSeconds = secondsSince(begin);
-    print();
-    printSpeed();
-    if (Error error = isProfiled() ? writeProfile() : Error::success())
-      return error;
+    if (RankJob::rank() == 0)
+      if (Error error = report())
+        return error;
+    // A file of tensors is written by all ranks of a job together.
     return options.logitsFile.empty() ? Error::success() : saveLogits();
   }
 
 private:
+  Error report() {
+    print();
+    printSpeed();
+    return isProfiled() ? writeProfile() : Error::success();
+  }
+
   bool isText() const { return !options.tokensFile; }
   bool isProfiled() const { return !run.model().compiled().profiledCalls().empty(); }
   /// Ids beyond the bytes, or beyond the tokenizer's, are never chosen of a text.
@@ -232,8 +245,9 @@ private:
 
 Error fillParameters(CachedGeneration &run, const RunOptions &options) {
   if (options.loadFile.empty()) {
-    errs() << "llmmem-run: note: without --load parameters are sampled from --seed, and tokens "
-              "mean nothing\n";
+    if (RankJob::rank() == 0)
+      errs() << "llmmem-run: note: without --load parameters are sampled from --seed, and tokens "
+                "mean nothing\n";
     run.model().sampleParameters(options.seed.value_or(0));
     return Error::success();
   }

@@ -129,9 +129,15 @@ static Expected<int64_t> joinRanks(mlir::func::FuncOp function, const RunOptions
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   if (!mesh || options.dryRun)
     return 0;
-  if (mesh.getNumRanks() > 1 && options.generate > 0)
+  bool keepsCaches = function->hasAttr(llm::LlmDialect::kContext);
+  if (mesh.getNumRanks() > 1 && options.generate > 0 && !keepsCaches)
     return createStringError("--generate is for one rank, not for the " +
-                             Twine(mesh.getNumRanks()) + " of '" + options.inputFile + "'");
+                             Twine(mesh.getNumRanks()) + " of '" + options.inputFile +
+                             "'; import the model with --mode decode, whose ranks write tokens");
+  if (mesh.getNumRanks() > 1 && keepsCaches && options.device == Device::Cuda)
+    return createStringError("'" + options.inputFile + "' is a step with caches of " +
+                             Twine(mesh.getNumRanks()) + " ranks, and GPUs run one of one rank; " +
+                             "run it on CPUs, or plan it without --mesh");
   bool starts =
       function
           ->walk([](mlir::Operation *op) {
@@ -244,18 +250,21 @@ static Expected<PlannedFunction> compile(mlir::ModuleOp module, mlir::func::Func
   return std::move(planned);
 }
 
+/// All ranks fail alike, and one says why.
+static int failOnFirstRank(Error error) {
+  if (RankJob::rank() == 0)
+    return failWith(std::move(error));
+  consumeError(std::move(error));
+  return ExitBadInput;
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   if (!verifyPlans(module))
     return ExitBadInput;
   Expected<int64_t> transportBytes = joinRanks(function, options);
-  if (!transportBytes) {
-    // All ranks fail alike, and one says why.
-    if (RankJob::rank() == 0)
-      return failWith(transportBytes.takeError());
-    consumeError(transportBytes.takeError());
-    return ExitBadInput;
-  }
+  if (!transportBytes)
+    return failOnFirstRank(transportBytes.takeError());
   if (!options.dryRun)
     function = functionOfRank(module, function);
   CompiledStep::Options compileOptions = compileOptionsOf(function, options);
@@ -286,17 +295,33 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   return *code;
 }
 
+/// Both steps with caches are of the same ranks.
+static Expected<int64_t> joinRanksOfCached(ArrayRef<std::unique_ptr<InputFile>> files,
+                                           const RunOptions &options) {
+  auto meshOf = [](const std::unique_ptr<InputFile> &file) {
+    return file->function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
+  };
+  if (any_of(files, [&](const auto &file) { return meshOf(file) != meshOf(files.front()); }))
+    return createStringError("'" + options.inputFiles.front() + "' and '" +
+                             options.inputFiles.back() +
+                             "' are planned for different ranks; plan both with the same --mesh");
+  return joinRanks(files.front()->function, options);
+}
+
 /// Steps with caches: one of decoding, behind perhaps one of prefill.
 static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOptions &options) {
   if (options.generate == 0)
     return fail("'" + options.inputFile +
                 "' is a step with caches, which is not trained; say how "
                 "many tokens it is to write: --generate 32");
+  for (const std::unique_ptr<InputFile> &file : files)
+    if (!verifyPlans(*file->module))
+      return ExitBadInput;
+  if (Expected<int64_t> joined = joinRanksOfCached(files, options); !joined)
+    return failOnFirstRank(joined.takeError());
   std::vector<PlannedFunction> steps;
   std::optional<CompiledStep::Options> onDevice; // of all steps
   for (const std::unique_ptr<InputFile> &file : files) {
-    if (!verifyPlans(*file->module))
-      return ExitBadInput;
     CompiledStep::Options compileOptions = compileOptionsOf(file->function, options);
     if (options.device == Device::Cuda && !onDevice)
       if (Error error = openDevice(options, onDevice.emplace()))

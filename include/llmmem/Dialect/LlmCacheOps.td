@@ -36,7 +36,7 @@ def Llm_PositionsOp : Llm_PureOp<"positions", [Cost]> {
   let hasVerifier = 1;
 }
 
-def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostOfUnpackingCaches, BuffersOnce, AttrSizedOperandSegments]> {
+def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [ShardableWithChange, CostOfUnpackingCaches, BuffersOnce, AttrSizedOperandSegments]> {
   let summary = "Attention of new tokens to those in the caches and to each other.";
   let description = [{
     out = softmax(q k^T * scale) v per head over the keys at positions j <= p that a query at position p attends to: those before
@@ -76,7 +76,7 @@ def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostOfUnpackingCache
   }];
 }
 
-def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [CostWithTraffic, BuffersInPlace,
+def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [Shardable, CostWithTraffic, BuffersInPlace,
     AllTypesMatch<["keys", "new_keys"]>, AllTypesMatch<["values", "new_values"]>]> {
   let summary = "Puts the keys and values of new tokens into their caches.";
   let description = [{
@@ -101,7 +101,7 @@ def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [CostWithTraffic, BuffersInPl
   let hasVerifier = 1;
 }
 
-def Llm_PackOp : Llm_PureOp<"pack", [Cost]> {
+def Llm_PackOp : Llm_PureOp<"pack", [Shardable, Cost]> {
   let summary = "Rounds rows to fewer bits, with a scale for each group.";
   let description = [{
     scales = max |x| of the group / the largest number of the type (127 of i8, 448 of f8E4M3FN, 57344 of f8E5M2), rounded to the type of
@@ -118,7 +118,7 @@ def Llm_PackOp : Llm_PureOp<"pack", [Cost]> {
   let hasVerifier = 1;
 }
 
-def Llm_UnpackOp : Llm_PureOp<"unpack", [Cost]> {
+def Llm_UnpackOp : Llm_PureOp<"unpack", [Shardable, Cost]> {
   let summary = "Rows that were rounded to fewer bits, as numbers again.";
   let description = [{
     x = packed * scale of its group, in f32, rounded to the type of x: what `llm.pack` rounded.
@@ -133,7 +133,7 @@ def Llm_UnpackOp : Llm_PureOp<"unpack", [Cost]> {
   let hasVerifier = 1;
 }
 
-def Llm_LastRowsOp : Llm_PureOp<"last_rows", [CostWithTraffic]> {
+def Llm_LastRowsOp : Llm_PureOp<"last_rows", [Shardable, CostWithTraffic]> {
   let summary = "Takes the row of each sequence's last token.";
   let description = [{
     y[b, 0, :] = x[b, counts[b] - 1, :], where a count below 1 is taken as 1 and one beyond seq as seq. What follows it, the head

@@ -35,6 +35,16 @@
 //   before       llm.replica                             llm.all_gather
 //   behind       llm.all_reduce                          llm.reduce_scatter
 //
+// A step of inference (`ParallelStrategy::inference`) is split over tp alone, in the same way but
+// for what only gradients need:
+//
+//   caches       their last dimension, key/value heads, as the products of keys and values are
+//   results      whole on every rank, so that each chooses the same token; logits of a split
+//                vocabulary are gathered. Caches stay a rank's.
+//
+// Example: of Llama-3-8B over tp = 4 a rank has 2 of 8 key/value heads, so a cache of
+// 16x8192x1024 is 16x8192x256.
+//
 // Shardings that arguments or ops have already (`llm.sharding`) are taken as given.
 //
 //===----------------------------------------------------------------------===//
@@ -70,6 +80,8 @@ struct ParallelStrategy {
   /// Position 0 of dp alone has the optimizer's state: gradients are reduced to it, and what it
   /// updates is broadcast. Not with a ZeRO stage or pp.
   bool server = false;
+  /// The function has no gradients: it is no loss, and ranks return what the whole returns.
+  bool inference = false;
 };
 
 /// Reads `dp=2,tp=4`. The error says what is wrong with the text.
@@ -81,8 +93,9 @@ llvm::Expected<bool> parseDataParallel(llvm::StringRef text);
 llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
 
 /// Makes `loss` the function of one rank. Fails, after a located diagnostic that names the fix, at
-/// a batch, a parameter or heads that the ranks do not divide, and at an op that no rule covers. A
-/// vocabulary is padded.
+/// a batch, a parameter or heads that the ranks do not divide, at an op that no rule covers, and at
+/// a step of inference over another axis than tp, or one that is planned already. A vocabulary is
+/// padded.
 llvm::LogicalResult parallelize(mlir::func::FuncOp loss, llm::MeshAttr mesh,
                                 const ParallelStrategy &strategy);
 

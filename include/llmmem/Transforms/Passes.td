@@ -29,7 +29,7 @@ class EpiloguesOption<string name, string default, string withAuto>
 class StepPass<string argument> : Pass<argument, "::mlir::func::FuncOp">;
 
 def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
-  let summary = "Turns @loss of a whole batch into that of one rank of a mesh";
+  let summary = "Turns @loss of a whole batch, or a step of inference, into that of one rank of a mesh";
   let description = [{
     Data parallel over the axis `dp`, with a ZeRO stage, and tensor parallel over `tp`, with or without splitting the sequence
     between its products; `include/llmmem/Transforms/Parallelize.h` says what is split.
@@ -37,6 +37,8 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
     *Requires*: a forward function `@loss` of statically shaped tensors, arguments with `llm.role`, ops that implement
     `ShardingOpInterface` where they read what depends on inputs. *Ensures*: `@loss` is what every rank runs, under
     `llm.mesh`; its loss is the mean over the whole batch; `differentiate` makes the training step of a rank of it.
+    Where there is no `@loss`, the module's `@decode`, `@prefill` or `@forward` is split over `tp` in its place: its results are whole on
+    every rank, but for caches, of which a rank has its heads.
 
     ```mlir --parallelize=mesh=dp=2
     func.func @loss(%x: tensor<6x4xf32> {llm.role = "input"}, %t: tensor<6xi32> {llm.role = "input"},

@@ -34,11 +34,15 @@ class Model:
         chain.run("llmmem-opt", "--checkpoint-policy=none", model, "-o", planned)
         return planned
 
+    def runner(self):
+        """What runs the steps."""
+        return ["llmmem-run"]
+
     def generate(self, name, steps, numbers, *flags):
         """Tokens and logits of the prompts with these numbers."""
         logits = os.path.join(self.folder, name + ".safetensors")
         tokens = ";".join(",".join(map(str, PROMPTS[number])) for number in numbers)
-        printed = chain.run("llmmem-run", *steps, "--load", self.golden + ".safetensors", "--tokens", tokens,
+        printed = chain.run(*self.runner(), *steps, "--load", self.golden + ".safetensors", "--tokens", tokens,
                             "--generate", str(TOKENS), "--temperature", "0", "--json", "--save-logits", logits,
                             "--optimize=false", "--gemm=builtin", *flags)
         rows = tensors.read(logits)

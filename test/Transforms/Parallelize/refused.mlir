@@ -66,7 +66,7 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}) -> tensor<4xf32> {
 }
 
 //--- step.mlir
-// CHECK: error: has no function @loss to split over ranks; a step that is differentiated already cannot be: start from the imported model
+// CHECK: error: has no function to split over ranks, expected @loss of a model to train, or @decode, @prefill or @forward of one to run; a step that is differentiated already cannot be: start from what llmmem-import writes
 // AXIS: error: mesh: 'ep' is an axis that nothing is split over; expected dp, tp or pp
 // ZERO: error: mesh: 'dp=0' is no axis of a mesh; expected a name and a number of ranks, as in dp=4
 // DOUBLE: error: mesh: names axis 'dp' twice
