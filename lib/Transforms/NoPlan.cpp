@@ -36,8 +36,7 @@ static std::string adviceFor(const planning::Problem &problem, ValueIndex index,
       return "optimizer state: import with --optimizer sgd, or shard it";
     if (role == llm::Role::KvCache)
       return "cache: import with fewer sequences (--batch) or a shorter --context, or split it "
-             "over "
-             "ranks (--mesh=tp=N)";
+             "over ranks (--mesh=tp=N)";
     return (llm::stringifyRole(role) + ": held throughout; fewer layers, or shard it").str();
   }
   if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
