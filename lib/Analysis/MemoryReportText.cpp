@@ -441,7 +441,8 @@ void MemoryReport::print(llvm::raw_ostream &os) const {
     os << formatv(", {0} of them trained", trainedParameters);
   os << "\n";
   for (auto &[role, bytes] : resident)
-    os << formatv("  {0,-15} {1} bytes\n", role, bytes);
+    os << formatv("  {0,-15} {1} bytes, {2} or {3}\n", role, bytes, formatByteSize(bytes),
+                  formatBinaryByteSize(bytes));
   printSummary(os);
   os << "\nlargest values at the peak\n";
   for (const LiveEntry &entry : llvm::ArrayRef(live).take_front(12))

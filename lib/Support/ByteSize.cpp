@@ -93,13 +93,14 @@ llvm::Expected<int64_t> parseByteSize(llvm::StringRef text) {
   return static_cast<int64_t>(bytes);
 }
 
-std::string formatByteSize(int64_t bytes) {
-  static constexpr llvm::StringLiteral names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+/// In the largest of units that are `step` times the one before.
+static std::string formatIn(llvm::ArrayRef<llvm::StringLiteral> names, double step, int64_t bytes) {
   double shown = static_cast<double>(bytes);
   size_t unit = 0;
-  // 999.995 would print as 1000.00, so the next unit starts there.
-  while (unit + 1 < std::size(names) && (shown >= 999.995 || shown <= -999.995)) {
-    shown /= 1000;
+  // What would print as 1000.00, or 1024.00, is written in the next unit.
+  const double limit = step - 0.005;
+  while (unit + 1 < names.size() && (shown >= limit || shown <= -limit)) {
+    shown /= step;
     ++unit;
   }
   std::string text;
@@ -109,6 +110,16 @@ std::string formatByteSize(int64_t bytes) {
   else
     os << llvm::format("%.2f ", shown) << names[unit];
   return text;
+}
+
+std::string formatByteSize(int64_t bytes) {
+  static constexpr llvm::StringLiteral names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  return formatIn(names, 1000, bytes);
+}
+
+std::string formatBinaryByteSize(int64_t bytes) {
+  static constexpr llvm::StringLiteral names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  return formatIn(names, 1024, bytes);
 }
 
 } // namespace llmmem

@@ -54,6 +54,10 @@ TEST(ByteSize, ForPeople) {
   EXPECT_EQ(formatByteSize(1000), "1.00 kB");
   EXPECT_EQ(formatByteSize(999'999), "1.00 MB");
   EXPECT_EQ(formatByteSize(40'000'000'000), "40.00 GB");
+  EXPECT_EQ(formatBinaryByteSize(40'000'000'000), "37.25 GiB");
+  EXPECT_EQ(formatBinaryByteSize(1023), "1023 B");
+  EXPECT_EQ(formatBinaryByteSize(1024), "1.00 KiB");
+  EXPECT_EQ(formatBinaryByteSize((int64_t(1) << 20) - 1), "1.00 MiB");
 }
 
 } // namespace

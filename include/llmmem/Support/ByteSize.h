@@ -22,6 +22,9 @@ llvm::Expected<int64_t> parseByteSize(llvm::StringRef text);
 /// `40.00 GB`, `512 B`: for people. Programs get integers.
 std::string formatByteSize(int64_t bytes);
 
+/// The same in powers of 1024: 40 GB are `37.25 GiB`.
+std::string formatBinaryByteSize(int64_t bytes);
+
 } // namespace llmmem
 
 #endif // LLMMEM_SUPPORT_BYTESIZE_H
