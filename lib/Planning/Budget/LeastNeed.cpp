@@ -76,7 +76,7 @@ private:
   Placed best;
   int64_t leastCost; // what the coarse samples cost at more bytes
   int64_t enough;
-  Candidate current; // the leanest so far
+  Candidate current; // where the descent goes on from
   std::vector<Gathered> gathered;
   int64_t searched = 0; // the bytes at which cheaper ones were gathered
   int64_t left = 0, spent = 0;
@@ -90,7 +90,8 @@ Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t bu
   return frontier.place(candidate, budget, work, ejections, /*endsWithCore=*/true, best);
 }
 
-/// Whether one of `candidates`, all of them within `budget`, is new.
+/// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
+/// is gathered: placing takes up to tens of milliseconds, and two such were seen to pack alike.
 bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t budget,
                                int64_t ejections) {
   const Candidate *leanest = nullptr;
@@ -204,7 +205,8 @@ void Frontier::Descent::takeCheaperGathered() {
         best = std::move(plan);
 }
 
-/// The same need at a lower cost, unless that was searched already.
+/// The same need at a lower cost, unless a need that is higher by less than the search can tell
+/// apart was searched already.
 void Frontier::Descent::searchCheaper() {
   const int64_t least = need();
   if (least <= searched)
