@@ -68,6 +68,11 @@ protected:
     llmmem_emulate_call(&emulator, call);
     llmmem_emulate_launch(&emulator, 0, writeArgument, arguments, shape);
   }
+  /// The runtime accesses value 2 in a call that only reads it.
+  void access(char *buffer) {
+    llmmem_emulate_call(&emulator, 3);
+    llmmem_emulate_runtime_access(&emulator, reinterpret_cast<int64_t>(buffer), kBytes, 0);
+  }
   std::string fault() const { return emulator.fault() ? emulator.fault()->message : ""; }
 
   Emulator emulator{program()};
@@ -97,6 +102,22 @@ TEST_F(HostCopies, AreNotReadBeforeTheyAreBack) {
   launch(device[1], /*call=*/3);
   EXPECT_EQ(fault(),
             "gets argument 0, which a copy from the host writes, and nothing has waited for it");
+}
+
+TEST_F(HostCopies, AreNotAccessedByTheRuntimeBeforeTheyAreBack) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  copy(1, device[1], host[0], Down);
+  access(device[1]);
+  EXPECT_EQ(fault(),
+            "accesses bytes which a copy from the host writes, and nothing has waited for it");
+}
+
+TEST_F(HostCopies, AreAccessedByTheRuntimeWhenTheyAreBack) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  copy(1, device[1], host[0], Down);
+  wait(Down);
+  access(device[1]);
+  EXPECT_EQ(fault(), "");
 }
 
 TEST_F(HostCopies, AreNotOverwrittenBeforeTheyHaveLeft) {
