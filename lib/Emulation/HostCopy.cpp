@@ -88,6 +88,8 @@ void Emulator::State::updateOnHost(const HostUpdate &update, bool isStarted) {
   if (found)
     return;
   const Call &record = program.calls[update.call];
+  // One that is not started runs in the step's order, which waits for no other update by itself.
+  const int64_t behind = isStarted ? int64_t(kQueueOfUpdates) : -1;
   HostFlight flight;
   for (size_t number = 0; number < record.values.size(); ++number) {
     HostBytes bytes = {reinterpret_cast<const char *>(update.words[number]), update.sizes[number]};
@@ -96,7 +98,7 @@ void Emulator::State::updateOnHost(const HostUpdate &update, bool isStarted) {
       return failInRuntime("updates " + std::to_string(bytes.count) +
                            " bytes that do not lie inside a buffer of the step");
     bool writes = record.writes[number];
-    if (std::string why = meetsFlight(bytes, writes, kQueueOfUpdates); !why.empty())
+    if (std::string why = meetsFlight(bytes, writes, behind); !why.empty())
       return failInRuntime((writes ? "updates bytes " : "updates by bytes ") + why);
     if (!writes && !mayReadAs(*buffer, bytes, record.values[number], "updates by"))
       return;

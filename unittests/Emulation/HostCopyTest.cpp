@@ -206,6 +206,22 @@ TEST_F(HostCopies, MayMeetUpdatesInTheirOrder) {
   EXPECT_EQ(fault(), "");
 }
 
+TEST_F(HostCopies, MeetAnUpdateAtOnceBehindTheWaitForStartedOnes) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  update();
+  waitForUpdate();
+  update(kBytes, /*isStarted=*/false);
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(HostCopies, DoNotLetAnUpdateAtOnceMeetAStartedOne) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  update();
+  update(kBytes, /*isStarted=*/false);
+  EXPECT_EQ(fault(),
+            "updates bytes which an update on the host writes, and nothing has waited for it");
+}
+
 TEST_F(HostCopies, AreMadeBeforeAnUpdate) {
   update();
   EXPECT_EQ(fault(), "updates by byte 0 as value 1, which does not hold it");
