@@ -391,4 +391,5 @@ void Emulator::addBuffer(void *begin, int64_t bytes, Contents contents) {
 }
 
 void Emulator::beginStep() { impl->beginStep(); }
+void Emulator::endStep() { impl->endStep(); }
 const Fault *Emulator::fault() const { return impl->fault(); }

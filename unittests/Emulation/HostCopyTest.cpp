@@ -227,6 +227,30 @@ TEST_F(HostCopies, AreMadeBeforeAnUpdate) {
   EXPECT_EQ(fault(), "updates by byte 0 as value 1, which does not hold it");
 }
 
+TEST_F(HostCopies, AreWaitedForBeforeTheStepEnds) {
+  copy(0, host[0], device[0], Up);
+  emulator.endStep();
+  EXPECT_EQ(fault(), "ends the step, and nothing has waited for a copy to the host, which starts "
+                     "here");
+  EXPECT_EQ(emulator.fault()->call, 0);
+}
+
+TEST_F(HostCopies, LetTheStepEndBehindTheirWaits) {
+  copy(0, host[0], device[0], Up);
+  wait(Up);
+  emulator.endStep();
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(HostCopies, LetUpdatesEndBeforeTheStep) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  update();
+  emulator.endStep();
+  EXPECT_EQ(fault(), "ends the step, and nothing has waited for an update on the host, which "
+                     "starts here");
+  EXPECT_EQ(emulator.fault()->call, 4);
+}
+
 TEST_F(HostCopies, AreNoUpdates) {
   copy(0, host[0], device[0], Up);
   waitForUpdate();
