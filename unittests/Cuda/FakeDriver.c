@@ -480,7 +480,10 @@ const char *llmmem_fake_cuda_stream(void *stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   FAIL_IF_ASKED(cuStreamSynchronize);
-  return capturing ? 900 : 0; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+  if (capturing)
+    return 900; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+  llmmem_fake_cuda_run_late(stream);
+  return 0;
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
@@ -580,6 +583,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   if (capturing && (!event->recorded || event->in_capture != capture_number))
     return 907; /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
   llmmem_fake_order_wait(stream->number, &event->clock);
+  if (!capturing)
+    llmmem_fake_cuda_run_late(NULL);
   note("%swait for event %d%s", capturing ? "node " : "", event->number,
        llmmem_fake_cuda_stream(stream));
   return 0;
