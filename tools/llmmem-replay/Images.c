@@ -95,6 +95,12 @@ void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *
   Image image = read_image(program->host_code);
   const char *processor = json_text(program->host_code, "processor", "");
   char path[4096];
+  if (strchr(image.file, '/')) {
+    snprintf(message, size,
+             "'%s' names '%s' as the code of the host; expected a file of '%s', without '/'",
+             bundle->path, image.file, bundle->folder);
+    return NULL;
+  }
   if (!runs_here(processor)) {
     snprintf(message, size,
              "'%s' has updates on the host for the processor '%s', which is not this", bundle->path,
