@@ -84,7 +84,8 @@ char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_
 static int runs_here(const char *processor) {
 #if defined(__x86_64__)
   return strcmp(processor, "x86-64-v3") == 0 && __builtin_cpu_supports("avx2") &&
-         __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+         __builtin_cpu_supports("bmi2");
 #else
   return strcmp(processor, "generic") == 0;
 #endif

@@ -3,14 +3,12 @@
 |* Stands for libcuda.so.1 where the host code of steps is tested. Copies and fills are done, at
 |* addresses of this process that nothing may read directly; kernels are not: launches are written
 |* down. What a library of this process puts into a graph (FakeDriver.h) is run. Any number it gives
-back says nothing of a GPU.
+|* back says nothing of a GPU.
 |*
 |* Streams know what they have waited for. In a capture a copy to or from the host fails, an update
 |* on the host, and the launch of a kernel, where it meets a copy or an update of another stream
-that
-|* no event orders before it: of a launch that is an argument that lies where a copy writes. A
-capture
-|* fails that ends before its stream has waited for all others.
+|* that no event orders before it: of a launch that is an argument that lies where a copy writes. A
+|* capture fails that ends before its stream has waited for all others.
 |*
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
@@ -21,8 +19,8 @@ capture
 |*   LLMMEM_FAKE_CUDA_NS=linear=7000,gelu=300   what events say that kernels with this in their name
 |*                                    take; the first that fits (default 1000)
 |*
-|* Arguments of a launch are read as the PTX declares them: `.entry name(.param .u64 name_param_0,
-...)`.
+|* Arguments of a launch are read as the PTX declares them:
+|* `.entry name(.param .u64 name_param_0, ...)`.
 |* At the end the log counts what was not given back.
 |*
 \*===----------------------------------------------------------------------===*/
