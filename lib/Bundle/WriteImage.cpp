@@ -10,6 +10,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <tuple>
 
 using namespace llmmem;
 namespace fs = llvm::sys::fs;
@@ -38,12 +39,14 @@ struct Tool {
 /// The output appears under its name when it is whole, as other processes may write the same.
 static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::StringRef output) {
   llvm::SmallString<128> input, made, errors;
-  for (auto [name, suffix] :
-       {std::pair(&input, tool.suffix), std::pair(&made, llvm::StringRef("made")),
-        std::pair(&errors, llvm::StringRef("txt"))})
+  llvm::FileRemover removeInput, removeMade, removeErrors;
+  for (auto [name, suffix, remove] : {std::tuple(&input, tool.suffix, &removeInput),
+                                      std::tuple(&made, llvm::StringRef("made"), &removeMade),
+                                      std::tuple(&errors, llvm::StringRef("txt"), &removeErrors)}) {
     if (std::error_code code = fs::createUniqueFile(output + "-%%%%%%." + suffix, *name))
       return llvm::createStringError(code, "'" + output + "' cannot be written");
-  llvm::FileRemover removeInput(input), removeErrors(errors);
+    remove->setFile(*name);
+  }
   if (llvm::Error error = writeTextFile(input, contents))
     return error;
   llvm::SmallVector<llvm::StringRef> arguments = {tool.program};
@@ -53,11 +56,9 @@ static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::String
   std::string why;
   int code = llvm::sys::ExecuteAndWait(tool.program, arguments, std::nullopt, {"", "", errors},
                                        /*SecondsToWait=*/0, /*MemoryLimit=*/0, &why);
-  if (code != 0) {
-    fs::remove(made);
+  if (code != 0)
     return llvm::createStringError("'" + tool.program + "' refuses " + tool.refused + ": " +
                                    (why.empty() ? messageIn(errors) : why));
-  }
   return llvm::errorCodeToError(fs::rename(made, output));
 }
 
@@ -107,9 +108,9 @@ llvm::Expected<llvm::json::Object> llmmem::writeHostCode(mlir::ModuleOp module,
   llvm::SmallString<128> path(options.kernels);
   llvm::sys::path::append(path, name);
   Tool linker{options.linker, {"-shared", "-s"}, "o", "code for " + processor, {"-lm"}};
-  if (!fs::exists(path))
-    if (llvm::Error error = make(linker, code, path))
-      return std::move(error);
+  // Made again where it is there: what stands under the name may be damaged, and is run.
+  if (llvm::Error error = make(linker, code, path))
+    return std::move(error);
   llvm::Expected<llvm::json::Object> library = describe(options.kernels, name);
   if (library)
     (*library)["processor"] = processor;

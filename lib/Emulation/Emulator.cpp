@@ -187,6 +187,8 @@ void Emulator::State::accessByRuntime(char *begin, int64_t bytes, int64_t parame
     argument.value = static_cast<int32_t>(record.values[parameter]);
     argument.writable = record.writes[parameter];
   }
+  if (std::string why = meetsFlight({begin, bytes}, argument.writable); !why.empty())
+    return failInRuntime("accesses bytes " + why);
   if (argument.writable) {
     std::fill_n(argument.buffer->owners.begin() + argument.first, bytes, argument.value);
     return;
@@ -389,4 +391,5 @@ void Emulator::addBuffer(void *begin, int64_t bytes, Contents contents) {
 }
 
 void Emulator::beginStep() { impl->beginStep(); }
+void Emulator::endStep() { impl->endStep(); }
 const Fault *Emulator::fault() const { return impl->fault(); }

@@ -13,6 +13,7 @@ Emulator::Emulator(Program) {}
 Emulator::~Emulator() = default;
 void Emulator::addBuffer(void *, int64_t, Contents) {}
 void Emulator::beginStep() {}
+void Emulator::endStep() {}
 const Fault *Emulator::fault() const { return nullptr; }
 
 // Never called: asking for the emulator fails before compilation.

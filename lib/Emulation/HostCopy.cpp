@@ -9,18 +9,20 @@ using namespace llmmem::emulation;
 // What is in flight
 //===----------------------------------------------------------------------===//
 
+/// What runs in a queue, by its number.
+static constexpr const char *kNames[] = {"a copy to the host", "a copy from the host",
+                                         "an update on the host"};
+
 /// Why these bytes may not be accessed now: what nothing has waited for writes them, or reads what
 /// the access writes. Empty where they may. What runs behind queue `behind` never meets it.
 std::string Emulator::State::meetsFlight(const HostBytes &bytes, bool writes,
                                          int64_t behind) const {
-  static constexpr const char *names[] = {"a copy to the host", "a copy from the host",
-                                          "an update on the host"};
   for (int64_t queue = 0; queue < kHostQueues; ++queue)
     for (const HostFlight &flight : flights[queue]) {
       bool meetsTarget = flight.doesWrite(bytes);
       if (queue == behind || (!meetsTarget && !(writes && flight.doesRead(bytes))))
         continue;
-      return std::string("which ") + names[queue] + (meetsTarget ? " writes" : " reads") +
+      return std::string("which ") + kNames[queue] + (meetsTarget ? " writes" : " reads") +
              ", and nothing has waited for it";
     }
   return "";
@@ -32,6 +34,16 @@ void Emulator::State::waitForHost(int64_t queue) {
   else if (!found)
     failInRuntime(std::string("waits for ") + (queue == kQueueOfUpdates ? "an update" : "a copy") +
                   " that nothing has started");
+}
+
+/// A capture of the step on a device cannot end so either.
+void Emulator::State::endStep() {
+  for (int64_t queue = 0; queue < kHostQueues && !found; ++queue)
+    if (!flights[queue].empty()) {
+      call = flights[queue].front().call;
+      failInRuntime(std::string("ends the step, and nothing has waited for ") + kNames[queue] +
+                    ", which starts here");
+    }
 }
 
 /// Whether the runtime may read all of these bytes as the value; otherwise records a fault.
@@ -76,7 +88,7 @@ void Emulator::State::copyHost(HostCopy copy, int64_t direction, bool isStarted)
   std::memcpy(copy.to, copy.from, copy.bytes);
   giveTo(*target, to, record.values[1]);
   if (isStarted)
-    flights[direction].push_back({{from}, {to}});
+    flights[direction].push_back({{from}, {to}, copy.call});
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,7 +100,10 @@ void Emulator::State::updateOnHost(const HostUpdate &update, bool isStarted) {
   if (found)
     return;
   const Call &record = program.calls[update.call];
+  // One that is not started runs in the step's order, which waits for no other update by itself.
+  const int64_t behind = isStarted ? int64_t(kQueueOfUpdates) : -1;
   HostFlight flight;
+  flight.call = update.call;
   for (size_t number = 0; number < record.values.size(); ++number) {
     HostBytes bytes = {reinterpret_cast<const char *>(update.words[number]), update.sizes[number]};
     Buffer *buffer = bufferOf(bytes.begin, bytes.count);
@@ -96,7 +111,7 @@ void Emulator::State::updateOnHost(const HostUpdate &update, bool isStarted) {
       return failInRuntime("updates " + std::to_string(bytes.count) +
                            " bytes that do not lie inside a buffer of the step");
     bool writes = record.writes[number];
-    if (std::string why = meetsFlight(bytes, writes, kQueueOfUpdates); !why.empty())
+    if (std::string why = meetsFlight(bytes, writes, behind); !why.empty())
       return failInRuntime((writes ? "updates bytes " : "updates by bytes ") + why);
     if (!writes && !mayReadAs(*buffer, bytes, record.values[number], "updates by"))
       return;

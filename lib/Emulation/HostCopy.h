@@ -41,6 +41,7 @@ struct HostUpdate {
 /// From its start to its wait it may read what it reads and write what it writes at any time.
 struct HostFlight {
   std::vector<HostBytes> reads, writes;
+  int64_t call = -1; // that starts it
 
   bool doesRead(const HostBytes &bytes) const { return meets(reads, bytes); }
   bool doesWrite(const HostBytes &bytes) const { return meets(writes, bytes); }

@@ -17,6 +17,7 @@ public:
 
   void addBuffer(char *begin, int64_t bytes, Contents contents);
   void beginStep();
+  void endStep();
   void announce(int64_t number) { call = number; }
   void launch(int64_t number, KernelFunction function, const uint64_t *arguments,
               const int64_t *shape);

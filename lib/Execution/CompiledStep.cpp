@@ -362,6 +362,7 @@ Location CompiledStep::locationOfFault() const {
 LogicalResult CompiledStep::emulate(StepCall &call) const {
   call.emulator->beginStep();
   code.entry(call.packed.data());
+  call.emulator->endStep();
   const emulation::Fault *fault = call.emulator->fault();
   if (!fault)
     return success();

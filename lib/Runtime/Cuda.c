@@ -103,6 +103,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   if (!run)
     return;
   CudaDriver *driver = &run->driver;
+  llmmem_cuda_wait_for_host(run);
   for (size_t k = 0; k < run->program_count; ++k)
     forget_graph(run, &run->programs[k]);
   release_reserved(run);
@@ -503,8 +504,11 @@ int llmmem_cuda_replay(llmmem_cuda *run) {
       check(run, run->driver.graph_launch(executable, run->stream), "running the step"))
     return 1;
   llmmem_cuda_mark(run, 1);
-  return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||
-         llmmem_cuda_read_marks(run, &run->replay_ns, 1);
+  if (run->failed || check(run, run->driver.stream_wait(run->stream), "running the step")) {
+    llmmem_cuda_wait_for_host(run);
+    return 1;
+  }
+  return llmmem_cuda_read_marks(run, &run->replay_ns, 1);
 }
 
 int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run) { return run->replay_ns; }

@@ -61,6 +61,15 @@ void llmmem_cuda_join(llmmem_cuda *run, int number, int64_t start) {
           "waiting for a call beside the step");
 }
 
+void llmmem_cuda_wait_for_host(llmmem_cuda *run) {
+  if (run->pinned_count == 0 && !run->updates)
+    return;
+  run->driver.stream_wait(run->stream);
+  for (int number = 0; number < LINKS; ++number)
+    if (run->links[number].stream)
+      run->driver.stream_wait(run->links[number].stream);
+}
+
 static void close_link(llmmem_cuda *run, Link *link) {
   if (!link->stream)
     return;

@@ -109,6 +109,10 @@ void llmmem_cuda_fork(llmmem_cuda *run, int link);
 void llmmem_cuda_end_fork(llmmem_cuda *run, int link, int64_t number);
 void llmmem_cuda_join(llmmem_cuda *run, int link, int64_t number);
 void llmmem_cuda_close_links(llmmem_cuda *run);
+/* Until no copy and no update that was launched may still access the host's memory, which a caller
+ * gives back next. After a failure too: what the driver says is ignored. Does nothing where none
+ * can. */
+void llmmem_cuda_wait_for_host(llmmem_cuda *run);
 /* Of CudaHost.c: before what `step` launches again; and at the end of a run. */
 void llmmem_cuda_forget_copies(llmmem_cuda *run);
 void llmmem_cuda_unpin_all(llmmem_cuda *run);

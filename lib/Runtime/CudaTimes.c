@@ -82,8 +82,11 @@ int llmmem_cuda_run_marked(llmmem_cuda *run, void (*step)(void *context), void *
   llmmem_cuda_forget_copies(run);
   step(context);
   run->is_marked = 0;
-  return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||
-         llmmem_cuda_read_marks(run, ns, count);
+  if (run->failed || check(run, run->driver.stream_wait(run->stream), "running the step")) {
+    llmmem_cuda_wait_for_host(run);
+    return 1;
+  }
+  return llmmem_cuda_read_marks(run, ns, count);
 }
 
 void llmmem_cuda_close_marks(llmmem_cuda *run) {

@@ -73,11 +73,17 @@ static int fail(const Twine &message) {
   return ExitBadInput;
 }
 
+/// The program that a user names: where PATH has it if the name is bare, else as given.
+static std::string findNamed(StringRef name) {
+  ErrorOr<std::string> found = sys::findProgramByName(name);
+  return found ? *found : name.str();
+}
+
 static std::string findPtxas() {
   if (ptxas == "none")
     return "";
   if (!ptxas.empty())
-    return ptxas;
+    return findNamed(ptxas);
   std::string home = sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") + "/bin";
   if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
     return *found;
@@ -89,7 +95,7 @@ static std::string findLinker() {
   if (linker == "none")
     return "";
   if (!linker.empty())
-    return linker;
+    return findNamed(linker);
   ErrorOr<std::string> found = sys::findProgramByName("cc");
   return found ? *found : "";
 }

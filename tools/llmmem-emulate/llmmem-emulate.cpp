@@ -227,6 +227,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   buffers->give(emulator);
   emulator.beginStep();
   code->entry(buffers->pack(emulator).data());
+  emulator.endStep();
   if (const emulation::Fault *fault = emulator.fault()) {
     emulation.report(*fault);
     return ExitBadInput;

@@ -84,7 +84,8 @@ char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_
 static int runs_here(const char *processor) {
 #if defined(__x86_64__)
   return strcmp(processor, "x86-64-v3") == 0 && __builtin_cpu_supports("avx2") &&
-         __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+         __builtin_cpu_supports("bmi2");
 #else
   return strcmp(processor, "generic") == 0;
 #endif
@@ -95,6 +96,12 @@ void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *
   Image image = read_image(program->host_code);
   const char *processor = json_text(program->host_code, "processor", "");
   char path[4096];
+  if (strchr(image.file, '/')) {
+    snprintf(message, size,
+             "'%s' names '%s' as the code of the host; expected a file of '%s', without '/'",
+             bundle->path, image.file, bundle->folder);
+    return NULL;
+  }
   if (!runs_here(processor)) {
     snprintf(message, size,
              "'%s' has updates on the host for the processor '%s', which is not this", bundle->path,

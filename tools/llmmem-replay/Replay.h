@@ -12,7 +12,9 @@ typedef struct {
   llmmem_cuda *run;
   void **host; /* of each buffer, its memory where it lies on the host */
   void *host_arena;
-  void *host_code; /* the library of updates on the host, and its functions */
+  /* The library of updates on the host, and its functions. It is never closed: graphs of the run
+   * call them. */
+  void *host_code;
   llmmem_host_kernel *functions;
   int takes_marks; /* whether calls are timed */
   /* What the device has less: since it was opened, by the kernels' code, by what was reserved. */

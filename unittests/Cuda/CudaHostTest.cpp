@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
+#include <cstring>
 #include <sys/mman.h>
 
 namespace {
@@ -197,6 +198,20 @@ TEST_F(CudaHost, TimesUpdatesByMarks) {
       << llmmem_cuda_message(run);
   EXPECT_GT(starts[0], 0);
   EXPECT_EQ(starts[1], starts[0]);
+}
+
+TEST_F(CudaHost, UpdatesNothingBehindARunThatFails) {
+  int64_t ns = 0;
+  auto launches = [&] {
+    llmmem_cuda_mark(run, 0);
+    update();
+    wait(LLMMEM_COPY_UP);
+  };
+  llvm::function_ref<void()> step = launches;
+  auto call = [](void *opaque) { (*static_cast<llvm::function_ref<void()> *>(opaque))(); };
+  std::memset(page, 1, kPage);
+  EXPECT_TRUE(llmmem_cuda_run_marked(run, call, &step, &ns, 1));
+  EXPECT_EQ(std::string(page + kBytes, kBytes), std::string(kBytes, 2));
 }
 
 TEST_F(CudaHost, RefusesAnUpdateBeforeItsGradient) {

@@ -3,14 +3,12 @@
 |* Stands for libcuda.so.1 where the host code of steps is tested. Copies and fills are done, at
 |* addresses of this process that nothing may read directly; kernels are not: launches are written
 |* down. What a library of this process puts into a graph (FakeDriver.h) is run. Any number it gives
-back says nothing of a GPU.
+|* back says nothing of a GPU.
 |*
 |* Streams know what they have waited for. In a capture a copy to or from the host fails, an update
 |* on the host, and the launch of a kernel, where it meets a copy or an update of another stream
-that
-|* no event orders before it: of a launch that is an argument that lies where a copy writes. A
-capture
-|* fails that ends before its stream has waited for all others.
+|* that no event orders before it: of a launch that is an argument that lies where a copy writes. A
+|* capture fails that ends before its stream has waited for all others.
 |*
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
@@ -21,8 +19,8 @@ capture
 |*   LLMMEM_FAKE_CUDA_NS=linear=7000,gelu=300   what events say that kernels with this in their name
 |*                                    take; the first that fits (default 1000)
 |*
-|* Arguments of a launch are read as the PTX declares them: `.entry name(.param .u64 name_param_0,
-...)`.
+|* Arguments of a launch are read as the PTX declares them:
+|* `.entry name(.param .u64 name_param_0, ...)`.
 |* At the end the log counts what was not given back.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -480,7 +478,10 @@ const char *llmmem_fake_cuda_stream(void *stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   FAIL_IF_ASKED(cuStreamSynchronize);
-  return capturing ? 900 : 0; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+  if (capturing)
+    return 900; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+  llmmem_fake_cuda_run_late(stream);
+  return 0;
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
@@ -580,6 +581,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   if (capturing && (!event->recorded || event->in_capture != capture_number))
     return 907; /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
   llmmem_fake_order_wait(stream->number, &event->clock);
+  if (!capturing)
+    llmmem_fake_cuda_run_late(NULL);
   note("%swait for event %d%s", capturing ? "node " : "", event->number,
        llmmem_fake_cuda_stream(stream));
   return 0;

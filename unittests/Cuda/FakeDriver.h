@@ -32,6 +32,9 @@ int llmmem_fake_cuda_is_capturing(void);
 int llmmem_fake_cuda_node(void (*run)(void *context), void *context);
 /* What LLMMEM_FAKE_CUDA_NS says of `name`. */
 int64_t llmmem_fake_cuda_ns(const char *name);
+/* Runs the host functions of a stream, or of all (null), that were launched outside of a capture
+ * and that nothing has waited for. */
+void llmmem_fake_cuda_run_late(const void *stream);
 /* Lets pass what LLMMEM_FAKE_CUDA_NS says of `name`, now or in each replay. */
 void llmmem_fake_cuda_take_time(const char *name);
 

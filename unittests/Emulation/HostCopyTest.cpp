@@ -68,6 +68,11 @@ protected:
     llmmem_emulate_call(&emulator, call);
     llmmem_emulate_launch(&emulator, 0, writeArgument, arguments, shape);
   }
+  /// The runtime accesses value 2 in a call that only reads it.
+  void access(char *buffer) {
+    llmmem_emulate_call(&emulator, 3);
+    llmmem_emulate_runtime_access(&emulator, reinterpret_cast<int64_t>(buffer), kBytes, 0);
+  }
   std::string fault() const { return emulator.fault() ? emulator.fault()->message : ""; }
 
   Emulator emulator{program()};
@@ -97,6 +102,22 @@ TEST_F(HostCopies, AreNotReadBeforeTheyAreBack) {
   launch(device[1], /*call=*/3);
   EXPECT_EQ(fault(),
             "gets argument 0, which a copy from the host writes, and nothing has waited for it");
+}
+
+TEST_F(HostCopies, AreNotAccessedByTheRuntimeBeforeTheyAreBack) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  copy(1, device[1], host[0], Down);
+  access(device[1]);
+  EXPECT_EQ(fault(),
+            "accesses bytes which a copy from the host writes, and nothing has waited for it");
+}
+
+TEST_F(HostCopies, AreAccessedByTheRuntimeWhenTheyAreBack) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  copy(1, device[1], host[0], Down);
+  wait(Down);
+  access(device[1]);
+  EXPECT_EQ(fault(), "");
 }
 
 TEST_F(HostCopies, AreNotOverwrittenBeforeTheyHaveLeft) {
@@ -185,9 +206,49 @@ TEST_F(HostCopies, MayMeetUpdatesInTheirOrder) {
   EXPECT_EQ(fault(), "");
 }
 
+TEST_F(HostCopies, MeetAnUpdateAtOnceBehindTheWaitForStartedOnes) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  update();
+  waitForUpdate();
+  update(kBytes, /*isStarted=*/false);
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(HostCopies, DoNotLetAnUpdateAtOnceMeetAStartedOne) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  update();
+  update(kBytes, /*isStarted=*/false);
+  EXPECT_EQ(fault(),
+            "updates bytes which an update on the host writes, and nothing has waited for it");
+}
+
 TEST_F(HostCopies, AreMadeBeforeAnUpdate) {
   update();
   EXPECT_EQ(fault(), "updates by byte 0 as value 1, which does not hold it");
+}
+
+TEST_F(HostCopies, AreWaitedForBeforeTheStepEnds) {
+  copy(0, host[0], device[0], Up);
+  emulator.endStep();
+  EXPECT_EQ(fault(), "ends the step, and nothing has waited for a copy to the host, which starts "
+                     "here");
+  EXPECT_EQ(emulator.fault()->call, 0);
+}
+
+TEST_F(HostCopies, LetTheStepEndBehindTheirWaits) {
+  copy(0, host[0], device[0], Up);
+  wait(Up);
+  emulator.endStep();
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(HostCopies, LetUpdatesEndBeforeTheStep) {
+  copy(0, host[0], device[0], Up, /*isStarted=*/false);
+  update();
+  emulator.endStep();
+  EXPECT_EQ(fault(), "ends the step, and nothing has waited for an update on the host, which "
+                     "starts here");
+  EXPECT_EQ(emulator.fault()->call, 4);
 }
 
 TEST_F(HostCopies, AreNoUpdates) {

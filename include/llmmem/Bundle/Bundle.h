@@ -50,9 +50,10 @@ mlir::FailureOr<llvm::json::Array> describeBuffers(mlir::func::FuncOp step);
 llvm::Expected<llvm::json::Object> writeImage(llvm::StringRef ptx, llvm::StringRef chip,
                                               const BundleOptions &options);
 
-/// Compiles the functions of `module` for processors of the last ten years, into the library
-/// NAME.PROCESSOR.so of the folder; NAME is the hash of their machine code. Of `module` nothing
-/// useful is left. Returns `{"processor", "file", "bytes", "hash"}`.
+/// Compiles the functions of `module` for processors with AVX2 and FMA, into the library
+/// NAME.PROCESSOR.so of the folder; NAME is the hash of their machine code. Writes it again where
+/// it is there. Of `module` nothing useful is left. Returns `{"processor", "file", "bytes",
+/// "hash"}`.
 llvm::Expected<llvm::json::Object> writeHostCode(mlir::ModuleOp module,
                                                  const BundleOptions &options);
 

@@ -4,6 +4,7 @@
 //   emulator.addBuffer(arena, bytes, Emulator::Contents::None);
 //   emulator.beginStep();
 //   ... compiled host code calls the hooks of Hooks.h with &emulator ...
+//   emulator.endStep();
 //   if (const Fault *fault = emulator.fault()) ...
 //
 // Blocks run one after another, and the threads of a block as fibers that switch only where they
@@ -50,6 +51,9 @@ public:
   void addBuffer(void *begin, int64_t bytes, Contents contents);
   /// Forgets all accesses and owners.
   void beginStep();
+  /// The host code has returned: a copy or an update on the host that nothing has waited for is a
+  /// fault.
+  void endStep();
   /// The first fault since the step began.
   const Fault *fault() const;
 

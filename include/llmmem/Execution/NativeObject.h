@@ -8,12 +8,12 @@
 
 namespace llmmem {
 
-/// What code that another machine is to run is compiled for: of x86-64 a level of the last ten
-/// years (AVX2 and FMA), else whatever this architecture has everywhere. "x86-64-v3"
+/// What code that another machine is to run is compiled for: of x86-64 a level with AVX2 and
+/// FMA, else whatever this architecture has everywhere. "x86-64-v3"
 std::string portableProcessor();
 
 /// Compiles a module of what `buildKernelsToLLVMPipeline` lowers to an object file of this system
-/// for `processor`, wherever it is loaded. It has the functions of the module under their names,
+/// for `processor`, position-independent. It has the functions of the module under their names,
 /// and needs of llmmem's runtime `llmmem_parallel_for` alone, and libm. Of `module` nothing useful
 /// is left.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compileToObject(mlir::ModuleOp module,
