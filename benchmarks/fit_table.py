@@ -24,10 +24,10 @@ CARDS = ("24GB", "40GB", "80GB", "141GB")
 
 def ask(tool, model, card, options):
     """The answer, the seconds of the wall, and those of the processor."""
-    command = [tool, os.path.join(ROOT, "examples", "configs", model + ".json"), "--gpu", card, "--dtype", "bf16", "--json",
-               "--seconds", str(options.seconds)]
-    if options.seq:
-        command += ["--seq", str(options.seq)]
+    command = [tool, os.path.join(ROOT, "examples", "configs", model + ".json"), "--gpu", card, "--dtype", "bf16", "--json"]
+    for flag, given in (("--seq", options.seq), ("--seconds", options.seconds)):
+        if given is not None:
+            command += [flag, str(given)]
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     wall, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--tools", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--seq", type=int, help="tokens (default: as llmmem-fit, 4096 or the most that the model has)")
     parser.add_argument("--only", default="", help="models whose names hold this text")
-    parser.add_argument("--seconds", type=float, default=10, help="of each search, as llmmem-fit's")
+    parser.add_argument("--seconds", type=float, help="of each search (default: as llmmem-fit)")
     options = parser.parse_args()
     print("| model | card | tokens | trains | resident | least | largest batch | longest sequence | else | wall | processor |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
