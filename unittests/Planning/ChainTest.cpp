@@ -2,6 +2,7 @@
 
 #include "ChainProblem.h"
 #include "FromEnvironment.h"
+#include "ProblemBuilder.h"
 #include "RotorChain.h"
 #include "llmmem/Planning/Model/Blocks.h"
 #include "llmmem/Planning/Model/Verify.h"
@@ -81,6 +82,38 @@ TEST(ChainTest, findsTandemRepeats) {
   repeat = findTandemRepeat({5, 5, 1, 5, 5, 1, 5, 5, 1});
   EXPECT_EQ(repeat.period, 3);
   EXPECT_EQ(repeat.count, 3);
+}
+
+/// Eight ops of unequal sizes that all read a table as well, so nothing marks where stages end, and
+/// their backward in the order that `order` gives.
+Problem unmarkedStep(const std::vector<int> &order) {
+  test::ProblemBuilder build;
+  std::vector<ValueIndex> saved{build.value(64, /*resident=*/true)};
+  const ValueIndex table = build.value(16);
+  build.op({saved[0]}, {table}, 3);
+  for (int layer = 1; layer <= 8; ++layer) {
+    saved.push_back(build.value(64 + 24 * layer));
+    build.op({saved[layer - 1], table}, {saved[layer]}, 5 + layer);
+  }
+  ValueIndex gradient = build.value(300);
+  build.op({saved[8], table}, {gradient}, 4);
+  for (int layer : order) {
+    const ValueIndex next = build.value(64 + 24 * layer);
+    build.op({gradient, saved[layer], saved[layer - 1]}, {next}, 10 + layer);
+    gradient = next;
+  }
+  build.problem.keep.push_back(gradient);
+  return build.problem;
+}
+
+TEST(ChainTest, aBackwardInReverseIsNoGuess) {
+  auto isGuess = [](const std::vector<int> &order) {
+    const Problem problem = unmarkedStep(order);
+    const Graph graph(problem);
+    return findChain(graph, givenOrder(graph)).isGuess;
+  };
+  EXPECT_FALSE(isGuess({8, 7, 6, 5, 4, 3, 2, 1}));
+  EXPECT_TRUE(isGuess({3, 8, 1, 6, 2, 7, 4, 5}));
 }
 
 } // namespace

@@ -26,7 +26,9 @@ struct Chain {
   std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
   bool hasRepeats = false;      // the blocks are repeats of equal ops
   bool isOfGraph = false;       // found from the graph alone, not from labels or the given order
-  bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
+  // No label, repeat or single crossing value marks where stages end, and the backward does not
+  // visit them in reverse.
+  bool isGuess = false;
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
 
   int32_t numSegments() const { return numStages + 2; }
