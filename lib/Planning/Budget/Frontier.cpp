@@ -61,13 +61,20 @@ std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &w
   return found;
 }
 
+PackOptions Frontier::packOptions(int64_t budget) const {
+  PackOptions pack;
+  pack.alignment = std::max<int64_t>(graph.problem().alignment, 1);
+  pack.capacity = budget - graph.residentBytes();
+  pack.cancellation = graph.cancellation();
+  return pack;
+}
+
 Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work,
-                                 int64_t ejections, bool endsWithCore, const Placed &like) const {
+                                 int64_t ejections, AfterCore afterCore, const Placed &like) const {
   search.announce("offsets for " + llvm::Twine(candidate.steps.size()) + " steps");
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
-  PackOptions pack;
-  pack.alignment = std::max<int64_t>(graph.problem().alignment, 1);
+  PackOptions pack = packOptions(budget);
   // The search over many shapes of micro-batches takes seconds and finds little.
   constexpr size_t mostSearched = 1500;
   const bool isSearched = !search.microBatches() || candidate.steps.size() <= mostSearched;
@@ -77,9 +84,7 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
                   ? std::min(work, work / std::max<int64_t>(candidate.steps.size(), 1) * usualSteps)
                   : 0;
   pack.ejections = ejections;
-  pack.endsWithCore = endsWithCore;
-  pack.capacity = budget - graph.residentBytes();
-  pack.cancellation = graph.cancellation();
+  pack.afterCore = afterCore;
   placeSteps(graph.problem(), *plan, pack, {}, like.get());
   return plan;
 }
@@ -102,7 +107,7 @@ int64_t Frontier::mostEjections() const {
 Frontier::Placed Frontier::placeFor(Sample &sample, const Candidate &candidate) const {
   int64_t budget = budgetOf(sample.index);
   if (!search.isAnnealed())
-    return place(candidate, budget, packWork);
+    return place(candidate, budget, packWork, /*ejections=*/0, AfterCore::SearchNear);
   constexpr int64_t nearly = 32;
   Placed plan = place(candidate, budget, packWork / 4);
   int64_t excess = need(plan) - budget;

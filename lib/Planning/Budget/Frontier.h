@@ -22,6 +22,7 @@
 #define LLMMEM_LIB_PLANNING_BUDGET_FRONTIER_H
 
 #include "BudgetSearch.h"
+#include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Planning/Model/Plan.h"
 #include <deque>
 
@@ -54,8 +55,10 @@ private:
     int64_t headroom = 0; // thousandths of the arena that packing needed beside the live bytes
     bool isOpen = false;  // its plan is the open one (`openSample`): what `plan` costs at most
   };
+  /// Heuristics alone, for `budget`.
+  PackOptions packOptions(int64_t budget) const;
   Placed place(const Candidate &candidate, int64_t budget, int64_t work, int64_t ejections = 0,
-               bool endsWithCore = false, const Placed &like = nullptr) const;
+               AfterCore afterCore = AfterCore::Search, const Placed &like = nullptr) const;
   int64_t mostEjections() const;
   /// The first `headroom` of a sample, where none is known.
   int64_t usualHeadroom() const { return 5 + graph.numOps() / 50; }

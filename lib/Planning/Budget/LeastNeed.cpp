@@ -1,6 +1,7 @@
 //===- LeastNeed.cpp - The least bytes that a plan was found for ------------------===//
 
 #include "CanonicalFrontier.h"
+#include "llmmem/Planning/Allocation/Placement.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -66,12 +67,17 @@ private:
     return least + ((least - frontier.graph.residentBytes()) >> finestStep) < enough;
   }
   Placed place(const Candidate &candidate, int64_t budget, int64_t ejections = 0);
+  int64_t firstNeedOf(const Candidate &candidate) const;
+  bool isNear(const Candidate &candidate, int64_t budget) const;
 
   struct Gathered {
     Candidate candidate;
     int64_t ejections;
     bool isPlaced = false;
+    int64_t firstNeed = 0; // by a first try
   };
+  llvm::SmallVector<Gathered *> leanestUnplaced();
+  void sortByFirstTry(llvm::MutableArrayRef<Gathered *> some);
   Frontier &frontier;
   Placed best;
   int64_t leastCost; // what the coarse samples cost at more bytes
@@ -80,6 +86,7 @@ private:
   std::vector<Gathered> gathered;
   int64_t searched = 0; // the bytes at which cheaper ones were gathered
   int64_t left = 0, spent = 0;
+  bool hasFailed = false; // a search for offsets
 };
 
 Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t budget,
@@ -87,7 +94,26 @@ Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t bu
   // What the packing search finds within ejections' reach, it finds early.
   const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
   spent += frontier.search.isAnnealed() ? workOfUnit * work : 0;
-  return frontier.place(candidate, budget, work, ejections, /*endsWithCore=*/true, best);
+  Placed plan = frontier.place(candidate, budget, work, ejections, AfterCore::End, best);
+  hasFailed |= frontier.need(plan) > budget;
+  return plan;
+}
+
+/// What the candidate needs by two heuristics alone, in a tenth of the time of a search.
+int64_t Frontier::Descent::firstNeedOf(const Candidate &candidate) const {
+  PackOptions pack = frontier.packOptions(frontier.usualNeedOf(candidate));
+  pack.isFirstTry = true;
+  Plan plan;
+  plan.steps = candidate.steps;
+  placeSteps(frontier.graph.problem(), plan, pack);
+  return frontier.graph.residentBytes() + plan.arena;
+}
+
+/// Whether a search may place the candidate within `budget`: where one has failed already, others
+/// seldom gain more than a sixty-fourth of the arena on a first try.
+bool Frontier::Descent::isNear(const Candidate &candidate, int64_t budget) const {
+  constexpr int most = 6; // of the arena, as a power of two
+  return !hasFailed || firstNeedOf(candidate) - budget <= best->arena >> most;
 }
 
 /// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
@@ -175,34 +201,69 @@ void Frontier::Descent::gatherAtLeanest() {
 }
 
 /// The leanest first; of equal ones, the cheapest.
-void Frontier::Descent::placeGathered() {
-  constexpr int mostPlaced = 12;
+llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnplaced() {
+  constexpr size_t most = 12;
   llvm::stable_sort(gathered, [](const Gathered &a, const Gathered &b) {
     return std::tie(a.candidate.peak, a.candidate.cost) <
            std::tie(b.candidate.peak, b.candidate.cost);
   });
-  int placed = 0;
+  llvm::SmallVector<Gathered *> found;
   for (Gathered &each : gathered) {
     if (each.isPlaced)
       continue;
-    if (placed++ == mostPlaced || !mayBeBetter(each.candidate) || !mayBeOfUse(each.candidate))
+    if (found.size() == most || !mayBeBetter(each.candidate) || !mayBeOfUse(each.candidate))
       break;
+    found.push_back(&each);
+  }
+  return found;
+}
+
+/// Of those that hold about as little, some pack and some do not, and a first try tells which. So
+/// where the leanest does not pack each gets one, and the few that end lowest a search for offsets.
+void Frontier::Descent::placeGathered() {
+  constexpr int32_t fewOps = 500; // searches for offsets take little time
+  llvm::SmallVector<Gathered *> lean = leanestUnplaced();
+  const size_t mostSearched = frontier.graph.numOps() <= fewOps ? lean.size() : 4;
+  for (size_t number = 0; number < std::min(lean.size(), mostSearched); ++number) {
+    Gathered &each = *lean[number];
     each.isPlaced = true;
+    if (!mayBeBetter(each.candidate))
+      continue;
     if (Placed plan = place(each.candidate, frontier.usualNeedOf(each.candidate), each.ejections);
         isBetter(plan))
       best = std::move(plan);
+    if (number == 0)
+      sortByFirstTry(llvm::MutableArrayRef(lean).drop_front());
   }
+}
+
+void Frontier::Descent::sortByFirstTry(llvm::MutableArrayRef<Gathered *> some) {
+  if (!hasFailed)
+    return;
+  for (Gathered *each : some) {
+    each->isPlaced = true;
+    each->firstNeed = firstNeedOf(each->candidate);
+  }
+  llvm::stable_sort(
+      some, [](const Gathered *a, const Gathered *b) { return a->firstNeed < b->firstNeed; });
 }
 
 /// What needs less by less than the search can tell apart is not worth a higher cost.
 void Frontier::Descent::takeCheaperGathered() {
-  constexpr int indistinct = 14; // of the arena, as a power of two
+  constexpr int indistinct = 14;  // of the arena, as a power of two
+  constexpr int mostFailures = 2; // searches take long where they find nothing
   const int64_t most = need() + (best->arena >> indistinct);
-  for (const Gathered &each : gathered)
-    if (each.candidate.cost < best->cost && frontier.leastNeedOf(each.candidate) <= most &&
-        mayBeOfUse(each.candidate))
-      if (Placed plan = place(each.candidate, most, each.ejections); frontier.need(plan) <= most)
-        best = std::move(plan);
+  int failures = 0;
+  for (const Gathered &each : gathered) {
+    if (each.candidate.cost >= best->cost || frontier.leastNeedOf(each.candidate) > most ||
+        !mayBeOfUse(each.candidate) || !isNear(each.candidate, most))
+      continue;
+    Placed plan = place(each.candidate, most, each.ejections);
+    if (frontier.need(plan) <= most)
+      best = std::move(plan);
+    else if (++failures == mostFailures)
+      return;
+  }
 }
 
 /// The same need at a lower cost, unless a need that is higher by less than the search can tell
@@ -234,7 +295,8 @@ void Frontier::Descent::recreate() {
   const std::vector<Candidate> cheaper =
       frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
-    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate))
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate) ||
+        !isNear(candidate, least))
       continue;
     Placed plan = place(candidate, least);
     if (frontier.need(plan) <= least) {
@@ -345,7 +407,7 @@ Frontier::Placed Frontier::cheaperWithin(int64_t budget, int64_t leastCost, int6
       continue;
     if (!each.placed)
       each.placed = place(each.candidate, usualNeedOf(each.candidate), packWork, /*ejections=*/0,
-                          /*endsWithCore=*/true, leastPlan);
+                          AfterCore::End, leastPlan);
     if (need(each.placed) <= budget)
       return each.placed;
   }

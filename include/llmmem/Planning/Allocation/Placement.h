@@ -21,12 +21,17 @@ struct Buffer {
   int64_t size;  // bytes
 };
 
+/// What follows where what is live at full steps alone was not packed within the capacity: a search
+/// of all buffers, one where heuristics end within a sixty-fourth of it, or none.
+enum class AfterCore { Search, SearchNear, End };
+
 struct PackOptions {
   int64_t alignment = 1;
-  std::optional<int64_t> capacity;      // stop as soon as the arena is no larger than this
-  int64_t work = 0;                     // units of search after the heuristics; 0: heuristics alone
-  int64_t ejections = 0;                // work of ejection chains, where the capacity is not met
-  bool endsWithCore = false;            // where what is live at full steps is not packed within it
+  std::optional<int64_t> capacity; // stop as soon as the arena is no larger than this
+  int64_t work = 0;                // units of search after the heuristics; 0: heuristics alone
+  int64_t ejections = 0;           // work of ejection chains, where the capacity is not met
+  AfterCore afterCore = AfterCore::Search;
+  bool isFirstTry = false;              // two heuristics alone, in a tenth of the time
   Cancellation *cancellation = nullptr; // ends the search: the best packing so far is the answer
 
   bool isCancelled() const { return cancellation && cancellation->isAsked(); }
