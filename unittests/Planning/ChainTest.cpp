@@ -106,14 +106,16 @@ Problem unmarkedStep(const std::vector<int> &order) {
   return build.problem;
 }
 
-TEST(ChainTest, aBackwardInReverseIsNoGuess) {
-  auto isGuess = [](const std::vector<int> &order) {
+TEST(ChainTest, knowsABackwardInTurn) {
+  auto isInTurn = [](const std::vector<int> &order) {
     const Problem problem = unmarkedStep(order);
     const Graph graph(problem);
-    return findChain(graph, givenOrder(graph)).isGuess;
+    const Chain chain = findChain(graph, givenOrder(graph));
+    EXPECT_TRUE(chain.isGuess);
+    return chain.isInTurn;
   };
-  EXPECT_FALSE(isGuess({8, 7, 6, 5, 4, 3, 2, 1}));
-  EXPECT_TRUE(isGuess({3, 8, 1, 6, 2, 7, 4, 5}));
+  EXPECT_TRUE(isInTurn({8, 7, 6, 5, 4, 3, 2, 1}));
+  EXPECT_FALSE(isInTurn({3, 8, 1, 6, 2, 7, 4, 5}));
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <array>
 
 using namespace llmmem;
 using namespace llmmem::planning;
@@ -370,10 +371,15 @@ std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply, int64_
   Candidates found;
   addFlat(capacity, found);
   // Nearer to the bound the longer searches found nothing that is cheaper by a tenth of a percent.
-  if (!isCloseToBound(capacity, found, known))
+  auto isFar = [&] { return !isCloseToBound(capacity, found, known); };
+  // Guessed stages are many and unequal: their table takes longer than eviction, which seldom finds
+  // less.
+  if (!chain.isGuess && isFar())
     addNested(capacity, found);
-  if (!isCloseToBound(capacity, found, known))
+  if (isFar())
     addEvicted(capacity, found);
+  if (chain.isGuess && !anyFits(found, capacity))
+    addNested(capacity, found);
   if (deeply) {
     const Candidate *best = nullptr;
     for (const Candidate &candidate : leanest())

@@ -55,7 +55,9 @@ public:
   /// Proved: no plan whose resident values and arena are within `budget` costs less.
   int64_t leastCostUnder(int64_t budget);
   /// Whether the graph is searched by annealing because it has no chain structure.
-  bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
+  bool isAnnealed() const {
+    return chain.isGuess && !chain.isInTurn && graph.numOps() <= mostAnnealedOps;
+  }
   /// Steps visited for the last answer of `under`, `annealed` or `withHeadroom`: a function of its
   /// arguments, as the answer is.
   int64_t workOfLast() const { return lastSpent; }

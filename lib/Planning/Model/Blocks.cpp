@@ -442,10 +442,9 @@ void ChainFinder::assignSegments() {
     else
       *it = static_cast<int32_t>(index);
   }
-  // A backward in turn is what makes a chain. Of the ops of random layered graphs that tell their
-  // stage at most three quarters are in turn, of those of training steps all.
-  if (!at.empty() && tails.size() * 10 >= at.size() * 9)
-    chain.isGuess = false;
+  // Of the ops of random layered graphs that tell their stage at most three quarters are in turn,
+  // of those of training steps all.
+  chain.isInTurn = !at.empty() && tails.size() * 10 >= at.size() * 9;
   std::vector<int32_t> served(count, -1);
   for (int32_t index = tails.empty() ? -1 : tails.back(); index >= 0; index = previous[index])
     served[at[index]] = stage[index];

@@ -26,9 +26,8 @@ struct Chain {
   std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
   bool hasRepeats = false;      // the blocks are repeats of equal ops
   bool isOfGraph = false;       // found from the graph alone, not from labels or the given order
-  // No label, repeat or single crossing value marks where stages end, and the backward does not
-  // visit them in reverse.
-  bool isGuess = false;
+  bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
+  bool isInTurn = false;        // the backward visits the stages in reverse, but for single ops
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
 
   int32_t numSegments() const { return numStages + 2; }
