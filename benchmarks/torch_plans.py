@@ -2,7 +2,7 @@
 """Plans joint graphs of PyTorch, traced on meta tensors, at the peaks of PyTorch's own plans.
 
   torch_plans.py gpt2|llama8b [RATIO...]     RATIO: of activation_memory_budget
-  torch_plans.py gpt|llama [ROUNDS]          seconds alone, of the models of 4 layers of test/Guests/torch
+  torch_plans.py gpt|llama [ROUNDS [LAYERS]] seconds alone, of the models of test/Guests/torch, of 4 layers
 
 For each ratio, and for everything kept: the peak and the cost of PyTorch's forward and backward under our rules (liveness
 of kernels run one by one, the table `h100`), then our plan at that peak: peak, cost, proved bound, gap. GPT-2 124M has
@@ -13,7 +13,8 @@ code is 1 where one is refused.
 
 Of the small models, planning (`llmmem.plan`, arrays of C included) at the least budget and at seven more, an eighth of the way
 to what nothing recomputed needs apart, each beside PyTorch's partition at its default settings, which knows no budget, and under
-half of its own (`activation_memory_budget=0.5`): medians of the processor's seconds over ROUNDS (7) that take turns. Needs
+half of its own (`activation_memory_budget=0.5`): medians of the processor's seconds over ROUNDS (7) that take turns, and the sum of all eight
+beside eight partitions. Needs
 PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
 """
 
@@ -215,12 +216,14 @@ class Seconds:
                   f"{(plan.cost - plan.cost_lower_bound) / plan.base_cost:.2%}, planned in {mine:.4f} s, {mine / unbounded:.3f} of PyTorch's, "
                   f"{mine / halved:.3f} of that under a budget",
                   flush=True)
+        total = sum(map(statistics.median, ours)) / len(ours)
+        print(f"  all: {total:.4f} s a budget, {total / unbounded:.3f} of PyTorch's, {total / halved:.3f} of that under a budget", flush=True)
         return partitioners.default_partition(module, inputs, num_fwd_outputs=num_fwd_outputs, **options)
 
 
-def time_small(name, rounds):
+def time_small(name, rounds=7, layers=4):
     ids = torch.randint(0, 256, (4, 64), generator=torch.Generator().manual_seed(0))
-    model = {"gpt": models.gpt, "llama": models.llama}[name](layers=4)
+    model = {"gpt": models.gpt, "llama": models.llama}[name](layers=layers)
     torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=Seconds(name, rounds)))(
         ids, ids)
 
@@ -228,7 +231,7 @@ def time_small(name, rounds):
 def main():
     if sys.argv[1] in ("gpt", "llama"):
         F.scaled_dot_product_attention, F.cross_entropy = OF_PYTORCH
-        return time_small(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7)
+        return time_small(sys.argv[1], *map(int, sys.argv[2:]))
     name, ratios = sys.argv[1], [float(text) for text in sys.argv[2:]] or [1, 0.9, 0.7, 0.5, 0.3, 0.1, 0]
     model, ids = build(name)
     torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=Compare(name, ratios)))(
