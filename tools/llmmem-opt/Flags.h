@@ -25,7 +25,8 @@ public:
   /// --help-hidden lists.
   void hideFlagsOfOthers();
 
-  /// Whether any flag asks for a memory plan; without one the program is mlir-opt with our passes.
+  /// Whether any flag asks for a memory plan: each that says what is planned or how does, by the
+  /// policy 'none' where no other is named. Without one the program is mlir-opt with our passes.
   bool wantsPlan() const;
   bool wantsCuda() const { return target == Target::Cuda; }
   bool wantsDeviceTable() const { return printDeviceTable; }
