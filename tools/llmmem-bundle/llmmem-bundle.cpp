@@ -168,6 +168,9 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  // A message names its line; below it the whole function would be printed again, thousands of
+  // lines.
+  context.printOpOnDiagnostic(false);
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(inputFile);
   if (!text)
     return fail(toString(text.takeError()));
