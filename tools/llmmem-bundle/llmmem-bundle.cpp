@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Execution/CompiledStep.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
@@ -21,6 +22,9 @@ using namespace llvm;
 using namespace llmmem;
 
 static cl::OptionCategory category("Options of the bundle");
+
+template <typename T>
+using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
 static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::Required,
                                       cl::desc("<planned step>"));
 static cl::opt<std::string> outputFile("o", cl::cat(category), cl::Required,
@@ -46,7 +50,7 @@ static cl::opt<std::string>
     reportFile("report", cl::cat(category), cl::value_desc("file.json"),
                cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
                         "the plan predicts"));
-static cl::opt<TensorCores> tensorCores(
+static Choice<TensorCores> tensorCores(
     "tensor-cores", cl::cat(category), cl::init(TensorCores::WarpgroupTma),
     cl::desc("How kernels for sm_90a multiply bf16 and f16 (default: warpgroup-tma):"),
     cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
@@ -54,7 +58,7 @@ static cl::opt<TensorCores> tensorCores(
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
                           "wgmma, with tiles that the tensor memory accelerator copies")));
 enum class Products { Both, Generated };
-static cl::opt<Products> products(
+static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Both),
     cl::desc("What computes matmuls (default: both, and the machine takes the library's where it "
              "finds one):"),

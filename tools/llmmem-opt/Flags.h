@@ -11,6 +11,7 @@
 
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llvm/Support/CommandLine.h"
 #include <memory>
 
@@ -47,7 +48,7 @@ private:
   std::vector<std::unique_ptr<llvm::cl::opt<std::string>>> forwarded;
   std::vector<std::string> names; // of `forwarded`
   llvm::cl::opt<bool> printDeviceTable;
-  llvm::cl::opt<Target> target;
+  llvm::cl::opt<Target, /*ExternalStorage=*/false, ChoiceParser<Target>> target;
   llvm::cl::opt<std::string> chipName;
 };
 
