@@ -201,6 +201,8 @@ int answerInference(FitModel &model, const Card &card) {
 int run() {
   if (llvm::Error error = checkFlags())
     return fail(std::move(error));
+  if (llvm::Error error = checkOutputs({output}))
+    return fail(std::move(error));
   llvm::Expected<std::pair<Card, DeviceModel>> card = readCard();
   if (!card)
     return fail(card.takeError());

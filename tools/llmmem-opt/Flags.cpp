@@ -2,6 +2,7 @@
 
 #include "Flags.h"
 #include "llmmem/Planning/Policies/Policies.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -101,13 +102,8 @@ Error Flags::read(StringRef outputFile) {
 Error Flags::checkFiles(StringRef outputFile) const {
   StringRef report = pipeline.memoryReportJson.getValue(),
             problem = pipeline.emitProblem.getValue(), plan = pipeline.emitPlan.getValue(),
-            proof = pipeline.emitProof.getValue();
-  if (outputFile == "-" && is_contained({report, problem, plan, proof}, "-"))
+            proof = pipeline.emitProof.getValue(), mesh = pipeline.meshReport.getValue();
+  if (outputFile == "-" && is_contained({report, problem, plan, proof, mesh}, "-"))
     return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
-  SmallVector<StringRef> files{outputFile, report, problem, plan, proof};
-  for (auto [index, file] : enumerate(files))
-    if (!file.empty() && file != "/dev/null" &&
-        is_contained(ArrayRef(files).take_front(index), file))
-      return createStringError("two outputs go to '" + file + "'; give each a file of its own");
-  return Error::success();
+  return checkOutputs({outputFile, report, problem, plan, proof, mesh});
 }

@@ -217,6 +217,8 @@ int printChecks(const std::vector<ClaimCheck> &checks) {
     (isWrong ? llvm::errs() : llvm::outs())
         << it.claim << ": " << wordOf(it.verdict) << ": " << it.message << '\n';
   }
+  if (llvm::Error error = flushStdout())
+    return fail(llvm::toString(std::move(error)));
   return isRefused ? ExitNoPlan : ExitSuccess;
 }
 
@@ -404,16 +406,11 @@ int planProblem() {
   for (const AlternativeProblem &it : forms->alternatives)
     if (std::optional<std::string> why = checkPlannable(it.problem))
       return fail(inputs[0] + ": " + *why);
-  llvm::SmallVector<llvm::StringRef> files{output, emitProof, timelineFile, traceFile};
-  for (auto [index, file] : llvm::enumerate(files))
-    if (!file.empty() && file != "/dev/null" &&
-        llvm::is_contained(llvm::ArrayRef(files).take_front(index), file))
-      return fail("two outputs go to '" + file + "'; give each a file of its own");
   if (structure) {
     const FormNumber stated = forms->stated;
-    llvm::outs() << structureText(findStructure(forms->alternatives[stated.alternative].problem))
-                 << '\n';
-    return ExitSuccess;
+    return write(structureText(findStructure(forms->alternatives[stated.alternative].problem)) +
+                     "\n",
+                 ExitSuccess);
   }
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
@@ -486,6 +483,9 @@ int main(int argc, char **argv) {
                 "with --host-budget");
   if (hostBudget.getNumOccurrences() && packMode)
     return fail("--host-budget is of plans, and does not go with --pack");
+  if (llvm::Error error = checkOutputs({checkMode ? llvm::StringRef() : llvm::StringRef(output),
+                                        emitProof, timelineFile, traceFile}))
+    return fail(llvm::toString(std::move(error)));
   if (checkMode)
     return check();
   if (packMode)

@@ -211,6 +211,18 @@ static Expected<std::optional<int64_t>> readThrottle() {
   return link->up;
 }
 
+/// Stdout has a line for each step, or the text.
+static Error checkStdout() {
+  for (auto [flag, file] : {std::pair<StringRef, StringRef>("--save", saveFile),
+                            {"--save-gradients", gradientsFile},
+                            {"--save-logits", logitsFile},
+                            {"--profile-json", profileJson},
+                            {"--trace", traceFile}})
+    if (file == "-")
+      return createStringError(flag + ": stdout has what the run prints; give it a file");
+  return Error::success();
+}
+
 static Error checkFlags() {
   if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
     return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
@@ -260,6 +272,11 @@ static Error checkFlags() {
   if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
     return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
                              "whose time says nothing of a GPU's");
+  if (generateBytes == 0 && !describeDevice && !dryRun &&
+      (logitsFile.getNumOccurrences() || stop.getNumOccurrences()))
+    return createStringError("--save-logits and --stop: only with --generate");
+  if (Error error = checkStdout())
+    return error;
   if (describeDevice && device != Device::Cuda)
     return createStringError("--describe-device: only with --device=cuda");
   if (device == Device::Cpu && products != Products::Best)
