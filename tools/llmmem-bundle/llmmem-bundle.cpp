@@ -141,22 +141,27 @@ static int writeBundle(mlir::ModuleOp module) {
   options.linker = findLinker();
   options.warpgroups = tensorCores;
   options.withLibrary = products == Products::Both;
+  std::optional<json::Object> predicted;
+  if (!reportFile.empty()) {
+    Expected<json::Object> read = readPrediction();
+    if (!read)
+      return fail("--report: " + toString(read.takeError()));
+    predicted = std::move(*read);
+  }
   SmallString<128> folder(sys::path::parent_path(outputFile));
   sys::path::append(folder, kernels);
   options.kernels = folder.str().str();
   if (std::error_code error =
           sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::perms::all_all))
     return fail("'" + folder + "' cannot be made: " + error.message());
+  if (Error error = checkOutputs({outputFile}))
+    return fail(toString(std::move(error)));
   mlir::FailureOr<json::Object> bundle = makeBundle(module, options);
   if (failed(bundle))
     return ExitBadInput;
   (*bundle)["kernels"] = kernels.getValue();
-  if (!reportFile.empty()) {
-    Expected<json::Object> predicted = readPrediction();
-    if (!predicted)
-      return fail("--report: " + toString(predicted.takeError()));
+  if (predicted)
     (*bundle)["predicted"] = std::move(*predicted);
-  }
   if (Error error =
           writeTextFile(outputFile, formatv("{0}\n", json::Value(std::move(*bundle))).str()))
     return fail(toString(std::move(error)));
