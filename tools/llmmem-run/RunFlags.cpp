@@ -223,6 +223,22 @@ static Error checkStdout() {
   return Error::success();
 }
 
+/// Flags of a training are not passed over where text is written, nor the other way round.
+static Error checkPurpose() {
+  if (describeDevice || dryRun)
+    return Error::success();
+  if (generateBytes == 0 && (logitsFile.getNumOccurrences() || stop.getNumOccurrences()))
+    return createStringError("--save-logits and --stop: only with --generate");
+  const cl::Option *ofTraining[] = {&dataFile,      &labelsFile,   &imagesFile, &segmentsFile,
+                                    &steps,         &learningRate, &resumeFile, &saveFile,
+                                    &gradientsFile, &shuffleRows};
+  for (const cl::Option *option : ofTraining)
+    if (generateBytes > 0 && option->getNumOccurrences())
+      return createStringError("--" + option->ArgStr + ": is of a training, and not with " +
+                               "--generate, which begins with the parameters of --load");
+  return Error::success();
+}
+
 static Error checkFlags() {
   if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
     return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
@@ -272,9 +288,8 @@ static Error checkFlags() {
   if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
     return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
                              "whose time says nothing of a GPU's");
-  if (generateBytes == 0 && !describeDevice && !dryRun &&
-      (logitsFile.getNumOccurrences() || stop.getNumOccurrences()))
-    return createStringError("--save-logits and --stop: only with --generate");
+  if (Error error = checkPurpose())
+    return error;
   if (Error error = checkStdout())
     return error;
   if (describeDevice && device != Device::Cuda)
