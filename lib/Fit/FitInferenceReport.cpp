@@ -1,5 +1,6 @@
 //===- FitInferenceReport.cpp - The answer for people and for programs ------===//
 
+#include "LargestSearch.h"
 #include "llmmem/Fit/FitInference.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -118,9 +119,9 @@ static void printYes(const FitModel &model, const InferenceAnswer &answer, llvm:
                 formatByteSize(weightBytes(asked)), formatByteSize(asked.cacheBytes),
                 formatByteSize(asked.neededBytes - asked.residentBytes));
   os << formatv("caches     {0} bytes a token at this context\n", bytesPerToken(asked));
-  os << formatv("largest    {0} of {1} tokens; {2} tokens of {3}{4}\n",
-                sequences(answer.largestBatch), answer.request.context, answer.longestContext,
-                sequences(asked.batch),
+  os << formatv("largest    {0}{1} of {2} tokens; {3} tokens of {4}{5}\n",
+                sequences(answer.largestBatch), endOfSearch(answer.largestBatch),
+                answer.request.context, answer.longestContext, sequences(asked.batch),
                 answer.longestContext + kSequenceStep > model.longestSequence()
                     ? ", the most that the model has positions for"
                     : "");

@@ -1,5 +1,6 @@
 //===- FitReport.cpp - The answer for people and for programs ---------------===//
 
+#include "LargestSearch.h"
 #include "llmmem/Fit/Fit.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/Format.h"
@@ -176,8 +177,9 @@ void FitPrinter::printYes() {
                 "{3} the least in all\n",
                 answer.least.batch, answer.request.seq, formatByteSize(answer.least.residentBytes),
                 formatByteSize(answer.least.neededBytes));
-  os << formatv("largest    batch {0} at {1} tokens; {2} tokens at batch {3}{4}\n",
-                answer.largestBatch, answer.request.seq, answer.longestSequence, answer.least.batch,
+  os << formatv("largest    batch {0}{1} at {2} tokens; {3} tokens at batch {4}{5}\n",
+                answer.largestBatch, endOfSearch(answer.largestBatch), answer.request.seq,
+                answer.longestSequence, answer.least.batch,
                 answer.longestSequence + kSequenceStep > model.longestSequence()
                     ? ", the most that the model has positions for"
                     : "");

@@ -15,6 +15,11 @@ namespace llmmem {
 /// A batch beyond this is none that anybody asks for.
 inline constexpr int64_t kMostBatches = 1 << 16;
 
+/// What a report says behind a largest batch: where the search ended, one more may fit, too.
+inline const char *endOfSearch(int64_t largestBatch) {
+  return largestBatch < kMostBatches ? "" : " (no more are looked for)";
+}
+
 /// The largest number from 1 to `most` whose least need is within the budget. Bytes grow almost in
 /// proportion to the number, so a line through two least needs says where to look; plans decide, of
 /// the answer and of the number behind it.

@@ -2,8 +2,10 @@
 
 #include "llmmem/Support/TextFile.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace llmmem {
@@ -79,7 +81,33 @@ std::string keptFromTerminal(llvm::StringRef text) {
          " of program are not printed on a terminal; write them with ";
 }
 
+llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths) {
+  for (auto [index, path] : llvm::enumerate(paths)) {
+    if (path.empty())
+      continue;
+    if (path != "/dev/null" && llvm::is_contained(paths.take_front(index), path))
+      return llvm::createStringError("two outputs go to '" + path +
+                                     "'; give each a file of its own");
+    if (path == "-")
+      continue;
+    llvm::sys::fs::file_status status;
+    if (!llvm::sys::fs::status(path, status) && llvm::sys::fs::is_directory(status))
+      return failed("cannot write '" + path + "'", std::make_error_code(std::errc::is_a_directory));
+    if (llvm::sys::fs::exists(status) && !llvm::sys::fs::is_regular_file(status))
+      continue;
+    llvm::StringRef folder = llvm::sys::path::parent_path(path);
+    if (std::error_code code =
+            llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
+      return failed("cannot create a file beside '" + path + "'", code);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error flushStdout() { return writeAll(llvm::outs(), "stdout", {}); }
+
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces) {
+  if (path.empty())
+    return llvm::createStringError("no file is named to write to; give one, or - for stdout");
   if (path == "-")
     return writeAll(llvm::outs(), "stdout", pieces);
   llvm::sys::fs::file_status status;

@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Execution/CompiledStep.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
@@ -21,6 +22,9 @@ using namespace llvm;
 using namespace llmmem;
 
 static cl::OptionCategory category("Options of the bundle");
+
+template <typename T>
+using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
 static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::Required,
                                       cl::desc("<planned step>"));
 static cl::opt<std::string> outputFile("o", cl::cat(category), cl::Required,
@@ -46,7 +50,7 @@ static cl::opt<std::string>
     reportFile("report", cl::cat(category), cl::value_desc("file.json"),
                cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
                         "the plan predicts"));
-static cl::opt<TensorCores> tensorCores(
+static Choice<TensorCores> tensorCores(
     "tensor-cores", cl::cat(category), cl::init(TensorCores::WarpgroupTma),
     cl::desc("How kernels for sm_90a multiply bf16 and f16 (default: warpgroup-tma):"),
     cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
@@ -54,7 +58,7 @@ static cl::opt<TensorCores> tensorCores(
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
                           "wgmma, with tiles that the tensor memory accelerator copies")));
 enum class Products { Both, Generated };
-static cl::opt<Products> products(
+static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Both),
     cl::desc("What computes matmuls (default: both, and the machine takes the library's where it "
              "finds one):"),
@@ -137,22 +141,27 @@ static int writeBundle(mlir::ModuleOp module) {
   options.linker = findLinker();
   options.warpgroups = tensorCores;
   options.withLibrary = products == Products::Both;
+  std::optional<json::Object> predicted;
+  if (!reportFile.empty()) {
+    Expected<json::Object> read = readPrediction();
+    if (!read)
+      return fail("--report: " + toString(read.takeError()));
+    predicted = std::move(*read);
+  }
   SmallString<128> folder(sys::path::parent_path(outputFile));
   sys::path::append(folder, kernels);
   options.kernels = folder.str().str();
   if (std::error_code error =
           sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::perms::all_all))
     return fail("'" + folder + "' cannot be made: " + error.message());
+  if (Error error = checkOutputs({outputFile}))
+    return fail(toString(std::move(error)));
   mlir::FailureOr<json::Object> bundle = makeBundle(module, options);
   if (failed(bundle))
     return ExitBadInput;
   (*bundle)["kernels"] = kernels.getValue();
-  if (!reportFile.empty()) {
-    Expected<json::Object> predicted = readPrediction();
-    if (!predicted)
-      return fail("--report: " + toString(predicted.takeError()));
+  if (predicted)
     (*bundle)["predicted"] = std::move(*predicted);
-  }
   if (Error error =
           writeTextFile(outputFile, formatv("{0}\n", json::Value(std::move(*bundle))).str()))
     return fail(toString(std::move(error)));
@@ -168,6 +177,9 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  // A message names its line; below it the whole function would be printed again, thousands of
+  // lines.
+  context.printOpOnDiagnostic(false);
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(inputFile);
   if (!text)
     return fail(toString(text.takeError()));

@@ -2,6 +2,7 @@
 
 #include "llmmem/Fit/FitInference.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,6 +19,9 @@ using importer::ElementKind;
 namespace {
 
 cl::OptionCategory category("llmmem-fit");
+
+template <typename T>
+using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
 
 cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::Required,
                            cl::cat(category));
@@ -47,7 +51,7 @@ cl::opt<double>
                 cl::desc("Of --inference: what becomes of the share of the card, as 0.9, that an "
                          "engine reserves when it starts"),
                 cl::cat(category));
-cl::opt<ElementKind>
+Choice<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
                      clEnumValN(ElementKind::F16, "f16", "float16"),
@@ -196,6 +200,8 @@ int answerInference(FitModel &model, const Card &card) {
 
 int run() {
   if (llvm::Error error = checkFlags())
+    return fail(std::move(error));
+  if (llvm::Error error = checkOutputs({output}))
     return fail(std::move(error));
   llvm::Expected<std::pair<Card, DeviceModel>> card = readCard();
   if (!card)

@@ -1,6 +1,7 @@
 //===- llmmem-import.cpp - A transformer graph from a config.json ----------===//
 
 #include "llmmem/Import/Import.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/MLIRContext.h"
@@ -18,25 +19,8 @@ namespace {
 
 cl::OptionCategory category("llmmem-import");
 
-/// As LLVM's parser of named values, and says which there are where one is wrong.
 template <typename T>
-class ChoiceParser : public cl::parser<T> {
-public:
-  using cl::parser<T>::parser;
-
-  bool parse(cl::Option &option, llvm::StringRef name, llvm::StringRef text, T &value) {
-    std::string names;
-    for (unsigned i = 0; i < this->getNumOptions(); ++i) {
-      if (this->getOption(i) == text)
-        return cl::parser<T>::parse(option, name, text, value);
-      names += (i ? ", " : "") + this->getOption(i).str();
-    }
-    return option.error("'" + text + "' is not one of " + names);
-  }
-};
-
-template <typename T>
-using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
+using Choice = cl::opt<T, /*ExternalStorage=*/false, llmmem::ChoiceParser<T>>;
 
 cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::init("-"),
                            cl::cat(category));

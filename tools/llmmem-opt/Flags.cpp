@@ -2,6 +2,7 @@
 
 #include "Flags.h"
 #include "llmmem/Planning/Policies/Policies.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -54,15 +55,11 @@ void Flags::hideFlagsOfOthers() {
 //===----------------------------------------------------------------------===//
 
 bool Flags::wantsPlan() const {
-  // The others say how to plan, not that a plan is wanted.
-  static constexpr StringLiteral asks[] = {
-      "checkpoint-budget", "checkpoint-policy", "memory-report", "memory-report-json",
-      "emit-problem",      "emit-plan",         "emit-proof"};
-  if (pipeline.mesh == "auto")
-    return true;
+  // With --target=cuda these two also say how a step that is planned already is lowered.
+  static constexpr StringLiteral ofLowering[] = {"products", "collectives"};
   return any_of(zip_equal(names, forwarded), [&](auto entry) {
     auto &[name, flag] = entry;
-    return is_contained(asks, name) && flag->getNumOccurrences();
+    return flag->getNumOccurrences() && !(wantsCuda() && is_contained(ofLowering, name));
   });
 }
 
@@ -71,6 +68,14 @@ ConvertStepToKernelsOptions Flags::conversion() const {
   options.products = productsOf(pipeline);
   options.tensorCores = tensorCoresOf(chip());
   return options;
+}
+
+/// Whether passes are named one by one; all of them are values of one option of mlir-opt's.
+static bool namesPasses() {
+  return any_of(ArrayRef<StringRef>{"cse", "pass-pipeline"}, [](StringRef name) {
+    cl::Option *option = cl::getRegisteredOptions().lookup(name);
+    return option && option->getNumOccurrences();
+  });
 }
 
 Error Flags::read(StringRef outputFile) {
@@ -87,19 +92,18 @@ Error Flags::read(StringRef outputFile) {
     pipeline.collectives = CollectiveSource::Nccl;
   if (Error error = checkOptions(pipeline, [](StringRef option) { return spellFlag(option); }))
     return error;
+  if (namesPasses() && (wantsPlan() || wantsCuda()))
+    return createStringError(
+        "a plan and --target run passes of their own, in their own order; give "
+        "them alone, or passes alone");
   return checkFiles(outputFile);
 }
 
 Error Flags::checkFiles(StringRef outputFile) const {
   StringRef report = pipeline.memoryReportJson.getValue(),
             problem = pipeline.emitProblem.getValue(), plan = pipeline.emitPlan.getValue(),
-            proof = pipeline.emitProof.getValue();
-  if (outputFile == "-" && is_contained({report, problem, plan, proof}, "-"))
+            proof = pipeline.emitProof.getValue(), mesh = pipeline.meshReport.getValue();
+  if (outputFile == "-" && is_contained({report, problem, plan, proof, mesh}, "-"))
     return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
-  SmallVector<StringRef> files{outputFile, report, problem, plan, proof};
-  for (auto [index, file] : enumerate(files))
-    if (!file.empty() && file != "/dev/null" &&
-        is_contained(ArrayRef(files).take_front(index), file))
-      return createStringError("two outputs go to '" + file + "'; give each a file of its own");
-  return Error::success();
+  return checkOutputs({outputFile, report, problem, plan, proof, mesh});
 }

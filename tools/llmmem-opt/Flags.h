@@ -11,6 +11,7 @@
 
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llvm/Support/CommandLine.h"
 #include <memory>
 
@@ -25,7 +26,8 @@ public:
   /// --help-hidden lists.
   void hideFlagsOfOthers();
 
-  /// Whether any flag asks for a memory plan; without one the program is mlir-opt with our passes.
+  /// Whether any flag asks for a memory plan: each that says what is planned or how does, by the
+  /// policy 'none' where no other is named. Without one the program is mlir-opt with our passes.
   bool wantsPlan() const;
   bool wantsCuda() const { return target == Target::Cuda; }
   bool wantsDeviceTable() const { return printDeviceTable; }
@@ -46,7 +48,7 @@ private:
   std::vector<std::unique_ptr<llvm::cl::opt<std::string>>> forwarded;
   std::vector<std::string> names; // of `forwarded`
   llvm::cl::opt<bool> printDeviceTable;
-  llvm::cl::opt<Target> target;
+  llvm::cl::opt<Target, /*ExternalStorage=*/false, ChoiceParser<Target>> target;
   llvm::cl::opt<std::string> chipName;
 };
 

@@ -49,7 +49,8 @@ static int printDeviceTable(StringRef name) {
   Expected<DeviceModel> device = loadDeviceModel(name);
   if (!device)
     return fail("--checkpoint-device: " + toString(device.takeError()));
-  outs() << formatv("{0:2}\n", device->toJson());
+  if (Error error = writeTextFile("-", formatv("{0:2}\n", device->toJson()).str()))
+    return fail(std::move(error));
   return ExitSuccess;
 }
 

@@ -9,7 +9,8 @@ using namespace llmmem::planning;
 
 llvm::Error planning::writePlanFiles(const Problem &problem, const Plan &plan,
                                      const PlanFiles &files) {
-  if (plan.steps.empty() || (files.timeline.empty() && files.trace.empty()))
+  const bool isPlan = !plan.steps.empty() || problem.ops.empty();
+  if (!isPlan || (files.timeline.empty() && files.trace.empty()))
     return llvm::Error::success();
   PlanTimeline timeline = timelineOf(problem, plan);
   // Two countings of the same bytes: never draw what the plan does not say.

@@ -217,6 +217,8 @@ int printChecks(const std::vector<ClaimCheck> &checks) {
     (isWrong ? llvm::errs() : llvm::outs())
         << it.claim << ": " << wordOf(it.verdict) << ": " << it.message << '\n';
   }
+  if (llvm::Error error = flushStdout())
+    return fail(llvm::toString(std::move(error)));
   return isRefused ? ExitNoPlan : ExitSuccess;
 }
 
@@ -287,6 +289,10 @@ llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   if (!policy)
     return llvm::createStringError("--policy: " + policy.error());
   options.policy = *policy;
+  if (budget == "min" && policyText.getNumOccurrences() && policy->kind != PolicyKind::LeastPeak &&
+      policy->kind != PolicyKind::Budget)
+    return llvm::createStringError("--budget=min asks for the least peak, and --policy=" +
+                                   policyText + " for another plan; leave one of them out");
   if (budget == "min")
     options.policy.kind = PolicyKind::LeastPeak;
   options.seconds = seconds;
@@ -404,16 +410,11 @@ int planProblem() {
   for (const AlternativeProblem &it : forms->alternatives)
     if (std::optional<std::string> why = checkPlannable(it.problem))
       return fail(inputs[0] + ": " + *why);
-  llvm::SmallVector<llvm::StringRef> files{output, emitProof, timelineFile, traceFile};
-  for (auto [index, file] : llvm::enumerate(files))
-    if (!file.empty() && file != "/dev/null" &&
-        llvm::is_contained(llvm::ArrayRef(files).take_front(index), file))
-      return fail("two outputs go to '" + file + "'; give each a file of its own");
   if (structure) {
     const FormNumber stated = forms->stated;
-    llvm::outs() << structureText(findStructure(forms->alternatives[stated.alternative].problem))
-                 << '\n';
-    return ExitSuccess;
+    return write(structureText(findStructure(forms->alternatives[stated.alternative].problem)) +
+                     "\n",
+                 ExitSuccess);
   }
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
@@ -463,29 +464,50 @@ constexpr llvm::StringLiteral overview =
     "  A file named - is stdin or stdout. Exit 0: planned, 2: no plan (or a wrong one), 1: bad "
     "input.\n";
 
+/// Flags that do not go together, or say nothing of what is asked.
+llvm::Error checkFlags() {
+  if (!(seconds >= 0) || !std::isfinite(seconds))
+    return llvm::createStringError("--seconds must be a number from 0 up");
+  if (checkMode && packMode)
+    return llvm::createStringError("--check and --pack exclude each other");
+  if (!emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
+    return llvm::createStringError(
+        "--emit-proof is of one plan, and goes with none of --check, --pack and --sweep");
+  if ((!timelineFile.empty() || !traceFile.empty()) &&
+      (packMode || sweepPoints.getNumOccurrences() || inputs.size() == 3))
+    return llvm::createStringError(
+        "--timeline and --trace are of one plan: with --check problem.json plan.json, or "
+        "where one is made");
+  if (!profileFile.empty() && timelineFile.empty() && traceFile.empty())
+    return llvm::createStringError(
+        "--profile: its times go into --timeline or --trace; give one of them");
+  if (hostBudget.getNumOccurrences() && (!emitProof.empty() || inputs.size() == 3))
+    return llvm::createStringError(
+        "--emit-proof and the check of a proof are of plans in one memory, and do not go "
+        "with --host-budget");
+  if (hostBudget.getNumOccurrences() && packMode)
+    return llvm::createStringError("--host-budget is of plans, and does not go with --pack");
+  if (json && !sweepPoints.getNumOccurrences())
+    return llvm::createStringError("--json is of --sweep; a plan is JSON as it is");
+  if (!capacity.empty() && !packMode)
+    return llvm::createStringError("--capacity is of --pack; plans have --budget");
+  if (budget.getNumOccurrences() && packMode)
+    return llvm::createStringError("--budget is of plans; --pack has --capacity");
+  if (llvm::count(inputs, "-") > 1)
+    return llvm::createStringError("stdin is one file; give the others by name");
+  return llvm::Error::success();
+}
 } // namespace
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(argc, argv, overview);
-  if (!(seconds >= 0) || !std::isfinite(seconds))
-    return fail("--seconds must be a number from 0 up");
-  if (checkMode && packMode)
-    return fail("--check and --pack exclude each other");
-  if (!emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
-    return fail("--emit-proof is of one plan, and goes with none of --check, --pack and --sweep");
-  if ((!timelineFile.empty() || !traceFile.empty()) &&
-      (packMode || sweepPoints.getNumOccurrences() || inputs.size() == 3))
-    return fail("--timeline and --trace are of one plan: with --check problem.json plan.json, or "
-                "where one is made");
-  if (!profileFile.empty() && timelineFile.empty() && traceFile.empty())
-    return fail("--profile: its times go into --timeline or --trace; give one of them");
-  if (hostBudget.getNumOccurrences() && (!emitProof.empty() || inputs.size() == 3))
-    return fail("--emit-proof and the check of a proof are of plans in one memory, and do not go "
-                "with --host-budget");
-  if (hostBudget.getNumOccurrences() && packMode)
-    return fail("--host-budget is of plans, and does not go with --pack");
+  if (llvm::Error error = checkFlags())
+    return fail(llvm::toString(std::move(error)));
+  if (llvm::Error error = checkOutputs({checkMode ? llvm::StringRef() : llvm::StringRef(output),
+                                        emitProof, timelineFile, traceFile}))
+    return fail(llvm::toString(std::move(error)));
   if (checkMode)
     return check();
   if (packMode)

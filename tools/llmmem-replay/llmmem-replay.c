@@ -435,6 +435,15 @@ static int check_bundle(const Bundle *bundle) {
   return EXIT_DONE;
 }
 
+/* What is printed line by line is lost where stdout does not take it: a full disk, a closed one. */
+static int finish_stdout(int code) {
+  errno = 0;
+  if (fflush(stdout) || ferror(stdout))
+    return fail(EXIT_BAD_INPUT, "stdout cannot be written: %s",
+                errno ? strerror(errno) : "a line was not taken");
+  return code;
+}
+
 int main(int argc, char **argv) {
   Options options;
   char message[4096];
@@ -442,16 +451,16 @@ int main(int argc, char **argv) {
     return fail(EXIT_BAD_INPUT, "%s", message);
   if (options.help) {
     options_print_help();
-    return EXIT_DONE;
+    return finish_stdout(EXIT_DONE);
   }
   if (options.describe_device)
-    return describe_device(&options);
+    return finish_stdout(describe_device(&options));
   if (options.probe_copies)
-    return measure_copies(&options);
+    return finish_stdout(measure_copies(&options));
   Bundle *bundle = bundle_read(options.bundle, message, sizeof message);
   if (!bundle)
     return fail(EXIT_BAD_INPUT, "%s", message);
   int code = options.check ? check_bundle(bundle) : run_bundle(&options, bundle);
   bundle_close(bundle);
-  return code;
+  return finish_stdout(code);
 }

@@ -14,6 +14,9 @@ llvm::Expected<std::unique_ptr<InputFile>> InputFile::read(mlir::MLIRContext &co
   if (!text)
     return text.takeError();
   auto file = std::make_unique<InputFile>();
+  // A message names its line; below it the whole function would be printed again, thousands of
+  // lines.
+  context.printOpOnDiagnostic(false);
   file->sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   file->handler = std::make_unique<mlir::SourceMgrDiagnosticHandler>(file->sources, &context);
   file->module = mlir::parseSourceFile<mlir::ModuleOp>(file->sources, &context);

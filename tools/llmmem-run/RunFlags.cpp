@@ -4,6 +4,7 @@
 #include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llvm/Support/CommandLine.h"
 #include <cmath>
@@ -12,6 +13,9 @@ using namespace llvm;
 using namespace llmmem;
 
 static cl::OptionCategory category("Options of the run");
+
+template <typename T>
+using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
 
 static cl::list<std::string>
     inputFiles(cl::Positional, cl::cat(category),
@@ -131,20 +135,20 @@ static cl::opt<std::string>
     logitsFile("save-logits", cl::cat(category), cl::value_desc("safetensors"),
                cl::desc("Write what each token was chosen by, of a step with caches"));
 enum class Gemm { Best, BuiltIn, OneDnn };
-static cl::opt<Gemm> gemm(
+static Choice<Gemm> gemm(
     "gemm", cl::cat(category), cl::init(Gemm::Best),
     cl::desc("What computes matmuls on the CPU (default: onednn where it was found):"),
     cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
                           "generated code: equal bits for any number of threads"),
                clEnumValN(Gemm::OneDnn, "onednn",
                           "oneDNN for f32, and for bf16 where the processor has units for it")));
-static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
-                              cl::desc("What runs the step (default: cpu):"),
-                              cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
-                                         clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU"),
-                                         clEnumValN(Device::Emulate, "emulate",
-                                                    "the CPU in the place of a GPU, each access "
-                                                    "of its kernels checked")));
+static Choice<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
+                             cl::desc("What runs the step (default: cpu):"),
+                             cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
+                                        clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU"),
+                                        clEnumValN(Device::Emulate, "emulate",
+                                                   "the CPU in the place of a GPU, each access "
+                                                   "of its kernels checked")));
 static cl::opt<bool>
     describeDevice("describe-device", cl::cat(category),
                    cl::desc("Print what --device=cuda would run on as JSON, and run nothing"));
@@ -156,13 +160,13 @@ static cl::opt<std::string>
                cl::init("libcuda.so.1"),
                cl::desc("The CUDA driver, as dlopen finds it (default libcuda.so.1)"));
 using Products = RunOptions::Products;
-static cl::opt<Products> products(
+static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Best),
     cl::desc("What computes matmuls on a GPU (default: library where it can be opened; with "
              "--device=emulate generated):"),
     cl::values(clEnumValN(Products::Library, "library", "cuBLASLt, f32 and bf16"),
                clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
-static cl::opt<TensorCores> tensorCores(
+static Choice<TensorCores> tensorCores(
     "tensor-cores", cl::cat(category), cl::init(TensorCores::Warp),
     cl::desc(
         "How kernels of llmmem multiply bf16 and f16 on a GPU (default: warpgroup-tma on sm_90a; "
@@ -205,6 +209,34 @@ static Expected<std::optional<int64_t>> readThrottle() {
   if (link->up != link->down)
     return createStringError("--link-throttle: expected one rate for both ways, as in 1MB/s");
   return link->up;
+}
+
+/// Stdout has a line for each step, or the text.
+static Error checkStdout() {
+  for (auto [flag, file] : {std::pair<StringRef, StringRef>("--save", saveFile),
+                            {"--save-gradients", gradientsFile},
+                            {"--save-logits", logitsFile},
+                            {"--profile-json", profileJson},
+                            {"--trace", traceFile}})
+    if (file == "-")
+      return createStringError(flag + ": stdout has what the run prints; give it a file");
+  return Error::success();
+}
+
+/// Flags of a training are not passed over where text is written, nor the other way round.
+static Error checkPurpose() {
+  if (describeDevice || dryRun)
+    return Error::success();
+  if (generateBytes == 0 && (logitsFile.getNumOccurrences() || stop.getNumOccurrences()))
+    return createStringError("--save-logits and --stop: only with --generate");
+  const cl::Option *ofTraining[] = {&dataFile,      &labelsFile,   &imagesFile, &segmentsFile,
+                                    &steps,         &learningRate, &resumeFile, &saveFile,
+                                    &gradientsFile, &shuffleRows};
+  for (const cl::Option *option : ofTraining)
+    if (generateBytes > 0 && option->getNumOccurrences())
+      return createStringError("--" + option->ArgStr + ": is of a training, and not with " +
+                               "--generate, which begins with the parameters of --load");
+  return Error::success();
 }
 
 static Error checkFlags() {
@@ -256,6 +288,10 @@ static Error checkFlags() {
   if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
     return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
                              "whose time says nothing of a GPU's");
+  if (Error error = checkPurpose())
+    return error;
+  if (Error error = checkStdout())
+    return error;
   if (describeDevice && device != Device::Cuda)
     return createStringError("--describe-device: only with --device=cuda");
   if (device == Device::Cpu && products != Products::Best)

@@ -12,6 +12,7 @@
 #include "llmmem/Runtime/HostCopies.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -258,6 +259,14 @@ static int failOnFirstRank(Error error) {
   return ExitBadInput;
 }
 
+/// The first rank writes, or all of them in its folder.
+static Error checkFiles(const RunOptions &options) {
+  if (RankJob::rank() != 0 || options.dryRun)
+    return Error::success();
+  return checkOutputs({options.saveFile, options.gradientsFile, options.logitsFile,
+                       options.profileJson, options.trace});
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   if (!verifyPlans(module))
@@ -265,6 +274,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<int64_t> transportBytes = joinRanks(function, options);
   if (!transportBytes)
     return failOnFirstRank(transportBytes.takeError());
+  if (Error error = checkFiles(options))
+    return fail(toString(std::move(error)));
   if (!options.dryRun)
     function = functionOfRank(module, function);
   CompiledStep::Options compileOptions = compileOptionsOf(function, options);
@@ -319,6 +330,8 @@ static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOption
       return ExitBadInput;
   if (Expected<int64_t> joined = joinRanksOfCached(files, options); !joined)
     return failOnFirstRank(joined.takeError());
+  if (Error error = checkFiles(options))
+    return fail(toString(std::move(error)));
   std::vector<PlannedFunction> steps;
   std::optional<CompiledStep::Options> onDevice; // of all steps
   for (const std::unique_ptr<InputFile> &file : files) {
@@ -368,13 +381,19 @@ static void setThreads(unsigned threads) {
            << " threads, the most that there can be\n";
 }
 
+/// `code`, or bad input where stdout took not all that was printed.
+static int finishStdout(int code) {
+  Error error = flushStdout();
+  return error ? fail(toString(std::move(error))) : code;
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Expected<RunOptions> options = readFlags(argc, argv);
   if (!options)
     return fail(toString(options.takeError()));
   if (options->describeDevice)
-    return printDevice(*options);
+    return finishStdout(printDevice(*options));
   setThreads(options->threads);
   if (options->copyBytesPerSecond)
     llmmem_throttle_copies(*options->copyBytesPerSecond);
@@ -382,5 +401,5 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  return RankJob::leave(runFiles(context, *options));
+  return RankJob::leave(finishStdout(runFiles(context, *options)));
 }

@@ -5,6 +5,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
+#include <vector>
 
 using namespace llmmem;
 namespace fs = llvm::sys::fs;
@@ -49,12 +50,29 @@ TEST_F(TextFileTest, readsWhatWasWritten) {
   EXPECT_EQ(files(), 1) << "no temporary stays behind";
 }
 
+TEST_F(TextFileTest, checksOutputsBeforeTheyAreWritten) {
+  auto check = [](std::vector<llvm::StringRef> paths) {
+    return llvm::toString(checkOutputs(paths));
+  };
+  const std::string good = path("a"), absent = path("no/b"), same = std::string(folder);
+  EXPECT_EQ(check({}), "");
+  EXPECT_EQ(check({good, "", "", "-", "/dev/null", "/dev/null", "here"}), "");
+  EXPECT_EQ(check({good, absent}),
+            "cannot create a file beside '" + absent + "': No such file or directory");
+  EXPECT_EQ(check({same}), "cannot write '" + same + "': Is a directory");
+  EXPECT_EQ(check({good, "-", good}),
+            "two outputs go to '" + good + "'; give each a file of its own");
+  EXPECT_EQ(check({"-", "-"}), "two outputs go to '-'; give each a file of its own");
+  EXPECT_EQ(files(), 0) << "a check writes nothing";
+}
+
 TEST_F(TextFileTest, namesWhatFailed) {
   EXPECT_EQ(read(path("absent")),
             "error: cannot read '" + path("absent") + "': No such file or directory");
   EXPECT_EQ(write(folder, "text"), "cannot write '" + std::string(folder) + "': Is a directory");
   EXPECT_NE(write(path("no/folder"), "text").find("cannot create a file beside"),
             std::string::npos);
+  EXPECT_EQ(write("", "text"), "no file is named to write to; give one, or - for stdout");
   EXPECT_EQ(files(), 0);
 }
 

@@ -27,6 +27,15 @@ llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 /// The same for a text in pieces, without copying them.
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
 
+/// What is known of the files that a program will write before it works for them: an error where
+/// two of `paths` are one file (`/dev/null` may be several), where one is a folder, or where the
+/// folder of one is missing or may not be written to. An empty path is none.
+llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths);
+
+/// Writes out what stdout still buffers. A stream with an error that nobody read ends the process
+/// in LLVM's words; a program that prints line by line asks here for the error instead.
+llvm::Error flushStdout();
+
 /// Whether `path` is a terminal and `text` more than a person reads there.
 bool floodsTerminal(llvm::StringRef path, llvm::StringRef text);
 /// What is said in its place, up to the flag that takes a file: "1.20 MB of program are not printed

@@ -35,6 +35,7 @@ private:
 
   Num rate() { return e.load(e.operand(op.getLearningRateMutable()), e.index(0)); }
   Num step();
+  Num weightOfStep();
   Num clip() { return gradientFactor(op, e); }
   /// A moment behind a step whose gradients are multiplied by `clip`.
   Num follow(Num old, Num now, Num weight, Num clip) {
@@ -76,6 +77,13 @@ Num AdafactorEmitter::step() {
   return e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
 }
 
+/// How much of a moment this step replaces: its number, 1 or more, to the power of beta2_decay. A
+/// GPU has no function for a power that is no whole one.
+Num AdafactorEmitter::weightOfStep() {
+  Num decay = e.number(op.getBeta2Decay().convertToDouble());
+  return e.options().target == KernelTarget::Gpu ? exp(decay * log(step())) : power(step(), decay);
+}
+
 void AdafactorEmitter::atOnce(function_ref<void()> body) {
   if (e.options().target == KernelTarget::Gpu)
     return deviceLoops(e).once(e, body);
@@ -106,7 +114,7 @@ void AdafactorEmitter::sumRows() {
   RowShape whole = shape();
   whole.synchronizes = op.isFactored();
   e.forRows(rows, whole, [&](Index row) {
-    Num scaling = clip(), weight = power(step(), e.number(op.getBeta2Decay().convertToDouble()));
+    Num scaling = clip(), weight = weightOfStep();
     Num own = e.sum(columns, [&](Index j, unsigned lanes) {
       Num p = e.load(buffers.source(), row * columns + j, lanes);
       return p * p;
@@ -131,9 +139,7 @@ void AdafactorEmitter::sumColumns() {
   auto lanesOfVector = static_cast<int64_t>(e.lanes());
   if (e.options().target == KernelTarget::Gpu && columns % lanesOfVector != 0)
     return sumColumnsApart();
-  auto common = [&]() -> Row {
-    return {clip(), power(step(), e.number(op.getBeta2Decay().convertToDouble()))};
-  };
+  auto common = [&]() -> Row { return {clip(), weightOfStep()}; };
   e.forLanesParallel(columns, common, [&](Index j, unsigned lanes, ArrayRef<Num> factors) {
     auto addSquare = [&](Index row, ArrayRef<Num> sum) -> Row {
       Num g = e.load(e.operand(1), row * columns + j, lanes) * factors[0];
@@ -148,7 +154,7 @@ void AdafactorEmitter::sumColumns() {
 
 void AdafactorEmitter::sumColumnsApart() {
   e.forRows(columns, {.width = rows, .synchronizes = true}, [&](Index j) {
-    Num scaling = clip(), weight = power(step(), e.number(op.getBeta2Decay().convertToDouble()));
+    Num scaling = clip(), weight = weightOfStep();
     // Before the sum, as of rows.
     Num old = e.load(buffers.state(1), j);
     Num squares = deviceLoops(e).sumOfElements(e, rows, [&](Index row) {

@@ -232,12 +232,15 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
   }
 
-  /// A thread loads its vector of the table once, for all sequences of the batch.
+  /// A thread loads its vector of the table once, for all sequences of the batch, where these begin
+  /// at multiples of a vector.
   static void emitOnDevice(AddPositionsOp op, KernelEmitter &e) {
     constexpr int64_t together = 4; // loads in flight
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
     int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
+    if (used % static_cast<int64_t>(e.lanes()) != 0)
+      return e.forLanesParallel(y.size, [&](Index i, unsigned lanes) { emitAt(op, e, i, lanes); });
     Index begin = e.index(0); // of this rank's positions
     if (op.getAxes())
       begin = positionInGroup(e, *op.getAxes()) * used;
