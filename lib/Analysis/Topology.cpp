@@ -88,7 +88,20 @@ private:
     return true;
   }
 
+  /// A topology in the place of a table could name itself.
+  static bool namesTopology(StringRef name) {
+    StringRef file = name.split('#').first;
+    Expected<std::unique_ptr<MemoryBuffer>> text =
+        file.ends_with(".json") ? readTextFile(file) : createStringError("no file");
+    if (text)
+      return isTopology((*text)->getBuffer());
+    consumeError(text.takeError()); // who loads the table says it
+    return false;
+  }
+
   bool readTable(StringRef name, DeviceKind &kind) {
+    if (namesTopology(name))
+      return reader.fail("'" + name + "' is a topology; give the table of one device");
     Expected<DeviceModel> table = loadDeviceModel(name);
     if (!table)
       return reader.fail(toString(table.takeError()));

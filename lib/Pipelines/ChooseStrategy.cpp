@@ -63,7 +63,7 @@ static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy
 static std::unique_ptr<CheckpointPipelineOptions>
 optionsOf(const Strategy &strategy, const CheckpointPipelineOptions &given) {
   std::unique_ptr<CheckpointPipelineOptions> options = copyOf(given);
-  options->mesh = strategy.numDevices() > 1 ? strategy.mesh() : std::string();
+  options->mesh = strategy.mesh();
   options->zero = strategy.zeroStage;
   options->sequenceParallel = strategy.sequenceParallel;
   options->microBatches = strategy.microBatches;

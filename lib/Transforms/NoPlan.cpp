@@ -137,6 +137,9 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
   const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies stand behind them
   if (plan.witness && plan.witness->op && *plan.witness->op < ops)
     where = extracted.ops[*plan.witness->op];
+  // What ranks do together has a name and no line.
+  if (!where->getLoc()->findInstanceOf<FileLineColLoc>())
+    where = step;
   Location location = withoutColumn(where->getLoc());
   auto diagnostic = emitError(location);
   diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists"
