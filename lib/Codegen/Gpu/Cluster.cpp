@@ -19,8 +19,8 @@ using namespace llmmem;
 /// What the barriers of a kernel say, each size once.
 static SmallVector<int64_t, 1> sizesAtBarriers(gpu::GPUFuncOp kernel) {
   SmallVector<int64_t, 1> sizes;
-  kernel.walk([&](NVVM::ClusterArriveOp arrival) {
-    if (auto blocks = arrival->getAttrOfType<IntegerAttr>(llm::LlmDialect::kClusterBlocks);
+  kernel.walk([&](Operation *op) {
+    if (auto blocks = op->getAttrOfType<IntegerAttr>(llm::LlmDialect::kClusterBlocks);
         blocks && !llvm::is_contained(sizes, blocks.getInt()))
       sizes.push_back(blocks.getInt());
   });
@@ -98,6 +98,29 @@ Value PeerAccess::address() const {
 }
 
 Value PeerAccess::rank() const { return mappingOf(pointer()).getB(); }
+
+//===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+bool llmmem::isWaitOfCluster(NVVM::MBarrierTryWaitParityOp wait) {
+  return wait->hasAttr(llm::LlmDialect::kClusterBlocks);
+}
+
+void llmmem::lowerWaitOfCluster(OpBuilder &builder, NVVM::MBarrierTryWaitParityOp wait) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(wait);
+  Location loc = wait.getLoc();
+  Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), wait.getAddr());
+  LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(), ValueRange{address, wait.getPhase(), wait.getTicks()},
+      "{\n.reg .pred ended;\nAGAIN:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [$0], $1, $2;\n"
+      "@ended bra.uni DONE;\nbra.uni AGAIN;\nDONE:\n}",
+      "r,r,r", /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  wait.erase();
+}
 
 //===----------------------------------------------------------------------===//
 // Emission
