@@ -85,7 +85,8 @@ private:
 // mbarriers
 //===----------------------------------------------------------------------===//
 
-/// Whether the wait acquires at the scope of the cluster.
+/// Has the wait acquire at the scope of a cluster of `blocks`; and whether it does.
+void sayWaitOfCluster(mlir::NVVM::MBarrierTryWaitParityOp wait, int64_t blocks);
 bool isWaitOfCluster(mlir::NVVM::MBarrierTryWaitParityOp wait);
 /// Replaces such a wait, whose operands are LLVM's, by assembly.
 void lowerWaitOfCluster(mlir::OpBuilder &builder, mlir::NVVM::MBarrierTryWaitParityOp wait);
