@@ -78,15 +78,19 @@ bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t fir
   return false;
 }
 
+std::string Emulator::State::nameOfShared(const RunningBlock &of) const {
+  return &of == own ? "shared memory"
+                    : "the shared memory of block " + textOf(idsIn(of.now.own, grid));
+}
+
 bool Emulator::State::isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb,
-                                    int64_t first, int64_t bytes) {
-  int64_t reader = own->multiplies.readerOf(first, bytes);
+                                    const RunningBlock &of, int64_t first, int64_t bytes) {
+  int64_t reader = of.multiplies.readerOf(first, bytes);
   if (reader < 0)
     return true;
   fail(&thread, number,
-       verb + " byte " + std::to_string(first) +
-           " of shared memory, which wgmma may still read: its threads have not all waited for its "
-           "group",
+       verb + " byte " + std::to_string(first) + " of " + nameOfShared(of) +
+           ", which wgmma may still read: its threads have not all waited for its group",
        reader, "the wgmma");
   return false;
 }
@@ -108,7 +112,7 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
   bool isWrite = site.kind == Site::Kind::Write;
   if (int64_t byte = own->copies.firstUnfinished(first, bytes); byte >= 0)
     return reportUnfinishedCopy(thread, number, byte);
-  if (own->bulkCopies.touches(first, bytes))
+  if (bulkCopies.touches(bulkCopies.placeOf(own->rank, first), bytes))
     return mayAccessFilled(thread, number, first, bytes);
   if (!isWrite)
     if (int64_t byte = own->history.firstUnwritten(first, bytes, own->now.block); byte >= 0) {

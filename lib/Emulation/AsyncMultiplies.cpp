@@ -124,9 +124,10 @@ void Emulator::State::finishMultiplies(const Thread &thread, int64_t groups) {
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
   Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;
+  const int64_t firstChunk = bulkCopies.placeOf(own->rank, 0) / bytes;
   own->multiplies.finish(thread.number, groups, [&](int32_t chunk) {
-    if (own->bulkCopies.isFilled(chunk))
-      return own->bulkCopies.read(thread.number, chunk);
+    if (bulkCopies.isFilled(firstChunk + chunk))
+      return bulkCopies.read(memberOf(thread), firstChunk + chunk);
     own->history.read(chunk * bytes, bytes, thread.record, sinceBlock, none);
   });
 }

@@ -25,6 +25,9 @@ void Block::release() {
 
 Block::Progress Block::run() {
   std::vector<Thread> &all = *threads;
+  moved = std::any_of(all.begin(), all.end(), [](const Thread &thread) {
+    return thread.status == Thread::Status::New || thread.status == Thread::Status::Ready;
+  });
   for (;;) {
     for (size_t first = 0; first < all.size(); first += kWarp)
       if (!runWarp(first))
@@ -35,6 +38,7 @@ Block::Progress Block::run() {
     proceeds |= endWaitsForPhases();
     if (emulator.fault())
       return Progress::Faulty;
+    moved |= proceeds;
     if (proceeds)
       continue;
     if (std::all_of(all.begin(), all.end(),
@@ -42,8 +46,11 @@ Block::Progress Block::run() {
       return emulator.mayEndBlock(all.front()) ? Progress::Ended : Progress::Faulty;
     if (waitsForCluster())
       return Progress::WaitsForCluster;
+    if (waitsForPhase())
+      return Progress::WaitsForPhase;
     if (!synchronizeBlock())
       return Progress::Faulty;
+    moved = true;
   }
 }
 
@@ -139,13 +146,16 @@ bool Block::waitsForCluster() const {
          });
 }
 
+Thread *Block::waitsForPhase() const {
+  auto found = std::find_if(threads->begin(), threads->end(), [](const Thread &thread) {
+    return thread.status == Thread::Status::Waits && thread.barrier;
+  });
+  return found == threads->end() ? nullptr : &*found;
+}
+
+void Block::reportEndlessWait() { emulator.reportEndlessWait(*waitsForPhase()); }
+
 bool Block::synchronizeBlock() {
-  for (Thread &thread : *threads) {
-    if (thread.status == Thread::Status::Waits && thread.barrier) {
-      emulator.reportEndlessWait(thread);
-      return false;
-    }
-  }
   for (Thread &thread : *threads) {
     bool inWarp = thread.status == Thread::Status::Waits && thread.lanes > 0;
     if (inWarp) {

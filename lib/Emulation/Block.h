@@ -60,15 +60,19 @@ struct Thread : ThreadWords {
 /// Runs the threads of one block, one block after another.
 class Block {
 public:
-  enum class Progress { Faulty, Ended, WaitsForCluster };
+  enum class Progress { Begins, Faulty, Ended, WaitsForCluster, WaitsForPhase };
 
   Block(Emulator::State &emulator, KernelFunction kernel, const uint64_t *arguments)
       : emulator(emulator), kernel(kernel), arguments(arguments) {}
 
   void begin(std::vector<Thread> &threads);
   /// Threads switch where they synchronize, until all have ended or wait for the blocks of their
-  /// cluster.
+  /// cluster, or none can go on and some wait for the phase of an mbarrier.
   Progress run();
+  /// Whether a thread has gone on in the last run.
+  bool hasMoved() const { return moved; }
+  /// Of the first thread that waits for a phase, which nothing will end.
+  void reportEndlessWait();
   /// The blocks of the cluster have met.
   void release();
 
@@ -79,6 +83,7 @@ private:
   bool synchronizeWarpgroup(size_t first);
   bool endWaitsForPhases();
   bool waitsForCluster() const;
+  Thread *waitsForPhase() const;
   bool synchronizeBlock();
   void reportMissing(const Thread &waiting);
   std::pair<std::string, std::optional<int64_t>> whereabouts(const Thread &thread) const;
@@ -87,6 +92,7 @@ private:
   KernelFunction kernel;
   const uint64_t *arguments;
   std::vector<Thread> *threads = nullptr;
+  bool moved = false;
 };
 
 /// What PTX's ldmatrix gives each lane: its word of matrix m, whose rows the lanes from 8 m on

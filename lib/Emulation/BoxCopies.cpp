@@ -36,32 +36,48 @@ bool Emulator::State::isInShared(const Thread &thread, int64_t number, int64_t a
 bool Emulator::State::makeBarrier(const Thread &thread, int64_t number, int64_t address,
                                   int64_t count) {
   return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
-         report(thread, number,
-                own->bulkCopies.make(thread.number, byteOf(address), count, number));
+         report(thread, number, bulkCopies.make(memberOf(thread), placeOf(address), count, number));
 }
 
 bool Emulator::State::arrive(const Thread &thread, int64_t number, int64_t address,
                              int64_t expectedBytes) {
-  return report(thread, number,
-                own->bulkCopies.arriveExpecting(thread.number, byteOf(address), expectedBytes));
+  return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
+         report(thread, number,
+                bulkCopies.arriveExpecting(memberOf(thread), placeOf(address), expectedBytes));
+}
+
+bool Emulator::State::arriveAt(const Thread &thread, int64_t number, int64_t address,
+                               int64_t rank) {
+  RunningBlock *member = memberAt(thread, number, rank);
+  return member && isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
+         mayReach(thread, number, *member) &&
+         report(thread, number,
+                bulkCopies.arrive(memberOf(thread), bulkCopies.placeOf(rank, byteOf(address))));
 }
 
 bool Emulator::State::mayWaitForPhase(const Thread &thread, int64_t number, int64_t address,
                                       int64_t parity) {
-  return report(thread, number, own->bulkCopies.mayWait(thread.number, byteOf(address), parity));
+  return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
+         report(thread, number, bulkCopies.mayWait(memberOf(thread), placeOf(address), parity));
+}
+
+bool Emulator::State::learnPhase(const Thread &thread, int64_t number, int64_t address,
+                                 int64_t parity, bool isOfCluster) {
+  return report(thread, number,
+                bulkCopies.learn(memberOf(thread), placeOf(address), parity, isOfCluster));
 }
 
 void Emulator::State::fenceProxy(const Thread &thread) {
   own->multiplies.fenceProxy(thread.number);
-  own->bulkCopies.fence(thread.number);
+  bulkCopies.fence(memberOf(thread));
 }
 
 void Emulator::State::reportEndlessWait(const Thread &thread) {
-  report(thread, thread.site, own->bulkCopies.whatIsMissing(byteOf(thread.barrier)));
+  report(thread, thread.site, bulkCopies.whatIsMissing(memberOf(thread), placeOf(thread.barrier)));
 }
 
 bool Emulator::State::mayEndBlock(const Thread &first) {
-  BulkCopies::Problem problem = own->bulkCopies.mayEnd();
+  BulkCopies::Problem problem = bulkCopies.mayEnd(own->rank);
   return report(first, problem.site, {problem.message});
 }
 
@@ -74,38 +90,45 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
   bool isWrite = program.sites[number].kind == Site::Kind::Write;
   std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +
                      " of shared memory, ";
-  if (own->bulkCopies.isOfBarrier(first, bytes))
+  const int64_t place = bulkCopies.placeOf(own->rank, first), me = memberOf(thread);
+  if (bulkCopies.isOfBarrier(place, bytes))
     return report(thread, number, {what + "where an mbarrier lies"});
   if (isWrite)
     return report(thread, number,
                   {what + "which copies by tensor maps have filled: the emulator does not order "
                           "their writes with others"});
-  for (int64_t chunk = first / kChunk; chunk * kChunk < first + bytes; ++chunk) {
-    if (!own->bulkCopies.isFilled(chunk))
+  for (int64_t chunk = place / kChunk; chunk * kChunk < place + bytes; ++chunk) {
+    if (!bulkCopies.isFilled(chunk))
       return report(thread, number, {what + "of which this block has not written all"});
-    if (!report(thread, number, own->bulkCopies.mayRead(thread.number, chunk)))
+    if (!report(thread, number, bulkCopies.mayRead(me, chunk)))
       return false;
-    own->bulkCopies.read(thread.number, chunk);
+    bulkCopies.read(me, chunk);
   }
   return true;
 }
 
-/// Whether a copy may begin to write the chunk at byte `first`.
-bool Emulator::State::mayFill(const Thread &thread, int64_t number, int64_t first) {
-  if (!isFreeOfWgmma(thread, number, "copies to", first, kChunk))
+/// Whether a copy may begin to write the chunk at byte `first` of a block.
+bool Emulator::State::mayFill(const Thread &thread, int64_t number, RunningBlock &target,
+                              int64_t first) {
+  if (!isFreeOfWgmma(thread, number, "copies to", target, first, kChunk))
     return false;
-  if (int64_t byte = own->copies.firstUnfinished(first, kChunk); byte >= 0)
-    return reportUnfinishedCopy(thread, number, byte);
-  int64_t chunk = first / kChunk;
-  if (own->bulkCopies.isFilled(chunk))
-    return report(thread, number, own->bulkCopies.mayFill(thread.number, chunk));
-  if (own->bulkCopies.isOfBarrier(first, kChunk))
-    return report(
-        thread, number,
-        {"copies to byte " + std::to_string(first) + " of shared memory, where an mbarrier lies"});
-  Now sinceBlock = own->sinceBlock();
+  const std::string what =
+      "copies to byte " + std::to_string(first) + " of " + nameOfShared(target) + ", ";
+  if (int64_t byte = target.copies.firstUnfinished(first, kChunk); byte >= 0) {
+    const AsyncCopies::Unfinished &copy = target.copies.unfinishedAt(byte);
+    fail(&thread, number,
+         what + "to which thread " + textOf(idsIn(copy.thread, block)) +
+             " copies: it has not waited for the copy's group",
+         copy.site, "the copy");
+    return false;
+  }
+  const int64_t place = bulkCopies.placeOf(target.rank, first);
+  if (int64_t chunk = place / kChunk; bulkCopies.isFilled(chunk))
+    return report(thread, number, bulkCopies.mayFill(memberOf(thread), chunk));
+  if (bulkCopies.isOfBarrier(place, kChunk))
+    return report(thread, number, {what + "where an mbarrier lies"});
   AccessHistory::Race race;
-  return own->history.write(first, kChunk, thread.record, sinceBlock, race) ||
+  return target.history.write(first, kChunk, thread.record, own->sinceBlock(), race) ||
          reportRace(thread, number, race, race.byte);
 }
 
@@ -127,32 +150,75 @@ static std::string problemOf(const Emulator::State::Box &box, int64_t to) {
   return "";
 }
 
-bool Emulator::State::copyBox(const Thread &thread, int64_t number, const Box &box) {
-  int64_t to = byteOf(box.to), barrier = byteOf(box.barrier), bytes = box.boxRows * kRowBytes;
-  if (std::string problem = problemOf(box, to); !problem.empty())
-    return report(thread, number, {problem});
-  if (!isInShared(thread, number + 1, box.to, bytes) ||
-      !report(thread, number + 1, own->bulkCopies.mayCopy(thread.number, barrier)))
-    return false;
+/// The bytes of the box, 0 outside of the matrix, not swizzled.
+bool Emulator::State::readBox(const Thread &thread, int64_t number, const Box &box,
+                              std::vector<char> &rows) {
+  rows.assign(box.boxRows * kRowBytes, 0);
   int64_t begin = std::max<int64_t>(box.column, 0),
           end = std::min<int64_t>(box.column + kRow, box.columns);
   for (int64_t line = 0; line < box.boxRows; ++line) {
-    char row[kRowBytes] = {};
     int64_t of = box.row + line, offset = (box.first + of * box.pitch + begin) * kElement;
-    if (of >= 0 && of < box.rows && begin < end) {
-      int64_t inside = (end - begin) * kElement;
-      if (!mayAccess(thread, number, box.base, offset, inside))
-        return false;
-      std::memcpy(row + (begin - box.column) * kElement,
-                  reinterpret_cast<const char *>(box.base + offset), inside);
-    }
-    for (int64_t chunk = 0; chunk < kRowChunks; ++chunk) {
-      int64_t place = to + line * kRowBytes + (chunk ^ line % kRowChunks) * kChunk;
-      if (!mayFill(thread, number + 1, place))
-        return false;
-      std::memcpy(own->shared + place, row + chunk * kChunk, kChunk);
-      own->bulkCopies.fill(barrier, place / kChunk, number + 1);
-    }
+    if (of < 0 || of >= box.rows || begin >= end)
+      continue;
+    int64_t inside = (end - begin) * kElement;
+    if (!mayAccess(thread, number, box.base, offset, inside))
+      return false;
+    std::memcpy(rows.data() + line * kRowBytes + (begin - box.column) * kElement,
+                reinterpret_cast<const char *>(box.base + offset), inside);
   }
-  return report(thread, number + 1, own->bulkCopies.countCopy(barrier, bytes));
+  return true;
+}
+
+/// The blocks that get the box; none after a fault.
+std::vector<RunningBlock *> Emulator::State::targetsOf(const Thread &thread, int64_t number,
+                                                       const Box &box) {
+  if (box.blocks == 0)
+    return {own};
+  std::vector<RunningBlock *> targets;
+  for (int64_t rank = 0; box.blocks >> rank != 0; ++rank) {
+    if ((box.blocks >> rank & 1) == 0)
+      continue;
+    RunningBlock *target = memberAt(thread, number, rank);
+    if (!target || !mayReach(thread, number, *target))
+      return {};
+    targets.push_back(target);
+  }
+  return targets;
+}
+
+bool Emulator::State::fillBox(const Thread &thread, int64_t number, const Box &box,
+                              RunningBlock &target, const std::vector<char> &rows) {
+  const int64_t to = byteOf(box.to), me = memberOf(thread),
+                barrier = bulkCopies.placeOf(target.rank, byteOf(box.barrier));
+  if (!report(thread, number, bulkCopies.mayCopy(me, barrier)))
+    return false;
+  for (int64_t line = 0; line < box.boxRows; ++line)
+    for (int64_t chunk = 0; chunk < kRowChunks; ++chunk) {
+      int64_t first = to + line * kRowBytes + (chunk ^ line % kRowChunks) * kChunk;
+      if (!mayFill(thread, number, target, first))
+        return false;
+      std::memcpy(target.shared + first, rows.data() + line * kRowBytes + chunk * kChunk, kChunk);
+      bulkCopies.fill(me, barrier, bulkCopies.placeOf(target.rank, first) / kChunk, number);
+    }
+  return report(thread, number,
+                bulkCopies.countCopy(me, barrier, static_cast<int64_t>(rows.size())));
+}
+
+bool Emulator::State::copyBox(const Thread &thread, int64_t number, const Box &box) {
+  if (std::string problem = problemOf(box, byteOf(box.to)); !problem.empty())
+    return report(thread, number, {problem});
+  if (!isInShared(thread, number + 1, box.to, box.boxRows * kRowBytes) ||
+      !isInShared(thread, number + 1, box.barrier, BulkCopies::kBarrierBytes))
+    return false;
+  std::vector<RunningBlock *> targets = targetsOf(thread, number + 1, box);
+  if (targets.empty() ||
+      !report(thread, number + 1, bulkCopies.mayCopy(memberOf(thread), placeOf(box.barrier))))
+    return false;
+  std::vector<char> rows;
+  if (!readBox(thread, number, box, rows))
+    return false;
+  for (RunningBlock *target : targets)
+    if (!fillBox(thread, number + 1, box, *target, rows))
+      return false;
+  return true;
 }

@@ -6,10 +6,6 @@
 using namespace llmmem::emulation;
 using Problem = BulkCopies::Problem;
 
-static std::string barrierAt(int64_t byte) {
-  return "the mbarrier at byte " + std::to_string(byte) + " of shared memory";
-}
-
 void BulkCopies::forget(size_t numThreads) {
   if (isUsed()) {
     std::fill(fills.begin(), fills.end(), Fill());
@@ -18,9 +14,32 @@ void BulkCopies::forget(size_t numThreads) {
   }
   barriers.clear();
   places.clear();
-  threads = static_cast<int64_t>(numThreads);
+  threadsOfBlock = static_cast<int64_t>(numThreads);
   arrivals.clear();
   knows.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+std::string BulkCopies::nameOf(int64_t thread, int64_t byte) const {
+  int64_t rank = byte / bytesOfBlock;
+  std::string name = "byte " + std::to_string(byte % bytesOfBlock);
+  return rank == rankOf(thread)
+             ? name + " of shared memory"
+             : name + " of the shared memory of block " + std::to_string(rank) + " of its cluster";
+}
+
+std::string BulkCopies::barrierAt(int64_t thread, int64_t byte) const {
+  return "the mbarrier at " + nameOf(thread, byte);
+}
+
+std::string BulkCopies::nameOfThread(int64_t thread, int64_t other) const {
+  int64_t rank = rankOf(other);
+  return "thread " + std::to_string(other % threadsOfBlock) +
+         (rank == rankOf(thread) ? " of the block"
+                                 : " of block " + std::to_string(rank) + " of its cluster");
 }
 
 //===----------------------------------------------------------------------===//
@@ -33,18 +52,19 @@ Problem BulkCopies::make(int64_t thread, int64_t byte, int64_t count, int64_t si
     return {"makes an mbarrier for " + std::to_string(count) + " arrivals, expected 1 to " +
             std::to_string(most)};
   if (byte % kBarrierBytes != 0)
-    return {"makes an mbarrier at byte " + std::to_string(byte) +
-            " of shared memory, expected a multiple of 8"};
+    return {"makes an mbarrier at " + nameOf(thread, byte) + ", expected a multiple of 8"};
   if (int64_t other = find(byte); other >= 0)
-    return {"makes " + barrierAt(byte) + " a second time", barriers[other].site, "the first time"};
+    return {"makes " + barrierAt(thread, byte) + " a second time", barriers[other].site,
+            "the first time"};
   if (!isUsed()) {
-    arrivals.assign(threads, 0);
-    knows.assign(threads * threads, 0);
+    arrivals.assign(threads(), 0);
+    knows.assign(threads() * threads(), 0);
   }
   places.emplace(byte, barriers.size());
   barriers.push_back({byte, count, site, thread});
   barriers.back().missing = count;
-  barriers.back().known.assign(threads, 0);
+  barriers.back().known.assign(threads(), 0);
+  barriers.back().isKnown.assign(blocks, false);
   return {};
 }
 
@@ -53,24 +73,41 @@ void BulkCopies::fence(int64_t thread) {
     barrier.isFenced |= barrier.maker == thread;
 }
 
+void BulkCopies::fenceForCluster(int64_t thread) {
+  for (Barrier &barrier : barriers)
+    barrier.isFencedForCluster |= barrier.maker == thread;
+}
+
 Problem BulkCopies::mayUse(int64_t thread, int64_t byte) const {
   int64_t number = find(byte);
   if (number < 0)
-    return {"uses byte " + std::to_string(byte) + " of shared memory, where no mbarrier was made"};
+    return {"uses " + nameOf(thread, byte) + ", where no mbarrier was made"};
   const Barrier &barrier = barriers[number];
-  if (barrier.maker != thread && !barrier.isKnownToAll)
-    return {"uses " + barrierAt(byte) + ", which another thread has made with no barrier between",
+  const bool isOwn = rankOf(barrier.maker) == rankOf(thread);
+  if (barrier.maker != thread && !barrier.isKnown[rankOf(thread)])
+    return {"uses " + barrierAt(thread, byte) + ", which another thread has made with no barrier " +
+                (isOwn ? "between" : "of the cluster between"),
+            barrier.site, "where it was made"};
+  if (!isOwn && !barrier.isFencedForCluster)
+    return {"uses " + barrierAt(thread, byte) +
+                ", which was made with no fence.mbarrier.init behind",
             barrier.site, "where it was made"};
   return {};
 }
 
+void BulkCopies::takePart(int64_t thread, Barrier &barrier) {
+  if (rankOf(thread) != rankOf(barrier.maker))
+    barrier.phases.back().otherBlock = rankOf(thread);
+}
+
 /// Begins the next phase where nothing is missing in this one.
-Problem BulkCopies::endPhase(Barrier &barrier) {
+Problem BulkCopies::endPhase(int64_t thread, Barrier &barrier) {
   if (barrier.missing > 0 || barrier.bytes > 0)
     return {};
   if (barrier.bytes < 0)
     return {"copies " + std::to_string(-barrier.bytes) + " bytes more than " +
-            barrierAt(barrier.byte) + " expects in phase " + std::to_string(barrier.ended())};
+            barrierAt(thread, barrier.byte) + " expects in phase " +
+            std::to_string(barrier.ended())};
   barrier.phases.emplace_back();
   barrier.missing = barrier.arrivals;
   return {};
@@ -81,12 +118,14 @@ Problem BulkCopies::arrive(int64_t thread, int64_t byte) {
     return problem;
   Barrier &barrier = barriers[find(byte)];
   if (barrier.missing == 0)
-    return {"arrives at " + barrierAt(byte) + " in phase " + std::to_string(barrier.ended()) +
-                ", for which all of " + std::to_string(barrier.arrivals) + " have arrived",
+    return {"arrives at " + barrierAt(thread, byte) + " in phase " +
+                std::to_string(barrier.ended()) + ", for which all of " +
+                std::to_string(barrier.arrivals) + " have arrived",
             barrier.site, "where it was made"};
   --barrier.missing;
-  barrier.phases.back().push_back({thread, ++arrivals[thread]});
-  return endPhase(barrier);
+  barrier.phases.back().arrivals.push_back({thread, ++arrivals[thread]});
+  takePart(thread, barrier);
+  return endPhase(thread, barrier);
 }
 
 Problem BulkCopies::arriveExpecting(int64_t thread, int64_t byte, int64_t bytes) {
@@ -103,7 +142,7 @@ Problem BulkCopies::mayWait(int64_t thread, int64_t byte, int64_t parity) const 
   uint32_t known = barrier.known[thread];
   if ((known & 1) == parity || hasEnded(byte, parity))
     return {};
-  return {"waits for parity " + std::to_string(parity) + " of " + barrierAt(byte) +
+  return {"waits for parity " + std::to_string(parity) + " of " + barrierAt(thread, byte) +
               ": that of the phase behind phase " + std::to_string(known) +
               ", whose end the thread has not waited for",
           barrier.site, "where it was made"};
@@ -113,38 +152,61 @@ bool BulkCopies::hasEnded(int64_t byte, int64_t parity) const {
   return (barriers[find(byte)].ended() & 1) != parity;
 }
 
-void BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity) {
+Problem BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity, bool isOfCluster) {
   Barrier &barrier = barriers[find(byte)];
   uint32_t &known = barrier.known[thread];
   if ((known & 1) != parity)
-    return;
-  for (Arrival arrival : barrier.phases[known++]) {
+    return {};
+  const Phase &phase = barrier.phases[known];
+  if (phase.otherBlock >= 0 && !isOfCluster)
+    return {"waits for phase " + std::to_string(known) + " of " + barrierAt(thread, byte) +
+                " at the scope of its block, but block " + std::to_string(phase.otherBlock) +
+                " of its cluster has a part in it",
+            barrier.site, "where it was made"};
+  ++known;
+  for (Arrival arrival : phase.arrivals) {
     uint32_t &knownOfIt = knownArrivals(thread, arrival.thread);
     knownOfIt = std::max(knownOfIt, arrival.number);
   }
+  return {};
 }
 
-Problem BulkCopies::whatIsMissing(int64_t byte) const {
+Problem BulkCopies::whatIsMissing(int64_t thread, int64_t byte) const {
   const Barrier &barrier = barriers[find(byte)];
-  return {"waits for " + barrierAt(byte) + ", and nothing ends its phase " +
+  return {"waits for " + barrierAt(thread, byte) + ", and nothing ends its phase " +
               std::to_string(barrier.ended()) + ": " + std::to_string(barrier.missing) + " of " +
               std::to_string(barrier.arrivals) + " arrivals and " + std::to_string(barrier.bytes) +
               " bytes of copies are missing",
           barrier.site, "where it was made"};
 }
 
-void BulkCopies::passBlockBarrier() {
+int64_t BulkCopies::mostKnown(const Barrier &barrier, int64_t rank) const {
+  auto first = barrier.known.begin() + memberOf(rank, 0);
+  return *std::max_element(first, first + threadsOfBlock);
+}
+
+/// Of the threads of `ranks` neighbouring blocks, each knows afterwards what one of them has known.
+void BulkCopies::passBarrier(int64_t firstRank, int64_t ranks) {
   if (!isUsed())
     return;
+  const int64_t first = memberOf(firstRank, 0), end = memberOf(firstRank + ranks, 0);
   for (Barrier &barrier : barriers) {
-    barrier.isKnownToAll = true;
-    uint32_t most = *std::max_element(barrier.known.begin(), barrier.known.end());
-    std::fill(barrier.known.begin(), barrier.known.end(), most);
+    uint32_t most = 0;
+    for (int64_t rank = firstRank; rank < firstRank + ranks; ++rank) {
+      most = std::max(most, static_cast<uint32_t>(mostKnown(barrier, rank)));
+      bool isMakers = barrier.maker >= first && barrier.maker < end;
+      barrier.isKnown[rank] = barrier.isKnown[rank] || isMakers;
+    }
+    std::fill(barrier.known.begin() + first, barrier.known.begin() + end, most);
   }
-  for (uint32_t &own : arrivals)
-    ++own;
-  for (int64_t thread = 0; thread < threads; ++thread)
-    std::copy(arrivals.begin(), arrivals.end(), knows.begin() + thread * threads);
+  std::vector<uint32_t> merged(threads(), 0);
+  for (int64_t thread = first; thread < end; ++thread)
+    merged[thread] = ++arrivals[thread];
+  for (int64_t of = 0; of < threads(); ++of)
+    for (int64_t thread = first; (of < first || of >= end) && thread < end; ++thread)
+      merged[of] = std::max(merged[of], knownArrivals(thread, of));
+  for (int64_t thread = first; thread < end; ++thread)
+    std::copy(merged.begin(), merged.end(), knows.begin() + thread * threads());
 }
 
 bool BulkCopies::isOfBarrier(int64_t first, int64_t bytes) const {
@@ -173,10 +235,9 @@ Problem BulkCopies::mayRead(int64_t thread, int64_t chunk) const {
   const Barrier &barrier = barriers[fill.barrier];
   if (barrier.known[thread] > fill.phase)
     return {};
-  return {"reads byte " + std::to_string(chunk * kChunkBytes) +
-              " of shared memory, to which a copy may still write: the thread has not waited for "
-              "phase " +
-              std::to_string(fill.phase) + " of " + barrierAt(barrier.byte),
+  return {"reads " + nameOf(thread, chunk * kChunkBytes) +
+              ", to which a copy may still write: the thread has not waited for phase " +
+              std::to_string(fill.phase) + " of " + barrierAt(thread, barrier.byte),
           fill.site, "the copy"};
 }
 
@@ -194,21 +255,20 @@ Problem BulkCopies::mayFill(int64_t thread, int64_t chunk) const {
   if (!isFilled(chunk))
     return {};
   const Fill &before = fills[chunk];
-  std::string what =
-      "copies to byte " + std::to_string(chunk * kChunkBytes) + " of shared memory, ";
+  std::string what = "copies to " + nameOf(thread, chunk * kChunkBytes) + ", ";
   for (const Arrival &reader : readers[chunk])
     if (reader.thread != thread && knownArrivals(thread, reader.thread) <= reader.number)
       return {what +
                   "which may still be read: the copying thread has not waited for an mbarrier at "
-                  "which thread " +
-                  std::to_string(reader.thread) + " of the block has arrived since it read",
+                  "which " +
+                  nameOfThread(thread, reader.thread) + " has arrived since it read",
               before.site, "the copy of what is read"};
   const Barrier &barrier = barriers[before.barrier];
   if (readers[chunk].empty() && barrier.known[thread] <= before.phase)
     return {what +
                 "to which another copy may still write: the copying thread has not waited for "
                 "phase " +
-                std::to_string(before.phase) + " of " + barrierAt(barrier.byte),
+                std::to_string(before.phase) + " of " + barrierAt(thread, barrier.byte),
             before.site, "the other copy"};
   return {};
 }
@@ -218,33 +278,35 @@ Problem BulkCopies::mayCopy(int64_t thread, int64_t byte) const {
     return problem;
   const Barrier &barrier = barriers[find(byte)];
   if (!barrier.isFenced)
-    return {"copies for " + barrierAt(byte) + ", which was made with no fence.proxy.async behind",
+    return {"copies for " + barrierAt(thread, byte) +
+                ", which was made with no fence.proxy.async behind",
             barrier.site, "where it was made"};
   return {};
 }
 
-void BulkCopies::fill(int64_t byte, int64_t chunk, int64_t site) {
+void BulkCopies::fill(int64_t thread, int64_t byte, int64_t chunk, int64_t site) {
   int64_t number = find(byte);
   Barrier &barrier = barriers[number];
+  takePart(thread, barrier);
   barrier.lastCopied = barrier.ended();
   barrier.siteOfCopy = site;
   fills[chunk] = {static_cast<int32_t>(number), static_cast<uint32_t>(barrier.ended()), site};
   readers[chunk].clear();
 }
 
-Problem BulkCopies::countCopy(int64_t byte, int64_t bytes) {
+Problem BulkCopies::countCopy(int64_t thread, int64_t byte, int64_t bytes) {
   Barrier &barrier = barriers[find(byte)];
   barrier.bytes -= bytes;
-  return endPhase(barrier);
+  return endPhase(thread, barrier);
 }
 
-Problem BulkCopies::mayEnd() const {
+Problem BulkCopies::mayEnd(int64_t rank) const {
   for (const Barrier &barrier : barriers) {
-    int64_t most = *std::max_element(barrier.known.begin(), barrier.known.end());
-    if (barrier.lastCopied >= most)
+    if (rankOf(barrier.maker) == rank && barrier.lastCopied >= mostKnown(barrier, rank))
       return {"ends while a copy may still write to its shared memory: no thread has waited for "
               "phase " +
-                  std::to_string(barrier.lastCopied) + " of " + barrierAt(barrier.byte),
+                  std::to_string(barrier.lastCopied) + " of " +
+                  barrierAt(barrier.maker, barrier.byte),
               barrier.siteOfCopy, "the copy"};
   }
   return {};

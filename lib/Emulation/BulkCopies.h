@@ -6,8 +6,7 @@
 //   - a thread may read those whose phase it knows to have ended: it has waited for it itself, or
 //     passed a barrier of the block behind a thread that had;
 //   - a copy may overwrite those whose readers have all arrived at an mbarrier since, in phases
-//   that
-//     the copying thread knows to have ended.
+//     that the copying thread knows to have ended.
 //
 //   thread 0: wait empty, phase 0    arrive and expect full    copy to [0, 1024)
 //   thread 1:                        wait full, phase 0        read [0, 16)    arrive at empty
@@ -18,6 +17,14 @@
 // phase before the one that has to end next says nothing new; where that one has ended meanwhile,
 // the wait is for the one behind it, or for none, by chance: a fault. An arrival orders what its
 // own thread has done before, not what others have.
+//
+// Blocks of a cluster arrive at each other's mbarriers and copy to each other's shared memory
+// (multicast). The same holds there, across blocks, and
+//
+//   - whoever waits for a phase in which another block has a part must say that it acquires at the
+//     scope of the cluster;
+//   - another block may use an mbarrier behind its maker's fence.mbarrier.init and a barrier of the
+//     cluster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +38,9 @@
 
 namespace llmmem::emulation {
 
-/// Of one block. Shared memory is filled and read in chunks of 16 bytes.
+/// Of the blocks of one cluster, or of one block. Threads, and bytes of shared memory, are counted
+/// over all blocks, one after another: `placeOf`, `memberOf`. Shared memory is filled and read in
+/// chunks of 16 bytes.
 class BulkCopies {
 public:
   static constexpr int64_t kChunkBytes = 16, kBarrierBytes = 8;
@@ -45,10 +54,19 @@ public:
     explicit operator bool() const { return !message.empty(); }
   };
 
-  explicit BulkCopies(int64_t sharedBytes = 0)
-      : fills(sharedBytes / kChunkBytes + 1), readers(fills.size()) {}
+  /// `bytesOfBlock` is a multiple of a chunk.
+  explicit BulkCopies(int64_t bytesOfBlock = 0, int64_t blocks = 1)
+      : bytesOfBlock(bytesOfBlock), blocks(blocks), fills(blocks * bytesOfBlock / kChunkBytes + 1),
+        readers(fills.size()) {}
 
-  /// For the next block, of so many threads.
+  int64_t placeOf(int64_t rank, int64_t byte) const { return rank * bytesOfBlock + byte; }
+  int64_t memberOf(int64_t rank, int64_t thread) const { return rank * threadsOfBlock + thread; }
+  /// Whether there is room for so much.
+  bool holds(int64_t bytes, int64_t ofBlocks) const {
+    return bytes <= bytesOfBlock && ofBlocks == blocks;
+  }
+
+  /// For the next cluster, whose blocks have so many threads.
   void forget(size_t numThreads);
   bool isUsed() const { return !barriers.empty(); }
 
@@ -57,18 +75,22 @@ public:
   //===--------------------------------------------------------------------===//
 
   Problem make(int64_t thread, int64_t byte, int64_t arrivals, int64_t site);
-  /// What the thread has made may be seen by copies.
+  /// What the thread has made may be seen by copies; and by other blocks, by fence.mbarrier.init.
   void fence(int64_t thread);
+  void fenceForCluster(int64_t thread);
   Problem arrive(int64_t thread, int64_t byte);
   Problem arriveExpecting(int64_t thread, int64_t byte, int64_t bytes);
-  /// Whether the phase of this parity has ended, and what the thread knows from then on.
+  /// Whether the phase of this parity has ended, and what the thread knows from then on: a fault
+  /// where another block has a part in it and the wait acquires at the scope of the block.
   Problem mayWait(int64_t thread, int64_t byte, int64_t parity) const;
   bool hasEnded(int64_t byte, int64_t parity) const;
-  void learn(int64_t thread, int64_t byte, int64_t parity);
+  Problem learn(int64_t thread, int64_t byte, int64_t parity, bool isOfCluster);
   /// Why the phase has not ended, for the message that nobody will end it.
-  Problem whatIsMissing(int64_t byte) const;
-  /// Orders all that the block's threads have done so far before what follows.
-  void passBlockBarrier();
+  Problem whatIsMissing(int64_t thread, int64_t byte) const;
+  /// Orders all that a block's threads have done so far before what follows; or those of all
+  /// blocks.
+  void passBlockBarrier(int64_t rank) { passBarrier(rank, 1); }
+  void passClusterBarrier() { passBarrier(0, blocks); }
   /// Whether one of these bytes is of an mbarrier.
   bool isOfBarrier(int64_t first, int64_t bytes) const;
   /// Whether mbarriers, or copies that they count, have written some of these bytes.
@@ -85,24 +107,31 @@ public:
   Problem mayFill(int64_t thread, int64_t chunk) const;
   /// Before a copy in the current phase of the mbarrier at `byte`.
   Problem mayCopy(int64_t thread, int64_t byte) const;
-  void fill(int64_t byte, int64_t chunk, int64_t site);
+  void fill(int64_t thread, int64_t byte, int64_t chunk, int64_t site);
   /// All of a copy's chunks are filled.
-  Problem countCopy(int64_t byte, int64_t bytes);
-  /// When all threads have ended.
-  Problem mayEnd() const;
+  Problem countCopy(int64_t thread, int64_t byte, int64_t bytes);
+  /// When all threads of a block have ended.
+  Problem mayEnd(int64_t rank) const;
 
 private:
   struct Arrival {
     int64_t thread;
     uint32_t number; // the thread's arrivals so far, this one included
   };
+  struct Phase {
+    std::vector<Arrival> arrivals;
+    /// Another block that has arrived or copied; -1: none.
+    int64_t otherBlock = -1;
+  };
   struct Barrier {
     int64_t byte, arrivals, site, maker;
-    bool isFenced = false, isKnownToAll = false;
+    bool isFenced = false, isFencedForCluster = false;
+    /// By rank: whether a barrier has told all threads of the block.
+    std::vector<bool> isKnown;
     /// Of the current phase: arrivals that are missing, and bytes that are to be copied.
     int64_t missing = 0, bytes = 0;
-    /// By phase; the last one is the current one.
-    std::vector<std::vector<Arrival>> phases = {{}};
+    /// The last one is the current one.
+    std::vector<Phase> phases = {{}};
     /// For each thread how many ends it knows of.
     std::vector<uint32_t> known;
     int64_t lastCopied = -1, siteOfCopy = -1;
@@ -119,12 +148,24 @@ private:
     auto known = places.find(byte);
     return known == places.end() ? -1 : known->second;
   }
+  int64_t threads() const { return blocks * threadsOfBlock; }
+  int64_t rankOf(int64_t thread) const { return thread / threadsOfBlock; }
+  /// "byte 16 of shared memory", as the thread sees it, or of that of another block.
+  std::string nameOf(int64_t thread, int64_t byte) const;
+  std::string barrierAt(int64_t thread, int64_t byte) const;
+  std::string nameOfThread(int64_t thread, int64_t other) const;
   Problem mayUse(int64_t thread, int64_t byte) const;
-  Problem endPhase(Barrier &barrier);
-  uint32_t &knownArrivals(int64_t thread, int64_t of) { return knows[thread * threads + of]; }
-  uint32_t knownArrivals(int64_t thread, int64_t of) const { return knows[thread * threads + of]; }
+  void takePart(int64_t thread, Barrier &barrier);
+  Problem endPhase(int64_t thread, Barrier &barrier);
+  void passBarrier(int64_t firstRank, int64_t ranks);
+  /// The most phases of a barrier whose end a thread of the block knows.
+  int64_t mostKnown(const Barrier &barrier, int64_t rank) const;
+  uint32_t &knownArrivals(int64_t thread, int64_t of) { return knows[thread * threads() + of]; }
+  uint32_t knownArrivals(int64_t thread, int64_t of) const {
+    return knows[thread * threads() + of];
+  }
 
-  int64_t threads = 0;
+  int64_t bytesOfBlock, blocks, threadsOfBlock = 0;
   std::vector<Barrier> barriers;
   std::unordered_map<int64_t, int64_t> places; // of barriers, by byte
   std::vector<Fill> fills;                     // by chunk

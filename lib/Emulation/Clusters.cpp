@@ -1,6 +1,7 @@
 //===- Clusters.cpp - Blocks that run together and share memory ------------===//
 //
-// The blocks of a cluster run in turns, each until all of its threads wait for the cluster. What
+// The blocks of a cluster run in turns, each until all of its threads wait for the cluster, or some
+// for an mbarrier's phase, which another block may have to end. What
 // one does with another's shared memory is in order with what the other does itself only through
 // a barrier of the cluster between. The same barriers say that a block has begun, and that it has
 // not ended: a block may begin at any time before it first arrives at one, and end at any time
@@ -41,6 +42,7 @@ void Emulator::State::beginCluster(int64_t first) {
       each.now.others = &clusterTimes;
     each.visitor = nullptr;
   }
+  bulkCopies.forget(running.front()->threads.size());
 }
 
 void Emulator::State::passClusterBarrier() {
@@ -51,6 +53,7 @@ void Emulator::State::passClusterBarrier() {
     own->visitor = nullptr;
     passBarrier();
   }
+  bulkCopies.passClusterBarrier();
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,14 +63,18 @@ void Emulator::State::passClusterBarrier() {
 void Emulator::State::runCluster(std::vector<Block> &runners) {
   for (size_t rank = 0; rank < runners.size(); ++rank)
     runners[rank].begin(running[rank]->threads);
+  std::vector<Block::Progress> progress(runners.size(), Block::Progress::Begins);
   for (;;) {
+    while (goesOn(runners, progress)) {
+    }
+    if (found)
+      return;
     const Thread *waiting = nullptr, *ended = nullptr;
     for (size_t rank = 0; rank < runners.size(); ++rank) {
       own = running[rank].get();
-      Block::Progress progress = runners[rank].run();
-      if (progress == Block::Progress::Faulty)
-        return;
-      (progress == Block::Progress::Ended ? ended : waiting) = own->threads.data();
+      if (progress[rank] == Block::Progress::WaitsForPhase)
+        return runners[rank].reportEndlessWait();
+      (progress[rank] == Block::Progress::Ended ? ended : waiting) = own->threads.data();
     }
     if (!waiting)
       return mayEndCluster();
@@ -79,6 +86,21 @@ void Emulator::State::runCluster(std::vector<Block> &runners) {
     for (Block &runner : runners)
       runner.release();
   }
+}
+
+/// A turn of each block that has not ended; false where none has moved, or one is at fault.
+bool Emulator::State::goesOn(std::vector<Block> &runners, std::vector<Block::Progress> &progress) {
+  bool moves = false;
+  for (size_t rank = 0; rank < runners.size(); ++rank) {
+    if (progress[rank] == Block::Progress::Ended)
+      continue;
+    own = running[rank].get();
+    progress[rank] = runners[rank].run();
+    if (progress[rank] == Block::Progress::Faulty)
+      return false;
+    moves |= runners[rank].hasMoved();
+  }
+  return moves;
 }
 
 void Emulator::State::mayEndCluster() {
@@ -94,15 +116,42 @@ void Emulator::State::mayEndCluster() {
 // Shared memory of other blocks
 //===----------------------------------------------------------------------===//
 
+/// The block of this rank; null after a fault, where the cluster has none.
+RunningBlock *Emulator::State::memberAt(const Thread &thread, int64_t number, int64_t rank) {
+  if (rank >= 0 && rank < kernel->clusterBlocks)
+    return running[rank].get();
+  fail(&thread, number,
+       "names block " + std::to_string(rank) + " of its cluster, which has " +
+           std::to_string(kernel->clusterBlocks));
+  return nullptr;
+}
+
+/// Whether another block has begun; it may not end before the blocks meet again.
+bool Emulator::State::mayReach(const Thread &thread, int64_t number, RunningBlock &peer) {
+  if (&peer == own)
+    return true;
+  if (own->now.met == 0) {
+    fail(&thread, number,
+         "reaches the shared memory of block " + textOf(idsIn(peer.now.own, grid)) +
+             ", which may not have begun: no barrier of the cluster lies before it");
+    return false;
+  }
+  if (!peer.visitor) {
+    peer.visitor = &thread;
+    peer.siteOfVisitor = number;
+  }
+  return true;
+}
+
 char *Emulator::State::visit(const Thread &thread, int64_t number, int64_t address, int64_t rank) {
   const Site &site = program.sites[number];
   auto refuse = [&](const std::string &message) -> char * {
     fail(&thread, number, message);
     return nullptr;
   };
-  if (rank < 0 || rank >= kernel->clusterBlocks)
-    return refuse("names block " + std::to_string(rank) + " of its cluster, which has " +
-                  std::to_string(kernel->clusterBlocks));
+  RunningBlock *member = memberAt(thread, number, rank);
+  if (!member)
+    return nullptr;
   if (!isInShared(thread, number, address, site.bytes))
     return nullptr;
   int64_t first = byteOf(address);
@@ -110,7 +159,7 @@ char *Emulator::State::visit(const Thread &thread, int64_t number, int64_t addre
     return refuse("accesses " + std::to_string(site.bytes) + " bytes at byte " +
                   std::to_string(first) + " of shared memory: the address is not a multiple of " +
                   std::to_string(site.alignment));
-  RunningBlock &peer = *running[rank];
+  RunningBlock &peer = *member;
   visited = peer.now.own;
   bool may = &peer == own ? mayAccessShared(thread, number, first, site.bytes)
                           : mayVisit(thread, number, peer, first);
@@ -137,7 +186,8 @@ bool Emulator::State::mayVisit(const Thread &thread, int64_t number, RunningBloc
          copy.site, "the copy");
     return false;
   }
-  if (peer.bulkCopies.touches(first, site.bytes) || (isWrite && kernel->hasWgmma))
+  if (bulkCopies.touches(bulkCopies.placeOf(peer.rank, first), site.bytes) ||
+      (isWrite && kernel->hasWgmma))
     return refuse(": the emulator does not order accesses of another block with wgmma, mbarriers "
                   "and copies by tensor maps");
   if (!isWrite)

@@ -83,8 +83,10 @@ void Emulator::State::launch(int64_t number, KernelFunction function, const uint
   std::copy_n(shape, 3, grid.begin());
   std::copy_n(shape + 3, 3, block.begin());
   dynamicBytes = shape[6];
-  while (static_cast<int64_t>(running.size()) < kernel->clusterBlocks)
+  while (static_cast<int64_t>(running.size()) < kernel->clusterBlocks) {
     running.push_back(std::make_unique<RunningBlock>());
+    running.back()->rank = static_cast<int64_t>(running.size()) - 1;
+  }
   own = running.front().get();
   if (checkShape() && bind(launch, words) && allocateShared() &&
       allocateStacks(kernel->synchronizes ? product(block) : 1))
@@ -257,10 +259,11 @@ bool Emulator::State::allocateShared() {
     each.history = AccessHistory(bytes);
     each.copies = AsyncCopies(bytes);
     each.multiplies = AsyncMultiplies(bytes);
-    each.bulkCopies = BulkCopies(bytes);
     if (!each.shared)
       fail(nullptr, {}, "no memory for the shared memory of a block");
   }
+  if (!bulkCopies.holds(sharedBytes, kernel->clusterBlocks))
+    bulkCopies = BulkCopies(alignTo(sharedBytes, alignment), kernel->clusterBlocks);
   return !found;
 }
 
@@ -289,6 +292,7 @@ void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) 
   blockTimes.clear();
   for (int64_t number = 0; number < kernel->clusterBlocks; ++number)
     prepareThreads(*running[number]);
+  bulkCopies.forget(running.front()->threads.size());
   if (!kernel->synchronizes) {
     runThreadsSequentially(function, words, product(grid));
     return;
@@ -327,7 +331,6 @@ void Emulator::State::beginBlock(RunningBlock &each, int64_t number) {
   each.copies.forget();
   // A kernel without wgmma may still fence and wait for it.
   each.multiplies.forget(each.threads.size());
-  each.bulkCopies.forget(each.threads.size());
   for (size_t index = 0; index < each.threads.size(); ++index) {
     Thread &thread = each.threads[index];
     thread.number = index;
@@ -363,7 +366,7 @@ bool Emulator::State::runThreadsSequentially(KernelFunction function, const uint
 }
 
 void Emulator::State::passBarrier() {
-  own->bulkCopies.passBlockBarrier();
+  bulkCopies.passBlockBarrier(own->rank);
   own->now.epoch = nextTime(own->now.own);
   std::fill(own->warpBarriers.begin(), own->warpBarriers.end(), 0);
   for (Thread &thread : own->threads)

@@ -154,20 +154,31 @@ void llmmem_emulate_arrive(Thread *thread, int64_t site, int64_t address, int32_
     thread->halt();
 }
 
-void llmmem_emulate_wait_for_phase(Thread *thread, int64_t site, int64_t address, int32_t parity) {
+void llmmem_emulate_arrive_at(Thread *thread, int64_t site, int64_t address, int32_t rank) {
+  if (!thread->emulator->arriveAt(*thread, site, address, rank))
+    thread->halt();
+}
+
+void llmmem_emulate_fence_barriers(Thread *thread) { thread->emulator->fenceBarriers(*thread); }
+
+void llmmem_emulate_wait_for_phase(Thread *thread, int64_t site, int64_t address, int32_t parity,
+                                   int32_t isOfCluster) {
   Emulator::State &emulator = *thread->emulator;
   if (!emulator.mayWaitForPhase(*thread, site, address, parity))
     thread->halt();
   if (!emulator.hasPhaseEnded(address, parity))
     thread->waitForPhase(site, address, parity);
-  emulator.learnPhase(*thread, address, parity);
+  if (!emulator.learnPhase(*thread, site, address, parity, isOfCluster != 0))
+    thread->halt();
 }
 
 void llmmem_emulate_copy_box(Thread *thread, int64_t site, int64_t base, int64_t first,
                              int64_t rows, int64_t columns, int64_t pitch, int64_t boxRows,
-                             int32_t row, int32_t column, int64_t to, int64_t barrier) {
+                             int32_t row, int32_t column, int64_t to, int64_t barrier,
+                             int32_t blocks) {
   if (!thread->emulator->copyBox(
-          *thread, site, {base, first, rows, columns, pitch, boxRows, row, column, to, barrier}))
+          *thread, site,
+          {base, first, rows, columns, pitch, boxRows, row, column, to, barrier, blocks}))
     thread->halt();
 }
 

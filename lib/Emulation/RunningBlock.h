@@ -2,7 +2,7 @@
 //
 // One block runs at a time, or all blocks of a cluster side by side: then each has shared memory,
 // threads and barriers of its own, and the emulator turns from block to block where all threads of
-// one wait for the cluster.
+// one wait for the cluster, or for what another one has to do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,6 @@
 #include "AsyncCopies.h"
 #include "AsyncMultiplies.h"
 #include "Block.h"
-#include "BulkCopies.h"
 
 namespace llmmem::emulation {
 
@@ -29,6 +28,7 @@ struct RunningBlock {
     return since;
   }
 
+  int64_t rank = 0; // in its cluster
   Now now;
   std::vector<Thread> threads;
   std::vector<uint32_t> warpBarriers; // passed since the epoch began, by warp
@@ -38,7 +38,6 @@ struct RunningBlock {
   AccessHistory history{0};
   AsyncCopies copies;
   AsyncMultiplies multiplies;
-  BulkCopies bulkCopies;
   /// Another block's access of this block's shared memory since the blocks last met.
   const Thread *visitor = nullptr;
   int64_t siteOfVisitor = -1;

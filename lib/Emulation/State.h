@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_EMULATION_STATE_H
 
 #include "Buffers.h"
+#include "BulkCopies.h"
 #include "HostCopy.h"
 #include "RunningBlock.h"
 #include <deque>
@@ -51,23 +52,26 @@ public:
   /// mbarriers, at addresses. Each is false after a fault, and the thread must halt.
   bool makeBarrier(const Thread &thread, int64_t number, int64_t address, int64_t arrivals);
   bool arrive(const Thread &thread, int64_t number, int64_t address, int64_t expectedBytes);
+  /// At the mbarrier that block `rank` of the cluster has at this address.
+  bool arriveAt(const Thread &thread, int64_t number, int64_t address, int64_t rank);
   bool mayWaitForPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity);
   bool hasPhaseEnded(int64_t address, int64_t parity) const {
-    return own->bulkCopies.hasEnded(byteOf(address), parity);
+    return bulkCopies.hasEnded(placeOf(address), parity);
   }
-  void learnPhase(const Thread &thread, int64_t address, int64_t parity) {
-    own->bulkCopies.learn(thread.number, byteOf(address), parity);
-  }
+  bool learnPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity,
+                  bool isOfCluster);
   void fenceProxy(const Thread &thread);
+  void fenceBarriers(const Thread &thread) { bulkCopies.fenceForCluster(memberOf(thread)); }
   void reportEndlessWait(const Thread &thread);
   bool mayEndBlock(const Thread &first);
   /// Where the bytes at `address` lie in the shared memory of block `rank` of the cluster, if the
   /// thread may access them there; otherwise 0 after a fault, and the thread must halt.
   char *visit(const Thread &thread, int64_t number, int64_t address, int64_t rank);
   /// A box of a matrix, as a tensor map says, to shared memory: site `number` reads and the next
-  /// one writes.
+  /// one writes. With `blocks`, to that of each block of the cluster whose bit is set, and for the
+  /// mbarrier that it has at the same place.
   struct Box {
-    int64_t base, first, rows, columns, pitch, boxRows, row, column, to, barrier;
+    int64_t base, first, rows, columns, pitch, boxRows, row, column, to, barrier, blocks;
   };
   bool copyBox(const Thread &thread, int64_t number, const Box &box);
   bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
@@ -106,6 +110,9 @@ private:
   void passClusterBarrier();
   void mayEndCluster();
   bool mayVisit(const Thread &thread, int64_t number, RunningBlock &peer, int64_t first);
+  RunningBlock *memberAt(const Thread &thread, int64_t number, int64_t rank);
+  bool mayReach(const Thread &thread, int64_t number, RunningBlock &peer);
+  bool goesOn(std::vector<Block> &runners, std::vector<Block::Progress> &progress);
   uint32_t nextTime(int32_t block);
   int64_t blockAt(uint32_t time) const;
   bool runThreadsSequentially(KernelFunction function, const uint64_t *words, int64_t blocks);
@@ -117,12 +124,27 @@ private:
   bool mayReadTile(const Thread *group, int64_t number, const AsyncMultiplies::Chunks &chunks);
   /// Whether no wgmma may still read the bytes; else fails: the thread `verb` them.
   bool isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb, int64_t first,
-                     int64_t bytes);
+                     int64_t bytes) {
+    return isFreeOfWgmma(thread, number, verb, *own, first, bytes);
+  }
+  bool isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb,
+                     const RunningBlock &of, int64_t first, int64_t bytes);
   bool mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayAccessFilled(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
-  bool mayFill(const Thread &thread, int64_t number, int64_t first);
+  bool mayFill(const Thread &thread, int64_t number, RunningBlock &target, int64_t first);
+  bool fillBox(const Thread &thread, int64_t number, const Box &box, RunningBlock &target,
+               const std::vector<char> &rows);
+  bool readBox(const Thread &thread, int64_t number, const Box &box, std::vector<char> &rows);
+  std::vector<RunningBlock *> targetsOf(const Thread &thread, int64_t number, const Box &box);
   bool report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem);
   int64_t byteOf(int64_t address) const { return address - reinterpret_cast<int64_t>(own->shared); }
+  /// The block's own byte, and its thread, as `bulkCopies` counts them.
+  int64_t placeOf(int64_t address) const { return bulkCopies.placeOf(own->rank, byteOf(address)); }
+  int64_t memberOf(const Thread &thread) const {
+    return bulkCopies.memberOf(own->rank, thread.number);
+  }
+  /// "shared memory", of the running block or of another one.
+  std::string nameOfShared(const RunningBlock &of) const;
   bool isInShared(const Thread &thread, int64_t number, int64_t address, int64_t bytes);
   bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first,
                          int64_t bytes);
@@ -159,6 +181,7 @@ private:
   /// The blocks of a cluster, or one block; and the one whose threads run.
   std::vector<std::unique_ptr<RunningBlock>> running;
   RunningBlock *own = nullptr;
+  BulkCopies bulkCopies; // of all of them
 };
 
 /// (1, 0, 0)

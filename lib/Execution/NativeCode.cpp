@@ -104,6 +104,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_arrive", &llmmem_emulate_arrive);
   add("llmmem_emulate_wait_for_phase", &llmmem_emulate_wait_for_phase);
   add("llmmem_emulate_copy_box", &llmmem_emulate_copy_box);
+  add("llmmem_emulate_arrive_at", &llmmem_emulate_arrive_at);
+  add("llmmem_emulate_fence_barriers", &llmmem_emulate_fence_barriers);
   return symbols;
 }
 

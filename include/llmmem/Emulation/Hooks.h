@@ -106,22 +106,28 @@ void llmmem_emulate_wait_for_wgmma(llmmem::emulation::Thread *thread, int64_t gr
 void llmmem_emulate_fence_proxy(llmmem::emulation::Thread *thread);
 
 /// An mbarrier at an address of shared memory, whose phase ends after so many arrivals; an arrival,
-/// which lets it end after so many more bytes of copies; and a wait for the end of the phase of a
-/// parity.
+/// which lets it end after so many more bytes of copies; an arrival at the mbarrier that block
+/// `rank` of the cluster has there; and a wait for the end of the phase of a parity, which acquires
+/// at the scope of the block, or of the cluster.
 void llmmem_emulate_make_barrier(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
                                  int32_t arrivals);
 void llmmem_emulate_arrive(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
                            int32_t expectedBytes);
+void llmmem_emulate_arrive_at(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
+                              int32_t rank);
 void llmmem_emulate_wait_for_phase(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
-                                   int32_t parity);
+                                   int32_t parity, int32_t isOfCluster);
+/// fence.mbarrier.init: other blocks of the cluster may use the mbarriers that the thread has made.
+void llmmem_emulate_fence_barriers(llmmem::emulation::Thread *thread);
 /// cp.async.bulk.tensor: site `site` reads the box of `boxRows` rows of 128 bytes from (`row`,
 /// `column`) on of a matrix of 16-bit elements that begins `first` elements behind `base`, and site
 /// `site` + 1 writes it, and zeros outside of the matrix, to address `to` in the 128-byte swizzle,
-/// at any time until the current phase of the mbarrier at `barrier` ends.
+/// at any time until the current phase of the mbarrier at `barrier` ends. With `blocks`, a bit for
+/// each block of the cluster, all of these get the box at this address, for their mbarrier there.
 void llmmem_emulate_copy_box(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
                              int64_t first, int64_t rows, int64_t columns, int64_t pitch,
                              int64_t boxRows, int32_t row, int32_t column, int64_t to,
-                             int64_t barrier);
+                             int64_t barrier, int32_t blocks);
 
 /// `fragments`: 4 words of A, 2 of B, 4 numbers of C, which become D's.
 void llmmem_emulate_mma(llmmem::emulation::Thread *thread, int64_t site, void *fragments);

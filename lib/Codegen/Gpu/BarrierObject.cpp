@@ -1,6 +1,7 @@
 //===- BarrierObject.cpp - mbarriers, and the copies that they count --------===//
 
 #include "BarrierObject.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,6 +45,19 @@ void BarrierObjects::fence() {
   NVVM::FenceProxyOp::create(b, e.location(), NVVM::ProxyKind::async_shared, shared);
 }
 
+void BarrierObjects::fenceForCluster() {
+  NVVM::FenceMbarrierInitOp::create(e.builder(), e.location());
+}
+
+void BarrierObjects::arriveAt(Index number, Index rank) {
+  OpBuilder &b = e.builder();
+  Value there =
+      NVVM::MapaOp::create(b, e.location(), pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster),
+                           at(number), asI32(e, rank));
+  NVVM::MBarrierArriveOp::create(b, e.location(), Type(), there, Value(),
+                                 NVVM::MemScopeKind::CLUSTER);
+}
+
 void BarrierObjects::arrive(Index number) {
   NVVM::MBarrierArriveOp::create(e.builder(), e.location(), Type(), at(number), Value());
 }
@@ -55,21 +69,27 @@ void BarrierObjects::arriveExpecting(Index number, int32_t bytes) {
                                          /*relaxed=*/false, Value());
 }
 
-void BarrierObjects::wait(Index number, Index parity) {
+void BarrierObjects::wait(Index number, Index parity, int64_t blocks) {
   constexpr int32_t nanoseconds = 10'000'000; // until it asks again
   OpBuilder &b = e.builder();
-  NVVM::MBarrierTryWaitParityOp::create(b, e.location(), at(number), asI32(e, parity),
-                                        constant(b, e.location(), nanoseconds));
+  auto wait = NVVM::MBarrierTryWaitParityOp::create(b, e.location(), at(number), asI32(e, parity),
+                                                    constant(b, e.location(), nanoseconds));
+  if (blocks > 1)
+    sayWaitOfCluster(wait, blocks);
 }
 
 void BarrierObjects::startCopy(Index number, Value map, Index row, Index column, Buffer of,
-                               Index to) {
+                               Index to, int64_t blocks) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
+  Value mask;
+  if (blocks > 1)
+    mask = arith::ConstantOp::create(b, loc,
+                                     b.getI16IntegerAttr(static_cast<int16_t>((1 << blocks) - 1)));
   Value target = LLVM::AddrSpaceCastOp::create(
       b, loc, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster), addressOf(of, to));
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, loc, target, map, ValueRange{asI32(e, column), asI32(e, row)}, at(number), ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE,
+      mask, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }

@@ -25,16 +25,23 @@ public:
   /// By one thread, before a barrier of the block; `fence` behind the last one, by the same thread.
   void make(Index number, int32_t arrivals);
   void fence();
+  /// The same, so that other blocks of the cluster may use them behind a barrier of the cluster.
+  void fenceForCluster();
   /// Everything that the thread has done happens before what follows a wait for the end of this
   /// phase.
   void arrive(Index number);
+  /// The same at the barrier of block `rank` of the cluster.
+  void arriveAt(Index number, Index rank);
   /// The same, and so many bytes are to be copied in this phase.
   void arriveExpecting(Index number, int32_t bytes);
-  /// Until the phase of this parity has ended; at once if it is that of the phase before.
-  void wait(Index number, Index parity);
+  /// Until the phase of this parity has ended; at once if it is that of the phase before. In a
+  /// cluster of `blocks`, what other blocks have done in the phase counts too.
+  void wait(Index number, Index parity, int64_t blocks = 1);
   /// Starts the copy of the box of `map` whose first element is in `row` and `column`, to byte
-  /// `to` of `memory`, in the current phase of a barrier.
-  void startCopy(Index number, mlir::Value map, Index row, Index column, Buffer memory, Index to);
+  /// `to` of `memory`, in the current phase of a barrier; in all of the cluster's `blocks`, each of
+  /// which has memory and barrier at the same places.
+  void startCopy(Index number, mlir::Value map, Index row, Index column, Buffer memory, Index to,
+                 int64_t blocks = 1);
 
 private:
   mlir::Value addressOf(Buffer memory, Index byte);

@@ -2,6 +2,7 @@
 
 #include "BoxStages.h"
 #include "MmaSums.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -29,60 +30,92 @@ bool BoxStages::canCopy(const Matmul &first, int64_t count) {
   return (isOne || areParts) && first.terms == 1 && hasMap(first.a) && hasMap(first.b);
 }
 
-/// Of the whole matrix that all matmuls of the launch have, in boxes of a tile of `tileLines` of
-/// its rows, or columns. `lines` of the operand are rows of the matrix unless it `isTurned`.
-static Value mapOf(KernelEmitter &e, const Matmul &p, const Matrix &matrix, bool isTurned,
-                   int64_t lines, int64_t tileLines) {
-  int64_t terms = p.firstTerm ? p.allTerms : p.inner;
+BoxStages::BoxStages(KernelEmitter &e, const Matmul &first, Sizes sizes, Buffer memory,
+                     int64_t begin, Index thread)
+    : e(e), sizes(sizes), blocks(sizes.shared == llm::SharedTile::None ? 1 : llm::kSharingBlocks),
+      thread(thread), memory(memory), barriers(e, memory, begin), a(operandOf(first, true)),
+      b(operandOf(first, false)) {}
+
+/// Of the whole matrix that all matmuls of the launch have, in boxes of a tile of its rows, or
+/// columns; in each block's part of them where the tile is shared. Lines of the operand are rows of
+/// the matrix unless it is turned.
+BoxStages::Operand BoxStages::operandOf(const Matmul &p, bool isA) {
+  const Matrix &matrix = isA ? p.a : p.b;
+  bool isTurned = isA ? matrix.transposed : !matrix.transposed,
+       isShared = sizes.shared == (isA ? llm::SharedTile::OfA : llm::SharedTile::OfB);
+  int64_t lines = isA ? p.rows : p.columns, ofTile = isA ? sizes.rows : sizes.columns,
+          terms = p.firstTerm ? p.allTerms : p.inner, sharing = isShared ? blocks : 1;
   TensorMap::Shape shape = {.begin = 0,
                             .rows = isTurned ? terms : lines,
                             .columns = isTurned ? lines : terms,
                             .pitch = matrix.pitch,
-                            .boxRows = isTurned ? kSwizzledLine : tileLines};
+                            .boxRows = (isTurned ? kSwizzledLine : ofTile) / sharing};
   Value first = beginsSomewhere(matrix) && !p.firstTerm ? matrix.begin->value : Value();
-  return TensorMap::create(e.builder(), e.location(), matrix.buffer.memref, first, shape);
+  return {TensorMap::create(e.builder(), e.location(), matrix.buffer.memref, first, shape),
+          sharing};
 }
-
-BoxStages::BoxStages(KernelEmitter &e, const Matmul &first, int64_t rows, int64_t columns,
-                     int64_t stages, Buffer memory, int64_t begin, Index thread, int64_t threads)
-    : e(e), stages(stages), bytesOfStage(WarpgroupTile::sizeOf(rows + columns) * 2), thread(thread),
-      threads(threads), memory(memory), barriers(e, memory, begin),
-      mapOfA(mapOf(e, first, first.a, first.a.transposed, first.rows, rows)),
-      mapOfB(mapOf(e, first, first.b, !first.b.transposed, first.columns, columns)) {}
 
 void BoxStages::makeBarriers(int32_t registers) {
   e.ifThen(isCopying(), [&] {
-    for (int64_t stage = 0; stage < stages; ++stage) {
+    for (int64_t stage = 0; stage < sizes.stages; ++stage) {
       barriers.make(e.index(stage), 1);
-      barriers.make(e.index(stages + stage), static_cast<int32_t>(threads / kWarp));
+      barriers.make(e.index(sizes.stages + stage),
+                    static_cast<int32_t>(blocks * sizes.threads / kWarp));
     }
+    if (blocks > 1)
+      barriers.fenceForCluster();
     barriers.fence();
   });
   deviceLoops(e).barrierNeeding(e, registers);
+  if (blocks > 1)
+    clusterBarrier(e, blocks);
 }
 
-void BoxStages::copyTile(const WarpgroupTile &tile, Value map, Index line, Index inner,
-                         Index firstTerm, Index barrier) {
+void BoxStages::end() {
+  if (blocks > 1)
+    clusterBarrier(e, blocks);
+}
+
+/// The block's part of `rows` rows of the matrix, to its part of the same lines of shared memory.
+void BoxStages::startCopy(Operand operand, Index row, Index column, Index to, int64_t rows,
+                          const Copy &of) {
+  if (operand.blocks > 1) {
+    Index before = of.rank * (rows / operand.blocks);
+    row = row + before;
+    to = to + before * kSwizzledLine;
+  }
+  barriers.startCopy(of.barrier, operand.map, row, column, memory, to * 2, operand.blocks);
+}
+
+void BoxStages::copyTile(const WarpgroupTile &tile, Operand operand, Index line, const Copy &of) {
   if (!tile.isTurned())
-    return barriers.startCopy(barrier, map, line, inner, memory, tile.begin * 2);
+    return startCopy(operand, line, of.inner, tile.begin, tile.rows, of);
   for (const auto &[ofPart, part] : tile.parts())
-    barriers.startCopy(barrier, map, firstTerm + inner, line + ofPart, memory, part.begin * 2);
+    startCopy(operand, of.firstTerm + of.inner, line + ofPart, part.begin, kSwizzledLine, of);
 }
 
-void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &a, const WarpgroupTile &b,
-                     Index step, Index row, Index column, Index inner, bool waits) {
+void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &tileOfA,
+                     const WarpgroupTile &tileOfB, Index step, Index row, Index column, Index inner,
+                     Index rank, bool waits) {
   // The step behind the one that had the stage before has said that it is empty; in the first round
   // the phase before counts as ended.
   if (waits)
-    barriers.wait(empty(step + 1), ((step + 1) / stages + 1) % 2);
-  barriers.arriveExpecting(full(step), static_cast<int32_t>(bytesOfStage));
-  Index firstTerm = matmul.firstTerm.value_or(e.index(0));
-  copyTile(a, mapOfA, row, inner, firstTerm, full(step));
-  copyTile(b, mapOfB, column, inner, firstTerm, full(step));
+    barriers.wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2, blocks);
+  int64_t bytes = WarpgroupTile::sizeOf(sizes.rows + sizes.columns) * 2;
+  barriers.arriveExpecting(full(step), static_cast<int32_t>(bytes));
+  Copy of = {inner, matmul.firstTerm.value_or(e.index(0)), rank, full(step)};
+  copyTile(tileOfA, a, row, of);
+  copyTile(tileOfB, b, column, of);
 }
 
-void BoxStages::waitForTiles(Index step) { barriers.wait(full(step), step / stages % 2); }
+void BoxStages::waitForTiles(Index step) {
+  barriers.wait(full(step), step / sizes.stages % 2, blocks);
+}
 
-void BoxStages::releaseBefore(Index step) {
-  e.ifThen(equal(thread % kWarp, e.index(0)), [&] { barriers.arrive(empty(step)); });
+void BoxStages::releaseBefore(Index step, Index rank) {
+  e.ifThen(equal(thread % kWarp, e.index(0)), [&] {
+    barriers.arrive(empty(step));
+    for (int64_t other = 1; other < blocks; ++other)
+      barriers.arriveAt(empty(step), (rank + other) % blocks);
+  });
 }

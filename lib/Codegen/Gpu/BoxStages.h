@@ -5,6 +5,15 @@
 //   full    one arrival, of the thread that starts the copies, and their bytes
 //   empty   one arrival of each warp, behind its wait for the wgmma that has read the stage before
 //
+// Two blocks of a cluster may share one operand (SharedTile in WarpgroupTiles.h): at each step
+// their tiles of it are the same, and each copies one half of its box to both. Then the bytes of
+// `full` are those of the other block's half too, which may well arrive before this block expects
+// them, as a phase does not end without its own arrival; and at `empty` the warps of both blocks
+// arrive, as whoever copies to both must know that both have read. The thread that starts copies
+// waits for `empty` of every phase in order, so no warp of the other block can be two phases ahead.
+// Before the first copy, and behind the last arrival, the blocks meet: a block that has ended has
+// neither shared memory nor barriers.
+//
 // The block's step s, counted over all its tiles, has stage s % count and phase s / count of both.
 // At the end of each step the stage of the step before is empty, so that is said in the first one
 // too, where there was none: a condition would have LLVM take the first step out of the loop, where
@@ -17,6 +26,7 @@
 
 #include "BarrierObject.h"
 #include "WarpgroupTile.h"
+#include "llmmem/Targets/WarpgroupTiles.h"
 
 namespace llmmem {
 
@@ -27,38 +37,56 @@ public:
   static bool canCopy(const Matmul &first, int64_t count);
   static int64_t bytesOfBarriers(int64_t stages) { return 2 * stages * BarrierObjects::kBytes; }
 
-  /// Inside the launch, for tiles of `rows` x `columns`; barriers from byte `begin` of `memory` on.
-  /// `first` was made outside of it.
-  BoxStages(KernelEmitter &e, const Matmul &first, int64_t rows, int64_t columns, int64_t stages,
-            Buffer memory, int64_t begin, Index thread, int64_t threads);
+  struct Sizes {
+    int64_t rows, columns, stages, threads;
+    llm::SharedTile shared = llm::SharedTile::None;
+  };
 
-  /// Behind it the block may use them; its kernel needs so many registers.
+  /// Inside the launch, for tiles of such sizes; barriers from byte `begin` of `memory` on. `first`
+  /// was made outside of it.
+  BoxStages(KernelEmitter &e, const Matmul &first, Sizes sizes, Buffer memory, int64_t begin,
+            Index thread);
+
+  /// Behind it the blocks may use them; their kernel needs so many registers.
   void makeBarriers(int32_t registers);
+  /// Behind all steps of the block.
+  void end();
   /// By one thread: starts the copies for the block's step `step`, of a tile from `row` and
   /// `column` on and the terms from `inner` on; if `waits`, once nobody reads the stage any more.
-  void copy(const Matmul &matmul, const WarpgroupTile &a, const WarpgroupTile &b, Index step,
-            Index row, Index column, Index inner, bool waits);
+  /// The block has rank `rank` of its cluster.
+  void copy(const Matmul &matmul, const WarpgroupTile &tileOfA, const WarpgroupTile &tileOfB,
+            Index step, Index row, Index column, Index inner, Index rank, bool waits);
   /// Whether this is the thread that copies.
   mlir::Value isCopying() { return equal(thread, e.index(0)); }
   /// Until the tiles of a step are there.
   void waitForTiles(Index step);
   /// The thread has waited for what reads the tiles of all steps before `step`, which it has begun.
-  void releaseBefore(Index step);
+  void releaseBefore(Index step, Index rank);
 
 private:
-  Index stageOf(Index step) { return step % stages; }
+  /// A matrix by its map, and the blocks that get each box.
+  struct Operand {
+    mlir::Value map;
+    int64_t blocks;
+  };
+  Operand operandOf(const Matmul &p, bool isA);
+  Index stageOf(Index step) { return step % sizes.stages; }
   Index full(Index step) { return stageOf(step); }
-  Index empty(Index step) { return stageOf(step) + stages; }
-  void copyTile(const WarpgroupTile &tile, mlir::Value map, Index line, Index inner,
-                Index firstTerm, Index barrier);
+  Index empty(Index step) { return stageOf(step) + sizes.stages; }
+  /// What all copies of a step have in common.
+  struct Copy {
+    Index inner, firstTerm, rank, barrier;
+  };
+  void copyTile(const WarpgroupTile &tile, Operand operand, Index line, const Copy &of);
+  void startCopy(Operand operand, Index row, Index column, Index to, int64_t rows, const Copy &of);
 
   KernelEmitter &e;
-  int64_t stages, bytesOfStage;
+  Sizes sizes;
+  int64_t blocks; // of a cluster
   Index thread;
-  int64_t threads;
   Buffer memory;
   BarrierObjects barriers;
-  mlir::Value mapOfA, mapOfB;
+  Operand a, b;
 };
 
 } // namespace llmmem

@@ -309,7 +309,8 @@ void LaunchCounter::visitWgmma(Operation &op, const WarpInterpreter &at) {
 }
 
 /// A copy by a tensor map: one instruction of one thread, of whose box only what lies inside of the
-/// matrix is read. In the swizzle its rows are written without conflicts.
+/// matrix is read. In the swizzle its rows are written without conflicts, to each block of the
+/// cluster that the copy names (multicast), though they are read once.
 void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
   auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
   std::optional<TensorMap> map =
@@ -327,12 +328,16 @@ void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
   int64_t rows = inside(copy.getCoordinates()[1], shape.boxRows, shape.rows),
           width = inside(copy.getCoordinates()[0], columns, shape.columns);
   double times = weight * at.times();
+  std::optional<int64_t> mask;
+  if (copy.getMulticastMask())
+    mask = getConstantIntValue(copy.getMulticastMask());
+  int64_t targets = mask ? llvm::popcount(static_cast<uint16_t>(*mask)) : 1;
   for (bool isWrite : {false, true}) {
     AccessCounts &site = accesses[{&op, isWrite}];
     site.op = &op;
     site.isWrite = site.isShared = isWrite;
     site.requests += times;
-    int64_t units = isWrite ? shape.boxRows * columns * element / kPassBytes
+    int64_t units = isWrite ? targets * shape.boxRows * columns * element / kPassBytes
                             : rows * llvm::divideCeil(width * element, kSector);
     site.units += times * static_cast<double>(units);
     site.fewest += times * static_cast<double>(units);

@@ -34,9 +34,7 @@ struct WarpgroupTiles {
       : byMaps(byMaps), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
-    llm::WarpgroupTileSize size = choose(p, count);
-    rows = size.rows;
-    columns = size.columns;
+    choose(p, count);
     rowParts = rows / kWarpgroups / kWgmmaRows;
     tileColumns = llvm::divideCeil(p.columns, columns);
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
@@ -74,6 +72,7 @@ struct WarpgroupTiles {
   int64_t tilesOfOne, tiles, blocks;
   int64_t bytesOfSoftmax;
   int64_t innerSteps; // of one term
+  llm::SharedTile shared = llm::SharedTile::None;
   MmaTile::Lines linesA, linesB;
 
 private:
@@ -84,18 +83,21 @@ private:
     return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
   }
 
-  llm::WarpgroupTileSize choose(const Matmul &p, int64_t count) const {
+  static bool isInF32(const Buffer &buffer) { return buffer.element && buffer.element.isF32(); }
+
+  void choose(const Matmul &p, int64_t count) {
     double least = std::numeric_limits<double>::infinity();
-    llm::WarpgroupTileSize best = {};
+    llm::WarpgroupProduct product = {p.rows, p.columns, p.terms * innerSteps, count,
+                                     isInF32(p.c.buffer) ? 4 : 2};
     for (llm::WarpgroupTileSize size : llm::kWarpgroupTiles) {
       // The softmax is summed tile by tile, for which the plan has memory.
       if (p.softmax && size.columns != (p.columns > 64 ? llm::kLogitsTile : 64))
         continue;
-      double time = llm::cyclesOfTiles(size, p.rows, p.columns, p.terms * innerSteps, count);
+      llm::SharedTile sharing = byMaps ? llm::sharedTileOf(size, product) : llm::SharedTile::None;
+      double time = llm::cyclesOfTiles(size, product, sharing);
       if (time < least)
-        least = time, best = size;
+        least = time, rows = size.rows, columns = size.columns, shared = sharing;
     }
-    return best;
   }
 };
 
@@ -110,8 +112,10 @@ public:
         memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytes())),
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
     if (sizes.byMaps)
-      boxes.emplace(e, first, sizes.rows, sizes.columns, sizes.stages, memory,
-                    sizes.beginOfBarriers(), thread, WarpgroupTiles::kThreads);
+      boxes.emplace(e, first,
+                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.stages,
+                                     WarpgroupTiles::kThreads, sizes.shared},
+                    memory, sizes.beginOfBarriers(), thread);
   }
 
   void emit() {
@@ -123,12 +127,17 @@ public:
         commitCopies(e);
     }
     if (sizes.tiles == sizes.blocks)
-      return emitTile(block);
-    e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
+      emitTile(block);
+    else
+      e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
+    if (boxes)
+      boxes->end();
   }
 
 private:
-  /// A tile of C: its matmul, and where it begins.
+  /// A tile of C: its matmul, and where it begins. Neighbouring tiles lie in a row, and so share
+  /// A; in pairs of a column where blocks share B. As tiles are even in number then, and so are
+  /// blocks, the tiles of the two blocks of a cluster always are such a pair.
   struct Place {
     Matmul matmul;
     Index row, column, ofRow;
@@ -136,9 +145,15 @@ private:
   Place placeOf(Index tile) {
     bool isOne = sizes.tiles == sizes.tilesOfOne;
     Index ofMatmul = isOne ? tile : tile % sizes.tilesOfOne;
-    return {make(isOne ? e.index(0) : tile / sizes.tilesOfOne),
-            ofMatmul / sizes.tileColumns * sizes.rows, ofMatmul % sizes.tileColumns * sizes.columns,
-            ofMatmul % sizes.tileColumns};
+    Index row = ofMatmul / sizes.tileColumns, column = ofMatmul % sizes.tileColumns;
+    if (sizes.shared == llm::SharedTile::OfB) {
+      constexpr int64_t sharing = llm::kSharingBlocks;
+      Index pair = ofMatmul / sharing;
+      row = pair / sizes.tileColumns * sharing + ofMatmul % sharing;
+      column = pair % sizes.tileColumns;
+    }
+    return {make(isOne ? e.index(0) : tile / sizes.tilesOfOne), row * sizes.rows,
+            column * sizes.columns, column};
   }
 
   void emitTile(Index tile) {
@@ -195,7 +210,7 @@ private:
         commitCopies(e);
       waitForWgmma(e, 1);
       if (boxes)
-        boxes->releaseBefore(before + step);
+        boxes->releaseBefore(before + step, rankOf(tile));
       return next;
     });
     waitForWgmma(e, 0);
@@ -225,6 +240,10 @@ private:
     return next;
   }
 
+  /// The rank in the cluster of the block that has a tile. Of the tile, not of the block, which
+  /// would have a register through all steps.
+  static Index rankOf(Index tile) { return tile % llm::kSharingBlocks; }
+
   Index stageOf(Index step) { return step % sizes.stages * sizes.sizeOfStage(); }
   WarpgroupTile tileOfA(Index step) { return {stages, stageOf(step), sizes.rows, sizes.linesA}; }
   WarpgroupTile tileOfB(Index step) {
@@ -247,7 +266,7 @@ private:
             inner = (p.terms == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
       if (boxes)
         return boxes->copy(p, tileOfA(stage), tileOfB(stage), stage, at.row, at.column, inner,
-                           /*waits=*/before.has_value());
+                           rankOf(of), /*waits=*/before.has_value());
       copy(tileOfA(stage), p, p.a, term * p.stepA, at.row, p.rows, inner);
       copy(tileOfB(stage), p, p.b, term * p.stepB, at.column, p.columns, inner);
     });

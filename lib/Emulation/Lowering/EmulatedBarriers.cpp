@@ -1,16 +1,23 @@
 //===- EmulatedBarriers.cpp - mbarriers and their copies, on the emulator ---===//
 
 #include "KernelEmulation.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace llmmem;
 
-/// Where a pointer to shared memory points: the number that it was made of. Null if of none.
+/// The mapping of a pointer to another block's shared memory; null if it is none.
+static NVVM::MapaOp mappingOf(Value pointer) { return pointer.getDefiningOp<NVVM::MapaOp>(); }
+
+/// Where a pointer to shared memory points, of a block of the cluster where its own would: the
+/// number that it was made of. Null if of none.
 static Value sharedAddressOf(Value pointer) {
   if (auto cast = pointer.getDefiningOp<LLVM::AddrSpaceCastOp>())
     pointer = cast.getArg();
+  if (NVVM::MapaOp mapping = mappingOf(pointer))
+    pointer = mapping.getA();
   auto made = pointer.getDefiningOp<LLVM::IntToPtrOp>();
   return made ? made.getArg() : Value();
 }
@@ -19,7 +26,7 @@ static Value sharedAddressOf(Value pointer) {
 static void eraseUnused(Value pointer) {
   while (pointer && pointer.use_empty()) {
     Operation *op = pointer.getDefiningOp();
-    if (!isa_and_nonnull<LLVM::AddrSpaceCastOp, LLVM::IntToPtrOp>(op))
+    if (!isa_and_nonnull<LLVM::AddrSpaceCastOp, LLVM::IntToPtrOp, NVVM::MapaOp>(op))
       return;
     pointer = op->getOperand(0);
     op->erase();
@@ -33,17 +40,33 @@ LogicalResult KernelEmulation::rewriteBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSha
   if (Value more = map.first())
     first = arith::AddIOp::create(builder, loc, first, toInteger(more));
   ValueRange at = copy.getCoordinates();
+  Value blocks = i32Constant(0);
+  if (Value mask = copy.getMulticastMask())
+    blocks = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), mask);
   callHook("llmmem_emulate_copy_box",
            {function.getArgument(0), integerConstant(sites.numberOf(copy)),
             map.op().getArgs().front(), first, integerConstant(shape.rows),
             integerConstant(shape.columns), integerConstant(shape.pitch),
             integerConstant(shape.boxRows), at[1], at[0], sharedAddressOf(copy.getDstMem()),
-            sharedAddressOf(copy.getMbar())});
+            sharedAddressOf(copy.getMbar()), blocks});
   SmallVector<Value> pointers = {copy.getDstMem(), copy.getMbar()};
   copy.erase();
   if (map.result().use_empty())
     map.op().erase();
   llvm::for_each(pointers, eraseUnused);
+  return success();
+}
+
+/// At the mbarrier of a block of the cluster. What is released at the scope of the own block alone
+/// is nothing that the other one could acquire.
+LogicalResult KernelEmulation::rewriteArrivalAt(NVVM::MBarrierArriveOp arrival,
+                                                NVVM::MapaOp mapping) {
+  if (arrival.getScope() != NVVM::MemScopeKind::CLUSTER)
+    return arrival.emitOpError("arrives at an mbarrier of another block at the scope of its own; "
+                               "expected the scope of the cluster");
+  callHook("llmmem_emulate_arrive_at",
+           {function.getArgument(0), integerConstant(sites.numberOf(arrival)),
+            sharedAddressOf(mapping.getA()), mapping.getB()});
   return success();
 }
 
@@ -61,7 +84,7 @@ LogicalResult KernelEmulation::rewriteBarrierObject(Operation *op) {
     llvm::append_range(operands, more);
     callHook(name, operands);
   };
-  bool isPlain = op->use_empty();
+  bool isPlain = op->use_empty(), isKnown = true;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](NVVM::MBarrierInitOp made) {
         isPlain &= !made.getPredicate();
@@ -69,16 +92,21 @@ LogicalResult KernelEmulation::rewriteBarrierObject(Operation *op) {
       })
       .Case([&](NVVM::MBarrierArriveOp arrival) {
         isPlain &= !arrival.getCount() && !arrival.getRelaxed();
-        Value none = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
-        call("llmmem_emulate_arrive", none);
+        if (NVVM::MapaOp mapping = mappingOf(pointer))
+          isKnown = succeeded(rewriteArrivalAt(arrival, mapping));
+        else
+          call("llmmem_emulate_arrive", i32Constant(0));
       })
       .Case([&](NVVM::MBarrierArriveExpectTxOp arrival) {
         isPlain &= !arrival.getPredicate() && !arrival.getRelaxed();
         call("llmmem_emulate_arrive", arrival.getTxcount());
       })
       .Case([&](NVVM::MBarrierTryWaitParityOp wait) {
-        call("llmmem_emulate_wait_for_phase", wait.getPhase());
+        call("llmmem_emulate_wait_for_phase",
+             {wait.getPhase(), i32Constant(isWaitOfCluster(wait) ? 1 : 0)});
       });
+  if (!isKnown)
+    return failure();
   if (!isPlain)
     return op->emitOpError("has a result, a count, a predicate or relaxed semantics, which the "
                            "emulator does not support");

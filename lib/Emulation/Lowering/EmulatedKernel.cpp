@@ -284,6 +284,10 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
                  {thread, integerConstant(static_cast<int64_t>(wait.getGroup()))});
         return erase();
       })
+      .Case([&](NVVM::FenceMbarrierInitOp) {
+        callHook("llmmem_emulate_fence_barriers", {thread});
+        return erase();
+      })
       .Case([&](NVVM::FenceProxyOp fence) -> LogicalResult {
         if (fence.getKind() != NVVM::ProxyKind::async_shared)
           return fence.emitOpError("is a fence that the emulator does not support; expected "

@@ -55,6 +55,9 @@ private:
   mlir::Value integerConstant(int64_t value) {
     return mlir::arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
   }
+  mlir::Value i32Constant(int32_t value) {
+    return mlir::arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
+  }
   mlir::Value toInteger(mlir::Value index) {
     return mlir::arith::IndexCastOp::create(builder, loc, integer, index);
   }
@@ -88,6 +91,8 @@ private:
   void rewritePeerAccess(const PeerAccess &access);
   llvm::LogicalResult rewriteClusterBarrier(mlir::Operation *op);
   llvm::LogicalResult rewriteBarrierObject(mlir::Operation *op);
+  llvm::LogicalResult rewriteArrivalAt(mlir::NVVM::MBarrierArriveOp arrival,
+                                       mlir::NVVM::MapaOp mapping);
   llvm::LogicalResult rewriteBoxCopy(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
   llvm::LogicalResult rewriteIntrinsic(mlir::LLVM::CallIntrinsicOp call);
   mlir::Value storeSums(mlir::Value sums, int64_t count);

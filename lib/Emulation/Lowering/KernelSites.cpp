@@ -30,8 +30,9 @@ static std::optional<StringRef> synchronizationKind(Operation *op) {
       .Case<NVVM::MBarrierInitOp, NVVM::MBarrierArriveOp, NVVM::MBarrierArriveExpectTxOp,
             NVVM::MBarrierTryWaitParityOp>(
           [](Operation *) { return StringRef("of_barrier_object"); })
-      .Case<NVVM::FenceProxyOp, NVVM::WgmmaFenceAlignedOp, NVVM::WgmmaGroupSyncAlignedOp,
-            NVVM::WgmmaWaitGroupSyncOp>([](Operation *) { return StringRef("other_of_wgmma"); })
+      .Case<NVVM::FenceMbarrierInitOp, NVVM::FenceProxyOp, NVVM::WgmmaFenceAlignedOp,
+            NVVM::WgmmaGroupSyncAlignedOp, NVVM::WgmmaWaitGroupSyncOp>(
+          [](Operation *) { return StringRef("other_of_wgmma"); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -183,8 +184,7 @@ void KernelSites::recordWgmma(Operation *op, int64_t columns,
 LogicalResult KernelSites::addBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
   std::optional<TensorMap> map = TensorMap::match(copy.getTmaDescriptor().getDefiningOp());
   bool isKnown = map && map->buffer() && copy.getCoordinates().size() == 2 &&
-                 copy.getMode() == NVVM::TMALoadMode::TILE && !copy.getMulticastMask() &&
-                 !copy.getPredicate();
+                 copy.getMode() == NVVM::TMALoadMode::TILE && !copy.getPredicate();
   if (!isKnown)
     return copy.emitOpError("is a copy that the emulator does not support; expected one of two "
                             "dimensions by a map of an argument");

@@ -18,6 +18,19 @@
 // A block may access another one's shared memory between two barriers of the cluster alone: the
 // first says that the other block has begun, the second that it has not ended.
 //
+// Blocks may also arrive at each other's mbarriers, and copy to each other's shared memory by
+// tensor maps (multicast: each block of a mask gets the box at the same address of its own, where
+// the mbarrier lies, at the same address too, that counts its bytes):
+//
+//   nvvm.fence.mbarrier.init
+//   nvvm.mbarrier.arrive %peer {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+//   nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %own, box[%x, %y] multicast_mask =
+//   %both nvvm.mbarrier.try_wait.parity %own, %parity, %ns {llm.cluster_blocks = 2 : i32}
+//
+// By default PTX's waits acquire at the scope of the block. Arrivals of other blocks, and their
+// copies, release at the scope of the cluster, at which a wait for them must acquire; that NVVM's
+// op cannot say, so the attribute does.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_CODEGEN_GPU_CLUSTER_H
@@ -25,6 +38,7 @@
 
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include <optional>
 
 namespace llmmem {
@@ -66,6 +80,16 @@ private:
 
   mlir::Operation *access;
 };
+
+//===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+/// Has the wait acquire at the scope of a cluster of `blocks`; and whether it does.
+void sayWaitOfCluster(mlir::NVVM::MBarrierTryWaitParityOp wait, int64_t blocks);
+bool isWaitOfCluster(mlir::NVVM::MBarrierTryWaitParityOp wait);
+/// Replaces such a wait, whose operands are LLVM's, by assembly.
+void lowerWaitOfCluster(mlir::OpBuilder &builder, mlir::NVVM::MBarrierTryWaitParityOp wait);
 
 //===----------------------------------------------------------------------===//
 // Emission
