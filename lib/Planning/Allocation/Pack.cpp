@@ -94,7 +94,7 @@ private:
                         [&](const Weights &weights) { return tryWeights(weights, nullptr, 0); });
   }
 
-  /// Of a hundred searches behind a core that was not packed, those that ended within the capacity
+  /// Of 75 searches behind a core that was not packed, those that ended within the capacity
   /// began less than two percent above it.
   bool isWorthASearch() const {
     constexpr int near = 6; // of the capacity, as a power of two
