@@ -12,7 +12,6 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
-#include <array>
 
 using namespace llmmem;
 using namespace llmmem::planning;

@@ -1,7 +1,6 @@
 //===- LeastNeed.cpp - The least bytes that a plan was found for ------------------===//
 
 #include "CanonicalFrontier.h"
-#include "llmmem/Planning/Allocation/Placement.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -68,14 +67,15 @@ private:
   }
   Placed place(const Candidate &candidate, int64_t budget, int64_t ejections = 0);
   int64_t firstNeedOf(const Candidate &candidate) const;
-  bool isNear(const Candidate &candidate, int64_t budget) const;
 
   struct Gathered {
     Candidate candidate;
     int64_t ejections;
     bool isPlaced = false;
-    int64_t firstNeed = 0; // by a first try
+    std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
+  int64_t firstNeedOf(Gathered &gathered) const;
+  bool isNear(int64_t firstNeed, int64_t budget) const;
   llvm::SmallVector<Gathered *> leanestUnplaced();
   void sortByFirstTry(llvm::MutableArrayRef<Gathered *> some);
   Frontier &frontier;
@@ -109,11 +109,17 @@ int64_t Frontier::Descent::firstNeedOf(const Candidate &candidate) const {
   return frontier.graph.residentBytes() + plan.arena;
 }
 
-/// Whether a search may place the candidate within `budget`: where one has failed already, others
-/// seldom gain more than a sixty-fourth of the arena on a first try.
-bool Frontier::Descent::isNear(const Candidate &candidate, int64_t budget) const {
+/// Whether a search may place within `budget` what needs so much by a first try: where a search has
+/// failed already, others seldom gain more than a sixty-fourth of the arena.
+bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
   constexpr int most = 6; // of the arena, as a power of two
-  return !hasFailed || firstNeedOf(candidate) - budget <= best->arena >> most;
+  return firstNeed - budget <= best->arena >> most;
+}
+
+int64_t Frontier::Descent::firstNeedOf(Gathered &gathered) const {
+  if (!gathered.firstNeed)
+    gathered.firstNeed = firstNeedOf(gathered.candidate);
+  return *gathered.firstNeed;
 }
 
 /// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
@@ -242,7 +248,7 @@ void Frontier::Descent::sortByFirstTry(llvm::MutableArrayRef<Gathered *> some) {
     return;
   for (Gathered *each : some) {
     each->isPlaced = true;
-    each->firstNeed = firstNeedOf(each->candidate);
+    firstNeedOf(*each);
   }
   llvm::stable_sort(
       some, [](const Gathered *a, const Gathered *b) { return a->firstNeed < b->firstNeed; });
@@ -254,9 +260,9 @@ void Frontier::Descent::takeCheaperGathered() {
   constexpr int mostFailures = 2; // searches take long where they find nothing
   const int64_t most = need() + (best->arena >> indistinct);
   int failures = 0;
-  for (const Gathered &each : gathered) {
+  for (Gathered &each : gathered) {
     if (each.candidate.cost >= best->cost || frontier.leastNeedOf(each.candidate) > most ||
-        !mayBeOfUse(each.candidate) || !isNear(each.candidate, most))
+        !mayBeOfUse(each.candidate) || (hasFailed && !isNear(firstNeedOf(each), most)))
       continue;
     Placed plan = place(each.candidate, most, each.ejections);
     if (frontier.need(plan) <= most)
@@ -296,7 +302,7 @@ void Frontier::Descent::recreate() {
       frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate) ||
-        !isNear(candidate, least))
+        (hasFailed && !isNear(firstNeedOf(candidate), least)))
       continue;
     Placed plan = place(candidate, least);
     if (frontier.need(plan) <= least) {
