@@ -319,9 +319,7 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
     }
     if (placed == 0)
       break;
-    target -= excess;
-    if (search.microBatches()) // lest the same schedules be placed again
-      target = std::min(target, leastPeak - 1);
+    target = std::min(target - excess, leastPeak - 1); // lest the same be placed again
   }
   return sample;
 }
