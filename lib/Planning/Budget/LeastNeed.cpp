@@ -65,13 +65,23 @@ private:
     const int64_t least = frontier.leastNeedOf(candidate);
     return least + ((least - frontier.graph.residentBytes()) >> finestStep) < enough;
   }
+  /// Else searches take little time.
+  bool hasManyOps() const {
+    constexpr int32_t few = 500;
+    return frontier.graph.numOps() > few;
+  }
   Placed place(const Candidate &candidate, int64_t budget, int64_t ejections = 0);
+  void take(Placed plan, int64_t budget) {
+    best = std::move(plan);
+    hasMetBudget = need() <= budget;
+  }
   int64_t firstNeedOf(const Candidate &candidate) const;
 
   struct Gathered {
     Candidate candidate;
     int64_t ejections;
     bool isPlaced = false;
+    bool isSearched = false; // for offsets
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
   int64_t firstNeedOf(Gathered &gathered) const;
@@ -80,6 +90,7 @@ private:
   void sortByFirstTry(llvm::MutableArrayRef<Gathered *> some);
   Frontier &frontier;
   Placed best;
+  bool hasMetBudget = true; // of `best`, at which its packing stopped
   int64_t leastCost; // what the coarse samples cost at more bytes
   int64_t enough;
   Candidate current; // where the descent goes on from
@@ -182,6 +193,11 @@ void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
     const int64_t budget = frontier.leastNeedOf(current) - std::max<int64_t>(bytes, 1);
     return budget >= resident && (this->*lower)(budget);
   };
+  // What the smallest step does not find, larger ones seldom do.
+  if (hasManyOps() && !lowerBy((frontier.leastNeedOf(current) - resident) >> finestStep)) {
+    spent += before - left;
+    return;
+  }
   int rounds = 0;
   for (int fineness = coarsest; fineness <= finestStep; fineness += 2)
     while (rounds++ < mostRounds && left > 0)
@@ -227,17 +243,17 @@ llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnpla
 /// Of those that hold about as little, some pack and some do not, and a first try tells which. So
 /// where the leanest does not pack each gets one, and the few that end lowest a search for offsets.
 void Frontier::Descent::placeGathered() {
-  constexpr int32_t fewOps = 500; // searches for offsets take little time
   llvm::SmallVector<Gathered *> lean = leanestUnplaced();
-  const size_t mostSearched = frontier.graph.numOps() <= fewOps ? lean.size() : 4;
+  const size_t mostSearched = hasManyOps() ? 2 : lean.size();
   for (size_t number = 0; number < std::min(lean.size(), mostSearched); ++number) {
     Gathered &each = *lean[number];
     each.isPlaced = true;
     if (!mayBeBetter(each.candidate))
       continue;
-    if (Placed plan = place(each.candidate, frontier.usualNeedOf(each.candidate), each.ejections);
-        isBetter(plan))
-      best = std::move(plan);
+    each.isSearched = true;
+    const int64_t budget = frontier.usualNeedOf(each.candidate);
+    if (Placed plan = place(each.candidate, budget, each.ejections); isBetter(plan))
+      take(std::move(plan), budget);
     if (number == 0)
       sortByFirstTry(llvm::MutableArrayRef(lean).drop_front());
   }
@@ -262,11 +278,12 @@ void Frontier::Descent::takeCheaperGathered() {
   int failures = 0;
   for (Gathered &each : gathered) {
     if (each.candidate.cost >= best->cost || frontier.leastNeedOf(each.candidate) > most ||
-        !mayBeOfUse(each.candidate) || (hasFailed && !isNear(firstNeedOf(each), most)))
+        !mayBeOfUse(each.candidate) || (hasManyOps() && each.isSearched) ||
+        (hasFailed && !isNear(firstNeedOf(each), most)))
       continue;
     Placed plan = place(each.candidate, most, each.ejections);
     if (frontier.need(plan) <= most)
-      best = std::move(plan);
+      take(std::move(plan), most);
     else if (++failures == mostFailures)
       return;
   }
@@ -288,7 +305,7 @@ void Frontier::Descent::searchCheaper() {
       continue;
     last = candidate.cost;
     if (Placed plan = place(candidate, least); isBetter(plan))
-      best = std::move(plan);
+      take(std::move(plan), least);
   }
   spent += work;
 }
@@ -306,7 +323,7 @@ void Frontier::Descent::recreate() {
       continue;
     Placed plan = place(candidate, least);
     if (frontier.need(plan) <= least) {
-      best = std::move(plan);
+      take(std::move(plan), least);
       return;
     }
   }
@@ -316,7 +333,7 @@ void Frontier::Descent::recreate() {
 void Frontier::Descent::tighten() {
   const int64_t resident = frontier.graph.residentBytes();
   const int64_t excess = best->arena - (best->peak - resident);
-  if (excess <= best->arena >> finestStep || !mayBeOfUse(bestCandidate()))
+  if (!hasMetBudget || excess <= best->arena >> finestStep || !mayBeOfUse(bestCandidate()))
     return;
   if (Placed plan = place(bestCandidate(), resident); frontier.need(plan) < need())
     best = std::move(plan);
@@ -437,7 +454,7 @@ Frontier::Placed Frontier::orCheaper(Placed plan, int64_t budget) {
 /// above `bytes`.
 bool Frontier::isBeyondDescent(int64_t bytes) {
   const int64_t leanest = search.leanest().front().peak - padding;
-  constexpr int64_t part = 32;
+  constexpr int64_t part = 128;
   return leanest - bytes > (bytes - graph.residentBytes()) / part;
 }
 
