@@ -6,15 +6,16 @@
 using namespace llmmem::planning;
 
 /// What was found, whatever the canonical order happens to need, since that is nobody's order.
-static Chain chainOf(const Graph &graph) {
-  std::optional<Chain> found = findStepChain(graph);
+static Chain chainOf(const Graph &graph, const Chain &outer) {
+  std::optional<Chain> found =
+      outer.foundInCanonical ? *outer.foundInCanonical : findStepChain(graph);
   return found && found->hasRepeats ? std::move(*found) : findChain(graph, givenOrder(graph));
 }
 
 CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &outer,
                                      int64_t packWork)
     : canonical(makeCanonical(original)), graph(canonical.problem, original.cancellation()),
-      search(graph, chainOf(graph), outer.workInAll()),
+      search(graph, chainOf(graph, outer.mainChain()), outer.workInAll()),
       frontier(Frontier::ofCanonical(graph, search, packWork)) {
   search.reportTo(outer.listener());
 }

@@ -34,6 +34,7 @@ constexpr Score worstScore{INT64_MAX, INT64_MAX, INT64_MAX};
 class Stage {
 public:
   Stage(const Graph &graph, const Part &whole, const Part &backward, int32_t numForward);
+  ~Stage();
 
   /// Moves ops of the backward across its fullest steps until nothing improves or `work` (ops
   /// visited) is spent.
@@ -58,6 +59,7 @@ private:
   std::vector<OpIndex> recomputing() const;
   bool improveEach(Order &list, Score &best, int64_t &work);
   class Window;
+  Window &windowOf(int32_t begin, int32_t end);
   /// Ops of the forward, by their places: those that were recomputed, with all that they need.
   using There = llvm::SmallVector<uint64_t, 4>;
   static constexpr int32_t bitsOfWord = 64;
@@ -82,6 +84,7 @@ private:
   };
   std::vector<Tried> tried;
   int64_t numMoves = 0;
+  std::unique_ptr<Window> window;
 };
 } // namespace
 
@@ -263,21 +266,26 @@ void Stage::lowerPeaks(int64_t &work) {
   }
 }
 
-/// Orders of the backward that differ between two of its positions alone. Outside of them the same
-/// ops run with the same values live, recomputed ones included, so that is measured once.
+/// Orders of the backward that have one op elsewhere between two of its positions. Outside of where
+/// it leaves and where it comes the same ops run with the same values live, recomputed ones
+/// included, so that is measured once.
 class Stage::Window {
 public:
-  Window(Stage &stage, size_t begin, size_t end);
+  /// The op moves within [begin, end).
+  Window(Stage &stage, int32_t begin, int32_t end);
+  bool isOf(int64_t moves, int32_t from, int32_t to) const {
+    return numMoves == moves && begin <= from && to <= end;
+  }
 
-  /// As `Stage::score` would of the backward with `ops` between the two positions.
-  Score score(llvm::ArrayRef<OpIndex> ops, int64_t &work, const Score &best) const;
+  /// As `Stage::score` would with the op at `from` moved to `to`.
+  Score score(int32_t from, int32_t to, int64_t &work, const Score &best);
 
 private:
-  /// Of some steps, the last first.
+  /// Of some steps.
   struct Sums {
-    int64_t peak, sum = 0;
+    int64_t peak = 0, sum = 0;
 
-    /// Ends where the peak is above `mostPeak`.
+    /// The last of `steps` first; ends where the peak is above `mostPeak`.
     void add(BackwardScan &scan, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX) {
       for (OpIndex op : llvm::reverse(steps)) {
         const int64_t bytes = scan.visit(op);
@@ -287,63 +295,108 @@ private:
           return;
       }
     }
+    Sums operator+(const Sums &other) const {
+      return {std::max(peak, other.peak), sum + other.sum};
+    }
   };
-  /// In the numbers of `held`.
-  Order alone(llvm::ArrayRef<OpIndex> ops) const {
-    Order numbers;
-    for (OpIndex op : ops)
-      numbers.push_back(op - stage.numForward);
-    return numbers;
-  }
+  /// Of the order as it is, at a position: what its steps before and behind it sum up to, and the
+  /// scan of those behind.
+  struct Place {
+    Sums before, behind;
+    BackwardScan scan;
+  };
+  using Places = std::vector<Place>;
+  Places measure(const Graph &graph, llvm::ArrayRef<Order> stepsOfOp) const;
+  const Place &at(const Places &places, int32_t position) const { return places[position - begin]; }
 
   const Stage &stage;
-  BackwardScan leanScan, fullScan; // at the end
-  Sums lean, full;                 // outside
-  There isThere;                   // at the begin
+  const int64_t numMoves; // of the stage, when this was measured
+  const int32_t begin, end;
+  std::vector<There> isThere; // at each position of [begin, end)
+  Places lean, full;          // at each position of [begin, end]
+  BackwardScan scan;          // of a score, as are these
+  Order ops, steps;
 };
 
-Stage::Window::Window(Stage &stage, size_t begin, size_t end)
-    : stage(stage), leanScan(stage.graph), fullScan(stage.held), lean{stage.graph.residentBytes()},
-      full{stage.held.residentBytes()} {
+Stage::Window::Window(Stage &stage, int32_t begin, int32_t end)
+    : stage(stage), numMoves(stage.numMoves), begin(begin), end(end), scan(stage.graph) {
   stage.numberForward();
-  const llvm::ArrayRef<OpIndex> all(stage.backward);
   There there = stage.noneThere();
-  auto recomputing = [&](llvm::ArrayRef<OpIndex> ops) {
-    Order steps;
-    for (OpIndex op : ops)
-      stage.recomputeFor(op, there, steps);
-    return steps;
-  };
-  const Order before = recomputing(all.take_front(begin));
-  isThere = there;
-  const Order within = recomputing(all.slice(begin, end - begin));
-  lean.add(leanScan, recomputing(all.drop_front(end)));
-  full.add(fullScan, alone(all.drop_front(end)));
-  Sums inside = lean; // not of interest
-  BackwardScan scan = leanScan;
-  inside.add(scan, within);
-  lean.add(scan, before);
-  scan = fullScan;
-  inside.add(scan, alone(all.slice(begin, end - begin)));
-  full.add(scan, alone(all.take_front(begin)));
+  std::vector<Order> recomputing(stage.backward.size()), alone;
+  for (int32_t position = 0; position < static_cast<int32_t>(stage.backward.size()); ++position) {
+    if (position >= begin && position < end)
+      isThere.push_back(there);
+    stage.recomputeFor(stage.backward[position], there, recomputing[position]);
+    alone.push_back({stage.backward[position] - stage.numForward});
+  }
+  lean = measure(stage.graph, recomputing);
+  full = measure(stage.held, alone);
 }
 
-Score Stage::Window::score(llvm::ArrayRef<OpIndex> ops, int64_t &work, const Score &best) const {
+Stage::Window::Places Stage::Window::measure(const Graph &graph,
+                                             llvm::ArrayRef<Order> stepsOfOp) const {
+  BackwardScan scan(graph);
+  Places places(end + 1 - begin, {{}, {}, scan});
+  std::vector<Sums> own(stepsOfOp.size());
+  Sums behind{graph.residentBytes()};
+  for (auto position = static_cast<int32_t>(stepsOfOp.size()); position >= 0; --position) {
+    if (position >= begin && position <= end)
+      places[position - begin] = {{}, behind, scan};
+    if (position == 0)
+      break;
+    own[position - 1].add(scan, stepsOfOp[position - 1]);
+    behind = behind + own[position - 1];
+  }
+  Sums before;
+  for (int32_t position = 0; position <= end; ++position) {
+    if (position >= begin)
+      places[position - begin].before = before;
+    if (position < end)
+      before = before + own[position];
+  }
+  return places;
+}
+
+Score Stage::Window::score(int32_t from, int32_t to, int64_t &work, const Score &best) {
   stage.graph.poll();
   work -= stage.graph.numOps() + stage.held.numOps();
-  There there = isThere;
-  Order steps;
+  const int32_t low = std::min(from, to), high = std::max(from, to) + 1;
+  ops.assign(stage.backward.begin() + low, stage.backward.begin() + high);
+  if (from < to)
+    std::rotate(ops.begin(), ops.begin() + 1, ops.end());
+  else
+    std::rotate(ops.begin(), ops.end() - 1, ops.end());
+  There there = isThere[low - begin];
+  steps.clear();
   for (OpIndex op : ops)
     stage.recomputeFor(op, there, steps);
-  Sums leanOfAll = lean, fullOfAll = full;
-  BackwardScan scan = leanScan;
+  Sums leanOfAll = at(lean, low).before + at(lean, high).behind;
+  scan = at(lean, high).scan;
   leanOfAll.add(scan, steps, std::get<0>(best));
+  Sums fullOfAll = at(full, low).before + at(full, high).behind;
   if (leanOfAll.peak <= std::get<0>(best)) {
-    scan = fullScan;
-    fullOfAll.add(scan, alone(ops));
+    scan = at(full, high).scan;
+    for (OpIndex &op : ops)
+      op -= stage.numForward;
+    fullOfAll.add(scan, ops);
   }
   return {leanOfAll.peak, fullOfAll.peak, leanOfAll.sum + fullOfAll.sum};
 }
+
+/// Of the whole backward, which serves all ops until one moves, where its scans take little memory.
+Stage::Window &Stage::windowOf(int32_t begin, int32_t end) {
+  constexpr size_t mostOps = 1000;
+  if (window && window->isOf(numMoves, begin, end))
+    return *window;
+  if (backward.size() <= mostOps) {
+    begin = 0;
+    end = static_cast<int32_t>(backward.size());
+  }
+  window = std::make_unique<Window>(*this, begin, end);
+  return *window;
+}
+
+Stage::~Stage() = default;
 
 bool Stage::dependsOn(OpIndex later, OpIndex earlier) const {
   return llvm::any_of(graph.reads(later),
@@ -359,24 +412,29 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
     --low;
   while (high + 1 < count && !dependsOn(list[high + 1], op))
     ++high;
-  std::optional<Window> window;
-  if (&list == &backward && low < high)
-    window.emplace(*this, low, high + 1);
-  list.erase(list.begin() + from);
+  Window *const window = &list == &backward && low < high ? &windowOf(low, high + 1) : nullptr;
+  auto move = [&](int32_t here, int32_t there) {
+    const auto at = list.begin();
+    here < there ? std::rotate(at + here, at + here + 1, at + there + 1)
+                 : std::rotate(at + there, at + here, at + here + 1);
+  };
+  auto scoreAt = [&](int32_t to) {
+    if (window)
+      return window->score(from, to, work, best);
+    move(from, to);
+    const Score found = score(work, best);
+    move(to, from);
+    return found;
+  };
   for (int32_t to = low; to <= high && work > 0; ++to) {
     if (to == from)
       continue;
-    list.insert(list.begin() + to, op);
-    const Score now =
-        window ? window->score(llvm::ArrayRef(list).slice(low, high + 1 - low), work, best)
-               : score(work, best);
-    if (now < best) {
+    if (const Score now = scoreAt(to); now < best) {
       best = now;
       target = to;
     }
-    list.erase(list.begin() + to);
   }
-  list.insert(list.begin() + target, op);
+  move(from, target);
   return target != from;
 }
 

@@ -40,6 +40,7 @@ static std::optional<Chain> findCanonicalChain(const Graph &graph) {
   std::optional<Chain> chain = findStepChain(Graph(canonical.problem, graph.cancellation()));
   if (!chain)
     return std::nullopt;
+  auto foundInCanonical = std::make_shared<const Chain>(*chain);
   std::vector<int32_t> stageOf(graph.numOps());
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     stageOf[canonical.opOf[op]] = chain->stageOf[op];
@@ -47,6 +48,7 @@ static std::optional<Chain> findCanonicalChain(const Graph &graph) {
   for (OpIndex &op : chain->order)
     op = canonical.opOf[op];
   chain->isOfGraph = true;
+  chain->foundInCanonical = std::move(foundInCanonical);
   return chain;
 }
 
@@ -67,17 +69,23 @@ static std::pair<int64_t, int64_t> needOf(const Graph &graph, const Chain &chain
 
 Chain llmmem::planning::chooseChain(const Graph &graph) {
   Chain given = findChain(graph, givenOrder(graph));
-  if (llvm::any_of(graph.problem().ops,
-                   [](const Op &op) { return op.block || op.phase != Phase::None; }))
+  if (llvm::any_of(graph.problem().ops, [](const Op &op) { return op.block.has_value(); }))
     return given;
   std::optional<Chain> found = findCanonicalChain(graph);
   // A chain of unequal stages is found as well from an order that runs it, and no better.
-  if (!found || !found->hasRepeats)
+  if (!found)
+    return given;
+  given.foundInCanonical = found->foundInCanonical;
+  if (!found->hasRepeats)
     return given;
   const auto [flatOfGiven, freeOfGiven] = needOf(graph, given);
   const auto [flatOfFound, freeOfFound] = needOf(graph, *found);
   // Options and tables of equal stages are worth more than a percent of the bytes.
   const int64_t worthOfRepeats = given.hasRepeats ? 0 : flatOfFound / 64;
-  const bool isKept = flatOfGiven <= flatOfFound - worthOfRepeats && freeOfGiven <= freeOfFound;
+  const bool isNoWorse = flatOfGiven <= flatOfFound - worthOfRepeats && freeOfGiven <= freeOfFound;
+  // Of two as good the one found is searched once, in the canonical numbers alone.
+  const bool isAsGood = flatOfGiven == flatOfFound && freeOfGiven == freeOfFound &&
+                        given.numStages <= found->numStages;
+  const bool isKept = isNoWorse && !isAsGood;
   return isKept ? given : std::move(*found);
 }

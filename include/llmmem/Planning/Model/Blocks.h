@@ -29,6 +29,8 @@ struct Chain {
   bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
   bool isInTurn = false;        // the backward visits the stages in reverse, but for single ops
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
+  /// What was found from the graph alone, this chain or not, in the numbers of the canonical problem.
+  std::shared_ptr<const Chain> foundInCanonical;
 
   int32_t numSegments() const { return numStages + 2; }
   /// The segment in which the backward of `stage` runs.
