@@ -6,7 +6,7 @@
 using namespace llmmem::planning;
 
 /// Beyond, a search of all kinds at the least bytes takes seconds.
-static constexpr int32_t mostOpsOfSearch = 4000;
+static constexpr int32_t mostOpsOfSearch = 8000;
 
 /// A descent ends where 1/4096 less of the arena is not found.
 static constexpr int finestStep = 12;
