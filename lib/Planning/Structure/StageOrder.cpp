@@ -41,6 +41,9 @@ public:
   void lowerPeaks(int64_t &work);
   /// Moves ops, those of the forward too where it `isFree`, until the same.
   void improve(bool isFree, int64_t &work);
+  /// Moves ops of the backward that `needsGradient` does not name behind all that does not read
+  /// them, where neither peak rises by it.
+  void postpone(const std::vector<bool> &needsGradient, int64_t &work);
   /// The ops of the forward, then those of the backward.
   std::vector<OpIndex> order() const;
 
@@ -467,13 +470,33 @@ void Stage::improve(bool isFree, int64_t &work) {
   }
 }
 
+void Stage::postpone(const std::vector<bool> &needsGradient, int64_t &work) {
+  const auto last = static_cast<int32_t>(backward.size()) - 1;
+  for (int32_t from = last - 1; from >= 0 && work > 0; --from) {
+    const OpIndex op = backward[from];
+    int32_t to = from;
+    while (!needsGradient[op] && to < last && !dependsOn(backward[to + 1], op))
+      ++to;
+    if (to == from)
+      continue;
+    const Score before = score(work, worstScore);
+    const Order old = backward;
+    std::rotate(backward.begin() + from, backward.begin() + from + 1, backward.begin() + to + 1);
+    const Score after = score(work, worstScore);
+    if (std::get<0>(after) > std::get<0>(before) || std::get<1>(after) > std::get<1>(before))
+      backward = old;
+  }
+}
+
 std::vector<OpIndex> Stage::order() const {
   Order all = forward;
   llvm::append_range(all, backward);
   return all;
 }
 
-void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
+void llmmem::planning::improveStages(const Graph &graph, OpIndex turn, Chain &chain) {
+  std::vector<bool> needsGradient(graph.numOps(), false);
+  markDescendants(graph, turn, needsGradient);
   std::vector<int32_t> position(graph.numOps());
   std::vector<std::vector<int32_t>> forward(chain.numStages), backward(chain.numStages);
   // Ops that run once stand between others that are moved without regard to them.
@@ -513,12 +536,18 @@ void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
         alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
     std::vector<int64_t> key = whole.describe();
     key.insert(key.end(), {numForward, hasFixed[stage]});
+    std::vector<bool> stageNeedsGradient;
+    for (OpIndex op : ops)
+      stageNeedsGradient.push_back(needsGradient[op]);
+    key.insert(key.end(), stageNeedsGradient.begin(), stageNeedsGradient.end());
     auto [it, isNew] = solved.try_emplace(std::move(key));
     if (isNew) {
       Stage solver(graph, whole, alone, numForward);
       solver.improve(!hasFixed[stage], work);
       if (work <= 0) // what was not tried may be what holds the peak
         solver.lowerPeaks(workOfPeaks);
+      if (stage + 1 == chain.numStages) // where it turns, all that is kept is held
+        solver.postpone(stageNeedsGradient, workOfPeaks);
       it->second = solver.order();
     }
     for (size_t index = 0; index < places.size(); ++index)

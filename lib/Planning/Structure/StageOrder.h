@@ -12,6 +12,9 @@
 // Where the work ends before nothing improves, ops of the backward move across its fullest steps
 // instead (PeakMoves.h): only that lowers a peak.
 //
+// At last, ops of the backward that need no gradient, as the derivative of a square, run just before
+// their first reader where neither peak rises by it: until then a plan may run again what they read.
+//
 // Equal stages are solved once and get equal orders. Ops stay in their stage and segment.
 //
 // Each try costs O(n) for a stage of n ops, and a pass over them has O(n^2) tries; all tries
@@ -29,8 +32,8 @@
 
 namespace llmmem::planning {
 
-/// Improves `chain.order` in place.
-void improveStages(const Graph &graph, Chain &chain);
+/// Improves `chain.order` in place. `turn`: the op that all gradients come from.
+void improveStages(const Graph &graph, OpIndex turn, Chain &chain);
 
 } // namespace llmmem::planning
 

@@ -30,7 +30,7 @@ std::optional<Chain> llmmem::planning::findStepChain(const Graph &graph) {
   // Now that blocks are known, a weight gradient of the last few is told from what the spine needs.
   order = findStepOrder(graph, spine, colours, partsOf(chain, spine));
   chain = findChain(graph, std::move(order.ops), order.cut);
-  improveStages(graph, chain);
+  improveStages(graph, spine.ops[spine.turn], chain);
   return chain;
 }
 
@@ -85,7 +85,7 @@ Chain llmmem::planning::chooseChain(const Graph &graph) {
   const bool isNoWorse = flatOfGiven <= flatOfFound - worthOfRepeats && freeOfGiven <= freeOfFound;
   // Of two as good the one found is searched once, in the canonical numbers alone.
   const bool isAsGood = flatOfGiven == flatOfFound && freeOfGiven == freeOfFound &&
-                        given.numStages <= found->numStages;
+                        given.numStages == found->numStages;
   const bool isKept = isNoWorse && !isAsGood;
   return isKept ? given : std::move(*found);
 }
