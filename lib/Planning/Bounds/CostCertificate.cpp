@@ -205,9 +205,9 @@ void CostCertifier::rankAlone() {
       proveAlone(op, alone.extra);
 }
 
-/// Ops of the backward that need no gradient, as the derivative of a square, may first run on either
-/// side of a moment, so what they read or write is held there or made again. A cut that leaves them
-/// out proved half a percent less of a Llama of 32 layers as PyTorch writes it.
+/// Ops of the backward that need no gradient, as the derivative of a square, may first run on
+/// either side of a moment, so what they read or write is held there or made again. A cut that
+/// leaves them out proved half a percent less of a Llama of 32 layers as PyTorch writes it.
 void CostCertifier::raiseByOpenCut(OpIndex op) {
   raise(OpenCut(graph, op).costLowerBound(budget).value_or(0),
         {BoundBasis::Kind::OpenCut, {op}, {}}, "one open cut in time at op " + name(op));
