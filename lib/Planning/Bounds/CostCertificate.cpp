@@ -366,12 +366,14 @@ void CostCertifier::raiseTogether() {
 
 void CostCertifier::run() {
   findPrices();
-  if (prices.empty() || isProved())
-    return;
-  raiseByOpenCut(alone.op);
   if (isProved())
     return;
   const OpIndex first = alone.op;
+  for (OpIndex op : first >= 0 ? llvm::SmallVector<OpIndex>{first}
+                               : llvm::SmallVector<OpIndex>{mainCut, fullest.front()})
+    raiseByOpenCut(op);
+  if (prices.empty() || isProved())
+    return;
   rankAlone();
   if (alone.op != first)
     raiseByOpenCut(alone.op);
