@@ -107,7 +107,8 @@ int64_t Frontier::mostEjections() const {
 Frontier::Placed Frontier::placeFor(Sample &sample, const Candidate &candidate) const {
   int64_t budget = budgetOf(sample.index);
   if (!search.isAnnealed())
-    return place(candidate, budget, packWork, /*ejections=*/0, AfterCore::SearchNear);
+    return place(candidate, budget, search.microBatches() ? packWork : packWork / 4,
+                 /*ejections=*/0, AfterCore::SearchNear);
   constexpr int64_t nearly = 32;
   Placed plan = place(candidate, budget, packWork / 4);
   int64_t excess = need(plan) - budget;
@@ -290,8 +291,8 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
   Sample sample = below;
   sample.index = index;
   sample.work = std::max(below.work, above.work);
-  // Alike micro-batches fragment alike, so a little less may be needed several times.
-  const int mostRepairs = search.microBatches() ? 6 : 3;
+  // Alike steps fragment alike, so a little less may be needed several times.
+  constexpr int mostRepairs = 6;
   constexpr int mostPlaced = 3;
   for (int repair = 0; repair < mostRepairs; ++repair) {
     int64_t excess = INT64_MAX, leastPeak = INT64_MAX;
