@@ -251,25 +251,25 @@ void BulkCopies::read(int64_t thread, int64_t chunk) {
     own->number = arrivals[thread];
 }
 
-Problem BulkCopies::mayFill(int64_t thread, int64_t chunk) const {
+Problem BulkCopies::mayReplace(int64_t thread, int64_t chunk, bool isCopy) const {
   if (!isFilled(chunk))
     return {};
   const Fill &before = fills[chunk];
-  std::string what = "copies to " + nameOf(thread, chunk * kChunkBytes) + ", ";
+  std::string what =
+      (isCopy ? "copies to " : "writes ") + nameOf(thread, chunk * kChunkBytes) + ", ";
+  const std::string who = isCopy ? "the copying thread" : "the thread";
   for (const Arrival &reader : readers[chunk])
     if (reader.thread != thread && knownArrivals(thread, reader.thread) <= reader.number)
-      return {what +
-                  "which may still be read: the copying thread has not waited for an mbarrier at "
-                  "which " +
+      return {what + "which may still be read: " + who +
+                  " has not waited for an mbarrier at which " +
                   nameOfThread(thread, reader.thread) + " has arrived since it read",
               before.site, "the copy of what is read"};
   const Barrier &barrier = barriers[before.barrier];
   if (readers[chunk].empty() && barrier.known[thread] <= before.phase)
-    return {what +
-                "to which another copy may still write: the copying thread has not waited for "
-                "phase " +
-                std::to_string(before.phase) + " of " + barrierAt(thread, barrier.byte),
-            before.site, "the other copy"};
+    return {what + "to which " + (isCopy ? "another" : "a") + " copy may still write: " + who +
+                " has not waited for phase " + std::to_string(before.phase) + " of " +
+                barrierAt(thread, barrier.byte),
+            before.site, isCopy ? "the other copy" : "the copy"};
   return {};
 }
 

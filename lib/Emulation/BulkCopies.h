@@ -5,8 +5,8 @@
 //
 //   - a thread may read those whose phase it knows to have ended: it has waited for it itself, or
 //     passed a barrier of the block behind a thread that had;
-//   - a copy may overwrite those whose readers have all arrived at an mbarrier since, in phases
-//     that the copying thread knows to have ended.
+//   - a copy, or a store, may overwrite those whose readers have all arrived at an mbarrier, or
+//     passed a barrier of the block, since, as far as the copying thread knows.
 //
 //   thread 0: wait empty, phase 0    arrive and expect full    copy to [0, 1024)
 //   thread 1:                        wait full, phase 0        read [0, 16)    arrive at empty
@@ -104,7 +104,13 @@ public:
   Problem mayRead(int64_t thread, int64_t chunk) const;
   /// The thread has read the chunk by now.
   void read(int64_t thread, int64_t chunk);
-  Problem mayFill(int64_t thread, int64_t chunk) const;
+  Problem mayFill(int64_t thread, int64_t chunk) const { return mayReplace(thread, chunk, true); }
+  /// The same of a store; behind it the chunk is filled no more.
+  Problem mayStore(int64_t thread, int64_t chunk) const { return mayReplace(thread, chunk, false); }
+  void forgetFill(int64_t chunk) {
+    fills[chunk] = {};
+    readers[chunk].clear();
+  }
   /// Before a copy in the current phase of the mbarrier at `byte`.
   Problem mayCopy(int64_t thread, int64_t byte) const;
   void fill(int64_t thread, int64_t byte, int64_t chunk, int64_t site);
@@ -155,6 +161,7 @@ private:
   std::string barrierAt(int64_t thread, int64_t byte) const;
   std::string nameOfThread(int64_t thread, int64_t other) const;
   Problem mayUse(int64_t thread, int64_t byte) const;
+  Problem mayReplace(int64_t thread, int64_t chunk, bool isCopy) const;
   void takePart(int64_t thread, Barrier &barrier);
   Problem endPhase(int64_t thread, Barrier &barrier);
   void passBarrier(int64_t firstRank, int64_t ranks);
