@@ -46,15 +46,11 @@ static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
   constexpr double launch = 3600, bytesOfCycle = 1913;
   constexpr int64_t chunk = 8; // elements of 16 bytes
-  double least = std::numeric_limits<double>::infinity();
   WarpgroupProduct product = {rows, columns, static_cast<int64_t>(llvm::divideCeil(steps, parts)),
                               parts, /*stored=*/parts == 1 ? 2 : 4};
-  // By tensor maps, which rows at other places cannot have.
+  // By tensor maps, which rows at other places cannot have; in tiles that threads can copy, too.
   bool mayShare = rows % chunk == 0 && columns % chunk == 0;
-  for (WarpgroupTileSize size : kWarpgroupTiles) {
-    SharedTile shared = mayShare ? sharedTileOf(size, product) : SharedTile::None;
-    least = std::min(least, cyclesOfTiles(size, product, shared));
-  }
+  double least = fastestLaunch(product, mayShare).cycles;
   double read = static_cast<double>(parts * rows * columns * 4);
   return parts == 1 ? least : least + launch + read / bytesOfCycle;
 }

@@ -241,6 +241,21 @@ TEST_P(WarpgroupLayouts, BlocksShareSeveralTiles) {
   }
 }
 
+/// Tiles of 160 columns, of which the last box of 64 is half another tile's, and the last tile ends
+/// behind C.
+TEST_P(WarpgroupLayouts, TilesOfHalfBoxes) {
+  constexpr int rows = 3064, columns = 760, terms = 72;
+  llmmem::llm::WarpgroupProduct product = {rows, columns, 2, 1, 2, /*isTurned=*/true};
+  EXPECT_EQ(llmmem::llm::fastestLaunch(product, /*byMaps=*/true).size.columns, 160);
+  std::string text = withSizes(
+      R"(func.func @step(%x: tensor<$Kx$RxT>, %d: tensor<$Kx$CxT>) -> tensor<$Rx$CxT> {
+    %0 = llm.linear_weight_grad %x, %d layout(in_out) : (tensor<$Kx$RxT>, tensor<$Kx$CxT>) -> tensor<$Rx$CxT>
+    return %0 : tensor<$Rx$CxT>
+  })",
+      rows, columns, terms);
+  expectSameBits(text, {someNumbers(terms * rows, 1), someNumbers(terms * columns, 2)});
+}
+
 /// Parts of a long sum, of which the last is shorter and ends inside of a step, tiles behind the
 /// end of C, with and without a sum so far. By wgmma there are other parts than by mma.sync, so
 /// bits are not equal.

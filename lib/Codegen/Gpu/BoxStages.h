@@ -38,7 +38,9 @@ public:
   static int64_t bytesOfBarriers(int64_t stages) { return 2 * stages * BarrierObjects::kBytes; }
 
   struct Sizes {
-    int64_t rows, columns, stages, threads;
+    int64_t rows, columns;
+    int64_t ofStage; // elements
+    int64_t stages, threads;
     llm::SharedTile shared = llm::SharedTile::None;
   };
 

@@ -46,7 +46,11 @@ struct WarpgroupTiles {
       stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
 
-  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
+  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + copiedColumns()); }
+  /// Of B: an MmaTile of a turned one has 64.
+  int64_t copiedColumns() const {
+    return linesB == MmaTile::Lines::Inner ? llvm::alignTo(columns, kSwizzledLine) : columns;
+  }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
   int64_t beginOfBarriers() const { return bytesOfStages() + bytesOfSoftmax; }
   /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
@@ -86,18 +90,18 @@ private:
   static bool isInF32(const Buffer &buffer) { return buffer.element && buffer.element.isF32(); }
 
   void choose(const Matmul &p, int64_t count) {
-    double least = std::numeric_limits<double>::infinity();
-    llm::WarpgroupProduct product = {p.rows, p.columns, p.terms * innerSteps, count,
-                                     isInF32(p.c.buffer) ? 4 : 2};
-    for (llm::WarpgroupTileSize size : llm::kWarpgroupTiles) {
-      // The softmax is summed tile by tile, for which the plan has memory.
-      if (p.softmax && size.columns != (p.columns > 64 ? llm::kLogitsTile : 64))
-        continue;
-      llm::SharedTile sharing = byMaps ? llm::sharedTileOf(size, product) : llm::SharedTile::None;
-      double time = llm::cyclesOfTiles(size, product, sharing);
-      if (time < least)
-        least = time, rows = size.rows, columns = size.columns, shared = sharing;
-    }
+    llm::WarpgroupProduct product = {
+        .rows = p.rows,
+        .columns = p.columns,
+        .steps = p.terms * innerSteps,
+        .count = count,
+        .stored = isInF32(p.c.buffer) ? 4 : 2,
+        .isTurned = p.a.transposed && !p.b.transposed,
+    };
+    // The softmax is summed tile by tile, for which the plan has memory.
+    int64_t ofSoftmax = !p.softmax ? 0 : p.columns > 64 ? llm::kLogitsTile : 64;
+    llm::WarpgroupLaunch launch = llm::fastestLaunch(product, byMaps, ofSoftmax);
+    rows = launch.size.rows, columns = launch.size.columns, shared = launch.shared;
   }
 };
 
@@ -113,7 +117,7 @@ public:
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
     if (sizes.byMaps)
       boxes.emplace(e, first,
-                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.stages,
+                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.sizeOfStage(), sizes.stages,
                                      WarpgroupTiles::kThreads, sizes.shared},
                     memory, sizes.beginOfBarriers(), thread);
   }
