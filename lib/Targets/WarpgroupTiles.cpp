@@ -103,11 +103,17 @@ SharedTile llm::sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &pro
   return SharedTile::None;
 }
 
+/// Larger tiles have no registers for what other blocks have summed; and four blocks share out the
+/// rows of fragments of 8 columns, and these.
+static bool maySplit(WarpgroupTileSize size, int64_t parts) {
+  return parts == 1 || (size.rows == 128 && (parts == 2 || size.columns % 16 == 0));
+}
+
 WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, bool byMaps, int64_t columns) {
   WarpgroupLaunch fastest{.cycles = std::numeric_limits<double>::infinity()};
   auto take = [&](ArrayRef<WarpgroupTileSize> sizes) {
     for (WarpgroupTileSize size : sizes) {
-      if (columns != 0 && size.columns != columns)
+      if ((columns != 0 && size.columns != columns) || !maySplit(size, product.parts))
         continue;
       SharedTile shared = byMaps ? sharedTileOf(size, product) : SharedTile::None;
       double cycles = cyclesOfTiles(size, product, shared);
