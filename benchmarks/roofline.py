@@ -10,7 +10,11 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
     l2       sectors * 32 bytes / share of the second-level cache's bandwidth
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
-             go to the second-level cache while those of a turn fill at most half of it, else to DRAM
+             go to the second-level cache while those of a turn fill at most half of it, else to DRAM. Of a product whose sums
+             several blocks of a cluster share also what they hand each other: passes of shared memory where it is written,
+             the way between multiprocessors, the barriers before and behind it, and the first load's latency
+
+Blocks of a cluster lie in one GPC, so some multiprocessors of a card have none: `Chip.at_once`.
 
     cycles = max(tensor + alu, special, shared, l2, dram) + exposed
 
@@ -30,6 +34,7 @@ import re
 import sys
 
 WARP, MMA, SECTOR = 32, 16 * 8 * 16, 32
+SHARED_BYTES = 128  # of a pass
 SCHEDULERS = 4
 # Lanes a clock of ex2 and rcp (CUDA C++ Programming Guide, "Arithmetic Instructions", of 8.0 and 9.0).
 SPECIAL_LANES = 16
@@ -52,6 +57,16 @@ class Chip:
 
     registers, threads, most_blocks = 65536, 2048, 32
     latency = 1000  # cycles from a copy from DRAM to its data, under load
+    # Bytes a clock that a multiprocessor gets from others of its cluster: 2.65e12 a second in clusters of four (3.27 in those of
+    # two) on an H800 of 114 multiprocessors at 1.755 GHz; and the cycles of the way (Luo et al., "Distributed Shared Memory").
+    peer, peer_latency = 2.65e12 / 1.755e9 / 114, 180
+    # Multiprocessors of each GPC: they differ from card to card. On an H100 clusters of eight had 120 of 132 multiprocessors
+    # (pull request 87 of github.com/accel-sim/gpu-app-collection), as with one GPC of 14.
+    gpcs = (18, 18, 18, 16, 16, 16, 16, 14)
+
+    def at_once(self, cluster):
+        """Multiprocessors that have a block, of one block each, in clusters of so many."""
+        return self.multiprocessors if cluster == 1 else sum(gpc // cluster * cluster for gpc in self.gpcs)
 
     def ceiling(self):
         """FLOP/s of mma.sync."""
@@ -87,7 +102,7 @@ def resident_blocks(chip, threads, shared_bytes, registers):
 def model(chip, launch, registers=128):
     """Seconds of one launch, the cycles of each part on one multiprocessor, and the blocks that are resident there."""
     blocks = launch["blocks"]
-    turns = math.ceil(blocks / chip.multiprocessors)  # blocks of the busiest multiprocessor
+    turns = math.ceil(blocks / chip.at_once(launch.get("cluster", 1)))  # blocks of the busiest multiprocessor
     share = turns / blocks
     resident = min(turns, resident_blocks(chip, launch["threads"], launch["shared_bytes"], registers))
     moved = launch["sectors"] * SECTOR
@@ -112,10 +127,16 @@ def model(chip, launch, registers=128):
         "l2": moved / chip.multiprocessors / chip.l2,
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / stores) / resident if multiplies else chip.latency,
+        "peers": 0,
     }
+    if multiplies and launch.get("peer_bytes"):
+        handed = share * launch["peer_bytes"]
+        cycles["shared"] -= 2 * handed / SHARED_BYTES  # written and read, which is what follows
+        cycles["peers"] = (handed / SHARED_BYTES + handed / chip.peer +
+                           turns * 5 * chip.peer_latency)  # two barriers, an arrival and an answer each, and the first load
     together = max(cycles["tensor"] + cycles["behind"] + cycles["alu"],
                    *(cycles[part] for part in ("special", "issue", "shared", "l2", "dram")))
-    return (together + cycles["exposed"]) / chip.clock, cycles, resident
+    return (together + cycles["exposed"] + cycles["peers"]) / chip.clock, cycles, resident
 
 
 def tiles_of_block(launch):
@@ -127,9 +148,9 @@ def tiles_of_block(launch):
 
 
 def rate(chip, launch, registers=128):
-    """FLOP/s, counting every mma and wgmma of the launch."""
+    """FLOP/s, counting every mma of the launch, and of wgmma what is not behind the end of C."""
     seconds, _, _ = model(chip, launch, registers)
-    return 2 * (launch["mma"] + launch.get("wgmma", 0)) * MMA / seconds
+    return 2 * (launch["mma"] + launch.get("needed_wgmma", launch.get("wgmma", 0))) * MMA / seconds
 
 
 def share_of_dram(chip, launch, registers=128):

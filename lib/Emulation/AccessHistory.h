@@ -158,6 +158,12 @@ public:
     return true;
   }
 
+  /// The bytes were written at `time`, and not read since.
+  void settle(int64_t first, int64_t count, uint32_t time) {
+    std::fill_n(writes.get() + first, count, AccessRecord::since(time));
+    std::fill_n(reads.get() + first, count, 0);
+  }
+
   /// The first of these bytes that was not written since `time`; -1: none.
   int64_t firstUnwritten(int64_t first, int64_t count, uint32_t time) const {
     const uint64_t *written = writes.get() + first;

@@ -94,9 +94,7 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
   if (bulkCopies.isOfBarrier(place, bytes))
     return report(thread, number, {what + "where an mbarrier lies"});
   if (isWrite)
-    return report(thread, number,
-                  {what + "which copies by tensor maps have filled: the emulator does not order "
-                          "their writes with others"});
+    return mayOverwrite(thread, number, first, bytes);
   for (int64_t chunk = place / kChunk; chunk * kChunk < place + bytes; ++chunk) {
     if (!bulkCopies.isFilled(chunk))
       return report(thread, number, {what + "of which this block has not written all"});
@@ -105,6 +103,24 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
     bulkCopies.read(me, chunk);
   }
   return true;
+}
+
+/// What all have read that are to read it, a store may overwrite. Its chunks then hold what stores
+/// have left, as if written when the block began, but for what is stored now.
+bool Emulator::State::mayOverwrite(const Thread &thread, int64_t number, int64_t first,
+                                   int64_t bytes) {
+  if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
+    return false;
+  for (int64_t byte = first / kChunk * kChunk; byte < first + bytes; byte += kChunk) {
+    const int64_t chunk = bulkCopies.placeOf(own->rank, byte) / kChunk;
+    if (!bulkCopies.isFilled(chunk))
+      continue;
+    if (!report(thread, number, bulkCopies.mayStore(memberOf(thread), chunk)))
+      return false;
+    bulkCopies.forgetFill(chunk);
+    own->history.settle(byte, kChunk, own->begun);
+  }
+  return mayAccessShared(thread, number, first, bytes);
 }
 
 /// Whether a copy may begin to write the chunk at byte `first` of a block.

@@ -64,6 +64,7 @@ Problem BulkCopies::make(int64_t thread, int64_t byte, int64_t count, int64_t si
   barriers.push_back({byte, count, site, thread});
   barriers.back().missing = count;
   barriers.back().known.assign(threads(), 0);
+  barriers.back().heard.assign(threads(), 0);
   barriers.back().isKnown.assign(blocks, false);
   return {};
 }
@@ -100,6 +101,14 @@ void BulkCopies::takePart(int64_t thread, Barrier &barrier) {
     barrier.phases.back().otherBlock = rankOf(thread);
 }
 
+/// Whoever learns of the phase's end hears what the thread knows as it arrives.
+void BulkCopies::tell(int64_t thread, Phase &phase) const {
+  phase.known.resize(barriers.size(), 0);
+  for (size_t number = 0; number < barriers.size(); ++number)
+    phase.known[number] = std::max(
+        {phase.known[number], barriers[number].known[thread], barriers[number].heard[thread]});
+}
+
 /// Begins the next phase where nothing is missing in this one.
 Problem BulkCopies::endPhase(int64_t thread, Barrier &barrier) {
   if (barrier.missing > 0 || barrier.bytes > 0)
@@ -124,6 +133,7 @@ Problem BulkCopies::arrive(int64_t thread, int64_t byte) {
             barrier.site, "where it was made"};
   --barrier.missing;
   barrier.phases.back().arrivals.push_back({thread, ++arrivals[thread]});
+  tell(thread, barrier.phases.back());
   takePart(thread, barrier);
   return endPhase(thread, barrier);
 }
@@ -168,6 +178,10 @@ Problem BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity, bool isO
     uint32_t &knownOfIt = knownArrivals(thread, arrival.thread);
     knownOfIt = std::max(knownOfIt, arrival.number);
   }
+  for (size_t number = 0; number < phase.known.size(); ++number) {
+    uint32_t &heard = barriers[number].heard[thread];
+    heard = std::max(heard, phase.known[number]);
+  }
   return {};
 }
 
@@ -198,6 +212,8 @@ void BulkCopies::passBarrier(int64_t firstRank, int64_t ranks) {
       barrier.isKnown[rank] = barrier.isKnown[rank] || isMakers;
     }
     std::fill(barrier.known.begin() + first, barrier.known.begin() + end, most);
+    auto heard = barrier.heard.begin();
+    std::fill(heard + first, heard + end, *std::max_element(heard + first, heard + end));
   }
   std::vector<uint32_t> merged(threads(), 0);
   for (int64_t thread = first; thread < end; ++thread)
@@ -251,25 +267,26 @@ void BulkCopies::read(int64_t thread, int64_t chunk) {
     own->number = arrivals[thread];
 }
 
-Problem BulkCopies::mayFill(int64_t thread, int64_t chunk) const {
+Problem BulkCopies::mayReplace(int64_t thread, int64_t chunk, bool isCopy) const {
   if (!isFilled(chunk))
     return {};
   const Fill &before = fills[chunk];
-  std::string what = "copies to " + nameOf(thread, chunk * kChunkBytes) + ", ";
+  std::string what =
+      (isCopy ? "copies to " : "writes ") + nameOf(thread, chunk * kChunkBytes) + ", ";
+  const std::string who = isCopy ? "the copying thread" : "the thread";
   for (const Arrival &reader : readers[chunk])
     if (reader.thread != thread && knownArrivals(thread, reader.thread) <= reader.number)
-      return {what +
-                  "which may still be read: the copying thread has not waited for an mbarrier at "
-                  "which " +
+      return {what + "which may still be read: " + who +
+                  " has not waited for an mbarrier at which " +
                   nameOfThread(thread, reader.thread) + " has arrived since it read",
               before.site, "the copy of what is read"};
   const Barrier &barrier = barriers[before.barrier];
-  if (readers[chunk].empty() && barrier.known[thread] <= before.phase)
-    return {what +
-                "to which another copy may still write: the copying thread has not waited for "
-                "phase " +
-                std::to_string(before.phase) + " of " + barrierAt(thread, barrier.byte),
-            before.site, "the other copy"};
+  uint32_t known = std::max(barrier.known[thread], barrier.heard[thread]);
+  if (readers[chunk].empty() && known <= before.phase)
+    return {what + "to which " + (isCopy ? "another" : "a") + " copy may still write: " + who +
+                " has not waited for phase " + std::to_string(before.phase) + " of " +
+                barrierAt(thread, barrier.byte),
+            before.site, isCopy ? "the other copy" : "the copy"};
   return {};
 }
 

@@ -5,14 +5,15 @@
 //
 //   - a thread may read those whose phase it knows to have ended: it has waited for it itself, or
 //     passed a barrier of the block behind a thread that had;
-//   - a copy may overwrite those whose readers have all arrived at an mbarrier since, in phases
-//     that the copying thread knows to have ended.
+//   - a copy, or a store, may overwrite those whose readers have all arrived at an mbarrier, or
+//     passed a barrier of the block, since, as far as the copying thread knows.
 //
 //   thread 0: wait empty, phase 0    arrive and expect full    copy to [0, 1024)
 //   thread 1:                        wait full, phase 0        read [0, 16)    arrive at empty
 //   thread 0: wait empty, phase 1    arrive and expect full    copy to [0, 1024)
 //
-// A thread knows only of the ends that it must have waited for, however far the emulator has run,
+// A thread knows only of the ends that it, or a thread that has arrived at what it has waited for,
+// must have waited for, however far the emulator has run,
 // so what is found does not depend on the order in which threads run. A wait for the parity of the
 // phase before the one that has to end next says nothing new; where that one has ended meanwhile,
 // the wait is for the one behind it, or for none, by chance: a fault. An arrival orders what its
@@ -104,7 +105,13 @@ public:
   Problem mayRead(int64_t thread, int64_t chunk) const;
   /// The thread has read the chunk by now.
   void read(int64_t thread, int64_t chunk);
-  Problem mayFill(int64_t thread, int64_t chunk) const;
+  Problem mayFill(int64_t thread, int64_t chunk) const { return mayReplace(thread, chunk, true); }
+  /// The same of a store; behind it the chunk is filled no more.
+  Problem mayStore(int64_t thread, int64_t chunk) const { return mayReplace(thread, chunk, false); }
+  void forgetFill(int64_t chunk) {
+    fills[chunk] = {};
+    readers[chunk].clear();
+  }
   /// Before a copy in the current phase of the mbarrier at `byte`.
   Problem mayCopy(int64_t thread, int64_t byte) const;
   void fill(int64_t thread, int64_t byte, int64_t chunk, int64_t site);
@@ -122,6 +129,8 @@ private:
     std::vector<Arrival> arrivals;
     /// Another block that has arrived or copied; -1: none.
     int64_t otherBlock = -1;
+    /// By barrier: how many ends those that have arrived knew of.
+    std::vector<uint32_t> known;
   };
   struct Barrier {
     int64_t byte, arrivals, site, maker;
@@ -132,8 +141,8 @@ private:
     int64_t missing = 0, bytes = 0;
     /// The last one is the current one.
     std::vector<Phase> phases = {{}};
-    /// For each thread how many ends it knows of.
-    std::vector<uint32_t> known;
+    /// For each thread how many ends it knows of: it has waited for them, or for threads that had.
+    std::vector<uint32_t> known, heard;
     int64_t lastCopied = -1, siteOfCopy = -1;
 
     int64_t ended() const { return static_cast<int64_t>(phases.size()) - 1; }
@@ -155,7 +164,9 @@ private:
   std::string barrierAt(int64_t thread, int64_t byte) const;
   std::string nameOfThread(int64_t thread, int64_t other) const;
   Problem mayUse(int64_t thread, int64_t byte) const;
+  Problem mayReplace(int64_t thread, int64_t chunk, bool isCopy) const;
   void takePart(int64_t thread, Barrier &barrier);
+  void tell(int64_t thread, Phase &phase) const;
   Problem endPhase(int64_t thread, Barrier &barrier);
   void passBarrier(int64_t firstRank, int64_t ranks);
   /// The most phases of a barrier whose end a thread of the block knows.

@@ -325,7 +325,7 @@ static void setIds(int64_t *ids, int64_t linear, Triple sizes) {
 void Emulator::State::beginBlock(RunningBlock &each, int64_t number) {
   each.now = {};
   each.now.launch = launchTime;
-  each.now.block = each.now.epoch = nextTime(static_cast<int32_t>(number));
+  each.begun = each.now.block = each.now.epoch = nextTime(static_cast<int32_t>(number));
   blockTimes.push_back(each.now.block);
   std::fill(each.warpBarriers.begin(), each.warpBarriers.end(), 0);
   each.copies.forget();

@@ -28,7 +28,8 @@ struct RunningBlock {
     return since;
   }
 
-  int64_t rank = 0; // in its cluster
+  int64_t rank = 0;   // in its cluster
+  uint32_t begun = 0; // when it began, a time of its own
   Now now;
   std::vector<Thread> threads;
   std::vector<uint32_t> warpBarriers; // passed since the epoch began, by warp

@@ -131,6 +131,7 @@ private:
                      const RunningBlock &of, int64_t first, int64_t bytes);
   bool mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayAccessFilled(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
+  bool mayOverwrite(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayFill(const Thread &thread, int64_t number, RunningBlock &target, int64_t first);
   bool fillBox(const Thread &thread, int64_t number, const Box &box, RunningBlock &target,
                const std::vector<char> &rows);

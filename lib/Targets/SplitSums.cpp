@@ -46,24 +46,43 @@ static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
   constexpr double launch = 3600, bytesOfCycle = 1913;
   constexpr int64_t chunk = 8; // elements of 16 bytes
-  double least = std::numeric_limits<double>::infinity();
   WarpgroupProduct product = {rows, columns, static_cast<int64_t>(llvm::divideCeil(steps, parts)),
                               parts, /*stored=*/parts == 1 ? 2 : 4};
-  // By tensor maps, which rows at other places cannot have.
+  // By tensor maps, which rows at other places cannot have; in tiles that threads can copy, too.
   bool mayShare = rows % chunk == 0 && columns % chunk == 0;
-  for (WarpgroupTileSize size : kWarpgroupTiles) {
-    SharedTile shared = mayShare ? sharedTileOf(size, product) : SharedTile::None;
-    least = std::min(least, cyclesOfTiles(size, product, shared));
-  }
+  double least = fastestLaunch(product, mayShare).cycles;
   double read = static_cast<double>(parts * rows * columns * 4);
   return parts == 1 ? least : least + launch + read / bytesOfCycle;
 }
 
+/// A part is long enough to fill the pipeline of copies.
+static constexpr int64_t kLeastWarpgroupSteps = 8;
+
 static SumParts warpgroupPartsOf(int64_t rows, int64_t columns, int64_t inner) {
-  constexpr int64_t mostParts = 16, leastSteps = 8;
+  constexpr int64_t mostParts = 16;
   return partsOfLeastTime(
-      inner, WarpgroupTileSize::kInner, mostParts, leastSteps,
+      inner, WarpgroupTileSize::kInner, mostParts, kLeastWarpgroupSteps,
       [&](int64_t steps, int64_t parts) { return modelledCycles(rows, columns, steps, parts); });
+}
+
+int64_t llm::clusterPartsOf(int64_t rows, int64_t columns, int64_t inner) {
+  constexpr int64_t chunk = 8;
+  if (rows % chunk != 0 || columns % chunk != 0)
+    return 1;
+  int64_t steps = llvm::divideCeil(inner, WarpgroupTileSize::kInner), best = 1;
+  auto cyclesOf = [&](int64_t parts) {
+    WarpgroupProduct product = {rows, columns, steps, 1, 2, /*isTurned=*/true, parts};
+    return fastestLaunch(product, /*byMaps=*/true).cycles;
+  };
+  double least = cyclesOf(1);
+  if (int64_t apart = warpgroupPartsOf(rows, columns, inner).count; apart > 1)
+    least = std::min(least, modelledCycles(rows, columns, steps, apart));
+  for (int64_t parts : {2, 4})
+    // To wait for each other must be worth a twentieth of the time.
+    if (double now = cyclesOf(parts);
+        parts * kLeastWarpgroupSteps <= steps && 20 * now < 19 * least)
+      best = parts, least = now;
+  return best;
 }
 
 SumParts llm::sumPartsOf(int64_t rows, int64_t columns, int64_t inner, bool byWarpgroup) {

@@ -23,11 +23,14 @@
 //
 // Accesses of another block's memory count as passes of shared memory, with their conflicts, and barriers of the cluster as those of its
 // blocks: 4 blocks of 32 threads store 16 bytes each in 4 passes, and load them 32 bytes apart in 8, 2 ways. The buffers' bytes are the
-// only traffic.
-// RUN: llmmem-opt %s --report-kernel-counts -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNTS
+// only traffic. What goes from block to block, 16 bytes of each thread twice, is counted apart, as the way is longer.
+// RUN: llmmem-opt %s --report-kernel-counts=json=%t.json -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNTS
+// RUN: FileCheck %s --check-prefix=PEERS < %t.json
 // RUN: not llmmem-opt %s --report-kernel-counts=most-conflicts=1 -o /dev/null 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: llmmem-opt %s --report-kernel-traffic -o /dev/null 2>&1 | FileCheck %s --check-prefix=TRAFFIC
 // COUNTS: pass {{ *}}1 {{ *}}4 {{ *}}0 {{ *}}12 {{ *}}{{[0-9]+}} {{ *}}48 {{ *}}32 {{ *}}2 {{ *}}128 {{ *}}128{{$}}
+// PEERS: "cluster": 2,
+// PEERS: "peer_bytes": 4096,
 // REFUSED: error: 'llvm.load' op needs 2 passes of shared memory for lanes that could go together, in kernel 'pass'
 // TRAFFIC: host {{ *}}1 {{ *}}1 {{ *}}4096 {{ *}}4096 {{ *}}4096 {{ *}}1.000{{$}}
 

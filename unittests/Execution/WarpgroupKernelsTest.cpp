@@ -182,6 +182,16 @@ TEST(SharedTiles, TakeLessTime) {
   EXPECT_GT(shared, 0.83 * alone);
 }
 
+/// GPT-2's weights over 8192 tokens: whole sums, and parts, must take a twentieth more time.
+TEST(SharedTerms, AreThoseOfFewTiles) {
+  using namespace llmmem::llm;
+  EXPECT_EQ(clusterPartsOf(768, 768, 8192), 4);
+  EXPECT_EQ(clusterPartsOf(768, 2304, 8192), 2);
+  EXPECT_EQ(clusterPartsOf(768, 3072, 8192), 1);
+  EXPECT_EQ(clusterPartsOf(4096, 1024, 8192), 1);
+  EXPECT_EQ(clusterPartsOf(764, 768, 8192), 1); // no tensor maps
+}
+
 /// `text` with its sizes: R rows of x, C columns of the result, and K terms of each.
 std::string withSizes(std::string text, int rows, int columns, int terms) {
   for (auto [name, size] : {std::pair('R', rows), std::pair('C', columns), std::pair('K', terms)})
@@ -241,39 +251,136 @@ TEST_P(WarpgroupLayouts, BlocksShareSeveralTiles) {
   }
 }
 
-/// Parts of a long sum, of which the last is shorter and ends inside of a step, tiles behind the
-/// end of C, with and without a sum so far. By wgmma there are other parts than by mma.sync, so
-/// bits are not equal.
-TEST_P(WarpgroupLayouts, PartsOfALongSumMeet) {
-  constexpr int tokens = 3000, in = 264, out = 136;
-  std::string text =
-      R"(func.func @step(%x: tensor<3000x264xT>, %d: tensor<3000x136xT>, %s: tensor<264x136xT>)
-      -> (tensor<264x136xT>, tensor<136x264xT>) {
-    %0 = llm.linear_weight_grad %x, %d into(%s) layout(in_out)
-      : (tensor<3000x264xT>, tensor<3000x136xT>, tensor<264x136xT>) -> tensor<264x136xT>
-    %1 = llm.linear_weight_grad %x, %d layout(out_in) : (tensor<3000x264xT>, tensor<3000x136xT>) -> tensor<136x264xT>
-    return %0, %1 : tensor<264x136xT>, tensor<136x264xT>
-  })";
-  llmmem::llm::SumParts parts = llmmem::llm::sumPartsOf(in, out, tokens, /*byWarpgroup=*/true);
-  EXPECT_GT(parts.count, 1);
-  EXPECT_LT(tokens, parts.count * parts.terms);
-  Numbers x = someNumbers(tokens * in, 1), dy = someNumbers(tokens * out, 2),
-          sum = someNumbers(in * out, 3), expected = sum, turned(in * out, 0.0);
-  for (int token = 0; token < tokens; ++token)
-    for (int i = 0; i < in; ++i)
-      for (int o = 0; o < out; ++o) {
-        double term = x[token * in + i] * dy[token * out + o];
-        expected[i * out + o] += term;
-        turned[o * in + i] += term;
-      }
-  std::vector<Numbers> byThreads =
-      run(text, {x, dy, sum}, {.emulate = true, .tensorCores = TensorCores::Warpgroup});
-  expectNear(byThreads[0], expected, tolerance());
-  expectNear(byThreads[1], turned, tolerance());
-  EXPECT_TRUE(run(text, {x, dy, sum},
-                  {.emulate = true, .tensorCores = TensorCores::WarpgroupTma}) == byThreads);
+/// Tiles of 160 columns, of which the last box of 64 is half another tile's, and the last tile ends
+/// behind C.
+TEST_P(WarpgroupLayouts, TilesOfHalfBoxes) {
+  constexpr int rows = 3064, columns = 760, terms = 72;
+  llmmem::llm::WarpgroupProduct product = {rows, columns, 2, 1, 2, /*isTurned=*/true};
+  EXPECT_EQ(llmmem::llm::fastestLaunch(product, /*byMaps=*/true).size.columns, 160);
+  std::string text = withSizes(
+      R"(func.func @step(%x: tensor<$Kx$RxT>, %d: tensor<$Kx$CxT>) -> tensor<$Rx$CxT> {
+    %0 = llm.linear_weight_grad %x, %d layout(in_out) : (tensor<$Kx$RxT>, tensor<$Kx$CxT>) -> tensor<$Rx$CxT>
+    return %0 : tensor<$Rx$CxT>
+  })",
+      rows, columns, terms);
+  expectSameBits(text, {someNumbers(terms * rows, 1), someNumbers(terms * columns, 2)});
 }
 
+/// Parts of a long sum, of which the last is shorter and ends inside of a step, tiles behind the
+/// end of C, with and without a sum so far. By wgmma there are other parts than by mma.sync, so
+/// bits are not equal; by tensor maps the same, or, of the larger one, those of a cluster.
+TEST_P(WarpgroupLayouts, PartsOfALongSumMeet) {
+  for (auto [tokens, in, out] : {std::array{3000, 264, 136}, std::array{1800, 72, 72}}) {
+    llmmem::llm::SumParts parts = llmmem::llm::sumPartsOf(in, out, tokens, /*byWarpgroup=*/true);
+    EXPECT_GT(parts.count, 1);
+    EXPECT_LT(tokens, parts.count * parts.terms);
+    EXPECT_EQ(llmmem::llm::clusterPartsOf(in, out, tokens) > 1, in == 264);
+    std::string text = withSizes(
+        R"(func.func @step(%x: tensor<$Kx$RxT>, %d: tensor<$Kx$CxT>, %s: tensor<$Rx$CxT>)
+        -> (tensor<$Rx$CxT>, tensor<$Cx$RxT>) {
+      %0 = llm.linear_weight_grad %x, %d into(%s) layout(in_out)
+        : (tensor<$Kx$RxT>, tensor<$Kx$CxT>, tensor<$Rx$CxT>) -> tensor<$Rx$CxT>
+      %1 = llm.linear_weight_grad %x, %d layout(out_in) : (tensor<$Kx$RxT>, tensor<$Kx$CxT>) -> tensor<$Cx$RxT>
+      return %0, %1 : tensor<$Rx$CxT>, tensor<$Cx$RxT>
+    })",
+        in, out, tokens);
+    Numbers x = someNumbers(tokens * in, 1), dy = someNumbers(tokens * out, 2),
+            sum = someNumbers(in * out, 3), expected = sum, turned(in * out, 0.0);
+    for (int token = 0; token < tokens; ++token)
+      for (int i = 0; i < in; ++i)
+        for (int o = 0; o < out; ++o) {
+          double term = x[token * in + i] * dy[token * out + o];
+          expected[i * out + o] += term;
+          turned[o * in + i] += term;
+        }
+    std::vector<std::vector<Numbers>> found;
+    for (TensorCores tensorCores : {TensorCores::Warpgroup, TensorCores::WarpgroupTma}) {
+      found.push_back(run(text, {x, dy, sum}, {.emulate = true, .tensorCores = tensorCores}));
+      expectNear(found.back()[0], expected, tolerance());
+      expectNear(found.back()[1], turned, tolerance());
+    }
+    if (in == 72)
+      EXPECT_TRUE(found[0] == found[1]);
+  }
+}
+
+class ClusterTerms : public WarpgroupKernels {
+protected:
+  /// A gradient of $R x $C over $K terms by tensor maps, by so many blocks of a cluster, near
+  /// double precision.
+  void expectNearSums(int terms, int rows, int columns, int64_t parts) {
+    EXPECT_EQ(llmmem::llm::clusterPartsOf(rows, columns, terms), parts);
+    x = someNumbers(terms * rows, 1), dy = someNumbers(terms * columns, 2);
+    expected.assign(rows * columns, 0.0);
+    for (int k = 0; k < terms; ++k)
+      for (int row = 0; row < rows; ++row)
+        for (int column = 0; column < columns; ++column)
+          expected[row * columns + column] += x[k * rows + row] * dy[k * columns + column];
+    std::string text = withSizes(
+        R"(func.func @step(%x: tensor<$Kx$RxT>, %d: tensor<$Kx$CxT>) -> tensor<$Rx$CxT> {
+      %0 = llm.linear_weight_grad %x, %d layout(in_out) : (tensor<$Kx$RxT>, tensor<$Kx$CxT>) -> tensor<$Rx$CxT>
+      return %0 : tensor<$Rx$CxT>
+    })",
+        rows, columns, terms);
+    expectNear(runByMaps(text, {x, dy})[0], expected, tolerance());
+  }
+
+  std::vector<Numbers> runByMaps(const std::string &text, const std::vector<Numbers> &arguments) {
+    return run(text, arguments, {.emulate = true, .tensorCores = TensorCores::WarpgroupTma});
+  }
+
+  Numbers x, dy, expected;
+};
+
+/// Where pairs of blocks share tiles and where they do not; the last part is shorter and ends
+/// inside of a step, tiles end behind C.
+TEST_P(ClusterTerms, InPartsOfUnequalLength) {
+  expectNearSums(1030, 136, 264, 2);
+  expectNearSums(3000, 136, 264, 4);
+  expectNearSums(1000, 264, 136, 2);
+  expectNearSums(3000, 264, 136, 4);
+}
+
+/// Four parts of tiles of 160 columns, ten fragments a share; and, with LLMMEM_LONG, two of tiles
+/// of 232, 29 fragments.
+TEST_P(ClusterTerms, InTilesOfHalfBoxes) {
+  llmmem::llm::WarpgroupProduct product = {760, 760, 33, 1, 2, /*isTurned=*/true, /*parts=*/4};
+  EXPECT_EQ(llmmem::llm::fastestLaunch(product, /*byMaps=*/true).size.columns, 160);
+  expectNearSums(2050, 760, 760, 4);
+  if (std::getenv("LLMMEM_LONG"))
+    expectNearSums(4090, 768, 2304, 2);
+}
+
+/// With a sum so far, an epilogue of which the same bits follow, and the other layout.
+TEST_P(ClusterTerms, WithWhatFollows) {
+  constexpr int terms = 1030, rows = 136, columns = 264;
+  expectNearSums(terms, rows, columns, 2);
+  Numbers sum = someNumbers(rows * columns, 3);
+  std::vector<Numbers> found = runByMaps(
+      withSizes(R"(func.func @step(%x: tensor<$Kx$RxT>, %d: tensor<$Kx$CxT>, %s: tensor<$Rx$CxT>)
+      -> (tensor<$Rx$CxT>, tensor<$Rx$CxT>, tensor<$Rx$CxT>, tensor<$Rx$CxT>) {
+    %0 = llm.linear_weight_grad %x, %d into(%s) layout(in_out)
+      : (tensor<$Kx$RxT>, tensor<$Kx$CxT>, tensor<$Rx$CxT>) -> tensor<$Rx$CxT>
+    %1 = llm.linear_weight_grad %d, %x layout(out_in) : (tensor<$Kx$CxT>, tensor<$Kx$RxT>) -> tensor<$Rx$CxT>
+    %2 = llm.add %1, %s : tensor<$Rx$CxT>
+    %3 = llm.kernel(%i = %x, %e = %d, %v = %s) : (tensor<$Kx$RxT>, tensor<$Kx$CxT>, tensor<$Rx$CxT>) -> tensor<$Rx$CxT> {
+      %4 = llm.linear_weight_grad %i, %e layout(in_out) : (tensor<$Kx$RxT>, tensor<$Kx$CxT>) -> tensor<$Rx$CxT>
+      %5 = llm.add %4, %v : tensor<$Rx$CxT>
+      llm.yield %5 : tensor<$Rx$CxT>
+    }
+    return %0, %1, %2, %3 : tensor<$Rx$CxT>, tensor<$Rx$CxT>, tensor<$Rx$CxT>, tensor<$Rx$CxT>
+  })",
+                rows, columns, terms),
+      {x, dy, sum});
+  expectNear(found[1], expected, tolerance());
+  for (auto [all, more] : llvm::zip_equal(expected, sum))
+    all += more;
+  expectNear(found[0], expected, tolerance());
+  EXPECT_TRUE(found[3] == found[2]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, ClusterTerms, ::testing::Values("bf16"),
+                         [](const auto &info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Types, WarpgroupKernels, ::testing::Values("bf16", "f16"),
                          [](const auto &info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Types, WarpgroupLayouts, ::testing::Values("bf16"),

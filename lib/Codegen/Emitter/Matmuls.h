@@ -85,6 +85,11 @@ struct Matmul {
   /// the whole sum has. A and B begin that many lines behind the matrices of the whole.
   std::optional<Index> firstTerm = std::nullopt;
   int64_t allTerms = 0;
+  /// By how many blocks of a cluster its terms are shared out in equal parts of whole steps of 64,
+  /// where wgmma multiplies: 1, 2 or 4. An element is the sum of the parts, added in pairs and
+  /// then, of four, the pairs, whatever the tiles. Such a matmul has no `softmax` and no
+  /// `continued`.
+  int64_t clusterParts = 1;
   /// A tile without other rows than zeros need not read B. Only generated code of a GPU asks for
   /// them; such a matmul has one term, and neither `initial` nor `continued`. None: all are read.
   std::optional<RowChoices> choices = std::nullopt;

@@ -79,13 +79,16 @@ void BarrierObjects::wait(Index number, Index parity, int64_t blocks) {
 }
 
 void BarrierObjects::startCopy(Index number, Value map, Index row, Index column, Buffer of,
-                               Index to, int64_t blocks) {
+                               Index to, int64_t blocks, std::optional<Index> first) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
   Value mask;
   if (blocks > 1)
     mask = arith::ConstantOp::create(b, loc,
                                      b.getI16IntegerAttr(static_cast<int16_t>((1 << blocks) - 1)));
+  if (mask && first)
+    mask = arith::ShLIOp::create(b, loc, mask,
+                                 arith::IndexCastOp::create(b, loc, b.getI16Type(), first->value));
   Value target = LLVM::AddrSpaceCastOp::create(
       b, loc, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster), addressOf(of, to));
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(

@@ -38,10 +38,10 @@ public:
   /// cluster of `blocks`, what other blocks have done in the phase counts too.
   void wait(Index number, Index parity, int64_t blocks = 1);
   /// Starts the copy of the box of `map` whose first element is in `row` and `column`, to byte
-  /// `to` of `memory`, in the current phase of a barrier; in all of the cluster's `blocks`, each of
-  /// which has memory and barrier at the same places.
+  /// `to` of `memory`, in the current phase of a barrier; in `blocks` of the cluster, from rank
+  /// `first` on (none: 0), each of which has memory and barrier at the same places.
   void startCopy(Index number, mlir::Value map, Index row, Index column, Buffer memory, Index to,
-                 int64_t blocks = 1);
+                 int64_t blocks = 1, std::optional<Index> first = std::nullopt);
 
 private:
   mlir::Value addressOf(Buffer memory, Index byte);

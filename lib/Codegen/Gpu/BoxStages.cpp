@@ -32,9 +32,8 @@ bool BoxStages::canCopy(const Matmul &first, int64_t count) {
 
 BoxStages::BoxStages(KernelEmitter &e, const Matmul &first, Sizes sizes, Buffer memory,
                      int64_t begin, Index thread)
-    : e(e), sizes(sizes), blocks(sizes.shared == llm::SharedTile::None ? 1 : llm::kSharingBlocks),
-      thread(thread), memory(memory), barriers(e, memory, begin), a(operandOf(first, true)),
-      b(operandOf(first, false)) {}
+    : e(e), sizes(sizes), thread(thread), memory(memory), barriers(e, memory, begin),
+      a(operandOf(first, true)), b(operandOf(first, false)) {}
 
 /// Of the whole matrix that all matmuls of the launch have, in boxes of a tile of its rows, or
 /// columns; in each block's part of them where the tile is shared. Lines of the operand are rows of
@@ -44,7 +43,7 @@ BoxStages::Operand BoxStages::operandOf(const Matmul &p, bool isA) {
   bool isTurned = isA ? matrix.transposed : !matrix.transposed,
        isShared = sizes.shared == (isA ? llm::SharedTile::OfA : llm::SharedTile::OfB);
   int64_t lines = isA ? p.rows : p.columns, ofTile = isA ? sizes.rows : sizes.columns,
-          terms = p.firstTerm ? p.allTerms : p.inner, sharing = isShared ? blocks : 1;
+          terms = p.firstTerm ? p.allTerms : p.inner, sharing = isShared ? sizes.sharing() : 1;
   TensorMap::Shape shape = {.begin = 0,
                             .rows = isTurned ? terms : lines,
                             .columns = isTurned ? lines : terms,
@@ -60,31 +59,27 @@ void BoxStages::makeBarriers(int32_t registers) {
     for (int64_t stage = 0; stage < sizes.stages; ++stage) {
       barriers.make(e.index(stage), 1);
       barriers.make(e.index(sizes.stages + stage),
-                    static_cast<int32_t>(blocks * sizes.threads / kWarp));
+                    static_cast<int32_t>(sizes.sharing() * sizes.threads / kWarp));
     }
-    if (blocks > 1)
+    if (sizes.sharing() > 1)
       barriers.fenceForCluster();
     barriers.fence();
   });
   deviceLoops(e).barrierNeeding(e, registers);
-  if (blocks > 1)
-    clusterBarrier(e, blocks);
-}
-
-void BoxStages::end() {
-  if (blocks > 1)
-    clusterBarrier(e, blocks);
+  if (sizes.sharing() > 1)
+    clusterBarrier(e, sizes.clusterBlocks());
 }
 
 /// The block's part of `rows` rows of the matrix, to its part of the same lines of shared memory.
 void BoxStages::startCopy(Operand operand, Index row, Index column, Index to, int64_t rows,
                           const Copy &of) {
   if (operand.blocks > 1) {
-    Index before = of.rank * (rows / operand.blocks);
+    Index before = memberOf(of.rank) * (rows / operand.blocks);
     row = row + before;
     to = to + before * kSwizzledLine;
   }
-  barriers.startCopy(of.barrier, operand.map, row, column, memory, to * 2, operand.blocks);
+  barriers.startCopy(of.barrier, operand.map, row, column, memory, to * 2, operand.blocks,
+                     firstOfPart(of.rank));
 }
 
 void BoxStages::copyTile(const WarpgroupTile &tile, Operand operand, Index line, const Copy &of) {
@@ -100,22 +95,32 @@ void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &tileOfA,
   // The step behind the one that had the stage before has said that it is empty; in the first round
   // the phase before counts as ended.
   if (waits)
-    barriers.wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2, blocks);
-  int64_t bytes = WarpgroupTile::sizeOf(sizes.rows + sizes.columns) * 2;
-  barriers.arriveExpecting(full(step), static_cast<int32_t>(bytes));
+    wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2);
+  barriers.arriveExpecting(full(step), static_cast<int32_t>(sizes.ofStage * 2));
   Copy of = {inner, matmul.firstTerm.value_or(e.index(0)), rank, full(step)};
   copyTile(tileOfA, a, row, of);
   copyTile(tileOfB, b, column, of);
 }
 
-void BoxStages::waitForTiles(Index step) {
-  barriers.wait(full(step), step / sizes.stages % 2, blocks);
+void BoxStages::wait(Index barrier, Index parity) {
+  barriers.wait(barrier, parity, sizes.sharing() > 1 ? sizes.clusterBlocks() : 1);
+}
+
+void BoxStages::waitForTiles(Index step) { wait(full(step), step / sizes.stages % 2); }
+
+std::optional<Index> BoxStages::firstOfPart(Index rank) {
+  if (sizes.parts == 1)
+    return std::nullopt;
+  return rank / sizes.sharing() * sizes.sharing();
 }
 
 void BoxStages::releaseBefore(Index step, Index rank) {
   e.ifThen(equal(thread % kWarp, e.index(0)), [&] {
     barriers.arrive(empty(step));
-    for (int64_t other = 1; other < blocks; ++other)
-      barriers.arriveAt(empty(step), (rank + other) % blocks);
+    for (int64_t other = 1; other < sizes.sharing(); ++other) {
+      Index member = (rank + other) % sizes.sharing();
+      std::optional<Index> first = firstOfPart(rank);
+      barriers.arriveAt(empty(step), first ? *first + member : member);
+    }
   });
 }

@@ -11,8 +11,10 @@
 // them, as a phase does not end without its own arrival; and at `empty` the warps of both blocks
 // arrive, as whoever copies to both must know that both have read. The thread that starts copies
 // waits for `empty` of every phase in order, so no warp of the other block can be two phases ahead.
-// Before the first copy, and behind the last arrival, the blocks meet: a block that has ended has
-// neither shared memory nor barriers.
+// Before the first copy the blocks meet, and behind the last arrival whoever has the stages must
+// have them meet: a block that has ended has neither shared memory nor barriers. Where the blocks
+// of a cluster share out the terms too, those of rank 0 and 1 have the first part, 2 and 3 the
+// next.
 //
 // The block's step s, counted over all its tiles, has stage s % count and phase s / count of both.
 // At the end of each step the stage of the step before is empty, so that is said in the first one
@@ -38,8 +40,15 @@ public:
   static int64_t bytesOfBarriers(int64_t stages) { return 2 * stages * BarrierObjects::kBytes; }
 
   struct Sizes {
-    int64_t rows, columns, stages, threads;
+    int64_t rows, columns;
+    int64_t ofStage; // elements
+    int64_t stages, threads;
     llm::SharedTile shared = llm::SharedTile::None;
+    /// Of the cluster's blocks, which share the terms; those of one part may share a tile.
+    int64_t parts = 1;
+
+    int64_t sharing() const { return shared == llm::SharedTile::None ? 1 : llm::kSharingBlocks; }
+    int64_t clusterBlocks() const { return sharing() * parts; }
   };
 
   /// Inside the launch, for tiles of such sizes; barriers from byte `begin` of `memory` on. `first`
@@ -49,8 +58,6 @@ public:
 
   /// Behind it the blocks may use them; their kernel needs so many registers.
   void makeBarriers(int32_t registers);
-  /// Behind all steps of the block.
-  void end();
   /// By one thread: starts the copies for the block's step `step`, of a tile from `row` and
   /// `column` on and the terms from `inner` on; if `waits`, once nobody reads the stage any more.
   /// The block has rank `rank` of its cluster.
@@ -70,6 +77,11 @@ private:
     int64_t blocks;
   };
   Operand operandOf(const Matmul &p, bool isA);
+  /// The block's number among those that share a tile.
+  Index memberOf(Index rank) { return sizes.parts == 1 ? rank : rank % sizes.sharing(); }
+  /// The rank of the first of these; none where there are no others.
+  std::optional<Index> firstOfPart(Index rank);
+  void wait(Index barrier, Index parity);
   Index stageOf(Index step) { return step % sizes.stages; }
   Index full(Index step) { return stageOf(step); }
   Index empty(Index step) { return stageOf(step) + sizes.stages; }
@@ -82,7 +94,6 @@ private:
 
   KernelEmitter &e;
   Sizes sizes;
-  int64_t blocks; // of a cluster
   Index thread;
   Buffer memory;
   BarrierObjects barriers;

@@ -114,6 +114,7 @@ private:
   bool isBesideWgmma(Operation &op);
   void findBehindWgmma();
   int64_t blocksWithMostTurns(int64_t blocks);
+  std::optional<double> neededWgmmas();
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
                                            const WarpInterpreter &at) const;
   bool isShared(Value memref);
@@ -186,7 +187,10 @@ void LaunchCounter::visitPeerAccess(const PeerAccess &access, const WarpInterpre
       if (at.active() >> lane & 1)
         (*addresses)[lane] = (*known)[lane];
   }
-  countAccess(site, addresses, bytesInMemory(access.type()), at);
+  const int64_t bytes = bytesInMemory(access.type());
+  countAccess(site, addresses, bytes, at);
+  counts.peerBytes +=
+      weight * at.times() * static_cast<double>(llvm::popcount(at.active()) * bytes);
 }
 
 void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddresses> &addresses,
@@ -328,10 +332,13 @@ void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
   int64_t rows = inside(copy.getCoordinates()[1], shape.boxRows, shape.rows),
           width = inside(copy.getCoordinates()[0], columns, shape.columns);
   double times = weight * at.times();
-  std::optional<int64_t> mask;
-  if (copy.getMulticastMask())
-    mask = getConstantIntValue(copy.getMulticastMask());
-  int64_t targets = mask ? llvm::popcount(static_cast<uint16_t>(*mask)) : 1;
+  int64_t targets = 1;
+  if (Value mask = copy.getMulticastMask()) {
+    WarpInterpreter::Known known = at.lookup(mask);
+    counts.isEstimate |= !known;
+    uint16_t bits = known ? (*known)[llvm::countr_zero(at.active())] : 1;
+    targets = llvm::popcount(bits);
+  }
   for (bool isWrite : {false, true}) {
     AccessCounts &site = accesses[{&op, isWrite}];
     site.op = &op;
@@ -418,6 +425,31 @@ int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
   return most;
 }
 
+/// Of a product whose tiles two maps bring, first those of A.
+std::optional<double> LaunchCounter::neededWgmmas() {
+  SmallVector<TensorMap::Shape> maps;
+  NVVM::WgmmaMmaAsyncOp product;
+  kernel.walk([&](Operation *op) {
+    if (std::optional<TensorMap> map = TensorMap::match(op))
+      maps.push_back(map->shape());
+    if (auto next = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
+      product = next;
+  });
+  if (!product || maps.size() != 2)
+    return std::nullopt;
+  // Lines of a turned operand are terms.
+  auto sizesOf = [](const TensorMap::Shape &map, bool isTurned) {
+    return isTurned ? std::pair(map.columns, map.rows) : std::pair(map.rows, map.columns);
+  };
+  auto [rows, terms] = sizesOf(maps[0], product.getLayoutA() == NVVM::MMALayout::col);
+  auto [columns, ofB] = sizesOf(maps[1], product.getLayoutB() == NVVM::MMALayout::row);
+  if (terms != ofB)
+    return std::nullopt;
+  constexpr double ofMma = 16 * 8 * 16;
+  return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(terms) /
+         ofMma;
+}
+
 KernelCounts LaunchCounter::count() {
   int64_t blocks = grid[0] * grid[1] * grid[2], most = blocksWithMostTurns(blocks);
   WarpInterpreter interpreter(kernel, grid, block,
@@ -443,6 +475,8 @@ KernelCounts LaunchCounter::count() {
     follow(0, blocks, kMostBlocks);
   }
   counts.isEstimate |= interpreter.dependsOnData();
+  counts.neededWgmmas = neededWgmmas();
+  counts.clusterBlocks = clusterBlocksOf(kernel);
   for (auto &[key, access] : accesses)
     counts.accesses.push_back(access);
   return counts;

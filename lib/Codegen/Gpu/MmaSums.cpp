@@ -117,6 +117,17 @@ void MmaSums::store(ArrayRef<Num> sums) {
       }
 }
 
+void MmaSums::storeHalves(ArrayRef<Num> pairs, Index half, Index first) {
+  Index row = at.row + at.warpRow + lane.group + half * 8,
+        column = at.column + at.warpColumn + first * kMmaColumns + lane.pair * 2;
+  auto ofRow = static_cast<int64_t>(pairs.size()) / 2 / shape.rowParts;
+  for (int64_t i = 0; i < shape.rowParts; ++i)
+    for (int64_t j = 0; j < ofRow; ++j) {
+      const Num *pair = &pairs[2 * (i * ofRow + j)];
+      storePair(pair[0], pair[1], row + i * shape.rowDistance, column + j * kMmaColumns);
+    }
+}
+
 /// Of fragments j and j + 1, each thread has a pair. An even one gets its odd neighbour's of j, and
 /// gives it that of j + 1.
 void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) {

@@ -47,6 +47,9 @@ public:
   /// Stores this thread's `sums`: those of the four elements of fragment (i, j) begin at 4 (i
   /// columnParts + j).
   void store(llvm::ArrayRef<Num> sums);
+  /// Stores two neighbours for each (i, j) of as many fragments of a row as there are in `pairs`,
+  /// from fragment `first` on: those of rows 0 to 7 of fragments if `half` is 0, or 8 to 15.
+  void storeHalves(llvm::ArrayRef<Num> pairs, Index half, Index first);
   /// Stores the softmax of the tile's rows as that of tile `tile` of `Matmul::softmax`, through
   /// `memory` of the block, whose contents nobody needs any more.
   void storeSoftmax(llvm::ArrayRef<Num> sums, Buffer memory, Index tile);

@@ -2,8 +2,10 @@
 
 #include "WarpgroupMatmul.h"
 #include "BoxStages.h"
+#include "ClusterSums.h"
 #include "MmaSums.h"
 #include "WarpgroupTile.h"
+#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "llmmem/Targets/WarpgroupTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,22 +33,27 @@ struct WarpgroupTiles {
 
   /// For `count` matmuls in one launch, whose tiles tensor maps bring if `byMaps`.
   WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps)
-      : byMaps(byMaps), linesA(linesOf(p.a.transposed)) {
+      : byMaps(byMaps), parts(p.clusterParts), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
+    steps = llvm::divideCeil(p.terms * innerSteps, parts);
     choose(p, count);
     rowParts = rows / kWarpgroups / kWgmmaRows;
     tileColumns = llvm::divideCeil(p.columns, columns);
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
     tiles = count * tilesOfOne;
-    blocks = std::min(tiles, llm::kMultiprocessors);
+    blocks = parts > 1 ? tiles * parts : std::min(tiles, llm::kMultiprocessors);
     bytesOfSoftmax = p.softmax ? MmaSums::bytesOfSoftmax(warpSums(), rows) : 0;
     // Copies by maps are one thread's, so the more are under way the better.
     if (byMaps)
       stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
 
-  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
+  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + copiedColumns()); }
+  /// Of B: an MmaTile of a turned one has 64.
+  int64_t copiedColumns() const {
+    return linesB == MmaTile::Lines::Inner ? llvm::alignTo(columns, kSwizzledLine) : columns;
+  }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
   int64_t beginOfBarriers() const { return bytesOfStages() + bytesOfSoftmax; }
   /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
@@ -57,6 +64,9 @@ struct WarpgroupTiles {
   /// So many steps ahead of what is multiplied copies go into the stage of the step before the
   /// last.
   int64_t ahead() const { return stages - 2; }
+  bool haveOneTile() const { return parts > 1 || tiles == blocks; }
+  int64_t sharing() const { return shared == llm::SharedTile::None ? 1 : llm::kSharingBlocks; }
+  int64_t clusterBlocks() const { return parts * sharing(); }
   WarpSums warpSums() const {
     return {.rowParts = rowParts,
             .columnParts = columns / kMmaColumns,
@@ -72,6 +82,9 @@ struct WarpgroupTiles {
   int64_t tilesOfOne, tiles, blocks;
   int64_t bytesOfSoftmax;
   int64_t innerSteps; // of one term
+  /// Blocks of a cluster that share out the steps of a tile, and the steps of each: the last may
+  /// end behind the terms, where tiles are 0. Neighbours in the cluster have the same part.
+  int64_t parts, steps;
   llm::SharedTile shared = llm::SharedTile::None;
   MmaTile::Lines linesA, linesB;
 
@@ -86,18 +99,19 @@ private:
   static bool isInF32(const Buffer &buffer) { return buffer.element && buffer.element.isF32(); }
 
   void choose(const Matmul &p, int64_t count) {
-    double least = std::numeric_limits<double>::infinity();
-    llm::WarpgroupProduct product = {p.rows, p.columns, p.terms * innerSteps, count,
-                                     isInF32(p.c.buffer) ? 4 : 2};
-    for (llm::WarpgroupTileSize size : llm::kWarpgroupTiles) {
-      // The softmax is summed tile by tile, for which the plan has memory.
-      if (p.softmax && size.columns != (p.columns > 64 ? llm::kLogitsTile : 64))
-        continue;
-      llm::SharedTile sharing = byMaps ? llm::sharedTileOf(size, product) : llm::SharedTile::None;
-      double time = llm::cyclesOfTiles(size, product, sharing);
-      if (time < least)
-        least = time, rows = size.rows, columns = size.columns, shared = sharing;
-    }
+    llm::WarpgroupProduct product = {
+        .rows = p.rows,
+        .columns = p.columns,
+        .steps = p.terms * innerSteps,
+        .count = count,
+        .stored = isInF32(p.c.buffer) ? 4 : 2,
+        .isTurned = p.a.transposed && !p.b.transposed,
+        .parts = parts,
+    };
+    // The softmax is summed tile by tile, for which the plan has memory.
+    int64_t ofSoftmax = !p.softmax ? 0 : p.columns > 64 ? llm::kLogitsTile : 64;
+    llm::WarpgroupLaunch launch = llm::fastestLaunch(product, byMaps, ofSoftmax);
+    rows = launch.size.rows, columns = launch.size.columns, shared = launch.shared;
   }
 };
 
@@ -108,13 +122,12 @@ public:
   WarpgroupEmitter(KernelEmitter &e, const Matmul &first, Make make, const WarpgroupTiles &sizes,
                    Index block, Index thread)
       : e(e), make(make), sizes(sizes), block(block), thread(thread),
-        steps(first.terms * sizes.innerSteps),
         memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytes())),
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
     if (sizes.byMaps)
       boxes.emplace(e, first,
-                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.stages,
-                                     WarpgroupTiles::kThreads, sizes.shared},
+                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.sizeOfStage(), sizes.stages,
+                                     WarpgroupTiles::kThreads, sizes.shared, sizes.parts},
                     memory, sizes.beginOfBarriers(), thread);
   }
 
@@ -122,16 +135,17 @@ public:
     if (boxes)
       boxes->makeBarriers(WarpgroupTiles::kRegisters);
     for (int64_t step = 0; step < sizes.ahead(); ++step) {
-      copyStep(block, e.index(step));
+      copyStep(firstTile(), e.index(step));
       if (!boxes)
         commitCopies(e);
     }
-    if (sizes.tiles == sizes.blocks)
-      emitTile(block);
+    if (sizes.haveOneTile())
+      emitTile(firstTile());
     else
       e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
-    if (boxes)
-      boxes->end();
+    // A block that ends takes its memory with it.
+    if (sizes.clusterBlocks() > 1)
+      clusterBarrier(e, sizes.clusterBlocks());
   }
 
 private:
@@ -156,18 +170,36 @@ private:
             column * sizes.columns, column};
   }
 
+  Index firstTile() {
+    if (sizes.parts == 1)
+      return block;
+    return block / sizes.clusterBlocks() * sizes.sharing() + block % sizes.sharing();
+  }
+
   void emitTile(Index tile) {
     Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
     Row sums = emitSteps(tile, ofWarpgroup, beginSums(tile, ofWarpgroup));
     // Again, as places that live through the steps would have registers.
     Place at = placeOf(tile);
     MmaSums stored = sumsAt(at, ofWarpgroup);
+    if (sizes.parts > 1)
+      return storeShare(sums, stored);
     stored.store(sums);
     if (at.matmul.softmax)
       stored.storeSoftmax(sums,
                           deviceLoops(e).partOf(e, memory, sizes.bytesOfStages(),
                                                 sizes.bytesOfSoftmax, e.builder().getI8Type()),
                           at.ofRow);
+  }
+
+  void storeShare(ArrayRef<Num> sums, MmaSums &stored) {
+    WarpSums shape = sizes.warpSums();
+    int64_t size = ClusterSums::sizeOf(shape, sizes.parts, WarpgroupTiles::kThreads);
+    ClusterSums ofCluster(e, shape, {sizes.parts, sizes.sharing()}, WarpgroupTiles::kThreads,
+                          deviceLoops(e).partOf(e, memory, 0, size, e.computeType()), thread,
+                          block % sizes.clusterBlocks());
+    Row share = ofCluster.add(sums);
+    stored.storeHalves(share, ofCluster.half(), ofCluster.firstFragment());
   }
 
   MmaSums sumsAt(const Place &at, Index ofWarpgroup) {
@@ -200,8 +232,8 @@ private:
   /// while sums are stored. With tensor maps two mbarriers of the stage say it (BoxStages.h), and
   /// no warp waits for another but the one that copies.
   Row emitSteps(Index tile, Index ofWarpgroup, ArrayRef<Num> begin) {
-    Index before = sizes.tiles == sizes.blocks ? e.index(0) : tile / sizes.blocks * steps;
-    Row sums = e.fold(e.index(0), e.index(steps), begin, [&](Index step, ArrayRef<Num> sums) {
+    Index before = sizes.haveOneTile() ? e.index(0) : tile / sizes.blocks * sizes.steps;
+    Row sums = e.fold(e.index(0), e.index(sizes.steps), begin, [&](Index step, ArrayRef<Num> sums) {
       waitForStep(before + step);
       Row next = startStep(before + step, ofWarpgroup, sums);
       copyStep(tile, step + sizes.ahead(), before);
@@ -241,8 +273,10 @@ private:
   }
 
   /// The rank in the cluster of the block that has a tile. Of the tile, not of the block, which
-  /// would have a register through all steps.
-  static Index rankOf(Index tile) { return tile % llm::kSharingBlocks; }
+  /// would have a register through all steps, where only one has it.
+  Index rankOf(Index tile) {
+    return sizes.parts == 1 ? tile % llm::kSharingBlocks : block % sizes.clusterBlocks();
+  }
 
   Index stageOf(Index step) { return step % sizes.stages * sizes.sizeOfStage(); }
   WarpgroupTile tileOfA(Index step) { return {stages, stageOf(step), sizes.rows, sizes.linesA}; }
@@ -253,15 +287,17 @@ private:
   /// Copies for step `step` from the begin of `tile` on, which may be one of the block's next tile;
   /// nothing behind its last one. The tile begins with the block's step `before`.
   void copyStep(Index tile, Index step, std::optional<Index> before = std::nullopt) {
-    bool isLast = sizes.tiles == sizes.blocks;
-    Index of = isLast ? tile : tile + step / steps * sizes.blocks,
-          own = isLast ? step : step % steps, stage = before ? *before + step : step;
-    Value exists = isLast ? less(step, e.index(steps)) : less(of, e.index(sizes.tiles));
+    bool isLast = sizes.haveOneTile();
+    Index of = isLast ? tile : tile + step / sizes.steps * sizes.blocks,
+          own = isLast ? step : step % sizes.steps, stage = before ? *before + step : step;
+    Value exists = isLast ? less(step, e.index(sizes.steps)) : less(of, e.index(sizes.tiles));
     if (boxes)
       exists = arith::AndIOp::create(e.builder(), e.location(), exists, boxes->isCopying());
     e.ifThen(exists, [&] {
       Place at = placeOf(of);
       const Matmul &p = at.matmul;
+      if (sizes.parts > 1)
+        own = own + rankOf(of) / sizes.sharing() * sizes.steps;
       Index term = p.terms == 1 ? e.index(0) : own / sizes.innerSteps,
             inner = (p.terms == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
       if (boxes)
@@ -290,7 +326,6 @@ private:
   Make make;
   const WarpgroupTiles &sizes;
   Index block, thread;
-  int64_t steps; // of a tile
   Buffer memory, stages;
   std::optional<BoxStages> boxes;
 };

@@ -151,6 +151,9 @@ Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {
                  .columns = columns,
                  .inner = e.operand(0).size / in};
   product.a.transposed = true;
+  if (e.options().tensorCores == TensorCores::WarpgroupTma &&
+      isWarpgroupMatmul(e.options(), product))
+    product.clusterParts = clusterPartsOf(product.rows, product.columns, product.inner);
   return product;
 }
 
@@ -173,7 +176,7 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
   static void emitOnDevice(LinearWeightGradOp op, KernelEmitter &e) {
     Matmul matmul = matmulOf(op, e);
     SumParts parts = sumPartsOf(op, isWarpgroupMatmul(e.options(), matmul));
-    if (parts.count == 1 || isLibraryMatmul(e, matmul))
+    if (parts.count == 1 || matmul.clusterParts > 1 || isLibraryMatmul(e, matmul))
       return emitMatmul(op, e, matmul);
     int64_t sums = parts.count * SumParts::distance(matmul.rows * matmul.columns);
     emitSplitMatmul(e, matmul, parts, e.workspace(0, sums, e.computeType()));

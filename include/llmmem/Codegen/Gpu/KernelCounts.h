@@ -16,6 +16,7 @@
 #include "llmmem/Support/MatrixDescriptor.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace llmmem {
@@ -49,7 +50,7 @@ GlobalSectors globalSectors(const WarpAddresses &addresses, int64_t bytes);
 
 /// An op that reads or writes shared or global memory, over all warps of the launch. Of shared
 /// memory of another block of the cluster (Cluster.h) these are the passes there, where they
-/// conflict like that block's own; how long the way between multiprocessors is, is not counted.
+/// conflict like that block's own.
 struct AccessCounts {
   mlir::Operation *op = nullptr;
   bool isShared = false, isWrite = false;
@@ -64,8 +65,13 @@ struct AccessCounts {
 struct KernelCounts {
   std::vector<AccessCounts> accesses;
   double mmas = 0, barriers = 0; // barriers: of all blocks, those of clusters too
-  /// What wgmma multiplies, in as many mma of 16 x 8 x 16.
+  /// What wgmma multiplies, in as many mma of 16 x 8 x 16; and how much of that the product needs,
+  /// without what tiles have behind the end of C, where tensor maps say how large A and B are.
   double wgmmas = 0;
+  std::optional<double> neededWgmmas;
+  /// Blocks of a cluster, and what they load from, and store to, each other's shared memory.
+  int64_t clusterBlocks = 1;
+  double peerBytes = 0;
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are
   /// left out, as most of their arithmetic moves out of loops.
   double instructions = 0;
