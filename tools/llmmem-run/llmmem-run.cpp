@@ -20,11 +20,11 @@
 using namespace llvm;
 using namespace llmmem;
 
+/// In one write: other ranks, and what started them, write to the same stream.
 static int fail(const Twine &message) {
-  errs() << "llmmem-run: ";
-  if (RankJob::size() > 1)
-    errs() << "rank " << RankJob::rank() << ": ";
-  errs() << message << "\n";
+  const std::string rank =
+      RankJob::size() > 1 ? ("rank " + Twine(RankJob::rank()) + ": ").str() : std::string();
+  errs() << ("llmmem-run: " + rank + message + "\n").str();
   return ExitBadInput;
 }
 
