@@ -1,6 +1,7 @@
 //===- ConfigReader.cpp - Typed keys of a config.json ----------------------===//
 
 #include "llmmem/Import/ConfigReader.h"
+#include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,6 +18,11 @@ llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, Strin
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
     return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
+  // The tree has the last of two values of one key, and says nothing.
+  JsonReader reader(text);
+  reader.skip();
+  if (llvm::Error error = reader.finish())
+    return llvm::createStringError(file + ": " + llvm::toString(std::move(error)));
   json::Object *object = value->getAsObject();
   if (!object)
     return llvm::createStringError(file + ": expected a JSON object with a model's config");
