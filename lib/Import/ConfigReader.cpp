@@ -15,6 +15,7 @@ using llvm::Twine;
 namespace json = llvm::json;
 
 llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, StringRef file) {
+  text.consume_front("\xEF\xBB\xBF"); // a mark that editors write; RFC 8259 lets readers skip it
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
     return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
