@@ -441,8 +441,11 @@ void MemoryReport::print(llvm::raw_ostream &os) const {
     os << formatv(", {0} of them trained", trainedParameters);
   os << "\n";
   for (auto &[role, bytes] : resident)
-    os << formatv("  {0,-15} {1} bytes, {2} or {3}\n", role, bytes, formatByteSize(bytes),
-                  formatBinaryByteSize(bytes));
+    if (bytes == 0)
+      os << formatv("  {0,-15} none\n", role);
+    else
+      os << formatv("  {0,-15} {1} bytes, {2} or {3}\n", role, bytes, formatByteSize(bytes),
+                    formatBinaryByteSize(bytes));
   printSummary(os);
   os << "\nlargest values at the peak\n";
   for (const LiveEntry &entry : llvm::ArrayRef(live).take_front(12))

@@ -58,6 +58,16 @@ bool ArenaBufferizer::isEmpty(Operation &op) const {
           llvm::all_of(op.getResults(), [&](Value view) { return isEmptyValue(rootOf(view)); }));
 }
 
+static LogicalResult refuseWithoutPlace(Operation &op) {
+  InFlightDiagnostic error = op.emitError() << "'" << op.getName() << "' ";
+  if (isa_and_present<LlmDialect>(op.getDialect()))
+    return error << "is of the llm dialect, which --convert-step-to-kernels takes into the arena; "
+                    "leave arena-bufferize out, or lower the graph to linalg before planning";
+  return error << "has no destination to write into, so it cannot run in the arena; give it one "
+                  "before planning: --give-destinations for ops of tensor, arith and math, "
+                  "--tosa-to-linalg-named and --tosa-to-linalg for tosa";
+}
+
 LogicalResult ArenaBufferizer::decide(Operation &op, SmallVectorImpl<ArenaOpPlan> &into) {
   if (!touchesTensors(op) || isEmpty(op))
     return success();
@@ -72,11 +82,7 @@ LogicalResult ArenaBufferizer::decide(Operation &op, SmallVectorImpl<ArenaOpPlan
   bool hasPlace = isResidentOp(&op) || isViewOp(&op) || destinations || isCopyOfPart(op) ||
                   llvm::none_of(op.getResults(), isTensor);
   if (!isa<BufferizableOpInterface>(op) || !hasPlace)
-    return op.emitError()
-           << "'" << op.getName()
-           << "' has no destination to write into, so it cannot run in the arena; give it one "
-              "before planning: --give-destinations for ops of tensor, arith and math, "
-              "--tosa-to-linalg-named and --tosa-to-linalg for tosa";
+    return refuseWithoutPlace(op);
   ArenaOpPlan plan{&op, isCopyOfPart(op)};
   for (OpResult result : op.getResults())
     if (!isResidentOp(&op))
@@ -104,10 +110,9 @@ LogicalResult ArenaBufferizer::decide() {
     error.attachNote(uses->begin()->getUser()->getLoc()) << "it is called here";
     return error;
   }
-  bool broken = false;
-  for (Operation &op : body.without_terminator())
-    broken |= failed(decide(op, plans));
-  return failure(broken);
+  // The first that is in the way: a step has hundreds of its kind.
+  return failure(llvm::any_of(body.without_terminator(),
+                              [&](Operation &op) { return failed(decide(op, plans)); }));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 //===- ConfigReader.cpp - Typed keys of a config.json ----------------------===//
 
 #include "llmmem/Import/ConfigReader.h"
+#include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,9 +15,15 @@ using llvm::Twine;
 namespace json = llvm::json;
 
 llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, StringRef file) {
+  text.consume_front("\xEF\xBB\xBF"); // a mark that editors write; RFC 8259 lets readers skip it
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
     return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
+  // The tree has the last of two values of one key, and says nothing.
+  JsonReader reader(text);
+  reader.skip();
+  if (llvm::Error error = reader.finish())
+    return llvm::createStringError(file + ": " + llvm::toString(std::move(error)));
   json::Object *object = value->getAsObject();
   if (!object)
     return llvm::createStringError(file + ": expected a JSON object with a model's config");

@@ -107,7 +107,8 @@ static planning::PipelineShape shapeOf(const CheckpointPipelineOptions &options,
   shape.kind = planning::parsePipelineKind(options.pipeline).value_or(shape.kind);
   shape.stages = stages;
   shape.microBatches = options.microBatches;
-  shape.chunks = shape.kind == planning::PipelineKind::Interleaved ? options.chunks : 1;
+  if (shape.kind == planning::PipelineKind::Interleaved)
+    shape.chunks = options.chunks;
   return shape;
 }
 

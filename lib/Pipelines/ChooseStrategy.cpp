@@ -27,7 +27,8 @@ llvm::Error llmmem::checkAutoMesh(const CheckpointPipelineOptions &options,
   llvm::Expected<Topology> topology = loadTopology(options.topology);
   if (!topology)
     return llvm::createStringError(spell("topology") + ": " + llvm::toString(topology.takeError()));
-  if (options.devices < 0 || options.devices > topology->numDevices())
+  const bool isNone = options.devices.hasValue() && options.devices == 0;
+  if (isNone || options.devices < 0 || options.devices > topology->numDevices())
     return llvm::createStringError(spell("devices") + ": expected 1 to " +
                                    llvm::Twine(topology->numDevices()) +
                                    ", the devices of the topology");

@@ -130,6 +130,28 @@ bool JsonReader::null() {
   return remaining.consume_front("null");
 }
 
+bool JsonReader::skip() {
+  skipSpace();
+  double number;
+  std::string text;
+  bool flag;
+  switch (remaining.empty() ? '\0' : remaining.front()) {
+  case '{':
+    return object([&](llvm::StringRef) { return skip(); });
+  case '[':
+    return array([&] { return skip(); });
+  case '"':
+    return string(text);
+  case 't':
+  case 'f':
+    return boolean(flag);
+  case 'n':
+    return null() || fail("expected a value");
+  default:
+    return real(number);
+  }
+}
+
 bool JsonReader::string(std::string &value) {
   skipSpace();
   llvm::StringRef token;

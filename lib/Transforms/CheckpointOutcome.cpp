@@ -20,6 +20,7 @@ void CheckpointOutcome::add(const CheckpointOutcome &function) {
   leastPeak = std::max(leastPeak, function.leastPeak);
   leastBudget = std::max(leastBudget, function.leastBudget);
   peakLowerBound = std::max(peakLowerBound, function.peakLowerBound);
+  budgetLowerBound = std::max(budgetLowerBound, function.budgetLowerBound);
   llvm::append_range(heldBack, function.heldBack);
 }
 

@@ -3,6 +3,7 @@
 #include "NoPlan.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -147,7 +148,7 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
              << " under a budget of " << sizeText(*request.budget) << " with policy '"
              << nameOf(request.policy) << "': least peak found " << sizeText(outcome.leastPeak)
              << ", which needs a budget of " << outcome.leastBudget
-             << " bytes; proved lower bound on the peak " << sizeText(outcome.peakLowerBound);
+             << " bytes; proved lower bound on the budget " << sizeText(outcome.budgetLowerBound);
   diagnostic.attachNote(location) << summaryOf(request, extracted, outcome);
   if (request.explain != kExplainAll) {
     diagnostic.attachNote(location) << hintFor(request);
@@ -162,6 +163,18 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
 // For programs
 //===----------------------------------------------------------------------===//
 
+/// Of a plan without steps the planner bounds what any arena needs, in which each buffer is a
+/// multiple of the alignment. What is live has exact sizes, and may be fewer bytes.
+static void takeLowerBounds(const ExtractedProblem &extracted, const planning::Plan &plan,
+                            CheckpointOutcome &outcome) {
+  const planning::Problem &problem = extracted.problem;
+  outcome.budgetLowerBound = plan.peakLowerBound;
+  int64_t live = plan.peakLowerBound;
+  if (plan.steps.empty())
+    live = std::max(problem.residentBytes(), live - planning::paddingOf(problem));
+  outcome.peakLowerBound = live - extracted.residentPadding;
+}
+
 void llmmem::findLeast(const ExtractedProblem &extracted, planning::StepForms forms,
                        planning::PlanOptions options, const planning::Plan &plan,
                        CheckpointOutcome &outcome) {
@@ -172,6 +185,7 @@ void llmmem::findLeast(const ExtractedProblem &extracted, planning::StepForms fo
     options.policy.kind = planning::PolicyKind::LeastPeak;
     least = planForms(forms, options).chosen.plan;
   }
+  takeLowerBounds(extracted, plan, outcome);
   outcome.leastPeak = least.peak - extracted.residentPadding;
   outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
 }
@@ -179,7 +193,8 @@ void llmmem::findLeast(const ExtractedProblem &extracted, planning::StepForms fo
 /// What a program learns of a budget that no plan keeps (docs/Design/Reports.md).
 std::string llmmem::noPlanJson(const CheckpointRequest &request, const CheckpointOutcome &outcome) {
   bool proved = outcome.status == planning::Status::Infeasible;
-  llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound}};
+  llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound},
+                                 {"budget_lower_bound", outcome.budgetLowerBound}};
   if (!outcome.checked.empty())
     certificate["checked"] = outcome.checked;
   llvm::json::Object report{{"format", "llmmem-memory-report"},

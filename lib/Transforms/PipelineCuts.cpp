@@ -79,6 +79,23 @@ void Cutter::classify() {
   }
 }
 
+/// What of `shape` would do for so many blocks. As many stages as given are kept where they can be:
+/// the micro-batches of interleaved stages are a multiple of them.
+static std::string shapeFor(int64_t blocks, const planning::PipelineShape &shape) {
+  constexpr int64_t kFewestInterleaved = 2;
+  const int64_t chunks = blocks / shape.stages;
+  if (shape.chunks > 1 && chunks >= kFewestInterleaved)
+    return std::to_string(chunks) + " chunks a stage" +
+           (chunks > kFewestInterleaved ? " or fewer" : "");
+  std::string advice;
+  if (shape.chunks > 1)
+    advice = "pipeline 1f1b, which has one chunk a stage";
+  if (chunks < 1)
+    advice += (advice.empty() ? "pp=" : ", and pp=") +
+              std::to_string(std::max<int64_t>(blocks, 1)) + " or fewer";
+  return advice;
+}
+
 /// Ops before the first block belong to it, those behind a block and without one to that.
 LogicalResult Cutter::findBlocks() {
   std::optional<int64_t> current;
@@ -98,10 +115,9 @@ LogicalResult Cutter::findBlocks() {
   int64_t found = static_cast<int64_t>(blocks.size()), wanted = shape.numChunks();
   if (found >= wanted)
     return success();
-  InFlightDiagnostic error = emitError(loss.getLoc());
-  error << "has " << found << " blocks, fewer than the " << wanted << " chunks of " << shape.stages
-        << " stages; take pp=" << std::max<int64_t>(found / shape.chunks, 1) << " or fewer";
-  return error;
+  return emitError(loss.getLoc()) << "has " << found << " blocks, fewer than the " << wanted
+                                  << " chunks of " << shape.stages << " stages; take "
+                                  << shapeFor(found, shape);
 }
 
 /// What a rank holds for a parameter throughout the step: it, its gradient and its state, of which

@@ -250,7 +250,6 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   extracted.values.resize(extracted.problem.values.size()); // null: the host's
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
-  outcome.peakLowerBound = plan.peakLowerBound - extracted.residentPadding;
   if (failed(emitText(step, request.emitProblem, outcome,
                       [&](raw_ostream &os) { os << planning::toJson(forms); })) ||
       failed(emitText(step, request.emitPlan, outcome,

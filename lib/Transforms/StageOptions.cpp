@@ -2,6 +2,7 @@
 
 #include "llmmem/Transforms/StageOptions.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -26,6 +27,10 @@ llvm::StringRef llmmem::partOfStage(llvm::StringRef option, func::FuncOp functio
 llvm::Error llmmem::checkPartsOfStages(llvm::StringRef name, llvm::StringRef option,
                                        int64_t stages) {
   const int64_t parts = static_cast<int64_t>(partsOfStages(option).size());
+  if (parts > 1 && llvm::is_contained(partsOfStages(option), ""))
+    return llvm::createStringError(name + ": '" + option +
+                                   "' has nothing before or behind a comma; give one for all "
+                                   "stages, or one for each");
   if (parts == 1 || parts == stages)
     return llvm::Error::success();
   if (stages == 0)

@@ -4,6 +4,7 @@
 #include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/StdoutAtExit.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -241,6 +242,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  checkStdoutAtExit("llmmem-emulate");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "llmmem-emulate: runs GPU kernels on the CPU, each access checked\n");

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/InitAll.h"
+#include "llmmem/Support/StdoutAtExit.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  llmmem::checkStdoutAtExit("llmmem-lsp-server");
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   llmmem::registerAllDialects(registry);

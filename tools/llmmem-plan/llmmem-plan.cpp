@@ -14,6 +14,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/LlvmResult.h"
+#include "llmmem/Support/StdoutAtExit.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -501,6 +502,7 @@ llvm::Error checkFlags() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  checkStdoutAtExit("llmmem-plan");
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(argc, argv, overview);
   if (llvm::Error error = checkFlags())

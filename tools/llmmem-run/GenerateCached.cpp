@@ -259,6 +259,14 @@ Error fillParameters(CachedGeneration &run, const RunOptions &options) {
                 : createStringError("'" + options.loadFile + "': " + toString(loaded.takeError()));
 }
 
+Error checkStop(const RunOptions &options, int64_t vocabulary) {
+  for (int32_t token : options.stop)
+    if (token < 0 || token >= vocabulary)
+      return createStringError("--stop: no token is " + Twine(token) +
+                               "; the step has tokens 0 to " + Twine(vocabulary - 1));
+  return Error::success();
+}
+
 } // namespace
 
 Error llmmem::generateCached(MutableArrayRef<PlannedFunction> steps, const RunOptions &options) {
@@ -271,6 +279,8 @@ Error llmmem::generateCached(MutableArrayRef<PlannedFunction> steps, const RunOp
     if (Error error = run->addPrefill(*steps.front().compiled, steps.front().roles))
       return createStringError("'" + options.inputFiles.front() + "' beside '" +
                                options.inputFiles.back() + "': " + toString(std::move(error)));
+  if (Error error = checkStop(options, run->vocabulary()))
+    return error;
   Expected<std::optional<Tokenizer>> tokenizer = readTokenizer(options, run->vocabulary());
   if (!tokenizer)
     return tokenizer.takeError();

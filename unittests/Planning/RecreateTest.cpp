@@ -3,6 +3,7 @@
 #include "Schedulers/Recreate.h"
 #include "ProblemBuilder.h"
 #include "Schedulers/Eviction.h"
+#include "Schedulers/LaterRuns.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
@@ -28,6 +29,44 @@ Evicted evictedTo(const Graph &graph, int64_t percent) {
                              deepest, work));
   evicted.usage = profile(graph, evicted.steps);
   return evicted;
+}
+
+/// A value of 8 bytes is written, five ops of 10 bytes follow, and one reads it and their last.
+Problem heldOverOthers(bool recompute, int64_t operand) {
+  test::ProblemBuilder builder;
+  const ValueIndex from = builder.value(operand), held = builder.value(8);
+  builder.op({}, {from}, 1);
+  builder.op({from}, {held}, 1);
+  builder.problem.ops.back().recompute = recompute;
+  ValueIndex last = held;
+  for (int k = 0; k < 5; ++k) {
+    const ValueIndex next = builder.value(10);
+    builder.op(k == 0 ? std::vector<ValueIndex>{} : std::vector<ValueIndex>{last}, {next}, 1);
+    last = next;
+  }
+  builder.op({held, last}, {builder.value(1)}, 1);
+  return builder.problem;
+}
+
+TEST(LaterRuns, MovesBehindWhatItIsHeldOver) {
+  const Problem problem = heldOverOthers(/*recompute=*/false, /*operand=*/2);
+  const Graph graph(problem);
+  const std::vector<OpIndex> later = runLater(graph, givenOrder(graph));
+  EXPECT_EQ(later, (std::vector<OpIndex>{0, 2, 3, 4, 5, 6, 1, 7}));
+  EXPECT_LT(profile(graph, later).peak, profile(graph, givenOrder(graph)).peak);
+}
+
+TEST(LaterRuns, LeavesWhatEvictionRunsAgain) {
+  const Problem problem = heldOverOthers(/*recompute=*/true, /*operand=*/2);
+  const Graph graph(problem);
+  EXPECT_EQ(runLater(graph, givenOrder(graph)), givenOrder(graph));
+}
+
+/// Its operand would be held in its place, and is larger.
+TEST(LaterRuns, LeavesWhatFreesMore) {
+  const Problem problem = heldOverOthers(/*recompute=*/false, /*operand=*/9);
+  const Graph graph(problem);
+  EXPECT_EQ(runLater(graph, givenOrder(graph)), givenOrder(graph));
 }
 
 /// What a path remembers of other capacities changes neither a schedule nor the work.

@@ -4,9 +4,10 @@
 //   mpirun -n 6 collectives-check --cuda=libcuda.so.1 --nccl=libnccl.so.2 2 3
 //
 // Checks every collective over a mesh of these sizes. Rank 0 prints "6 ranks over NAME: as
-// defined"; a rank that finds a difference says so, and the job ends with exit code 1. With --nccl
-// they are that library's, on the host's memory (for a NCCL that has no device). With --cuda too,
-// they are those of a captured step on its devices.
+// defined"; a rank that finds a difference says so, and the job ends with exit code 1. An argument
+// that is neither a flag nor a size is exit code 2. With --nccl they are that library's, on the
+// host's memory (for a NCCL that has no device). With --cuda too, they are those of a captured step
+// on its devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@ namespace {
 struct Options {
   std::vector<int64_t> sizes;
   const char *nccl = nullptr, *cuda = nullptr;
+  const char *wrong = nullptr; // an argument that is neither a flag nor a size
 
   Options(int argc, char **argv) {
     for (int k = 1; k < argc; ++k)
@@ -27,8 +29,13 @@ struct Options {
         nccl = argv[k] + 7;
       else if (std::strncmp(argv[k], "--cuda=", 7) == 0)
         cuda = argv[k] + 7;
-      else
-        sizes.push_back(std::strtoll(argv[k], nullptr, 10));
+      else if (!addSize(argv[k]))
+        wrong = argv[k];
+  }
+  bool addSize(const char *text) {
+    char *end = nullptr;
+    sizes.push_back(std::strtoll(text, &end, 10));
+    return end != text && *end == '\0' && sizes.back() >= 1 && sizes.back() <= INT32_MAX;
   }
   int64_t allAxes() const { return (int64_t{1} << sizes.size()) - 1; }
 };
@@ -48,6 +55,13 @@ static std::string check(const Options &options, llmmem_cuda *run) {
 
 int main(int argc, char **argv) {
   Options options(argc, argv);
+  if (options.wrong) {
+    std::fprintf(stderr,
+                 "collectives-check: '%s' is no size of a mesh; expected --nccl=library, "
+                 "--cuda=library and one size an axis, as in: collectives-check 2 3\n",
+                 options.wrong);
+    return 2;
+  }
   char message[1024];
   int uses = options.nccl ? LLMMEM_RANKS_ON_DEVICES : LLMMEM_RANKS_START;
   if (llmmem_ranks_begin(static_cast<int64_t>(options.sizes.size()), options.sizes.data(), uses,

@@ -35,6 +35,9 @@ public:
   bool real(double &number);
   bool boolean(bool &flag);
   bool string(std::string &value);
+  /// Reads any value, in which each key of an object may be given once. It calls itself for each
+  /// level of the text.
+  bool skip();
   bool null(); // reads a null and returns true; false without an error if there is none
 
   /// Records the error `what` at the place read last. Always false.

@@ -44,10 +44,11 @@ struct CheckpointOutcome {
   bool noPlan = false;     // planning ran, and found none
   bool changedOps = false; // the plan is for a step with other ops, and the step is now that
   double seconds = 0;
-  int64_t leastPeak = 0;      // least peak found, where there is no plan under the budget
-  int64_t leastBudget = 0;    // the budget that the plan of the least peak needs
-  int64_t peakLowerBound = 0; // proved
-  std::string checked;        // what of the certificate was checked with its proof
+  int64_t leastPeak = 0;        // least peak found, where there is no plan under the budget
+  int64_t leastBudget = 0;      // the budget that the plan of the least peak needs
+  int64_t peakLowerBound = 0;   // proved, of what is live
+  int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
+  std::string checked;          // what of the certificate was checked with its proof
 
   /// What becomes of files and reports. An attempt, behind which another may follow, holds them
   /// back until it is known to be the last, so that a failed one leaves nothing behind.

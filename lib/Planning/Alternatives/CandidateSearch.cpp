@@ -12,7 +12,7 @@ void CandidateSearch::planOne(size_t candidate, const Candidates &candidates) {
   // A candidate without any plan bounds no plan's cost.
   if (made.status != Status::Infeasible) {
     allInfeasible = false;
-    if (made.costLowerBound < costLowerBound) {
+    if (bound.empty() || made.costLowerBound < costLowerBound) {
       costLowerBound = made.costLowerBound;
       bound = made.bound;
     }

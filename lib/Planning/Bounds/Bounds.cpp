@@ -30,6 +30,18 @@ int64_t llmmem::planning::priceScale(const Graph &graph) {
   return scale;
 }
 
+int64_t llmmem::planning::paddingOf(const Problem &problem) {
+  int64_t alignment = std::max<int64_t>(problem.alignment, 1), sum = 0;
+  auto gap = [&](int64_t bytes) { return (alignment - bytes % alignment) % alignment; };
+  for (const Value &value : problem.values)
+    if (!value.resident) // they lie outside the arena and count as they are
+      sum += gap(value.bytes);
+  int64_t workspace = 0; // one op's
+  for (const Op &op : problem.ops)
+    workspace = std::max(workspace, gap(op.workspace));
+  return sum + workspace;
+}
+
 int64_t llmmem::planning::bytesBeside(const Graph &graph, OpIndex op) {
   return graph.residentBytes() + graph.footprint(op) - graph.topPadding();
 }

@@ -5,6 +5,7 @@
 #include "Schedulers/DeferredOrder.h"
 #include "Schedulers/Editor.h"
 #include "Schedulers/ExactSearch.h"
+#include "Schedulers/LaterRuns.h"
 #include "Schedulers/OrderSearch.h"
 #include "Schedulers/Recreate.h"
 #include "Schedulers/SeriesParallel.h"
@@ -277,7 +278,7 @@ std::vector<Candidate> BudgetSearch::lowered(const Candidate &start, int64_t cap
   const int64_t mostWork = std::min(work / 40, rounds * graph.numOps());
   int64_t left = mostWork;
   for (std::vector<OpIndex> &steps :
-       recreateLower(graph, start.steps, capacity, evictionDepth(), left))
+       recreateLower(graph, laterRuns(start.steps), capacity, evictionDepth(), left))
     found.push_back(measured(std::move(steps)));
   llvm::stable_sort(found, isCheaper);
   lastSpent = mostWork - left;
@@ -416,6 +417,15 @@ void BudgetSearch::addEveryLevel() {
   }
 }
 
+/// Of the same peak or a lower one.
+std::vector<OpIndex> BudgetSearch::laterRuns(const std::vector<OpIndex> &steps) const {
+  constexpr size_t mostSteps = 8000; // readers are looked for from each run on
+  if (steps.size() > mostSteps)
+    return steps;
+  std::vector<OpIndex> later = runLater(graph, steps);
+  return profile(graph, later).peak <= profile(graph, steps).peak ? later : steps;
+}
+
 /// Lowers the least peak found by eviction, in small steps, until eviction fails.
 void BudgetSearch::descend() {
   constexpr size_t mostSteps = 8000; // each attempt computes a profile
@@ -431,9 +441,16 @@ void BudgetSearch::descend() {
   int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);
   for (int64_t left = work / 4; left > 0;) {
     int64_t target = profile(graph, steps).peak - width;
-    if (target < graph.residentBytes() ||
-        !evictUntilFits(graph, steps, target, evictionDepth(), left))
+    if (target < graph.residentBytes())
       return;
+    if (!evictUntilFits(graph, steps, target, evictionDepth(), left)) {
+      // What may not run again is not evicted: it stays in the way unless it runs later.
+      std::vector<OpIndex> later = laterRuns(steps);
+      if (later == steps)
+        return;
+      steps = std::move(later);
+      continue;
+    }
     lean.push_back(improved(std::vector<OpIndex>(steps), target));
     report("eviction", target);
   }

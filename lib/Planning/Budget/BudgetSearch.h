@@ -121,6 +121,7 @@ private:
   /// Whether the cheapest of `found` that fits, or `known`, costs little more than the bound.
   bool isCloseToBound(int64_t capacity, const Candidates &found, int64_t known);
   void addEveryLevel();
+  std::vector<OpIndex> laterRuns(const std::vector<OpIndex> &steps) const;
   void descend();
   int evictionDepth() const;
   size_t tableFor(int64_t capacity);

@@ -14,10 +14,6 @@ namespace llmmem::planning {
 void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found,
              bool provesCost, Plan &plan);
 
-/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts exact
-/// sizes. This is the most that rounding can have added to a bound.
-int64_t paddingOf(const Problem &problem);
-
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H

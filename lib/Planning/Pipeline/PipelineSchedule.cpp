@@ -42,6 +42,9 @@ std::optional<std::string> llmmem::planning::checkShape(const PipelineShape &sha
   auto number = [](int64_t value) { return std::to_string(value); };
   if (shape.stages < 1 || shape.microBatches < 1 || shape.chunks < 1)
     return "a pipeline has at least one stage, one micro-batch and one chunk a stage";
+  constexpr int64_t mostChunks = 65536; // as many as a model may have layers
+  if (shape.chunks > mostChunks)
+    return "a stage has at most " + number(mostChunks) + " chunks, not " + number(shape.chunks);
   if (shape.kind != PipelineKind::Interleaved && shape.chunks > 1)
     return nameOf(shape.kind).str() + " has one chunk a stage, not " + number(shape.chunks) +
            "; take interleaved, or leave the chunks out";

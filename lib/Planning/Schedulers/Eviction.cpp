@@ -67,6 +67,8 @@ private:
   std::optional<Proposal> proposeBest(int32_t fullest);
   std::vector<Proposal> proposeAll(int32_t fullest);
   bool accepts(const Proposal &proposal);
+  bool acceptsAt(const Proposal &proposal, int32_t place);
+  bool writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const;
   void countWork();
   bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                  std::vector<OpIndex> &ops);
@@ -217,13 +219,38 @@ std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
   return proposals;
 }
 
-/// Takes `proposal` where less is above the capacity then.
+/// Whether the run at `step` writes for the op at `before` what may not be written again, and
+/// nothing that `ops` read.
+bool Evictor::writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const {
+  auto isRead = [&](ValueIndex value) {
+    return graph.bytes(value) > 0 && llvm::is_contained(graph.reads(steps[before]), value);
+  };
+  auto isReadHere = [&](ValueIndex value) {
+    return llvm::any_of(ops,
+                        [&](OpIndex op) { return llvm::is_contained(graph.reads(op), value); });
+  };
+  return !graph.op(steps[step]).recompute && llvm::any_of(graph.writes(steps[step]), isRead) &&
+         llvm::none_of(graph.writes(steps[step]), isReadHere);
+}
+
+/// Takes `proposal` where less is above the capacity then. What its reader has from the runs just
+/// before it cannot be dropped while the repeats run, so they may run ahead of those.
 bool Evictor::accepts(const Proposal &proposal) {
+  if (acceptsAt(proposal, proposal.before))
+    return true;
+  int32_t ahead = proposal.before;
+  if (ahead < static_cast<int32_t>(steps.size()))
+    while (ahead - 1 > usage.peakStep && writesFor(ahead - 1, proposal.before, proposal.ops))
+      --ahead;
+  return ahead < proposal.before && acceptsAt(proposal, ahead);
+}
+
+bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   std::vector<OpIndex> changed;
   changed.reserve(steps.size() + proposal.ops.size());
-  changed.assign(steps.begin(), steps.begin() + proposal.before);
+  changed.assign(steps.begin(), steps.begin() + place);
   changed.insert(changed.end(), proposal.ops.begin(), proposal.ops.end());
-  changed.insert(changed.end(), steps.begin() + proposal.before, steps.end());
+  changed.insert(changed.end(), steps.begin() + place, steps.end());
   graph.poll();
   Profile now = profile(graph, changed);
   work -= static_cast<int64_t>(changed.size());

@@ -3,7 +3,9 @@
 // For graphs that are not chains. While some step holds too much, one of the values that are live
 // but not used there is dropped and recomputed just before its next reader, with the ancestors that
 // are no longer live. The value that costs least per byte is chosen, as in dynamic tensor
-// rematerialization (Kirisame et al., ICLR 2021), but with the rest of the schedule known.
+// rematerialization (Kirisame et al., ICLR 2021), but with the rest of the schedule known. Where
+// that does not help, and what the reader has besides was written just before by ops that may not
+// run again, the repeats run ahead of those ops.
 //
 //===----------------------------------------------------------------------===//
 

@@ -64,8 +64,8 @@ def _plan_text(text: str, budget: Union[int, str], options: Sequence[str]) -> Tu
         if done.returncode == 2 and facts:
             raise BudgetError(f"llmmem.jax.plan: no plan keeps a budget of {budget} bytes; the least that was found needs "
                               f"{facts['least_budget_found']}, and every plan needs at least "
-                              f"{facts['certificate']['peak_lower_bound']}", int(budget), facts["least_budget_found"],
-                              facts["certificate"]["peak_lower_bound"])
+                              f"{facts['certificate']['budget_lower_bound']}", int(budget), facts["least_budget_found"],
+                              facts["certificate"]["budget_lower_bound"])
         if done.returncode:
             said = re.search(r"error: .*", done.stderr)
             raise UnsupportedLossError(f"llmmem.jax.plan: {said.group() if said else done.stderr[-300:]}")

@@ -11,9 +11,10 @@
 // PROBLEM: {"id": {{[0-9]+}}, "bytes": 252, "name": "resident padding", "resident": true}],
 // REPORT: "input": 260,
 // REPORT: "resident_padding": 252,
-// NONE: no plan exists under a budget of 771 B (771 bytes) with policy 'budget': least peak found 520 B (520 bytes), which needs a budget of 772 bytes; proved lower bound on the peak 520 B (520 bytes)
+// NONE: no plan exists under a budget of 771 B (771 bytes) with policy 'budget': least peak found 520 B (520 bytes), which needs a budget of 772 bytes; proved lower bound on the budget 772 B (772 bytes)
 // NONE: resident buffers begin on multiples of 256 bytes, which adds 252 B (252 bytes)
-// LEAST: "peak_lower_bound": 520
+// LEAST: "budget_lower_bound": 772,
+// LEAST-NEXT: "peak_lower_bound": 268
 // LEAST: "least_budget_found": 772,
 // LEAST-NEXT: "least_peak_found": 520,
 func.func @step(%x: tensor<65xf32>) -> tensor<65xf32> {

@@ -30,6 +30,10 @@ struct PeakBound {
 /// The largest footprint of one op, with what must be live beside it whatever the schedule.
 PeakBound peakLowerBound(const Graph &graph);
 
+/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts exact
+/// sizes. This is the most that rounding can have added to a bound.
+int64_t paddingOf(const Problem &problem);
+
 /// Bytes that every schedule holds while `op` runs: the resident ones and the op's footprint, less
 /// the padding of the topmost buffer, which an arena need not hold.
 int64_t bytesBeside(const Graph &graph, OpIndex op);
