@@ -85,8 +85,8 @@ static json::Array measure(ArrayRef<int64_t> axes, const MeasurementRange &range
   return rows;
 }
 
-/// One rank alone fails: without a driver, on a device with other work. In one write, as other ranks
-/// write to the same stream.
+/// One rank alone fails: without a driver, on a device with other work. In one write, as other
+/// ranks write to the same stream.
 static int failAlone(const Twine &message) {
   errs() << ("llmmem-commbench: rank " + Twine(llmmem_rank()) + ": " + message + "\n").str();
   llmmem_ranks_abort(ExitNoDevice);

@@ -81,7 +81,7 @@ private:
     Candidate candidate;
     int64_t ejections;
     bool isPlaced = false;
-    bool isSearched = false; // for offsets
+    bool isSearched = false;                         // for offsets
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
   int64_t firstNeedOf(Gathered &gathered) const;
@@ -91,7 +91,7 @@ private:
   Frontier &frontier;
   Placed best;
   bool hasMetBudget = true; // of `best`, at which its packing stopped
-  int64_t leastCost; // what the coarse samples cost at more bytes
+  int64_t leastCost;        // what the coarse samples cost at more bytes
   int64_t enough;
   Candidate current; // where the descent goes on from
   std::vector<Gathered> gathered;

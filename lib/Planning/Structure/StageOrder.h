@@ -12,8 +12,9 @@
 // Where the work ends before nothing improves, ops of the backward move across its fullest steps
 // instead (PeakMoves.h): only that lowers a peak.
 //
-// At last, ops of the backward that need no gradient, as the derivative of a square, run just before
-// their first reader where neither peak rises by it: until then a plan may run again what they read.
+// At last, ops of the backward that need no gradient, as the derivative of a square, run just
+// before their first reader where neither peak rises by it: until then a plan may run again what
+// they read.
 //
 // Equal stages are solved once and get equal orders. Ops stay in their stage and segment.
 //

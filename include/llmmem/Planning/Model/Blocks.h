@@ -15,6 +15,7 @@
 #define LLMMEM_PLANNING_MODEL_BLOCKS_H
 
 #include "llmmem/Planning/Model/Schedule.h"
+#include <memory>
 
 namespace llmmem::planning {
 
@@ -29,7 +30,8 @@ struct Chain {
   bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
   bool isInTurn = false;        // the backward visits the stages in reverse, but for single ops
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
-  /// What was found from the graph alone, this chain or not, in the numbers of the canonical problem.
+  /// What was found from the graph alone, this chain or not, in the numbers of the canonical
+  /// problem.
   std::shared_ptr<const Chain> foundInCanonical;
 
   int32_t numSegments() const { return numStages + 2; }
