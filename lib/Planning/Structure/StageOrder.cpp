@@ -274,8 +274,9 @@ void Stage::lowerPeaks(int64_t &work) {
 /// included, so that is measured once.
 class Stage::Window {
 public:
-  /// The op moves within [begin, end).
-  Window(Stage &stage, int32_t begin, int32_t end);
+  explicit Window(Stage &stage) : stage(stage), scan(stage.graph) {}
+  /// Measures the order as it is now; an op moves within [begin, end).
+  void renew(int32_t begin, int32_t end);
   bool isOf(int64_t moves, int32_t from, int32_t to) const {
     return numMoves == moves && begin <= from && to <= end;
   }
@@ -309,45 +310,63 @@ private:
     BackwardScan scan;
   };
   using Places = std::vector<Place>;
-  Places measure(const Graph &graph, llvm::ArrayRef<Order> stepsOfOp) const;
+  void measure(const Graph &graph, Places &places,
+               llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt);
   const Place &at(const Places &places, int32_t position) const { return places[position - begin]; }
 
-  const Stage &stage;
-  const int64_t numMoves; // of the stage, when this was measured
-  const int32_t begin, end;
+  Stage &stage;
+  int64_t numMoves = -1; // of the stage, when this was measured
+  int32_t begin = 0, end = 0;
   std::vector<There> isThere; // at each position of [begin, end)
   Places lean, full;          // at each position of [begin, end]
   BackwardScan scan;          // of a score, as are these
   Order ops, steps;
+  std::vector<int32_t> firstStep; // per position, among all steps; of a measurement, as are these
+  std::vector<Sums> own;
 };
 
-Stage::Window::Window(Stage &stage, int32_t begin, int32_t end)
-    : stage(stage), numMoves(stage.numMoves), begin(begin), end(end), scan(stage.graph) {
+void Stage::Window::renew(int32_t from, int32_t to) {
+  numMoves = stage.numMoves;
+  begin = from;
+  end = to;
   stage.numberForward();
   There there = stage.noneThere();
-  std::vector<Order> recomputing(stage.backward.size()), alone;
-  for (int32_t position = 0; position < static_cast<int32_t>(stage.backward.size()); ++position) {
+  isThere.clear();
+  steps.clear();
+  firstStep.clear();
+  for (OpIndex op : stage.backward) {
+    const auto position = static_cast<int32_t>(firstStep.size());
     if (position >= begin && position < end)
       isThere.push_back(there);
-    stage.recomputeFor(stage.backward[position], there, recomputing[position]);
-    alone.push_back({stage.backward[position] - stage.numForward});
+    firstStep.push_back(static_cast<int32_t>(steps.size()));
+    stage.recomputeFor(op, there, steps);
   }
-  lean = measure(stage.graph, recomputing);
-  full = measure(stage.held, alone);
+  firstStep.push_back(static_cast<int32_t>(steps.size()));
+  measure(stage.graph, lean, [&](int32_t position) {
+    return llvm::ArrayRef(steps).slice(firstStep[position],
+                                       firstStep[position + 1] - firstStep[position]);
+  });
+  ops = stage.aloneOrder();
+  measure(stage.held, full,
+          [&](int32_t position) { return llvm::ArrayRef(ops).slice(position, 1); });
 }
 
-Stage::Window::Places Stage::Window::measure(const Graph &graph,
-                                             llvm::ArrayRef<Order> stepsOfOp) const {
-  BackwardScan scan(graph);
-  Places places(end + 1 - begin, {{}, {}, scan});
-  std::vector<Sums> own(stepsOfOp.size());
+/// `stepsAt`: what runs for the op at a position.
+void Stage::Window::measure(const Graph &graph, Places &places,
+                            llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt) {
+  BackwardScan now(graph);
+  places.resize(end + 1 - begin, {{}, {}, now});
+  own.assign(stage.backward.size(), {});
   Sums behind{graph.residentBytes()};
-  for (auto position = static_cast<int32_t>(stepsOfOp.size()); position >= 0; --position) {
-    if (position >= begin && position <= end)
-      places[position - begin] = {{}, behind, scan};
+  for (auto position = static_cast<int32_t>(own.size()); position >= 0; --position) {
+    if (position >= begin && position <= end) {
+      Place &place = places[position - begin];
+      place.behind = behind;
+      place.scan = now;
+    }
     if (position == 0)
       break;
-    own[position - 1].add(scan, stepsOfOp[position - 1]);
+    own[position - 1].add(now, stepsAt(position - 1));
     behind = behind + own[position - 1];
   }
   Sums before;
@@ -357,7 +376,6 @@ Stage::Window::Places Stage::Window::measure(const Graph &graph,
     if (position < end)
       before = before + own[position];
   }
-  return places;
 }
 
 Score Stage::Window::score(int32_t from, int32_t to, int64_t &work, const Score &best) {
@@ -395,7 +413,9 @@ Stage::Window &Stage::windowOf(int32_t begin, int32_t end) {
     begin = 0;
     end = static_cast<int32_t>(backward.size());
   }
-  window = std::make_unique<Window>(*this, begin, end);
+  if (!window)
+    window = std::make_unique<Window>(*this);
+  window->renew(begin, end);
   return *window;
 }
 
