@@ -72,10 +72,10 @@ Chain llmmem::planning::chooseChain(const Graph &graph) {
   if (llvm::any_of(graph.problem().ops, [](const Op &op) { return op.block.has_value(); }))
     return given;
   std::optional<Chain> found = findCanonicalChain(graph);
-  // A chain of unequal stages is found as well from an order that runs it, and no better.
   if (!found)
     return given;
   given.foundInCanonical = found->foundInCanonical;
+  // A chain of unequal stages is found as well from an order that runs it, and no better.
   if (!found->hasRepeats)
     return given;
   const auto [flatOfGiven, freeOfGiven] = needOf(graph, given);

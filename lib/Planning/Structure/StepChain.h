@@ -19,9 +19,10 @@ namespace llmmem::planning {
 /// Nothing where the graph saves no values from a forward for a backward.
 std::optional<Chain> findStepChain(const Graph &graph);
 
-/// The chain that plans are made from: the one that was found where there are no labels, equal
-/// blocks repeat in it, and it needs less than that of the given order with one level of
-/// recomputation, or as much with one and less with none; else that of the given order.
+/// The chain that plans are made from: the one that was found where no blocks are labelled, equal
+/// ones repeat in it, and it needs less than that of the given order with one level of
+/// recomputation, or as much with one and less with none, or as much in as many stages; else that
+/// of the given order.
 Chain chooseChain(const Graph &graph);
 
 } // namespace llmmem::planning
