@@ -84,6 +84,7 @@ private:
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
   class Descent;
   Placed findLeast(int64_t enough);
+  Placed cheapestNear(const Placed &leanest);
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
   bool isBeyondDescent(int64_t bytes);
