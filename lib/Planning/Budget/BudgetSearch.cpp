@@ -439,18 +439,22 @@ void BudgetSearch::descend() {
   constexpr int64_t descents = 100;
   int64_t peak = profile(graph, steps).peak;
   int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);
+  bool hasRunLater = false; // since anything was evicted
   for (int64_t left = work / 4; left > 0;) {
     int64_t target = profile(graph, steps).peak - width;
     if (target < graph.residentBytes())
       return;
     if (!evictUntilFits(graph, steps, target, evictionDepth(), left)) {
-      // What may not run again is not evicted: it stays in the way unless it runs later.
+      // What may not run again is not evicted: it stays in the way unless it runs later. Once, as
+      // runs that pass each other would do so forever.
       std::vector<OpIndex> later = laterRuns(steps);
-      if (later == steps)
+      if (hasRunLater || later == steps)
         return;
       steps = std::move(later);
+      hasRunLater = true;
       continue;
     }
+    hasRunLater = false;
     lean.push_back(improved(std::vector<OpIndex>(steps), target));
     report("eviction", target);
   }
