@@ -81,7 +81,6 @@ private:
     Candidate candidate;
     int64_t ejections;
     bool isPlaced = false;
-    bool isSearched = false;                         // for offsets
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
   int64_t firstNeedOf(Gathered &gathered) const;
@@ -250,7 +249,6 @@ void Frontier::Descent::placeGathered() {
     each.isPlaced = true;
     if (!mayBeBetter(each.candidate))
       continue;
-    each.isSearched = true;
     const int64_t budget = frontier.usualNeedOf(each.candidate);
     if (Placed plan = place(each.candidate, budget, each.ejections); isBetter(plan))
       take(std::move(plan), budget);
@@ -278,8 +276,7 @@ void Frontier::Descent::takeCheaperGathered() {
   int failures = 0;
   for (Gathered &each : gathered) {
     if (each.candidate.cost >= best->cost || frontier.leastNeedOf(each.candidate) > most ||
-        !mayBeOfUse(each.candidate) || (hasManyOps() && each.isSearched) ||
-        (hasFailed && !isNear(firstNeedOf(each), most)))
+        !mayBeOfUse(each.candidate) || (hasFailed && !isNear(firstNeedOf(each), most)))
       continue;
     Placed plan = place(each.candidate, most, each.ejections);
     if (frontier.need(plan) <= most)
