@@ -369,9 +369,12 @@ void CostCertifier::run() {
   if (isProved())
     return;
   const OpIndex first = alone.op;
-  for (OpIndex op : first >= 0 ? llvm::SmallVector<OpIndex>{first}
-                               : llvm::SmallVector<OpIndex>{mainCut, fullest.front()})
-    raiseByOpenCut(op);
+  if (first < 0) { // no price proves anything
+    raiseByOpenCut(mainCut);
+    raiseByOpenCut(fullest.front());
+    return;
+  }
+  raiseByOpenCut(first);
   if (prices.empty() || isProved())
     return;
   rankAlone();

@@ -417,9 +417,11 @@ void BudgetSearch::addEveryLevel() {
   }
 }
 
+/// Each attempt to lower a peak computes profiles, or looks for readers from each run on.
+static constexpr size_t mostSteps = 8000;
+
 /// Of the same peak or a lower one.
 std::vector<OpIndex> BudgetSearch::laterRuns(const std::vector<OpIndex> &steps) const {
-  constexpr size_t mostSteps = 8000; // readers are looked for from each run on
   if (steps.size() > mostSteps)
     return steps;
   std::vector<OpIndex> later = runLater(graph, steps);
@@ -428,7 +430,6 @@ std::vector<OpIndex> BudgetSearch::laterRuns(const std::vector<OpIndex> &steps) 
 
 /// Lowers the least peak found by eviction, in small steps, until eviction fails.
 void BudgetSearch::descend() {
-  constexpr size_t mostSteps = 8000; // each attempt computes a profile
   const Candidate *start = nullptr;
   for (const Candidate &candidate : lean)
     if (candidate.steps.size() <= mostSteps && (!start || isLeaner(candidate, *start)))
@@ -447,8 +448,10 @@ void BudgetSearch::descend() {
     if (!evictUntilFits(graph, steps, target, evictionDepth(), left)) {
       // What may not run again is not evicted: it stays in the way unless it runs later. Once, as
       // runs that pass each other would do so forever.
+      if (hasRunLater)
+        return;
       std::vector<OpIndex> later = laterRuns(steps);
-      if (hasRunLater || later == steps)
+      if (later == steps)
         return;
       steps = std::move(later);
       hasRunLater = true;
