@@ -111,7 +111,9 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
   AccessHistory::Race race;
   bool isWrite = site.kind == Site::Kind::Write;
   if (int64_t byte = own->copies.firstUnfinished(first, bytes); byte >= 0)
-    return reportUnfinishedCopy(thread, number, byte);
+    return reportUnfinishedCopy(thread, number,
+                                verb(site) + ("byte " + std::to_string(byte)) + " of shared memory",
+                                *own, byte);
   if (bulkCopies.touches(bulkCopies.placeOf(own->rank, first), bytes))
     return mayAccessFilled(thread, number, first, bytes);
   if (!isWrite)
@@ -224,13 +226,12 @@ void Emulator::State::finishCopies(const Thread &thread, int64_t groups) {
   });
 }
 
-bool Emulator::State::reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte) {
-  const AsyncCopies::Unfinished &copy = own->copies.unfinishedAt(byte);
-  int64_t other = copy.thread;
-  Triple ids = idsIn(other, block);
+bool Emulator::State::reportUnfinishedCopy(const Thread &thread, int64_t number,
+                                           const std::string &what, const RunningBlock &of,
+                                           int64_t byte, const char *whose) {
+  const AsyncCopies::Unfinished &copy = of.copies.unfinishedAt(byte);
   fail(&thread, number,
-       verb(program.sites[number]) + ("byte " + std::to_string(byte)) +
-           " of shared memory, to which thread " + textOf(ids) +
+       what + ", to which thread " + textOf(idsIn(copy.thread, block)) + whose +
            " copies: it has not waited for the copy's group",
        copy.site, "the copy");
   return false;

@@ -129,20 +129,14 @@ bool Emulator::State::mayFill(const Thread &thread, int64_t number, RunningBlock
   if (!isFreeOfWgmma(thread, number, "copies to", target, first, kChunk))
     return false;
   const std::string what =
-      "copies to byte " + std::to_string(first) + " of " + nameOfShared(target) + ", ";
-  if (int64_t byte = target.copies.firstUnfinished(first, kChunk); byte >= 0) {
-    const AsyncCopies::Unfinished &copy = target.copies.unfinishedAt(byte);
-    fail(&thread, number,
-         what + "to which thread " + textOf(idsIn(copy.thread, block)) +
-             " copies: it has not waited for the copy's group",
-         copy.site, "the copy");
-    return false;
-  }
+      "copies to byte " + std::to_string(first) + " of " + nameOfShared(target);
+  if (int64_t byte = target.copies.firstUnfinished(first, kChunk); byte >= 0)
+    return reportUnfinishedCopy(thread, number, what, target, byte);
   const int64_t place = bulkCopies.placeOf(target.rank, first);
   if (int64_t chunk = place / kChunk; bulkCopies.isFilled(chunk))
     return report(thread, number, bulkCopies.mayFill(memberOf(thread), chunk));
   if (bulkCopies.isOfBarrier(place, kChunk))
-    return report(thread, number, {what + "where an mbarrier lies"});
+    return report(thread, number, {what + ", where an mbarrier lies"});
   AccessHistory::Race race;
   return target.history.write(first, kChunk, thread.record, own->sinceBlock(), race) ||
          reportRace(thread, number, race, race.byte);

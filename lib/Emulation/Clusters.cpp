@@ -178,14 +178,8 @@ bool Emulator::State::mayVisit(const Thread &thread, int64_t number, RunningBloc
   };
   if (own->now.met == 0)
     return refuse(", which may not have begun: no barrier of the cluster lies before the access");
-  if (int64_t byte = peer.copies.firstUnfinished(first, site.bytes); byte >= 0) {
-    const AsyncCopies::Unfinished &copy = peer.copies.unfinishedAt(byte);
-    fail(&thread, number,
-         what + ", to which thread " + textOf(idsIn(copy.thread, block)) +
-             " of that block copies: it has not waited for the copy's group",
-         copy.site, "the copy");
-    return false;
-  }
+  if (int64_t byte = peer.copies.firstUnfinished(first, site.bytes); byte >= 0)
+    return reportUnfinishedCopy(thread, number, what, peer, byte, " of that block");
   if (bulkCopies.touches(bulkCopies.placeOf(peer.rank, first), site.bytes) ||
       (isWrite && kernel->hasWgmma))
     return refuse(": the emulator does not order accesses of another block with wgmma, mbarriers "

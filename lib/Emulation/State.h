@@ -149,7 +149,9 @@ private:
   bool isInShared(const Thread &thread, int64_t number, int64_t address, int64_t bytes);
   bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first,
                          int64_t bytes);
-  bool reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte);
+  /// Of thread `whose` of the block `of`; `what` is done to a byte, up to its place.
+  bool reportUnfinishedCopy(const Thread &thread, int64_t number, const std::string &what,
+                            const RunningBlock &of, int64_t byte, const char *whose = "");
   bool reportRace(const Thread &thread, int64_t number, const AccessHistory::Race &race,
                   int64_t byte);
   std::string nameOf(const Site &site) const;
