@@ -240,7 +240,8 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
     found = planUnderBudget(graph, search, frontier, plan, options);
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
   search.announce("the certificate");
-  certify(graph, search, frontier, found, options.provesCost, plan);
+  certify(graph, search, frontier,
+          {found, options.provesCost, /*provesNeed=*/entry->kind == PolicyKind::LeastPeak}, plan);
   if (!plan.steps.empty())
     plan.peakLowerBound =
         std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));

@@ -1,10 +1,12 @@
 //===- ProofMutationTest.cpp - False proofs, well-formed, are refused -------------===//
 //
-// Twelve ways to make a proof false, ten proofs of each. Every one passes the reader of proofs.
+// Twelve ways to make a proof of a cost false, and eight for one of bytes; ten proofs of each.
+// Every one passes the reader of proofs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Bounds/JointBound.h"
+#include "Bounds/LastRunCut.h"
 #include "Bounds/OpenCut.h"
 #include "ProblemBuilder.h"
 #include "ProofClaims.h"
@@ -307,6 +309,125 @@ TEST(ProofMutationTest, falseNeedsAreRefused) {
   }
   EXPECT_GT(refusedNeeds, 100);
   EXPECT_GT(refusedOps, 30);
+}
+
+/// Needs beside the last run of a set, of problems that keep what nobody reads.
+std::vector<Claim> lastRunClaims() {
+  std::vector<Claim> claims;
+  for (uint32_t seed = 0; claims.size() < 12 && seed < 1000; ++seed) {
+    Claim it{test::makeRandom(seed, 10), {}, {}};
+    std::vector<bool> isRead(it.problem.values.size(), false);
+    for (const Op &op : it.problem.ops)
+      for (ValueIndex value : op.reads)
+        isRead[value] = true;
+    for (const Op &op : it.problem.ops)
+      for (ValueIndex value : op.writes)
+        if (!isRead[value] && !llvm::is_contained(it.problem.keep, value))
+          it.problem.keep.push_back(value);
+    std::vector<OpIndex> set;
+    for (OpIndex op = 0; op < OpIndex(it.problem.ops.size()); op += 2)
+      set.push_back(op);
+    const Graph graph(it.problem);
+    const int64_t proved = needAtLastRun(graph, set);
+    if (proved <= peakLowerBound(graph).bytes)
+      continue;
+    it.problem.budget = proved - 1;
+    it.plan.status = Status::Infeasible;
+    it.plan.absenceBasis = {Kind::LastRuns, set, {}};
+    it.plan.witness = Witness{std::nullopt, {}, proved, true, ""};
+    it.proof = prove(it.problem, it.plan);
+    claims.push_back(std::move(it));
+  }
+  return claims;
+}
+
+LastRunFlow *anyFlow(Claim &it, Random &random) {
+  std::vector<LastRunFlow> &flows = it.proof.infeasible->lastRuns.flows;
+  return &flows[random() % flows.size()];
+}
+
+const Falsehood falseLastRuns[] = {
+    {"more is kept than flows on", "does not flow on",
+     [](Claim &it, Random &random) {
+       ValueFlow *flow = pick({&anyFlow(it, random)->kept}, random);
+       return flow && ++flow->amount;
+     }},
+    {"more flows through a value than it has bytes", "than it has bytes",
+     [](Claim &it, Random &random) {
+       ValueFlow *flow = pick({&anyFlow(it, random)->held}, random);
+       return flow && (flow->amount = int64_t(1) << 62);
+     }},
+    {"a value that is not kept", "need not be held at the end",
+     [](Claim &it, Random &random) {
+       ValueFlow *flow = pick({&anyFlow(it, random)->kept}, random);
+       for (ValueIndex value = 0; flow && value < ValueIndex(it.problem.values.size()); ++value)
+         if (!llvm::is_contained(it.problem.keep, value)) {
+           flow->value = value;
+           return true;
+         }
+       return false;
+     }},
+    {"an op that may be the last is left out", "which may be the last",
+     [](Claim &it, Random &random) {
+       // One that may run again may always be the last.
+       std::vector<OpIndex> &ops = anyFlow(it, random)->ops;
+       const size_t before = ops.size();
+       llvm::erase_if(ops, [&](OpIndex op) { return it.problem.ops[op].recompute; });
+       return ops.size() < before;
+     }},
+    {"a flow of an op outside of the set", "outside of the set",
+     [](Claim &it, Random &random) {
+       anyFlow(it, random)->ops.push_back(1);
+       return true;
+     }},
+    {"an op of the set runs after the moment", "does not need",
+     [](Claim &it, Random &random) {
+       for (OpIndex op : it.proof.infeasible->lastRuns.set)
+         for (ValueIndex value : it.problem.ops[op].reads)
+           if (!it.problem.values[value].resident) {
+             anyFlow(it, random)->reads.push_back({op, value, 1});
+             return true;
+           }
+       return false;
+     }},
+    {"an empty set", "the set is empty",
+     [](Claim &it, Random &) {
+       it.proof.infeasible->lastRuns = {};
+       return true;
+     }},
+    {"a larger claim", "",
+     [](Claim &it, Random &random) {
+       it.plan.witness->bytes += 1 + random() % 3;
+       return true;
+     }},
+};
+
+TEST(ProofMutationTest, falseLastRunsAreRefused) {
+  const std::vector<Claim> claims = lastRunClaims();
+  ASSERT_EQ(claims.size(), 12U);
+  for (const Claim &it : claims) {
+    const ClaimCheck check = checkOf("infeasible", it.problem, it.plan, it.proof);
+    EXPECT_EQ(wordOf(check.verdict), "checked") << check.message;
+  }
+  constexpr int ofEachKind = 10;
+  for (const Falsehood &falsehood : falseLastRuns) {
+    int made = 0;
+    for (uint32_t seed = 0; made < ofEachKind && seed < 1000; ++seed) {
+      Random random(seed);
+      Claim it = claims[seed % claims.size()];
+      if (!falsehood.apply(it, random))
+        continue;
+      llmmem::Result<Proof> read = parseProof(it.problem, toJson(it.problem, it.proof));
+      ASSERT_TRUE(read) << read.error();
+      const ClaimCheck check = checkOf("infeasible", it.problem, it.plan, *read);
+      EXPECT_EQ(wordOf(check.verdict), "refused")
+          << falsehood.name << ", claim " << seed % claims.size() << ": " << check.message;
+      EXPECT_NE(check.message.find(falsehood.reason), std::string::npos)
+          << falsehood.name << ": " << check.message;
+      ++made;
+    }
+    EXPECT_EQ(made, ofEachKind) << falsehood.name;
+  }
 }
 
 } // namespace

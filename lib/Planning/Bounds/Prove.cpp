@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "CutNetwork.h"
+#include "LastRunCut.h"
 #include "OpenCut.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 
@@ -135,6 +136,48 @@ Argument proveCost(const Graph &graph, const BoundBasis &basis) {
   return argument;
 }
 
+LastRunFlow flowOf(const LastRunCut &cut) {
+  LastRunFlow flow;
+  cut.forEachFlow([&](const LastRunCut::Arc &arc, int64_t amount) {
+    switch (arc.kind) {
+    case LastRunCut::Arc::Kept:
+      return flow.kept.push_back({arc.value, amount});
+    case LastRunCut::Arc::Held:
+      return flow.held.push_back({arc.value, amount});
+    case LastRunCut::Arc::Read:
+      return flow.reads.push_back({arc.op, arc.value, amount});
+    }
+  });
+  return flow;
+}
+
+/// What one flow proves of several ops is written once.
+LastRunArgument proveLastRuns(const Graph &graph, const std::vector<OpIndex> &set) {
+  const int64_t proved = needAtLastRun(graph, set);
+  LastRunArgument argument{set, {}};
+  LastRunCut cut(graph, set);
+  std::vector<OpIndex> left = set;
+  llvm::erase_if(left, [&](OpIndex op) { return !cut.mayBeLast(op); });
+  auto addFlow = [&] {
+    LastRunFlow flow = flowOf(cut);
+    llvm::erase_if(left, [&](OpIndex op) {
+      const bool isProved = cut.provedAt(op) >= proved;
+      if (isProved)
+        flow.ops.push_back(op);
+      return isProved;
+    });
+    if (!flow.ops.empty())
+      argument.flows.push_back(std::move(flow));
+  };
+  cut.solveBesideAny();
+  addFlow();
+  while (!left.empty()) {
+    cut.needAt(left.front());
+    addFlow();
+  }
+  return argument;
+}
+
 Argument proveNeed(const Graph &graph, const BoundBasis &basis) {
   using To = Argument::Kind;
   Argument argument;
@@ -143,6 +186,9 @@ Argument proveNeed(const Graph &graph, const BoundBasis &basis) {
   } else if (basis.kind == Kind::OneCut) {
     argument.kind = To::Cuts;
     argument.cuts = {bytesAt(graph, basis.ops[0])};
+  } else if (basis.kind == Kind::LastRuns) {
+    argument.kind = To::LastRuns;
+    argument.lastRuns = proveLastRuns(graph, basis.ops);
   } else if (basis.kind == Kind::OneOp && !basis.ops.empty()) {
     argument.kind = To::OneOp;
     argument.op = basis.ops[0];

@@ -2,13 +2,27 @@
 
 #include "Certificate.h"
 #include "Bounds/CostCertificate.h"
+#include "Bounds/NeedBound.h"
 #include "Bounds/OpenCut.h"
 #include "MicroBatches/WindowBound.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
 
-static void addWitness(const Graph &graph, const PeakBound &bound, Plan &plan, bool proved,
+static std::string whyNone(const NeedBound &bound, OpIndex op) {
+  if (op < 0)
+    return "resident bytes alone exceed the budget";
+  const size_t others = bound.basis.ops.empty() ? 0 : bound.basis.ops.size() - 1;
+  if (bound.basis.kind != BoundBasis::Kind::LastRuns || others == 0)
+    return "this op cannot run in less: its operands, results and workspace, what every schedule "
+           "must hold beside them, and the resident bytes";
+  return "whichever of this op and " + std::to_string(others) +
+         (others == 1 ? " other" : " others") +
+         " runs last cannot run in less: its operands, results and workspace, what must be held by "
+         "then for the end, and the resident bytes";
+}
+
+static void addWitness(const Graph &graph, const NeedBound &bound, Plan &plan, bool proved,
                        int64_t bytes, OpIndex op, std::vector<ValueIndex> values) {
   const Problem &problem = graph.problem();
   llvm::sort(values, [&](ValueIndex a, ValueIndex b) {
@@ -23,9 +37,7 @@ static void addWitness(const Graph &graph, const PeakBound &bound, Plan &plan, b
   witness.bytes = bytes;
   witness.proved = proved;
   if (proved)
-    witness.why = op < 0 ? "resident bytes alone exceed the budget"
-                         : "this op cannot run in less: its operands, results and workspace, what "
-                           "every schedule must hold beside them, and the resident bytes";
+    witness.why = whyNone(bound, op);
   else
     witness.why = "the search found nothing below this peak; proved is only that " +
                   std::to_string(bound.bytes) + " bytes are needed";
@@ -34,7 +46,7 @@ static void addWitness(const Graph &graph, const PeakBound &bound, Plan &plan, b
 
 /// The witness of a failed search: the peak step of the plan with the least peak, and the values
 /// live there.
-static void witnessOfSearch(const Graph &graph, const PeakBound &bound,
+static void witnessOfSearch(const Graph &graph, const NeedBound &bound,
                             llvm::ArrayRef<OpIndex> steps, Plan &plan) {
   Profile usage = profile(graph, steps);
   std::vector<ValueIndex> live;
@@ -44,30 +56,6 @@ static void witnessOfSearch(const Graph &graph, const PeakBound &bound,
       live.push_back(instance.value);
   OpIndex op = usage.peakStep < 0 ? -1 : steps[usage.peakStep];
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
-}
-
-/// Raises `bound` by the bytes that every schedule holds beside the largest ops; `values` becomes
-/// the set of the best one.
-static void raisePeakBound(const Graph &graph, llvm::ArrayRef<OpIndex> cuts, PeakBound &bound,
-                           std::vector<ValueIndex> &values, BoundBasis &basis) {
-  for (OpIndex cut : cuts) {
-    CutRelaxation relaxation(graph, cut);
-    CutChoice fewest = relaxation.chooseFewestBytes();
-    if (relaxation.bytesBeside() + fewest.bytes <= bound.bytes)
-      continue;
-    bound = {relaxation.bytesBeside() + fewest.bytes, cut};
-    values = std::move(fewest.kept);
-    basis = {BoundBasis::Kind::OneCut, {cut}, {}};
-  }
-}
-
-static std::vector<OpIndex> largestOps(const Graph &graph) {
-  std::vector<OpIndex> ops = givenOrder(graph);
-  llvm::sort(ops, [&](OpIndex a, OpIndex b) {
-    return std::pair(-graph.footprint(a), a) < std::pair(-graph.footprint(b), b);
-  });
-  ops.resize(std::min(ops.size(), numCuts(graph)));
-  return ops;
 }
 
 /// By what the planner knows to hold of every plan under the budget.
@@ -84,21 +72,18 @@ static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan
 }
 
 void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontier &frontier,
-                               bool found, bool provesCost, Plan &plan) {
+                               const CertificateOptions &options, Plan &plan) {
   const Problem &problem = graph.problem();
-  PeakBound bound = peakLowerBound(graph);
+  NeedBound bound = needOfOneOp(graph);
   bool isTight = problem.budget && *problem.budget < search.given().peak;
   bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
-  std::vector<ValueIndex> beside;
-  BoundBasis basis{BoundBasis::Kind::OneOp, {}, {}};
-  if (bound.op >= 0)
-    basis.ops = {bound.op};
-  if (isTight && !found && !isExact && graph.numOps() > 0)
-    raisePeakBound(graph, largestOps(graph), bound, beside, basis);
-  if (isTight && found && provesCost)
+  const bool isMissing = isTight && !options.found;
+  if (!isExact && (isMissing || options.provesNeed))
+    bound = needOfEverySchedule(graph, isMissing ? frontier.least()->steps : plan.steps);
+  if (isTight && options.found && options.provesCost)
     raiseCostBounds(graph, search, plan);
   if (bound.bytes >= plan.peakLowerBound)
-    plan.peakBasis = std::move(basis);
+    plan.peakBasis = bound.basis;
   plan.peakLowerBound = std::max(plan.peakLowerBound, bound.bytes);
   if (plan.status == Status::Feasible)
     return;
@@ -106,11 +91,11 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
     plan.status = Status::Infeasible;
     plan.absenceBasis = plan.peakBasis;
     if (bound.op >= 0) {
-      llvm::append_range(beside, graph.op(bound.op).reads);
-      llvm::append_range(beside, graph.op(bound.op).writes);
+      llvm::append_range(bound.beside, graph.op(bound.op).reads);
+      llvm::append_range(bound.beside, graph.op(bound.op).writes);
     }
     addWitness(graph, bound, plan, /*proved=*/true, plan.peakLowerBound, bound.op,
-               std::move(beside));
+               std::move(bound.beside));
     if (plan.peakLowerBound > bound.bytes)
       plan.witness->why = "every schedule was searched: none holds less at its fullest step";
   } else if (plan.witness && plan.witness->proved) {
@@ -118,7 +103,7 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
   } else {
     witnessOfSearch(graph, bound, frontier.least()->steps, plan);
   }
-  if (!found) {
+  if (!options.found) {
     plan.steps.clear();
     plan.offsets.clear();
     plan.workspaces.clear();

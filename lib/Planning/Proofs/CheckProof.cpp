@@ -135,6 +135,8 @@ private:
       return {Verdict::Checked, "", facts.needAt(argument.op)};
     case Kind::Cuts:
       return needByCuts(facts, argument);
+    case Kind::LastRuns:
+      return needByLastRuns(facts, argument.lastRuns);
     case Kind::EverySchedule:
       return searched(
           searchSchedules(facts, stated - 1 + facts.padding(), /*cost=*/std::nullopt, work),

@@ -84,6 +84,7 @@ Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget);
 Finding costByOpenCut(const Facts &facts, const OpenCutFlow &flow, Wide budget);
 /// The bytes that every plan needs, resident ones included.
 Finding needByCuts(const Facts &facts, const Argument &argument);
+Finding needByLastRuns(const Facts &facts, const LastRunArgument &argument);
 
 /// Whether no schedule that holds at most `capacity` bytes, resident ones included, recomputes for
 /// less than `cost`; for any cost where `cost` is nothing.

@@ -18,16 +18,19 @@ constexpr std::pair<Kind, llvm::StringLiteral> kindNames[] = {
     {Kind::OneOp, "op"},
     {Kind::Cuts, "cuts"},
     {Kind::OpenCut, "open_cut"},
+    {Kind::LastRuns, "last_runs"},
     {Kind::EverySchedule, "every_schedule"},
     {Kind::EveryPlacement, "every_placement"}};
 
 constexpr llvm::StringLiteral proofKeys = "format, version, budget, cost, peak, infeasible";
-constexpr llvm::StringLiteral argumentKeys = "by, op, cuts, cut";
+constexpr llvm::StringLiteral argumentKeys = "by, op, cuts, cut, set, flows";
 constexpr llvm::StringLiteral cutKeys = "scale, later, moments";
 constexpr llvm::StringLiteral momentKeys =
     "op, price, needed, held, repeated, reads, values_before, ops_before";
 constexpr llvm::StringLiteral openCutKeys = "op, price, scale, repeats, descendants, kept, reads, "
                                             "held, repeated, first, order, ancestors";
+
+constexpr llvm::StringLiteral lastRunKeys = "ops, kept, held, reads";
 
 /// Calls `visit` with the name and the list of each kind of flow, for the reader and the printer.
 template <typename Moment, typename Visit>
@@ -54,6 +57,15 @@ void forEachList(Cut &cut, const Visit &visit)
   visit("first", cut.first);
   visit("order", cut.order);
   visit("ancestors", cut.ancestors);
+}
+
+template <typename Flow, typename Visit>
+void forEachList(Flow &flow, const Visit &visit)
+  requires std::is_same_v<std::remove_const_t<Flow>, LastRunFlow>
+{
+  visit("kept", flow.kept);
+  visit("held", flow.held);
+  visit("reads", flow.reads);
 }
 
 /// Ids that the problem does not have become index -1, for the checker to refuse.
@@ -110,6 +122,11 @@ private:
         return reader.array([&] { return readCut(argument.cuts.emplace_back()); });
       if (key == "cut")
         return readOpenCut(argument.openCut);
+      if (key == "set")
+        return readOps(argument.lastRuns.set);
+      if (key == "flows")
+        return reader.array(
+            [&] { return readLastRunFlow(argument.lastRuns.flows.emplace_back()); });
       return reader.unknownKey(key, argumentKeys);
     });
     return read && (hasKind || reader.fail("an argument must have 'by'"));
@@ -124,8 +141,8 @@ private:
         kind = other;
         return true;
       }
-    return reader.fail("expected every_op_once, resident, op, cuts, open_cut, every_schedule or "
-                       "every_placement");
+    return reader.fail("expected every_op_once, resident, op, cuts, open_cut, last_runs, "
+                       "every_schedule or every_placement");
   }
 
   bool readCut(CutFlow &cut) {
@@ -162,6 +179,16 @@ private:
         return reader.boolean(cut.repeats);
       return readList(key, cut, openCutKeys);
     });
+  }
+
+  bool readLastRunFlow(LastRunFlow &flow) {
+    return reader.object([&](llvm::StringRef key) {
+      return key == "ops" ? readOps(flow.ops) : readList(key, flow, lastRunKeys);
+    });
+  }
+
+  bool readOps(std::vector<OpIndex> &ops) {
+    return reader.array([&] { return index(opOf, ops.emplace_back(-1)); });
   }
 
   template <typename Cut>
@@ -247,6 +274,8 @@ private:
     }
     if (argument->kind == Kind::OpenCut)
       print(argument->openCut);
+    if (argument->kind == Kind::LastRuns)
+      print(argument->lastRuns);
     os << '}';
   }
 
@@ -270,6 +299,23 @@ private:
        << ", \"repeats\": " << (cut.repeats ? "true" : "false");
     printLists(cut);
     os << '}';
+  }
+
+  void print(const LastRunArgument &argument) {
+    printOps(", \"set\": [", argument.set);
+    os << ", \"flows\": [";
+    llvm::interleaveComma(argument.flows, os, [&](const LastRunFlow &flow) {
+      printOps("\n   {\"ops\": [", flow.ops);
+      printLists(flow);
+      os << '}';
+    });
+    os << ']';
+  }
+
+  void printOps(llvm::StringRef before, const std::vector<OpIndex> &ops) {
+    os << before;
+    llvm::interleaveComma(ops, os, [&](OpIndex op) { printOp("", op); });
+    os << ']';
   }
 
   template <typename Cut>

@@ -86,6 +86,7 @@ struct BoundBasis {
     OneCut,    // the best price at the first run of one op
     TwoOrders, // of two ops, each at its best price
     Together,  // several ops in this order, at `prices`
+    LastRuns,  // of a set of ops, whichever runs last
     OpenCut,
     SomeRepeat, // no order without repeats fits, by an open cut
     EverySchedule,

@@ -13,6 +13,7 @@
 //   Cuts            a flow that no schedule can undercut at the first runs of certain ops. Two cuts
 //                   where either of two ops may come first: one for each order
 //   OpenCut         the same at one op, where the others choose on which side of it they first run
+//   LastRuns        flows that no schedule can undercut when one of certain ops ends their runs
 //   EverySchedule   all schedules of a small problem were searched; the checker searches again
 //   EveryPlacement  all schedules with all offsets were
 //
@@ -88,6 +89,20 @@ struct OpenCutFlow {
   std::vector<OpFlow> ancestors;   // out: they first run before the moment
 };
 
+/// A flow of bytes beside the last run of a set, whichever of `ops` it is of.
+struct LastRunFlow {
+  std::vector<OpIndex> ops;
+  std::vector<ValueFlow> kept; // in: held at the end
+  std::vector<ValueFlow> held; // on to the writer's run after the moment, or out where it has none
+  std::vector<ReadFlow> reads; // on from an op that runs after the moment to what it reads
+};
+
+/// One op of `set` runs last, and none of them after it.
+struct LastRunArgument {
+  std::vector<OpIndex> set;
+  std::vector<LastRunFlow> flows; // of all of the set that may be the last
+};
+
 struct Argument {
   enum class Kind : uint8_t {
     EveryOpOnce,
@@ -95,6 +110,7 @@ struct Argument {
     OneOp,
     Cuts,
     OpenCut,
+    LastRuns,
     EverySchedule,
     EveryPlacement
   };
@@ -102,6 +118,7 @@ struct Argument {
   OpIndex op = -1;           // OneOp
   std::vector<CutFlow> cuts; // Cuts: one, or one for each order of two ops
   OpenCutFlow openCut;       // OpenCut
+  LastRunArgument lastRuns;  // LastRuns
 };
 
 struct Proof {

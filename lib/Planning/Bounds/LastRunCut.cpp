@@ -1,0 +1,227 @@
+//===- LastRunCut.cpp - What is held when large ops run for the last time ------------===//
+
+#include "LastRunCut.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+static constexpr int32_t source = 0, sink = 1;
+
+LastRunCut::LastRunCut(const Graph &graph, llvm::ArrayRef<OpIndex> set)
+    : graph(graph), inSet(graph.numOps(), false), nodeOfValue(graph.numValues(), -1),
+      nodeOfOp(graph.numOps(), -1), heldArc(graph.numValues(), -1), flow(0) {
+  for (OpIndex op : set)
+    inSet[op] = true;
+  addNodes();
+  addArcs();
+}
+
+void LastRunCut::needValue(ValueIndex value) {
+  if (nodeOfValue[value] >= 0 || graph.bytes(value) == 0)
+    return;
+  nodeOfValue[value] = numNodes++;
+  values.push_back(value);
+}
+
+/// What is kept, and what it may be made of again.
+void LastRunCut::addNodes() {
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (graph.isKept(value))
+      needValue(value);
+  for (size_t index = 0; index < values.size(); ++index) {
+    const OpIndex writer = graph.writer(values[index]);
+    if (writer < 0 || inSet[writer] || nodeOfOp[writer] >= 0)
+      continue;
+    nodeOfOp[writer] = numNodes++;
+    ops.push_back(writer);
+    for (ValueIndex value : graph.reads(writer))
+      needValue(value);
+  }
+}
+
+void LastRunCut::addArcs() {
+  flow = MaxFlow(numNodes);
+  auto add = [&](Arc::Kind kind, int32_t from, int32_t to, int64_t capacity, OpIndex op,
+                 ValueIndex value) {
+    const int32_t number = flow.addArc(from, to, capacity);
+    arcs.push_back({kind, number, op, value});
+    return number;
+  };
+  for (ValueIndex value : values) {
+    const int32_t node = nodeOfValue[value];
+    const OpIndex writer = graph.writer(value);
+    const bool mayBeMade = writer >= 0 && nodeOfOp[writer] >= 0;
+    if (graph.isKept(value))
+      add(Arc::Kept, source, node, MaxFlow::infinite, -1, value);
+    heldArc[value] =
+        add(Arc::Held, node, mayBeMade ? nodeOfOp[writer] : sink, graph.bytes(value), -1, value);
+  }
+  for (OpIndex op : ops) {
+    llvm::SmallVector<int32_t, 4> toRead;
+    for (ValueIndex value : graph.reads(op))
+      if (nodeOfValue[value] >= 0)
+        toRead.push_back(
+            add(Arc::Read, nodeOfOp[op], nodeOfValue[value], MaxFlow::infinite, op, value));
+    if (!graph.op(op).recompute)
+      once.push_back({op, flow.addArc(nodeOfOp[op], sink, 0), std::move(toRead)});
+  }
+}
+
+llvm::SmallVector<ValueIndex, 8> LastRunCut::touchedBy(OpIndex op) const {
+  llvm::SmallVector<ValueIndex, 8> touched(graph.reads(op));
+  for (ValueIndex value : graph.writes(op))
+    if (!llvm::is_contained(touched, value))
+      touched.push_back(value);
+  return touched;
+}
+
+bool LastRunCut::mayBeLast(OpIndex last) const {
+  if (graph.op(last).recompute)
+    return true;
+  std::vector<bool> after(graph.numOps(), false);
+  markDescendants(graph, last, after);
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (inSet[op] && after[op] && op != last)
+      return false;
+  return true;
+}
+
+/// The bytes of the moment's own operands and results are in its footprint.
+void LastRunCut::setMoment(OpIndex last) {
+  auto setBytes = [&](OpIndex op, bool count) {
+    for (ValueIndex value : touchedBy(op))
+      if (heldArc[value] >= 0)
+        flow.setCapacity(heldArc[value], count ? graph.bytes(value) : 0);
+  };
+  if (moment >= 0)
+    setBytes(moment, true);
+  moment = last;
+  if (moment >= 0)
+    setBytes(moment, false);
+  if (once.empty())
+    return;
+  std::vector<bool> before(graph.numOps(), false);
+  if (moment >= 0)
+    markAncestors(graph, moment, before);
+  for (const Once &each : once) {
+    flow.setCapacity(each.toSink, before[each.op] ? MaxFlow::infinite : 0);
+    for (int32_t arc : each.toRead)
+      flow.setCapacity(arc, before[each.op] ? 0 : MaxFlow::infinite);
+  }
+}
+
+int64_t LastRunCut::needAt(OpIndex last) {
+  graph.poll();
+  setMoment(last);
+  total = flow.solve(source, sink);
+  return bytesBeside(graph, last) + total;
+}
+
+void LastRunCut::solveBesideAny() {
+  setMoment(-1);
+  total = flow.solve(source, sink);
+}
+
+int64_t LastRunCut::provedAt(OpIndex op) const {
+  // What cannot run after one op may run after another one.
+  if (moment != op && !once.empty())
+    return 0;
+  int64_t own = 0;
+  for (ValueIndex value : touchedBy(op))
+    if (heldArc[value] >= 0)
+      own += flow.flowThrough(heldArc[value]);
+  return bytesBeside(graph, op) + total - own;
+}
+
+std::vector<ValueIndex> LastRunCut::held() const {
+  const llvm::SmallVector<ValueIndex, 8> own = touchedBy(moment);
+  std::vector<ValueIndex> held;
+  for (ValueIndex value : values) {
+    const OpIndex writer = graph.writer(value);
+    const bool isMade = writer >= 0 && nodeOfOp[writer] >= 0 && flow.onSourceSide(nodeOfOp[writer]);
+    if (flow.onSourceSide(nodeOfValue[value]) && !isMade && !llvm::is_contained(own, value))
+      held.push_back(value);
+  }
+  return held;
+}
+
+void LastRunCut::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visit) const {
+  for (const Arc &arc : arcs)
+    if (const int64_t amount = flow.flowThrough(arc.number); amount > 0)
+      visit(arc, amount);
+}
+
+/// The least over `set`; of no use where it is no more than `known`.
+static LastRunBound boundOf(const Graph &graph, std::vector<OpIndex> set, int64_t known) {
+  LastRunCut cut(graph, set);
+  cut.solveBesideAny();
+  LastRunBound bound{INT64_MAX, {}, -1};
+  // The smallest footprints first: they mostly decide.
+  for (OpIndex op : llvm::reverse(set)) {
+    if (!cut.mayBeLast(op) || cut.provedAt(op) >= bound.bytes)
+      continue;
+    if (const int64_t bytes = cut.needAt(op); bytes < bound.bytes)
+      bound = {bytes, {}, op};
+    if (bound.bytes <= known)
+      return bound;
+  }
+  if (bound.last >= 0)
+    bound.ops = std::move(set);
+  return bound;
+}
+
+int64_t llmmem::planning::needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set) {
+  return boundOf(graph, set, /*known=*/0).bytes;
+}
+
+namespace {
+/// A set of the ops with the largest footprints.
+struct SetOfLarge {
+  size_t size;
+  int64_t most; // that it may prove
+};
+} // namespace
+
+/// One set for each footprint that some op has. To hold all that is kept is one of the choices, and
+/// so is what `steps` holds.
+static std::vector<SetOfLarge> setsOf(const Graph &graph, llvm::ArrayRef<OpIndex> largest,
+                                      llvm::ArrayRef<OpIndex> steps, const Profile &usage) {
+  int64_t kept = graph.residentBytes();
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    kept += graph.isKept(value) ? graph.bytes(value) : 0;
+  std::vector<size_t> lastStep(graph.numOps(), 0);
+  for (size_t step = 0; step < steps.size(); ++step)
+    lastStep[steps[step]] = step;
+  std::vector<SetOfLarge> sets;
+  size_t last = 0, size = 0;
+  while (size < largest.size()) {
+    const int64_t footprint = graph.footprint(largest[size]);
+    for (; size < largest.size() && graph.footprint(largest[size]) == footprint; ++size)
+      last = std::max(last, lastStep[largest[size]]);
+    sets.push_back({size, std::min(kept + footprint, usage.bytes[last])});
+  }
+  return sets;
+}
+
+LastRunBound llmmem::planning::lastRunBound(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                            const Profile &usage, int64_t known) {
+  constexpr size_t mostSets = 24;
+  constexpr int leastGain = 14; // of the arena, as a power of two: less is not worth a flow
+  LastRunBound best{known, {}, -1};
+  if (steps.empty())
+    return best;
+  std::vector<OpIndex> largest = givenOrder(graph);
+  llvm::stable_sort(largest,
+                    [&](OpIndex a, OpIndex b) { return graph.footprint(a) > graph.footprint(b); });
+  std::vector<SetOfLarge> sets = setsOf(graph, largest, steps, usage);
+  llvm::stable_sort(sets, [](const SetOfLarge &a, const SetOfLarge &b) { return a.most > b.most; });
+  for (const SetOfLarge &set : llvm::ArrayRef(sets).take_front(mostSets)) {
+    if (set.most - best.bytes <= (best.bytes - graph.residentBytes()) >> leastGain)
+      break;
+    LastRunBound bound = boundOf(graph, {largest.begin(), largest.begin() + set.size}, best.bytes);
+    if (!bound.ops.empty() && bound.bytes > best.bytes)
+      best = std::move(bound);
+  }
+  return best;
+}

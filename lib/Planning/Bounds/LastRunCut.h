@@ -1,0 +1,100 @@
+//===- LastRunCut.h - What is held when large ops run for the last time --------------===//
+//
+// The cuts of CutNetwork.h look at the first run of an op. In a step that keeps its gradients, most
+// bytes are held at the other end: when the last block's backward is over, all other gradients are
+// there. This bound looks at the last run of a set of ops. One of them, t, ends it, and then none
+// of the set runs again. So what is kept to the end and cannot be made without them is held beside
+// t. As repeats are free, the least of that is a minimum cut:
+//
+//   source -> value     infinite   kept to the end
+//   value  -> writer    bytes      which runs after t; else the value is held
+//   value  -> sink      bytes      an input's, or of a writer that cannot run after t: held
+//   op     -> operand   infinite   runs after t, so reads its operands there
+//
+// Whichever op of the set t is, every schedule holds the least over the set of footprint(t) and
+// the cut beside it. docs/Design/Planning.md has the proof.
+//
+// Example: two blocks with gradients g2 and g1 of 8 bytes, both kept. The backward of either has a
+// workspace of 20 bytes, and the set is the two of them. The one that runs last is beside the other
+// one's gradient: 20 + 8 + 8 bytes, where one op alone has 28.
+//
+//===----------------------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BOUNDS_LASTRUNCUT_H
+#define LLMMEM_LIB_PLANNING_BOUNDS_LASTRUNCUT_H
+
+#include "MaxFlow.h"
+#include "llmmem/Planning/Model/Schedule.h"
+
+namespace llmmem::planning {
+
+class LastRunCut {
+public:
+  /// `set`: the ops of which none runs after the moment.
+  LastRunCut(const Graph &graph, llvm::ArrayRef<OpIndex> set);
+
+  /// Whether `last` may be the last of the set: not where it runs once, and another one behind it.
+  bool mayBeLast(OpIndex last) const;
+  /// The bytes, resident ones included, that every schedule needs in which `last` is the last of
+  /// the set.
+  int64_t needAt(OpIndex last);
+  /// Solves the cut beside no op in particular.
+  void solveBesideAny();
+  /// What the last flow proves of an op of the set: no more than its own needAt.
+  int64_t provedAt(OpIndex op) const;
+
+  /// After needAt: what is held beside the last op's own operands and results.
+  std::vector<ValueIndex> held() const;
+
+  struct Arc {
+    enum Kind : uint8_t { Kept, Held, Read } kind;
+    int32_t number; // in the flow
+    OpIndex op;     // Read: of which `value` is an operand; else -1
+    ValueIndex value;
+  };
+  /// After needAt: what flows, which proves that no cut is smaller.
+  void forEachFlow(llvm::function_ref<void(const Arc &, int64_t amount)> visit) const;
+
+private:
+  struct Once { // an op outside of the set that may not run twice
+    OpIndex op;
+    int32_t toSink;                       // any amount, where it cannot run after the moment
+    llvm::SmallVector<int32_t, 4> toRead; // nothing there
+  };
+  void needValue(ValueIndex value);
+  void addNodes();
+  void addArcs();
+  void setMoment(OpIndex last);
+  llvm::SmallVector<ValueIndex, 8> touchedBy(OpIndex op) const;
+
+  const Graph &graph;
+  std::vector<bool> inSet;
+  std::vector<int32_t> nodeOfValue, nodeOfOp, heldArc; // -1: none
+  std::vector<ValueIndex> values;                      // with a node, those kept first
+  std::vector<OpIndex> ops;                            // with a node
+  std::vector<Once> once;
+  std::vector<Arc> arcs;
+  int32_t numNodes = 2; // source 0, sink 1
+  MaxFlow flow;
+  OpIndex moment = -1; // whose own values count nothing
+  int64_t total = 0;   // that flows
+};
+
+/// The bytes, resident ones included, that every schedule needs when `set` has run.
+int64_t needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set);
+
+/// The set of ops whose last runs prove the most, and the bytes that they prove.
+struct LastRunBound {
+  int64_t bytes = 0; // resident ones included
+  std::vector<OpIndex> ops;
+  OpIndex last = -1; // where the least is needed
+};
+
+/// The highest bound of sets of the ops with the largest footprints; no ops where none proves more
+/// than `known` bytes. `steps` is any schedule, the leaner the better, and `usage` what it holds.
+LastRunBound lastRunBound(const Graph &graph, llvm::ArrayRef<OpIndex> steps, const Profile &usage,
+                          int64_t known);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BOUNDS_LASTRUNCUT_H
