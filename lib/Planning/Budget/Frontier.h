@@ -98,6 +98,8 @@ private:
   const Sample &lowestSample();
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
+  /// What every plan needs at least, as far as it is proved.
+  int64_t provedNeed();
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
   /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
   int64_t leastNeedOf(const Candidate &candidate) const { return candidate.peak - padding; }
@@ -137,6 +139,7 @@ private:
   int64_t leastCostOfOpen = 0;           // proved
   std::deque<Sample> samples;            // the coarse ones, highest budget first
   bool isLastSample = false;
+  std::optional<int64_t> leastNeedProved;
   int64_t workOfFree = 0;
   int64_t workOfSamples = 0; // of all coarse samples, a failed last one included
 };

@@ -1,5 +1,6 @@
 //===- LeastNeed.cpp - The least bytes that a plan was found for ------------------===//
 
+#include "Bounds/NeedBound.h"
 #include "CanonicalFrontier.h"
 #include <algorithm>
 
@@ -30,6 +31,8 @@ public:
   void searchCheaper();
   void recreate();
   void tighten();
+  /// No plan needs less by more than the descent tells apart.
+  bool isProved() const { return need() - frontier.provedNeed() <= best->arena >> finestStep; }
   Placed found() { return best; }
   std::vector<Candidate> gatheredSchedules() const {
     std::vector<Candidate> schedules;
@@ -41,7 +44,7 @@ public:
 
 private:
   bool isAdmitted(const Candidate &candidate) const { return candidate.cost >= leastCost; }
-  bool gather(llvm::ArrayRef<Candidate> candidates, int64_t budget, int64_t ejections);
+  bool gather(llvm::ArrayRef<Candidate> candidates, int64_t budget);
   bool lowerCurrent(int64_t budget);
   bool searchBelow(int64_t budget);
   void descend(bool (Descent::*lower)(int64_t budget));
@@ -57,9 +60,9 @@ private:
   bool isBetter(const Placed &plan) const {
     return std::pair(frontier.need(plan), plan->cost) < std::pair(need(), best->cost);
   }
-  bool mayBeBetter(const Candidate &candidate) const {
-    return std::pair(frontier.leastNeedOf(candidate), candidate.cost) <
-           std::pair(need(), best->cost);
+  /// By more than the descent tells apart.
+  bool mayNeedLess(const Candidate &candidate) const {
+    return frontier.leastNeedOf(candidate) < need() - (best->arena >> finestStep);
   }
   bool mayBeOfUse(const Candidate &candidate) const {
     const int64_t least = frontier.leastNeedOf(candidate);
@@ -70,7 +73,7 @@ private:
     constexpr int32_t few = 500;
     return frontier.graph.numOps() > few;
   }
-  Placed place(const Candidate &candidate, int64_t budget, int64_t ejections = 0);
+  Placed place(const Candidate &candidate, int64_t budget);
   void take(Placed plan, int64_t budget) {
     best = std::move(plan);
     hasMetBudget = need() <= budget;
@@ -79,14 +82,18 @@ private:
 
   struct Gathered {
     Candidate candidate;
-    int64_t ejections;
     bool isPlaced = false;
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
   int64_t firstNeedOf(Gathered &gathered) const;
   bool isNear(int64_t firstNeed, int64_t budget) const;
+  bool hasFailed() const { return !failed.empty(); }
+  bool isLikeFailed(const Candidate &candidate) const;
+  bool isLikely(Gathered &gathered, int64_t budget) const {
+    return !isLikeFailed(gathered.candidate) && isNear(firstNeedOf(gathered), budget);
+  }
   llvm::SmallVector<Gathered *> leanestUnplaced();
-  void sortByFirstTry(llvm::MutableArrayRef<Gathered *> some);
+  Gathered *likeliestUnplaced();
   Frontier &frontier;
   Placed best;
   bool hasMetBudget = true; // of `best`, at which its packing stopped
@@ -96,16 +103,19 @@ private:
   std::vector<Gathered> gathered;
   int64_t searched = 0; // the bytes at which cheaper ones were gathered
   int64_t left = 0, spent = 0;
-  bool hasFailed = false; // a search for offsets
+  struct Failure { // of a search for offsets
+    int64_t peak, cost;
+  };
+  std::vector<Failure> failed;
 };
 
-Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t budget,
-                                          int64_t ejections) {
-  // What the packing search finds within ejections' reach, it finds early.
-  const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
+Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t budget) {
+  // What is found at all is found in less.
+  const int64_t work = std::min<int64_t>(frontier.packWork, 50000);
   spent += frontier.search.isAnnealed() ? workOfUnit * work : 0;
-  Placed plan = frontier.place(candidate, budget, work, ejections, AfterCore::End, best);
-  hasFailed |= frontier.need(plan) > budget;
+  Placed plan = frontier.place(candidate, budget, work, /*ejections=*/0, AfterCore::End, best);
+  if (frontier.need(plan) > budget)
+    failed.push_back({candidate.peak, candidate.cost});
   return plan;
 }
 
@@ -119,11 +129,22 @@ int64_t Frontier::Descent::firstNeedOf(const Candidate &candidate) const {
   return frontier.graph.residentBytes() + plan.arena;
 }
 
-/// Whether a search may place within `budget` what needs so much by a first try: where a search has
-/// failed already, others seldom gain more than a sixty-fourth of the arena.
+/// Whether a search may place within `budget` what needs so much by a first try: it seldom gains
+/// more than a sixty-fourth of the arena, and where one has failed already, a quarter of that.
 bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
-  constexpr int most = 6; // of the arena, as a power of two
+  const int most = hasFailed() ? 8 : 6; // of the arena, as a power of two
   return firstNeed - budget <= best->arena >> most;
+}
+
+/// Whether the offsets of a schedule that is hardly another one were searched in vain: a step of
+/// the descent moves a repeat or two, and what stands around the fullest step packs as badly as
+/// before.
+bool Frontier::Descent::isLikeFailed(const Candidate &candidate) const {
+  constexpr int alikeInCost = 8; // of the step, as a power of two
+  return llvm::any_of(failed, [&](const Failure &other) {
+    return std::abs(candidate.peak - other.peak) <= best->arena >> finestStep &&
+           std::abs(candidate.cost - other.cost) <= frontier.graph.baseCost() >> alikeInCost;
+  });
 }
 
 int64_t Frontier::Descent::firstNeedOf(Gathered &gathered) const {
@@ -134,8 +155,7 @@ int64_t Frontier::Descent::firstNeedOf(Gathered &gathered) const {
 
 /// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
 /// is gathered: placing takes up to tens of milliseconds, and two such were seen to pack alike.
-bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t budget,
-                               int64_t ejections) {
+bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t budget) {
   const Candidate *leanest = nullptr;
   for (const Candidate &candidate : candidates) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate) ||
@@ -146,7 +166,7 @@ bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t bud
     if (llvm::none_of(gathered, [&](const Gathered &other) {
           return other.candidate.cost == candidate.cost && other.candidate.peak == candidate.peak;
         }))
-      gathered.push_back({candidate, ejections});
+      gathered.push_back({candidate});
   }
   if (!leanest)
     return false;
@@ -158,19 +178,17 @@ void Frontier::Descent::gatherLeanest(llvm::ArrayRef<Candidate> lean) {
   constexpr size_t most = 4;
   for (const Candidate &candidate : lean.take_front(most))
     if (candidate.peak <= need() + frontier.padding)
-      gather(candidate, need(), 0);
+      gather(candidate, need());
   for (const Gathered &each : gathered)
     if (each.candidate.peak < current.peak)
       current = each.candidate;
 }
 
-/// Schedules this full pack within a percent or two of their peak at once, and by ejection chains
-/// mostly at it.
 bool Frontier::Descent::lowerCurrent(int64_t budget) {
   const std::vector<Candidate> candidates =
       frontier.search.lowered(current, frontier.capacityOf(budget), /*rounds=*/250);
   left -= frontier.search.workOfLast();
-  return gather(candidates, budget, frontier.mostEjections() / 2);
+  return gather(candidates, budget);
 }
 
 bool Frontier::Descent::searchBelow(int64_t budget) {
@@ -178,7 +196,7 @@ bool Frontier::Descent::searchBelow(int64_t budget) {
   const std::vector<Candidate> candidates =
       frontier.under(frontier.capacityOf(budget), /*deeply=*/true, work);
   left -= work;
-  return gather(candidates, budget, /*ejections=*/0);
+  return gather(candidates, budget);
 }
 
 /// Steps of 1/16 to 1/4096 of the live bytes, until all have failed, and a few of any bytes: what
@@ -190,7 +208,7 @@ void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
   const int64_t before = left;
   auto lowerBy = [&](int64_t bytes) {
     const int64_t budget = frontier.leastNeedOf(current) - std::max<int64_t>(bytes, 1);
-    return budget >= resident && (this->*lower)(budget);
+    return budget >= frontier.provedNeed() && (this->*lower)(budget);
   };
   // What the smallest step does not find, larger ones seldom do.
   if (hasManyOps() && !lowerBy((frontier.leastNeedOf(current) - resident) >> finestStep)) {
@@ -221,7 +239,7 @@ void Frontier::Descent::gatherAtLeanest() {
   spent += before - left;
 }
 
-/// The leanest first; of equal ones, the cheapest.
+/// A dozen of those that may need less, the leanest first; of equal ones, the cheapest.
 llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnplaced() {
   constexpr size_t most = 12;
   llvm::stable_sort(gathered, [](const Gathered &a, const Gathered &b) {
@@ -230,9 +248,9 @@ llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnpla
   });
   llvm::SmallVector<Gathered *> found;
   for (Gathered &each : gathered) {
-    if (each.isPlaced)
+    if (each.isPlaced || isLikeFailed(each.candidate))
       continue;
-    if (found.size() == most || !mayBeBetter(each.candidate) || !mayBeOfUse(each.candidate))
+    if (found.size() == most || !mayNeedLess(each.candidate) || !mayBeOfUse(each.candidate))
       break;
     found.push_back(&each);
   }
@@ -241,31 +259,26 @@ llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnpla
 
 /// Of those that hold about as little, some pack and some do not, and a first try tells which. So
 /// where the leanest does not pack each gets one, and the few that end lowest a search for offsets.
-void Frontier::Descent::placeGathered() {
-  llvm::SmallVector<Gathered *> lean = leanestUnplaced();
-  const size_t mostSearched = hasManyOps() ? 2 : lean.size();
-  for (size_t number = 0; number < std::min(lean.size(), mostSearched); ++number) {
-    Gathered &each = *lean[number];
-    each.isPlaced = true;
-    if (!mayBeBetter(each.candidate))
-      continue;
-    const int64_t budget = frontier.usualNeedOf(each.candidate);
-    if (Placed plan = place(each.candidate, budget, each.ejections); isBetter(plan))
-      take(std::move(plan), budget);
-    if (number == 0)
-      sortByFirstTry(llvm::MutableArrayRef(lean).drop_front());
-  }
+Frontier::Descent::Gathered *Frontier::Descent::likeliestUnplaced() {
+  const llvm::SmallVector<Gathered *> lean = leanestUnplaced();
+  if (lean.empty() || !hasFailed())
+    return lean.empty() ? nullptr : lean.front();
+  return *std::min_element(lean.begin(), lean.end(), [&](Gathered *a, Gathered *b) {
+    return firstNeedOf(*a) < firstNeedOf(*b);
+  });
 }
 
-void Frontier::Descent::sortByFirstTry(llvm::MutableArrayRef<Gathered *> some) {
-  if (!hasFailed)
-    return;
-  for (Gathered *each : some) {
+void Frontier::Descent::placeGathered() {
+  const int mostSearched = hasManyOps() ? 3 : 12;
+  for (int searched = 0; searched < mostSearched && !isProved(); ++searched) {
+    Gathered *each = likeliestUnplaced();
+    if (!each)
+      break;
     each->isPlaced = true;
-    firstNeedOf(*each);
+    const int64_t budget = frontier.usualNeedOf(each->candidate);
+    if (Placed plan = place(each->candidate, budget); isBetter(plan))
+      take(std::move(plan), budget);
   }
-  llvm::stable_sort(
-      some, [](const Gathered *a, const Gathered *b) { return a->firstNeed < b->firstNeed; });
 }
 
 /// What needs less by less than the search can tell apart is not worth a higher cost.
@@ -273,16 +286,20 @@ void Frontier::Descent::takeCheaperGathered() {
   constexpr int indistinct = 14;  // of the arena, as a power of two
   constexpr int mostFailures = 2; // searches take long where they find nothing
   const int64_t most = need() + (best->arena >> indistinct);
+  llvm::stable_sort(gathered, [](const Gathered &a, const Gathered &b) {
+    return a.candidate.cost < b.candidate.cost;
+  });
   int failures = 0;
   for (Gathered &each : gathered) {
-    if (each.candidate.cost >= best->cost || frontier.leastNeedOf(each.candidate) > most ||
-        !mayBeOfUse(each.candidate) || (hasFailed && !isNear(firstNeedOf(each), most)))
-      continue;
-    Placed plan = place(each.candidate, most, each.ejections);
-    if (frontier.need(plan) <= most)
-      take(std::move(plan), most);
-    else if (++failures == mostFailures)
+    if (each.candidate.cost >= best->cost || failures == mostFailures)
       return;
+    if (frontier.leastNeedOf(each.candidate) > most || !mayBeOfUse(each.candidate) ||
+        !isLikely(each, most))
+      continue;
+    Placed plan = place(each.candidate, most);
+    if (frontier.need(plan) <= most)
+      return take(std::move(plan), most);
+    ++failures;
   }
 }
 
@@ -301,6 +318,8 @@ void Frontier::Descent::searchCheaper() {
         candidate.cost >= best->cost || candidate.cost == last || placed++ == mostPlaced)
       continue;
     last = candidate.cost;
+    if (!isNear(firstNeedOf(candidate), least))
+      continue;
     if (Placed plan = place(candidate, least); isBetter(plan))
       take(std::move(plan), least);
   }
@@ -316,7 +335,7 @@ void Frontier::Descent::recreate() {
       frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate) ||
-        (hasFailed && !isNear(firstNeedOf(candidate), least)))
+        (hasFailed() && !isNear(firstNeedOf(candidate), least)))
       continue;
     Placed plan = place(candidate, least);
     if (frontier.need(plan) <= least) {
@@ -336,19 +355,26 @@ void Frontier::Descent::tighten() {
     best = std::move(plan);
 }
 
+int64_t Frontier::provedNeed() {
+  if (!leastNeedProved) {
+    const std::vector<Candidate> &lean = search.leanest();
+    leastNeedProved =
+        lean.empty() ? graph.residentBytes() : needOfEverySchedule(graph, lean.front().steps).bytes;
+  }
+  return *leastNeedProved;
+}
+
 Frontier::Placed Frontier::findLeast(int64_t enough) {
   search.announce("the least memory");
   const Placed &top = planOf(lowestSample());
   Descent descent(*this, top, top->cost, enough);
   descent.gatherLeanest(search.leanest());
   descent.gatherLowered();
-  if (graph.numOps() <= mostOpsOfSearch)
-    descent.gatherSearched();
-  descent.placeGathered();
   if (graph.numOps() <= mostOpsOfSearch) {
+    descent.gatherSearched();
     descent.gatherAtLeanest();
-    descent.placeGathered();
   }
+  descent.placeGathered();
   descent.takeCheaperGathered();
   if (graph.numOps() <= mostOpsOfSearch)
     descent.searchCheaper();
