@@ -74,7 +74,10 @@ public:
     work = options.work;
     hasCore = hasCore && work > 0 && isSearchable();
     const CoreOutcome core = hasCore ? tryCores() : CoreOutcome::TooLarge;
-    if (core == CoreOutcome::Packed || tryPortfolio(all.drop_front(numByPressure)))
+    if (core == CoreOutcome::Packed)
+      return std::move(best);
+    isHopeless = core == CoreOutcome::Unpacked && options.afterCore == AfterCore::End;
+    if (isHopeless || tryPortfolio(all.drop_front(numByPressure)))
       return std::move(best);
     if (!isSearchable())
       restart(work);

@@ -130,10 +130,10 @@ int64_t Frontier::Descent::firstNeedOf(const Candidate &candidate) const {
 }
 
 /// Whether a search may place within `budget` what needs so much by a first try: it seldom gains
-/// more than a sixty-fourth of the arena, and where one has failed already, a quarter of that.
+/// more than a sixty-fourth of the arena, and where one has failed already, mostly nothing.
 bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
-  const int most = hasFailed() ? 8 : 6; // of the arena, as a power of two
-  return firstNeed - budget <= best->arena >> most;
+  constexpr int most = 6; // of the arena, as a power of two
+  return firstNeed - budget <= (hasFailed() ? 0 : best->arena >> most);
 }
 
 /// Whether the offsets of a schedule that is hardly another one were searched in vain: a step of
@@ -349,7 +349,8 @@ void Frontier::Descent::recreate() {
 void Frontier::Descent::tighten() {
   const int64_t resident = frontier.graph.residentBytes();
   const int64_t excess = best->arena - (best->peak - resident);
-  if (!hasMetBudget || excess <= best->arena >> finestStep || !mayBeOfUse(bestCandidate()))
+  if (!hasMetBudget || hasFailed() || excess <= best->arena >> finestStep ||
+      !mayBeOfUse(bestCandidate()))
     return;
   if (Placed plan = place(bestCandidate(), resident); frontier.need(plan) < need())
     best = std::move(plan);
