@@ -327,15 +327,19 @@ void Frontier::Descent::searchCheaper() {
 }
 
 /// The same need at a lower cost. Full at many steps, as schedules of the least peak are, not all
-/// of them pack that tightly.
+/// of them pack that tightly, and a search where a first try is far off is not worth a few
+/// thousandths of the step.
 void Frontier::Descent::recreate() {
   constexpr size_t mostPacked = 6;
-  const int64_t least = need();
+  constexpr int little = 8; // of the step, as a power of two
+  const int64_t least = need(), littleCost = frontier.graph.baseCost() >> little;
   const std::vector<Candidate> cheaper =
       frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
-    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate) ||
-        (hasFailed() && !isNear(firstNeedOf(candidate), least)))
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate) || !mayBeOfUse(candidate))
+      continue;
+    const bool savesLittle = best->cost - candidate.cost <= littleCost;
+    if ((hasFailed() || savesLittle) && !isNear(firstNeedOf(candidate), least))
       continue;
     Placed plan = place(candidate, least);
     if (frontier.need(plan) <= least) {
