@@ -87,6 +87,13 @@ def measure(module, resident):
     return peak, kernels
 
 
+def least_line(problem, plan):
+    """What the plan of the least bytes needs, and how much of that is proved: of a schedule's peak, as a plan with steps claims."""
+    resident = sum(value.bytes for value in problem.values if value.resident)
+    return (f"least: needs {resident + plan.arena} bytes, +{plan.recompute_cost / plan.base_cost:.2%}; proved are {plan.peak_lower_bound} "
+            f"bytes, {plan.peak_lower_bound / (resident + plan.arena):.3%}, {(plan.peak_lower_bound - resident) / plan.arena:.2%} of the arena")
+
+
 class Stopwatch:
     """Seconds of the clock and of this process's threads, since it was made."""
 
@@ -164,7 +171,10 @@ class Compare:
             # The caller holds the results and the tangents through the backward, in their plans as in ours.
             peak = sum(primals.values()) + max(parts[0][0], parts[1][0] + held)
             cost = sum(entry.nanoseconds for _, kernels in parts for entry in price(kernels, device, False, False))
-            self.line("kept" if ratio is None else ratio, peak, cost / base - 1, watch, module, inputs, num_fwd_outputs)
+            problem = self.line("kept" if ratio is None else ratio, peak, cost / base - 1, watch, module, inputs, num_fwd_outputs)
+        least = llmmem.plan(problem, "min", proof=True)
+        self.proofs.check_plan(problem, least, "min")
+        print(f"{self.name} {least_line(problem, least)}", flush=True)
         raise SystemExit(self.proofs.finish())
 
     def line(self, ratio, peak, overhead, theirs, module, inputs, num_fwd_outputs):
@@ -179,6 +189,7 @@ class Compare:
               f", gap {report.gap:.2%}, partitioned in {watch}, of which {report.seconds_written:.2f} s write modules, "
               f"{watch.processor / theirs.processor:.2f} of PyTorch's; one search, "
               f"with its proof, takes {search:.2f} of the processor", flush=True)
+        return report.problem
 
 
 class Seconds:
@@ -216,6 +227,7 @@ class Seconds:
                   f"{(plan.cost - plan.cost_lower_bound) / plan.base_cost:.2%}, planned in {mine:.4f} s, {mine / unbounded:.3f} of PyTorch's, "
                   f"{mine / halved:.3f} of that under a budget",
                   flush=True)
+        print(f"  {least_line(problem, plans[0])}", flush=True)
         total = sum(map(statistics.median, ours)) / len(ours)
         print(f"  all: {total:.4f} s a budget, {total / unbounded:.3f} of PyTorch's, {total / halved:.3f} of that under a budget", flush=True)
         return partitioners.default_partition(module, inputs, num_fwd_outputs=num_fwd_outputs, **options)
