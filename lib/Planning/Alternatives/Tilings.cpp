@@ -39,6 +39,7 @@ private:
   double secondsOfLeanest;
   CandidateSearch search;
   std::optional<int64_t> leanestPeakBound;
+  BoundBasis leanestPeakBasis; // proves at least as much of any other tiling
 };
 } // namespace
 
@@ -47,8 +48,10 @@ Plan TilingSearch::planWith(size_t tiling) {
   if (tiling == leanest())
     share.seconds = secondsOfLeanest;
   Plan made = plan(withTiling(problem, tilings[tiling]), share);
-  if (tiling == leanest())
+  if (tiling == leanest()) {
     leanestPeakBound = made.peakLowerBound;
+    leanestPeakBasis = made.peakBasis;
+  }
   return made;
 }
 
@@ -105,6 +108,8 @@ TilingPlan TilingSearch::run() {
   search.plan.seconds = search.seconds;
   if (search.plan.status == Status::Feasible) {
     search.plan.peakLowerBound = peakBoundOfAll();
+    if (leanestPeakBound)
+      search.plan.peakBasis = leanestPeakBasis;
     search.boundBest();
   }
   return {search.number, std::move(search.plan)};
