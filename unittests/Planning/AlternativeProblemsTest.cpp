@@ -118,4 +118,24 @@ TEST(AlternativeProblemsTest, isInfeasibleOnlyWhereEachAlternativeIs) {
   EXPECT_EQ(none.outcomes[1].status, Status::Infeasible);
 }
 
+/// What an alternative without a plan needs counts in sizes rounded up; its schedules hold less.
+TEST(AlternativeProblemsTest, peaksOfPlansCountExactSizes) {
+  std::vector<AlternativeProblem> alternatives;
+  for (size_t results : {1, 9}) {
+    test::ProblemBuilder b;
+    std::vector<ValueIndex> values;
+    for (size_t result = 0; result < results; ++result)
+      values.push_back(b.value(results == 1 ? 200 : 1));
+    b.op({}, values, results == 1 ? 2 : 1); // the other one is planned first
+    b.problem.keep = values;
+    b.problem.alignment = 256;
+    b.problem.budget = 1000; // one value of 200 bytes fits, nine of 1 byte need 2049
+    alternatives.push_back({b.problem, {{}}, {}});
+  }
+  const AlternativePlan best = planAlternatives(alternatives, AlternativeChoice::ByPlan, {});
+  EXPECT_EQ(best.alternative, 0u);
+  EXPECT_EQ(best.chosen.plan.status, Status::Feasible);
+  EXPECT_LE(best.chosen.plan.peakLowerBound, 9);
+}
+
 } // namespace

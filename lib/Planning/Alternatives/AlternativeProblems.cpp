@@ -4,6 +4,7 @@
 #include "Alternatives/CandidateSearch.h"
 #include "Overlap/OverlapSearch.h"
 #include "llmmem/Planning/Alternatives/PlanForms.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -74,13 +75,17 @@ Plan AlternativeSearch::planAlternative(size_t number) {
   return std::move(plan);
 }
 
+/// Every schedule of an alternative holds as much with any other of its tilings.
+static Problem leanestOf(const AlternativeProblem &alternative) {
+  return withTiling(alternative.problem, alternative.tilings.back());
+}
+
 /// What holds of an alternative that is not planned: no plan of it costs less than its ops once,
 /// and its peak has the bound that needs no search.
 void AlternativeSearch::boundAlternative(size_t number) {
   outcomes[number].cost = baseCostOf(number);
   const AlternativeProblem &it = alternatives[number];
-  search.peakLowerBound = std::min(
-      search.peakLowerBound, peakBoundWithoutSearch(withTiling(it.problem, it.tilings.back())));
+  search.peakBounds.add(planWithoutSearch(leanestOf(it)), /*padding=*/0); // it has steps
 }
 
 /// By the cost of their ops once; only the first where that is what chooses.
@@ -104,10 +109,11 @@ AlternativePlan AlternativeSearch::run() {
                    [&](size_t a, const Plan &planOfA, size_t b, const Plan &planOfB) {
                      return isBetter(a, planOfA, b, planOfB);
                    },
+                   [&](size_t number) { return paddingOf(leanestOf(alternatives[number])); },
                    [&](size_t number) { boundAlternative(number); }});
   Plan &plan = search.plan;
   plan.seconds = search.seconds;
-  plan.peakLowerBound = search.peakLowerBound;
+  plan.peakLowerBound = search.peakBounds.of(plan);
   if (search.found) {
     search.boundBest();
     plan.bound = search.bound;

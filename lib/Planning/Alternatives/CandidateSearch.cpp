@@ -4,10 +4,16 @@
 
 using namespace llmmem::planning;
 
+void PeakBounds::add(const Plan &plan, int64_t padding) {
+  const int64_t bound = plan.peakLowerBound;
+  needed = std::min(needed, bound);
+  held = std::min(held, plan.steps.empty() ? std::max<int64_t>(0, bound - padding) : bound);
+}
+
 void CandidateSearch::planOne(size_t candidate, const Candidates &candidates) {
   Plan made = candidates.plan(candidate);
   seconds += made.seconds;
-  peakLowerBound = std::min(peakLowerBound, made.peakLowerBound);
+  peakBounds.add(made, candidates.padding(candidate));
   found |= made.status == Status::Feasible;
   // A candidate without any plan bounds no plan's cost.
   if (made.status != Status::Infeasible) {
@@ -44,10 +50,10 @@ void CandidateSearch::boundBest() {
     plan.time->lowerBound = std::min(timeLowerBound, plan.time->time);
 }
 
-int64_t llmmem::planning::peakBoundWithoutSearch(Problem problem) {
+Plan llmmem::planning::planWithoutSearch(Problem problem) {
   problem.budget.reset();
   PlanOptions asGiven;
   asGiven.policy.kind = PolicyKind::None;
   asGiven.seconds = 0;
-  return plan(problem, asGiven).peakLowerBound;
+  return plan(problem, asGiven);
 }

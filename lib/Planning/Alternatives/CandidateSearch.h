@@ -21,8 +21,21 @@ struct Candidates {
   llvm::function_ref<Plan(size_t)> plan;
   /// Whether the plan of candidate `a` is better than that of `b`, where they may be infeasible.
   llvm::function_ref<bool(size_t a, const Plan &, size_t b, const Plan &)> isBetter;
+  /// What rounding can have added to a bound on its peak (paddingOf).
+  llvm::function_ref<int64_t(size_t)> padding;
   /// Told of each candidate that is not planned, as it cannot win.
   llvm::function_ref<void(size_t)> leaveOut;
+};
+
+/// What is proved of the peaks of several candidates. A plan with steps states what schedules hold,
+/// in exact sizes; one without what arenas need, in sizes rounded up.
+struct PeakBounds {
+  int64_t held = INT64_MAX, needed = INT64_MAX;
+
+  /// `padding`: the most that rounding has added to a bound of this candidate (paddingOf).
+  void add(const Plan &plan, int64_t padding);
+  /// What a plan of any of the candidates states.
+  int64_t of(const Plan &plan) const { return plan.steps.empty() ? needed : held; }
 };
 
 struct CandidateSearch {
@@ -30,7 +43,8 @@ struct CandidateSearch {
   Plan plan;         // its plan
   bool found = false, allInfeasible = true, any = false;
   // Over the candidates that were planned.
-  int64_t peakLowerBound = INT64_MAX, costLowerBound = INT64_MAX, timeLowerBound = INT64_MAX;
+  int64_t costLowerBound = INT64_MAX, timeLowerBound = INT64_MAX;
+  PeakBounds peakBounds;
   std::string bound; // the name of the one that `costLowerBound` is
   double seconds = 0;
 
@@ -45,8 +59,8 @@ private:
   void planOne(size_t candidate, const Candidates &candidates);
 };
 
-/// The bound on the peak of any plan of `problem` that needs no search.
-int64_t peakBoundWithoutSearch(Problem problem);
+/// The program order placed, with the bound on the peak that needs no search.
+Plan planWithoutSearch(Problem problem);
 
 } // namespace llmmem::planning
 

@@ -4,6 +4,7 @@
 #include "Alternatives/CandidateSearch.h"
 #include "Overlap/OverlapSearch.h"
 #include "llmmem/Planning/Allocation/Placement.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -31,15 +32,15 @@ private:
   Plan planWith(size_t tiling);
   void planEach(llvm::ArrayRef<size_t> order);
   void enlargeLeanest();
-  int64_t peakBoundOfAll();
+  void boundPeak();
 
   const Problem &problem;
   llvm::ArrayRef<Tiling> tilings;
   PlanOptions options; // of each tiling but the leanest
   double secondsOfLeanest;
   CandidateSearch search;
-  std::optional<int64_t> leanestPeakBound;
-  BoundBasis leanestPeakBasis; // proves at least as much of any other tiling
+  std::optional<PeakBounds> boundsOfLeanest; // where it was planned
+  BoundBasis leanestPeakBasis;               // proves at least as much of any other tiling
 };
 } // namespace
 
@@ -49,7 +50,7 @@ Plan TilingSearch::planWith(size_t tiling) {
     share.seconds = secondsOfLeanest;
   Plan made = plan(withTiling(problem, tilings[tiling]), share);
   if (tiling == leanest()) {
-    leanestPeakBound = made.peakLowerBound;
+    boundsOfLeanest.emplace().add(made, paddingOf(withTiling(problem, tilings[tiling])));
     leanestPeakBasis = made.peakBasis;
   }
   return made;
@@ -65,7 +66,9 @@ void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
   search.planEach(
       order, /*leavesOut=*/true,
       {[&](size_t tiling) { return leastDuration(withTiling(problem, tilings[tiling])); },
-       [&](size_t tiling) { return planWith(tiling); }, isBetter, [](size_t) {}});
+       [&](size_t tiling) { return planWith(tiling); }, isBetter,
+       [&](size_t tiling) { return paddingOf(withTiling(problem, tilings[tiling])); },
+       [](size_t) {}});
 }
 
 /// The leanest tiling has the least peak; then the largest one is taken whose buffers the same
@@ -93,9 +96,14 @@ void TilingSearch::enlargeLeanest() {
 }
 
 /// A schedule holds no less with any other tiling, so what is proved of the leanest holds for all.
-int64_t TilingSearch::peakBoundOfAll() {
-  return leanestPeakBound ? *leanestPeakBound
-                          : peakBoundWithoutSearch(withTiling(problem, tilings[leanest()]));
+void TilingSearch::boundPeak() {
+  Plan &plan = search.plan;
+  if (boundsOfLeanest) {
+    plan.peakLowerBound = boundsOfLeanest->of(plan);
+    plan.peakBasis = leanestPeakBasis;
+  } else {
+    plan.peakLowerBound = planWithoutSearch(withTiling(problem, tilings[leanest()])).peakLowerBound;
+  }
 }
 
 TilingPlan TilingSearch::run() {
@@ -107,9 +115,7 @@ TilingPlan TilingSearch::run() {
   }
   search.plan.seconds = search.seconds;
   if (search.plan.status == Status::Feasible) {
-    search.plan.peakLowerBound = peakBoundOfAll();
-    if (leanestPeakBound)
-      search.plan.peakBasis = leanestPeakBasis;
+    boundPeak();
     search.boundBest();
   }
   return {search.number, std::move(search.plan)};
