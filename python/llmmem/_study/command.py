@@ -33,8 +33,15 @@ EXIT CODES
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """argparse's own way to print drops what cannot be written."""
+
+    def print_help(self, file: Any = None) -> None:
+        print(self.format_help(), end="", file=file, flush=True)
+
+
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="llmmem-study", description="Plans a model under many budgets and policies, and draws what memory costs in time: "
         "one page that opens anywhere, and its data.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", help="config.json, model.mlir or problem.json")
@@ -95,6 +102,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         options = make_parser().parse_args(arguments)
     except SystemExit as end:
         return BAD_INPUT if end.code else OK
+    except OSError as error:
+        return fail(f"cannot write 'stdout': {error.strerror}")
     if options.jobs is not None and options.jobs < 1:
         return fail("--jobs: expected a whole number from 1 up")
     if not options.seconds >= 0 or options.seconds == float("inf"):
@@ -118,7 +127,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
         print(f"llmmem-study: interrupted: {done}; the same command goes on from there", file=sys.stderr)
         return 128 + (signal.SIGTERM if isinstance(reason, Terminated) else signal.SIGINT)
     progress.end()
-    summarize(request, sweep.planned, study, time.monotonic() - progress.begin)
+    try:
+        summarize(request, sweep.planned, study, time.monotonic() - progress.begin)
+    except OSError as error:
+        return fail(f"cannot write 'stdout': {error.strerror}")
     return OK if any(point["status"] == "feasible" for point in study["points"]) else NO_PLAN
 
 
@@ -129,7 +141,7 @@ def summarize(request: Request, planned: int, study: Any, seconds: float) -> Non
     if feasible:
         least, most = (choose(feasible, key=lambda point: point["needed"]) for choose in (min, max))
         print(f"from {size_text(least['needed'])} to {size_text(most['needed'])}")
-    print("wrote " + ", ".join(request.written))
+    print("wrote " + ", ".join(request.written), flush=True)
 
 
 if __name__ == "__main__":
