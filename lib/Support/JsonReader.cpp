@@ -7,6 +7,10 @@
 
 namespace llmmem {
 
+JsonReader::JsonReader(llvm::StringRef text) : text(text), remaining(text) {
+  remaining.consume_front("\xEF\xBB\xBF");
+}
+
 void JsonReader::skipSpace() {
   remaining = remaining.ltrim(" \t\r\n");
   last = remaining;

@@ -24,7 +24,8 @@ namespace llmmem {
 
 class JsonReader {
 public:
-  explicit JsonReader(llvm::StringRef text) : text(text), remaining(text) {}
+  /// A byte order mark before the text is skipped, as RFC 8259 lets readers do.
+  explicit JsonReader(llvm::StringRef text);
 
   /// Calls `member` with each key, positioned before its value. A key may be given once.
   bool object(llvm::function_ref<bool(llvm::StringRef key)> member);
