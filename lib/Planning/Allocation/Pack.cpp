@@ -76,7 +76,7 @@ public:
     const CoreOutcome core = hasCore ? tryCores() : CoreOutcome::TooLarge;
     if (core == CoreOutcome::Packed)
       return std::move(best);
-    isHopeless = core == CoreOutcome::Unpacked && options.afterCore == AfterCore::End;
+    isHopeless = core == CoreOutcome::Unpacked && options.afterCore == AfterCore::End && isLarge();
     if (isHopeless || tryPortfolio(all.drop_front(numByPressure)))
       return std::move(best);
     if (!isSearchable())
@@ -161,6 +161,12 @@ private:
       best.arena = arenaOf(shapes, best.offsets);
     }
     return outcome;
+  }
+
+  /// Else all skylines take little time.
+  bool isLarge() const {
+    constexpr size_t many = 500;
+    return shapes.shapes.size() > many;
   }
 
   /// A node of the search takes time linear in the shapes, and there are at least as many nodes as

@@ -44,7 +44,7 @@ public:
 
 private:
   bool isAdmitted(const Candidate &candidate) const { return candidate.cost >= leastCost; }
-  bool gather(llvm::ArrayRef<Candidate> candidates, int64_t budget);
+  bool gather(llvm::ArrayRef<Candidate> candidates, int64_t budget, bool isLowered = false);
   bool lowerCurrent(int64_t budget);
   bool searchBelow(int64_t budget);
   void descend(bool (Descent::*lower)(int64_t budget));
@@ -73,7 +73,7 @@ private:
     constexpr int32_t few = 500;
     return frontier.graph.numOps() > few;
   }
-  Placed place(const Candidate &candidate, int64_t budget);
+  Placed place(const Candidate &candidate, int64_t budget, bool isLowered = false);
   void take(Placed plan, int64_t budget) {
     best = std::move(plan);
     hasMetBudget = need() <= budget;
@@ -82,6 +82,7 @@ private:
 
   struct Gathered {
     Candidate candidate;
+    bool isLowered;
     bool isPlaced = false;
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
@@ -109,11 +110,17 @@ private:
   std::vector<Failure> failed;
 };
 
-Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t budget) {
+/// What was lowered step by step is full at many steps. Of few ops ejection chains mostly place it,
+/// behind a short search; of many, cores (Allocation/PackCore.h) show early that nothing would.
+Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t budget,
+                                          bool isLowered) {
   // What is found at all is found in less.
-  const int64_t work = std::min<int64_t>(frontier.packWork, 50000);
+  const int64_t most = std::min<int64_t>(frontier.packWork, 50000);
+  const bool byChains = isLowered && !hasManyOps();
+  const int64_t work = byChains ? most / 4 : most;
+  const int64_t ejections = byChains ? frontier.mostEjections() / 2 : 0;
   spent += frontier.search.isAnnealed() ? workOfUnit * work : 0;
-  Placed plan = frontier.place(candidate, budget, work, /*ejections=*/0, AfterCore::End, best);
+  Placed plan = frontier.place(candidate, budget, work, ejections, AfterCore::End, best);
   if (frontier.need(plan) > budget)
     failed.push_back({candidate.peak, candidate.cost});
   return plan;
@@ -141,10 +148,10 @@ bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
 /// before.
 bool Frontier::Descent::isLikeFailed(const Candidate &candidate) const {
   constexpr int alikeInCost = 8; // of the step, as a power of two
-  return llvm::any_of(failed, [&](const Failure &other) {
-    return std::abs(candidate.peak - other.peak) <= best->arena >> finestStep &&
-           std::abs(candidate.cost - other.cost) <= frontier.graph.baseCost() >> alikeInCost;
-  });
+  return hasManyOps() && llvm::any_of(failed, [&](const Failure &other) {
+           return std::abs(candidate.peak - other.peak) <= best->arena >> finestStep &&
+                  std::abs(candidate.cost - other.cost) <= frontier.graph.baseCost() >> alikeInCost;
+         });
 }
 
 int64_t Frontier::Descent::firstNeedOf(Gathered &gathered) const {
@@ -155,7 +162,8 @@ int64_t Frontier::Descent::firstNeedOf(Gathered &gathered) const {
 
 /// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
 /// is gathered: placing takes up to tens of milliseconds, and two such were seen to pack alike.
-bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t budget) {
+bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t budget,
+                               bool isLowered) {
   const Candidate *leanest = nullptr;
   for (const Candidate &candidate : candidates) {
     if (!isAdmitted(candidate) || !isWorthPlacing(candidate) ||
@@ -166,7 +174,7 @@ bool Frontier::Descent::gather(llvm::ArrayRef<Candidate> candidates, int64_t bud
     if (llvm::none_of(gathered, [&](const Gathered &other) {
           return other.candidate.cost == candidate.cost && other.candidate.peak == candidate.peak;
         }))
-      gathered.push_back({candidate});
+      gathered.push_back({candidate, isLowered});
   }
   if (!leanest)
     return false;
@@ -188,7 +196,7 @@ bool Frontier::Descent::lowerCurrent(int64_t budget) {
   const std::vector<Candidate> candidates =
       frontier.search.lowered(current, frontier.capacityOf(budget), /*rounds=*/250);
   left -= frontier.search.workOfLast();
-  return gather(candidates, budget);
+  return gather(candidates, budget, /*isLowered=*/true);
 }
 
 bool Frontier::Descent::searchBelow(int64_t budget) {
@@ -276,7 +284,7 @@ void Frontier::Descent::placeGathered() {
       break;
     each->isPlaced = true;
     const int64_t budget = frontier.usualNeedOf(each->candidate);
-    if (Placed plan = place(each->candidate, budget); isBetter(plan))
+    if (Placed plan = place(each->candidate, budget, each->isLowered); isBetter(plan))
       take(std::move(plan), budget);
   }
 }
@@ -296,7 +304,7 @@ void Frontier::Descent::takeCheaperGathered() {
     if (frontier.leastNeedOf(each.candidate) > most || !mayBeOfUse(each.candidate) ||
         !isLikely(each, most))
       continue;
-    Placed plan = place(each.candidate, most);
+    Placed plan = place(each.candidate, most, each.isLowered);
     if (frontier.need(plan) <= most)
       return take(std::move(plan), most);
     ++failures;
