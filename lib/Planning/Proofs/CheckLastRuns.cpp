@@ -133,7 +133,8 @@ Finding needByLastRuns(const Facts &facts, const LastRunArgument &argument) {
       return Finding::refused(std::move(why));
     for (OpIndex op : flow.ops) {
       isProved[op] = true;
-      least = std::min(least.value_or(check.needAt(op)), check.needAt(op));
+      const Wide need = check.needAt(op);
+      least = std::min(least.value_or(need), need);
     }
   }
   for (OpIndex op : argument.set)
