@@ -7,7 +7,7 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
     alu      other instructions / instructions of 32 lanes a clock /  numbers, so these two add up
     special  ex2 and rcp / such instructions of 32 lanes a clock
     shared   passes, one of 128 bytes a clock
-    l2       sectors * 32 bytes / share of the second-level cache's bandwidth
+    l2       sectors * 32 bytes, in each block that a copy brings them to / what a multiprocessor gets of the second-level cache
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
              go to the second-level cache while those of a turn fill at most half of it, else to DRAM. Of a product whose sums
@@ -78,15 +78,14 @@ class Chip:
 
 
 # Whitepapers of A100 and H100: multiprocessors, boost clocks, multiply-adds a clock, shared bytes, DRAM (nine tenths of the
-# datasheet's bandwidth, which copies reach); second-level cache: 5120 bytes a clock on A100; on H100 what a published kernel
-# reads, so no more than it gives: tiles of 192 x 192 without multicast, 8192^3, 777.5 TFLOP/s on an H100 SXM (kernel 6 in
-# the README of github.com/pranjalssh/fast.cu), which are 777.5e12 / 2 * 2 * (192 + 192) / 192^2 = 8.1e12 bytes a second.
-# (Chips and Cheese, "Nvidia's H100: Funny L2, and Tons of Bandwidth", 2023, measured 5.6e12 on a card of 114
-# multiprocessors at its limit of 350 W.)
+# datasheet's bandwidth, which copies reach); second-level cache: 5120 bytes a clock on A100; on H100 and H200 40 bytes a clock
+# arrive at a multiprocessor, which is what products by wgmma in small tiles took on an H200 (docs/Design/Gpu.md, "Which tiles"),
+# whether neighbours read other bytes, the same ones, or have them by multicast. (Chips and Cheese, "Nvidia's H100: Funny
+# L2, and Tons of Bandwidth", 2023, measured 5.6e12 bytes a second, 28 a clock, where nobody reads the same.)
 CHIPS = {
     "a100": Chip("A100 SXM 80 GB", 108, 1.41e9, 1024, 1.0, 0.0, 64, 5120 * 1.41e9, 40e6, 0.9 * 2.039e12, 164 << 10),
-    "h100": Chip("H100 SXM", 132, 1.83e9, 2048, 0.629, 0.832, 128, 8.1e12, 50e6, 0.9 * 3.352e12, 228 << 10),
-    "h200": Chip("H200 SXM", 132, 1.83e9, 2048, 0.629, 0.832, 128, 8.1e12, 50e6, 0.9 * 4.8e12, 228 << 10),
+    "h100": Chip("H100 SXM", 132, 1.83e9, 2048, 0.629, 0.832, 128, 9.66e12, 50e6, 0.9 * 3.352e12, 228 << 10),
+    "h200": Chip("H200 SXM", 132, 1.83e9, 2048, 0.629, 0.832, 128, 9.66e12, 50e6, 0.9 * 4.8e12, 228 << 10),
 }
 
 
@@ -112,6 +111,7 @@ def model(chip, launch, registers=128):
     multiplies = launch["mma"] + wgmma > 0
     tiles, busiest = tiles_of_block(launch), launch.get("busiest", 1)
     share, moved = share * busiest, moved * busiest
+    arriving = moved + launch.get("multicast_sectors", 0) * SECTOR * busiest
     stores = chip.l2 if written / turns / math.ceil(tiles) <= chip.l2_bytes / 2 else chip.dram
     lanes, beside = chip.lanes / WARP, launch.get("beside_wgmma", 0)
     behind, special = launch.get("behind_wgmma", 0), WARP / SPECIAL_LANES
@@ -124,7 +124,7 @@ def model(chip, launch, registers=128):
         "alu": share * (launch["instructions"] - launch["mma"] - beside) / lanes,
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
-        "l2": moved / chip.multiprocessors / chip.l2,
+        "l2": arriving / chip.multiprocessors / chip.l2,
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / stores) / resident if multiplies else chip.latency,
         "peers": 0,
@@ -186,11 +186,13 @@ def wgmma_launch(rows, columns, inner, tile, sharing, registers):
     warpgroups, steps = tile[0] // 64, math.ceil(inner / 16)
     read, copied, stored = warpgroups * (64 + tile[1]) * 32, sum(tile) * 32, tile[0] * tile[1] * 2
     fetched = (tile[0] + tile[1] / sharing) * 32
+    beside = (1 - 1 / sharing) * tile[1] * 32
     return {"blocks": blocks, "threads": (warpgroups + 1) * 4 * WARP, "shared_bytes": 4 * 4 * copied, "mma": 0,
             "wgmma": blocks * steps * tile[0] * tile[1] * 16 / MMA,
             "instructions": blocks * (steps * warpgroups * 4 + tile[0] * tile[1] / WARP * 2),
             "beside_wgmma": blocks * steps * warpgroups * 4,
             "passes": blocks * steps * (read + copied) / 128, "sectors": blocks * (steps * fetched + stored) / SECTOR,
+            "multicast_sectors": blocks * steps * beside / SECTOR,
             "buffer_bytes": 2 * (rows * inner + inner * columns + rows * columns),
             "sites": [{"memory": "global", "write": True, "fewest": blocks * stored / SECTOR}]}, registers
 

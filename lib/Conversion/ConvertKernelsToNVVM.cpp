@@ -157,7 +157,6 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     splitDescriptors();
     alignSharedMemory();
     lowerRegisterWgmma();
-    lowerWaitsOfClusters();
     lowerTensorMaps();
     sayHowManyBlocks();
   }
@@ -240,14 +239,6 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     getOperation().walk([&](LLVM::CallIntrinsicOp call) {
       if (std::optional<llmmem::RegisterWgmma> product = llmmem::RegisterWgmma::match(call))
         product->lower(builder);
-    });
-  }
-
-  void lowerWaitsOfClusters() {
-    OpBuilder builder(&getContext());
-    getOperation().walk([&](NVVM::MBarrierTryWaitParityOp wait) {
-      if (llmmem::isWaitOfCluster(wait))
-        llmmem::lowerWaitOfCluster(builder, wait);
     });
   }
 

@@ -491,7 +491,8 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     Kernels kernels(getOperation(), {.products = products,
                                      .bf16ByLibrary = bf16ByLibrary,
                                      .target = target,
-                                     .tensorCores = tensorCores});
+                                     .tensorCores = tensorCores,
+                                     .tileSharing = tileSharing});
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();

@@ -146,6 +146,7 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
                               {"needed_wgmma", counts.neededWgmmas.value_or(counts.wgmmas)},
                               {"cluster", counts.clusterBlocks},
                               {"peer_bytes", counts.peerBytes},
+                              {"multicast_sectors", counts.multicastSectors},
                               {"barriers", counts.barriers},
                               {"instructions", counts.instructions},
                               {"beside_wgmma", counts.besideWgmma},

@@ -61,12 +61,6 @@ bool Emulator::State::mayWaitForPhase(const Thread &thread, int64_t number, int6
          report(thread, number, bulkCopies.mayWait(memberOf(thread), placeOf(address), parity));
 }
 
-bool Emulator::State::learnPhase(const Thread &thread, int64_t number, int64_t address,
-                                 int64_t parity, bool isOfCluster) {
-  return report(thread, number,
-                bulkCopies.learn(memberOf(thread), placeOf(address), parity, isOfCluster));
-}
-
 void Emulator::State::fenceProxy(const Thread &thread) {
   own->multiplies.fenceProxy(thread.number);
   bulkCopies.fence(memberOf(thread));

@@ -96,11 +96,6 @@ Problem BulkCopies::mayUse(int64_t thread, int64_t byte) const {
   return {};
 }
 
-void BulkCopies::takePart(int64_t thread, Barrier &barrier) {
-  if (rankOf(thread) != rankOf(barrier.maker))
-    barrier.phases.back().otherBlock = rankOf(thread);
-}
-
 /// Whoever learns of the phase's end hears what the thread knows as it arrives.
 void BulkCopies::tell(int64_t thread, Phase &phase) const {
   phase.known.resize(barriers.size(), 0);
@@ -134,7 +129,6 @@ Problem BulkCopies::arrive(int64_t thread, int64_t byte) {
   --barrier.missing;
   barrier.phases.back().arrivals.push_back({thread, ++arrivals[thread]});
   tell(thread, barrier.phases.back());
-  takePart(thread, barrier);
   return endPhase(thread, barrier);
 }
 
@@ -162,17 +156,12 @@ bool BulkCopies::hasEnded(int64_t byte, int64_t parity) const {
   return (barriers[find(byte)].ended() & 1) != parity;
 }
 
-Problem BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity, bool isOfCluster) {
+void BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity) {
   Barrier &barrier = barriers[find(byte)];
   uint32_t &known = barrier.known[thread];
   if ((known & 1) != parity)
-    return {};
+    return;
   const Phase &phase = barrier.phases[known];
-  if (phase.otherBlock >= 0 && !isOfCluster)
-    return {"waits for phase " + std::to_string(known) + " of " + barrierAt(thread, byte) +
-                " at the scope of its block, but block " + std::to_string(phase.otherBlock) +
-                " of its cluster has a part in it",
-            barrier.site, "where it was made"};
   ++known;
   for (Arrival arrival : phase.arrivals) {
     uint32_t &knownOfIt = knownArrivals(thread, arrival.thread);
@@ -182,7 +171,6 @@ Problem BulkCopies::learn(int64_t thread, int64_t byte, int64_t parity, bool isO
     uint32_t &heard = barriers[number].heard[thread];
     heard = std::max(heard, phase.known[number]);
   }
-  return {};
 }
 
 Problem BulkCopies::whatIsMissing(int64_t thread, int64_t byte) const {
@@ -304,7 +292,6 @@ Problem BulkCopies::mayCopy(int64_t thread, int64_t byte) const {
 void BulkCopies::fill(int64_t thread, int64_t byte, int64_t chunk, int64_t site) {
   int64_t number = find(byte);
   Barrier &barrier = barriers[number];
-  takePart(thread, barrier);
   barrier.lastCopied = barrier.ended();
   barrier.siteOfCopy = site;
   fills[chunk] = {static_cast<int32_t>(number), static_cast<uint32_t>(barrier.ended()), site};

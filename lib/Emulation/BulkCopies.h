@@ -20,12 +20,9 @@
 // own thread has done before, not what others have.
 //
 // Blocks of a cluster arrive at each other's mbarriers and copy to each other's shared memory
-// (multicast). The same holds there, across blocks, and
-//
-//   - whoever waits for a phase in which another block has a part must say that it acquires at the
-//     scope of the cluster;
-//   - another block may use an mbarrier behind its maker's fence.mbarrier.init and a barrier of the
-//     cluster.
+// (multicast). The same holds there, across blocks, and another block may use an mbarrier behind
+// its maker's fence.mbarrier.init and a barrier of the cluster. What threads store themselves an
+// arrival hands over to no other block (Clusters.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,11 +78,10 @@ public:
   void fenceForCluster(int64_t thread);
   Problem arrive(int64_t thread, int64_t byte);
   Problem arriveExpecting(int64_t thread, int64_t byte, int64_t bytes);
-  /// Whether the phase of this parity has ended, and what the thread knows from then on: a fault
-  /// where another block has a part in it and the wait acquires at the scope of the block.
+  /// Whether the phase of this parity has ended, and what the thread knows from then on.
   Problem mayWait(int64_t thread, int64_t byte, int64_t parity) const;
   bool hasEnded(int64_t byte, int64_t parity) const;
-  Problem learn(int64_t thread, int64_t byte, int64_t parity, bool isOfCluster);
+  void learn(int64_t thread, int64_t byte, int64_t parity);
   /// Why the phase has not ended, for the message that nobody will end it.
   Problem whatIsMissing(int64_t thread, int64_t byte) const;
   /// Orders all that a block's threads have done so far before what follows; or those of all
@@ -127,8 +123,6 @@ private:
   };
   struct Phase {
     std::vector<Arrival> arrivals;
-    /// Another block that has arrived or copied; -1: none.
-    int64_t otherBlock = -1;
     /// By barrier: how many ends those that have arrived knew of.
     std::vector<uint32_t> known;
   };
@@ -165,7 +159,6 @@ private:
   std::string nameOfThread(int64_t thread, int64_t other) const;
   Problem mayUse(int64_t thread, int64_t byte) const;
   Problem mayReplace(int64_t thread, int64_t chunk, bool isCopy) const;
-  void takePart(int64_t thread, Barrier &barrier);
   void tell(int64_t thread, Phase &phase) const;
   Problem endPhase(int64_t thread, Barrier &barrier);
   void passBarrier(int64_t firstRank, int64_t ranks);

@@ -46,7 +46,7 @@ void llmmem_emulate_make_barrier(Thread *, int64_t, int64_t, int32_t) {}
 void llmmem_emulate_arrive(Thread *, int64_t, int64_t, int32_t) {}
 void llmmem_emulate_arrive_at(Thread *, int64_t, int64_t, int32_t) {}
 void llmmem_emulate_fence_barriers(Thread *) {}
-void llmmem_emulate_wait_for_phase(Thread *, int64_t, int64_t, int32_t, int32_t) {}
+void llmmem_emulate_wait_for_phase(Thread *, int64_t, int64_t, int32_t) {}
 void llmmem_emulate_copy_box(Thread *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                              int64_t, int32_t, int32_t, int64_t, int64_t, int32_t) {}
 void llmmem_emulate_mma(Thread *, int64_t, void *) {}

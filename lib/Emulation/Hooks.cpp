@@ -161,15 +161,13 @@ void llmmem_emulate_arrive_at(Thread *thread, int64_t site, int64_t address, int
 
 void llmmem_emulate_fence_barriers(Thread *thread) { thread->emulator->fenceBarriers(*thread); }
 
-void llmmem_emulate_wait_for_phase(Thread *thread, int64_t site, int64_t address, int32_t parity,
-                                   int32_t isOfCluster) {
+void llmmem_emulate_wait_for_phase(Thread *thread, int64_t site, int64_t address, int32_t parity) {
   Emulator::State &emulator = *thread->emulator;
   if (!emulator.mayWaitForPhase(*thread, site, address, parity))
     thread->halt();
   if (!emulator.hasPhaseEnded(address, parity))
     thread->waitForPhase(site, address, parity);
-  if (!emulator.learnPhase(*thread, site, address, parity, isOfCluster != 0))
-    thread->halt();
+  emulator.learnPhase(*thread, address, parity);
 }
 
 void llmmem_emulate_copy_box(Thread *thread, int64_t site, int64_t base, int64_t first,

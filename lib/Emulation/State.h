@@ -58,8 +58,9 @@ public:
   bool hasPhaseEnded(int64_t address, int64_t parity) const {
     return bulkCopies.hasEnded(placeOf(address), parity);
   }
-  bool learnPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity,
-                  bool isOfCluster);
+  void learnPhase(const Thread &thread, int64_t address, int64_t parity) {
+    bulkCopies.learn(memberOf(thread), placeOf(address), parity);
+  }
   void fenceProxy(const Thread &thread);
   void fenceBarriers(const Thread &thread) { bulkCopies.fenceForCluster(memberOf(thread)); }
   void reportEndlessWait(const Thread &thread);

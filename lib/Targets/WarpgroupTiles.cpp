@@ -1,56 +1,61 @@
 //===- WarpgroupTiles.cpp - Which tiles wgmma makes, how long they take ----===//
 
 #include "llmmem/Targets/WarpgroupTiles.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>
 
 using namespace llmmem;
 using namespace llmmem::llm;
-using llvm::ArrayRef;
 
 namespace {
-/// A multiprocessor's, of wgmma, of shared memory and of its share of the second-level cache.
-constexpr double kMultiplyAdds = 1704, kSharedBytes = 128, kCacheBytes = 33.5;
+/// A multiprocessor's, of wgmma and of shared memory.
+constexpr double kMultiplyAdds = 1704, kSharedBytes = 128;
+/// What the second-level cache brings to one, and what goes back, measured. Tiles of 128 x 128 and
+/// 128 x 192 get so much whether the multiprocessors beside run or not, and whether a tile is
+/// shared or not: multicast changes what the cache is asked for, not what arrives.
+constexpr double kCacheBytes = 40, kStoredBytes = 16;
+/// The same where the blocks of a cluster have other terms of the same tile, so that neighbours ask
+/// for nothing twice: 25 and 34 were measured.
+constexpr double kApartBytes = 28;
 /// What it gets from others of its cluster.
 constexpr double kPeerBytes = 13.2;
 /// Rows of A that one wgmma reads.
-constexpr int64_t kInstructionRows = 64, kInner = WarpgroupTileSize::kInner;
+constexpr int64_t kInstructionRows = 64;
 /// From a copy's begin to its data.
 constexpr double kLatency = 1000;
 /// Two barriers of a cluster, an arrival and an answer each, and the first load behind them.
 constexpr double kMeeting = 5 * 180;
-/// Blocks that share a tile wait for each other, at their begin and at each step. How long was not
-/// measured: so much more time is what sharing must save at least.
-constexpr double kWaiting = 1.02;
+/// What sharing a tile saves of each step, and what it takes a launch longer as blocks wait for
+/// each other, measured: between 5 us less of 1404 and 0.9 us more of 17.
+constexpr double kSharedStep = 0.975, kPairing = 8000;
 } // namespace
 
-/// Columns of B that are copied: boxes of a turned one have 64.
-static int64_t copiedColumns(WarpgroupTileSize size, const WarpgroupProduct &product) {
-  return product.isTurned ? llvm::alignTo(size.columns, kInner) : size.columns;
+static double bytesOfStep(WarpgroupTileSize size) {
+  return static_cast<double>((size.rows + size.columns) * WarpgroupTileSize::kInner * 2);
 }
 
 /// A step by the tensor cores, and by what shared memory reads for them and is written. Example:
 /// 1846 for 256 x 192.
-static double cyclesOfMultiplying(WarpgroupTileSize size, const WarpgroupProduct &product) {
+static double cyclesOfMultiplying(WarpgroupTileSize size) {
+  constexpr int64_t inner = WarpgroupTileSize::kInner;
   auto r = static_cast<double>(size.rows), c = static_cast<double>(size.columns);
-  double copied = (r + static_cast<double>(copiedColumns(size, product))) * kInner * 2,
-         read = r / kInstructionRows * (kInstructionRows + c) * kInner * 2;
-  return std::max(r * c * kInner / kMultiplyAdds, (copied + read) / kSharedBytes);
+  double read = r / kInstructionRows * (kInstructionRows + c) * inner * 2;
+  return std::max(r * c * inner / kMultiplyAdds, (bytesOfStep(size) + read) / kSharedBytes);
 }
 
-/// The same by the second-level cache. Example: 1712 for 256 x 192, and 1223 where A is shared.
-static double cyclesOfFetching(WarpgroupTileSize size, const WarpgroupProduct &product,
-                               SharedTile shared) {
-  int64_t a = size.rows, b = copiedColumns(size, product);
-  (shared == SharedTile::OfA ? a : b) /= shared == SharedTile::None ? 1 : kSharingBlocks;
-  return static_cast<double>((a + b) * kInner * 2) / kCacheBytes;
+/// The longer of that and of its copies. Example: 1024 for 128 x 192, whose products take 923.
+static double cyclesOfStep(WarpgroupTileSize size, const WarpgroupProduct &product,
+                           SharedTile shared) {
+  bool isApart = product.parts > 1 && shared == SharedTile::None;
+  double step = std::max(cyclesOfMultiplying(size),
+                         bytesOfStep(size) / (isApart ? kApartBytes : kCacheBytes));
+  return product.parts == 1 && shared != SharedTile::None ? kSharedStep * step : step;
 }
 
 /// Each block of a cluster that shares out the terms adds the sums of all in its share of the tile:
 /// it hands over the others', which lie in its shared memory, and nothing runs beside that.
-/// Example: 5863 for two parts of 128 x 232.
+/// Example: 6377 for two parts of 128 x 256.
 static double cyclesOfAdding(WarpgroupTileSize size, int64_t parts) {
   if (parts == 1)
     return 0;
@@ -69,8 +74,7 @@ static int64_t blocksAtOnce(int64_t cluster) {
   return blocks;
 }
 
-/// A tile takes the longer of both, in which the cache also takes the sums of the tile before; and
-/// the first copies and the last stores, beside which nothing runs.
+/// A tile takes its steps, and the first copies and the last stores, beside which nothing runs.
 double llm::cyclesOfTiles(WarpgroupTileSize size, const WarpgroupProduct &product,
                           SharedTile shared) {
   int64_t tiles = product.count * llvm::divideCeil(product.rows, size.rows) *
@@ -80,15 +84,16 @@ double llm::cyclesOfTiles(WarpgroupTileSize size, const WarpgroupProduct &produc
   auto turns = static_cast<double>(llvm::divideCeil(tiles * product.parts, atOnce)),
        steps = static_cast<double>(llvm::divideCeil(product.steps, product.parts));
   double store = static_cast<double>(size.rows * size.columns * product.stored) /
-                 static_cast<double>(product.parts) / kCacheBytes;
-  double waiting = sharing == 1 ? 1 : kWaiting;
-  return waiting * turns *
-         (std::max(steps * cyclesOfMultiplying(size, product),
-                   steps * cyclesOfFetching(size, product, shared) + store) +
-          kLatency + store + cyclesOfAdding(size, product.parts));
+                 static_cast<double>(product.parts) / kStoredBytes;
+  double pairing = sharing == 1 || product.parts > 1 ? 0 : kPairing;
+  return pairing + turns * (steps * cyclesOfStep(size, product, shared) + kLatency + store +
+                            cyclesOfAdding(size, product.parts));
 }
 
-SharedTile llm::sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &product) {
+SharedTile llm::sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &product,
+                             TileSharing sharing) {
+  if (sharing == TileSharing::Never)
+    return SharedTile::None;
   auto arePairs = [](int64_t lines, int64_t ofTile) {
     return llvm::divideCeil(lines, ofTile) % kSharingBlocks == 0;
   };
@@ -97,32 +102,27 @@ SharedTile llm::sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &pro
   for (SharedTile shared : {larger, smaller}) {
     bool fits = shared == SharedTile::OfA ? arePairs(product.columns, size.columns)
                                           : arePairs(product.rows, size.rows);
-    if (fits && cyclesOfTiles(size, product, shared) < cyclesOfTiles(size, product))
+    if (fits && (sharing == TileSharing::Always ||
+                 cyclesOfTiles(size, product, shared) < cyclesOfTiles(size, product)))
       return shared;
   }
   return SharedTile::None;
 }
 
-/// Larger tiles have no registers for what other blocks have summed; and four blocks share out the
-/// rows of fragments of 8 columns, and these.
-static bool maySplit(WarpgroupTileSize size, int64_t parts) {
-  return parts == 1 || (size.rows == 128 && (parts == 2 || size.columns % 16 == 0));
-}
-
-WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, bool byMaps, int64_t columns) {
+WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, TileSharing sharing,
+                                   int64_t columns) {
   WarpgroupLaunch fastest{.cycles = std::numeric_limits<double>::infinity()};
-  auto take = [&](ArrayRef<WarpgroupTileSize> sizes) {
-    for (WarpgroupTileSize size : sizes) {
-      if ((columns != 0 && size.columns != columns) || !maySplit(size, product.parts))
-        continue;
-      SharedTile shared = byMaps ? sharedTileOf(size, product) : SharedTile::None;
-      double cycles = cyclesOfTiles(size, product, shared);
-      if (cycles < fastest.cycles)
-        fastest = {size, shared, cycles};
-    }
-  };
-  take(kWarpgroupTiles);
-  if (byMaps && product.isTurned)
-    take(kTurnedTiles);
+  for (WarpgroupTileSize size : kWarpgroupTiles) {
+    // Larger tiles have no registers for what other blocks have summed.
+    bool maySplit = product.parts == 1 || size.rows == 128;
+    if ((columns != 0 && size.columns != columns) || !maySplit)
+      continue;
+    SharedTile shared = sharedTileOf(size, product, sharing);
+    double cycles = cyclesOfTiles(size, product, shared);
+    bool isShared = shared != SharedTile::None, wasShared = fastest.shared != SharedTile::None;
+    bool isFaster = cycles < fastest.cycles;
+    if (sharing == TileSharing::Always && isShared != wasShared ? isShared : isFaster)
+      fastest = {size, shared, cycles};
+  }
   return fastest;
 }

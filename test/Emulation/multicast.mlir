@@ -43,14 +43,6 @@
 // RUN: sed "s|// last ||" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=LEFT
 // LEFT: error: kernel 'share', block (0, 0, 0), thread (0, 0, 0): ends while a copy may still write to its shared memory: no thread has waited for phase 2 of the mbarrier at byte 2048 of shared memory
 //
-// Waits that acquire at the scope of the block, and an arrival that releases there:
-// RUN: sed "s/ {llm.cluster_blocks = 2 : i32}\(.*until it is full\)/\1/" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=SCOPE
-// RUN: sed "s/ {llm.cluster_blocks = 2 : i32}\(.*until it is empty\)/\1/" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=SCOPE
-// RUN: sed "s/ {scope = #nvvm.mem_scope<cluster>}//" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=RELEASE
-// SCOPE: error: kernel 'share', block ({{[01]}}, 0, 0), thread (0, 0, 0): waits for phase 0 of the mbarrier at byte {{2048|2056}} of shared memory at the scope of its block, but block {{[01]}} of its cluster has a part in it
-// SCOPE: note: in nvvm.mbarrier.try_wait.parity
-// RELEASE: error: 'nvvm.mbarrier.arrive' op arrives at an mbarrier of another block at the scope of its own; expected the scope of the cluster
-//
 // A block that the cluster does not have:
 // RUN: sed "s/arith.constant 3 : i16/arith.constant 7 : i16/" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=RANK
 // RANK: error: kernel 'share', block (0, 0, 0), thread (0, 0, 0): names block 2 of its cluster, which has 2
@@ -117,11 +109,11 @@ module attributes {gpu.container_module} {
         %row_index = arith.addi %first, %own : index
         %row = arith.index_cast %row_index : index to i32
         scf.if %copies {
-          nvvm.mbarrier.try_wait.parity %empty, %before, %ns {llm.cluster_blocks = 2 : i32} : !llvm.ptr<3>, i32, i32 // until it is empty
+          nvvm.mbarrier.try_wait.parity %empty, %before, %ns : !llvm.ptr<3>, i32, i32 // until it is empty
           nvvm.mbarrier.arrive.expect_tx %full, %bytes : !llvm.ptr<3>, i32
           nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%zero, %row] multicast_mask = %both : !llvm.ptr<7>, !llvm.ptr
         }
-        nvvm.mbarrier.try_wait.parity %full, %parity, %ns {llm.cluster_blocks = 2 : i32} : !llvm.ptr<3>, i32, i32 // until it is full
+        nvvm.mbarrier.try_wait.parity %full, %parity, %ns : !llvm.ptr<3>, i32, i32 // until it is full
         %place = arith.muli %i, %c32 : index
         %all = vector.load %elements[%place] : memref<1024xbf16, #gpu.address_space<workgroup>>, vector<32xbf16>
         %v = vector.extract %all[0] : bf16 from vector<32xbf16>
@@ -131,11 +123,11 @@ module attributes {gpu.container_module} {
         %target = arith.addi %begin, %i : index
         memref.store %v, %y[%target] : memref<128xbf16>
         nvvm.mbarrier.arrive %empty : !llvm.ptr<3>
-        nvvm.mbarrier.arrive %peers {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7> // read here too
+        nvvm.mbarrier.arrive %peers : !llvm.ptr<7> // read here too
       }
       // last nvvm.cluster.arrive {aligned}
       // last nvvm.cluster.wait {aligned}
-      // last scf.if %copies { nvvm.mbarrier.arrive.expect_tx %full, %bytes : !llvm.ptr<3>, i32 nvvm.mbarrier.try_wait.parity %empty, %one, %ns {llm.cluster_blocks = 2 : i32} : !llvm.ptr<3>, i32, i32 nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%zero, %zero] multicast_mask = %both : !llvm.ptr<7>, !llvm.ptr }
+      // last scf.if %copies { nvvm.mbarrier.arrive.expect_tx %full, %bytes : !llvm.ptr<3>, i32 nvvm.mbarrier.try_wait.parity %empty, %one, %ns : !llvm.ptr<3>, i32, i32 nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%zero, %zero] multicast_mask = %both : !llvm.ptr<7>, !llvm.ptr }
       nvvm.cluster.arrive {aligned} // it may end
       nvvm.cluster.wait {aligned} // it may end
       gpu.return

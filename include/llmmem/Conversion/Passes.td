@@ -66,6 +66,12 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
                          clEnumValN(::llmmem::TensorCores::WarpgroupTma, "warpgroup-tma",
                                     "the same with tiles that the tensor memory accelerator copies where it can"))
     }]>,
+    Option<"tileSharing", "tile-sharing", "::llmmem::llm::TileSharing", "::llmmem::llm::TileSharing::Modelled",
+           "With tensor-cores=warpgroup-tma: which products' tiles two blocks share", [{
+      ::llvm::cl::values(clEnumValN(::llmmem::llm::TileSharing::Never, "never", "none"),
+                         clEnumValN(::llmmem::llm::TileSharing::Modelled, "modelled", "where that saves time by the model"),
+                         clEnumValN(::llmmem::llm::TileSharing::Always, "always", "wherever there are pairs of blocks"))
+    }]>,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",

@@ -107,8 +107,7 @@ void llmmem_emulate_fence_proxy(llmmem::emulation::Thread *thread);
 
 /// An mbarrier at an address of shared memory, whose phase ends after so many arrivals; an arrival,
 /// which lets it end after so many more bytes of copies; an arrival at the mbarrier that block
-/// `rank` of the cluster has there; and a wait for the end of the phase of a parity, which acquires
-/// at the scope of the block, or of the cluster.
+/// `rank` of the cluster has there; and a wait for the end of the phase of a parity.
 void llmmem_emulate_make_barrier(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
                                  int32_t arrivals);
 void llmmem_emulate_arrive(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
@@ -116,7 +115,7 @@ void llmmem_emulate_arrive(llmmem::emulation::Thread *thread, int64_t site, int6
 void llmmem_emulate_arrive_at(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
                               int32_t rank);
 void llmmem_emulate_wait_for_phase(llmmem::emulation::Thread *thread, int64_t site, int64_t address,
-                                   int32_t parity, int32_t isOfCluster);
+                                   int32_t parity);
 /// fence.mbarrier.init: other blocks of the cluster may use the mbarriers that the thread has made.
 void llmmem_emulate_fence_barriers(llmmem::emulation::Thread *thread);
 /// cp.async.bulk.tensor: site `site` reads the box of `boxRows` rows of 128 bytes from (`row`,

@@ -1,7 +1,8 @@
 //===- WarpgroupTiles.h - Which tiles wgmma makes, and how long they take --===//
 //
-// A model of the busiest multiprocessor of an H100, by which tiles are chosen
-// (benchmarks/roofline.py has the figures and where they are from). In cycles.
+// A model of the busiest multiprocessor of an H100, by which tiles are chosen: rates of
+// benchmarks/roofline.py, and what products of GPT-2's and Llama's shapes took on an H200 in each
+// kind of tile (docs/Design/Gpu.md, "Which tiles"). In cycles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +28,11 @@ struct WarpgroupTileSize {
 constexpr WarpgroupTileSize kWarpgroupTiles[] = {{256, 192}, {128, 256}, {256, 128}, {128, 192},
                                                  {128, 128}, {256, 64},  {128, 64}};
 
-/// Beside these, of products of turned operands (weights' gradients) whose tiles tensor maps bring:
-/// as many tiles as leave few multiprocessors without one, of GPT-2's weights. A box of B has 64
-/// columns, so 192 and 256 are copied.
-constexpr WarpgroupTileSize kTurnedTiles[] = {{128, 160}, {128, 232}};
-
 /// `count` matmuls of equal sizes in one launch: `steps` of 64 terms, and elements of `stored`
-/// bytes. Whether both operands' lines are terms. By how many blocks of a cluster, a power of two,
-/// the terms of a tile are shared out: each has `steps` / `parts` of them, and the blocks then add
-/// their sums.
+/// bytes. By how many blocks of a cluster, a power of two, the terms of a tile are shared out: each
+/// has `steps` / `parts` of them, and the blocks then add their sums.
 struct WarpgroupProduct {
-  int64_t rows, columns, steps, count = 1, stored = 2;
-  bool isTurned = false;
-  int64_t parts = 1;
+  int64_t rows, columns, steps, count = 1, stored = 2, parts = 1;
 };
 
 /// The operand of which two neighbouring blocks, a cluster, have the same tile at each step: each
@@ -47,14 +40,19 @@ struct WarpgroupProduct {
 enum class SharedTile { None, OfA, OfB };
 constexpr int64_t kSharingBlocks = 2;
 
+/// Where blocks share tiles: nowhere, as threads copy them; where it saves time by the model; or
+/// wherever there are pairs of blocks, to measure and to test it.
+enum class TileSharing { Never, Modelled, Always };
+
 /// Cycles of a launch whose blocks, or clusters of parts, compute whole tiles.
 double cyclesOfTiles(WarpgroupTileSize size, const WarpgroupProduct &product,
                      SharedTile shared = SharedTile::None);
 
-/// What blocks should share. Nothing where the second-level cache does not bound what they do, as
-/// sharing makes them wait for each other, nor where the tiles of a column (or, to share A, of a
-/// row) of C are not pairs. Example: a half of B for 8192 x 1024 in tiles of 128 x 256.
-SharedTile sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &product);
+/// What blocks should share. Nothing in short launches, in which waiting for each other costs more
+/// than sharing saves, nor where the tiles of a column (or, to share A, of a row) of C are not
+/// pairs. Example: a half of B for 8192 x 4096 over 4096 terms in tiles of 128 x 256.
+SharedTile sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &product,
+                        TileSharing sharing = TileSharing::Modelled);
 
 /// How a launch computes a product.
 struct WarpgroupLaunch {
@@ -63,9 +61,9 @@ struct WarpgroupLaunch {
   double cycles = 0;
 };
 
-/// The fastest, whose tiles tensor maps bring if `byMaps`, in tiles of `columns` columns if that is
-/// not 0. Example: 256 x 192 for 8192 x 3072.
-WarpgroupLaunch fastestLaunch(const WarpgroupProduct &product, bool byMaps, int64_t columns = 0);
+/// The fastest, in tiles of `columns` columns if that is not 0. Example: 256 x 192 for 8192 x 3072.
+WarpgroupLaunch fastestLaunch(const WarpgroupProduct &product, TileSharing sharing,
+                              int64_t columns = 0);
 
 } // namespace llmmem::llm
 

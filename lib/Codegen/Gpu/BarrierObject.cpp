@@ -1,7 +1,6 @@
 //===- BarrierObject.cpp - mbarriers, and the copies that they count --------===//
 
 #include "BarrierObject.h"
-#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -54,8 +53,7 @@ void BarrierObjects::arriveAt(Index number, Index rank) {
   Value there =
       NVVM::MapaOp::create(b, e.location(), pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster),
                            at(number), asI32(e, rank));
-  NVVM::MBarrierArriveOp::create(b, e.location(), Type(), there, Value(),
-                                 NVVM::MemScopeKind::CLUSTER);
+  NVVM::MBarrierArriveOp::create(b, e.location(), Type(), there, Value());
 }
 
 void BarrierObjects::arrive(Index number) {
@@ -69,13 +67,11 @@ void BarrierObjects::arriveExpecting(Index number, int32_t bytes) {
                                          /*relaxed=*/false, Value());
 }
 
-void BarrierObjects::wait(Index number, Index parity, int64_t blocks) {
+void BarrierObjects::wait(Index number, Index parity) {
   constexpr int32_t nanoseconds = 10'000'000; // until it asks again
   OpBuilder &b = e.builder();
-  auto wait = NVVM::MBarrierTryWaitParityOp::create(b, e.location(), at(number), asI32(e, parity),
-                                                    constant(b, e.location(), nanoseconds));
-  if (blocks > 1)
-    sayWaitOfCluster(wait, blocks);
+  NVVM::MBarrierTryWaitParityOp::create(b, e.location(), at(number), asI32(e, parity),
+                                        constant(b, e.location(), nanoseconds));
 }
 
 void BarrierObjects::startCopy(Index number, Value map, Index row, Index column, Buffer of,

@@ -30,13 +30,13 @@ public:
   /// Everything that the thread has done happens before what follows a wait for the end of this
   /// phase.
   void arrive(Index number);
-  /// The same at the barrier of block `rank` of the cluster.
+  /// The same at the barrier of block `rank` of the cluster, but that the other block is told of
+  /// reads alone: its waits do not acquire what this thread has written (Cluster.h).
   void arriveAt(Index number, Index rank);
   /// The same, and so many bytes are to be copied in this phase.
   void arriveExpecting(Index number, int32_t bytes);
-  /// Until the phase of this parity has ended; at once if it is that of the phase before. In a
-  /// cluster of `blocks`, what other blocks have done in the phase counts too.
-  void wait(Index number, Index parity, int64_t blocks = 1);
+  /// Until the phase of this parity has ended; at once if it is that of the phase before.
+  void wait(Index number, Index parity);
   /// Starts the copy of the box of `map` whose first element is in `row` and `column`, to byte
   /// `to` of `memory`, in the current phase of a barrier; in `blocks` of the cluster, from rank
   /// `first` on (none: 0), each of which has memory and barrier at the same places.

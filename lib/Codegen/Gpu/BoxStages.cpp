@@ -95,18 +95,14 @@ void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &tileOfA,
   // The step behind the one that had the stage before has said that it is empty; in the first round
   // the phase before counts as ended.
   if (waits)
-    wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2);
+    barriers.wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2);
   barriers.arriveExpecting(full(step), static_cast<int32_t>(sizes.ofStage * 2));
   Copy of = {inner, matmul.firstTerm.value_or(e.index(0)), rank, full(step)};
   copyTile(tileOfA, a, row, of);
   copyTile(tileOfB, b, column, of);
 }
 
-void BoxStages::wait(Index barrier, Index parity) {
-  barriers.wait(barrier, parity, sizes.sharing() > 1 ? sizes.clusterBlocks() : 1);
-}
-
-void BoxStages::waitForTiles(Index step) { wait(full(step), step / sizes.stages % 2); }
+void BoxStages::waitForTiles(Index step) { barriers.wait(full(step), step / sizes.stages % 2); }
 
 std::optional<Index> BoxStages::firstOfPart(Index rank) {
   if (sizes.parts == 1)

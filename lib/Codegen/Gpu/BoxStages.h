@@ -81,7 +81,6 @@ private:
   Index memberOf(Index rank) { return sizes.parts == 1 ? rank : rank % sizes.sharing(); }
   /// The rank of the first of these; none where there are no others.
   std::optional<Index> firstOfPart(Index rank);
-  void wait(Index barrier, Index parity);
   Index stageOf(Index step) { return step % sizes.stages; }
   Index full(Index step) { return stageOf(step); }
   Index empty(Index step) { return stageOf(step) + sizes.stages; }

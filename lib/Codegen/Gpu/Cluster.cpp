@@ -100,38 +100,6 @@ Value PeerAccess::address() const {
 Value PeerAccess::rank() const { return mappingOf(pointer()).getB(); }
 
 //===----------------------------------------------------------------------===//
-// mbarriers
-//===----------------------------------------------------------------------===//
-
-static void setClusterBlocks(Operation *op, int64_t blocks) {
-  auto word = IntegerType::get(op->getContext(), 32);
-  op->setAttr(llm::LlmDialect::kClusterBlocks, IntegerAttr::get(word, blocks));
-}
-
-void llmmem::sayWaitOfCluster(NVVM::MBarrierTryWaitParityOp wait, int64_t blocks) {
-  setClusterBlocks(wait, blocks);
-}
-
-bool llmmem::isWaitOfCluster(NVVM::MBarrierTryWaitParityOp wait) {
-  return wait->hasAttr(llm::LlmDialect::kClusterBlocks);
-}
-
-void llmmem::lowerWaitOfCluster(OpBuilder &builder, NVVM::MBarrierTryWaitParityOp wait) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(wait);
-  Location loc = wait.getLoc();
-  Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), wait.getAddr());
-  LLVM::InlineAsmOp::create(
-      builder, loc, TypeRange(), ValueRange{address, wait.getPhase(), wait.getTicks()},
-      "{\n\t.reg .pred ended;\n\tAGAIN:\n"
-      "\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [$0], $1, $2;\n"
-      "\t@ended bra.uni DONE;\n\tbra.uni AGAIN;\n\tDONE:\n\t}",
-      "r,r,n", /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
-  wait.erase();
-}
-
-//===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
 
@@ -144,7 +112,8 @@ Index llmmem::clusterRank(KernelEmitter &e) {
 void llmmem::clusterBarrier(KernelEmitter &e, int64_t blocks) {
   OpBuilder &b = e.builder();
   auto arrival = NVVM::ClusterArriveOp::create(b, e.location(), b.getUnitAttr());
-  setClusterBlocks(arrival, blocks);
+  arrival->setAttr(llm::LlmDialect::kClusterBlocks,
+                   b.getI32IntegerAttr(static_cast<int32_t>(blocks)));
   NVVM::ClusterWaitOp::create(b, e.location(), b.getUnitAttr());
 }
 

@@ -339,13 +339,14 @@ void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
     uint16_t bits = known ? (*known)[llvm::countr_zero(at.active())] : 1;
     targets = llvm::popcount(bits);
   }
+  auto sectors = static_cast<int64_t>(rows * llvm::divideCeil(width * element, kSector));
+  counts.multicastSectors += times * static_cast<double>((targets - 1) * sectors);
   for (bool isWrite : {false, true}) {
     AccessCounts &site = accesses[{&op, isWrite}];
     site.op = &op;
     site.isWrite = site.isShared = isWrite;
     site.requests += times;
-    int64_t units = isWrite ? targets * shape.boxRows * columns * element / kPassBytes
-                            : rows * llvm::divideCeil(width * element, kSector);
+    int64_t units = isWrite ? targets * shape.boxRows * columns * element / kPassBytes : sectors;
     site.units += times * static_cast<double>(units);
     site.fewest += times * static_cast<double>(units);
     site.degree = isWrite;

@@ -32,12 +32,12 @@ struct WarpgroupTiles {
   static constexpr int32_t kRegisters = 255;
 
   /// For `count` matmuls in one launch, whose tiles tensor maps bring if `byMaps`.
-  WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps)
+  WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps, llm::TileSharing sharing)
       : byMaps(byMaps), parts(p.clusterParts), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
     steps = llvm::divideCeil(p.terms * innerSteps, parts);
-    choose(p, count);
+    choose(p, count, byMaps ? sharing : llm::TileSharing::Never);
     rowParts = rows / kWarpgroups / kWgmmaRows;
     tileColumns = llvm::divideCeil(p.columns, columns);
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
@@ -49,11 +49,7 @@ struct WarpgroupTiles {
       stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
 
-  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + copiedColumns()); }
-  /// Of B: an MmaTile of a turned one has 64.
-  int64_t copiedColumns() const {
-    return linesB == MmaTile::Lines::Inner ? llvm::alignTo(columns, kSwizzledLine) : columns;
-  }
+  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
   int64_t beginOfBarriers() const { return bytesOfStages() + bytesOfSoftmax; }
   /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
@@ -98,19 +94,18 @@ private:
 
   static bool isInF32(const Buffer &buffer) { return buffer.element && buffer.element.isF32(); }
 
-  void choose(const Matmul &p, int64_t count) {
+  void choose(const Matmul &p, int64_t count, llm::TileSharing sharing) {
     llm::WarpgroupProduct product = {
         .rows = p.rows,
         .columns = p.columns,
         .steps = p.terms * innerSteps,
         .count = count,
         .stored = isInF32(p.c.buffer) ? 4 : 2,
-        .isTurned = p.a.transposed && !p.b.transposed,
         .parts = parts,
     };
     // The softmax is summed tile by tile, for which the plan has memory.
     int64_t ofSoftmax = !p.softmax ? 0 : p.columns > 64 ? llm::kLogitsTile : 64;
-    llm::WarpgroupLaunch launch = llm::fastestLaunch(product, byMaps, ofSoftmax);
+    llm::WarpgroupLaunch launch = llm::fastestLaunch(product, sharing, ofSoftmax);
     rows = launch.size.rows, columns = launch.size.columns, shared = launch.shared;
   }
 };
@@ -336,7 +331,7 @@ void llmmem::emitWarpgroupMatmuls(KernelEmitter &e, int64_t count, const Matmul 
                                   function_ref<Matmul(Index)> make) {
   bool byMaps =
       e.options().tensorCores == TensorCores::WarpgroupTma && BoxStages::canCopy(first, count);
-  WarpgroupTiles sizes(first, count, byMaps);
+  WarpgroupTiles sizes(first, count, byMaps, e.options().tileSharing);
   auto emitBlock = [&](Index block, Index thread) {
     WarpgroupEmitter(e, first, make, sizes, block, thread).emit();
   };

@@ -57,19 +57,6 @@ LogicalResult KernelEmulation::rewriteBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSha
   return success();
 }
 
-/// At the mbarrier of a block of the cluster. What is released at the scope of the own block alone
-/// is nothing that the other one could acquire.
-LogicalResult KernelEmulation::rewriteArrivalAt(NVVM::MBarrierArriveOp arrival,
-                                                NVVM::MapaOp mapping) {
-  if (arrival.getScope() != NVVM::MemScopeKind::CLUSTER)
-    return arrival.emitOpError("arrives at an mbarrier of another block at the scope of its own; "
-                               "expected the scope of the cluster");
-  callHook("llmmem_emulate_arrive_at",
-           {function.getArgument(0), integerConstant(sites.numberOf(arrival)),
-            sharedAddressOf(mapping.getA()), mapping.getB()});
-  return success();
-}
-
 LogicalResult KernelEmulation::rewriteBarrierObject(Operation *op) {
   auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
   Value pointer = copy ? copy.getMbar() : op->getOperand(0);
@@ -84,7 +71,7 @@ LogicalResult KernelEmulation::rewriteBarrierObject(Operation *op) {
     llvm::append_range(operands, more);
     callHook(name, operands);
   };
-  bool isPlain = op->use_empty(), isKnown = true;
+  bool isPlain = op->use_empty();
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](NVVM::MBarrierInitOp made) {
         isPlain &= !made.getPredicate();
@@ -93,7 +80,9 @@ LogicalResult KernelEmulation::rewriteBarrierObject(Operation *op) {
       .Case([&](NVVM::MBarrierArriveOp arrival) {
         isPlain &= !arrival.getCount() && !arrival.getRelaxed();
         if (NVVM::MapaOp mapping = mappingOf(pointer))
-          isKnown = succeeded(rewriteArrivalAt(arrival, mapping));
+          callHook("llmmem_emulate_arrive_at",
+                   {function.getArgument(0), integerConstant(sites.numberOf(op)),
+                    sharedAddressOf(mapping.getA()), mapping.getB()});
         else
           call("llmmem_emulate_arrive", i32Constant(0));
       })
@@ -102,11 +91,8 @@ LogicalResult KernelEmulation::rewriteBarrierObject(Operation *op) {
         call("llmmem_emulate_arrive", arrival.getTxcount());
       })
       .Case([&](NVVM::MBarrierTryWaitParityOp wait) {
-        call("llmmem_emulate_wait_for_phase",
-             {wait.getPhase(), i32Constant(isWaitOfCluster(wait) ? 1 : 0)});
+        call("llmmem_emulate_wait_for_phase", wait.getPhase());
       });
-  if (!isKnown)
-    return failure();
   if (!isPlain)
     return op->emitOpError("has a result, a count, a predicate or relaxed semantics, which the "
                            "emulator does not support");

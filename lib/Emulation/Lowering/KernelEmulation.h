@@ -91,8 +91,6 @@ private:
   void rewritePeerAccess(const PeerAccess &access);
   llvm::LogicalResult rewriteClusterBarrier(mlir::Operation *op);
   llvm::LogicalResult rewriteBarrierObject(mlir::Operation *op);
-  llvm::LogicalResult rewriteArrivalAt(mlir::NVVM::MBarrierArriveOp arrival,
-                                       mlir::NVVM::MapaOp mapping);
   llvm::LogicalResult rewriteBoxCopy(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
   llvm::LogicalResult rewriteIntrinsic(mlir::LLVM::CallIntrinsicOp call);
   mlir::Value storeSums(mlir::Value sums, int64_t count);

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_CODEGEN_EMITTER_KERNELOPTIONS_H
 #define LLMMEM_CODEGEN_EMITTER_KERNELOPTIONS_H
 
+#include "llmmem/Targets/WarpgroupTiles.h"
 #include <string_view>
 
 namespace llmmem {
@@ -33,6 +34,7 @@ struct KernelOptions {
   bool bf16ByLibrary = false;
   KernelTarget target = KernelTarget::Cpu;
   TensorCores tensorCores = TensorCores::Warp;
+  llm::TileSharing tileSharing = llm::TileSharing::Modelled;
 };
 
 } // namespace llmmem

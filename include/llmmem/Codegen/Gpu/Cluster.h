@@ -23,13 +23,14 @@
 // the mbarrier lies, at the same address too, that counts its bytes):
 //
 //   nvvm.fence.mbarrier.init
-//   nvvm.mbarrier.arrive %peer {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+//   nvvm.mbarrier.arrive %peer : !llvm.ptr<7>
 //   nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %own, box[%x, %y] multicast_mask =
-//   %both nvvm.mbarrier.try_wait.parity %own, %parity, %ns {llm.cluster_blocks = 2 : i32}
+//   %both
 //
-// By default PTX's waits acquire at the scope of the block. Arrivals of other blocks, and their
-// copies, release at the scope of the cluster, at which a wait for them must acquire; that NVVM's
-// op cannot say, so the attribute does.
+// Such an arrival, and the wait for it, order what copies and wgmma do to shared memory and nothing
+// else, so both have the scope of a block, as in CUTLASS. Whoever would hand over what a thread has
+// written by an arrival, too, needs the scope of the cluster: a barrier of the memory at each, and
+// an invalidated cache (docs/Design/Gpu.md says what they cost).
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,16 +81,6 @@ private:
 
   mlir::Operation *access;
 };
-
-//===----------------------------------------------------------------------===//
-// mbarriers
-//===----------------------------------------------------------------------===//
-
-/// Has the wait acquire at the scope of a cluster of `blocks`; and whether it does.
-void sayWaitOfCluster(mlir::NVVM::MBarrierTryWaitParityOp wait, int64_t blocks);
-bool isWaitOfCluster(mlir::NVVM::MBarrierTryWaitParityOp wait);
-/// Replaces such a wait, whose operands are LLVM's, by assembly.
-void lowerWaitOfCluster(mlir::OpBuilder &builder, mlir::NVVM::MBarrierTryWaitParityOp wait);
 
 //===----------------------------------------------------------------------===//
 // Emission

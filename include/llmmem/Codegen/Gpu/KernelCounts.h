@@ -72,6 +72,8 @@ struct KernelCounts {
   /// Blocks of a cluster, and what they load from, and store to, each other's shared memory.
   int64_t clusterBlocks = 1;
   double peerBytes = 0;
+  /// Sectors that copies to several blocks bring to all but the first of them, which are read once.
+  double multicastSectors = 0;
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are
   /// left out, as most of their arithmetic moves out of loops.
   double instructions = 0;
