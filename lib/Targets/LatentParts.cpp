@@ -59,21 +59,7 @@ std::string llm::whyNoLatentParts(LatentAttentionOp op) {
   return "";
 }
 
-/// Four blocks of each group for a part that is four times as long: as many blocks, and a quarter
-/// of the sums in the workspace, of which so many tokens fit what is planned. 16 heads have few
-/// sums, and three groups are more blocks than a cluster has.
-static void formClusters(LatentParts &parts, int64_t heads, int64_t capacity, int64_t tokens) {
-  constexpr int64_t fewHeads = 16, mostGroups = 2;
-  if (heads <= fewHeads || parts.groups > mostGroups)
-    return;
-  parts.together = 4;
-  parts.positions *= parts.together;
-  parts.count = llvm::divideCeil(capacity, parts.positions);
-  if (parts.count == 1)
-    parts.tokens = tokens;
-}
-
-std::optional<LatentParts> llm::latentPartsOf(LatentAttentionOp op, bool hasClusters) {
+std::optional<LatentParts> llm::latentPartsOf(LatentAttentionOp op) {
   if (!whyNoLatentParts(op).empty())
     return std::nullopt;
   RankedTensorType row = op.getRow().getType();
@@ -86,8 +72,6 @@ std::optional<LatentParts> llm::latentPartsOf(LatentAttentionOp op, bool hasClus
   parts.count = llvm::divideCeil(op.getCapacity(), parts.positions);
   int64_t tokens = row.getDimSize(0) * row.getDimSize(1);
   parts.tokens = parts.count == 1 ? tokens : tokensOfLaunch(tokens, parts.groups * parts.count);
-  if (hasClusters)
-    formClusters(parts, heads, op.getCapacity(), tokens);
   return parts;
 }
 

@@ -3,9 +3,6 @@
 // twentieth. 128 heads are two groups of 64, whose sums fill half of a multiprocessor's registers each, so each row is asked for
 // twice: 2.27 of the least. Rows of int8 are half of that.
 //
-// Where blocks form clusters (sm_90a), the two groups share rows, and the four pairs of a cluster queries and sums: a cache of one part is
-// read once, and nothing but it and the results moves. Of longer caches each 8192 positions have sums.
-//
 // Least: rows 16 * 8192 * 576 * 2 = 150994944; queries and results 16 * heads * (576 + 512) * 2; new rows and
 // positions 18496. Together 151570496 with 16 heads, 155469888 with 128.
 //
@@ -15,20 +12,6 @@
 // CHECK: kernel_0_latent_attention {{ *}}1 {{ *}}2 {{ *}}163353600 {{ *}}163353600 {{ *}}151570496 {{ *}}1.078 (data decides)
 // CHECK: kernel_1_latent_attention {{ *}}1 {{ *}}2 {{ *}}352436224 {{ *}}352436224 {{ *}}155469888 {{ *}}2.267 (data decides)
 // CHECK: kernel_2_latent_attention {{ *}}1 {{ *}}2 {{ *}}201947200 {{ *}}201947200 {{ *}}80225376 {{ *}}2.517 (data decides)
-//
-// RUN: llmmem-opt --convert-step-to-kernels="target=gpu tensor-cores=warpgroup-tma" --gpu-kernel-outlining --canonicalize --cse --report-kernel-traffic %t.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=CLUSTERS
-//
-// CLUSTERS: kernel_0_latent_attention {{ *}}1 {{ *}}2 {{ *}}163353600 {{ *}}163353600 {{ *}}151570496 {{ *}}1.078 (data decides)
-// CLUSTERS: kernel_1_latent_attention {{ *}}1 {{ *}}1 {{ *}}155473920 {{ *}}155473920 {{ *}}155469888 {{ *}}1.000 (data decides)
-// CLUSTERS: kernel_2_latent_attention {{ *}}1 {{ *}}1 {{ *}}80229408 {{ *}}80229408 {{ *}}80225376 {{ *}}1.000 (data decides)
-//
-// Two caches of 131072 rows, of 16 parts each:
-//
-// RUN: sed -e 's/16x8192x/2x131072x/g; s/16x1x/2x1x/g' %s | llmmem-opt --checkpoint-policy=none -o %t.long.mlir 2> %t.err
-// RUN: llmmem-opt --convert-step-to-kernels="target=gpu tensor-cores=warpgroup-tma" --gpu-kernel-outlining --canonicalize --cse --report-kernel-traffic %t.long.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=LONG
-//
-// LONG: kernel_1_latent_attention {{ *}}1 {{ *}}2 {{ *}}326446336 {{ *}}326446336 {{ *}}302549256 {{ *}}1.079 (data decides)
-// LONG: kernel_2_latent_attention {{ *}}1 {{ *}}2 {{ *}}175974532 {{ *}}175974532 {{ *}}152077452 {{ *}}1.157 (data decides)
 func.func @step(%few: tensor<16x1x9216xbf16>, %many: tensor<16x1x73728xbf16>, %row: tensor<16x1x576xbf16>, %rows: tensor<16x8192x576xbf16>,
                 %positions: tensor<16x1xi32>, %byte: tensor<16x1x576xi8>, %bytes: tensor<16x8192x576xi8>, %s: tensor<16x1x1xbf16>,
                 %t: tensor<16x8192x1xbf16>) -> (tensor<16x1x8192xbf16>, tensor<16x1x65536xbf16>, tensor<16x1x65536xbf16>) {

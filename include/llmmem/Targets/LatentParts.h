@@ -7,11 +7,6 @@
 // hangs on the heads alone: never on the batch, on how long a step or a cache is, nor on the plan,
 // so equal tokens have equal bits.
 //
-// Where blocks can form clusters (sm_90), four blocks of each group of heads take turns in the rows
-// of a longer part, 64 positions each, share their queries, and add their sums in shared memory.
-// Two groups share each row too: each block of a pair reads half of a tile's rows from the cache
-// and hands them to the other one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TARGETS_LATENTPARTS_H
@@ -29,13 +24,6 @@ struct LatentParts {
   int64_t positions; // of a part, a multiple of a tile of keys
   int64_t count;     // parts of a full cache
   int64_t tokens;    // of one launch, a divisor of all
-  /// Blocks of a group in one cluster, which take turns in the rows of a part; 1: no cluster.
-  int64_t together = 1;
-
-  bool areClusters() const { return together > 1; }
-  int64_t clusterBlocks() const { return together * groups; }
-  /// Blocks of a group that read a row together.
-  int64_t sharing() const { return areClusters() ? groups : 1; }
 
   /// Heads of a block, as tensor cores multiply them.
   int64_t rows() const { return llvm::alignTo(heads, 16); }
@@ -51,14 +39,14 @@ int64_t latentBlockBytes(int64_t rows, int64_t width);
 constexpr int64_t kLatentTile = 32;
 
 /// None where tensor cores do not multiply it: elements of other than 16 bits, and rows or
-/// values that are no whole fragments or too long. With `hasClusters`, for a device that has them.
-std::optional<LatentParts> latentPartsOf(LatentAttentionOp op, bool hasClusters = false);
+/// values that are no whole fragments or too long.
+std::optional<LatentParts> latentPartsOf(LatentAttentionOp op);
 /// What is then in the way, for people; else empty. Example: "rows have 40 elements, which are no
 /// multiple of 16".
 std::string whyNoLatentParts(LatentAttentionOp op);
 
-/// Bytes of the parts' sums, for devices with and without clusters; 0 for one part. Example: 4
-/// parts of 16 tokens with 128 heads of 512 elements, 4 * 16 * 128 * (512 + 2) * 4.
+/// Bytes of the parts' sums; 0 for one part. Example: 4 parts of 16 tokens with 128 heads of 512
+/// elements, 4 * 16 * 128 * (512 + 2) * 4.
 int64_t latentPartsBytes(LatentAttentionOp op);
 
 } // namespace llmmem::llm

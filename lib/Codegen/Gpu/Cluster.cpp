@@ -136,8 +136,3 @@ Value llmmem::loadOfPeer(KernelEmitter &e, Buffer buffer, Index index, Type type
   Value place = placeOfPeer(e, buffer, index, rank);
   return LLVM::LoadOp::create(e.builder(), e.location(), type, place, bytesInMemory(type));
 }
-
-void llmmem::storeToPeer(KernelEmitter &e, Buffer buffer, Index index, Value value, Index rank) {
-  Value place = placeOfPeer(e, buffer, index, rank);
-  LLVM::StoreOp::create(e.builder(), e.location(), value, place, bytesInMemory(value.getType()));
-}

@@ -6,17 +6,11 @@
 // A row of warps' fragments is 16 heads. Warps that share heads divide the keys of a tile for the
 // scores, which they exchange through workgroup memory, and the columns of the sums.
 //
-// In clusters (LatentParts.h) a block copies its half of a tile's rows and, while the tile before
-// is multiplied, stores them in the other block's memory too.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MmaLatentAttention.h"
 #include "Emitter/CachedKeys.h"
-#include "LatentMembers.h"
-#include "LatentPartSums.h"
 #include "MmaRows.h"
-#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
@@ -41,26 +35,29 @@ struct WarpShape {
         columns(llvm::alignTo(llvm::divideCeil(rank, shares), 2 * kMmaColumns)) {}
 
   int64_t threads() const { return strips * shares * kWarp; }
-  int64_t fragments() const { return columns / kMmaColumns; }
 
   int64_t strips;  // of 16 heads
   int64_t shares;  // warps of a strip
   int64_t columns; // of the sums, of a warp
 };
 
-/// Where a block of threads works: the first of its heads, its part of the rows, and its number
-/// among the blocks that take turns there.
-struct BlockPlace {
-  Index token, tokenOfLaunch, group, part, member;
+/// The sums of parts in the workspace, and their maxima and totals, two numbers a head.
+struct PartSums {
+  Buffer sums, statistics;
+
+  PartSums(KernelEmitter &e, const LatentParts &parts, int64_t rank) {
+    if (parts.count == 1)
+      return;
+    int64_t size = parts.tokens * parts.sumsOfToken(rank);
+    sums = e.workspace(0, size, e.computeType());
+    statistics = e.workspace(size * 4, parts.tokens * parts.statisticsOfToken(), e.computeType());
+  }
 };
 
-/// Workgroup memory of a block.
-static int64_t blockBytes(const LatentParts &parts, const WarpShape &shape, int64_t width) {
-  int64_t bytes = latentBlockBytes(parts.rows(), width);
-  if (!parts.areClusters())
-    return bytes;
-  return std::max(bytes, MemberSums::bytes(parts, shape.threads(), shape.fragments()));
-}
+/// Where a block of threads works: the first of its heads, and its part of the rows.
+struct BlockPlace {
+  Index token, tokenOfLaunch, group, part;
+};
 
 class Emission : public CachedKeys {
 public:
@@ -70,7 +67,7 @@ public:
         shape(parts, valueSize), thread(thread), lane(MmaLane::of(thread % kWarp)),
         strip(thread / kWarp % shape.strips), share(thread / kWarp / shape.strips),
         query(queryOf(place.token, e.index(0), place.group * parts.heads)),
-        memory(device.dynamicWorkgroup(e, blockBytes(parts, shape, size))),
+        memory(device.dynamicWorkgroup(e, latentBlockBytes(parts.rows(), size))),
         halves(device.partOf(e, memory, 0, elementsOfTiles(), halfTypeOf(e))),
         scores(device.partOf(e, memory, 2 * elementsOfTiles(), parts.rows() * kPitch,
                              e.computeType())),
@@ -79,20 +76,16 @@ public:
 
   void emit() {
     copyQueries();
-    Index first = maximum(place.part * parts.positions, query.begin) / ofRound();
+    Index first = maximum(place.part * parts.positions, query.begin) / kBlock;
     Index last = minimum(place.part * parts.positions + parts.positions, query.end);
-    Index end = ceilDiv(last, e.index(ofRound()));
-    e.ifThen(less(first, end), [&] {
-      copyRows(firstOf(first), e.index(0));
-      if (parts.areClusters())
-        shareFirst();
-    });
+    Index end = ceilDiv(last, e.index(kBlock));
+    e.ifThen(less(first, end), [&] { copyRows(first * kBlock, e.index(0)); });
     commitCopies(e);
     Row state(2, lowest());
     state.append(2 + shape.columns / 2, e.number(0.0));
-    state = e.fold(first, end, state, [&](Index round, ArrayRef<Num> carried) {
-      expectTimes(expectedRounds());
-      return emitRound(round, end, carried);
+    state = e.fold(first, end, state, [&](Index block, ArrayRef<Num> carried) {
+      expectTimes(expectedBlocks());
+      return emitBlock(block, end, carried);
     });
     emitEnd(less(first, end), state);
   }
@@ -118,21 +111,14 @@ private:
     return {halves, begin + MmaTile::sizeOf(parts.rows(), size), kLatentTile, size};
   }
 
-  bool areWholeGroups() const { return heads % parts.heads == 0; }
   /// Heads of this block; the last group may have fewer.
   Index countOfHeads() {
     Index all = e.index(parts.heads);
-    return areWholeGroups() ? all : minimum(all, e.index(heads) - query.firstHead);
+    bool areEqual = heads % parts.heads == 0;
+    return areEqual ? all : minimum(all, e.index(heads) - query.firstHead);
   }
 
   void copyQueries() {
-    if (parts.areClusters())
-      return forOwnHeads([&](Index line) {
-        std::optional<Value> isThere;
-        if (!areWholeGroups() || parts.rows() != parts.heads)
-          isThere = less(line, countOfHeads());
-        copyLine(queryTile(), line, {q, headPlace(query, line), isThere}, ownChunk());
-      });
     TileSource source{q,
                       headPlace(query, e.index(0)),
                       size,
@@ -143,84 +129,21 @@ private:
     copyTile(e, queryTile(), source, thread, shape.threads());
   }
 
-  /// Threads that copy a row: neighbours, which compute its place once, as rows lie anywhere. All
-  /// threads have a row at once, also where the block copies a half of them.
-  int64_t threadsOfRow() const { return kTogether * parts.sharing(); }
-  /// The first chunk of a row that this thread copies.
-  Index ownChunk() { return thread % threadsOfRow(); }
-
-  bool groupsShareRows() const { return parts.sharing() > 1; }
-
-  /// The lines of a tile that this thread copies a part of.
-  void forOwnLines(function_ref<void(Index line)> body) {
-    int64_t lines = kLatentTile / parts.sharing();
-    e.forSteps(thread / threadsOfRow(), e.index(lines), shape.threads() / threadsOfRow(),
-               [&](Index line) { body(groupsShareRows() ? place.group * lines + line : line); });
-  }
-
+  /// Eight neighbouring threads copy a row, whose place they compute once: rows lie anywhere.
   void copyRows(Index first, Index half) {
-    Index firstFresh = maximum(query.fresh, query.begin), own = ownChunk();
-    forOwnLines([&](Index line) {
-      Index j = first + line;
-      Value isCached = both(atLeast(j, query.begin), less(j, minimum(query.fresh, query.end)));
-      e.ifThen(isCached,
-               [&] { copyRow(half, line, {keys, cachedPlace(query, j), std::nullopt}, own); });
-      e.ifThen(inverse(isCached), [&] {
-        expectTimes(1.0 / static_cast<double>(reach));
-        Value isThere = both(atLeast(j, firstFresh), less(j, query.end));
-        copyRow(half, line, {k, freshPlace(query, j), isThere}, own);
-      });
-    });
-  }
-
-  /// The lines of the queries that this thread copies a part of, where all members of a cluster
-  /// need them.
-  void forOwnHeads(function_ref<void(Index line)> body) {
-    int64_t lines = parts.rows() / parts.together;
-    e.forSteps(thread / threadsOfRow(), e.index(lines), shape.threads() / threadsOfRow(),
-               [&](Index line) { body(place.member * lines + line); });
-  }
-
-  /// What this thread has copied of a line, for another block of the cluster.
-  void shareLine(const MmaTile &tile, Index line, Index rank) {
-    OpBuilder &b = e.builder();
-    auto words = VectorType::get({kChunk / 2}, b.getI32Type());
-    e.forSteps(ownChunk(), e.index(size / kChunk), threadsOfRow(), [&](Index number) {
-      Index at = tile.placeOf(line, number * kChunk);
-      Value chunk = e.loadRaw(tile.memory, at, kChunk);
-      storeToPeer(e, tile.memory, at, vector::BitCastOp::create(b, e.location(), words, chunk),
-                  rank);
-    });
-  }
-
-  /// What this thread has copied of a tile, for the block with the other heads, whose threads may
-  /// not be in the tile before any more.
-  void shareRows(Index half) {
-    Index peer = place.member * parts.groups + (e.index(1) - place.group);
-    waitForCopies(e, 0);
-    forOwnLines([&](Index line) {
-      shareLine(tileOf(half), line, peer);
-      if (keys.isPacked())
-        e.ifThen(equal(ownChunk(), e.index(0)), [&] {
-          Index at = half * kLatentTile + line;
-          storeToPeer(e, rowScales, at, e.load(rowScales, at).value, peer);
+    Index firstFresh = maximum(query.fresh, query.begin), own = thread % kTogether;
+    e.forSteps(
+        thread / kTogether, e.index(kLatentTile), shape.threads() / kTogether, [&](Index line) {
+          Index j = first + line;
+          Value isCached = both(atLeast(j, query.begin), less(j, minimum(query.fresh, query.end)));
+          e.ifThen(isCached,
+                   [&] { copyRow(half, line, {keys, cachedPlace(query, j), std::nullopt}, own); });
+          e.ifThen(inverse(isCached), [&] {
+            expectTimes(1.0 / static_cast<double>(reach));
+            Value isThere = both(atLeast(j, firstFresh), less(j, query.end));
+            copyRow(half, line, {k, freshPlace(query, j), isThere}, own);
+          });
         });
-    });
-  }
-
-  /// Before it, all blocks of the cluster must have begun. Where groups share rows, the barrier
-  /// that begins a tile says that all is there.
-  void shareFirst() {
-    commitCopies(e);
-    clusterBarrier(e, parts.clusterBlocks());
-    groupsShareRows() ? shareRows(e.index(0)) : waitForCopies(e, 0);
-    forOwnHeads([&](Index line) {
-      for (int64_t next = 1; next < parts.together; ++next)
-        shareLine(queryTile(), line,
-                  (place.member + next) % parts.together * parts.groups + place.group);
-    });
-    if (!groupsShareRows())
-      clusterBarrier(e, parts.clusterBlocks());
   }
 
   struct RowPlace {
@@ -233,26 +156,17 @@ private:
   void copyRow(Index half, Index line, RowPlace from, Index own) {
     if (from.held.isPacked())
       return unpackRow(half, line, from, own);
-    copyLine(tileOf(half), line, {from.held.payload, from.begin, from.isThere}, own);
-  }
-
-  struct LinePlace {
-    Buffer buffer;
-    Index begin;
-    std::optional<Value> isThere;
-  };
-
-  void copyLine(MmaTile to, Index line, LinePlace from, Index own) {
     OpBuilder &b = e.builder();
+    MmaTile to = tileOf(half);
     Value count;
     if (from.isThere)
       count = arith::SelectOp::create(b, e.location(), *from.isThere, e.index(kChunk).value,
                                       e.index(0).value);
-    e.forSteps(own, e.index(size / kChunk), threadsOfRow(), [&](Index number) {
+    e.forSteps(own, e.index(size / kChunk), kTogether, [&](Index number) {
       Index column = number * kChunk;
       nvgpu::DeviceAsyncCopyOp::create(
           b, e.location(), nvgpu::DeviceAsyncTokenType::get(b.getContext()), to.memory.memref,
-          to.placeOf(line, column).value, from.buffer.memref, (from.begin + column).value,
+          to.placeOf(line, column).value, from.held.payload.memref, (from.begin + column).value,
           b.getIndexAttr(kChunk), count, /*bypassL1=*/b.getUnitAttr());
     });
   }
@@ -267,7 +181,7 @@ private:
         return read();
       return e.chooseIf(*from.isThere, {e.splat(0.0, lanes)}, [&] { return Row{read()}; })[0];
     };
-    e.forSteps(own, e.index(size / kChunk), threadsOfRow(), [&](Index number) {
+    e.forSteps(own, e.index(size / kChunk), kTogether, [&](Index number) {
       Index column = number * kChunk;
       Num x = loaded(kChunk, [&] { return load(e, from.held, from.begin + column, kChunk, one); });
       e.store(to.memory, to.placeOf(line, column), x);
@@ -293,52 +207,28 @@ private:
   // Tiles
   //===--------------------------------------------------------------------===//
 
-  /// Blocks that take turns have a block of positions each round. All run all rounds, as they meet
-  /// at barriers; the last block may have no positions, which changes no sum.
-  int64_t ofRound() const { return kBlock * parts.together; }
-  Index firstOf(Index round) {
-    return parts.areClusters() ? (round * parts.together + place.member) * kBlock : round * kBlock;
-  }
-
   /// A block of positions is two tiles, in the two halves of their memory.
-  Row emitRound(Index round, Index end, ArrayRef<Num> carried) {
+  Row emitBlock(Index block, Index end, ArrayRef<Num> carried) {
     static_assert(kBlock == 2 * kLatentTile);
     return e.fold(e.index(0), e.index(2), carried, [&](Index half, ArrayRef<Num> state) {
-      return emitTile(round, half, end, state);
+      return emitTile(block, half, end, state);
     });
   }
 
   /// Two barriers a tile: before the first, all have copied the tile and nobody reads the one
-  /// before nor its scores any more, in no block of the cluster; before the second, all scores are
-  /// there.
-  Row emitTile(Index round, Index half, Index end, ArrayRef<Num> carried) {
+  /// before nor its scores any more; before the second, all scores are there.
+  Row emitTile(Index block, Index half, Index end, ArrayRef<Num> carried) {
     constexpr int32_t registers = 255;
-    Index first = firstOf(round) + half * kLatentTile, next = first + kLatentTile;
-    if (parts.areClusters())
-      next = next + half * ((parts.together - 1) * kBlock);
-    if (groupsShareRows()) {
-      clusterBarrier(e, parts.clusterBlocks());
-    } else {
-      waitForCopies(e, 0);
-      device.barrierNeeding(e, registers);
-    }
-    auto ifNotLast = [&](function_ref<void()> then) {
-      Value isBefore =
-          parts.areClusters() ? less(round * 2 + half, end * 2 - 1) : less(next, end * kBlock);
-      e.ifThen(isBefore, [&] {
-        expectTimes(1.0 - 0.5 / expectedRounds());
-        then();
-      });
-    };
-    ifNotLast([&] { copyRows(next, e.index(1) - half); });
+    Index first = block * kBlock + half * kLatentTile, next = first + kLatentTile;
+    waitForCopies(e, 0);
+    device.barrierNeeding(e, registers);
+    e.ifThen(less(next, end * kBlock), [&] {
+      expectTimes(1.0 - 0.5 / expectedBlocks());
+      copyRows(next, e.index(1) - half);
+    });
     commitCopies(e);
     emitScores(tileOf(half));
-    if (groupsShareRows()) {
-      device.barrierNeeding(e, registers);
-      ifNotLast([&] { shareRows(e.index(1) - half); });
-    } else {
-      device.barrier(e);
-    }
+    device.barrier(e);
     Num state[4];
     llvm::copy(carried.take_front(4), state);
     Row scales = scalesOf(half);
@@ -438,33 +328,14 @@ private:
       totals[half] = device.acrossLanes(e, state[2 + half], 4, sumOf);
     FragmentsC sums = unflatten(state.drop_front(4));
     if (parts.count > 1)
-      return e.ifThen(hasRows, [&] { storeEnd(state.take_front(2), totals, sums); });
-    storeEnd(state.take_front(2), totals, sums);
-  }
-
-  void storeEnd(ArrayRef<Num> largest, ArrayRef<Num> totals, ArrayRef<FragmentC> sums) {
-    if (!parts.areClusters())
-      return storeSums(largest, totals, sums);
-    MemberSums members(e, parts, memory, shape.threads(), shape.fragments(), thread, place.group,
-                       place.member);
-    // Without any row nothing has waited for the queries, over which sums are exchanged.
-    waitForCopies(e, 0);
-    members.exchange(largest, totals, sums);
-    FragmentsC all = members.add();
-    firstFragment = members.firstFragment();
-    storeSums(members.largest, members.totals, all);
-  }
-
-  void storeSums(ArrayRef<Num> largest, ArrayRef<Num> totals, ArrayRef<FragmentC> sums) {
-    if (parts.count > 1)
-      return storePart(largest, totals, sums);
+      return e.ifThen(hasRows, [&] { storePart(state, totals, sums); });
     for (int64_t half : {0, 1}) {
       Num factor = 1.0 / maximum(totals[half], e.number(1.0));
       storeRow(out, half, outPlace(query, rowOf(half)), sums, factor);
     }
   }
 
-  void storePart(ArrayRef<Num> largest, ArrayRef<Num> totals, ArrayRef<FragmentC> sums) {
+  void storePart(ArrayRef<Num> state, ArrayRef<Num> totals, ArrayRef<FragmentC> sums) {
     int64_t ofPart = parts.groups * parts.heads;
     Index first =
         (place.tokenOfLaunch * parts.count + place.part) * ofPart + place.group * parts.heads;
@@ -472,31 +343,21 @@ private:
       Index row = first + rowOf(half);
       storeRow(partSums.sums, half, row * valueSize, sums, e.number(1.0));
       Value isFirst = both(equal(lane.pair, e.index(0)), equal(share, e.index(0)));
-      if (parts.areClusters())
-        isFirst = both(isFirst, equal(place.member, e.index(0)));
       e.ifThen(both(isFirst, less(rowOf(half), countOfHeads())),
-               [&] { storePair(partSums.statistics, row * 2, largest[half], totals[half]); });
+               [&] { storePair(partSums.statistics, row * 2, state[half], totals[half]); });
     }
   }
 
-  /// This warp's columns of a head, which begins at `begin`; of a cluster's blocks, this one's
-  /// columns of these.
+  /// This warp's columns of a head, which begins at `begin`.
   void storeRow(Buffer to, int64_t half, Index begin, ArrayRef<FragmentC> sums, Num factor) {
     e.ifThen(less(rowOf(half), countOfHeads()), [&] {
       for (auto [j, sum] : llvm::enumerate(sums)) {
         Index column = firstColumn() + lane.pair * 2 + j * kMmaColumns;
-        if (firstFragment)
-          column = column + *firstFragment * kMmaColumns;
         auto store = [&, &sum = sum] {
           storePair(to, begin + column, sum[2 * half] * factor, sum[2 * half + 1] * factor);
         };
         // The last warps repeat columns of others where there are too few.
-        auto storeOwn = [&] {
-          areWhole() ? store() : e.ifThen(atLeast(column, share * shape.columns), store);
-        };
-        bool areAll = !firstFragment || shape.fragments() % parts.together == 0;
-        areAll ? storeOwn()
-               : e.ifThen(less(*firstFragment + j, e.index(shape.fragments())), storeOwn);
+        areWhole() ? store() : e.ifThen(atLeast(column, share * shape.columns), store);
       }
     });
   }
@@ -535,8 +396,8 @@ private:
     expectIterations(e.builder().getInsertionBlock()->getParentOp(), times);
   }
   /// Of a part of a full cache.
-  double expectedRounds() const {
-    return static_cast<double>(reach) / static_cast<double>(parts.count * ofRound());
+  double expectedBlocks() const {
+    return static_cast<double>(reach) / static_cast<double>(parts.count * kBlock);
   }
 
   DeviceLoops &device;
@@ -549,8 +410,51 @@ private:
   Index strip, share;
   CachedQuery query;
   Buffer memory, halves, scores, rowScales;
-  /// Of the sums that a block of a cluster stores.
-  std::optional<Index> firstFragment;
+};
+
+/// Adds the parts of a head of a token in their order.
+class PartAdder : CachedKeys {
+public:
+  PartAdder(const CachedKeys &keys, const LatentParts &parts, PartSums partSums, Index token,
+            Index tokenOfLaunch, Index head)
+      : CachedKeys(keys), parts(parts), partSums(partSums), query(queryOf(token, e.index(0), head)),
+        row(tokenOfLaunch * parts.count * ofPart() + head) {}
+
+  void emit() {
+    Num largest = foldParts(lowest(), [&](Index place, Num carried) {
+      return maximum(carried, e.load(partSums.statistics, place * 2));
+    });
+    auto weightOf = [&](Index place) {
+      return powerOfTwo(e.load(partSums.statistics, place * 2) - largest);
+    };
+    Num total = foldParts(e.number(0.0), [&](Index place, Num carried) {
+      return carried + weightOf(place) * e.load(partSums.statistics, place * 2 + 1);
+    });
+    Num factor = 1.0 / maximum(total, e.number(1.0));
+    e.forLanes(valueSize, [&](Index i, unsigned lanes) {
+      Num sum = foldParts(e.splat(0.0, lanes), [&](Index place, Num carried) {
+        return carried + e.load(partSums.sums, place * valueSize + i, lanes) * weightOf(place);
+      });
+      e.store(out, outPlace(query, e.index(0)) + i, sum * factor);
+    });
+  }
+
+private:
+  int64_t ofPart() const { return parts.groups * parts.heads; }
+
+  Num foldParts(Num initial, function_ref<Num(Index place, Num carried)> body) {
+    Index first = query.begin / parts.positions, end = ceilDiv(query.end, e.index(parts.positions));
+    return e.fold(first, end, {initial}, [&](Index part, ArrayRef<Num> carried) -> Row {
+      expectIterations(e.builder().getInsertionBlock()->getParentOp(),
+                       static_cast<double>(parts.count));
+      return {body(row + part * ofPart(), carried[0])};
+    })[0];
+  }
+
+  LatentParts parts;
+  PartSums partSums;
+  CachedQuery query;
+  Index row;
 };
 
 } // namespace
@@ -562,15 +466,23 @@ static void launchParts(LatentAttentionOp op, KernelEmitter &e, const LatentPart
   WarpShape shape(parts, rank);
   int64_t width = op.getRow().getType().getDimSize(2);
   deviceLoops(e).launch(
-      e, parts.tokens * parts.count * parts.clusterBlocks(), shape.threads(),
+      e, parts.tokens * parts.count * parts.groups, shape.threads(),
       [&](Index block, Index thread) {
-        Index token = block / (parts.count * parts.clusterBlocks());
-        Index member = parts.areClusters() ? block / parts.groups % parts.together : e.index(0);
+        Index token = block / (parts.count * parts.groups);
         BlockPlace place{firstToken + token, token, block % parts.groups,
-                         block / parts.clusterBlocks() % parts.count, member};
+                         block / parts.groups % parts.count};
         Emission(CachedKeys(op, e), parts, partSums, place, thread).emit();
       },
-      blockBytes(parts, shape, width));
+      latentBlockBytes(parts.rows(), width));
+}
+
+static void launchAdder(LatentAttentionOp op, KernelEmitter &e, const LatentParts &parts,
+                        PartSums partSums, Index firstToken) {
+  auto heads = static_cast<int64_t>(op.getHeads()), rank = static_cast<int64_t>(op.getRank());
+  e.forRows(parts.tokens * heads, {.width = rank}, [&](Index row) {
+    Index token = row / heads;
+    PartAdder(CachedKeys(op, e), parts, partSums, firstToken + token, token, row % heads).emit();
+  });
 }
 
 void llmmem::emitMmaLatentAttention(LatentAttentionOp op, KernelEmitter &e, LatentParts parts) {
@@ -578,7 +490,7 @@ void llmmem::emitMmaLatentAttention(LatentAttentionOp op, KernelEmitter &e, Late
   auto launchTokens = [&](Index first) {
     launchParts(op, e, parts, partSums, first);
     if (parts.count > 1)
-      launchPartAdder(op, e, parts, partSums, first);
+      launchAdder(op, e, parts, partSums, first);
   };
   int64_t tokens = op.getPositions().getType().getNumElements();
   if (parts.tokens == tokens)

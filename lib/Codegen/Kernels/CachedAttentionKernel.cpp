@@ -119,8 +119,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
 
   static void emitOnDevice(AttentionLike op, KernelEmitter &e) {
     if constexpr (std::is_same_v<AttentionLike, LatentAttentionOp>) {
-      if (std::optional<LatentParts> parts =
-              latentPartsOf(op, isByWarpgroup(e.options().tensorCores)))
+      if (std::optional<LatentParts> parts = latentPartsOf(op))
         return emitMmaLatentAttention(op, e, *parts);
       remarkOnRows(op, CachedKeys(op, e).tiles);
     }

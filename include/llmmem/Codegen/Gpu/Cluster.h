@@ -94,7 +94,6 @@ void clusterBarrier(KernelEmitter &e, int64_t blocks);
 /// `type`, a number or a vector of at most 16 bytes, from element `index` on of `buffer`, workgroup
 /// memory, as block `rank` has it.
 mlir::Value loadOfPeer(KernelEmitter &e, Buffer buffer, Index index, mlir::Type type, Index rank);
-void storeToPeer(KernelEmitter &e, Buffer buffer, Index index, mlir::Value value, Index rank);
 
 } // namespace llmmem
 
