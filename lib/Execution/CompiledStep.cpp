@@ -170,6 +170,7 @@ static ConvertStepToKernelsOptions conversionOf(const CompiledStep::Options &opt
   conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
   conversion.tensorCores = options.tensorCores.value_or(
       options.cuda ? tensorCoresOf(options.cuda->chip()) : TensorCores::Warp);
+  conversion.tileSharing = options.tileSharing;
   return conversion;
 }
 

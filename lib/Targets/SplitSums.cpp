@@ -75,8 +75,8 @@ int64_t llm::clusterPartsOf(int64_t rows, int64_t columns, int64_t inner) {
     WarpgroupProduct product = {rows, columns, steps, 1, 2, parts};
     return fastestLaunch(product, TileSharing::Modelled).cycles;
   };
-  // To wait for each other must be worth a twentieth of the time of whole sums; parts in the
-  // workspace take memory.
+  // To wait for each other must save a twentieth of the time of whole sums; against parts in the
+  // workspace, which take memory, any gain counts.
   double least = 0.95 * cyclesOf(1);
   if (int64_t apart = warpgroupPartsOf(rows, columns, inner).count; apart > 1)
     least = std::min(least, modelledCycles(rows, columns, steps, apart));

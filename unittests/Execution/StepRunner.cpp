@@ -124,15 +124,15 @@ static CompiledText compileText(const std::string &text, bool plan,
 /// longer than any run.
 static const CompiledStep *compileOnce(const std::string &text, bool plan,
                                        const CompiledStep::Options &options) {
-  using Key =
-      std::tuple<std::string, bool, std::string, bool, bool, bool, std::optional<TensorCores>>;
+  using Key = std::tuple<std::string, bool, std::string, bool, bool, bool,
+                         std::optional<TensorCores>, llm::TileSharing>;
   constexpr size_t most = 100; // a test's; all of a program's would be much memory
   static auto *known = new std::map<Key, CompiledText>;
   if (known->size() >= most)
     known->clear();
   auto [entry, isNew] =
       known->try_emplace({text, plan, options.processor, options.emulate, options.libraryMatmuls,
-                          options.fillDeadBytes, options.tensorCores});
+                          options.fillDeadBytes, options.tensorCores, options.tileSharing});
   if (isNew)
     entry->second = compileText(text, plan, options);
   return entry->second.step.get();
@@ -153,6 +153,7 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
       options.tensorCores.value_or(named == "warpgroup-tma" ? TensorCores::WarpgroupTma
                                    : named == "warpgroup"   ? TensorCores::Warpgroup
                                                             : TensorCores::Warp);
+  compile.tileSharing = options.tileSharing;
   const CompiledStep *step = compileOnce(text, options.plan, compile);
   if (!step)
     return {};

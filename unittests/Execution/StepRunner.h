@@ -34,6 +34,7 @@ struct RunOptions {
   std::vector<int> threads = {};
   /// With `emulate`; nothing: what LLMMEM_TEST_TENSOR_CORES says.
   std::optional<TensorCores> tensorCores = std::nullopt;
+  llm::TileSharing tileSharing = llm::TileSharing::Modelled;
 };
 
 /// The results of `@step` in `text` on these arguments, bit for bit as doubles. Fails the test

@@ -161,8 +161,8 @@ TEST_P(WarpgroupLayouts, SeveralTilesByMaps) {
 }
 
 /// The larger tile is shared where pairs of blocks have it, else the smaller one; none in a launch
-/// of two turns, in which blocks wait for each other longer than that saves, or where tiles are odd
-/// in number both ways.
+/// of one or two turns, in which blocks wait for each other longer than that saves, or where tiles
+/// are odd in number both ways.
 TEST(SharedTiles, AreThoseOfLongLaunches) {
   using namespace llmmem::llm;
   EXPECT_EQ(sharedTileOf({128, 256}, {8192, 4096, 64}), SharedTile::OfB);
@@ -186,7 +186,8 @@ TEST(SharedTiles, TakeLessTime) {
   EXPECT_NEAR(shareOf({768, 2304, 128, 1, 2, /*parts=*/2}), 0.724, 0.001);
 }
 
-/// GPT-2's weights over 8192 tokens: whole sums, and parts, must take a twentieth more time.
+/// GPT-2's weights over 8192 tokens: whole sums must take a twentieth more time, parts in the
+/// workspace more.
 TEST(SharedTerms, AreThoseOfFewTiles) {
   using namespace llmmem::llm;
   EXPECT_EQ(clusterPartsOf(768, 768, 8192), 4);
@@ -230,9 +231,12 @@ TEST_P(WarpgroupLayouts, BlocksShareTiles) {
         for (int column = 0; column < columns; ++column)
           expected[row * columns + column] += x[row * terms + k] * w[k * columns + column];
     }
-    expectSameBits(text, {x, w, t, xt});
-    std::vector<Numbers> found =
-        run(text, {x, w, t, xt}, {.emulate = true, .tensorCores = TensorCores::WarpgroupTma});
+    std::vector<Numbers> found = run(text, {x, w, t, xt},
+                                     {.emulate = true,
+                                      .tensorCores = TensorCores::WarpgroupTma,
+                                      .tileSharing = llmmem::llm::TileSharing::Always});
+    EXPECT_TRUE(found ==
+                run(text, {x, w, t, xt}, {.emulate = true, .tensorCores = TensorCores::Warpgroup}));
     for (int which : {0, 1, 2})
       expectNear(found[which], expected, tolerance());
   }

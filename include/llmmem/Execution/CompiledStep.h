@@ -81,6 +81,8 @@ public:
     /// How generated kernels of a GPU multiply; nothing: as suits `cuda`, and by mma.sync with
     /// `emulate`.
     std::optional<TensorCores> tensorCores;
+    /// With tensor maps: which products' tiles two blocks share.
+    llm::TileSharing tileSharing = llm::TileSharing::Modelled;
     /// Off: code of the CPU is compiled in a fraction of the time, runs slower and has the same
     /// bits.
     bool optimize = true;

@@ -40,8 +40,8 @@ struct WarpgroupProduct {
 enum class SharedTile { None, OfA, OfB };
 constexpr int64_t kSharingBlocks = 2;
 
-/// Where blocks share tiles: nowhere, as threads copy them; where it saves time by the model; or
-/// wherever there are pairs of blocks, to measure and to test it.
+/// Where blocks share tiles: nowhere, as where threads copy them; where it saves time by the model;
+/// or wherever there are pairs of blocks, to measure and to test it.
 enum class TileSharing { Never, Modelled, Always };
 
 /// Cycles of a launch whose blocks, or clusters of parts, compute whole tiles.

@@ -30,8 +30,8 @@ public:
   /// Everything that the thread has done happens before what follows a wait for the end of this
   /// phase.
   void arrive(Index number);
-  /// The same at the barrier of block `rank` of the cluster, but that the other block is told of
-  /// reads alone: its waits do not acquire what this thread has written (Cluster.h).
+  /// The same at the barrier of block `rank` of the cluster, but it orders only what was read: the
+  /// other block's waits do not acquire what this thread has written (Cluster.h).
   void arriveAt(Index number, Index rank);
   /// The same, and so many bytes are to be copied in this phase.
   void arriveExpecting(Index number, int32_t bytes);

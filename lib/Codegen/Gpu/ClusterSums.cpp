@@ -19,25 +19,22 @@ Row ClusterSums::shareOf(ArrayRef<Num> sums, int64_t part) const {
   return share;
 }
 
-/// Four numbers of a thread at a time lie beside those of the next one, 16 bytes further, and two
-/// that are left behind all of these, so no banks meet.
-void ClusterSums::forVectors(Index part, function_ref<void(Index, int64_t, int64_t)> body) {
+/// Four numbers of a thread at a time lie beside those of the next one, 16 bytes further, so no
+/// banks meet.
+void ClusterSums::forVectors(Index part, function_ref<void(Index, int64_t)> body) {
   Index begin = part * (numbers() * threads);
-  for (int64_t first = 0; first < numbers();) {
-    int64_t count = std::min<int64_t>(numbers() - first, 4);
-    body(begin + first * threads + thread * count, first, count);
-    first += count;
-  }
+  for (int64_t first = 0; first < numbers(); first += kVector)
+    body(begin + first * threads + thread * kVector, first);
 }
 
 void ClusterSums::leave(ArrayRef<Num> share, int64_t part) {
   OpBuilder &b = e.builder();
-  forVectors(e.index(part), [&](Index place, int64_t first, int64_t count) {
+  forVectors(e.index(part), [&](Index place, int64_t first) {
     SmallVector<Value> values;
-    for (const Num &number : share.slice(first, count))
+    for (const Num &number : share.slice(first, kVector))
       values.push_back(number.value);
     Value all = vector::FromElementsOp::create(b, e.location(),
-                                               VectorType::get({count}, e.computeType()), values);
+                                               VectorType::get({kVector}, e.computeType()), values);
     e.store(memory, place, {&b, all});
   });
 }
@@ -48,9 +45,9 @@ Row ClusterSums::load(int64_t distance) {
   Index peer{&b, arith::XOrIOp::create(b, e.location(), rank.value,
                                        e.index(distance * cluster.sharing).value)};
   Row share;
-  forVectors(part, [&](Index place, int64_t, int64_t count) {
-    Value all = loadOfPeer(e, memory, place, VectorType::get({count}, e.computeType()), peer);
-    for (int64_t number = 0; number < count; ++number)
+  forVectors(part, [&](Index place, int64_t) {
+    Value all = loadOfPeer(e, memory, place, VectorType::get({kVector}, e.computeType()), peer);
+    for (int64_t number = 0; number < kVector; ++number)
       share.push_back({&b, vector::ExtractOp::create(b, e.location(), all, number)});
   });
   return share;

@@ -50,13 +50,16 @@ public:
   }
 
 private:
+  /// Of 16 bytes. Tiles have whole 64 columns, so shares have whole ones.
+  static constexpr int64_t kVector = 4;
+
   static int64_t columnShares(int64_t parts) { return parts / 2; }
   static int64_t numbersOfShare(WarpSums shape, int64_t parts) {
     return 2 * shape.rowParts * shape.columnParts / columnShares(parts);
   }
   int64_t numbers() const { return numbersOfShare(shape, cluster.parts); }
   Row shareOf(llvm::ArrayRef<Num> sums, int64_t part) const;
-  void forVectors(Index part, llvm::function_ref<void(Index place, int64_t first, int64_t count)>);
+  void forVectors(Index part, llvm::function_ref<void(Index place, int64_t first)>);
   void leave(llvm::ArrayRef<Num> share, int64_t part);
   Row load(int64_t distance);
   Row ownOf(llvm::ArrayRef<Num> sums);

@@ -121,7 +121,7 @@ public:
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
     if (sizes.byMaps)
       boxes.emplace(e, first,
-                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.sizeOfStage(), sizes.stages,
+                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.stages,
                                      WarpgroupTiles::kThreads, sizes.shared, sizes.parts},
                     memory, sizes.beginOfBarriers(), thread);
   }
