@@ -351,6 +351,8 @@ private:
     conversion.function = options.function;
     conversion.products = products;
     conversion.tensorCores = byWarpgroup ? options.warpgroups : TensorCores::Warp;
+    conversion.tileSharing = options.tileSharing;
+    conversion.tile = options.tile;
     conversion.profile = true;
     conversion.target = KernelTarget::Gpu;
     PassManager manager(module.getContext());

@@ -486,13 +486,14 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     if (failed(checkTypes(step)) || failed(checkTarget(step)))
       return signalPassFailure();
     FailureOr<StepPlaces> places = StepPlaces::read(step);
-    if (failed(places))
+    FailureOr<llm::TileLimits> limits = tileLimits();
+    if (failed(places) || failed(limits))
       return signalPassFailure();
     Kernels kernels(getOperation(), {.products = products,
                                      .bf16ByLibrary = bf16ByLibrary,
                                      .target = target,
                                      .tensorCores = tensorCores,
-                                     .tileSharing = tileSharing});
+                                     .tiles = *limits});
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();
@@ -533,6 +534,18 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     bool isLegal = llvm::none_of(
         kernels.functions(), [&](func::FuncOp kernel) { return check(kernel).wasInterrupted(); });
     return success(isLegal);
+  }
+
+  FailureOr<llm::TileLimits> tileLimits() {
+    llm::TileLimits limits{.sharing = tileSharing};
+    if (tile.empty())
+      return limits;
+    std::optional<llm::WarpgroupTileSize> only = llm::warpgroupTileOf(tile.getValue());
+    if (!only)
+      return getOperation().emitError("cannot be converted with tile=")
+             << tile << ": products by wgmma have no such tiles; " << llm::expectedTiles();
+    limits.only = *only;
+    return limits;
   }
 
   LogicalResult checkTarget(func::FuncOp step) {

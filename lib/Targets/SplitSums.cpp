@@ -51,7 +51,7 @@ static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64
   // By tensor maps, which rows at other places cannot have; in tiles that threads can copy, too.
   bool mayShare = rows % chunk == 0 && columns % chunk == 0;
   TileSharing sharing = mayShare ? TileSharing::Modelled : TileSharing::Never;
-  double least = fastestLaunch(product, sharing).cycles;
+  double least = fastestLaunch(product, {sharing}).cycles;
   double read = static_cast<double>(parts * rows * columns * 4);
   return parts == 1 ? least : least + launch + read / bytesOfCycle;
 }
@@ -73,7 +73,7 @@ int64_t llm::clusterPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   int64_t steps = llvm::divideCeil(inner, WarpgroupTileSize::kInner), best = 1;
   auto cyclesOf = [&](int64_t parts) {
     WarpgroupProduct product = {rows, columns, steps, 1, 2, parts};
-    return fastestLaunch(product, TileSharing::Modelled).cycles;
+    return fastestLaunch(product).cycles;
   };
   // To wait for each other must save a twentieth of the time of whole sums; against parts in the
   // workspace, which take memory, any gain counts.

@@ -1,6 +1,8 @@
 //===- WarpgroupTiles.cpp - Which tiles wgmma makes, how long they take ----===//
 
 #include "llmmem/Targets/WarpgroupTiles.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>
@@ -109,19 +111,41 @@ SharedTile llm::sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &pro
   return SharedTile::None;
 }
 
-WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, TileSharing sharing,
+static std::string nameOf(WarpgroupTileSize size) {
+  return std::to_string(size.rows) + "x" + std::to_string(size.columns);
+}
+
+std::optional<WarpgroupTileSize> llm::warpgroupTileOf(std::string_view name) {
+  for (WarpgroupTileSize size : kWarpgroupTiles)
+    if (name == nameOf(size))
+      return size;
+  return std::nullopt;
+}
+
+std::string llm::expectedTiles() {
+  return "expected " + llvm::join(llvm::map_range(kWarpgroupTiles, nameOf), ", ");
+}
+
+/// Whether `columns`, if there are any, and the parts of a product allow tiles of this size.
+static bool mayHave(WarpgroupTileSize size, const WarpgroupProduct &product, int64_t columns) {
+  // Larger tiles have no registers for what other blocks have summed.
+  bool maySplit = product.parts == 1 || size.rows == 128;
+  return (columns == 0 || size.columns == columns) && maySplit;
+}
+
+WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, const TileLimits &limits,
                                    int64_t columns) {
+  bool isLimited = limits.only.rows > 0 && mayHave(limits.only, product, columns);
   WarpgroupLaunch fastest{.cycles = std::numeric_limits<double>::infinity()};
   for (WarpgroupTileSize size : kWarpgroupTiles) {
-    // Larger tiles have no registers for what other blocks have summed.
-    bool maySplit = product.parts == 1 || size.rows == 128;
-    if ((columns != 0 && size.columns != columns) || !maySplit)
+    bool isOther = size.rows != limits.only.rows || size.columns != limits.only.columns;
+    if (!mayHave(size, product, columns) || (isLimited && isOther))
       continue;
-    SharedTile shared = sharedTileOf(size, product, sharing);
+    SharedTile shared = sharedTileOf(size, product, limits.sharing);
     double cycles = cyclesOfTiles(size, product, shared);
     bool isShared = shared != SharedTile::None, wasShared = fastest.shared != SharedTile::None;
     bool isFaster = cycles < fastest.cycles;
-    if (sharing == TileSharing::Always && isShared != wasShared ? isShared : isFaster)
+    if (limits.sharing == TileSharing::Always && isShared != wasShared ? isShared : isFaster)
       fastest = {size, shared, cycles};
   }
   return fastest;

@@ -21,6 +21,17 @@
 // THREADS-SAME: known_grid_size = array<i32: 108, 1, 1>
 // THREADS-NOT: nvvm.cluster
 // THREADS-NOT: gpu.func @kernel_0_linear_weight_grad_kernel_0(
+//
+// Other tiles and no sharing, to measure them: 72 of 128 x 192, each of two blocks.
+// RUN: llmmem-opt --convert-step-to-kernels="target=gpu tensor-cores=warpgroup-tma tile=128x192 tile-sharing=never" --gpu-kernel-outlining --canonicalize --cse %t.mlir | FileCheck %s --check-prefix=TILE
+// TILE: gpu.func @kernel_0_linear_weight_grad_kernel(
+// TILE-SAME: known_grid_size = array<i32: 144, 1, 1>
+// TILE-NOT: multicast_mask
+// TILE: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 192, k = 16>
+// TILE: nvvm.cluster.arrive {aligned, llm.cluster_blocks = 2 : i32}
+//
+// RUN: not llmmem-opt --convert-step-to-kernels="target=gpu tensor-cores=warpgroup tile=192x128" %t.mlir 2>&1 | FileCheck %s --check-prefix=REFUSED
+// REFUSED: error: cannot be converted with tile=192x128: products by wgmma have no such tiles; expected 256x192, 128x256, 256x128, 128x192, 128x128, 256x64, 128x64
 func.func @step(%x: tensor<8192x768xbf16>, %dy: tensor<8192x2304xbf16>) -> tensor<768x2304xbf16> {
   %dw = llm.linear_weight_grad %x, %dy layout(in_out) : (tensor<8192x768xbf16>, tensor<8192x2304xbf16>) -> tensor<768x2304xbf16>
   return %dw : tensor<768x2304xbf16>

@@ -58,6 +58,18 @@ static Choice<TensorCores> tensorCores(
                clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma"),
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
                           "wgmma, with tiles that the tensor memory accelerator copies")));
+static Choice<llm::TileSharing> tileSharing(
+    "tile-sharing", cl::cat(category), cl::init(llm::TileSharing::Modelled),
+    cl::desc("With --tensor-cores=warpgroup-tma: which products' tiles two blocks share, to "
+             "measure it (default: modelled):"),
+    cl::values(
+        clEnumValN(llm::TileSharing::Never, "never", "none"),
+        clEnumValN(llm::TileSharing::Modelled, "modelled", "where that saves time by the model"),
+        clEnumValN(llm::TileSharing::Always, "always", "wherever there are pairs of blocks")));
+static cl::opt<std::string> tile(
+    "tile", cl::cat(category), cl::value_desc("ROWSxCOLUMNS"),
+    cl::desc("The tiles of products by wgmma that can have them, to measure them (default: the "
+             "fastest by the model)"));
 enum class Products { Both, Generated };
 static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Both),
@@ -141,6 +153,10 @@ static int writeBundle(mlir::ModuleOp module) {
   options.ptxas = findPtxas();
   options.linker = findLinker();
   options.warpgroups = tensorCores;
+  options.tileSharing = tileSharing;
+  if (!tile.empty() && !llm::warpgroupTileOf(tile.getValue()))
+    return fail("--tile=" + tile + ": products have no such tiles; " + llm::expectedTiles());
+  options.tile = tile;
   options.withLibrary = products == Products::Both;
   std::optional<json::Object> predicted;
   if (!reportFile.empty()) {

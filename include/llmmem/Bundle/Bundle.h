@@ -27,6 +27,10 @@ struct BundleOptions {
   std::string linker;
   /// How kernels for sm_90a multiply.
   TensorCores warpgroups = TensorCores::WarpgroupTma;
+  /// To measure tiles: which two blocks share, and the only ones of products that can have them, as
+  /// 128x192.
+  llm::TileSharing tileSharing = llm::TileSharing::Modelled;
+  std::string tile;
   /// Beside the program of generated kernels, one whose matmuls a library computes.
   bool withLibrary = true;
   /// Where images of kernels are written, each under the hash of its PTX: bundles that share the

@@ -67,11 +67,13 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
                                     "the same with tiles that the tensor memory accelerator copies where it can"))
     }]>,
     Option<"tileSharing", "tile-sharing", "::llmmem::llm::TileSharing", "::llmmem::llm::TileSharing::Modelled",
-           "With tensor-cores=warpgroup-tma: which products' tiles two blocks share", [{
+           "With tensor-cores=warpgroup-tma: which products' tiles two blocks share; to measure and to test", [{
       ::llvm::cl::values(clEnumValN(::llmmem::llm::TileSharing::Never, "never", "none"),
                          clEnumValN(::llmmem::llm::TileSharing::Modelled, "modelled", "where that saves time by the model"),
                          clEnumValN(::llmmem::llm::TileSharing::Always, "always", "wherever there are pairs of blocks"))
     }]>,
+    Option<"tile", "tile", "std::string", "\"\"",
+           "With wgmma: the tiles of products that can have them, as 128x192, in the place of the fastest by the model; to measure and to test">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",

@@ -10,6 +10,9 @@
 #define LLMMEM_TARGETS_WARPGROUPTILES_H
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace llmmem::llm {
 
@@ -44,6 +47,18 @@ constexpr int64_t kSharingBlocks = 2;
 /// or wherever there are pairs of blocks, to measure and to test it.
 enum class TileSharing { Never, Modelled, Always };
 
+/// What the choice of tiles is held to, where it is not the model's alone: `only` tiles of one size
+/// (rows 0: of any), but where a product cannot have them.
+struct TileLimits {
+  TileSharing sharing = TileSharing::Modelled;
+  WarpgroupTileSize only = {0, 0};
+};
+
+/// One of kWarpgroupTiles by its name, as 128x192; none for other text.
+std::optional<WarpgroupTileSize> warpgroupTileOf(std::string_view name);
+/// For messages: "expected 256x192, 128x256 ...".
+std::string expectedTiles();
+
 /// Cycles of a launch whose blocks, or clusters of parts, compute whole tiles.
 double cyclesOfTiles(WarpgroupTileSize size, const WarpgroupProduct &product,
                      SharedTile shared = SharedTile::None);
@@ -62,7 +77,7 @@ struct WarpgroupLaunch {
 };
 
 /// The fastest, in tiles of `columns` columns if that is not 0. Example: 256 x 192 for 8192 x 3072.
-WarpgroupLaunch fastestLaunch(const WarpgroupProduct &product, TileSharing sharing,
+WarpgroupLaunch fastestLaunch(const WarpgroupProduct &product, const TileLimits &limits = {},
                               int64_t columns = 0);
 
 } // namespace llmmem::llm

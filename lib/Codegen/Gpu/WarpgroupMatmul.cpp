@@ -32,12 +32,14 @@ struct WarpgroupTiles {
   static constexpr int32_t kRegisters = 255;
 
   /// For `count` matmuls in one launch, whose tiles tensor maps bring if `byMaps`.
-  WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps, llm::TileSharing sharing)
+  WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps, llm::TileLimits limits)
       : byMaps(byMaps), parts(p.clusterParts), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
     steps = llvm::divideCeil(p.terms * innerSteps, parts);
-    choose(p, count, byMaps ? sharing : llm::TileSharing::Never);
+    if (!byMaps)
+      limits.sharing = llm::TileSharing::Never;
+    choose(p, count, limits);
     rowParts = rows / kWarpgroups / kWgmmaRows;
     tileColumns = llvm::divideCeil(p.columns, columns);
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
@@ -94,7 +96,7 @@ private:
 
   static bool isInF32(const Buffer &buffer) { return buffer.element && buffer.element.isF32(); }
 
-  void choose(const Matmul &p, int64_t count, llm::TileSharing sharing) {
+  void choose(const Matmul &p, int64_t count, const llm::TileLimits &limits) {
     llm::WarpgroupProduct product = {
         .rows = p.rows,
         .columns = p.columns,
@@ -105,7 +107,7 @@ private:
     };
     // The softmax is summed tile by tile, for which the plan has memory.
     int64_t ofSoftmax = !p.softmax ? 0 : p.columns > 64 ? llm::kLogitsTile : 64;
-    llm::WarpgroupLaunch launch = llm::fastestLaunch(product, sharing, ofSoftmax);
+    llm::WarpgroupLaunch launch = llm::fastestLaunch(product, limits, ofSoftmax);
     rows = launch.size.rows, columns = launch.size.columns, shared = launch.shared;
   }
 };
@@ -331,7 +333,7 @@ void llmmem::emitWarpgroupMatmuls(KernelEmitter &e, int64_t count, const Matmul 
                                   function_ref<Matmul(Index)> make) {
   bool byMaps =
       e.options().tensorCores == TensorCores::WarpgroupTma && BoxStages::canCopy(first, count);
-  WarpgroupTiles sizes(first, count, byMaps, e.options().tileSharing);
+  WarpgroupTiles sizes(first, count, byMaps, e.options().tiles);
   auto emitBlock = [&](Index block, Index thread) {
     WarpgroupEmitter(e, first, make, sizes, block, thread).emit();
   };

@@ -34,7 +34,7 @@ struct KernelOptions {
   bool bf16ByLibrary = false;
   KernelTarget target = KernelTarget::Cpu;
   TensorCores tensorCores = TensorCores::Warp;
-  llm::TileSharing tileSharing = llm::TileSharing::Modelled;
+  llm::TileLimits tiles;
 };
 
 } // namespace llmmem
