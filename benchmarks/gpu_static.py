@@ -34,7 +34,7 @@ MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC, MOST_CONFLICTS = 60, 64, 1.05, 2
 # Of the peak of an H100, in the model, of products by wgmma; of those of so few FLOPs that filling and emptying the pipeline are a fifth
 # of them; and of those with tiles for so few of its 132 multiprocessors, GPT-2's gradients of weights, which an H200 takes as long for as
 # the model says (docs/Design/Gpu.md).
-LEAST_OF_PEAK, LEAST_OF_SMALL, SMALL_FLOPS, LEAST_OF_FEW, FEW_BLOCKS = 0.65, 0.64, 2e10, 0.46, 110
+LEAST_OF_PEAK, LEAST_OF_SMALL, SMALL_FLOPS, LEAST_OF_FEW, FEW_BLOCKS = 0.65, 0.64, 2e10, 0.42, 110
 # Of mma.sync's rate on an H100, in the model: all products, as sums of weights with few tiles are split.
 LEAST_OF_CEILING = 0.45
 # Of heads of 128 over 8192 tokens, as Llama-3-8B has: the softmax of smaller heads bounds more of it.

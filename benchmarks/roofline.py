@@ -7,7 +7,7 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
     alu      other instructions / instructions of 32 lanes a clock /  numbers, so these two add up
     special  ex2 and rcp / such instructions of 32 lanes a clock
     shared   passes, one of 128 bytes a clock
-    l2       sectors * 32 bytes, in each block that a copy brings them to / what a multiprocessor gets of the second-level cache
+    l2       sectors * 32 bytes, in each block that a copy brings them to / what one multiprocessor gets of the second-level cache
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
              go to the second-level cache while those of a turn fill at most half of it, else to DRAM. Of a product whose sums
@@ -111,7 +111,7 @@ def model(chip, launch, registers=128):
     multiplies = launch["mma"] + wgmma > 0
     tiles, busiest = tiles_of_block(launch), launch.get("busiest", 1)
     share, moved = share * busiest, moved * busiest
-    arriving = moved + launch.get("multicast_sectors", 0) * SECTOR * busiest
+    arriving = (launch["sectors"] + launch.get("multicast_sectors", 0)) * SECTOR
     stores = chip.l2 if written / turns / math.ceil(tiles) <= chip.l2_bytes / 2 else chip.dram
     lanes, beside = chip.lanes / WARP, launch.get("beside_wgmma", 0)
     behind, special = launch.get("behind_wgmma", 0), WARP / SPECIAL_LANES
@@ -124,7 +124,7 @@ def model(chip, launch, registers=128):
         "alu": share * (launch["instructions"] - launch["mma"] - beside) / lanes,
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
-        "l2": arriving / chip.multiprocessors / chip.l2,
+        "l2": share * arriving / chip.l2,
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / stores) / resident if multiplies else chip.latency,
         "peers": 0,
