@@ -251,16 +251,44 @@ TEST_P(LatentKernels, AppendToPages) {
 class LatentFragments : public KernelTest {
 protected:
   /// Token `position` with the new rows before it, and alone: equal bits, whatever the batch.
-  void expectEqualBits(int rows, int position) {
-    Cache alone{1, 1, rows, 2, 48, 32}, together{1, 3, rows, 2, 48, 32};
+  void expectEqualBits(int rows, int position, int heads = 2) {
+    Cache alone{1, 1, rows, heads, 48, 32}, together{1, 3, rows, heads, 48, 32};
     Tensors t = someTensors(together, {position - 2.0, position - 1.0, 1.0 * position});
     Numbers last = run(attentionStep(together), t.all())[0];
     Tensors one = someTensors(alone, {1.0 * position});
     one.rows = t.rows;
     std::copy(t.row.begin(), t.row.begin() + 96, one.rows.begin() + (position - 2) * 48);
-    one.q.assign(t.q.end() - 96, t.q.end());
+    one.q.assign(t.q.end() - heads * 48, t.q.end());
     one.row.assign(t.row.end() - 48, t.row.end());
-    EXPECT_EQ(run(attentionStep(alone), one.all())[0], Numbers(last.end() - 64, last.end()));
+    EXPECT_EQ(run(attentionStep(alone), one.all())[0],
+              Numbers(last.end() - heads * 32, last.end()));
+  }
+
+  /// `position` tokens in a short cache, and in a long one.
+  void expectBitsOfLengths(int position, int heads, int shortRows, int longRows) {
+    Cache shorter{1, 1, shortRows, heads, 48, 32}, longer{1, 1, longRows, heads, 48, 32};
+    Tensors t = someTensors(longer, {1.0 * position});
+    Numbers bits = run(attentionStep(longer), t.all())[0];
+    t.rows.resize(shortRows * 48);
+    EXPECT_EQ(run(attentionStep(shorter), t.all())[0], bits);
+  }
+
+  /// Rows of bytes with a scale each, of the cached ones and of the two new ones.
+  void expectRowsOfBytes(int position, int heads) {
+    Cache c{1, 2, position + 10, heads, 48, 32};
+    Tensors t = someTensors(c, {1.0 * position, 1.0 + position});
+    std::vector<Numbers> held = {t.q,         t.row,       t.rows,
+                                 t.positions, {0.25, 0.5}, Numbers(position + 10)};
+    for (int i = 0; i < position + 10; ++i)
+      held[5][i] = 1.0 / (1 << i % 4);
+    for (int part : {1, 2}) {
+      Numbers &elements = part == 1 ? t.row : t.rows;
+      for (size_t i = 0; i < elements.size(); ++i) {
+        held[part][i] = std::round(5 * elements[i]);
+        elements[i] = held[part][i] * held[3 + part][i / 48];
+      }
+    }
+    expectNear(run(attentionStep(c, 0, "i8"), held)[0], attention(c, t), tolerance());
   }
 };
 
@@ -316,28 +344,56 @@ TEST_P(LatentFragments, BitsOfPartsDoNotDependOnTheDivisionIntoSteps) {
 
 TEST_P(LatentFragments, BitsDoNotDependOnTheLengthOfACache) {
   // 90 tokens in a cache of one part, and in one of two.
-  Cache shorter{1, 1, 100, 2, 48, 32}, longer{1, 1, 1100, 2, 48, 32};
-  Tensors t = someTensors(longer, {90});
-  Numbers bits = run(attentionStep(longer), t.all())[0];
-  t.rows.resize(100 * 48);
-  EXPECT_EQ(run(attentionStep(shorter), t.all())[0], bits);
+  expectBitsOfLengths(90, 2, 100, 1100);
 }
 
-TEST_P(LatentFragments, RowsOfBytes) {
-  // A scale each row, of the 70 cached ones and of the two new ones.
-  Cache c{1, 2, 80, 20, 48, 32};
-  Tensors t = someTensors(c, {70, 71});
-  std::vector<Numbers> held = {t.q, t.row, t.rows, t.positions, {0.25, 0.5}, Numbers(80)};
-  for (int i = 0; i < 80; ++i)
-    held[5][i] = 1.0 / (1 << i % 4);
-  for (int part : {1, 2}) {
-    Numbers &elements = part == 1 ? t.row : t.rows;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      held[part][i] = std::round(5 * elements[i]);
-      elements[i] = held[part][i] * held[3 + part][i / 48];
-    }
-  }
-  expectNear(run(attentionStep(c, 0, "i8"), held)[0], attention(c, t), tolerance());
+TEST_P(LatentFragments, RowsOfBytes) { expectRowsOfBytes(70, 20); }
+
+// On a GPU more heads than 16 are strips of one block, and more than 64 two groups, which read the
+// same rows.
+
+TEST_P(LatentFragments, OneGroupOfManyHeads) {
+  // 20 heads have five parts of 1024 positions, 40 one.
+  Cache c{2, 1, 4300, 20, 32, 16}, shorter{1, 1, 320, 40, 48, 32};
+  Tensors t = someTensors(c, {4250, 40}), u = someTensors(shorter, {300});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+  expectNear(run(attentionStep(shorter), u.all())[0], attention(shorter, u), tolerance());
+}
+
+TEST_P(LatentFragments, BitsOfOneGroupDoNotDependOnTheDivisionIntoSteps) {
+  expectEqualBits(300, 257, 40);
+}
+
+TEST_P(LatentFragments, GroupsReadRowsOfManyRounds) {
+  // 128 heads, whole groups; 300 tokens are five rounds of 64 positions, of which the last is not
+  // full. A second sequence has one row, and the third none.
+  Cache c{3, 1, 320, 128, 80, 64};
+  Tensors t = someTensors(c, {300, 0, -1});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, GroupsInPages) {
+  Cache c{2, 1, 16, 66, 48, 32, {{5, 0, 3}, {2, -1, -1}}};
+  Tensors t = someTensors(c, {40, 2}, 6);
+  expectNear(run(attentionStep(c, 6), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, GroupsReadRowsOfBytes) { expectRowsOfBytes(150, 66); }
+TEST_P(LatentFragments, BitsOfGroupsDoNotDependOnTheDivisionIntoSteps) {
+  expectEqualBits(80, 65, 66);
+  expectEqualBits(300, 257, 66);
+}
+
+TEST_P(LatentFragments, BitsOfGroupsDoNotDependOnTheLengthOfACache) {
+  // Of one part of 2048 positions, which has no sums in the workspace, and of five.
+  expectBitsOfLengths(90, 66, 100, 8200);
+}
+
+TEST_P(LatentFragments, PartsOfGroups) {
+  // Five parts, of which the first sequence has rows in all.
+  Cache c{2, 1, 8300, 66, 32, 16};
+  Tensors t = someTensors(c, {8250, 40});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, LatentFragments, ::testing::Values("f32", "bf16", "f16"),
