@@ -105,13 +105,13 @@ def model(chip, launch, registers=128):
     share = turns / blocks
     resident = min(turns, resident_blocks(chip, launch["threads"], launch["shared_bytes"], registers))
     moved = launch["sectors"] * SECTOR
+    arriving = moved + launch.get("multicast_sectors", 0) * SECTOR
     # Parts of sectors meet in the second-level cache.
     written = sum(site["fewest"] for site in launch["sites"] if site["memory"] == "global" and site["write"]) * SECTOR
     wgmma = launch.get("wgmma", 0)
     multiplies = launch["mma"] + wgmma > 0
     tiles, busiest = tiles_of_block(launch), launch.get("busiest", 1)
     share, moved = share * busiest, moved * busiest
-    arriving = (launch["sectors"] + launch.get("multicast_sectors", 0)) * SECTOR
     stores = chip.l2 if written / turns / math.ceil(tiles) <= chip.l2_bytes / 2 else chip.dram
     lanes, beside = chip.lanes / WARP, launch.get("beside_wgmma", 0)
     behind, special = launch.get("behind_wgmma", 0), WARP / SPECIAL_LANES

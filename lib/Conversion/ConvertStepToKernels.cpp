@@ -540,11 +540,10 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     llm::TileLimits limits{.sharing = tileSharing};
     if (tile.empty())
       return limits;
-    std::optional<llm::WarpgroupTileSize> only = llm::warpgroupTileOf(tile.getValue());
-    if (!only)
+    limits.only = llm::warpgroupTileOf(tile.getValue());
+    if (!limits.only)
       return getOperation().emitError("cannot be converted with tile=")
              << tile << ": products by wgmma have no such tiles; " << llm::expectedTiles();
-    limits.only = *only;
     return limits;
   }
 

@@ -135,11 +135,10 @@ static bool mayHave(WarpgroupTileSize size, const WarpgroupProduct &product, int
 
 WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, const TileLimits &limits,
                                    int64_t columns) {
-  bool isLimited = limits.only.rows > 0 && mayHave(limits.only, product, columns);
+  bool isLimited = limits.only && mayHave(*limits.only, product, columns);
   WarpgroupLaunch fastest{.cycles = std::numeric_limits<double>::infinity()};
   for (WarpgroupTileSize size : kWarpgroupTiles) {
-    bool isOther = size.rows != limits.only.rows || size.columns != limits.only.columns;
-    if (!mayHave(size, product, columns) || (isLimited && isOther))
+    if (!mayHave(size, product, columns) || (isLimited && size != *limits.only))
       continue;
     SharedTile shared = sharedTileOf(size, product, limits.sharing);
     double cycles = cyclesOfTiles(size, product, shared);

@@ -179,7 +179,7 @@ TEST(SharedTiles, AreThoseOfLongLaunches) {
 TEST(LimitedTiles, AreTheOnlyOnes) {
   using namespace llmmem::llm;
   WarpgroupProduct product = {8192, 4096, 64};
-  TileLimits limits = {.only = *warpgroupTileOf("256x64")};
+  TileLimits limits = {.only = warpgroupTileOf("256x64")};
   EXPECT_EQ(fastestLaunch(product, limits).size.columns, 64);
   EXPECT_EQ(fastestLaunch(product, limits, /*columns=*/128).size.columns, 128);
   product.parts = 2;

@@ -24,6 +24,8 @@ struct WarpgroupTileSize {
   static constexpr int64_t kInner = 64;
 
   int64_t rows, columns;
+
+  bool operator==(const WarpgroupTileSize &) const = default;
 };
 
 /// The larger, the less a tile reads of the second-level cache; the first has all registers for its
@@ -47,11 +49,11 @@ constexpr int64_t kSharingBlocks = 2;
 /// or wherever there are pairs of blocks, to measure and to test it.
 enum class TileSharing { Never, Modelled, Always };
 
-/// What the choice of tiles is held to, where it is not the model's alone: `only` tiles of one size
-/// (rows 0: of any), but where a product cannot have them.
+/// What the choice of tiles is held to, where it is not the model's alone: `only` tiles of one
+/// size, but where a product cannot have them.
 struct TileLimits {
   TileSharing sharing = TileSharing::Modelled;
-  WarpgroupTileSize only = {0, 0};
+  std::optional<WarpgroupTileSize> only;
 };
 
 /// One of kWarpgroupTiles by its name, as 128x192; none for other text.
