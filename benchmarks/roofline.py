@@ -7,7 +7,8 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
     alu      other instructions / instructions of 32 lanes a clock /  numbers, so these two add up
     special  ex2 and rcp / such instructions of 32 lanes a clock
     shared   passes, one of 128 bytes a clock
-    l2       sectors * 32 bytes, in each block that a copy brings them to / what one multiprocessor gets of the second-level cache
+    l2       sectors * 32 bytes, in each block that a copy brings them to / what one multiprocessor gets of the second-level cache;
+             where each has one block, of that with most: tiles that end behind C have less
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
              go to the second-level cache while those of a turn fill at most half of it, else to DRAM. Of a product whose sums
@@ -124,7 +125,7 @@ def model(chip, launch, registers=128):
         "alu": share * (launch["instructions"] - launch["mma"] - beside) / lanes,
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
-        "l2": share * arriving / chip.l2,
+        "l2": max(share * arriving, launch.get("most_sectors", 0) * SECTOR * (turns == 1)) / chip.l2,
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / stores) / resident if multiplies else chip.latency,
         "peers": 0,

@@ -41,7 +41,7 @@ def launches(product):
     """(cycles, tile, parts, whether two blocks share a tile) of all, the fastest first."""
     tiles = [(a, b) for a, b in itertools.product(range(64, 385, 64), range(8, 513, 8)) if a * b <= MOST_SUMS]
     modelled = ((cycles(product, tile, parts, shares), tile, parts, shares)
-                for tile in tiles for parts in (1, 2, 4, 8) for shares in (False, True))
+                for tile in tiles for parts in range(1, MOST_CLUSTER + 1) for shares in (False, True))
     return sorted(launch for launch in modelled if launch[0])
 
 

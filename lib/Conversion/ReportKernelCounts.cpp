@@ -147,6 +147,7 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
                               {"cluster", counts.clusterBlocks},
                               {"peer_bytes", counts.peerBytes},
                               {"multicast_sectors", counts.multicastSectors},
+                              {"most_sectors", counts.mostSectors},
                               {"barriers", counts.barriers},
                               {"instructions", counts.instructions},
                               {"beside_wgmma", counts.besideWgmma},

@@ -34,7 +34,7 @@ constexpr double kSharedStep = 0.975, kPairing = 8000;
 } // namespace
 
 static double bytesOfStep(WarpgroupTileSize size) {
-  return static_cast<double>((size.rows + size.columns) * WarpgroupTileSize::kInner * 2);
+  return static_cast<double>((size.rows + size.copiedColumns()) * WarpgroupTileSize::kInner * 2);
 }
 
 /// A step by the tensor cores, and by what shared memory reads for them and is written. Example:
@@ -128,9 +128,11 @@ std::string llm::expectedTiles() {
 
 /// Whether `columns`, if there are any, and the parts of a product allow tiles of this size.
 static bool mayHave(WarpgroupTileSize size, const WarpgroupProduct &product, int64_t columns) {
-  // Larger tiles have no registers for what other blocks have summed.
-  bool maySplit = product.parts == 1 || size.rows == 128;
-  return (columns == 0 || size.columns == columns) && maySplit;
+  // A share has whole vectors of four numbers of a thread (ClusterSums.h), and the largest tile no
+  // registers for what other blocks have summed.
+  bool isWhole = size.columns == size.copiedColumns(),
+       maySplit = size.columns % (8 * product.parts) == 0 && size != kWarpgroupTiles[0];
+  return (columns == 0 || size.columns == columns) && (product.parts == 1 ? isWhole : maySplit);
 }
 
 WarpgroupLaunch llm::fastestLaunch(const WarpgroupProduct &product, const TileLimits &limits,

@@ -182,8 +182,16 @@ TEST(LimitedTiles, AreTheOnlyOnes) {
   TileLimits limits = {.only = warpgroupTileOf("256x64")};
   EXPECT_EQ(fastestLaunch(product, limits).size.columns, 64);
   EXPECT_EQ(fastestLaunch(product, limits, /*columns=*/128).size.columns, 128);
+  // The largest has no registers for others' sums, and those for parts alone no whole columns.
+  product.parts = 2, limits.only = warpgroupTileOf("256x192");
+  EXPECT_NE(fastestLaunch(product, limits).size, limits.only);
+  product.parts = 1, limits.only = warpgroupTileOf("256x160");
+  EXPECT_NE(fastestLaunch(product, limits).size, limits.only);
   product.parts = 2;
-  EXPECT_EQ(fastestLaunch(product, limits).size.rows, 128);
+  EXPECT_EQ(fastestLaunch(product, limits).size, limits.only);
+  // Half of 15 fragments of each row are no whole vectors.
+  product.parts = 4, limits.only = warpgroupTileOf("128x240");
+  EXPECT_NE(fastestLaunch(product, limits).size, limits.only);
   EXPECT_FALSE(warpgroupTileOf("256x65"));
   EXPECT_FALSE(warpgroupTileOf("256x64x1"));
 }
@@ -206,7 +214,8 @@ TEST(SharedTerms, AreThoseOfFewTiles) {
   using namespace llmmem::llm;
   EXPECT_EQ(clusterPartsOf(768, 768, 8192), 4);
   EXPECT_EQ(clusterPartsOf(768, 2304, 8192), 2);
-  EXPECT_EQ(clusterPartsOf(768, 3072, 8192), 1);
+  EXPECT_EQ(clusterPartsOf(768, 3072, 8192), 2);
+  EXPECT_EQ(clusterPartsOf(3072, 768, 8192), 2);
   EXPECT_EQ(clusterPartsOf(4096, 1024, 8192), 1);
   EXPECT_EQ(clusterPartsOf(764, 768, 8192), 1); // no tensor maps
 }
@@ -331,12 +340,16 @@ TEST_P(ClusterTerms, InPartsOfUnequalLength) {
   expectNearSums(3000, 264, 136, 4);
 }
 
-/// Four parts of tiles of 192 columns, six fragments of each row of them a share; and, with
-/// LLMMEM_LONG, two of tiles of 256.
-TEST_P(ClusterTerms, InLargeTiles) {
-  llmmem::llm::WarpgroupProduct product = {760, 760, 33, 1, 2, /*parts=*/4};
-  EXPECT_EQ(llmmem::llm::fastestLaunch(product).size.columns, 192);
+/// Four parts of tiles of 160 columns, of which the last box of 64 is half another tile's, and five
+/// fragments of each row are a share; and, with LLMMEM_LONG, two of tiles of 240.
+TEST_P(ClusterTerms, InTilesOfPartsOfBoxes) {
+  using namespace llmmem::llm;
+  auto sizeOf = [](int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
+    return fastestLaunch({rows, columns, steps, 1, 2, parts}).size;
+  };
+  EXPECT_EQ(sizeOf(760, 760, 33, 4), WarpgroupTileSize(128, 160));
   expectNearSums(2050, 760, 760, 4);
+  EXPECT_EQ(sizeOf(768, 2304, 64, 2), WarpgroupTileSize(128, 240));
   if (std::getenv("LLMMEM_LONG"))
     expectNearSums(4090, 768, 2304, 2);
 }

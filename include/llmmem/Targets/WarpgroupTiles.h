@@ -25,13 +25,17 @@ struct WarpgroupTileSize {
 
   int64_t rows, columns;
 
+  /// Of B, where its lines are terms: boxes have 64 columns. Example: 192 of 160.
+  int64_t copiedColumns() const { return (columns + kInner - 1) / kInner * kInner; }
   bool operator==(const WarpgroupTileSize &) const = default;
 };
 
 /// The larger, the less a tile reads of the second-level cache; the first has all registers for its
-/// sums.
+/// sums. Those without whole 64 columns are of terms that blocks share out: as many of them as
+/// leave few multiprocessors without one, of GPT-2's weights.
 constexpr WarpgroupTileSize kWarpgroupTiles[] = {{256, 192}, {128, 256}, {256, 128}, {128, 192},
-                                                 {128, 128}, {256, 64},  {128, 64}};
+                                                 {128, 128}, {256, 64},  {128, 64},  {256, 160},
+                                                 {128, 240}, {128, 160}};
 
 /// `count` matmuls of equal sizes in one launch: `steps` of 64 terms, and elements of `stored`
 /// bytes. By how many blocks of a cluster, a power of two, the terms of a tile are shared out: each

@@ -96,8 +96,7 @@ void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &tileOfA,
   // the phase before counts as ended.
   if (waits)
     barriers.wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2);
-  barriers.arriveExpecting(
-      full(step), static_cast<int32_t>(2 * WarpgroupTile::sizeOf(sizes.rows + sizes.columns)));
+  barriers.arriveExpecting(full(step), static_cast<int32_t>(2 * sizes.ofStage));
   Copy of = {inner, matmul.firstTerm.value_or(e.index(0)), rank, full(step)};
   copyTile(tileOfA, a, row, of);
   copyTile(tileOfB, b, column, of);

@@ -41,6 +41,7 @@ public:
 
   struct Sizes {
     int64_t rows, columns;
+    int64_t ofStage; // elements
     int64_t stages, threads;
     llm::SharedTile shared = llm::SharedTile::None;
     /// Of the cluster's blocks, which share the terms; those of one part may share a tile.

@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// Of 16 bytes. Tiles have whole 64 columns, so shares have whole ones.
+  /// Of 16 bytes. Shares of tiles have whole ones (WarpgroupTiles.cpp).
   static constexpr int64_t kVector = 4;
 
   static int64_t columnShares(int64_t parts) { return parts / 2; }

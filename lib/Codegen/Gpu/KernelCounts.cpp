@@ -124,6 +124,8 @@ private:
   int64_t warps;
   /// How many warps the current one stands for.
   double weight = 1;
+  /// Of the current block: what arrives at it, and what leaves it.
+  double sectorsOfBlock = 0;
   KernelCounts counts;
   /// Reads and writes.
   llvm::MapVector<std::pair<Operation *, unsigned>, AccessCounts> accesses;
@@ -205,6 +207,7 @@ void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddr
     double units = site.isShared ? 1 : lanes * llvm::divideCeil(bytes, kSector);
     site.units += times * units;
     site.fewest += times * units;
+    sectorsOfBlock += site.isShared ? 0 : at.times() * units;
     return;
   }
   if (site.isShared) {
@@ -216,6 +219,7 @@ void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddr
     GlobalSectors sectors = globalSectors(*addresses, bytes);
     site.units += times * static_cast<double>(sectors.all);
     site.fewest += times * static_cast<double>(sectors.fewest);
+    sectorsOfBlock += at.times() * static_cast<double>(sectors.all);
   }
 }
 
@@ -341,6 +345,8 @@ void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
   }
   auto sectors = static_cast<int64_t>(rows * llvm::divideCeil(width * element, kSector));
   counts.multicastSectors += times * static_cast<double>((targets - 1) * sectors);
+  // What this block brings to each of them, each brings to this one.
+  sectorsOfBlock += at.times() * static_cast<double>(targets * sectors);
   for (bool isWrite : {false, true}) {
     AccessCounts &site = accesses[{&op, isWrite}];
     site.op = &op;
@@ -462,8 +468,10 @@ KernelCounts LaunchCounter::count() {
       int64_t number = first + (samples == 1 ? 0 : sample * (count - 1) / (samples - 1));
       WarpInterpreter::Triple id = {number % grid[0], number / grid[0] % grid[1],
                                     number / grid[0] / grid[1]};
+      sectorsOfBlock = 0;
       for (int64_t warp = 0; warp < warps; ++warp)
         interpreter.run(id, warp);
+      counts.mostSectors = std::max(counts.mostSectors, sectorsOfBlock);
     }
   };
   // Evenly spread, so that what changes linearly with the number of the block (the keys that causal

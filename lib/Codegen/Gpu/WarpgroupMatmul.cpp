@@ -51,7 +51,10 @@ struct WarpgroupTiles {
       stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
 
-  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
+  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + copiedColumns()); }
+  int64_t copiedColumns() const {
+    return linesB == MmaTile::Lines::Inner ? llvm::alignTo(columns, kInner) : columns;
+  }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
   int64_t beginOfBarriers() const { return bytesOfStages() + bytesOfSoftmax; }
   /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
@@ -123,7 +126,7 @@ public:
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
     if (sizes.byMaps)
       boxes.emplace(e, first,
-                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.stages,
+                    BoxStages::Sizes{sizes.rows, sizes.columns, sizes.sizeOfStage(), sizes.stages,
                                      WarpgroupTiles::kThreads, sizes.shared, sizes.parts},
                     memory, sizes.beginOfBarriers(), thread);
   }
