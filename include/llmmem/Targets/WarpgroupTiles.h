@@ -57,7 +57,7 @@ enum class TileSharing { Never, Modelled, Always };
 /// size, but where a product cannot have them.
 struct TileLimits {
   TileSharing sharing = TileSharing::Modelled;
-  std::optional<WarpgroupTileSize> only;
+  std::optional<WarpgroupTileSize> only = std::nullopt;
 };
 
 /// One of kWarpgroupTiles by its name, as 128x192; none for other text.

@@ -215,6 +215,22 @@ void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
   });
 }
 
+void MmaSums::storeSoftmax(ArrayRef<Num> sums, Index tile) {
+  Index first = at.row + at.warpRow + lane.group;
+  for (int64_t i = 0; i < shape.rowParts; ++i)
+    for (int64_t half : {0, 1}) {
+      RowSoftmax ofRow = softmaxOfWarp(sums, i, half);
+      Index row = first + i * shape.rowDistance + 8 * half;
+      Value isOne = equal(lane.pair, e.index(0));
+      Value stores =
+          arith::AndIOp::create(e.builder(), e.location(), isOne, less(row, e.index(p.rows)));
+      e.ifThen(stores, [&] {
+        storeRowSoftmax(ofRow, p.softmax->maxima, p.softmax->powers,
+                        p.softmax->begin + row * p.softmax->tiles + tile);
+      });
+    }
+}
+
 /// One thread's elements of a row of a warp's fragments as they are stored, `lowest` behind the end
 /// of C's row.
 Row MmaSums::storedRow(ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest) {

@@ -53,6 +53,8 @@ public:
   /// Stores the softmax of the tile's rows as that of tile `tile` of `Matmul::softmax`, through
   /// `memory` of the block, whose contents nobody needs any more.
   void storeSoftmax(llvm::ArrayRef<Num> sums, Buffer memory, Index tile);
+  /// The same where a warp has whole rows of the tile.
+  void storeSoftmax(llvm::ArrayRef<Num> sums, Index tile);
   /// Bytes of the block's memory that the softmax needs.
   static int64_t bytesOfSoftmax(WarpSums shape, int64_t rows) {
     return 2 * shape.warpColumns * rows * 4;

@@ -45,7 +45,6 @@ struct WarpgroupTiles {
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
     tiles = count * tilesOfOne;
     blocks = parts > 1 ? tiles * parts : std::min(tiles, llm::kMultiprocessors);
-    bytesOfSoftmax = p.softmax ? MmaSums::bytesOfSoftmax(warpSums(), rows) : 0;
     // Copies by maps are one thread's, so the more are under way the better.
     if (byMaps)
       stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
@@ -56,11 +55,9 @@ struct WarpgroupTiles {
     return linesB == MmaTile::Lines::Inner ? llvm::alignTo(columns, kInner) : columns;
   }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
-  int64_t beginOfBarriers() const { return bytesOfStages() + bytesOfSoftmax; }
-  /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
-  /// copies for the next tile are under way; then mbarriers.
+  /// What a launch asks for: the stages, and behind them mbarriers.
   int64_t bytes() const {
-    return beginOfBarriers() + (byMaps ? BoxStages::bytesOfBarriers(stages) : 0);
+    return bytesOfStages() + (byMaps ? BoxStages::bytesOfBarriers(stages) : 0);
   }
   /// So many steps ahead of what is multiplied copies go into the stage of the step before the
   /// last.
@@ -81,7 +78,6 @@ struct WarpgroupTiles {
   int64_t rows = 0, columns = 0, rowParts, tileColumns;
   /// Of one matmul; of all; and blocks that share them: block b has tiles b, b + `blocks`, ...
   int64_t tilesOfOne, tiles, blocks;
-  int64_t bytesOfSoftmax;
   int64_t innerSteps; // of one term
   /// Blocks of a cluster that share out the steps of a tile, and the steps of each: the last may
   /// end behind the terms, where tiles are 0. Neighbours in the cluster have the same part.
@@ -128,7 +124,7 @@ public:
       boxes.emplace(e, first,
                     BoxStages::Sizes{sizes.rows, sizes.columns, sizes.sizeOfStage(), sizes.stages,
                                      WarpgroupTiles::kThreads, sizes.shared, sizes.parts},
-                    memory, sizes.beginOfBarriers(), thread);
+                    memory, sizes.bytesOfStages(), thread);
   }
 
   void emit() {
@@ -186,10 +182,7 @@ private:
       return storeShare(sums, stored);
     stored.store(sums);
     if (at.matmul.softmax)
-      stored.storeSoftmax(sums,
-                          deviceLoops(e).partOf(e, memory, sizes.bytesOfStages(),
-                                                sizes.bytesOfSoftmax, e.builder().getI8Type()),
-                          at.ofRow);
+      stored.storeSoftmax(sums, at.ofRow);
   }
 
   void storeShare(ArrayRef<Num> sums, MmaSums &stored) {
