@@ -179,6 +179,8 @@ private:
 
   /// Searches at the target with most of the work, then bisects between it and the best packing.
   void search() {
+    if (!PackSearch::mayFind(shapes, work))
+      return;
     PackSearch exact(shapes, options.cancellation);
     int64_t least = target;
     for (int64_t within = target; work > 0 && best.arena > target && !options.isCancelled();

@@ -84,17 +84,29 @@ private:
 
 } // namespace
 
+static int64_t workOfNode(const Shapes &shapes) {
+  return static_cast<int64_t>(shapes.shapes.size()) / 32 + 1;
+}
+
+static int64_t nodesWithin(const Shapes &shapes, int64_t work) {
+  return work / workOfNode(shapes) + 1;
+}
+
+bool PackSearch::mayFind(const Shapes &shapes, int64_t work) {
+  return work > 0 && nodesWithin(shapes, work) >= static_cast<int64_t>(shapes.shapes.size());
+}
+
 PackSearch::Outcome PackSearch::restart(int64_t within, int64_t &work,
                                         std::vector<int64_t> &offsets) {
   // A packing of many shapes takes one node for each.
   const auto count = static_cast<int64_t>(shapes.shapes.size());
-  const int64_t shortest = std::max<int64_t>(1000, 2 * count), workOfNode = count / 32 + 1;
+  const int64_t shortest = std::max<int64_t>(1000, 2 * count);
   PriorityGenerator generator(shapes);
-  for (int64_t round = 1; work > 0 && !isCancelled(); ++round) {
-    const int64_t allowed = std::min(shortest * luby(round), work / workOfNode + 1);
+  for (int64_t round = 1; mayFind(shapes, work) && !isCancelled(); ++round) {
+    const int64_t allowed = std::min(shortest * luby(round), nodesWithin(shapes, work));
     int64_t left = allowed;
     const Outcome outcome = run(within, generator.next(round), left, offsets);
-    work -= (allowed - std::max<int64_t>(left, 0)) * workOfNode;
+    work -= (allowed - std::max<int64_t>(left, 0)) * workOfNode(shapes);
     if (outcome != Outcome::Spent)
       return outcome;
   }

@@ -47,8 +47,11 @@ public:
   Outcome run(int64_t capacity, const Priorities &priorities, int64_t &nodes,
               std::vector<int64_t> &offsets);
 
-  /// Runs with new priorities until one run ends or `work` is spent: a node takes a unit, and one
-  /// more for every 32 shapes.
+  /// Whether `work` is a node for every shape at least, each of which places one: else no packing
+  /// is found with it. A node takes a unit, and one more for every 32 shapes.
+  static bool mayFind(const Shapes &shapes, int64_t work);
+
+  /// Runs with new priorities until one run ends, or what is left of `work` may find nothing.
   Outcome restart(int64_t capacity, int64_t &work, std::vector<int64_t> &offsets);
 
 private:
