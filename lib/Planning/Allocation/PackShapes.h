@@ -13,8 +13,9 @@ namespace llmmem::planning {
 /// `options.capacity`.
 Packing packShapes(const Shapes &shapes, const PackOptions &options);
 
-/// The same without looking for a core (PackCore.h) or ejection chains.
-Packing packWhole(const Shapes &shapes, const PackOptions &options);
+/// The same of a core (PackCore.h), without looking for a smaller one or ejection chains: the
+/// offsets are of use where the arena is within `options.capacity`.
+Packing packCore(const Shapes &core, const PackOptions &options);
 
 /// Where the topmost shape ends.
 int64_t arenaOf(const Shapes &shapes, llvm::ArrayRef<int64_t> offsets);
