@@ -45,7 +45,8 @@ private:
   /// Where the arena exceeds the peak only by padding, the padding may move to the top.
   void trySubAlignmentLast(const Packing &packing) {
     const int64_t before = plan.arena;
-    if (before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
+    if (options.isFirstTry ||
+        before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
       return;
     if (const std::optional<Packing> other =
             packSubAlignmentLast(shapes, isSubAlignment, options)) {

@@ -86,10 +86,13 @@ private:
     bool isPlaced = false;
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
-  int64_t firstNeedOf(Gathered &gathered) const;
+  int64_t firstNeedOf(Gathered &it) const;
   bool isNear(int64_t firstNeed, int64_t budget) const;
   bool hasFailed() const { return !failed.empty(); }
+  bool areAlike(const Candidate &candidate, int64_t peak, int64_t cost, int nearer) const;
   bool isLikeFailed(const Candidate &candidate) const;
+  bool isTwin(const Candidate &candidate, const Candidate &other) const;
+  bool isTwinOfAny(llvm::ArrayRef<Gathered *> others, const Candidate &candidate) const;
   bool isLikely(Gathered &gathered, int64_t budget) const {
     return !isLikeFailed(gathered.candidate) && isNear(firstNeedOf(gathered), budget);
   }
@@ -143,21 +146,42 @@ bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
   return firstNeed - budget <= (hasFailed() ? 0 : best->arena >> most);
 }
 
-/// Whether the offsets of a schedule that is hardly another one were searched in vain: a step of
-/// the descent moves a repeat or two, and what stands around the fullest step packs as badly as
-/// before.
-bool Frontier::Descent::isLikeFailed(const Candidate &candidate) const {
+/// Whether the other schedule is hardly another one: a step of the descent moves a repeat or two,
+/// and what stands around the fullest step packs as badly as before. `nearer` halves what they may
+/// be apart so often.
+bool Frontier::Descent::areAlike(const Candidate &candidate, int64_t peak, int64_t cost,
+                                 int nearer) const {
   constexpr int alikeInCost = 8; // of the step, as a power of two
-  return hasManyOps() && llvm::any_of(failed, [&](const Failure &other) {
-           return std::abs(candidate.peak - other.peak) <= best->arena >> finestStep &&
-                  std::abs(candidate.cost - other.cost) <= frontier.graph.baseCost() >> alikeInCost;
-         });
+  return hasManyOps() && std::abs(candidate.peak - peak) <= best->arena >> (finestStep + nearer) &&
+         std::abs(candidate.cost - cost) <= frontier.graph.baseCost() >> (alikeInCost + nearer);
 }
 
-int64_t Frontier::Descent::firstNeedOf(Gathered &gathered) const {
-  if (!gathered.firstNeed)
-    gathered.firstNeed = firstNeedOf(gathered.candidate);
-  return *gathered.firstNeed;
+/// Whether the offsets of one that is alike were searched in vain.
+bool Frontier::Descent::isLikeFailed(const Candidate &candidate) const {
+  return llvm::any_of(failed, [&](const Failure &other) {
+    return areAlike(candidate, other.peak, other.cost, /*nearer=*/0);
+  });
+}
+
+/// Whether first tries at their offsets most likely end alike.
+bool Frontier::Descent::isTwin(const Candidate &candidate, const Candidate &other) const {
+  return areAlike(candidate, other.peak, other.cost, /*nearer=*/2);
+}
+
+bool Frontier::Descent::isTwinOfAny(llvm::ArrayRef<Gathered *> others,
+                                    const Candidate &candidate) const {
+  return llvm::any_of(others,
+                      [&](const Gathered *other) { return isTwin(candidate, other->candidate); });
+}
+
+/// Of twins, one is tried.
+int64_t Frontier::Descent::firstNeedOf(Gathered &it) const {
+  if (it.firstNeed)
+    return *it.firstNeed;
+  for (const Gathered &other : gathered)
+    if (other.firstNeed && isTwin(it.candidate, other.candidate))
+      return *other.firstNeed;
+  return *(it.firstNeed = firstNeedOf(it.candidate));
 }
 
 /// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
@@ -207,10 +231,11 @@ bool Frontier::Descent::searchBelow(int64_t budget) {
   return gather(candidates, budget);
 }
 
-/// Steps of 1/16 to 1/4096 of the live bytes, until all have failed, and a few of any bytes: what
-/// holds hardly less may be packed where another schedule is not.
+/// Steps of 1/16 to 1/4096 of the live bytes, of many ops from 1/256 on, until all have failed, and
+/// a few of any bytes: what holds hardly less may be packed where another schedule is not.
 void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
-  constexpr int mostRounds = 40, coarsest = 4, mostSmall = 4;
+  constexpr int mostRounds = 40, mostSmall = 4;
+  const int coarsest = hasManyOps() ? 8 : 4;
   const int64_t resident = frontier.graph.residentBytes();
   left = frontier.search.workInAll() / 3;
   const int64_t before = left;
@@ -247,7 +272,8 @@ void Frontier::Descent::gatherAtLeanest() {
   spent += before - left;
 }
 
-/// A dozen of those that may need less, the leanest first; of equal ones, the cheapest.
+/// A dozen of those that may need less, the leanest first; of equal ones, the cheapest, and of
+/// twins, one.
 llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnplaced() {
   constexpr size_t most = 12;
   llvm::stable_sort(gathered, [](const Gathered &a, const Gathered &b) {
@@ -260,7 +286,8 @@ llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnpla
       continue;
     if (found.size() == most || !mayNeedLess(each.candidate) || !mayBeOfUse(each.candidate))
       break;
-    found.push_back(&each);
+    if (!isTwinOfAny(found, each.candidate))
+      found.push_back(&each);
   }
   return found;
 }
@@ -277,7 +304,7 @@ Frontier::Descent::Gathered *Frontier::Descent::likeliestUnplaced() {
 }
 
 void Frontier::Descent::placeGathered() {
-  const int mostSearched = hasManyOps() ? 3 : 12;
+  const int mostSearched = hasManyOps() ? 2 : 12;
   for (int searched = 0; searched < mostSearched && !isProved(); ++searched) {
     Gathered *each = likeliestUnplaced();
     if (!each)
@@ -338,7 +365,7 @@ void Frontier::Descent::searchCheaper() {
 /// of them pack that tightly, and a search where a first try is far off is not worth a few
 /// thousandths of the step.
 void Frontier::Descent::recreate() {
-  constexpr size_t mostPacked = 6;
+  const size_t mostPacked = hasFailed() ? 2 : 6;
   constexpr int little = 8; // of the step, as a power of two
   const int64_t least = need(), littleCost = frontier.graph.baseCost() >> little;
   const std::vector<Candidate> cheaper =
