@@ -284,6 +284,13 @@ Frontier::Sample Frontier::solve(int64_t index, const Sample &below, const Sampl
   return solveBySearch(index, below, above, deeply);
 }
 
+/// Whether a proof that was asked for anyway says that no schedule holds so little. Of coarse
+/// samples alone, whose work counts nowhere but by annealing: so no answer hangs on earlier
+/// queries.
+bool Frontier::isKnownToFail(const Sample &below, int64_t capacity) const {
+  return !below.plan && !search.isAnnealed() && leastNeedProved && capacity < *leastNeedProved;
+}
+
 /// Where packing exceeds the budget, the capacity is lowered by the excess and the search repeated.
 Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, const Sample &above,
                                          bool deeply) {
@@ -294,7 +301,7 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
   // Alike steps fragment alike, so a little less may be needed several times.
   constexpr int mostRepairs = 6;
   constexpr int mostPlaced = 3;
-  for (int repair = 0; repair < mostRepairs; ++repair) {
+  for (int repair = 0; repair < mostRepairs && !isKnownToFail(below, target); ++repair) {
     int64_t excess = INT64_MAX, leastPeak = INT64_MAX;
     int placed = 0;
     search.announce("schedules within " + formatByteSize(target));

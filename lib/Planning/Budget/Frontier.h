@@ -69,6 +69,7 @@ private:
   Placed flat();
   const Sample *coarseSample(size_t number);
   Sample solve(int64_t index, const Sample &below, const Sample &above, bool deeply);
+  bool isKnownToFail(const Sample &below, int64_t capacity) const;
   Sample solveBySearch(int64_t index, const Sample &below, const Sample &above, bool deeply);
   Placed placeAgain(Sample &sample, const Sample &above);
   Placed placeWithHeadroom(Sample &sample, Candidate candidate, int64_t limit, int attempt);

@@ -406,6 +406,7 @@ int64_t Frontier::provedNeed() {
 
 Frontier::Placed Frontier::findLeast(int64_t enough) {
   search.announce("the least memory");
+  provedNeed(); // below it no sample is searched
   const Placed &top = planOf(lowestSample());
   Descent descent(*this, top, top->cost, enough);
   descent.gatherLeanest(search.leanest());
