@@ -8,7 +8,7 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
     special  ex2 and rcp / such instructions of 32 lanes a clock
     shared   passes, one of 128 bytes a clock
     l2       sectors * 32 bytes, in each block that a copy brings them to / what one multiprocessor gets of the second-level cache;
-             where each has one block, of that with most: tiles that end behind C have less
+             where each multiprocessor has at most one block, those of the block with most, as tiles that end behind C have fewer
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
              go to the second-level cache while those of a turn fill at most half of it, else to DRAM. Of a product whose sums

@@ -131,7 +131,7 @@ static bool mayHave(WarpgroupTileSize size, const WarpgroupProduct &product, int
   // A share has whole vectors of four numbers of a thread (ClusterSums.h), and the largest tile no
   // registers for what other blocks have summed.
   bool isWhole = size.columns == size.copiedColumns(),
-       maySplit = size.columns % (8 * product.parts) == 0 && size != kWarpgroupTiles[0];
+       maySplit = size.columns % (8 * product.parts) == 0 && size != kLargestTile;
   return (columns == 0 || size.columns == columns) && (product.parts == 1 ? isWhole : maySplit);
 }
 

@@ -25,6 +25,8 @@
 // BEHIND-NOT: vector<4xbf16>
 // BEHIND: scf.if
 // BEHIND: vector.store {{.*}} vector<2xbf16>
+// BEHIND-NOT: gpu.barrier
+// BEHIND: arith.cmpi sgt, %{{.*}}, %c1030
 func.func @step(%x: tensor<1024x64xbf16>, %w: tensor<1001x64xbf16>, %t: tensor<1024xi32>)
     -> (tensor<f32>, tensor<1024x64xbf16>, tensor<1001x64xbf16>) {
   %loss, %dx, %dw = llm.loss_head %x, %w, %t layout(out_in) {chunk = 1024 : i64}

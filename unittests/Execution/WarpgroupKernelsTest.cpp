@@ -189,7 +189,7 @@ TEST(LimitedTiles, AreTheOnlyOnes) {
   EXPECT_NE(fastestLaunch(product, limits).size, limits.only);
   product.parts = 2;
   EXPECT_EQ(fastestLaunch(product, limits).size, limits.only);
-  // Half of 15 fragments of each row are no whole vectors.
+  // A share of 15 fragments of each row has 30 numbers of a thread, which are no whole vectors.
   product.parts = 4, limits.only = warpgroupTileOf("128x240");
   EXPECT_NE(fastestLaunch(product, limits).size, limits.only);
   EXPECT_FALSE(warpgroupTileOf("256x65"));

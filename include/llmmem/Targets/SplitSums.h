@@ -38,8 +38,8 @@ SumParts sumPartsOf(LinearWeightGradOp op, bool byWarpgroup);
 
 /// By how many blocks of a cluster such a matmul shares out its terms, where tensor maps bring the
 /// tiles: 1 where whole sums take less than a twentieth more modelled time, or the parts above
-/// less. By the shape alone, too. Example: 4 for 768 x 768 over 8192 tokens, 2 for 768 x 2304, 1
-/// for 768 x 3072.
+/// less. By the shape alone, too. Example: 4 for 768 x 768 over 8192 tokens, 2 for 768 x 2304
+/// and 768 x 3072, 1 for 4096 x 1024.
 int64_t clusterPartsOf(int64_t rows, int64_t columns, int64_t inner);
 
 /// Bytes of the parts' sums, by wgmma or mma.sync, whichever are more, as a plan is of no chip; 0

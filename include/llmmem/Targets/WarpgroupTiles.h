@@ -30,12 +30,14 @@ struct WarpgroupTileSize {
   bool operator==(const WarpgroupTileSize &) const = default;
 };
 
-/// The larger, the less a tile reads of the second-level cache; the first has all registers for its
-/// sums. Those without whole 64 columns are of terms that blocks share out: as many of them as
-/// leave few multiprocessors without one, of GPT-2's weights.
-constexpr WarpgroupTileSize kWarpgroupTiles[] = {{256, 192}, {128, 256}, {256, 128}, {128, 192},
-                                                 {128, 128}, {256, 64},  {128, 64},  {256, 160},
-                                                 {128, 240}, {128, 160}};
+/// Has all registers for its sums.
+constexpr WarpgroupTileSize kLargestTile = {256, 192};
+/// The larger, the less a tile reads of the second-level cache. Those without whole 64 columns are
+/// for products whose terms blocks share out: they divide GPT-2's weights into so many tiles that
+/// few multiprocessors are idle.
+constexpr WarpgroupTileSize kWarpgroupTiles[] = {kLargestTile, {128, 256}, {256, 128}, {128, 192},
+                                                 {128, 128},   {256, 64},  {128, 64},  {256, 160},
+                                                 {128, 240},   {128, 160}};
 
 /// `count` matmuls of equal sizes in one launch: `steps` of 64 terms, and elements of `stored`
 /// bytes. By how many blocks of a cluster, a power of two, the terms of a tile are shared out: each

@@ -52,7 +52,8 @@ struct WarpgroupTiles {
 
   int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + copiedColumns()); }
   int64_t copiedColumns() const {
-    return linesB == MmaTile::Lines::Inner ? llvm::alignTo(columns, kInner) : columns;
+    return linesB == MmaTile::Lines::Inner ? llm::WarpgroupTileSize{rows, columns}.copiedColumns()
+                                           : columns;
   }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
   /// What a launch asks for: the stages, and behind them mbarriers.

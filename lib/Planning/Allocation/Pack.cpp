@@ -189,8 +189,6 @@ private:
 
   /// Searches at the target with most of the work, then bisects between it and the best packing.
   void search() {
-    if (!PackSearch::mayFind(shapes, work))
-      return;
     PackSearch exact(shapes, options.cancellation);
     int64_t least = target;
     for (int64_t within = target; work > 0 && best.arena > target && !options.isCancelled();
@@ -198,6 +196,8 @@ private:
       int64_t quota = within == target && !options.capacity ? work / 2 : work;
       if (within != target)
         quota = work / 4 + 1;
+      if (!PackSearch::mayFind(shapes, quota))
+        return;
       work -= quota;
       std::vector<int64_t> offsets;
       const PackSearch::Outcome outcome = exact.restart(within, quota, offsets);

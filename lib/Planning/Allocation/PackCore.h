@@ -2,9 +2,9 @@
 //
 // Of a schedule that recomputes, few steps are nearly as full as the capacity. The shapes that are
 // live there, in the time of these steps alone, are a much smaller packing: the core. Each packing
-// of all shapes is one of the core, so a core that does not pack is not worth the rest. Where it
-// packs, the others find their offsets beside it by ejection chains, as most of the time there is
-// room.
+// of all shapes is one of the core, so a core that does not pack is not worth the rest; nor is one
+// of more shapes than the search may place, as heuristics pack few of them. Where it packs, the
+// others find their offsets beside it by ejection chains, as most of the time there is room.
 //
 //   live bytes |      _           capacity    the core: a, b and c at the steps [5, 7), where all
 //              |  _  | |_                     are live; d and e are placed beside them
@@ -21,8 +21,8 @@
 
 namespace llmmem::planning {
 
-/// TooLarge: most steps are full. Unpacked: none was found of the core, or none of the rest
-/// beside it.
+/// TooLarge: most steps are full. Unpacked: none was found of the core, or looked for, or none of
+/// the rest beside it.
 enum class CoreOutcome { Packed, TooLarge, Unpacked };
 
 /// Fills `offsets` with a packing of `shapes` within `capacity`, where it is packed. Cores of

@@ -147,8 +147,8 @@ bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
 }
 
 /// Whether the other schedule is hardly another one: a step of the descent moves a repeat or two,
-/// and what stands around the fullest step packs as badly as before. `nearer` halves what they may
-/// be apart so often.
+/// and what stands around the fullest step packs as badly as before. What they may be
+/// apart is halved `nearer` times.
 bool Frontier::Descent::areAlike(const Candidate &candidate, int64_t peak, int64_t cost,
                                  int nearer) const {
   constexpr int alikeInCost = 8; // of the step, as a power of two
@@ -406,7 +406,7 @@ int64_t Frontier::provedNeed() {
 
 Frontier::Placed Frontier::findLeast(int64_t enough) {
   search.announce("the least memory");
-  provedNeed(); // below it no sample is searched
+  provedNeed(); // before the samples: none is searched below it
   const Placed &top = planOf(lowestSample());
   Descent descent(*this, top, top->cost, enough);
   descent.gatherLeanest(search.leanest());

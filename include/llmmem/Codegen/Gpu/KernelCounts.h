@@ -74,8 +74,9 @@ struct KernelCounts {
   double peerBytes = 0;
   /// Sectors that copies to several blocks bring to all but the first of them, which are read once.
   double multicastSectors = 0;
-  /// Sectors of the block that has most of them, with those that copies of others bring to it: one
-  /// whose tile does not end behind C.
+  /// Sectors that arrive at and leave the block with most of them, of those that are followed: one
+  /// whose tile does not end behind C. Of a tile that several blocks copy, each other part counts
+  /// as this block's own.
   double mostSectors = 0;
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are
   /// left out, as most of their arithmetic moves out of loops.
