@@ -59,10 +59,9 @@ def timed(command, **arguments):
 
 def least_of_product(launch):
     """What share of the peak a product by wgmma must reach."""
-    flops = 2 * launch["wgmma"] * roofline.MMA
-    if launch["peer_bytes"]:
-        return next((least for most, least in LEAST_OF_PARTS if flops * launch["needed_wgmma"] / launch["wgmma"] < most), LEAST_OF_PEAK)
-    return LEAST_OF_SMALL if flops < SMALL_FLOPS else LEAST_OF_PEAK
+    flops = 2 * launch["needed_wgmma"] * roofline.MMA
+    bounds = LEAST_OF_PARTS if launch["peer_bytes"] else [(SMALL_FLOPS, LEAST_OF_SMALL)]
+    return next((least for most, least in bounds if flops < most), LEAST_OF_PEAK)
 
 
 def host_name(kernel):

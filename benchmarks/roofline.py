@@ -69,6 +69,11 @@ class Chip:
         """Multiprocessors that have a block, of one block each, in clusters of so many."""
         return self.multiprocessors if cluster == 1 else sum(gpc // cluster * cluster for gpc in self.gpcs)
 
+    def adding(self, handed, turns=1):
+        """Cycles in which blocks of a cluster hand each other so many bytes of sums: two barriers a turn, an arrival and an answer
+        each, and the first load."""
+        return handed / SHARED_BYTES + handed / self.peer + turns * 5 * self.peer_latency
+
     def ceiling(self):
         """FLOP/s of mma.sync."""
         return 2 * self.mma_sync * self.multiprocessors * self.clock
@@ -107,6 +112,7 @@ def model(chip, launch, registers=128):
     resident = min(turns, resident_blocks(chip, launch["threads"], launch["shared_bytes"], registers))
     moved = launch["sectors"] * SECTOR
     arriving = moved + launch.get("multicast_sectors", 0) * SECTOR
+    of_busiest = launch.get("most_sectors", 0) * SECTOR if turns == 1 else 0
     # Parts of sectors meet in the second-level cache.
     written = sum(site["fewest"] for site in launch["sites"] if site["memory"] == "global" and site["write"]) * SECTOR
     wgmma = launch.get("wgmma", 0)
@@ -125,7 +131,7 @@ def model(chip, launch, registers=128):
         "alu": share * (launch["instructions"] - launch["mma"] - beside) / lanes,
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
-        "l2": max(share * arriving, launch.get("most_sectors", 0) * SECTOR * (turns == 1)) / chip.l2,
+        "l2": max(share * arriving, of_busiest) / chip.l2,
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / stores) / resident if multiplies else chip.latency,
         "peers": 0,
@@ -133,8 +139,7 @@ def model(chip, launch, registers=128):
     if multiplies and launch.get("peer_bytes"):
         handed = share * launch["peer_bytes"]
         cycles["shared"] -= 2 * handed / SHARED_BYTES  # written and read, which is what follows
-        cycles["peers"] = (handed / SHARED_BYTES + handed / chip.peer +
-                           turns * 5 * chip.peer_latency)  # two barriers, an arrival and an answer each, and the first load
+        cycles["peers"] = chip.adding(handed, turns)
     together = max(cycles["tensor"] + cycles["behind"] + cycles["alu"],
                    *(cycles[part] for part in ("special", "issue", "shared", "l2", "dram")))
     return (together + cycles["exposed"] + cycles["peers"]) / chip.clock, cycles, resident

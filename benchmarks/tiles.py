@@ -32,7 +32,7 @@ def cycles(product, tile, parts, shares):
     read = a / STEP * (STEP + b) * STEP * 2
     step = max(a * b * STEP / CHIP.wgmma, copied / (CHIP.l2 if shares or parts == 1 else APART), (copied + read) / roofline.SHARED_BYTES)
     handed = a * b * 4 * (parts - 1) / parts
-    adding = handed / roofline.SHARED_BYTES + handed / CHIP.peer + 5 * CHIP.peer_latency if parts > 1 else 0
+    adding = CHIP.adding(handed) if parts > 1 else 0
     turns = math.ceil(math.prod(tiles) * parts / CHIP.at_once(cluster))
     return turns * (math.ceil(terms / STEP / parts) * step + CHIP.latency + a * b * 2 / parts / CHIP.l2 + adding)
 

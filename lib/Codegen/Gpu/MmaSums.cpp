@@ -189,6 +189,13 @@ void MmaSums::storeElements(Num sum, Index row, Index column, unsigned lanes) {
 // Softmax of the tile's rows
 //===----------------------------------------------------------------------===//
 
+/// Of each row of the warp's fragments: its softmax, and how many rows below the first it lies.
+void MmaSums::forRowsOfWarp(ArrayRef<Num> sums, function_ref<void(RowSoftmax, int64_t)> body) {
+  for (int64_t i = 0; i < shape.rowParts; ++i)
+    for (int64_t half : {0, 1})
+      body(softmaxOfWarp(sums, i, half), i * shape.rowDistance + 8 * half);
+}
+
 /// Four threads hold a row of a warp's fragments, `warpColumns` warps a row of the tile: their
 /// partial results are combined through workgroup memory, by one thread a row.
 void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
@@ -197,38 +204,32 @@ void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
          powers = deviceLoops(e).partOf(e, memory, slots * 4, slots, e.computeType());
   deviceLoops(e).barrier(e); // the tiles have been read
   Index ofWarps = at.thread / kWarp % warps * rows + at.warpRow + lane.group;
-  for (int64_t i = 0; i < shape.rowParts; ++i)
-    for (int64_t half : {0, 1}) {
-      RowSoftmax ofWarp = softmaxOfWarp(sums, i, half);
-      e.ifThen(equal(lane.pair, e.index(0)), [&] {
-        storeRowSoftmax(ofWarp, maxima, powers, ofWarps + i * shape.rowDistance + 8 * half);
-      });
-    }
+  forRowsOfWarp(sums, [&](RowSoftmax ofWarp, int64_t below) {
+    e.ifThen(equal(lane.pair, e.index(0)),
+             [&] { storeRowSoftmax(ofWarp, maxima, powers, ofWarps + below); });
+  });
   deviceLoops(e).barrier(e);
   Index own = at.row + at.thread;
   Value inside = arith::AndIOp::create(e.builder(), e.location(), less(at.thread, e.index(rows)),
                                        less(own, e.index(p.rows)));
-  e.ifThen(inside, [&] {
-    Index place = p.softmax->begin + own * p.softmax->tiles + tile;
-    storeRowSoftmax(softmaxOfWarps(maxima, powers, at.thread), p.softmax->maxima, p.softmax->powers,
-                    place);
-  });
+  e.ifThen(inside,
+           [&] { storeRowSoftmaxOfTile(softmaxOfWarps(maxima, powers, at.thread), own, tile); });
 }
 
 void MmaSums::storeSoftmax(ArrayRef<Num> sums, Index tile) {
   Index first = at.row + at.warpRow + lane.group;
-  for (int64_t i = 0; i < shape.rowParts; ++i)
-    for (int64_t half : {0, 1}) {
-      RowSoftmax ofRow = softmaxOfWarp(sums, i, half);
-      Index row = first + i * shape.rowDistance + 8 * half;
-      Value isOne = equal(lane.pair, e.index(0));
-      Value stores =
-          arith::AndIOp::create(e.builder(), e.location(), isOne, less(row, e.index(p.rows)));
-      e.ifThen(stores, [&] {
-        storeRowSoftmax(ofRow, p.softmax->maxima, p.softmax->powers,
-                        p.softmax->begin + row * p.softmax->tiles + tile);
-      });
-    }
+  forRowsOfWarp(sums, [&](RowSoftmax ofRow, int64_t below) {
+    Index row = first + below;
+    Value isOne = equal(lane.pair, e.index(0));
+    Value stores =
+        arith::AndIOp::create(e.builder(), e.location(), isOne, less(row, e.index(p.rows)));
+    e.ifThen(stores, [&] { storeRowSoftmaxOfTile(ofRow, row, tile); });
+  });
+}
+
+void MmaSums::storeRowSoftmaxOfTile(RowSoftmax softmax, Index row, Index tile) {
+  storeRowSoftmax(softmax, p.softmax->maxima, p.softmax->powers,
+                  p.softmax->begin + row * p.softmax->tiles + tile);
 }
 
 /// One thread's elements of a row of a warp's fragments as they are stored, `lowest` behind the end

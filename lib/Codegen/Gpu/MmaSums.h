@@ -79,7 +79,9 @@ private:
   Row storedRow(llvm::ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest);
   RowSoftmax softmaxOfWarp(llvm::ArrayRef<Num> sums, int64_t i, int64_t half);
   RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row);
+  void forRowsOfWarp(llvm::ArrayRef<Num> sums, llvm::function_ref<void(RowSoftmax, int64_t)> body);
   void storeRowSoftmax(RowSoftmax softmax, Buffer maxima, Buffer powers, Index place);
+  void storeRowSoftmaxOfTile(RowSoftmax softmax, Index row, Index tile);
   Num scaled(Num sum) { return p.scale == 1.0 ? sum : sum * p.scale; }
   Index placeIn(const Matrix &matrix, Index row, Index column);
   bool areMultiples(const Matrix &matrix, int64_t number) const;

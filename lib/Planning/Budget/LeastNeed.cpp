@@ -36,6 +36,7 @@ public:
   Placed found() { return best; }
   std::vector<Candidate> gatheredSchedules() const {
     std::vector<Candidate> schedules;
+    schedules.reserve(gathered.size());
     for (const Gathered &each : gathered)
       schedules.push_back(each.candidate);
     return schedules;
@@ -86,7 +87,7 @@ private:
     bool isPlaced = false;
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
-  int64_t firstNeedOf(Gathered &it) const;
+  int64_t firstNeedOf(Gathered &each) const;
   bool isNear(int64_t firstNeed, int64_t budget) const;
   bool hasFailed() const { return !failed.empty(); }
   bool areAlike(const Candidate &candidate, int64_t peak, int64_t cost, int nearer) const;
@@ -147,8 +148,8 @@ bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
 }
 
 /// Whether the other schedule is hardly another one: a step of the descent moves a repeat or two,
-/// and what stands around the fullest step packs as badly as before. What they may be
-/// apart is halved `nearer` times.
+/// and what stands around the fullest step packs as badly as before. What they may be apart is
+/// halved `nearer` times.
 bool Frontier::Descent::areAlike(const Candidate &candidate, int64_t peak, int64_t cost,
                                  int nearer) const {
   constexpr int alikeInCost = 8; // of the step, as a power of two
@@ -175,13 +176,13 @@ bool Frontier::Descent::isTwinOfAny(llvm::ArrayRef<Gathered *> others,
 }
 
 /// Of twins, one is tried.
-int64_t Frontier::Descent::firstNeedOf(Gathered &it) const {
-  if (it.firstNeed)
-    return *it.firstNeed;
+int64_t Frontier::Descent::firstNeedOf(Gathered &each) const {
+  if (each.firstNeed)
+    return *each.firstNeed;
   for (const Gathered &other : gathered)
-    if (other.firstNeed && isTwin(it.candidate, other.candidate))
+    if (other.firstNeed && isTwin(each.candidate, other.candidate))
       return *other.firstNeed;
-  return *(it.firstNeed = firstNeedOf(it.candidate));
+  return *(each.firstNeed = firstNeedOf(each.candidate));
 }
 
 /// Whether one of `candidates` is within `budget`. Of those of equal cost and peak the first alone
