@@ -1,9 +1,9 @@
 //===- Eviction.cpp - Recomputation on any graph ---------------------------------===//
 
 #include "Eviction.h"
+#include "GrowingSchedule.h"
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 using namespace llmmem::planning;
@@ -20,31 +20,6 @@ struct Proposal {
     return (double(cost) + 1e-3) / bytesFreed;
   }
 };
-
-/// Positions by value, in increasing order, in one array that is filled anew for each schedule.
-class Positions {
-public:
-  explicit Positions(int32_t numValues) : end(numValues + 1) {}
-
-  /// `visitAll` calls what it is given with each (value, position), positions in order.
-  template <typename VisitAll>
-  void assign(VisitAll visitAll) {
-    std::fill(end.begin(), end.end(), 0);
-    visitAll([&](ValueIndex value, int32_t) { ++end[value + 1]; });
-    std::partial_sum(end.begin(), end.end(), end.begin());
-    all.resize(end.back());
-    // end[value] moves from where the value's positions begin to where they end.
-    visitAll([&](ValueIndex value, int32_t position) { all[end[value]++] = position; });
-  }
-  llvm::ArrayRef<int32_t> of(ValueIndex value) const {
-    const int32_t begin = value == 0 ? 0 : end[value - 1];
-    return llvm::ArrayRef<int32_t>(all).slice(begin, end[value] - begin);
-  }
-
-private:
-  std::vector<int32_t> end, all;
-};
-
 } // namespace
 
 namespace llmmem::planning {
@@ -53,14 +28,15 @@ public:
   Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
           int64_t &work)
       : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
-        rangesOf(graph.numValues()), readsOf(graph.numValues()), lastProposal(graph.numOps(), 0) {}
+        lastProposal(graph.numOps(), 0) {}
   /// From the start of `path`, where there is one.
   bool run(EvictionPath *path = nullptr);
 
 private:
   enum class Way : uint8_t { AtEnd, Aside, Nowhere };
-  Way follow(EvictionPath &path);
+  Way follow(EvictionPath &path, Profile &usage);
   bool isSame(const EvictionPath::Stop &next) const;
+  bool evictOnce(EvictionPath *&end);
   bool acceptsAny(int32_t fullest);
   template <typename Visit>
   void forEachIdle(int32_t fullest, Visit visit);
@@ -72,50 +48,27 @@ private:
   void countWork();
   bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                  std::vector<OpIndex> &ops);
-  int32_t nextRead(ValueIndex value, int32_t step) const;
   int64_t excess(llvm::ArrayRef<int64_t> held) const;
-  void index();
   /// Whether the ops of the proposal at hand cost as much as `mostScore` allows.
   bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
 
   const Graph &graph;
-  std::vector<OpIndex> &steps;
+  std::vector<OpIndex> &steps; // at the start, and at the end
+  std::optional<GrowingSchedule> schedule;
   int64_t capacity;
   int deepest;
   int64_t &work;
-  int64_t visited = 0; // ops considered for repeats since the last count of work
-  std::vector<Instance> liveRanges;
-  Positions rangesOf;                // in liveRanges
-  Positions readsOf;                 // steps
+  int64_t visited = 0;               // ops considered for repeats since the last count of work
   std::vector<int64_t> lastProposal; // per op: the last one that runs it again
   int64_t numProposals = 0;
   // Of the proposal at hand.
   int64_t repeatCost = 0;
   double bytesFreed = 0, mostScore = 0;
-  Profile usage;
   int64_t over = 0;                          // bytes above the capacity, summed over all steps
-  std::vector<std::vector<int64_t>> refused; // bytes held, of proposals from `steps`
+  bool isRemembered = false;                 // what is refused
+  std::vector<std::vector<int64_t>> refused; // bytes held, of proposals from the schedule
 };
 } // namespace llmmem::planning
-
-void Evictor::index() {
-  liveRanges = instances(graph, steps);
-  rangesOf.assign([&](auto visit) {
-    for (size_t at = 0; at < liveRanges.size(); ++at)
-      visit(liveRanges[at].value, static_cast<int32_t>(at));
-  });
-  readsOf.assign([&](auto visit) {
-    for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
-      for (ValueIndex value : graph.reads(steps[step]))
-        visit(value, step);
-  });
-}
-
-int32_t Evictor::nextRead(ValueIndex value, int32_t step) const {
-  const llvm::ArrayRef<int32_t> reads = readsOf.of(value);
-  auto it = llvm::upper_bound(reads, step);
-  return it == reads.end() ? -1 : *it;
-}
 
 /// Bytes above the capacity, summed over all steps: decreases with each proposal that is accepted.
 int64_t Evictor::excess(llvm::ArrayRef<int64_t> held) const {
@@ -143,11 +96,7 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   for (ValueIndex read : graph.reads(writer)) {
     if (graph.problem().values[read].resident)
       continue;
-    // The instance that is current just before `before`.
-    const Instance *current = nullptr;
-    for (int32_t at : rangesOf.of(read))
-      if (liveRanges[at].from < before)
-        current = &liveRanges[at];
+    const std::optional<Instance> current = schedule->currentBefore(read, before);
     // Held at the peak step anyway, or written after it: holding it longer adds nothing there.
     bool isFree =
         current && (current->to >= fullest || current->from > fullest || graph.bytes(read) == 0);
@@ -163,21 +112,21 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
 /// before which it is needed again.
 template <typename Visit>
 void Evictor::forEachIdle(int32_t fullest, Visit visit) {
-  const Op &op = graph.op(steps[fullest]);
-  for (const Instance &instance : liveRanges) {
-    if (instance.from >= fullest || instance.to <= fullest || graph.bytes(instance.value) == 0 ||
-        llvm::is_contained(op.reads, instance.value))
-      continue;
-    int32_t before = nextRead(instance.value, fullest);
+  const int32_t numSteps = schedule->numSteps();
+  const llvm::ArrayRef<ValueIndex> reads = graph.reads(schedule->steps()[fullest]);
+  schedule->forEachHeldOver(fullest, [&](ValueIndex value) {
+    if (graph.bytes(value) == 0 || llvm::is_contained(reads, value))
+      return;
+    int32_t before = schedule->nextRead(value, fullest);
     if (before < 0)
-      before = static_cast<int32_t>(steps.size()); // kept to the end
+      before = numSteps; // kept to the end
     // A long idle range is slightly better: dropping it lowers other full steps too.
-    double idle = double(before - fullest) / double(steps.size());
+    double idle = double(before - fullest) / double(numSteps);
     ++numProposals;
     repeatCost = 0;
-    bytesFreed = double(graph.bytes(instance.value)) * (1 + idle);
-    visit(instance.value, before);
-  }
+    bytesFreed = double(graph.bytes(value)) * (1 + idle);
+    visit(value, before);
+  });
   countWork();
 }
 
@@ -222,6 +171,7 @@ std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
 /// Whether the run at `step` writes for the op at `before` what may not be written again, and
 /// nothing that `ops` read.
 bool Evictor::writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const {
+  const std::vector<OpIndex> &steps = schedule->steps();
   auto isRead = [&](ValueIndex value) {
     return graph.bytes(value) > 0 && llvm::is_contained(graph.reads(steps[before]), value);
   };
@@ -239,28 +189,24 @@ bool Evictor::accepts(const Proposal &proposal) {
   if (acceptsAt(proposal, proposal.before))
     return true;
   int32_t ahead = proposal.before;
-  if (ahead < static_cast<int32_t>(steps.size()))
-    while (ahead - 1 > usage.peakStep && writesFor(ahead - 1, proposal.before, proposal.ops))
+  if (ahead < schedule->numSteps())
+    while (ahead - 1 > schedule->usage().peakStep &&
+           writesFor(ahead - 1, proposal.before, proposal.ops))
       --ahead;
   return ahead < proposal.before && acceptsAt(proposal, ahead);
 }
 
 bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
-  std::vector<OpIndex> changed;
-  changed.reserve(steps.size() + proposal.ops.size());
-  changed.assign(steps.begin(), steps.begin() + place);
-  changed.insert(changed.end(), proposal.ops.begin(), proposal.ops.end());
-  changed.insert(changed.end(), steps.begin() + place, steps.end());
   graph.poll();
-  Profile now = profile(graph, changed);
-  work -= static_cast<int64_t>(changed.size());
+  const Profile &now = schedule->with(proposal.ops, place);
+  work -= static_cast<int64_t>(now.bytes.size());
   int64_t left = excess(now.bytes);
   if (left >= over) {
-    refused.push_back(std::move(now.bytes));
+    if (isRemembered)
+      refused.push_back(now.bytes);
     return false;
   }
-  steps = std::move(changed);
-  usage = std::move(now);
+  schedule->insert();
   over = left;
   return true;
 }
@@ -273,7 +219,7 @@ bool Evictor::isSame(const EvictionPath::Stop &next) const {
 }
 
 /// As far as it is the same for this capacity. Nowhere: nothing helps there.
-Evictor::Way Evictor::follow(EvictionPath &path) {
+Evictor::Way Evictor::follow(EvictionPath &path, Profile &usage) {
   if (path.size == 0) {
     path.stops.front().usage = profile(graph, path.start());
     path.size = 1;
@@ -309,30 +255,42 @@ bool Evictor::acceptsAny(int32_t fullest) {
   return progressed;
 }
 
+/// Whether it helps and work is left. `end`, where there is one, remembers it.
+bool Evictor::evictOnce(EvictionPath *&end) {
+  refused.clear();
+  isRemembered = end != nullptr;
+  const int64_t before = work;
+  const bool progressed = acceptsAny(schedule->usage().peakStep);
+  if (end) {
+    EvictionPath::Stop stop{{}, {}, std::move(refused), before - work, visited};
+    if (progressed) {
+      stop.steps = schedule->steps();
+      stop.usage = schedule->usage();
+    }
+    if (work < 0 || !end->add(std::move(stop)))
+      end = nullptr;
+  }
+  return progressed && work >= 0;
+}
+
 bool Evictor::run(EvictionPath *path) {
   Way way = Way::Aside;
+  Profile usage;
   if (path) {
-    way = follow(*path);
+    way = follow(*path, usage);
   } else {
     usage = profile(graph, steps);
     over = excess(usage.bytes);
   }
-  if (way == Way::Nowhere)
-    return false;
-  while (over > 0) {
-    index();
-    refused.clear();
-    const int64_t before = work;
-    const bool progressed = acceptsAny(usage.peakStep);
-    const bool goesOn =
-        way == Way::AtEnd && work >= 0 &&
-        path->add({progressed ? steps : std::vector<OpIndex>(), progressed ? usage : Profile(),
-                   std::move(refused), before - work, visited});
-    way = goesOn ? Way::AtEnd : Way::Aside;
-    if (!progressed || work < 0)
-      return false;
-  }
-  return true;
+  if (way == Way::Nowhere || over == 0)
+    return over == 0;
+  schedule.emplace(graph, std::move(steps), std::move(usage));
+  EvictionPath *end = way == Way::AtEnd ? path : nullptr;
+  bool goesOn = true;
+  while (over > 0 && goesOn)
+    goesOn = evictOnce(end);
+  steps = schedule->steps();
+  return goesOn;
 }
 
 EvictionPath::EvictionPath(std::vector<OpIndex> start) {

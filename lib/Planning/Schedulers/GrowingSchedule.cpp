@@ -1,0 +1,237 @@
+//===- GrowingSchedule.cpp - A schedule into which repeats are inserted ---------------===//
+
+#include "GrowingSchedule.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+GrowingSchedule::GrowingSchedule(const Graph &graph, std::vector<OpIndex> steps, Profile usage)
+    : graph(graph), list(std::move(steps)), held(std::move(usage)),
+      keptBytes(graph.residentBytes()), positionOf{-1, 0}, firstResult{-1, -1},
+      rangesOf(graph.numValues()), readsOf(graph.numValues()), touchedAt(graph.numValues(), -1) {
+  runs.reserve(list.size());
+  ranges.reserve(graph.numValues() + list.size());
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    if (graph.isKept(value))
+      keptBytes += graph.bytes(value);
+    if (graph.writer(value) >= 0 || (graph.readers(value).empty() && !graph.isKept(value)))
+      continue;
+    rangesOf[value].push_back(static_cast<int32_t>(ranges.size()));
+    ranges.push_back({value, beforeAll, beforeAll});
+  }
+  numInputs = static_cast<int32_t>(ranges.size());
+  for (OpIndex op : list)
+    addRun(op);
+  positionOf[afterAll] = numSteps();
+  for (ValueIndex value : graph.problem().keep)
+    if (!rangesOf[value].empty())
+      ranges[rangesOf[value].back()].to = afterAll;
+}
+
+/// Behind all others.
+void GrowingSchedule::addRun(OpIndex op) {
+  const Run run = static_cast<Run>(positionOf.size());
+  positionOf.push_back(static_cast<int32_t>(runs.size()));
+  runs.push_back(run);
+  hasInPlace |= graph.hasInPlace(op);
+  for (ValueIndex value : graph.reads(op)) {
+    readsOf[value].push_back(run);
+    if (!rangesOf[value].empty())
+      ranges[rangesOf[value].back()].to = run;
+  }
+  firstResult.push_back(static_cast<int32_t>(ranges.size()));
+  for (ValueIndex value : graph.writes(op)) {
+    rangesOf[value].push_back(static_cast<int32_t>(ranges.size()));
+    ranges.push_back({value, run, run});
+  }
+}
+
+/// In ranges; -1 where there is none.
+int32_t GrowingSchedule::indexBefore(ValueIndex value, int32_t step) const {
+  for (int32_t index : llvm::reverse(rangesOf[value]))
+    if (positionOf[ranges[index].from] < step)
+      return index;
+  return -1;
+}
+
+std::optional<Instance> GrowingSchedule::currentBefore(ValueIndex value, int32_t step) const {
+  const int32_t index = indexBefore(value, step);
+  if (index < 0)
+    return std::nullopt;
+  return Instance{value, positionOf[ranges[index].from], positionOf[ranges[index].to]};
+}
+
+int32_t GrowingSchedule::nextRead(ValueIndex value, int32_t step) const {
+  const auto *next =
+      llvm::partition_point(readsOf[value], [&](Run run) { return positionOf[run] <= step; });
+  return next == readsOf[value].end() ? -1 : positionOf[*next];
+}
+
+/// Of what is written at `from`; `from` itself without one.
+int32_t GrowingSchedule::lastReadBefore(ValueIndex value, int32_t from, int32_t step) const {
+  const auto *next =
+      llvm::partition_point(readsOf[value], [&](Run run) { return positionOf[run] < step; });
+  return next == readsOf[value].begin() ? from : std::max(from, positionOf[*std::prev(next)]);
+}
+
+/// Bytes of what is written before the place and read there or later.
+int64_t GrowingSchedule::heldOver() const {
+  if (place == numSteps())
+    return keptBytes;
+  return held.bytes[place] - graph.writtenBytes(list[place]) + sharedBefore(place);
+}
+
+GrowingSchedule::Touched &GrowingSchedule::touch(ValueIndex value) {
+  if (touchedAt[value] < 0) {
+    touchedAt[value] = static_cast<int32_t>(touched.size());
+    const Instance current = *currentBefore(value, place);
+    touched.push_back(
+        {{value, current.from, lastReadBefore(value, current.from, place)}, grown(current.to)});
+  }
+  return touched[touchedAt[value]];
+}
+
+void GrowingSchedule::hold(int32_t from, int32_t to, int64_t bytes) {
+  if (bytes != 0)
+    for (int32_t step = from, last = std::min(to, numGrown() - 1); step <= last; ++step)
+      then.bytes[step] += bytes;
+}
+
+/// What is held beyond the old range is held in addition.
+void GrowingSchedule::close(const Touched &it) {
+  pieces.push_back(it.piece);
+  hold(std::max(it.piece.from, it.oldTo + 1), it.piece.to, graph.bytes(it.piece.value));
+}
+
+void GrowingSchedule::makePieces() {
+  for (const Touched &each : touched)
+    touchedAt[each.piece.value] = -1;
+  touched.clear();
+  pieces.clear();
+  int32_t step = place;
+  for (OpIndex op : added) {
+    for (ValueIndex value : graph.reads(op))
+      touch(value).piece.to = step;
+    for (ValueIndex value : graph.writes(op)) {
+      Touched &it = touch(value);
+      close(it);
+      hold(it.piece.to + 1, std::min(step - 1, it.oldTo), -graph.bytes(value));
+      it.piece.from = it.piece.to = step;
+    }
+    ++step;
+  }
+  for (Touched &it : touched) {
+    if (it.oldTo >= step)
+      it.piece.to = it.oldTo;
+    close(it);
+  }
+}
+
+int64_t GrowingSchedule::sharedBefore(int32_t step) const {
+  if (!graph.hasInPlace(list[step]))
+    return 0;
+  return sharedBytes(graph, graph.op(list[step]), [&](ValueIndex value) {
+    const std::optional<Instance> read = currentBefore(value, step);
+    return read && read->to == step;
+  });
+}
+
+/// In place at a step of the grown schedule.
+int64_t GrowingSchedule::sharedThen(int32_t step) const {
+  const auto numAdded = static_cast<int32_t>(added.size());
+  const bool isAdded = step >= place && step < place + numAdded;
+  const int32_t old = step < place ? step : step - numAdded;
+  const OpIndex op = isAdded ? added[step - place] : list[old];
+  if (!graph.hasInPlace(op))
+    return 0;
+  return sharedBytes(graph, graph.op(op), [&](ValueIndex value) {
+    for (const Piece &piece : pieces)
+      if (piece.value == value && piece.from < step && step <= piece.to)
+        return piece.to == step;
+    const std::optional<Instance> read = currentBefore(value, old);
+    return read && read->to == old;
+  });
+}
+
+/// Where another operand dies than before, other bytes are shared in place.
+void GrowingSchedule::shareBytes() {
+  const auto numAdded = static_cast<int32_t>(added.size());
+  llvm::SmallVector<int32_t, 16> changed;
+  for (const Piece &piece : pieces)
+    changed.push_back(piece.to);
+  for (const Touched &it : touched)
+    changed.push_back(it.oldTo);
+  for (int32_t step = place; step < place + numAdded; ++step)
+    changed.push_back(step);
+  llvm::sort(changed);
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  for (int32_t step : changed) {
+    if (step < 0 || step >= numGrown())
+      continue;
+    const bool isAdded = step >= place && step < place + numAdded;
+    then.bytes[step] -= sharedThen(step);
+    then.bytes[step] += isAdded ? 0 : sharedBefore(step < place ? step : step - numAdded);
+  }
+}
+
+/// The first of the fullest steps.
+void GrowingSchedule::findPeak() {
+  then.peak = 0;
+  then.peakStep = -1;
+  for (int32_t step = 0; step < numGrown(); ++step)
+    if (then.bytes[step] > then.peak) {
+      then.peak = then.bytes[step];
+      then.peakStep = step;
+    }
+  then.peak = std::max(then.peak, graph.residentBytes());
+}
+
+const Profile &GrowingSchedule::with(llvm::ArrayRef<OpIndex> ops, int32_t before) {
+  added.assign(ops.begin(), ops.end());
+  place = before;
+  then.bytes.resize(numGrown());
+  std::copy(held.bytes.begin(), held.bytes.begin() + place, then.bytes.begin());
+  std::copy(held.bytes.begin() + place, held.bytes.end(), then.bytes.begin() + grown(place));
+  const int64_t over = heldOver();
+  then.cost = held.cost;
+  for (size_t at = 0; at < added.size(); ++at) {
+    then.bytes[place + at] = over + graph.workspace(added[at]);
+    then.cost += graph.cost(added[at]);
+  }
+  makePieces();
+  if (hasInPlace)
+    shareBytes();
+  findPeak();
+  return then;
+}
+
+void GrowingSchedule::insert() {
+  const auto first = static_cast<Run>(positionOf.size());
+  list.insert(list.begin() + place, added.begin(), added.end());
+  runs.insert(runs.begin() + place, added.size(), 0);
+  positionOf.resize(first + added.size());
+  for (size_t at = 0; at < added.size(); ++at)
+    runs[place + at] = first + static_cast<Run>(at);
+  for (int32_t step = place; step < numSteps(); ++step)
+    positionOf[runs[step]] = step;
+  positionOf[afterAll] = numSteps();
+  for (size_t at = 0; at < added.size(); ++at) {
+    const Run run = first + static_cast<Run>(at);
+    auto isEarlier = [&](Run other) { return positionOf[other] < positionOf[run]; };
+    for (ValueIndex value : graph.reads(added[at]))
+      readsOf[value].insert(llvm::partition_point(readsOf[value], isEarlier), run);
+    firstResult.push_back(static_cast<int32_t>(ranges.size()));
+    for (ValueIndex value : graph.writes(added[at])) {
+      rangesOf[value].insert(
+          llvm::partition_point(rangesOf[value],
+                                [&](int32_t index) { return isEarlier(ranges[index].from); }),
+          static_cast<int32_t>(ranges.size()));
+      ranges.push_back({value, run, run});
+    }
+  }
+  for (const Piece &piece : pieces)
+    ranges[indexBefore(piece.value, piece.from + 1)].to =
+        piece.to == numSteps() ? afterAll : runs[piece.to];
+  std::swap(held, then);
+  added.clear();
+}

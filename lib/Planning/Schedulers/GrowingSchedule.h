@@ -1,0 +1,113 @@
+//===- GrowingSchedule.h - A schedule into which repeats are inserted ---------------===//
+//
+// Knows the live ranges of a schedule, and what it holds at each step. A few repeats change a few
+// live ranges, so what they would hold costs these ranges alone, and not a look at the operands of
+// every step, as `profile` does.
+//
+// Example: f x->a, g, h reads a: with f again before h, g holds the bytes of a less.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_SCHEDULERS_GROWINGSCHEDULE_H
+#define LLMMEM_LIB_PLANNING_SCHEDULERS_GROWINGSCHEDULE_H
+
+#include "llmmem/Planning/Model/Schedule.h"
+#include <optional>
+
+namespace llmmem::planning {
+
+class GrowingSchedule {
+public:
+  /// `usage` is the profile of `steps`.
+  GrowingSchedule(const Graph &graph, std::vector<OpIndex> steps, Profile usage);
+
+  const std::vector<OpIndex> &steps() const { return list; }
+  const Profile &usage() const { return held; }
+  int32_t numSteps() const { return static_cast<int32_t>(list.size()); }
+
+  /// The instance of `value` that is current just before `step`; nothing where there is none.
+  std::optional<Instance> currentBefore(ValueIndex value, int32_t step) const;
+  /// The first step behind `step` that reads `value`; -1 without one.
+  int32_t nextRead(ValueIndex value, int32_t step) const;
+  /// Calls `visit` with each value that is written before `step` and held beyond it: inputs first,
+  /// then by the step that writes it.
+  template <typename Visit>
+  void forEachHeldOver(int32_t step, Visit visit) const {
+    for (int32_t index = 0; index < numInputs; ++index)
+      if (positionOf[ranges[index].to] > step)
+        visit(ranges[index].value);
+    for (int32_t writing = 0; writing < step; ++writing) {
+      int32_t index = firstResult[runs[writing]];
+      for (ValueIndex value : graph.writes(list[writing]))
+        if (positionOf[ranges[index++].to] > step)
+          visit(value);
+    }
+  }
+
+  /// The profile with `ops`, which have all run before, run again before step `place`. Valid until
+  /// the next call.
+  const Profile &with(llvm::ArrayRef<OpIndex> ops, int32_t place);
+  /// Inserts what `with` was last called with.
+  void insert();
+
+private:
+  /// A run of an op is at another step where something is inserted before it; its number stays.
+  using Run = int32_t;
+  static constexpr Run beforeAll = 0, afterAll = 1, firstRun = 2;
+  struct Range {
+    ValueIndex value;
+    Run from, to;
+  };
+  /// A part of a live range, where repeats are inserted: in steps then.
+  struct Piece {
+    ValueIndex value;
+    int32_t from, to;
+  };
+  /// A value that the repeats read or write, and the piece that is current.
+  struct Touched {
+    Piece piece;
+    int32_t oldTo; // of its range without the repeats, in steps with them
+  };
+
+  void addRun(OpIndex op);
+  int32_t indexBefore(ValueIndex value, int32_t step) const;
+  int32_t lastReadBefore(ValueIndex value, int32_t from, int32_t step) const;
+  int32_t numGrown() const { return static_cast<int32_t>(list.size() + added.size()); }
+  int32_t grown(int32_t step) const {
+    return step < place ? step : step + static_cast<int32_t>(added.size());
+  }
+  int64_t heldOver() const;
+  Touched &touch(ValueIndex value);
+  void hold(int32_t from, int32_t to, int64_t bytes);
+  void close(const Touched &touched);
+  void makePieces();
+  int64_t sharedBefore(int32_t step) const;
+  int64_t sharedThen(int32_t step) const;
+  void shareBytes();
+  void findPeak();
+
+  const Graph &graph;
+  std::vector<OpIndex> list;
+  Profile held;
+  int64_t keptBytes; // held at the end, resident included
+  bool hasInPlace = false;
+  std::vector<Run> runs;                               // by step
+  std::vector<int32_t> positionOf;                     // by run: its step
+  std::vector<int32_t> firstResult;                    // by run: in ranges
+  std::vector<Range> ranges;                           // inputs, then as they came
+  int32_t numInputs = 0;                               // of ranges
+  std::vector<llvm::SmallVector<int32_t, 4>> rangesOf; // by value, in the order of the steps
+  std::vector<llvm::SmallVector<Run, 4>> readsOf;      // by value, in the order of the steps
+
+  // What `with` was last called with.
+  std::vector<OpIndex> added;
+  int32_t place = 0;
+  Profile then;
+  std::vector<Touched> touched;
+  std::vector<int32_t> touchedAt; // by value: in touched, -1 elsewhere
+  std::vector<Piece> pieces;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_SCHEDULERS_GROWINGSCHEDULE_H
