@@ -398,8 +398,7 @@ std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply, int64_
 /// least memory.
 void BudgetSearch::addEveryLevel() {
   size_t last = tableFor(leanestFlat().peak), index = 0;
-  auto hasPlan = [&](NestedProgram &nested) { return nested.cost(nested.numLevels() - 1) >= 0; };
-  while (index < last && !hasPlan(table(index)))
+  while (index < last && !table(index).hasPlan())
     ++index;
   for (size_t end = std::min(index + 1, last); index <= end; ++index) {
     NestedProgram &nested = table(index);

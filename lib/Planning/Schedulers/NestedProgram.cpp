@@ -227,57 +227,82 @@ void NestedProgram::findRows() {
     }
 }
 
-/// Improves `cell` by the best option of the first stage of a sub-chain; the later stages are
-/// solved.
-void NestedProgram::takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to,
-                               int32_t level) const {
-  if (repeats && from == to) { // all is recomputed just in time, whatever an option would hold
-    if (lean[from].peak <= level && lean[from].cost < cell.cost)
-      cell = {lean[from].cost, lean[from].choice};
-    return;
-  }
-  for (const Leaf &leaf : leaves[from]) {
-    if (leaf.peak > level || (repeats && leaf.forward + gradients[to] > level))
-      continue;
-    int64_t cost = leaf.cost + costOf(repeats, from + 1, to, level - leaf.held);
+/// The least level at which the sub-chain may begin with an option of its first stage; the later
+/// stages are solved.
+int64_t NestedProgram::leastOf(const Leaf &leaf, int32_t repeats, int32_t from, int32_t to) const {
+  if (repeats && from == to) // all is recomputed just in time, whatever an option would hold
+    return leaf.peak;
+  int64_t least = leaf.peak;
+  if (repeats)
+    least = std::max(least, int64_t(leaf.forward) + gradients[to]);
+  if (from < to)
+    least = std::max(least, int64_t(leaf.held) + leastLevel[row(repeats, from + 1, to)]);
+  return least;
+}
+
+/// Calls `visit` with each split of a sub-chain and the least level at which it has a plan.
+template <typename Visit>
+void NestedProgram::forEachSplit(int32_t repeats, int32_t from, int32_t to, Visit visit) const {
+  int64_t lowest = 0;
+  for (int32_t split = from + 1; split <= to; ++split) {
+    // The forward up to the split runs the stage before it. That stage's input and results are live
+    // then, and so is the gradient of the end of the sub-chain.
+    const int32_t passed = split - 1;
     if (repeats)
-      cost += forwardCost[from + 1] - forwardCost[from];
-    if (cost < cell.cost)
-      cell = {cost, leaf.choice};
+      lowest = std::max(lowest, int64_t(forwardPeak[passed]) + gradients[to] +
+                                    (passed > from ? passingSize[passed] : 0));
+    if (lowest >= levels)
+      return;
+    visit(split, std::max({lowest, int64_t(inputSize[split]) + leastLevel[row(repeats, split, to)],
+                           int64_t(leastLevel[row(1, from, passed)])}));
   }
+}
+
+llvm::ArrayRef<NestedProgram::Leaf> NestedProgram::leavesOf(int32_t repeats, int32_t from,
+                                                            int32_t to) const {
+  return repeats && from == to ? llvm::ArrayRef<Leaf>(lean[from])
+                               : llvm::ArrayRef<Leaf>(leaves[from]);
+}
+
+/// More bytes never take a plan away, so what has none is known without a table.
+void NestedProgram::findLeastLevel(int32_t repeats, int32_t from, int32_t to) {
+  int64_t least = levels;
+  for (const Leaf &leaf : leavesOf(repeats, from, to))
+    least = std::min(least, leastOf(leaf, repeats, from, to));
+  forEachSplit(repeats, from, to,
+               [&](int32_t, int64_t ofSplit) { least = std::min(least, ofSplit); });
+  leastLevel[row(repeats, from, to)] = static_cast<int32_t>(least);
 }
 
 /// Fills the row of a sub-chain at all levels together: a split reads two other rows.
 void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
   graph.poll();
   Cell *cells = &at(repeats, from, to, 0);
-  for (int32_t level = 0; level < levels; ++level)
-    takeOption(cells[level], repeats, from, to, level);
-  int32_t lowest = 0;
-  for (int32_t split = from + 1; split <= to; ++split) {
-    // The forward up to the split runs the stage before it. That stage's input and results are live
-    // then, and so is the gradient of the end of the sub-chain.
-    int32_t passed = split - 1, held = inputSize[split];
-    if (repeats)
-      lowest = std::max(lowest, forwardPeak[passed] + gradients[to] +
-                                    (passed > from ? passingSize[passed] : 0));
-    if (lowest >= levels)
-      return;
-    const Cell *tail = &at(repeats, split, to, 0), *head = &at(1, from, passed, 0);
-    int64_t forward = repeats ? forwardCost[split] - forwardCost[from] : 0;
-    for (int32_t level = std::max(lowest, held); level < levels; ++level) {
-      int64_t cost = tail[level - held].cost;
-      if (cost >= cells[level].cost)
-        continue;
-      cost += head[level].cost + forward;
+  const bool isAlone = from == to;
+  for (const Leaf &leaf : leavesOf(repeats, from, to)) {
+    const bool isAgain = repeats && !isAlone;
+    const int64_t own = leaf.cost + (isAgain ? forwardCost[from + 1] - forwardCost[from] : 0);
+    for (int64_t level = leastOf(leaf, repeats, from, to); level < levels; ++level) {
+      const int64_t rest = isAlone ? 0 : at(repeats, from + 1, to, level - leaf.held).cost;
+      if (own + rest < cells[level].cost)
+        cells[level] = {own + rest, leaf.choice};
+    }
+  }
+  forEachSplit(repeats, from, to, [&](int32_t split, int64_t least) {
+    const int32_t held = inputSize[split];
+    const Cell *tail = &at(repeats, split, to, 0), *head = &at(1, from, split - 1, 0);
+    const int64_t forward = repeats ? forwardCost[split] - forwardCost[from] : 0;
+    for (int64_t level = least; level < levels; ++level) {
+      const int64_t cost = tail[level - held].cost + head[level].cost + forward;
       if (cost < cells[level].cost)
         cells[level] = {cost, from - split};
     }
-  }
+  });
 }
 
-void NestedProgram::tabulate() {
-  table.assign(numRows * levels, {impossible, 0});
+/// Calls `visit` with each row once, those of shorter sub-chains first.
+template <typename Visit>
+void NestedProgram::forEachRow(Visit visit) {
   std::vector<bool> isDone(numRows, false);
   for (int32_t length = 0; length < stages; ++length)
     for (int32_t from = 0; from + length < stages; ++from)
@@ -286,8 +311,17 @@ void NestedProgram::tabulate() {
         if ((repeats == 0 && to + 1 != stages) || isDone[row(repeats, from, to)])
           continue;
         isDone[row(repeats, from, to)] = true;
-        fillRow(repeats, from, to);
+        visit(repeats, from, to);
       }
+}
+
+void NestedProgram::tabulate() {
+  leastLevel.assign(numRows, levels);
+  forEachRow([&](int32_t repeats, int32_t from, int32_t to) { findLeastLevel(repeats, from, to); });
+  if (!hasPlan())
+    return;
+  table.assign(numRows * levels, {impossible, 0});
+  forEachRow([&](int32_t repeats, int32_t from, int32_t to) { fillRow(repeats, from, to); });
 }
 
 int32_t NestedProgram::levelOf(int64_t capacity) const {
@@ -295,8 +329,7 @@ int32_t NestedProgram::levelOf(int64_t capacity) const {
 }
 
 int64_t NestedProgram::cost(int32_t level) const {
-  int64_t cost = costOf(0, 0, stages - 1, level);
-  return cost >= impossible ? -1 : cost;
+  return level < leastLevel[row(0, 0, stages - 1)] ? -1 : at(0, 0, stages - 1, level).cost;
 }
 
 void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to,

@@ -31,6 +31,8 @@ public:
                 int64_t capacity, int32_t levels);
 
   int32_t numLevels() const { return levels; }
+  /// Whether there is one at the highest level.
+  bool hasPlan() const { return leastLevel[row(0, 0, stages - 1)] < levels; }
   /// The level whose model holds about `capacity` bytes.
   int32_t levelOf(int64_t capacity) const;
   /// The modelled recompute cost at a level, -1 where nothing fits.
@@ -59,9 +61,15 @@ private:
   bool holdsNextInput(int32_t stage, int32_t choice) const;
   int32_t rounded(int64_t bytes) const;
   void findRows();
-  void tabulate();
-  void takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
+  llvm::ArrayRef<Leaf> leavesOf(int32_t repeats, int32_t from, int32_t to) const;
+  int64_t leastOf(const Leaf &leaf, int32_t repeats, int32_t from, int32_t to) const;
+  template <typename Visit>
+  void forEachSplit(int32_t repeats, int32_t from, int32_t to, Visit visit) const;
+  template <typename Visit>
+  void forEachRow(Visit visit);
+  void findLeastLevel(int32_t repeats, int32_t from, int32_t to);
   void fillRow(int32_t repeats, int32_t from, int32_t to);
+  void tabulate();
   /// Sub-chains of equal stages share one row per length: equal blocks are solved once.
   size_t row(int32_t repeats, int32_t from, int32_t to) const {
     if (repeats == 0)
@@ -73,9 +81,6 @@ private:
   }
   const Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
     return table[row(repeats, from, to) * levels + level];
-  }
-  int64_t costOf(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
-    return from > to ? 0 : level < 0 ? impossible : at(repeats, from, to, level).cost;
   }
   void unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to, int32_t level,
               int32_t segment) const;
@@ -99,7 +104,8 @@ private:
   std::vector<std::vector<ValueIndex>> written; // per stage: what may be discarded
   std::vector<int32_t> rowOf;
   size_t numRows = 0;
-  std::vector<Cell> table;
+  std::vector<int32_t> leastLevel; // per row: that has a plan; `levels` where none has
+  std::vector<Cell> table;         // none without a plan
 };
 
 } // namespace llmmem::planning
