@@ -2,13 +2,46 @@
 
 #include "Ejection.h"
 #include "llmmem/Support/Random.h"
-#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/Endian.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 namespace llmmem::planning {
 namespace {
+
+/// The placed shapes by the height of one of their edges, the bottom or the top; those of one
+/// height as they came. A step of a chain visits all of them, so what it reads lies together.
+class Edges {
+public:
+  /// `height` is by shape.
+  Edges(const Shapes &shapes, const std::vector<int64_t> &height);
+
+  /// Where there are none yet.
+  void assign(std::vector<int32_t> placed);
+  void insert(int32_t index);
+  void erase(int32_t index);
+  size_t size() const { return count; }
+  /// How many have at most this height.
+  size_t numUpTo(int64_t most) const;
+
+  /// Calls `function` with each shape of the lowest `end` edges that is live together with
+  /// `beside`.
+  template <typename Function>
+  void forEachBeside(const Shape &beside, size_t end, Function function) const;
+
+private:
+  static constexpr size_t blockSize = 64;
+  uint64_t areBeside(const Shape &beside, size_t block) const;
+
+  const Shapes &shapes;
+  const std::vector<int64_t> &height;
+  std::vector<int32_t> lower, upper; // of the shape, in time
+  std::vector<int32_t> shape;
+  size_t count = 0;
+};
 
 class Ejection {
 public:
@@ -19,71 +52,99 @@ public:
   std::vector<int64_t> offsets;
 
 private:
-  /// The bottoms or the tops of the placed shapes, by height; those of one height as they came. A
-  /// step of a chain visits all of them, so what it reads lies together.
-  struct Edges {
-    std::vector<int64_t> height;
-    std::vector<int32_t> lower, upper; // of the shape, in time
-    std::vector<int32_t> shape;
-
-    void insert(int64_t height, const Shape &shape, int32_t index);
-    void erase(size_t at);
-    size_t find(int64_t height, int32_t index) const;
-  };
-  /// From this offset on, the weight that a shape to be placed collides with grows by that much.
-  struct Step {
-    int64_t offset;
-    int64_t weight;
-  };
-
+  bool takeWork(const PackOptions &options, int64_t &work) const;
+  void listEdges();
   void addUnplaced(int32_t shape);
   int32_t nextUnplaced();
-  size_t findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
-                   std::vector<Step> &steps);
-  size_t findSteps(const Shape &shape);
+  void findBesides(const Shape &shape);
   int64_t leastConflictOffset(const Shape &shape);
   void eject(const Shape &shape, int64_t offset);
   void gainWeight(int32_t shape);
-  void insertEdges(int32_t shape);
+  void place(int32_t shape, int64_t offset);
 
   const Shapes &shapes;
   int64_t capacity;
+  std::vector<int64_t> ends; // by shape
   std::vector<int64_t> weight;
   std::vector<std::pair<double, int32_t>> unplaced; // a heap by score
   Edges bottoms, tops;
-  int64_t largest = 0;                   // size of a shape
-  std::vector<Step> begins, ends, steps; // room for all edges
-  std::vector<int32_t> besides;          // edges of shapes that are live at the same time
-  std::vector<size_t> ejected;           // where their bottoms are
+  std::vector<int32_t> besides; // by offset: placed shapes that are live at the same time
+  std::vector<int32_t> ejected;
   Random random{0x9E3779B97F4A7C15ULL};
 };
 
-void Ejection::Edges::insert(int64_t at, const Shape &item, int32_t index) {
-  const auto position = std::upper_bound(height.begin(), height.end(), at) - height.begin();
-  height.insert(height.begin() + position, at);
-  lower.insert(lower.begin() + position, item.lower);
-  upper.insert(upper.begin() + position, item.upper);
-  shape.insert(shape.begin() + position, index);
+Edges::Edges(const Shapes &shapes, const std::vector<int64_t> &height)
+    : shapes(shapes), height(height) {
+  for (std::vector<int32_t> *each : {&lower, &upper, &shape})
+    each->resize(shapes.shapes.size() + blockSize); // the last block is read to its end
 }
 
-void Ejection::Edges::erase(size_t at) {
-  height.erase(height.begin() + at);
-  lower.erase(lower.begin() + at);
-  upper.erase(upper.begin() + at);
-  shape.erase(shape.begin() + at);
+void Edges::assign(std::vector<int32_t> placed) {
+  std::stable_sort(placed.begin(), placed.end(),
+                   [&](int32_t a, int32_t b) { return height[a] < height[b]; });
+  for (int32_t index : placed) {
+    lower[count] = shapes.shapes[index].lower;
+    upper[count] = shapes.shapes[index].upper;
+    shape[count++] = index;
+  }
 }
 
-size_t Ejection::Edges::find(int64_t at, int32_t index) const {
-  size_t position = std::lower_bound(height.begin(), height.end(), at) - height.begin();
-  while (shape[position] != index)
-    ++position;
-  return position;
+size_t Edges::numUpTo(int64_t most) const {
+  const auto above = [&](int64_t value, int32_t index) { return value < height[index]; };
+  return std::upper_bound(shape.begin(), shape.begin() + count, most, above) - shape.begin();
+}
+
+void Edges::insert(int32_t index) {
+  const size_t at = numUpTo(height[index]);
+  auto insertInto = [&](std::vector<int32_t> &values, int32_t value) {
+    std::copy_backward(values.begin() + at, values.begin() + count, values.begin() + count + 1);
+    values[at] = value;
+  };
+  insertInto(lower, shapes.shapes[index].lower);
+  insertInto(upper, shapes.shapes[index].upper);
+  insertInto(shape, index);
+  ++count;
+}
+
+void Edges::erase(int32_t index) {
+  size_t at = numUpTo(height[index] - 1);
+  while (shape[at] != index)
+    ++at;
+  for (std::vector<int32_t> *each : {&lower, &upper, &shape})
+    std::copy(each->begin() + at + 1, each->begin() + count, each->begin() + at);
+  --count;
+}
+
+/// A bit for each edge of the block. Without a branch, so that compilers use vectors.
+uint64_t Edges::areBeside(const Shape &beside, size_t block) const {
+  const int32_t *lowers = &lower[block], *uppers = &upper[block];
+  const int32_t from = beside.lower, to = beside.upper;
+  std::array<uint8_t, blockSize> flags;
+  for (size_t at = 0; at < blockSize; ++at)
+    flags[at] = (lowers[at] < to) & (from < uppers[at]);
+  uint64_t bits = 0;
+  for (size_t at = 0; at < blockSize; at += 8) { // the product has eight flags in its highest byte
+    const uint64_t product = llvm::support::endian::read64le(&flags[at]) * 0x0102040810204080;
+    bits |= product >> 56 << at;
+  }
+  return bits;
+}
+
+template <typename Function>
+void Edges::forEachBeside(const Shape &beside, size_t end, Function function) const {
+  for (size_t block = 0; block < end; block += blockSize) {
+    uint64_t bits = areBeside(beside, block);
+    if (end - block < blockSize)
+      bits &= (uint64_t(1) << (end - block)) - 1;
+    for (; bits; bits &= bits - 1)
+      function(shape[block + llvm::countr_zero(bits)]);
+  }
 }
 
 } // namespace
 
 Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64_t> &from)
-    : offsets(from), shapes(shapes) {
+    : offsets(from), shapes(shapes), bottoms(shapes, offsets), tops(shapes, ends) {
   // Every offset is a sum of sizes, so an alignment of the sizes is one of the offsets.
   int64_t unit = 0;
   double area = 0;
@@ -93,26 +154,31 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   for (const Shape &shape : shapes.shapes) {
     unit = std::gcd(unit, shape.size);
     area += areaOf(shape) / double(shapes.shapes.size());
-    largest = std::max(largest, shape.size);
   }
   capacity = within - within % unit;
-  for (std::vector<Step> *each : {&begins, &ends, &steps})
-    each->resize(2 * from.size() + 1);
-  besides.resize(from.size() + 1);
   constexpr double meanWeight = 1000;
   for (size_t shape = 0; shape < from.size(); ++shape) {
     weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
-    if (from[shape] + shapes.shapes[shape].size > capacity)
+    ends.push_back(from[shape] + shapes.shapes[shape].size);
+    if (ends[shape] > capacity)
       addUnplaced(int32_t(shape));
-    else
-      insertEdges(int32_t(shape));
   }
 }
 
-void Ejection::insertEdges(int32_t index) {
-  const Shape &shape = shapes.shapes[index];
-  bottoms.insert(offsets[index], shape, index);
-  tops.insert(offsets[index] + shape.size, shape, index);
+void Ejection::listEdges() {
+  std::vector<int32_t> placed;
+  for (size_t shape = 0; shape < ends.size(); ++shape)
+    if (ends[shape] <= capacity)
+      placed.push_back(int32_t(shape));
+  bottoms.assign(placed);
+  tops.assign(std::move(placed));
+}
+
+void Ejection::place(int32_t index, int64_t offset) {
+  offsets[index] = offset;
+  ends[index] = offset + shapes.shapes[index].size;
+  bottoms.insert(index);
+  tops.insert(index);
 }
 
 /// Of a large weight mostly comes first.
@@ -128,56 +194,43 @@ int32_t Ejection::nextUnplaced() {
   return shape;
 }
 
-/// How many; without a branch, as in the merge of both kinds.
-size_t Ejection::findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
-                           std::vector<Step> &found) {
-  const int32_t *lower = edges.lower.data(), *upper = edges.upper.data();
-  const int32_t from = shape.lower, to = shape.upper;
-  const auto numEdges = static_cast<int32_t>(edges.shape.size());
-  int32_t *beside = besides.data();
-  size_t count = 0;
-  for (int32_t edge = 0; edge < numEdges; ++edge) {
-    beside[count] = edge;
-    count += (lower[edge] < to) & (from < upper[edge]);
-  }
-  for (size_t at = 0; at < count; ++at)
-    found[at] = {edges.height[beside[at]] + shift, sign * weight[edges.shape[beside[at]]]};
-  return count;
+void Ejection::findBesides(const Shape &shape) {
+  besides.resize(bottoms.size());
+  int32_t *next = besides.data();
+  bottoms.forEachBeside(shape, bottoms.size(), [&](int32_t other) { *next++ = other; });
+  besides.resize(next - besides.data());
 }
 
-/// Into `steps`, by offset.
-size_t Ejection::findSteps(const Shape &shape) {
-  const size_t numBegins = findSteps(bottoms, shape, 1 - shape.size, 1, begins);
-  const size_t numEnds = findSteps(tops, shape, 0, -1, ends);
-  size_t begin = 0, end = 0, count = 0;
-  while (begin < numBegins && end < numEnds) {
-    const bool isBegin = begins[begin].offset <= ends[end].offset;
-    steps[count++] = *(isBegin ? &begins[begin] : &ends[end]);
-    begin += isBegin;
-    end += !isBegin;
-  }
-  std::copy(begins.begin() + begin, begins.begin() + numBegins, steps.begin() + count);
-  count += numBegins - begin;
-  std::copy(ends.begin() + end, ends.begin() + numEnds, steps.begin() + count);
-  return count + numEnds - end;
-}
-
-/// The offset where `shape` collides with the least weight; of several, that in the tightest gap.
+/// The offset where `shape` collides with the least of the weight of `besides`; of several, that in
+/// the tightest gap. What it collides with shrinks only where one of them ends, so a gap begins
+/// there or at 0.
 int64_t Ejection::leastConflictOffset(const Shape &shape) {
   const int64_t last = capacity - shape.size;
-  const size_t count = findSteps(shape);
-  steps[count] = {last + 1, 0};
-  int64_t collides = 0, from = 0, least = INT64_MAX, tightest = INT64_MAX, best = 0;
-  for (size_t step = 0; from <= last; ++step) {
-    const int64_t to = std::min(steps[step].offset, last + 1), length = to - from;
-    if ((length > 0) & ((collides < least) | ((collides == least) & (length < tightest)))) {
-      least = collides;
-      tightest = length;
-      best = random.below(2) ? from : to - 1;
-    }
-    collides += steps[step].weight;
-    from = std::max(from, to);
-  }
+  auto next = besides.begin(); // it begins above what ends at `from`
+  int64_t from = 0, collides = 0, least = INT64_MAX, tightest = INT64_MAX, best = 0;
+  auto startGap = [&](int64_t offset) {
+    from = offset;
+    for (; next != besides.end() && offsets[*next] < offset + shape.size; ++next)
+      collides += weight[*next];
+  };
+  auto endGap = [&](int64_t end) {
+    if (collides > least)
+      return; // as most
+    const int64_t to = next == besides.end() ? end : std::min(end, offsets[*next] - shape.size + 1);
+    const int64_t length = to - from;
+    if (length == 0 || (collides == least && length >= tightest))
+      return;
+    least = collides;
+    tightest = length;
+    best = random.below(2) ? from : to - 1;
+  };
+  startGap(0);
+  tops.forEachBeside(shape, tops.numUpTo(last), [&](int32_t other) {
+    endGap(ends[other]);
+    startGap(ends[other]);
+    collides -= weight[other];
+  });
+  endGap(last + 1);
   return best;
 }
 
@@ -189,41 +242,43 @@ void Ejection::gainWeight(int32_t shape) {
       each = each / shrink + 1;
 }
 
-/// Removes the shapes that collide with `shape` at `offset`.
+/// Removes the shapes of `besides` that collide with `shape` at `offset`.
 void Ejection::eject(const Shape &shape, int64_t offset) {
-  const std::vector<int64_t> &heights = bottoms.height;
-  auto above = [&](int64_t height) {
-    return size_t(std::upper_bound(heights.begin(), heights.end(), height) - heights.begin());
-  };
   ejected.clear();
-  const size_t end = above(offset + shape.size - 1);
-  for (size_t at = above(offset - largest); at < end; ++at)
-    if (bottoms.lower[at] < shape.upper && shape.lower < bottoms.upper[at] &&
-        offset < heights[at] + shapes.shapes[bottoms.shape[at]].size)
-      ejected.push_back(at);
-  for (size_t at : ejected) {
-    const int32_t other = bottoms.shape[at];
-    tops.erase(tops.find(heights[at] + shapes.shapes[other].size, other));
+  for (int32_t other : besides) {
+    if (offsets[other] >= offset + shape.size)
+      break;
+    if (ends[other] > offset)
+      ejected.push_back(other);
+  }
+  for (int32_t other : ejected) {
+    bottoms.erase(other);
+    tops.erase(other);
     gainWeight(other);
     addUnplaced(other);
   }
-  for (size_t at : llvm::reverse(ejected))
-    bottoms.erase(at);
+}
+
+/// False where it does not suffice to visit all edges. All shapes that are not unplaced have two.
+bool Ejection::takeWork(const PackOptions &options, int64_t &work) const {
+  work -= 2 * int64_t(offsets.size() - unplaced.size()) + 1;
+  return work >= 0 && !options.isCancelled();
 }
 
 bool Ejection::run(const PackOptions &options, int64_t &work) {
-  while (!unplaced.empty()) {
-    work -= 2 * int64_t(bottoms.height.size()) + 1;
-    if (work < 0 || options.isCancelled())
+  for (bool isFirst = true; !unplaced.empty(); isFirst = false) {
+    if (!takeWork(options, work))
       return false;
+    if (isFirst)
+      listEdges();
     const int32_t index = nextUnplaced();
     const Shape &shape = shapes.shapes[index];
     if (shape.size > capacity)
       return false;
+    findBesides(shape);
     const int64_t offset = leastConflictOffset(shape);
     eject(shape, offset);
-    offsets[index] = offset;
-    insertEdges(index);
+    place(index, offset);
   }
   return true;
 }
