@@ -2,6 +2,7 @@
 
 #include "Ejection.h"
 #include "llmmem/Support/Random.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/Endian.h"
 #include <algorithm>
@@ -284,6 +285,7 @@ bool Ejection::run(const PackOptions &options, int64_t &work) {
 }
 
 namespace {
+
 /// Rectangles of time and bytes.
 class Rectangles {
 public:
@@ -313,21 +315,93 @@ private:
   std::vector<int32_t> lowers, uppers;
   std::vector<int64_t> bottoms, tops;
 };
+
+/// Finds the shapes that overlap another one where they are wanted, in the order of their times.
+class OverlapSweep {
+public:
+  OverlapSweep(const Shapes &shapes, llvm::ArrayRef<int64_t> wanted)
+      : shapes(shapes), wanted(wanted), overlaps(wanted.size(), false) {}
+
+  /// Of the shapes in `some`. By shape.
+  std::vector<bool> run(const std::vector<int32_t> &some);
+
+private:
+  int64_t topOf(int32_t shape) const { return wanted[shape] + shapes.shapes[shape].size; }
+  void begin(int32_t shape);
+  void end(int32_t shape);
+
+  const Shapes &shapes;
+  llvm::ArrayRef<int64_t> wanted;
+  std::vector<bool> overlaps;
+  // Live shapes: those that overlapped none when they began, by offset, and the few others.
+  std::vector<int32_t> apart, others;
+};
+
+std::vector<bool> OverlapSweep::run(const std::vector<int32_t> &some) {
+  std::vector<int32_t> byLower = some, byUpper = some;
+  llvm::sort(byLower,
+             [&](int32_t a, int32_t b) { return shapes.shapes[a].lower < shapes.shapes[b].lower; });
+  llvm::sort(byUpper,
+             [&](int32_t a, int32_t b) { return shapes.shapes[a].upper < shapes.shapes[b].upper; });
+  auto next = byUpper.begin(); // to end
+  for (int32_t shape : byLower) {
+    for (; shapes.shapes[*next].upper <= shapes.shapes[shape].lower; ++next)
+      end(*next);
+    begin(shape);
+  }
+  return std::move(overlaps);
+}
+
+void OverlapSweep::begin(int32_t shape) {
+  const int64_t bottom = wanted[shape], top = topOf(shape);
+  const auto above = llvm::partition_point(apart, [&](int32_t it) { return topOf(it) <= bottom; });
+  bool isApart = true;
+  auto meet = [&](int32_t other) {
+    isApart = false;
+    overlaps[other] = overlaps[shape] = true;
+  };
+  for (auto other = above; other != apart.end() && wanted[*other] < top; ++other)
+    meet(*other);
+  for (int32_t other : others)
+    if (wanted[other] < top && bottom < topOf(other))
+      meet(other);
+  if (isApart)
+    apart.insert(above, shape);
+  else
+    others.push_back(shape);
+}
+
+void OverlapSweep::end(int32_t shape) {
+  // No two of those apart have one offset.
+  const auto at =
+      llvm::partition_point(apart, [&](int32_t it) { return wanted[it] < wanted[shape]; });
+  if (at != apart.end() && *at == shape)
+    apart.erase(at);
+  else
+    llvm::erase(others, shape);
+}
+
 } // namespace
 
 std::vector<int64_t> withoutOverlaps(const Shapes &shapes, llvm::ArrayRef<int64_t> wanted,
                                      int64_t capacity) {
-  std::vector<int32_t> byArea;
-  std::vector<double> area;
-  for (size_t index = 0; index < wanted.size(); ++index) {
-    const Shape &shape = shapes.shapes[index];
-    area.push_back(static_cast<double>(shape.size) * (shape.upper - shape.lower));
+  std::vector<int32_t> some, byArea;
+  for (size_t index = 0; index < wanted.size(); ++index)
     if (wanted[index] >= 0)
-      byArea.push_back(static_cast<int32_t>(index));
-  }
-  std::stable_sort(byArea.begin(), byArea.end(),
-                   [&](int32_t a, int32_t b) { return area[a] > area[b]; });
+      some.push_back(static_cast<int32_t>(index));
+  const std::vector<bool> overlaps = OverlapSweep(shapes, wanted).run(some);
   std::vector<int64_t> offsets(wanted.size(), capacity);
+  for (int32_t index : some)
+    if (overlaps[index])
+      byArea.push_back(index);
+    else
+      offsets[index] = wanted[index];
+  auto areaOf = [&](int32_t index) {
+    const Shape &shape = shapes.shapes[index];
+    return static_cast<double>(shape.size) * (shape.upper - shape.lower);
+  };
+  std::stable_sort(byArea.begin(), byArea.end(),
+                   [&](int32_t a, int32_t b) { return areaOf(a) > areaOf(b); });
   Rectangles placed(byArea.size());
   for (int32_t index : byArea)
     if (placed.add(shapes.shapes[index], wanted[index]))
