@@ -4,7 +4,6 @@
 #include "llmmem/Support/Random.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
-#include "llvm/Support/Endian.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,8 +33,14 @@ public:
   void forEachBeside(const Shape &beside, size_t end, Function function) const;
 
 private:
-  static constexpr size_t blockSize = 64;
-  uint64_t areBeside(const Shape &beside, size_t block) const;
+  static constexpr size_t blockSize = 32;
+  static constexpr std::array<uint32_t, blockSize> bits() {
+    std::array<uint32_t, blockSize> each{};
+    for (size_t bit = 0; bit < blockSize; ++bit)
+      each[bit] = uint32_t(1) << bit;
+    return each;
+  }
+  uint32_t areBeside(const Shape &beside, size_t block) const;
 
   const Shapes &shapes;
   const std::vector<int64_t> &height;
@@ -53,13 +58,18 @@ public:
   std::vector<int64_t> offsets;
 
 private:
+  struct Place {
+    int64_t offset;
+    int64_t collides; // weight
+  };
+
   bool takeWork(const PackOptions &options, int64_t &work) const;
   void listEdges();
   void addUnplaced(int32_t shape);
   int32_t nextUnplaced();
-  void findBesides(const Shape &shape);
-  int64_t leastConflictOffset(const Shape &shape);
-  void eject(const Shape &shape, int64_t offset);
+  llvm::ArrayRef<int32_t> besides(const Shape &shape);
+  Place leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> besides);
+  void eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> besides);
   void gainWeight(int32_t shape);
   void place(int32_t shape, int64_t offset);
 
@@ -69,7 +79,7 @@ private:
   std::vector<int64_t> weight;
   std::vector<std::pair<double, int32_t>> unplaced; // a heap by score
   Edges bottoms, tops;
-  std::vector<int32_t> besides; // by offset: placed shapes that are live at the same time
+  std::vector<int32_t> found; // room for all shapes
   std::vector<int32_t> ejected;
   Random random{0x9E3779B97F4A7C15ULL};
 };
@@ -117,26 +127,22 @@ void Edges::erase(int32_t index) {
 }
 
 /// A bit for each edge of the block. Without a branch, so that compilers use vectors.
-uint64_t Edges::areBeside(const Shape &beside, size_t block) const {
+uint32_t Edges::areBeside(const Shape &beside, size_t block) const {
+  static constexpr std::array<uint32_t, blockSize> bitOf = bits();
   const int32_t *lowers = &lower[block], *uppers = &upper[block];
   const int32_t from = beside.lower, to = beside.upper;
-  std::array<uint8_t, blockSize> flags;
+  uint32_t found = 0;
   for (size_t at = 0; at < blockSize; ++at)
-    flags[at] = (lowers[at] < to) & (from < uppers[at]);
-  uint64_t bits = 0;
-  for (size_t at = 0; at < blockSize; at += 8) { // the product has eight flags in its highest byte
-    const uint64_t product = llvm::support::endian::read64le(&flags[at]) * 0x0102040810204080;
-    bits |= product >> 56 << at;
-  }
-  return bits;
+    found |= -static_cast<uint32_t>((lowers[at] < to) & (from < uppers[at])) & bitOf[at];
+  return found;
 }
 
 template <typename Function>
 void Edges::forEachBeside(const Shape &beside, size_t end, Function function) const {
   for (size_t block = 0; block < end; block += blockSize) {
-    uint64_t bits = areBeside(beside, block);
+    uint32_t bits = areBeside(beside, block);
     if (end - block < blockSize)
-      bits &= (uint64_t(1) << (end - block)) - 1;
+      bits &= (uint32_t(1) << (end - block)) - 1;
     for (; bits; bits &= bits - 1)
       function(shape[block + llvm::countr_zero(bits)]);
   }
@@ -157,6 +163,7 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
     area += areaOf(shape) / double(shapes.shapes.size());
   }
   capacity = within - within % unit;
+  found.resize(from.size());
   constexpr double meanWeight = 1000;
   for (size_t shape = 0; shape < from.size(); ++shape) {
     weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
@@ -195,35 +202,35 @@ int32_t Ejection::nextUnplaced() {
   return shape;
 }
 
-void Ejection::findBesides(const Shape &shape) {
-  besides.resize(bottoms.size());
-  int32_t *next = besides.data();
+/// The placed shapes that are live together with `shape`, by offset.
+llvm::ArrayRef<int32_t> Ejection::besides(const Shape &shape) {
+  int32_t *next = found.data();
   bottoms.forEachBeside(shape, bottoms.size(), [&](int32_t other) { *next++ = other; });
-  besides.resize(next - besides.data());
+  return {found.data(), next};
 }
 
-/// The offset where `shape` collides with the least of the weight of `besides`; of several, that in
-/// the tightest gap. What it collides with shrinks only where one of them ends, so a gap begins
-/// there or at 0.
-int64_t Ejection::leastConflictOffset(const Shape &shape) {
-  const int64_t last = capacity - shape.size;
-  auto next = besides.begin(); // it begins above what ends at `from`
-  int64_t from = 0, collides = 0, least = INT64_MAX, tightest = INT64_MAX, best = 0;
+/// Where `shape` collides with the least of the weight of `besides`; of several places, that in the
+/// tightest gap. What it collides with shrinks only where one of them ends, so a gap begins there
+/// or at 0.
+Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> besides) {
+  const int64_t size = shape.size, last = capacity - size;
+  const int32_t *next = besides.begin(); // it begins above what ends at `from`
+  int64_t from = 0, collides = 0, tightest = INT64_MAX;
+  Place best = {0, INT64_MAX};
   auto startGap = [&](int64_t offset) {
     from = offset;
-    for (; next != besides.end() && offsets[*next] < offset + shape.size; ++next)
+    for (; next != besides.end() && offsets[*next] < offset + size; ++next)
       collides += weight[*next];
   };
   auto endGap = [&](int64_t end) {
-    if (collides > least)
+    if (collides > best.collides)
       return; // as most
-    const int64_t to = next == besides.end() ? end : std::min(end, offsets[*next] - shape.size + 1);
+    const int64_t to = next == besides.end() ? end : std::min(end, offsets[*next] - size + 1);
     const int64_t length = to - from;
-    if (length == 0 || (collides == least && length >= tightest))
+    if (length == 0 || (collides == best.collides && length >= tightest))
       return;
-    least = collides;
     tightest = length;
-    best = random.below(2) ? from : to - 1;
+    best = {random.below(2) ? from : to - 1, collides};
   };
   startGap(0);
   tops.forEachBeside(shape, tops.numUpTo(last), [&](int32_t other) {
@@ -244,14 +251,13 @@ void Ejection::gainWeight(int32_t shape) {
 }
 
 /// Removes the shapes of `besides` that collide with `shape` at `offset`.
-void Ejection::eject(const Shape &shape, int64_t offset) {
+void Ejection::eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> besides) {
+  const int64_t top = offset + shape.size;
   ejected.clear();
-  for (int32_t other : besides) {
-    if (offsets[other] >= offset + shape.size)
-      break;
-    if (ends[other] > offset)
-      ejected.push_back(other);
-  }
+  for (const int32_t *other = besides.begin(); other != besides.end() && offsets[*other] < top;
+       ++other)
+    if (ends[*other] > offset)
+      ejected.push_back(*other);
   for (int32_t other : ejected) {
     bottoms.erase(other);
     tops.erase(other);
@@ -276,10 +282,11 @@ bool Ejection::run(const PackOptions &options, int64_t &work) {
     const Shape &shape = shapes.shapes[index];
     if (shape.size > capacity)
       return false;
-    findBesides(shape);
-    const int64_t offset = leastConflictOffset(shape);
-    eject(shape, offset);
-    place(index, offset);
+    const llvm::ArrayRef<int32_t> others = besides(shape);
+    const Place best = leastConflict(shape, others);
+    if (best.collides > 0)
+      eject(shape, best.offset, others);
+    place(index, best.offset);
   }
   return true;
 }
