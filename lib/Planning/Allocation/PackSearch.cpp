@@ -13,7 +13,8 @@ static constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
 PackSearch::PackSearch(const Shapes &shapes, Cancellation *cancellation)
     : shapes(shapes), cancellation(cancellation), shapeOf(shapes.shapes.size()),
       firstStarting(shapes.positions + 1, 0), weight(shapes.positions, 1.0),
-      within(shapes.positions), across(shapes.positions), runEnd(shapes.positions, 0) {
+      within(shapes.positions), across(shapes.positions), runEnd(shapes.positions, 0),
+      before(shapes.shapes.size()), after(shapes.shapes.size()) {
   std::iota(shapeOf.begin(), shapeOf.end(), 0);
   std::stable_sort(shapeOf.begin(), shapeOf.end(), [&](int32_t a, int32_t b) {
     return shapes.shapes[a].lower < shapes.shapes[b].lower;
@@ -191,13 +192,18 @@ bool PackSearch::tryNextChoice(Node &node) {
 
 std::vector<PackSearch::Interval> PackSearch::splitByTime(Interval whole) const {
   std::vector<Interval> windows;
+  Interval last = {whole.from, whole.from};
   forEachLeft(whole, whole, [&](int32_t shape) {
     const Shape &item = items[shape];
-    if (windows.empty() || windows.back().to <= item.lower)
-      windows.push_back({item.lower, item.upper});
-    else
-      windows.back().to = std::max(windows.back().to, item.upper);
+    if (last.to <= item.lower) {
+      if (last.from < last.to)
+        windows.push_back(last);
+      last.from = item.lower;
+    }
+    last.to = std::max(last.to, item.upper);
   });
+  if (last.from < last.to)
+    windows.push_back(last);
   // The smallest window first: it fails soonest.
   std::stable_sort(windows.begin(), windows.end(), [](const Interval &a, const Interval &b) {
     return a.to - a.from < b.to - b.from;
@@ -408,9 +414,27 @@ void PackSearch::count(const Counted &counted, Interval span, int32_t amount) {
       within.at[position] += amount;
   else if (counted.touch == Touch::Across)
     for (int32_t position = span.from; position < span.to; position = runEnd[position])
-      if (skyline[position] == counted.least)
-        for (int32_t each = position; each < std::min(runEnd[position], span.to); ++each)
+      if (skyline[position] == counted.least) {
+        const int32_t end = std::min(runEnd[position], span.to);
+        for (int32_t each = position; each < end; ++each)
           across.at[each] += amount;
+      }
+}
+
+/// Where they are live and the skyline is `raised`. Each of `shapes` is counted as `counted` says.
+void PackSearch::countWithin(llvm::ArrayRef<int32_t> shapes, const std::vector<Counted> &counted,
+                             llvm::ArrayRef<Interval> raised, int32_t amount) {
+  int64_t highest = -1; // no skyline there touches a shape of a larger bound
+  for (const Interval &each : raised)
+    for (int32_t position = each.from; position < each.to; position = runEnd[position])
+      highest = std::max(highest, skyline[position]);
+  for (size_t at = 0; at < shapes.size(); ++at) {
+    if (counted[at].touch == Touch::None || counted[at].least > highest)
+      continue;
+    const Shape &item = items[shapes[at]];
+    for (const Interval &each : raised)
+      count(counted[at], {std::max(each.from, item.lower), std::min(each.to, item.upper)}, amount);
+  }
 }
 
 /// Where `shape` is live but the skyline is not raised.
@@ -430,15 +454,9 @@ void PackSearch::countBeside(int32_t shape, const Counted &counted, llvm::ArrayR
 
 /// Before the skyline is `raised`, and something changes for `shapes`: no longer counts them there.
 void PackSearch::forget(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised) {
-  before.clear();
-  for (int32_t shape : shapes) {
-    before.push_back(countedAs(shape));
-    if (before.back().touch == Touch::None)
-      continue;
-    for (const Interval &each : raised)
-      count(before.back(),
-            {std::max(each.from, items[shape].lower), std::min(each.to, items[shape].upper)}, -1);
-  }
+  for (size_t at = 0; at < shapes.size(); ++at)
+    before[at] = countedAs(shapes[at]);
+  countWithin(shapes, before, raised, -1);
 }
 
 /// Counts them again there, and beside it those that are counted in another way now. As if all were
@@ -450,18 +468,14 @@ void PackSearch::surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Inte
     surveyed = {raised.front().from, raised.back().to};
     findRuns(surveyed, window);
   }
+  for (size_t at = 0; at < shapes.size(); ++at)
+    after[at] = countedAs(shapes[at]);
+  countWithin(shapes, after, raised, 1);
   for (size_t at = 0; at < shapes.size(); ++at) {
-    const int32_t shape = shapes[at];
-    const Counted now = countedAs(shape);
-    if (now.touch == Touch::None && before[at].touch == Touch::None)
+    if (after[at] == before[at])
       continue;
-    for (const Interval &each : raised)
-      count(now, {std::max(each.from, items[shape].lower), std::min(each.to, items[shape].upper)},
-            1);
-    if (now == before[at])
-      continue;
-    countBeside(shape, before[at], raised, -1);
-    countBeside(shape, now, raised, 1);
+    countBeside(shapes[at], before[at], raised, -1);
+    countBeside(shapes[at], after[at], raised, 1);
   }
 }
 

@@ -126,13 +126,15 @@ private:
   void surveyShape(int32_t shape);
   Counted countedAs(int32_t shape) const;
   void count(const Counted &counted, Interval span, int32_t amount);
+  void countWithin(llvm::ArrayRef<int32_t> shapes, const std::vector<Counted> &counted,
+                   llvm::ArrayRef<Interval> raised, int32_t amount);
   void countBeside(int32_t shape, const Counted &counted, llvm::ArrayRef<Interval> raised,
                    int32_t amount);
   void forget(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised);
   void surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised,
                    Interval window);
   void listLive();
-  bool isPlaced(int32_t shape) const { return !(left[shape / 64] >> (shape % 64) & 1); }
+  bool isPlaced(uint32_t shape) const { return !(left[shape / 64] >> (shape % 64) & 1); }
   bool raiseSkyline(Interval gap);
   void touch(Interval gap);
 
@@ -165,10 +167,10 @@ private:
 
   // Results of the last survey. Shapes may be placed on one run or across several.
   Counts within, across;
-  std::vector<int32_t> runEnd;  // by position: where another height begins
-  Interval surveyed = {0, 0};   // where counts may have changed
-  std::vector<Counted> before;  // the last change, of the shapes for which it is one
-  std::vector<int32_t> changed; // shapes for which the last change is one
+  std::vector<int32_t> runEnd;        // by position: where another height begins
+  Interval surveyed = {0, 0};         // where counts may have changed
+  std::vector<Counted> before, after; // the last change, of those of `changed`; room for all shapes
+  std::vector<int32_t> changed;       // shapes for which the last change is one
   std::vector<Interval> gaps;
 };
 
