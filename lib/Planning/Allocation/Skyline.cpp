@@ -2,12 +2,35 @@
 
 #include "Skyline.h"
 #include "llvm/Support/MathExtras.h"
-#include <algorithm>
-#include <limits>
+#include <bit>
+#include <numeric>
 
 namespace llmmem::planning {
 namespace {
-constexpr size_t leafSize = 8;
+constexpr size_t blockSize = 64; // slots
+constexpr size_t groupSize = 32; // blocks
+constexpr uint64_t allBits = ~uint64_t(0);
+constexpr uint64_t wallHeight = std::numeric_limits<uint64_t>::max(); // above all sums
+
+/// Runs `visit` with the index of each bit that is set.
+template <typename Visit>
+void forEachBit(uint64_t bits, Visit visit) {
+  for (; bits; bits &= bits - 1)
+    visit(static_cast<size_t>(std::countr_zero(bits)));
+}
+
+/// Sorts the indices `from` by a position of their shapes, into `to`. Returns where those of each
+/// position begin.
+std::vector<int32_t> sortBy(int32_t Shape::*key, const Shapes &shapes,
+                            const std::vector<int32_t> &from, std::vector<int32_t> &to) {
+  std::vector<int32_t> begins(shapes.positions + 3, 0);
+  for (const Shape &shape : shapes.shapes)
+    ++begins[shape.*key + 2];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  for (int32_t index : from)
+    to[begins[shapes.shapes[index].*key + 1]++] = index; // to where those of the next one begin
+  return begins;
+}
 
 // Sums of repeated instances may leave 63 bits although the live bytes never do.
 int64_t saturatingSum(int64_t a, int64_t b) {
@@ -37,211 +60,209 @@ std::vector<int64_t> liveBytes(const Shapes &shapes) {
   return live;
 }
 
-Skyline::Skyline(const Shapes &shapes) : shapes(shapes) {
-  const size_t count = shapes.shapes.size();
-  order.resize(count);
-  for (size_t i = 0; i < count; ++i)
-    order[i] = static_cast<int32_t>(i);
-  size_t nodeCount = 1;
-  for (size_t width = count; width > leafSize; width = (width + 1) / 2)
-    nodeCount = nodeCount * 2 + 1;
-  nodes.resize(nodeCount);
-  build(0, 0, count, /*byLength=*/true);
+UnplacedShapes::UnplacedShapes(const Shapes &shapes) {
+  const std::vector<Shape> &all = shapes.shapes;
+  std::vector<int32_t> byUpper(all.size());
+  order.resize(all.size());
+  std::iota(order.begin(), order.end(), 0);
+  sortBy(&Shape::upper, shapes, order, byUpper);
+  firstSlot = sortBy(&Shape::lower, shapes, byUpper, order);
+  slots.reserve(all.size());
   for (int32_t index : order)
-    slots.push_back({shapes.shapes[index].lower, shapes.shapes[index].upper, -1});
-  height.resize(shapes.positions + 1);
-  next.resize(shapes.positions + 1);
-  previous.resize(shapes.positions + 1);
+    slots.push_back({all[index].upper, -1});
+  slotOfRank.resize(all.size());
+  isUnplaced.resize((all.size() + blockSize - 1) / blockSize);
+  blocks.resize(isUnplaced.size());
+  groups.resize((blocks.size() + groupSize - 1) / groupSize);
 }
 
-/// Splits alternately by length and by lower: long and short buffers rarely fit the same segment.
-void Skyline::build(size_t node, size_t begin, size_t end, bool byLength) {
-  if (end - begin <= leafSize)
-    return;
-  const size_t middle = begin + (end - begin + 1) / 2;
-  auto key = [&](int32_t index) {
-    const Shape &shape = shapes.shapes[index];
-    return std::pair(byLength ? shape.upper - shape.lower : shape.lower, index);
-  };
-  std::nth_element(order.begin() + begin, order.begin() + middle, order.begin() + end,
-                   [&](int32_t a, int32_t b) { return key(a) < key(b); });
-  build(2 * node + 1, begin, middle, !byLength);
-  build(2 * node + 2, middle, end, !byLength);
-}
-
-Skyline::Node Skyline::gathered(size_t node, size_t begin, size_t end) const {
-  Node it = {-1, std::numeric_limits<int32_t>::max(), -1};
-  if (end - begin > leafSize) {
-    for (const Node *child : {&nodes[2 * node + 1], &nodes[2 * node + 2]}) {
-      it.maxLower = std::max(it.maxLower, child->maxLower);
-      it.minUpper = std::min(it.minUpper, child->minUpper);
-      it.maxRank = std::max(it.maxRank, child->maxRank);
-    }
-    return it;
+void UnplacedShapes::reset(llvm::ArrayRef<int32_t> ranks) {
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    slots[slot].rank = ranks[order[slot]];
+    slotOfRank[slots[slot].rank] = static_cast<int32_t>(slot);
   }
-  for (size_t slot = begin; slot < end; ++slot) {
-    if (slots[slot].rank < 0)
-      continue;
-    it.maxLower = std::max(it.maxLower, slots[slot].lower);
-    it.minUpper = std::min(it.minUpper, slots[slot].upper);
-    it.maxRank = std::max(it.maxRank, slots[slot].rank);
-  }
-  return it;
+  std::fill(isUnplaced.begin(), isUnplaced.end(), allBits);
+  if (const size_t rest = slots.size() % blockSize)
+    isUnplaced.back() = ~(allBits << rest);
+  for (size_t block = 0; block < blocks.size(); ++block)
+    blocks[block] = boundsOfBlock(block);
+  for (size_t group = 0; group < groups.size(); ++group)
+    groups[group] = boundsOfGroup(group);
 }
 
-void Skyline::fill(size_t node, size_t begin, size_t end) {
-  if (end - begin > leafSize) {
-    const size_t middle = begin + (end - begin + 1) / 2;
-    fill(2 * node + 1, begin, middle);
-    fill(2 * node + 2, middle, end);
-  }
-  nodes[node] = gathered(node, begin, end);
+UnplacedShapes::Bounds UnplacedShapes::boundsOfBlock(size_t block) const {
+  Bounds bounds;
+  forEachBit(isUnplaced[block], [&](size_t bit) {
+    const Slot &slot = slots[block * blockSize + bit];
+    bounds.add({slot.rank, slot.upper, slot.upper});
+  });
+  return bounds;
 }
 
-/// Whether the node is another one then: where it is not, those above it are not either.
-bool Skyline::remove(size_t node, size_t begin, size_t end, size_t slot) {
-  if (end - begin > leafSize) {
-    const size_t middle = begin + (end - begin + 1) / 2;
-    const bool isChanged = slot < middle ? remove(2 * node + 1, begin, middle, slot)
-                                         : remove(2 * node + 2, middle, end, slot);
-    if (!isChanged)
+UnplacedShapes::Bounds UnplacedShapes::boundsOfGroup(size_t group) const {
+  Bounds bounds;
+  const size_t end = std::min(blocks.size(), (group + 1) * groupSize);
+  for (size_t block = group * groupSize; block < end; ++block)
+    bounds.add(blocks[block]);
+  return bounds;
+}
+
+int32_t UnplacedShapes::take(int32_t rank) {
+  const size_t slot = slotOfRank[rank], block = slot / blockSize, group = block / groupSize;
+  isUnplaced[block] &= ~(uint64_t(1) << slot % blockSize);
+  // Bounds that are too wide would do, except that a rank which is no longer there may not be
+  // found.
+  if (blocks[block].hasAtEdge(slots[slot])) {
+    blocks[block] = boundsOfBlock(block);
+    if (groups[group].hasAtEdge(slots[slot]))
+      groups[group] = boundsOfGroup(group);
+  }
+  return order[slot];
+}
+
+struct UnplacedShapes::Search {
+  const int32_t to;
+  int32_t best = -1;
+
+  /// Whether the shapes within the bounds decide one by one; else they are done with. `isInside`:
+  /// all of them begin where they may.
+  bool mustVisit(const Bounds &bounds, bool isInside) {
+    if (bounds.maxRank <= best || bounds.minUpper > to)
       return false;
-  } else {
-    slots[slot].rank = -1;
+    if (!isInside || bounds.maxUpper > to)
+      return true;
+    best = bounds.maxRank;
+    return false;
   }
-  const Node before = nodes[node];
-  nodes[node] = gathered(node, begin, end);
-  return !(nodes[node] == before);
+  void visit(const Slot &slot) { best = std::max(best, slot.upper <= to ? slot.rank : -1); }
+};
+
+int32_t UnplacedShapes::highestRank(int32_t from, int32_t to) const {
+  const size_t begin = firstSlot[from], end = firstSlot[to];
+  if (begin == end)
+    return -1;
+  const size_t firstBlock = begin / blockSize, lastBlock = (end - 1) / blockSize;
+  Search search = {to};
+  for (size_t block = firstBlock; block <= lastBlock; ++block) {
+    if (block % groupSize == 0 && block + groupSize <= lastBlock &&
+        !search.mustVisit(groups[block / groupSize], block > firstBlock)) {
+      block += groupSize - 1;
+      continue;
+    }
+    if (!search.mustVisit(blocks[block], block > firstBlock && block < lastBlock))
+      continue;
+    uint64_t bits = isUnplaced[block];
+    if (block == firstBlock)
+      bits &= allBits << begin % blockSize;
+    if (block == lastBlock)
+      bits &= allBits >> (blockSize - 1 - (end - 1) % blockSize);
+    forEachBit(bits, [&](size_t bit) { search.visit(slots[block * blockSize + bit]); });
+  }
+  return search.best;
 }
 
-/// The unplaced shape of highest rank within [from, to), into bestSlot.
-void Skyline::find(size_t node, size_t begin, size_t end, int32_t from, int32_t to) {
-  if (end - begin <= leafSize) {
-    for (size_t slot = begin; slot < end; ++slot)
-      if (slots[slot].rank > bestRank && slots[slot].lower >= from && slots[slot].upper <= to) {
-        bestRank = slots[slot].rank;
-        bestSlot = static_cast<int32_t>(slot);
-      }
-    return;
+/// The first of the lowest segments.
+int32_t Skyline::lowestSegment() {
+  while (lowest.empty()) {
+    const auto segment = static_cast<int32_t>(heap.front());
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    heap.pop_back();
+    if (segments[segment].start >= 0)
+      lowest.push_back(segment);
   }
-  const size_t middle = begin + (end - begin + 1) / 2;
-  const size_t left = 2 * node + 1, right = left + 1;
-  auto mayHave = [&](size_t child) {
-    const Node &it = nodes[child];
-    return it.maxRank > bestRank && it.maxLower >= from && it.minUpper <= to;
-  };
-  if (nodes[left].maxRank >= nodes[right].maxRank) {
-    if (mayHave(left))
-      find(left, begin, middle, from, to);
-    if (mayHave(right))
-      find(right, middle, end, from, to);
-  } else {
-    if (mayHave(right))
-      find(right, middle, end, from, to);
-    if (mayHave(left))
-      find(left, begin, middle, from, to);
-  }
+  return lowest.back();
 }
 
-void Skyline::push(int32_t start) {
-  heap.emplace_back(height[start], start);
+/// The segment of `height` from `start` on, behind `left`; that is `left` if it has this height.
+int32_t Skyline::raise(int32_t left, int32_t start, uint64_t height) {
+  if (segments[left].height == height)
+    return left;
+  const auto added = static_cast<int32_t>(segments.size());
+  segments.push_back({height, start, left, -1});
+  segments[left].next = added;
+  heap.push_back(Entry(height) << 64 | Entry(start) << 32 | Entry(added));
   std::push_heap(heap.begin(), heap.end(), std::greater<>());
+  return added;
 }
 
-/// Starts a segment at `at`, inside or at the start of the segment that begins at `inside`.
-int32_t Skyline::startSegment(int32_t at, int64_t newHeight, int32_t inside) {
-  if (at != inside) {
-    next[at] = next[inside];
-    previous[next[at]] = at;
-    previous[at] = inside;
-    next[inside] = at;
-  }
-  height[at] = newHeight;
-  return at;
+void Skyline::link(int32_t left, int32_t right) {
+  segments[left].next = right;
+  segments[right].previous = left;
 }
 
-/// Joins the segment at `at` with neighbours of the same height, and queues the result.
-void Skyline::mergeAround(int32_t at) {
-  const int32_t after = next[at];
-  if (after < shapes.positions && height[after] == height[at]) {
-    next[at] = next[after];
-    previous[next[at]] = at;
-    height[after] = -1;
+/// Makes two segments neighbours, and neighbours of the same height one.
+void Skyline::join(int32_t left, int32_t right) {
+  if (segments[left].height == segments[right].height) {
+    segments[right].start = -1;
+    right = segments[right].next;
   }
-  const int32_t before = previous[at];
-  if (before >= 0 && height[before] == height[at]) {
-    next[before] = next[at];
-    previous[next[before]] = before;
-    height[at] = -1;
-    at = before;
-  }
-  push(at);
+  link(left, right);
 }
 
-/// Raises the skyline over `shape`, which lies within the segment at `start`.
-void Skyline::put(int32_t start, int32_t index) {
-  const Shape &shape = shapes.shapes[index];
-  const int64_t base = height[start];
-  const int32_t stop = next[start];
-  int32_t last = start;
-  if (shape.lower > start)
-    push(start);
-  if (shape.upper < stop) {
-    startSegment(shape.upper, base, start);
-    push(shape.upper);
+/// Gives the place of the first of the lowest segments to its lower neighbour. The entry of that
+/// one stays: no other segment begins between two positions of one segment.
+void Skyline::fillLowest() {
+  const Segment filled = segments[lowest.back()];
+  lowest.pop_back();
+  const int32_t left = filled.previous, right = filled.next;
+  if (segments[right].height < segments[left].height)
+    segments[right].start = filled.start;
+  join(left, right);
+}
+
+/// Raises the skyline over `shape`, which lies within the first of the lowest segments.
+void Skyline::put(const Shape &shape) {
+  const int32_t segment = lowest.back();
+  const Segment under = segments[segment];
+  if (under.height == std::numeric_limits<int64_t>::max())
+    return; // as high as a saturated sum can be
+  lowest.pop_back();
+  int32_t left = under.previous, right = under.next;
+  if (shape.upper < segments[right].start) {
+    const auto rest = static_cast<int32_t>(segments.size());
+    segments.push_back({under.height, shape.upper, -1, right});
+    segments[right].previous = rest;
+    lowest.push_back(rest);
+    right = rest;
   }
-  for (const Piece &piece : shapes.piecesOf(shape))
-    last = startSegment(piece.lower, saturatingSum(base, piece.size), last);
-  for (const Piece &piece : shapes.piecesOf(shape))
-    if (height[piece.lower] >= 0)
-      mergeAround(piece.lower);
+  if (shape.lower > under.start)
+    lowest.push_back(left = segment);
+  // Offsets depend on it: an even number of pieces of the same height in a row is not joined with
+  // what is as high behind them before one of the two is the lowest.
+  bool isEven = false;
+  uint64_t last = under.height;
+  for (const Piece &piece : shapes.piecesOf(shape)) {
+    const uint64_t height = saturatingSum(under.height, piece.size);
+    isEven = height == last && !isEven;
+    left = raise(left, piece.lower, last = height);
+  }
+  isEven ? link(left, right) : join(left, right);
 }
 
 int64_t Skyline::run(llvm::ArrayRef<int32_t> ranks, int64_t limit, std::vector<int64_t> &offsets) {
   const size_t count = shapes.shapes.size();
-  for (size_t slot = 0; slot < count; ++slot)
-    slots[slot].rank = ranks[order[slot]];
-  fill(0, 0, count);
-  std::fill(height.begin(), height.end(), -1);
-  height[0] = 0;
-  next[0] = shapes.positions;
-  previous[0] = -1;
-  heap.assign(1, {0, 0});
+  unplaced.reset(ranks);
+  segments = {{wallHeight, 0, -1, 2}, {wallHeight, shapes.positions, 2, -1}, {0, 0, 0, 1}};
+  lowest.assign(1, 2);
+  heap.clear();
   offsets.resize(count);
 
   int64_t arena = 0;
-  for (size_t placed = 0; placed < count && !heap.empty();) {
-    const auto [low, start] = heap.front();
-    if (height[start] != low) { // merged or raised since
-      std::pop_heap(heap.begin(), heap.end(), std::greater<>());
-      heap.pop_back();
+  for (size_t placed = 0; placed < count;) {
+    const Segment &segment = segments[lowestSegment()];
+    const int32_t rank = unplaced.highestRank(segment.start, segments[segment.next].start);
+    if (rank < 0) {
+      fillLowest();
       continue;
     }
-    bestRank = bestSlot = -1;
-    find(0, 0, count, start, next[start]);
-    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
-    heap.pop_back();
-    if (bestSlot < 0) {
-      const int32_t before = previous[start], after = next[start];
-      int64_t rise = std::numeric_limits<int64_t>::max();
-      if (before >= 0)
-        rise = std::min(rise, height[before]);
-      if (after < shapes.positions)
-        rise = std::min(rise, height[after]);
-      if (before < 0 && after >= shapes.positions)
-        break;
-      height[start] = rise;
-      mergeAround(start);
-      continue;
-    }
-    const int32_t index = order[bestSlot];
+    const int32_t index = unplaced.take(rank);
+    const auto low = static_cast<int64_t>(segment.height);
     const int64_t end = saturatingSum(low, shapes.shapes[index].size);
     if (end >= limit && limit != std::numeric_limits<int64_t>::max())
       return limit;
     offsets[index] = low;
     arena = std::max(arena, end);
-    remove(0, 0, count, bestSlot);
-    put(start, index);
+    put(shapes.shapes[index]);
     ++placed;
   }
   return arena;

@@ -3,8 +3,7 @@
 // The skyline is the height already occupied at each position of time. At its lowest segment the
 // unplaced shape of highest rank that lies within the segment is placed; where none does, the
 // segment rises to its lower neighbour. So shapes are placed in the order of their lowest feasible
-// offsets, as with a heap of offsets, but nothing is visited twice: a k-d tree over (lower, upper)
-// finds the shape.
+// offsets, as with a heap of offsets, but nothing is visited twice.
 //
 //   height |      +--+            the lowest segment [2, 5) takes a shape live within [2, 5)
 //          |  +---+  |
@@ -17,7 +16,9 @@
 #define LLMMEM_LIB_PLANNING_ALLOCATION_SKYLINE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace llmmem::planning {
@@ -53,46 +54,83 @@ struct Shapes {
 /// The largest sum of live bytes at each position.
 std::vector<int64_t> liveBytes(const Shapes &shapes);
 
-class Skyline {
+/// The shapes that have no place yet. Those that begin within a segment of the skyline are
+/// neighbours in the order of their beginnings, and most segments are narrow: the shapes are
+/// visited one by one, and blocks of them of which none can be the one that is looked for are
+/// passed over.
+class UnplacedShapes {
 public:
-  explicit Skyline(const Shapes &shapes);
+  explicit UnplacedShapes(const Shapes &shapes);
 
-  /// Places all shapes; `rank` orders them, highest first. Returns the arena, or nothing better
-  /// than `limit`: then `limit` itself, with the offsets unusable. The largest number is no limit.
-  int64_t run(llvm::ArrayRef<int32_t> rank, int64_t limit, std::vector<int64_t> &offsets);
+  /// Begins anew with all shapes; `ranks` is a permutation.
+  void reset(llvm::ArrayRef<int32_t> ranks);
+  /// The highest rank of a shape within [from, to); -1: there is none.
+  int32_t highestRank(int32_t from, int32_t to) const;
+  /// Removes the shape of the rank and returns its index.
+  int32_t take(int32_t rank);
 
 private:
-  struct Node { // of the k-d tree: what is unplaced below it
-    int32_t maxLower, minUpper;
-    int32_t maxRank; // -1: nothing
-    bool operator==(const Node &other) const = default;
-  };
   struct Slot {
-    int32_t lower, upper;
-    int32_t rank; // -1: placed
+    int32_t upper;
+    int32_t rank;
   };
+  struct Bounds {
+    int32_t maxRank = -1;
+    int32_t minUpper = std::numeric_limits<int32_t>::max();
+    int32_t maxUpper = -1; // or more than that
 
-  void build(size_t node, size_t begin, size_t end, bool byLength);
-  void fill(size_t node, size_t begin, size_t end);
-  Node gathered(size_t node, size_t begin, size_t end) const;
-  bool remove(size_t node, size_t begin, size_t end, size_t slot);
-  void find(size_t node, size_t begin, size_t end, int32_t from, int32_t to);
+    void add(const Bounds &other) {
+      maxRank = std::max(maxRank, other.maxRank);
+      minUpper = std::min(minUpper, other.minUpper);
+      maxUpper = std::max(maxUpper, other.maxUpper);
+    }
+    bool hasAtEdge(const Slot &slot) const {
+      return slot.rank == maxRank || slot.upper == minUpper;
+    }
+  };
+  struct Search;
 
-  int32_t startSegment(int32_t at, int64_t height, int32_t previous);
-  void mergeAround(int32_t at);
-  void put(int32_t start, int32_t shape);
-  void push(int32_t start);
+  Bounds boundsOfBlock(size_t block) const;
+  Bounds boundsOfGroup(size_t group) const;
+
+  std::vector<int32_t> order;     // shape by slot, by lower, then upper
+  std::vector<int32_t> firstSlot; // by position: of those that begin there or later
+  std::vector<Slot> slots;
+  std::vector<int32_t> slotOfRank;
+  std::vector<uint64_t> isUnplaced; // a bit for each slot of a block
+  std::vector<Bounds> blocks;       // of what is unplaced in a block
+  std::vector<Bounds> groups;       // of blocks
+};
+
+class Skyline {
+public:
+  explicit Skyline(const Shapes &shapes) : shapes(shapes), unplaced(shapes) {}
+
+  /// Places all shapes; `ranks`, a permutation, orders them, highest first. Returns the arena, or
+  /// nothing better than `limit`: then `limit` itself, with the offsets unusable. The largest
+  /// number is no limit.
+  int64_t run(llvm::ArrayRef<int32_t> ranks, int64_t limit, std::vector<int64_t> &offsets);
+
+private:
+  struct Segment { // ends where the next one starts
+    uint64_t height;
+    int32_t start; // -1: it is part of another one
+    int32_t previous, next;
+  };
+  using Entry = unsigned __int128; // height, a position within the segment, index of the segment
+
+  int32_t lowestSegment();
+  int32_t raise(int32_t left, int32_t start, uint64_t height);
+  void link(int32_t left, int32_t right);
+  void join(int32_t left, int32_t right);
+  void fillLowest();
+  void put(const Shape &shape);
 
   const Shapes &shapes;
-  std::vector<int32_t> order; // shape by slot of the tree
-  std::vector<Node> nodes;
-  std::vector<Slot> slots;
-  int32_t bestRank = -1;
-  int32_t bestSlot = -1;
-
-  std::vector<int64_t> height; // by start of a segment; -1: no segment starts here
-  std::vector<int32_t> next, previous;
-  std::vector<std::pair<int64_t, int32_t>> heap;
+  UnplacedShapes unplaced;
+  std::vector<Segment> segments; // the walls before and behind all, then the others
+  std::vector<int32_t> lowest;   // segments of the lowest height, the first one last
+  std::vector<Entry> heap;       // of the other segments
 };
 
 } // namespace llmmem::planning
