@@ -6,22 +6,29 @@
 using namespace llmmem::planning;
 
 bool MaxFlow::findLevels(int32_t source, int32_t sink) {
-  std::fill(level.begin(), level.end(), -1);
-  queue.assign(1, source);
-  level[source] = 0;
-  // What lies as far as the sink is on no shortest path, so the search ends there.
-  for (size_t head = 0; head < queue.size() && level[sink] < 0; ++head) {
+  for (int32_t node : queue)
+    level[node] = -1;
+  queue.clear();
+  auto reach = [&](int32_t node, int32_t at) {
+    level[node] = at;
+    currentArc[node] = firstArc[node];
+    queue.push_back(node);
+  };
+  reach(source, 0);
+  for (size_t head = 0; head < queue.size(); ++head) {
     const int32_t next = level[queue[head]] + 1;
     for (int32_t number = firstArc[queue[head]]; number >= 0;) {
       const Arc &arc = arcs[number];
       if (arc.residual > 0 && level[arc.to] < 0) {
-        level[arc.to] = next;
-        queue.push_back(arc.to);
+        reach(arc.to, next);
+        // What lies as far as the sink is on no shortest path, and all that is nearer has a level.
+        if (arc.to == sink)
+          return true;
       }
       number = arc.next;
     }
   }
-  return level[sink] >= 0;
+  return false;
 }
 
 /// One blocking flow, by depth-first search without recursion: paths may be as long as the graph is
@@ -109,16 +116,14 @@ void MaxFlow::takeBack(int32_t arc, int32_t source, int32_t sink) {
   flow -= amount;
 }
 
-int64_t MaxFlow::solve(int32_t source, int32_t sink) {
+int64_t MaxFlow::solve(int32_t source, int32_t sink, int64_t enough) {
   if (!hasFlow)
     restart();
   else
     for (int32_t arc : exceeded)
       takeBack(arc, source, sink);
   exceeded.clear();
-  level.assign(firstArc.size(), -1);
-  while (findLevels(source, sink)) {
-    currentArc = firstArc;
+  while (flow < enough && findLevels(source, sink)) {
     flow += augment(source, sink);
     hasFlow = flow < infinite;
     if (!hasFlow)

@@ -20,7 +20,8 @@ class MaxFlow {
 public:
   static constexpr int64_t infinite = INT64_MAX / 4;
 
-  explicit MaxFlow(int32_t numNodes) : firstArc(numNodes, -1) {}
+  explicit MaxFlow(int32_t numNodes)
+      : firstArc(numNodes, -1), level(numNodes, -1), currentArc(numNodes) {}
 
   void reserve(std::size_t numArcs) {
     arcs.reserve(2 * numArcs);
@@ -46,9 +47,11 @@ public:
     capacities[arc] = capacity;
   }
 
-  /// The value of the minimum cut between `source` and `sink`, at most `infinite`.
-  int64_t solve(int32_t source, int32_t sink);
-  /// After `solve`: is `node` on the source's side of the minimum cut nearest to the source?
+  /// The value of the minimum cut between `source` and `sink`, at most `infinite`. May end as soon
+  /// as `enough` flows; then no cut is known, and none is below what is returned.
+  int64_t solve(int32_t source, int32_t sink, int64_t enough = infinite);
+  /// After `solve` has found a cut: is `node` on the source's side of the one nearest to the
+  /// source?
   bool onSourceSide(int32_t node) const { return level[node] >= 0; }
   /// After `solve`: what flows through the arc.
   int64_t flowThrough(int32_t arc) const { return arcs[arc ^ 1].residual; }
@@ -71,7 +74,11 @@ private:
   std::vector<int32_t> exceeded; // arcs that may carry more than they can
   std::vector<std::pair<int32_t, int64_t>> toTakeBack; // at a node
   int64_t flow = 0;
-  std::vector<int32_t> firstArc, level, currentArc, queue, path;
+  std::vector<int32_t> firstArc;
+  std::vector<int32_t> level;      // of the last search; -1 where it did not come
+  std::vector<int32_t> currentArc; // where there is a level
+  std::vector<int32_t> queue;      // nodes with a level
+  std::vector<int32_t> path;
 };
 
 } // namespace llmmem::planning
