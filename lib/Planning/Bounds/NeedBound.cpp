@@ -19,27 +19,59 @@ NeedBound llmmem::planning::needOfOneOp(const Graph &graph) {
   return need;
 }
 
+namespace {
+/// The first run of an op in some schedule.
+struct FirstRun {
+  int64_t held; // there
+  OpIndex op;
+  int64_t most; // that it may prove
+};
+} // namespace
+
+/// What `steps` holds at a first run is one of the choices there, and so is to hold what was
+/// written before and cannot be made again, and to make all else.
+static std::vector<FirstRun> firstRuns(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                       const Profile &usage) {
+  std::vector<FirstRun> runs;
+  int64_t onlyOnce = 0; // bytes that cannot be made again
+  auto add = [&](ValueIndex value) {
+    onlyOnce += graph.problem().values[value].resident ? 0 : graph.bytes(value);
+  };
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (graph.writer(value) < 0)
+      add(value);
+  std::vector<bool> hasRun(graph.numOps(), false);
+  for (size_t step = 0; step < steps.size(); ++step) {
+    const OpIndex op = steps[step];
+    if (hasRun[op])
+      continue;
+    hasRun[op] = true;
+    const int64_t held = usage.bytes[step];
+    runs.push_back(
+        {held, op, std::min(held - graph.topPadding(), bytesBeside(graph, op) + onlyOnce)});
+    if (!graph.op(op).recompute)
+      for (ValueIndex value : graph.writes(op))
+        add(value);
+  }
+  return runs;
+}
+
 /// By the bytes that every schedule holds beside the first runs of ops, those first where `steps`
 /// holds most.
 static void raiseByFirstRuns(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
                              const Profile &usage, NeedBound &need) {
-  std::vector<std::pair<int64_t, OpIndex>> most; // minus the bytes
-  std::vector<bool> hasRun(graph.numOps(), false);
-  for (size_t step = 0; step < steps.size(); ++step)
-    if (!hasRun[steps[step]]) {
-      hasRun[steps[step]] = true;
-      most.push_back({-usage.bytes[step], steps[step]});
-    }
-  llvm::sort(most);
-  most.resize(std::min(most.size(), numCuts(graph)));
-  for (auto [bytes, op] : most) {
-    if (-bytes - graph.topPadding() <= need.bytes)
-      return;
-    CutRelaxation relaxation(graph, op);
+  std::vector<FirstRun> runs = firstRuns(graph, steps, usage);
+  llvm::sort(runs, [](const FirstRun &a, const FirstRun &b) {
+    return std::pair(-a.held, a.op) < std::pair(-b.held, b.op);
+  });
+  for (const FirstRun &run : llvm::ArrayRef(runs).take_front(numCuts(graph))) {
+    if (run.most <= need.bytes)
+      continue;
+    CutRelaxation relaxation(graph, run.op);
     CutChoice fewest = relaxation.chooseFewestBytes();
     const int64_t proved = relaxation.bytesBeside() + fewest.bytes;
     if (proved > need.bytes)
-      need = {proved, op, std::move(fewest.kept), {BoundBasis::Kind::OneCut, {op}, {}}};
+      need = {proved, run.op, std::move(fewest.kept), {BoundBasis::Kind::OneCut, {run.op}, {}}};
   }
 }
 
