@@ -111,11 +111,12 @@ void LastRunCut::setMoment(OpIndex last) {
   }
 }
 
-int64_t LastRunCut::needAt(OpIndex last) {
+int64_t LastRunCut::needAt(OpIndex last, int64_t enough) {
   graph.poll();
   setMoment(last);
-  total = flow.solve(source, sink);
-  return bytesBeside(graph, last) + total;
+  const int64_t beside = bytesBeside(graph, last);
+  total = flow.solve(source, sink, std::min(enough - beside, MaxFlow::infinite));
+  return beside + total;
 }
 
 void LastRunCut::solveBesideAny() {
@@ -152,54 +153,60 @@ void LastRunCut::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visi
       visit(arc, amount);
 }
 
-/// The least over `set`; of no use where it is no more than `known`.
-static LastRunBound boundOf(const Graph &graph, std::vector<OpIndex> set, int64_t known) {
-  LastRunCut cut(graph, set);
-  cut.solveBesideAny();
-  LastRunBound bound{INT64_MAX, {}, -1};
-  // The smallest footprints first: they mostly decide.
-  for (OpIndex op : llvm::reverse(set)) {
-    if (!cut.mayBeLast(op) || cut.provedAt(op) >= bound.bytes)
-      continue;
-    if (const int64_t bytes = cut.needAt(op); bytes < bound.bytes)
-      bound = {bytes, {}, op};
-    if (bound.bytes <= known)
-      return bound;
-  }
-  if (bound.last >= 0)
-    bound.ops = std::move(set);
-  return bound;
-}
-
-int64_t llmmem::planning::needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set) {
-  return boundOf(graph, set, /*known=*/0).bytes;
-}
-
 namespace {
-/// A set of the ops with the largest footprints.
-struct SetOfLarge {
-  size_t size;
-  int64_t most; // that it may prove
+/// The least over a set, as it is searched for.
+struct SetBound {
+  llvm::ArrayRef<OpIndex> set; // by footprint, the largest first
+  int64_t most = INT64_MAX;    // that it may prove
+  size_t left = set.size();    // ops not looked at; without any, `least` is what it proves
+  int64_t least = INT64_MAX;   // that one of the others needs
+  OpIndex last = -1;           // which one
+
+  /// Looks at ops as long as the set may prove `enough`.
+  void search(const Graph &graph, int64_t enough);
 };
 } // namespace
 
-/// One set for each footprint that some op has. To hold all that is kept is one of the choices, and
-/// so is what `steps` holds.
-static std::vector<SetOfLarge> setsOf(const Graph &graph, llvm::ArrayRef<OpIndex> largest,
-                                      llvm::ArrayRef<OpIndex> steps, const Profile &usage) {
+void SetBound::search(const Graph &graph, int64_t enough) {
+  LastRunCut cut(graph, set);
+  if (cut.isSameForAll())
+    cut.solveBesideAny();
+  // The smallest footprints first: they mostly decide.
+  while (left > 0 && most >= enough) {
+    const OpIndex op = set[--left];
+    if (!cut.mayBeLast(op) || cut.provedAt(op) >= least)
+      continue;
+    if (const int64_t bytes = cut.needAt(op, least); bytes < least) {
+      least = bytes;
+      last = op;
+      most = std::min(most, bytes);
+    }
+  }
+}
+
+int64_t llmmem::planning::needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set) {
+  SetBound bound{set};
+  bound.search(graph, /*enough=*/0);
+  return bound.least;
+}
+
+/// Sets of the ops with the largest footprints, one for each footprint that some op has. To hold
+/// all that is kept is one of the choices, and so is what `steps` holds.
+static std::vector<SetBound> setsOf(const Graph &graph, llvm::ArrayRef<OpIndex> largest,
+                                    llvm::ArrayRef<OpIndex> steps, const Profile &usage) {
   int64_t kept = graph.residentBytes();
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     kept += graph.isKept(value) ? graph.bytes(value) : 0;
   std::vector<size_t> lastStep(graph.numOps(), 0);
   for (size_t step = 0; step < steps.size(); ++step)
     lastStep[steps[step]] = step;
-  std::vector<SetOfLarge> sets;
+  std::vector<SetBound> sets;
   size_t last = 0, size = 0;
   while (size < largest.size()) {
     const int64_t footprint = graph.footprint(largest[size]);
     for (; size < largest.size() && graph.footprint(largest[size]) == footprint; ++size)
       last = std::max(last, lastStep[largest[size]]);
-    sets.push_back({size, std::min(kept + footprint, usage.bytes[last])});
+    sets.push_back({largest.take_front(size), std::min(kept + footprint, usage.bytes[last])});
   }
   return sets;
 }
@@ -207,21 +214,26 @@ static std::vector<SetOfLarge> setsOf(const Graph &graph, llvm::ArrayRef<OpIndex
 LastRunBound llmmem::planning::lastRunBound(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
                                             const Profile &usage, int64_t known) {
   constexpr size_t mostSets = 24;
-  constexpr int leastGain = 14; // of the arena, as a power of two: less is not worth a flow
   LastRunBound best{known, {}, -1};
   if (steps.empty())
     return best;
   std::vector<OpIndex> largest = givenOrder(graph);
   llvm::stable_sort(largest,
                     [&](OpIndex a, OpIndex b) { return graph.footprint(a) > graph.footprint(b); });
-  std::vector<SetOfLarge> sets = setsOf(graph, largest, steps, usage);
-  llvm::stable_sort(sets, [](const SetOfLarge &a, const SetOfLarge &b) { return a.most > b.most; });
-  for (const SetOfLarge &set : llvm::ArrayRef(sets).take_front(mostSets)) {
-    if (set.most - best.bytes <= (best.bytes - graph.residentBytes()) >> leastGain)
-      break;
-    LastRunBound bound = boundOf(graph, {largest.begin(), largest.begin() + set.size}, best.bytes);
-    if (!bound.ops.empty() && bound.bytes > best.bytes)
-      best = std::move(bound);
+  std::vector<SetBound> sets = setsOf(graph, largest, steps, usage);
+  auto isHigher = [](const SetBound &a, const SetBound &b) { return a.most > b.most; };
+  llvm::stable_sort(sets, isHigher);
+  sets.resize(std::min(sets.size(), mostSets));
+  // Always the set that may prove the most, until it may no more: the first op often leaves little.
+  while (!sets.empty() && sets.front().most > best.bytes) {
+    SetBound set = sets.front();
+    sets.erase(sets.begin());
+    const int64_t next = sets.empty() ? 0 : sets.front().most;
+    set.search(graph, std::max(next, best.bytes + 1));
+    if (set.left > 0)
+      sets.insert(llvm::upper_bound(sets, set, isHigher), set);
+    else if (set.least > best.bytes)
+      best = {set.least, set.set.vec(), set.last};
   }
   return best;
 }

@@ -36,14 +36,16 @@ public:
   /// Whether `last` may be the last of the set: not where it runs once, and another one behind it.
   bool mayBeLast(OpIndex last) const;
   /// The bytes, resident ones included, that every schedule needs in which `last` is the last of
-  /// the set.
-  int64_t needAt(OpIndex last);
+  /// the set; or, sooner, some number that they need and that is no less than `enough`.
+  int64_t needAt(OpIndex last, int64_t enough = INT64_MAX);
+  /// Whether one flow may prove something of several ops (provedAt).
+  bool isSameForAll() const { return once.empty(); }
   /// Solves the cut beside no op in particular.
   void solveBesideAny();
   /// What the last flow proves of an op of the set: no more than its own needAt.
   int64_t provedAt(OpIndex op) const;
 
-  /// After needAt: what is held beside the last op's own operands and results.
+  /// After needAt without `enough`: what is held beside the last op's own operands and results.
   std::vector<ValueIndex> held() const;
 
   struct Arc {
