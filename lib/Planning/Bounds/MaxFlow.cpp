@@ -32,21 +32,23 @@ bool MaxFlow::findLevels(int32_t source, int32_t sink) {
 }
 
 /// One blocking flow, by depth-first search without recursion: paths may be as long as the graph is
-/// deep.
+/// deep. From the sink back, as every node with a level is reached from the source, but few lead to
+/// the sink. `path` has the arcs out of the nodes on the way, the reverses of those that carry
+/// more.
 int64_t MaxFlow::augment(int32_t source, int32_t sink) {
   int64_t total = 0;
   path.clear();
-  int32_t node = source;
+  int32_t node = sink;
   while (true) {
-    if (node == sink) {
+    if (node == source) {
       int64_t amount = infinite;
       for (int32_t arc : path)
-        amount = std::min(amount, arcs[arc].residual);
+        amount = std::min(amount, arcs[arc ^ 1].residual);
       size_t keep = path.size();
       for (size_t index = path.size(); index-- > 0;) {
-        arcs[path[index]].residual -= amount;
-        arcs[path[index] ^ 1].residual += amount;
-        if (arcs[path[index]].residual == 0)
+        arcs[path[index]].residual += amount;
+        arcs[path[index] ^ 1].residual -= amount;
+        if (arcs[path[index] ^ 1].residual == 0)
           keep = index;
       }
       total += amount;
@@ -57,8 +59,8 @@ int64_t MaxFlow::augment(int32_t source, int32_t sink) {
       continue;
     }
     int32_t &arc = currentArc[node];
-    const int32_t next = level[node] + 1;
-    while (arc >= 0 && (arcs[arc].residual == 0 || level[arcs[arc].to] != next))
+    const int32_t before = level[node] - 1;
+    while (arc >= 0 && (level[arcs[arc].to] != before || arcs[arc ^ 1].residual == 0))
       arc = arcs[arc].next;
     if (arc >= 0) {
       path.push_back(arc);
