@@ -71,6 +71,21 @@ TEST(MaxFlow, GoesOnAsFromZero) {
   }
 }
 
+/// A flow that is enough is no more than the maximum, and the next one goes on from it.
+TEST(MaxFlow, EndsAtWhatIsEnough) {
+  std::mt19937_64 engine(6);
+  for (int round = 0; round < 200; ++round) {
+    Network network(engine), fresh = network;
+    const int64_t most = fresh.flow.solve(0, 1);
+    const auto enough = static_cast<int64_t>(engine() % 40);
+    const int64_t value = network.flow.solve(0, 1, enough);
+    EXPECT_LE(value, most);
+    EXPECT_GE(value, std::min(enough, most));
+    network.expectFlow(value);
+    EXPECT_EQ(network.flow.solve(0, 1), most);
+  }
+}
+
 /// The flow of an infinite cut is no beginning for the next one.
 TEST(MaxFlow, AnInfiniteFlowIsForgotten) {
   MaxFlow flow(3);
