@@ -45,11 +45,14 @@ bool CutNetwork::counts(const Level &level, ValueIndex value) const {
          !llvm::is_contained(op.writes, value);
 }
 
-void CutNetwork::needValue(Level &level, ValueIndex value) {
-  if (level.nodeOfValue[value] != none || !counts(level, value))
-    return;
+void CutNetwork::addValue(Level &level, ValueIndex value) {
   level.nodeOfValue[value] = unnumbered;
   level.values.push_back(value);
+}
+
+void CutNetwork::needValue(Level &level, ValueIndex value) {
+  if (level.nodeOfValue[value] == none && counts(level, value))
+    addValue(level, value);
 }
 
 void CutNetwork::needOp(Level &level, OpIndex op) {
@@ -76,9 +79,10 @@ void CutNetwork::addLevel(size_t index, llvm::ArrayRef<OpIndex> later) {
 
 void CutNetwork::addNodes(Level &level, const std::vector<bool> &after, const Level *next) {
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    if (graph.isKept(value) ||
-        llvm::any_of(graph.readers(value), [&](OpIndex op) { return after[op]; }))
-      needValue(level, value);
+    if (counts(level, value) &&
+        (graph.isKept(value) ||
+         llvm::any_of(graph.readers(value), [&](OpIndex op) { return after[op]; })))
+      addValue(level, value);
   level.numNeeded = level.values.size();
   if (next) {
     for (ValueIndex value : next->values)
@@ -154,11 +158,24 @@ static bool isUnavoidable(const CutNetwork::Arc &arc) {
   return arc.from == source && arc.to == sink;
 }
 
+/// At most as many arcs as there may be of each kind.
+void CutNetwork::reserveArcs() {
+  size_t perValue = 0, perOp = 0, perRead = 0;
+  for (const Level &level : levels) {
+    perValue += level.values.size();
+    perOp += level.ops.size();
+    for (OpIndex op : level.ops)
+      perRead += graph.reads(op).size();
+  }
+  const size_t before = levels.size() > 1 ? perValue : 0;
+  flow.reserve(perValue + before + perOp + perRead);
+  pricedArcs.reserve(perValue);
+  costArcs.reserve(perOp);
+}
+
 void CutNetwork::addArcs() {
   flow = MaxFlow(numNodes);
-  size_t count = 0;
-  forEachArc([&](const Arc &) { ++count; });
-  flow.reserve(count);
+  reserveArcs();
   forEachArc([&](const Arc &arc) {
     if (isUnavoidable(arc)) {
       unavoidable.push_back({-1, graph.bytes(arc.value), arc.level});
@@ -212,8 +229,10 @@ int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
   }
   for (PricedArc arc : pricedArcs)
     flow.setCapacity(arc.arc, priceOf(prices[arc.level], arc.bytes));
-  for (CostArc arc : costArcs)
-    flow.setCapacity(arc.arc, arc.cost * costFactor);
+  if (costFactor != lastCostFactor)
+    for (CostArc arc : costArcs)
+      flow.setCapacity(arc.arc, arc.cost * costFactor);
+  lastCostFactor = costFactor;
   __int128 value = flow.solve(source, sink);
   for (PricedArc &arc : unavoidable)
     value += arc.amount = priceOf(prices[arc.level], arc.bytes);

@@ -91,11 +91,13 @@ private:
   void addLevel(size_t index, llvm::ArrayRef<OpIndex> later);
   void addNodes(Level &level, const std::vector<bool> &after, const Level *next);
   void numberNodes(Level &level, const Level *next);
+  void reserveArcs();
   void addArcs();
   template <typename Visit>
   void forEachArc(Visit visit) const;
   int32_t targetOf(const Level &level, ValueIndex value) const;
   bool counts(const Level &level, ValueIndex value) const;
+  static void addValue(Level &level, ValueIndex value);
   void needValue(Level &level, ValueIndex value);
   void needOp(Level &level, OpIndex op);
   bool runsAgain(const Level &level, OpIndex op) const;
@@ -108,6 +110,7 @@ private:
   std::vector<PricedArc> unavoidable; // what is held at any price; without an arc
   int32_t numNodes = 2;               // source 0, sink 1
   bool hasArcs = false;               // from the first `solve` on
+  int64_t lastCostFactor = 0;         // of the last `solve`
   MaxFlow flow;
 };
 

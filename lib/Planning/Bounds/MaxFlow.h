@@ -29,9 +29,8 @@ public:
   }
   /// Returns the arc's number, for `setCapacity`.
   int32_t addArc(int32_t from, int32_t to, int64_t capacity) {
-    hasFlow = false;
     const int32_t index = static_cast<int32_t>(arcs.size());
-    arcs.push_back({to, firstArc[from], 0});
+    arcs.push_back({to, firstArc[from], capacity});
     arcs.push_back({from, firstArc[to], 0});
     capacities.push_back(capacity);
     capacities.push_back(0);
@@ -40,6 +39,8 @@ public:
     return index;
   }
   void setCapacity(int32_t arc, int64_t capacity) {
+    if (capacity == capacities[arc])
+      return;
     const bool wasExceeded = arcs[arc].residual < 0;
     arcs[arc].residual += capacity - capacities[arc];
     if (arcs[arc].residual < 0 && !wasExceeded)
@@ -70,7 +71,7 @@ private:
 
   std::vector<Arc> arcs; // arc i and its reverse i ^ 1
   std::vector<int64_t> capacities;
-  bool hasFlow = false;          // the residuals are of a flow, of value `flow`
+  bool hasFlow = true;           // the residuals are of a flow, of value `flow`
   std::vector<int32_t> exceeded; // arcs that may carry more than they can
   std::vector<std::pair<int32_t, int64_t>> toTakeBack; // at a node
   int64_t flow = 0;
