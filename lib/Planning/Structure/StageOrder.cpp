@@ -54,6 +54,11 @@ private:
     Profile lean, full;
     int32_t fullestOfLean;
   };
+  /// The work of one measurement.
+  void spend(int64_t &work) const {
+    graph.poll();
+    work -= graph.numOps() + held.numOps();
+  }
   Usage measure(int64_t &work, int64_t mostPeak = INT64_MAX);
   Score score(int64_t &work, const Score &best);
   const Profile &measureBackward();
@@ -66,15 +71,19 @@ private:
   /// Ops of the forward, by their places: those that were recomputed, with all that they need.
   using There = llvm::SmallVector<uint64_t, 4>;
   static constexpr int32_t bitsOfWord = 64;
-  There noneThere() const { return There(numForward / bitsOfWord + 1, 0); }
+  There noneThere() const { return There(numWords, 0); }
+  const uint64_t *neededBy(OpIndex op) const { return &needed[(op - numForward) * numWords]; }
   void markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const;
   void numberForward();
+  template <typename IsThere>
+  void addMissing(OpIndex op, IsThere isThere, Order &steps) const;
   void recomputeFor(OpIndex op, There &isThere, Order &steps) const;
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
 
   const Graph graph, held; // the whole stage; its backward alone
   int32_t numForward;
+  size_t numWords; // of a bit for each op of the forward
   Order forward, backward;
   Order numberedForward;        // the forward as it was when the next two were made
   std::vector<int32_t> place;   // per op of the forward: position in it
@@ -140,7 +149,7 @@ std::vector<int64_t> Part::describe() const {
 Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
     : graph(all.makeGraph(whole.cancellation())),
       held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
-      place(numForward), tried(graph.numOps()) {
+      numWords(numForward / bitsOfWord + 1), place(numForward), tried(graph.numOps()) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     (op < numForward ? forward : backward).push_back(op);
 }
@@ -167,21 +176,25 @@ void Stage::numberForward() {
   numberedForward = forward;
   for (int32_t index = 0; index < numForward; ++index)
     place[forward[index]] = index;
-  const size_t numWords = noneThere().size();
   needed.assign(backward.size() * numWords, 0);
   for (OpIndex op : backward)
     markNeeded(op, llvm::MutableArrayRef(needed).slice((op - numForward) * numWords, numWords));
 }
 
-/// Adds `op`, and before it what it needs and is not there, in the order of the forward.
-void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
-  const size_t numWords = isThere.size();
-  const uint64_t *needs = &needed[(op - numForward) * numWords];
-  for (size_t word = 0; word < numWords; ++word) {
-    for (uint64_t missing = needs[word] & ~isThere[word]; missing; missing &= missing - 1)
+/// Adds what `op` needs and is not there, in the order of the forward. `isThere`: per word.
+template <typename IsThere>
+void Stage::addMissing(OpIndex op, IsThere isThere, Order &steps) const {
+  const uint64_t *const needs = neededBy(op);
+  for (size_t word = 0; word < numWords; ++word)
+    for (uint64_t missing = needs[word] & ~isThere(word); missing; missing &= missing - 1)
       steps.push_back(forward[word * bitsOfWord + llvm::countr_zero(missing)]);
-    isThere[word] |= needs[word];
-  }
+}
+
+/// Adds `op`, and before it what it needs and is not there.
+void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
+  addMissing(op, [&](size_t word) { return isThere[word]; }, steps);
+  for (size_t word = 0; word < numWords; ++word)
+    isThere[word] |= neededBy(op)[word];
   steps.push_back(op);
 }
 
@@ -205,8 +218,7 @@ Stage::Order Stage::aloneOrder() const {
 
 /// Where the peak of `lean` is above `mostPeak`, nothing else is measured.
 Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
-  graph.poll();
-  work -= graph.numOps() + held.numOps();
+  spend(work);
   numberForward();
   const Order steps = recomputing();
   Usage usage{profile(graph, steps, mostPeak), {}, 0};
@@ -269,34 +281,35 @@ void Stage::lowerPeaks(int64_t &work) {
   }
 }
 
-/// Orders of the backward that have one op elsewhere between two of its positions. Outside of where
-/// it leaves and where it comes the same ops run with the same values live, recomputed ones
-/// included, so that is measured once.
+/// Orders of the backward that have one op elsewhere between two of its positions. What runs for an
+/// op and what is live there hang on which ops ran before, not on their order. So each op that the
+/// moved one passes is measured once, with that one behind it or before it, for all positions.
 class Stage::Window {
 public:
-  explicit Window(Stage &stage) : stage(stage), scan(stage.graph) {}
+  explicit Window(Stage &stage)
+      : stage(stage), lean{stage.graph, true}, full{stage.held, false}, scan(stage.graph),
+        scanOfMoved(stage.graph) {}
   /// Measures the order as it is now; an op moves within [begin, end).
   void renew(int32_t begin, int32_t end);
   bool isOf(int64_t moves, int32_t from, int32_t to) const {
     return numMoves == moves && begin <= from && to <= end;
   }
 
-  /// As `Stage::score` would with the op at `from` moved to `to`.
-  Score score(int32_t from, int32_t to, int64_t &work, const Score &best);
+  /// As `Stage::score` would with the op at `from` moved to each position of [low, high], where
+  /// that is not above the peak `mostPeak`; until the next call.
+  llvm::ArrayRef<Score> score(int32_t from, int32_t low, int32_t high, int64_t mostPeak);
 
 private:
   /// Of some steps.
   struct Sums {
     int64_t peak = 0, sum = 0;
 
-    /// The last of `steps` first; ends where the peak is above `mostPeak`.
-    void add(BackwardScan &scan, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX) {
+    /// The last of `steps` first.
+    void add(BackwardScan &scan, llvm::ArrayRef<OpIndex> steps) {
       for (OpIndex op : llvm::reverse(steps)) {
         const int64_t bytes = scan.visit(op);
         peak = std::max(peak, bytes);
         sum += sumOf(bytes);
-        if (peak > mostPeak)
-          return;
       }
     }
     Sums operator+(const Sums &other) const {
@@ -309,18 +322,39 @@ private:
     Sums before, behind;
     BackwardScan scan;
   };
-  using Places = std::vector<Place>;
-  void measure(const Graph &graph, Places &places,
-               llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt);
-  const Place &at(const Places &places, int32_t position) const { return places[position - begin]; }
+  /// The backward with the stage recomputed, or held.
+  struct Side {
+    const Graph &graph;
+    bool recomputes;
+    std::vector<Place> places{}; // at each position of [begin, end]
+    std::vector<Sums> moved{};   // with the op moved to each position of [begin, end), so far
+  };
+  void measure(Side &side, llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt);
+  const Place &at(const Side &side, int32_t position) const {
+    return side.places[position - begin];
+  }
+  const uint64_t *isThereAt(int32_t position) const {
+    return &isThere[(position - begin) * stage.numWords];
+  }
+  const uint64_t *isThereWithout(int32_t from, int32_t position) const {
+    return &withoutMoved[(position - from - 1) * stage.numWords];
+  }
+  Sums run(const Side &side, BackwardScan &scan, OpIndex op, const uint64_t *isThere,
+           const uint64_t *isThereToo);
+  void moveEarlier(Side &side, int32_t from, int32_t low, int64_t mostPeak);
+  void moveLater(Side &side, int32_t from, int32_t high, int64_t mostPeak);
+  void findThereWithout(int32_t from, int32_t high);
 
   Stage &stage;
   int64_t numMoves = -1; // of the stage, when this was measured
   int32_t begin = 0, end = 0;
-  std::vector<There> isThere; // at each position of [begin, end)
-  Places lean, full;          // at each position of [begin, end]
-  BackwardScan scan;          // of a score, as are these
-  Order ops, steps;
+  std::vector<uint64_t> isThere; // at each position of [begin, end)
+  Side lean, full;
+  BackwardScan scan, scanOfMoved;     // of a score, as are these
+  std::vector<uint64_t> withoutMoved; // what is there at each position behind its own
+  std::vector<Sums> passed;           // with the moved op behind them
+  std::vector<Score> scores;
+  Order steps;
   std::vector<int32_t> firstStep; // per position, among all steps; of a measurement, as are these
   std::vector<Sums> own;
 };
@@ -337,30 +371,30 @@ void Stage::Window::renew(int32_t from, int32_t to) {
   for (OpIndex op : stage.backward) {
     const auto position = static_cast<int32_t>(firstStep.size());
     if (position >= begin && position < end)
-      isThere.push_back(there);
+      llvm::append_range(isThere, there);
     firstStep.push_back(static_cast<int32_t>(steps.size()));
     stage.recomputeFor(op, there, steps);
   }
   firstStep.push_back(static_cast<int32_t>(steps.size()));
-  measure(stage.graph, lean, [&](int32_t position) {
+  measure(lean, [&](int32_t position) {
     return llvm::ArrayRef(steps).slice(firstStep[position],
                                        firstStep[position + 1] - firstStep[position]);
   });
-  ops = stage.aloneOrder();
-  measure(stage.held, full,
-          [&](int32_t position) { return llvm::ArrayRef(ops).slice(position, 1); });
+  steps = stage.aloneOrder();
+  measure(full, [&](int32_t position) { return llvm::ArrayRef(steps).slice(position, 1); });
 }
 
 /// `stepsAt`: what runs for the op at a position.
-void Stage::Window::measure(const Graph &graph, Places &places,
+void Stage::Window::measure(Side &side,
                             llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt) {
-  BackwardScan now(graph);
-  places.resize(end + 1 - begin, {{}, {}, now});
+  BackwardScan now(side.graph);
+  side.places.resize(end + 1 - begin, {{}, {}, now});
+  side.moved.resize(end - begin);
   own.assign(stage.backward.size(), {});
-  Sums behind{graph.residentBytes()};
+  Sums behind{side.graph.residentBytes()};
   for (auto position = static_cast<int32_t>(own.size()); position >= 0; --position) {
     if (position >= begin && position <= end) {
-      Place &place = places[position - begin];
+      Place &place = side.places[position - begin];
       place.behind = behind;
       place.scan = now;
     }
@@ -372,36 +406,99 @@ void Stage::Window::measure(const Graph &graph, Places &places,
   Sums before;
   for (int32_t position = 0; position <= end; ++position) {
     if (position >= begin)
-      places[position - begin].before = before;
+      side.places[position - begin].before = before;
     if (position < end)
       before = before + own[position];
   }
 }
 
-Score Stage::Window::score(int32_t from, int32_t to, int64_t &work, const Score &best) {
-  stage.graph.poll();
-  work -= stage.graph.numOps() + stage.held.numOps();
-  const int32_t low = std::min(from, to), high = std::max(from, to) + 1;
-  ops.assign(stage.backward.begin() + low, stage.backward.begin() + high);
-  if (from < to)
-    std::rotate(ops.begin(), ops.begin() + 1, ops.end());
-  else
-    std::rotate(ops.begin(), ops.end() - 1, ops.end());
-  There there = isThere[low - begin];
+/// Of `op` just before what `scan` has visited, where some of the forward is there.
+Stage::Window::Sums Stage::Window::run(const Side &side, BackwardScan &scan, OpIndex op,
+                                       const uint64_t *isThere, const uint64_t *isThereToo) {
   steps.clear();
-  for (OpIndex op : ops)
-    stage.recomputeFor(op, there, steps);
-  Sums leanOfAll = at(lean, low).before + at(lean, high).behind;
-  scan = at(lean, high).scan;
-  leanOfAll.add(scan, steps, std::get<0>(best));
-  Sums fullOfAll = at(full, low).before + at(full, high).behind;
-  if (leanOfAll.peak <= std::get<0>(best)) {
-    scan = at(full, high).scan;
-    for (OpIndex &op : ops)
-      op -= stage.numForward;
-    fullOfAll.add(scan, ops);
+  if (side.recomputes)
+    stage.addMissing(op, [&](size_t word) { return isThere[word] | isThereToo[word]; }, steps);
+  steps.push_back(side.recomputes ? op : op - stage.numForward);
+  Sums sums;
+  sums.add(scan, steps);
+  return sums;
+}
+
+/// To each position of [low, from), until all that are left are above `mostPeak`.
+void Stage::Window::moveEarlier(Side &side, int32_t from, int32_t low, int64_t mostPeak) {
+  const OpIndex op = stage.backward[from];
+  Sums behind = at(side, from + 1).behind;
+  scan = at(side, from + 1).scan;
+  for (int32_t to = from - 1; to >= low; --to) {
+    const uint64_t *const there = isThereAt(to);
+    behind = behind + run(side, scan, stage.backward[to], there, stage.neededBy(op));
+    if (behind.peak > mostPeak)
+      return;
+    scanOfMoved = scan;
+    side.moved[to - begin] =
+        at(side, to).before + run(side, scanOfMoved, op, there, there) + behind;
   }
-  return {leanOfAll.peak, fullOfAll.peak, leanOfAll.sum + fullOfAll.sum};
+}
+
+/// To each position of (from, high], until the same.
+void Stage::Window::moveLater(Side &side, int32_t from, int32_t high, int64_t mostPeak) {
+  const OpIndex op = stage.backward[from];
+  auto runWithout = [&](BackwardScan &scan, OpIndex op, int32_t position) {
+    const uint64_t *const there = isThereWithout(from, position);
+    return run(side, scan, op, there, there);
+  };
+  scan = at(side, high + 1).scan;
+  const Sums last = runWithout(scan, op, high + 1);
+  passed.resize(high + 1 - from);
+  for (int32_t position = high; position > from; --position)
+    passed[position - from] = runWithout(scan, stage.backward[position], position);
+  Sums before = at(side, from).before;
+  for (int32_t to = from + 1; to <= high; ++to) {
+    before = before + passed[to - from];
+    if (before.peak > mostPeak)
+      return;
+    const Place &place = at(side, to + 1);
+    Sums own = last;
+    if (to < high) {
+      scanOfMoved = place.scan;
+      own = runWithout(scanOfMoved, op, to + 1);
+    }
+    side.moved[to - begin] = before + own + place.behind;
+  }
+}
+
+void Stage::Window::findThereWithout(int32_t from, int32_t high) {
+  withoutMoved.assign(isThereAt(from), isThereAt(from) + stage.numWords);
+  for (int32_t position = from + 1; position <= high; ++position) {
+    const uint64_t *const needs = stage.neededBy(stage.backward[position]);
+    for (size_t word = 0; word < stage.numWords; ++word)
+      withoutMoved.push_back(withoutMoved[withoutMoved.size() - stage.numWords] | needs[word]);
+  }
+}
+
+llvm::ArrayRef<Score> Stage::Window::score(int32_t from, int32_t low, int32_t high,
+                                           int64_t mostPeak) {
+  scores.assign(high + 1 - low, worstScore);
+  for (int32_t to = low; to <= high; ++to)
+    lean.moved[to - begin].peak = INT64_MAX;
+  findThereWithout(from, high);
+  moveEarlier(lean, from, low, mostPeak);
+  moveLater(lean, from, high, mostPeak);
+  // Where the peak of `lean` is above, nothing else is measured.
+  auto isAbove = [&](int32_t to) { return lean.moved[to - begin].peak > mostPeak; };
+  int32_t first = low, last = high;
+  while (first < from && isAbove(first))
+    ++first;
+  while (last > from && isAbove(last))
+    --last;
+  moveEarlier(full, from, first, INT64_MAX);
+  moveLater(full, from, last, INT64_MAX);
+  for (int32_t to = first; to <= last; ++to) {
+    const Sums &ofLean = lean.moved[to - begin], &ofFull = full.moved[to - begin];
+    if (to != from)
+      scores[to - low] = {ofLean.peak, ofFull.peak, ofLean.sum + ofFull.sum};
+  }
+  return scores;
 }
 
 /// Of the whole backward, which serves all ops until one moves, where its scans take little memory.
@@ -441,9 +538,14 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
     here < there ? std::rotate(at + here, at + here + 1, at + there + 1)
                  : std::rotate(at + there, at + here, at + here + 1);
   };
+  llvm::ArrayRef<Score> scores;
+  if (window)
+    scores = window->score(from, low, high, std::get<0>(best));
   auto scoreAt = [&](int32_t to) {
-    if (window)
-      return window->score(from, to, work, best);
+    if (window) {
+      spend(work);
+      return scores[to - low];
+    }
     move(from, to);
     const Score found = score(work, best);
     move(to, from);

@@ -18,8 +18,9 @@
 //
 // Equal stages are solved once and get equal orders. Ops stay in their stage and segment.
 //
-// Each try costs O(n) for a stage of n ops, and a pass over them has O(n^2) tries; all tries
-// together are limited to a fixed work.
+// In the backward all tries of one op take O(n) together for a stage of n ops, in the forward each
+// one does. A pass over them has O(n^2) tries; all together are limited to a fixed work, in which
+// each counts n.
 //
 // Example: forward f (a -> b), backward g reads the gradient alone, w reads b and the gradient:
 // f is recomputed before w; w before g holds b, the gradient and no result of g.
