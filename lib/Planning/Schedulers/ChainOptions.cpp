@@ -32,57 +32,86 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
   return best;
 }
 
-static Retention retentionFor(const Graph &graph, const Chain &chain, const ChainOptions &options,
-                              llvm::ArrayRef<int32_t> choiceOfStage) {
-  Retention retention(graph);
-  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
-    if (!options.subject[value])
-      continue;
-    int32_t stage = chain.stageOf[graph.writer(value)];
-    retention.discard(value);
-    if (options.held[choiceOfStage[stage]][value])
-      retention.hold(value, 0, chain.numSegments());
-  }
-  return retention;
+static std::vector<bool> discardedBy(const Graph &graph, const Chain &chain,
+                                     const ChainOptions &options,
+                                     llvm::ArrayRef<int32_t> choiceOfStage) {
+  std::vector<bool> isDiscarded(graph.numValues(), false);
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (options.subject[value]) {
+      const int32_t stage = chain.stageOf[graph.writer(value)];
+      isDiscarded[value] = !options.held[choiceOfStage[stage]][value];
+    }
+  return isDiscarded;
 }
 
 Realization llmmem::planning::realizeChoices(const Graph &graph, const Chain &chain,
                                              const ChainOptions &options,
                                              llvm::ArrayRef<int32_t> choiceOfStage) {
-  return realize(graph, chain, retentionFor(graph, chain, options, choiceOfStage));
+  return realize(graph, chain, discardedBy(graph, chain, options, choiceOfStage));
 }
 
-/// The options that one uniform realization gives, one per stage.
-static std::vector<StageOption> measure(const Graph &graph, const Chain &chain,
-                                        const Realization &made) {
-  std::vector<StageOption> stages(chain.numStages);
-  int32_t cutStep = static_cast<int32_t>(
-      llvm::find_if(made.segments, [](int32_t segment) { return segment > 0; }) -
-      made.segments.begin());
-  for (const Instance &instance : instances(graph, made.steps)) {
-    OpIndex writer = graph.writer(instance.value);
-    if (writer >= 0 && chain.stageOf[writer] >= 0 && instance.from < cutStep &&
-        instance.to >= cutStep)
-      stages[chain.stageOf[writer]].held += graph.bytes(instance.value);
-  }
-  std::vector<int64_t> heldBefore(chain.numStages + 1, 0);
-  for (int32_t stage = 0; stage < chain.numStages; ++stage)
-    heldBefore[stage + 1] = heldBefore[stage] + stages[stage].held;
+namespace {
+/// Reads the options of all stages from one realization, the last step first.
+class Measurement {
+public:
+  Measurement(const Graph &graph, const Chain &chain)
+      : graph(graph), chain(chain), scan(graph), stages(chain.numStages) {}
+  std::vector<StageOption> run(const Realization &made);
 
-  Profile usage = profile(graph, made.steps);
-  for (size_t step = 0; step < made.steps.size(); ++step) {
-    OpIndex op = made.steps[step];
-    int32_t segment = made.segments[step];
-    if (made.repeats[step])
-      stages[chain.stageOf[op]].cost += graph.op(op).cost;
-    if (segment > chain.numStages)
-      continue;
-    int32_t stage = segment == 0 ? chain.stageOf[op] : chain.numStages - segment;
-    int64_t bytes = usage.bytes[step] - heldBefore[stage];
-    int64_t &peak = segment == 0 ? stages[stage].forwardPeak : stages[stage].backwardPeak;
-    peak = std::max(peak, bytes);
+private:
+  void visit(OpIndex op, int32_t segment);
+  void findHeld();
+  void leaveHeldOut();
+
+  const Graph &graph;
+  const Chain &chain;
+  BackwardScan scan;
+  std::vector<StageOption> stages; // peaks with what earlier stages hold
+};
+} // namespace
+
+void Measurement::visit(OpIndex op, int32_t segment) {
+  const int64_t bytes = scan.visit(op);
+  if (segment > chain.numStages)
+    return;
+  StageOption &option = stages[segment == 0 ? chain.stageOf[op] : chain.numStages - segment];
+  int64_t &peak = segment == 0 ? option.forwardPeak : option.backwardPeak;
+  peak = std::max(peak, bytes);
+}
+
+/// Where all of the backward has been visited.
+void Measurement::findHeld() {
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    const OpIndex writer = graph.writer(value);
+    if (writer >= 0 && chain.stageOf[writer] >= 0 && scan.isNeeded(value))
+      stages[chain.stageOf[writer]].held += graph.bytes(value);
   }
-  return stages;
+}
+
+void Measurement::leaveHeldOut() {
+  int64_t heldBefore = 0;
+  for (StageOption &option : stages) {
+    option.forwardPeak = std::max<int64_t>(option.forwardPeak - heldBefore, 0);
+    option.backwardPeak = std::max<int64_t>(option.backwardPeak - heldBefore, 0);
+    heldBefore += option.held;
+  }
+}
+
+std::vector<StageOption> Measurement::run(const Realization &made) {
+  for (auto index = static_cast<int32_t>(chain.order.size()) - 1; index >= 0; --index) {
+    if (index == chain.cut - 1)
+      findHeld();
+    const int32_t segment = chain.segmentOf[index];
+    const int32_t before = index > 0 ? made.ownStep[index - 1] : -1;
+    visit(chain.order[index], segment);
+    for (int32_t step = made.ownStep[index] - 1; step > before; --step) {
+      const OpIndex repeat = made.steps[step];
+      stages[chain.stageOf[repeat]].cost += graph.cost(repeat);
+      visit(repeat, segment);
+    }
+  }
+  leaveHeldOut();
+  return std::move(stages);
 }
 
 /// The values that a later stage reads: the stages' inputs, and nothing internal.
@@ -196,12 +225,12 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
   for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
     graph.poll();
     std::vector<int32_t> uniform(chain.numStages, choice);
-    Realization made =
-        realize(graph, chain, retentionFor(graph, chain, result, uniform), mostSteps);
+    const Realization made =
+        realize(graph, chain, discardedBy(graph, chain, result, uniform), mostSteps);
     if (made.steps.empty() && graph.numOps() > 0)
       continue;
     measured.push_back(std::move(result.held[choice]));
-    result.options.push_back(measure(graph, chain, made));
+    result.options.push_back(Measurement(graph, chain).run(made));
   }
   result.held = std::move(measured);
   dropDominated(result);

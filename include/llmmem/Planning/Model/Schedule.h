@@ -68,6 +68,9 @@ public:
     return now + own;
   }
 
+  /// Whether the steps visited so far need what `value` is before them.
+  bool isNeeded(ValueIndex value) const { return needs[value] == ReadLater; }
+
 private:
   enum Need : uint8_t { Unread, ReadLater };
 

@@ -40,14 +40,19 @@ struct Retention {
 
 struct Realization {
   std::vector<OpIndex> steps;
-  std::vector<int32_t> segments; // per step
-  std::vector<bool> repeats;     // per step: a recomputation
+  /// Per position in the chain's order, where its op runs the first time. The steps between two of
+  /// these are recomputations for the second one, in its segment.
+  std::vector<int32_t> ownStep;
 };
 
 /// Places recomputation just in time. Never recomputes an op that must run once: its results are
-/// held. Stops, without steps, where more than `mostSteps` would be needed: dropping every input of
-/// a long chain repeats a number of ops that is quadratic in its length.
-Realization realize(const Graph &graph, const Chain &chain, const Retention &retention,
+/// held.
+Realization realize(const Graph &graph, const Chain &chain, const Retention &retention);
+
+/// The same where each value is held until its last read or, where it `isDiscarded`, never. Stops,
+/// without steps, where more than `mostSteps` would be needed: dropping every input of a long chain
+/// repeats a number of ops that is quadratic in its length.
+Realization realize(const Graph &graph, const Chain &chain, std::vector<bool> isDiscarded,
                     size_t mostSteps = SIZE_MAX);
 
 /// The saved values of a chain (Model/SavedValues.h), recomputable or not: its forward is what
