@@ -2,6 +2,7 @@
 
 #include "ChainOptions.h"
 #include <algorithm>
+#include <unordered_map>
 
 using namespace llmmem::planning;
 
@@ -207,6 +208,29 @@ static void dropDominated(ChainOptions &result) {
   }
 }
 
+/// Measures the choices; drops those that repeat too much. What is held of values that nobody may
+/// discard tells no two choices apart, and some mixtures are made twice: each is measured once.
+static void measureChoices(const Graph &graph, const Chain &chain, ChainOptions &result) {
+  const size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
+  std::unordered_map<std::vector<bool>, std::optional<std::vector<StageOption>>> optionsOf;
+  std::vector<std::vector<bool>> measured;
+  for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
+    graph.poll();
+    const std::vector<int32_t> uniform(chain.numStages, choice);
+    auto [it, isNew] = optionsOf.try_emplace(discardedBy(graph, chain, result, uniform));
+    if (isNew) {
+      const Realization made = realize(graph, chain, it->first, mostSteps);
+      if (!made.steps.empty() || graph.numOps() == 0)
+        it->second = Measurement(graph, chain).run(made);
+    }
+    if (!it->second)
+      continue;
+    measured.push_back(std::move(result.held[choice]));
+    result.options.push_back(*it->second);
+  }
+  result.held = std::move(measured);
+}
+
 ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chain, size_t limit) {
   ChainOptions result;
   OpIndex cut = findCutOp(graph, chain);
@@ -220,19 +244,7 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
                             !llvm::is_contained(graph.op(cut).reads, value);
   }
   result.held = heldChoices(graph, chain, cut, limit);
-  size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
-  std::vector<std::vector<bool>> measured;
-  for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
-    graph.poll();
-    std::vector<int32_t> uniform(chain.numStages, choice);
-    const Realization made =
-        realize(graph, chain, discardedBy(graph, chain, result, uniform), mostSteps);
-    if (made.steps.empty() && graph.numOps() > 0)
-      continue;
-    measured.push_back(std::move(result.held[choice]));
-    result.options.push_back(Measurement(graph, chain).run(made));
-  }
-  result.held = std::move(measured);
+  measureChoices(graph, chain, result);
   dropDominated(result);
   return result;
 }

@@ -3,31 +3,46 @@
 #include "llmmem/Planning/Schedulers/Recompute.h"
 #include "llmmem/Planning/Model/SavedValues.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace llmmem::planning;
 
+/// The last segment in which `value` is there, written in `segment`.
+static int32_t heldUntil(const Retention &retention, ValueIndex value, int32_t segment) {
+  int32_t until = segment;
+  for (Window window : retention.windows[value])
+    if (window.from <= segment)
+      until = std::max(until, window.to);
+  return until;
+}
+
 namespace {
-/// Replays the order and tracks, for each value, the segment that wrote its latest instance.
+/// Replays the order and tracks, for each value, until which segment its latest instance is there.
 class JustInTime {
 public:
-  /// `mayMiss`: per value, whether it is not always there.
-  JustInTime(const Graph &graph, const Chain &chain, std::vector<bool> mayMiss,
+  static constexpr int32_t always = INT32_MAX;
+
+  /// `thereUntil`: per value, as written in segment 0. `retention` is null where nothing is held
+  /// from a later one.
+  JustInTime(const Graph &graph, const Chain &chain, std::vector<int32_t> thereUntil,
              const Retention *retention = nullptr)
-      : graph(graph), chain(chain), mayMiss(std::move(mayMiss)), retention(retention),
-        since(graph.numValues(), 0), position(graph.numOps(), 0), wantedFor(graph.numOps(), -1) {
+      : graph(graph), chain(chain), retention(retention), thereUntil(std::move(thereUntil)),
+        position(graph.numOps()), wantedFor(graph.numOps(), -1) {
     for (size_t index = 0; index < chain.order.size(); ++index)
       position[chain.order[index]] = static_cast<int32_t>(index);
   }
 
+  /// All that the forward reads is there, and what it leaves is what `thereUntil` said at first.
   Realization run(size_t mostSteps) {
     result.steps.reserve(chain.order.size() * 3 / 2);
-    result.ownStep.reserve(chain.order.size());
-    for (size_t index = 0; index < chain.order.size(); ++index) {
+    result.steps.assign(chain.order.begin(), chain.order.begin() + chain.cut);
+    result.ownStep.resize(chain.order.size());
+    std::iota(result.ownStep.begin(), result.ownStep.begin() + chain.cut, 0);
+    for (size_t index = chain.cut; index < chain.order.size(); ++index) {
       segment = chain.segmentOf[index];
       const OpIndex op = chain.order[index];
-      if (segment > 0) // all that the forward reads was written in it
-        recomputeFor(op);
-      result.ownStep.push_back(static_cast<int32_t>(result.steps.size()));
+      recomputeFor(op);
+      result.ownStep[index] = static_cast<int32_t>(result.steps.size());
       emit(op);
       if (result.steps.size() > mostSteps)
         return {};
@@ -36,18 +51,10 @@ public:
   }
 
 private:
-  bool mustRepeat(ValueIndex value) const {
-    if (!mayMiss[value] || since[value] == segment)
-      return false;
-    return !retention || llvm::none_of(retention->windows[value], [&](Window window) {
-      return window.from <= since[value] && segment <= window.to;
-    });
-  }
-
   /// Adds to `wanted` the writers of what `reader` needs for `op` and that is not there.
   void wantFor(OpIndex op, OpIndex reader) {
     for (ValueIndex value : graph.reads(reader)) {
-      if (!mustRepeat(value))
+      if (segment <= thereUntil[value])
         continue;
       const OpIndex writer = graph.writer(value);
       if (wantedFor[writer] == op)
@@ -59,26 +66,29 @@ private:
 
   /// Repeats, in program order, the ops whose results `op` needs and that are not live.
   void recomputeFor(OpIndex op) {
-    wanted.clear();
     wantFor(op, op);
+    if (wanted.empty())
+      return;
     for (size_t next = 0; next < wanted.size(); ++next)
       wantFor(op, wanted[next]);
     llvm::sort(wanted, [&](OpIndex a, OpIndex b) { return position[a] < position[b]; });
     for (OpIndex writer : wanted)
       emit(writer);
+    wanted.clear();
   }
 
   void emit(OpIndex op) {
-    for (ValueIndex value : graph.writes(op))
-      since[value] = segment;
+    for (ValueIndex value : graph.writes(op)) {
+      const int32_t until = retention ? heldUntil(*retention, value, segment) : segment;
+      thereUntil[value] = std::max(thereUntil[value], until);
+    }
     result.steps.push_back(op);
   }
 
   const Graph &graph;
   const Chain &chain;
-  const std::vector<bool> mayMiss;
-  const Retention *const retention; // null where nothing that may miss is held
-  std::vector<int32_t> since;
+  const Retention *const retention;
+  std::vector<int32_t> thereUntil;
   std::vector<int32_t> position;
   std::vector<OpIndex> wantedFor, wanted;
   int32_t segment = 0;
@@ -86,6 +96,7 @@ private:
 };
 } // namespace
 
+/// Whether a value that is not held must be recomputed.
 /// A value of 0 bytes is free to hold: an order token that an update reads must not cause the
 /// forward op that wrote it to run again, with all its ancestors.
 static bool canMiss(const Graph &graph, ValueIndex value) {
@@ -95,18 +106,20 @@ static bool canMiss(const Graph &graph, ValueIndex value) {
 
 Realization llmmem::planning::realize(const Graph &graph, const Chain &chain,
                                       const Retention &retention) {
-  std::vector<bool> mayMiss(graph.numValues());
+  std::vector<int32_t> thereUntil(graph.numValues(), JustInTime::always);
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    mayMiss[value] = retention.subject[value] && canMiss(graph, value);
-  return JustInTime(graph, chain, std::move(mayMiss), &retention).run(SIZE_MAX);
+    if (retention.subject[value] && canMiss(graph, value))
+      thereUntil[value] = heldUntil(retention, value, 0);
+  return JustInTime(graph, chain, std::move(thereUntil), &retention).run(SIZE_MAX);
 }
 
 Realization llmmem::planning::realize(const Graph &graph, const Chain &chain,
-                                      std::vector<bool> isDiscarded, size_t mostSteps) {
+                                      const std::vector<bool> &isDiscarded, size_t mostSteps) {
+  std::vector<int32_t> thereUntil(graph.numValues(), JustInTime::always);
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    if (isDiscarded[value] && !canMiss(graph, value))
-      isDiscarded[value] = false;
-  return JustInTime(graph, chain, std::move(isDiscarded)).run(mostSteps);
+    if (isDiscarded[value] && canMiss(graph, value))
+      thereUntil[value] = 0;
+  return JustInTime(graph, chain, std::move(thereUntil)).run(mostSteps);
 }
 
 std::vector<ValueIndex> llmmem::planning::savedValues(const Graph &graph, const Chain &chain) {

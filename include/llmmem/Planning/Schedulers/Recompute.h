@@ -52,7 +52,7 @@ Realization realize(const Graph &graph, const Chain &chain, const Retention &ret
 /// The same where each value is held until its last read or, where it `isDiscarded`, never. Stops,
 /// without steps, where more than `mostSteps` would be needed: dropping every input of a long chain
 /// repeats a number of ops that is quadratic in its length.
-Realization realize(const Graph &graph, const Chain &chain, std::vector<bool> isDiscarded,
+Realization realize(const Graph &graph, const Chain &chain, const std::vector<bool> &isDiscarded,
                     size_t mostSteps = SIZE_MAX);
 
 /// The saved values of a chain (Model/SavedValues.h), recomputable or not: its forward is what
