@@ -6,6 +6,7 @@
 #include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 using namespace llmmem::planning;
@@ -22,8 +23,13 @@ public:
   Graph makeGraph(Cancellation *cancellation) const { return Graph(problem, cancellation); }
   /// Describes the part by numbers that equal parts share.
   std::vector<int64_t> describe() const;
+  /// The same, whatever the order is in which an op names its operands, results and pairs.
+  std::vector<int64_t> describeUnordered() const;
 
   Problem problem; // its ops are numbered as in the list
+
+private:
+  std::vector<std::vector<int64_t>> describeValues() const;
 };
 
 /// What a stage's order is judged by; less is better.
@@ -143,6 +149,46 @@ std::vector<int64_t> Part::describe() const {
   for (const Value &value : problem.values)
     text.insert(text.end(), {value.bytes, value.resident});
   text.insert(text.end(), problem.keep.begin(), problem.keep.end());
+  return text;
+}
+
+/// Per value: what it says of itself, and the ops that name it.
+std::vector<std::vector<int64_t>> Part::describeValues() const {
+  std::vector<std::vector<int64_t>> texts;
+  for (const Value &value : problem.values)
+    texts.push_back({value.bytes, value.resident, false});
+  for (ValueIndex value : problem.keep)
+    texts[value].back() = true;
+  for (const auto &[index, op] : llvm::enumerate(problem.ops)) {
+    for (ValueIndex value : op.reads)
+      texts[value].push_back(static_cast<int64_t>(2 * index));
+    for (ValueIndex value : op.writes)
+      texts[value].push_back(static_cast<int64_t>(2 * index + 1));
+  }
+  return texts;
+}
+
+/// Values are numbered by what describes them; those that nothing tells apart are exchangeable.
+std::vector<int64_t> Part::describeUnordered() const {
+  const std::vector<std::vector<int64_t>> texts = describeValues();
+  std::vector<ValueIndex> values(texts.size()), numberOf(texts.size());
+  std::iota(values.begin(), values.end(), 0);
+  llvm::stable_sort(values, [&](ValueIndex a, ValueIndex b) { return texts[a] < texts[b]; });
+  std::vector<int64_t> text;
+  for (const auto &[number, value] : llvm::enumerate(values)) {
+    numberOf[value] = static_cast<ValueIndex>(number);
+    text.push_back(static_cast<int64_t>(texts[value].size()));
+    llvm::append_range(text, texts[value]);
+  }
+  for (const Op &op : problem.ops) {
+    std::vector<std::pair<int64_t, int64_t>> pairs;
+    for (const InPlace &pair : op.inPlace)
+      pairs.push_back({numberOf[pair.write], numberOf[pair.read]});
+    llvm::sort(pairs);
+    text.insert(text.end(), {op.cost, op.workspace, op.recompute, int64_t(pairs.size())});
+    for (auto [write, read] : pairs)
+      text.insert(text.end(), {write, read});
+  }
   return text;
 }
 
@@ -616,13 +662,58 @@ std::vector<OpIndex> Stage::order() const {
   return all;
 }
 
-void llmmem::planning::improveStages(const Graph &graph, OpIndex turn, Chain &chain) {
-  std::vector<bool> needsGradient(graph.numOps(), false);
-  markDescendants(graph, turn, needsGradient);
-  std::vector<int32_t> position(graph.numOps());
-  std::vector<std::vector<int32_t>> forward(chain.numStages), backward(chain.numStages);
+namespace {
+/// Orders the stages of a chain, equal ones once.
+class StageSolver {
+public:
+  StageSolver(const Graph &graph, OpIndex turn, Chain &chain);
+  void run();
+
+private:
+  /// What the search of a stage starts from, beside the work that is left.
+  struct Start {
+    Part whole;
+    int32_t numForward;
+    bool isFree, isLast; // the forward may move; the stage is where the chain turns
+    std::vector<bool> needsGradient;
+
+    std::vector<int64_t> describe() const;
+  };
+  void sortIntoStages();
+  void solve(int32_t stage);
+  const std::vector<OpIndex> &orderOf(const Start &start, llvm::function_ref<Part()> makeBackward);
+  std::vector<OpIndex> replay(const Start &start, llvm::function_ref<Part()> makeBackward);
+  std::vector<OpIndex> search(const Start &start, const Part &backward);
+
+  struct Work {
+    int64_t ofAll = 5000000, ofPeaks = 5000000; // ops visited, each a fraction of a second
+  };
+  /// An order, and the work that it took to find it.
+  struct Found {
+    std::vector<OpIndex> order;
+    Work spent;
+  };
+
+  const Graph &graph;
+  Chain &chain;
+  std::vector<bool> needsGradient;                     // per op
+  std::vector<int32_t> position;                       // per op
+  std::vector<std::vector<int32_t>> forward, backward; // per stage: positions
   // Ops that run once stand between others that are moved without regard to them.
-  std::vector<bool> hasFixed(chain.numStages, false);
+  std::vector<bool> hasFixed;
+  Work left;
+  std::map<std::vector<int64_t>, std::vector<OpIndex>> solved;
+  std::map<std::vector<int64_t>, Found> searched; // without regard to the order of operands
+};
+} // namespace
+
+StageSolver::StageSolver(const Graph &graph, OpIndex turn, Chain &chain)
+    : graph(graph), chain(chain), needsGradient(graph.numOps(), false), position(graph.numOps()),
+      forward(chain.numStages), backward(chain.numStages), hasFixed(chain.numStages, false) {
+  markDescendants(graph, turn, needsGradient);
+}
+
+void StageSolver::sortIntoStages() {
   for (int32_t index = 0; index < graph.numOps(); ++index) {
     const OpIndex op = chain.order[index];
     position[op] = index;
@@ -634,45 +725,96 @@ void llmmem::planning::improveStages(const Graph &graph, OpIndex turn, Chain &ch
     else if (stage < 0 && segment >= 1 && segment <= chain.numStages)
       backward[chain.numStages - segment].push_back(index);
   }
-  int64_t work = 5000000, workOfPeaks = 5000000; // ops visited, each a fraction of a second
-  std::map<std::vector<int64_t>, std::vector<OpIndex>> solved;
-  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage) {
-    if (backward[stage].empty())
-      continue;
-    std::vector<int32_t> places = forward[stage];
-    llvm::append_range(places, backward[stage]);
-    std::vector<OpIndex> ops;
-    for (int32_t index : places)
-      ops.push_back(chain.order[index]);
-    const int32_t last = places.back();
-    auto outlives = [&](ValueIndex value) {
-      const OpIndex writer = graph.writer(value);
-      if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
-        return false; // recomputed for this segment alone
-      return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
-               return position[reader] > last;
-             });
-    };
-    const int32_t numForward = static_cast<int32_t>(forward[stage].size());
-    const Part whole(graph, ops, outlives),
-        alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
-    std::vector<int64_t> key = whole.describe();
-    key.insert(key.end(), {numForward, hasFixed[stage]});
-    std::vector<bool> stageNeedsGradient;
-    for (OpIndex op : ops)
-      stageNeedsGradient.push_back(needsGradient[op]);
-    key.insert(key.end(), stageNeedsGradient.begin(), stageNeedsGradient.end());
-    auto [it, isNew] = solved.try_emplace(std::move(key));
-    if (isNew) {
-      Stage solver(graph, whole, alone, numForward);
-      solver.improve(!hasFixed[stage], work);
-      if (work <= 0) // what was not tried may be what holds the peak
-        solver.lowerPeaks(workOfPeaks);
-      if (stage + 1 == chain.numStages) // where it turns, all that is kept is held
-        solver.postpone(stageNeedsGradient, workOfPeaks);
-      it->second = solver.order();
+}
+
+std::vector<int64_t> StageSolver::Start::describe() const {
+  std::vector<int64_t> text = {numForward, isFree};
+  text.insert(text.end(), needsGradient.begin(), needsGradient.end());
+  return text;
+}
+
+std::vector<OpIndex> StageSolver::search(const Start &start, const Part &backward) {
+  Stage stage(graph, start.whole, backward, start.numForward);
+  stage.improve(start.isFree, left.ofAll);
+  if (left.ofAll <= 0) // what was not tried may be what holds the peak
+    stage.lowerPeaks(left.ofPeaks);
+  if (start.isLast) // there all that is kept is held
+    stage.postpone(start.needsGradient, left.ofPeaks);
+  return stage.order();
+}
+
+/// Of stages that differ in the order in which operands are named, which the search does not see,
+/// one is searched, where the work that is left ends no search of them. The others spend the same.
+std::vector<OpIndex> StageSolver::replay(const Start &start,
+                                         llvm::function_ref<Part()> makeBackward) {
+  const bool isWorkLeft = left.ofAll > 0;
+  auto isWhole = [&](const Work &after) {
+    return (after.ofAll > 0) == isWorkLeft && after.ofPeaks > 0;
+  };
+  std::vector<int64_t> key = start.whole.describeUnordered();
+  llvm::append_range(key, start.describe());
+  key.insert(key.end(), {start.isLast, isWorkLeft});
+  if (auto it = searched.find(key); it != searched.end()) {
+    const auto &[order, spent] = it->second;
+    const Work after{left.ofAll - spent.ofAll, left.ofPeaks - spent.ofPeaks};
+    if (isWhole(after)) {
+      left = after;
+      return order;
     }
-    for (size_t index = 0; index < places.size(); ++index)
-      chain.order[places[index]] = ops[it->second[index]];
   }
+  const Work before = left;
+  std::vector<OpIndex> order = search(start, makeBackward());
+  if (isWhole(left))
+    searched[std::move(key)] = {order, {before.ofAll - left.ofAll, before.ofPeaks - left.ofPeaks}};
+  return order;
+}
+
+const std::vector<OpIndex> &StageSolver::orderOf(const Start &start,
+                                                 llvm::function_ref<Part()> makeBackward) {
+  std::vector<int64_t> key = start.whole.describe();
+  llvm::append_range(key, start.describe());
+  auto [it, isNew] = solved.try_emplace(std::move(key));
+  if (isNew)
+    it->second = replay(start, makeBackward);
+  return it->second;
+}
+
+void StageSolver::solve(int32_t stage) {
+  std::vector<int32_t> places = forward[stage];
+  llvm::append_range(places, backward[stage]);
+  std::vector<OpIndex> ops;
+  std::vector<bool> stageNeedsGradient;
+  for (int32_t index : places) {
+    ops.push_back(chain.order[index]);
+    stageNeedsGradient.push_back(needsGradient[ops.back()]);
+  }
+  const int32_t last = places.back();
+  auto outlives = [&](ValueIndex value) {
+    const OpIndex writer = graph.writer(value);
+    if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
+      return false; // recomputed for this segment alone
+    return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
+             return position[reader] > last;
+           });
+  };
+  const auto numForward = static_cast<int32_t>(forward[stage].size());
+  auto makeBackward = [&] {
+    return Part(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
+  };
+  const Start start{Part(graph, ops, outlives), numForward, !hasFixed[stage],
+                    stage + 1 == chain.numStages, std::move(stageNeedsGradient)};
+  const std::vector<OpIndex> &order = orderOf(start, makeBackward);
+  for (size_t index = 0; index < places.size(); ++index)
+    chain.order[places[index]] = ops[order[index]];
+}
+
+void StageSolver::run() {
+  sortIntoStages();
+  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage)
+    if (!backward[stage].empty())
+      solve(stage);
+}
+
+void llmmem::planning::improveStages(const Graph &graph, OpIndex turn, Chain &chain) {
+  StageSolver(graph, turn, chain).run();
 }
