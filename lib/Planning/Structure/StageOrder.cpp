@@ -81,8 +81,6 @@ private:
   const uint64_t *neededBy(OpIndex op) const { return &needed[(op - numForward) * numWords]; }
   void markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const;
   void numberForward();
-  template <typename IsThere>
-  void addMissing(OpIndex op, IsThere isThere, Order &steps) const;
   void recomputeFor(OpIndex op, There &isThere, Order &steps) const;
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
@@ -227,20 +225,14 @@ void Stage::numberForward() {
     markNeeded(op, llvm::MutableArrayRef(needed).slice((op - numForward) * numWords, numWords));
 }
 
-/// Adds what `op` needs and is not there, in the order of the forward. `isThere`: per word.
-template <typename IsThere>
-void Stage::addMissing(OpIndex op, IsThere isThere, Order &steps) const {
-  const uint64_t *const needs = neededBy(op);
-  for (size_t word = 0; word < numWords; ++word)
-    for (uint64_t missing = needs[word] & ~isThere(word); missing; missing &= missing - 1)
-      steps.push_back(forward[word * bitsOfWord + llvm::countr_zero(missing)]);
-}
-
-/// Adds `op`, and before it what it needs and is not there.
+/// Adds `op`, and before it what it needs and is not there, in the order of the forward.
 void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
-  addMissing(op, [&](size_t word) { return isThere[word]; }, steps);
-  for (size_t word = 0; word < numWords; ++word)
-    isThere[word] |= neededBy(op)[word];
+  const uint64_t *const needs = neededBy(op);
+  for (size_t word = 0; word < numWords; ++word) {
+    for (uint64_t missing = needs[word] & ~isThere[word]; missing; missing &= missing - 1)
+      steps.push_back(forward[word * bitsOfWord + llvm::countr_zero(missing)]);
+    isThere[word] |= needs[word];
+  }
   steps.push_back(op);
 }
 
@@ -350,14 +342,7 @@ private:
   struct Sums {
     int64_t peak = 0, sum = 0;
 
-    /// The last of `steps` first.
-    void add(BackwardScan &scan, llvm::ArrayRef<OpIndex> steps) {
-      for (OpIndex op : llvm::reverse(steps)) {
-        const int64_t bytes = scan.visit(op);
-        peak = std::max(peak, bytes);
-        sum += sumOf(bytes);
-      }
-    }
+    static Sums of(int64_t bytes) { return {bytes, sumOf(bytes)}; }
     Sums operator+(const Sums &other) const {
       return {std::max(peak, other.peak), sum + other.sum};
     }
@@ -375,18 +360,16 @@ private:
     std::vector<Place> places{}; // at each position of [begin, end]
     std::vector<Sums> moved{};   // with the op moved to each position of [begin, end), so far
   };
-  void measure(Side &side, llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt);
+  void measure(Side &side);
   const Place &at(const Side &side, int32_t position) const {
     return side.places[position - begin];
   }
-  const uint64_t *isThereAt(int32_t position) const {
-    return &isThere[(position - begin) * stage.numWords];
-  }
+  const uint64_t *isThereAt(int32_t position) const { return &isThere[position * stage.numWords]; }
   const uint64_t *isThereWithout(int32_t from, int32_t position) const {
     return &withoutMoved[(position - from - 1) * stage.numWords];
   }
   Sums run(const Side &side, BackwardScan &scan, OpIndex op, const uint64_t *isThere,
-           const uint64_t *isThereToo);
+           const uint64_t *isThereToo) const;
   void moveEarlier(Side &side, int32_t from, int32_t low, int64_t mostPeak);
   void moveLater(Side &side, int32_t from, int32_t high, int64_t mostPeak);
   void findThereWithout(int32_t from, int32_t high);
@@ -394,15 +377,13 @@ private:
   Stage &stage;
   int64_t numMoves = -1; // of the stage, when this was measured
   int32_t begin = 0, end = 0;
-  std::vector<uint64_t> isThere; // at each position of [begin, end)
+  std::vector<uint64_t> isThere; // at each position
   Side lean, full;
   BackwardScan scan, scanOfMoved;     // of a score, as are these
   std::vector<uint64_t> withoutMoved; // what is there at each position behind its own
   std::vector<Sums> passed;           // with the moved op behind them
   std::vector<Score> scores;
-  Order steps;
-  std::vector<int32_t> firstStep; // per position, among all steps; of a measurement, as are these
-  std::vector<Sums> own;
+  std::vector<Sums> own; // per position; of a measurement
 };
 
 void Stage::Window::renew(int32_t from, int32_t to) {
@@ -412,31 +393,20 @@ void Stage::Window::renew(int32_t from, int32_t to) {
   stage.numberForward();
   There there = stage.noneThere();
   isThere.clear();
-  steps.clear();
-  firstStep.clear();
   for (OpIndex op : stage.backward) {
-    const auto position = static_cast<int32_t>(firstStep.size());
-    if (position >= begin && position < end)
-      llvm::append_range(isThere, there);
-    firstStep.push_back(static_cast<int32_t>(steps.size()));
-    stage.recomputeFor(op, there, steps);
+    llvm::append_range(isThere, there);
+    for (size_t word = 0; word < stage.numWords; ++word)
+      there[word] |= stage.neededBy(op)[word];
   }
-  firstStep.push_back(static_cast<int32_t>(steps.size()));
-  measure(lean, [&](int32_t position) {
-    return llvm::ArrayRef(steps).slice(firstStep[position],
-                                       firstStep[position + 1] - firstStep[position]);
-  });
-  steps = stage.aloneOrder();
-  measure(full, [&](int32_t position) { return llvm::ArrayRef(steps).slice(position, 1); });
+  measure(lean);
+  measure(full);
 }
 
-/// `stepsAt`: what runs for the op at a position.
-void Stage::Window::measure(Side &side,
-                            llvm::function_ref<llvm::ArrayRef<OpIndex>(int32_t)> stepsAt) {
+void Stage::Window::measure(Side &side) {
   BackwardScan now(side.graph);
   side.places.resize(end + 1 - begin, {{}, {}, now});
   side.moved.resize(end - begin);
-  own.assign(stage.backward.size(), {});
+  own.resize(stage.backward.size());
   Sums behind{side.graph.residentBytes()};
   for (auto position = static_cast<int32_t>(own.size()); position >= 0; --position) {
     if (position >= begin && position <= end) {
@@ -446,7 +416,8 @@ void Stage::Window::measure(Side &side,
     }
     if (position == 0)
       break;
-    own[position - 1].add(now, stepsAt(position - 1));
+    const uint64_t *const there = isThereAt(position - 1);
+    own[position - 1] = run(side, now, stage.backward[position - 1], there, there);
     behind = behind + own[position - 1];
   }
   Sums before;
@@ -460,13 +431,17 @@ void Stage::Window::measure(Side &side,
 
 /// Of `op` just before what `scan` has visited, where some of the forward is there.
 Stage::Window::Sums Stage::Window::run(const Side &side, BackwardScan &scan, OpIndex op,
-                                       const uint64_t *isThere, const uint64_t *isThereToo) {
-  steps.clear();
-  if (side.recomputes)
-    stage.addMissing(op, [&](size_t word) { return isThere[word] | isThereToo[word]; }, steps);
-  steps.push_back(side.recomputes ? op : op - stage.numForward);
-  Sums sums;
-  sums.add(scan, steps);
+                                       const uint64_t *isThere, const uint64_t *isThereToo) const {
+  if (!side.recomputes)
+    return Sums::of(scan.visit(op - stage.numForward));
+  Sums sums = Sums::of(scan.visit(op));
+  const uint64_t *const needs = stage.neededBy(op);
+  for (size_t word = stage.numWords; word-- > 0;)
+    for (uint64_t missing = needs[word] & ~(isThere[word] | isThereToo[word]); missing;) {
+      const int last = bitsOfWord - 1 - llvm::countl_zero(missing);
+      sums = sums + Sums::of(scan.visit(stage.forward[word * bitsOfWord + last]));
+      missing ^= uint64_t(1) << last;
+    }
   return sums;
 }
 
