@@ -2,31 +2,75 @@
 
 #include "ChainOptions.h"
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 using namespace llmmem::planning;
 
+namespace {
+/// The ops around the loss, and what runs before and after each of them in every schedule.
+class CutCandidates {
+public:
+  static constexpr int32_t reach = 12;
+
+  CutCandidates(const Graph &graph, const Chain &chain);
+  /// Per candidate the bytes of `saved` that it stands between.
+  std::vector<int64_t> bytesAcross(llvm::ArrayRef<ValueIndex> saved) const;
+
+  std::vector<OpIndex> ops;
+
+private:
+  using Bits = uint32_t; // one of each candidate
+  static_assert(2 * reach <= std::numeric_limits<Bits>::digits);
+
+  const Graph &graph;
+  std::vector<Bits> isAncestorOf, isDescendantOf; // per op
+};
+} // namespace
+
+CutCandidates::CutCandidates(const Graph &graph, const Chain &chain)
+    : graph(graph), isAncestorOf(graph.numOps(), 0), isDescendantOf(graph.numOps(), 0) {
+  const auto count = static_cast<int32_t>(chain.order.size());
+  for (int32_t at = std::max(0, chain.cut - reach); at < std::min(count, chain.cut + reach); ++at)
+    ops.push_back(chain.order[at]);
+  std::vector<Bits> isCandidate(graph.numOps(), 0);
+  for (const auto &[index, op] : llvm::enumerate(ops))
+    isCandidate[op] = Bits(1) << index;
+  for (OpIndex op = graph.numOps() - 1; op >= 0; --op) // a value is written before it is read
+    for (ValueIndex value : graph.reads(op))
+      if (const OpIndex writer = graph.writer(value); writer >= 0)
+        isAncestorOf[writer] |= isAncestorOf[op] | isCandidate[op];
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    for (ValueIndex value : graph.reads(op))
+      if (const OpIndex writer = graph.writer(value); writer >= 0)
+        isDescendantOf[op] |= isDescendantOf[writer] | isCandidate[writer];
+}
+
+std::vector<int64_t> CutCandidates::bytesAcross(llvm::ArrayRef<ValueIndex> saved) const {
+  std::vector<int64_t> bytes(ops.size(), 0);
+  for (ValueIndex value : saved) {
+    Bits isReadBehind = 0;
+    for (OpIndex reader : graph.readers(value))
+      isReadBehind |= isDescendantOf[reader];
+    const Bits isAcross = isAncestorOf[graph.writer(value)] & isReadBehind;
+    for (size_t index = 0; index < ops.size(); ++index)
+      bytes[index] += isAcross >> index & 1 ? graph.bytes(value) : 0;
+  }
+  return bytes;
+}
+
 OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
-  std::vector<ValueIndex> saved = savedValues(graph, chain);
-  int32_t count = static_cast<int32_t>(chain.order.size());
+  const CutCandidates candidates(graph, chain);
+  const std::vector<int64_t> across = candidates.bytesAcross(savedValues(graph, chain));
+  const auto count = static_cast<int32_t>(chain.order.size());
   OpIndex best = chain.order[std::clamp(chain.cut - 1, 0, count - 1)];
   int64_t bestBytes = INT64_MIN;
-  constexpr int32_t reach = 12; // the ops around the loss
-  for (int32_t at = std::max(0, chain.cut - reach); at < std::min(count, chain.cut + reach); ++at) {
-    OpIndex op = chain.order[at];
-    std::vector<bool> ancestors(graph.numOps(), false), descendants(graph.numOps(), false);
-    markAncestors(graph, op, ancestors);
-    markDescendants(graph, op, descendants);
-    int64_t bytes = 0;
-    for (ValueIndex value : saved)
-      if (ancestors[graph.writer(value)] &&
-          llvm::any_of(graph.readers(value), [&](OpIndex reader) { return descendants[reader]; }))
-        bytes += graph.bytes(value);
+  for (const auto &[op, bytes] : llvm::zip_equal(candidates.ops, across)) {
     // The footprint of the op itself adds to what is live there: an op with a smaller one is a
     // clearer cut.
-    bytes -= graph.footprint(op) / 4;
-    if (bytes >= bestBytes) { // on a tie the later op: less of the forward is still to run
-      bestBytes = bytes;
+    const int64_t clear = bytes - graph.footprint(op) / 4;
+    if (clear >= bestBytes) { // on a tie the later op: less of the forward is still to run
+      bestBytes = clear;
       best = op;
     }
   }
