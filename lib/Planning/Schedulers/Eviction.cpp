@@ -198,12 +198,12 @@ bool Evictor::accepts(const Proposal &proposal) {
 
 bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   graph.poll();
-  const Profile &now = schedule->with(proposal.ops, place);
-  work -= static_cast<int64_t>(now.bytes.size());
-  int64_t left = excess(now.bytes);
+  const std::vector<int64_t> &now = schedule->bytesWith(proposal.ops, place);
+  work -= static_cast<int64_t>(now.size());
+  int64_t left = excess(now);
   if (left >= over) {
     if (isRemembered)
-      refused.push_back(now.bytes);
+      refused.push_back(now);
     return false;
   }
   schedule->insert();

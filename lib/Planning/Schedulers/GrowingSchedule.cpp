@@ -46,21 +46,6 @@ void GrowingSchedule::addRun(OpIndex op) {
   }
 }
 
-/// In ranges; -1 where there is none.
-int32_t GrowingSchedule::indexBefore(ValueIndex value, int32_t step) const {
-  for (int32_t index : llvm::reverse(rangesOf[value]))
-    if (positionOf[ranges[index].from] < step)
-      return index;
-  return -1;
-}
-
-std::optional<Instance> GrowingSchedule::currentBefore(ValueIndex value, int32_t step) const {
-  const int32_t index = indexBefore(value, step);
-  if (index < 0)
-    return std::nullopt;
-  return Instance{value, positionOf[ranges[index].from], positionOf[ranges[index].to]};
-}
-
 int32_t GrowingSchedule::nextRead(ValueIndex value, int32_t step) const {
   const auto *next =
       llvm::partition_point(readsOf[value], [&](Run run) { return positionOf[run] <= step; });
@@ -94,7 +79,7 @@ GrowingSchedule::Touched &GrowingSchedule::touch(ValueIndex value) {
 void GrowingSchedule::hold(int32_t from, int32_t to, int64_t bytes) {
   if (bytes != 0)
     for (int32_t step = from, last = std::min(to, numGrown() - 1); step <= last; ++step)
-      then.bytes[step] += bytes;
+      then[step] += bytes;
 }
 
 /// What is held beyond the old range is held in addition.
@@ -169,40 +154,37 @@ void GrowingSchedule::shareBytes() {
     if (step < 0 || step >= numGrown())
       continue;
     const bool isAdded = step >= place && step < place + numAdded;
-    then.bytes[step] -= sharedThen(step);
-    then.bytes[step] += isAdded ? 0 : sharedBefore(step < place ? step : step - numAdded);
+    then[step] -= sharedThen(step);
+    then[step] += isAdded ? 0 : sharedBefore(step < place ? step : step - numAdded);
   }
 }
 
-/// The first of the fullest steps.
-void GrowingSchedule::findPeak() {
-  then.peak = 0;
-  then.peakStep = -1;
-  for (int32_t step = 0; step < numGrown(); ++step)
-    if (then.bytes[step] > then.peak) {
-      then.peak = then.bytes[step];
-      then.peakStep = step;
-    }
-  then.peak = std::max(then.peak, graph.residentBytes());
-}
-
-const Profile &GrowingSchedule::with(llvm::ArrayRef<OpIndex> ops, int32_t before) {
+const std::vector<int64_t> &GrowingSchedule::bytesWith(llvm::ArrayRef<OpIndex> ops,
+                                                       int32_t before) {
   added.assign(ops.begin(), ops.end());
   place = before;
-  then.bytes.resize(numGrown());
-  std::copy(held.bytes.begin(), held.bytes.begin() + place, then.bytes.begin());
-  std::copy(held.bytes.begin() + place, held.bytes.end(), then.bytes.begin() + grown(place));
+  then.resize(numGrown());
+  std::copy(held.bytes.begin(), held.bytes.begin() + place, then.begin());
+  std::copy(held.bytes.begin() + place, held.bytes.end(), then.begin() + grown(place));
   const int64_t over = heldOver();
-  then.cost = held.cost;
-  for (size_t at = 0; at < added.size(); ++at) {
-    then.bytes[place + at] = over + graph.workspace(added[at]);
-    then.cost += graph.cost(added[at]);
-  }
+  for (size_t at = 0; at < added.size(); ++at)
+    then[place + at] = over + graph.workspace(added[at]);
   makePieces();
   if (hasInPlace)
     shareBytes();
-  findPeak();
   return then;
+}
+
+void GrowingSchedule::use(std::vector<int64_t> &bytes) {
+  std::swap(held.bytes, bytes);
+  held.peak = 0;
+  held.peakStep = -1;
+  for (int32_t step = 0; step < numSteps(); ++step)
+    if (held.bytes[step] > held.peak) { // the first of the fullest steps
+      held.peak = held.bytes[step];
+      held.peakStep = step;
+    }
+  held.peak = std::max(held.peak, graph.residentBytes());
 }
 
 void GrowingSchedule::insert() {
@@ -232,6 +214,8 @@ void GrowingSchedule::insert() {
   for (const Piece &piece : pieces)
     ranges[indexBefore(piece.value, piece.from + 1)].to =
         piece.to == numSteps() ? afterAll : runs[piece.to];
-  std::swap(held, then);
+  for (OpIndex op : added)
+    held.cost += graph.cost(op);
+  use(then);
   added.clear();
 }

@@ -26,7 +26,12 @@ public:
   int32_t numSteps() const { return static_cast<int32_t>(list.size()); }
 
   /// The instance of `value` that is current just before `step`; nothing where there is none.
-  std::optional<Instance> currentBefore(ValueIndex value, int32_t step) const;
+  std::optional<Instance> currentBefore(ValueIndex value, int32_t step) const {
+    const int32_t index = indexBefore(value, step);
+    if (index < 0)
+      return std::nullopt;
+    return Instance{value, positionOf[ranges[index].from], positionOf[ranges[index].to]};
+  }
   /// The first step behind `step` that reads `value`; -1 without one.
   int32_t nextRead(ValueIndex value, int32_t step) const;
   /// Calls `visit` with each value that is written before `step` and held beyond it: inputs first,
@@ -44,10 +49,10 @@ public:
     }
   }
 
-  /// The profile with `ops`, which have all run before, run again before step `place`. Valid until
-  /// the next call.
-  const Profile &with(llvm::ArrayRef<OpIndex> ops, int32_t place);
-  /// Inserts what `with` was last called with.
+  /// Bytes held, as in a profile, with `ops`, which have all run before, run again before step
+  /// `place`. Valid until the next call.
+  const std::vector<int64_t> &bytesWith(llvm::ArrayRef<OpIndex> ops, int32_t place);
+  /// Inserts what `bytesWith` was last called with.
   void insert();
 
 private:
@@ -70,7 +75,13 @@ private:
   };
 
   void addRun(OpIndex op);
-  int32_t indexBefore(ValueIndex value, int32_t step) const;
+  /// In ranges; -1 where there is none.
+  int32_t indexBefore(ValueIndex value, int32_t step) const {
+    for (int32_t index : llvm::reverse(rangesOf[value]))
+      if (positionOf[ranges[index].from] < step)
+        return index;
+    return -1;
+  }
   int32_t lastReadBefore(ValueIndex value, int32_t from, int32_t step) const;
   int32_t numGrown() const { return static_cast<int32_t>(list.size() + added.size()); }
   int32_t grown(int32_t step) const {
@@ -84,7 +95,7 @@ private:
   int64_t sharedBefore(int32_t step) const;
   int64_t sharedThen(int32_t step) const;
   void shareBytes();
-  void findPeak();
+  void use(std::vector<int64_t> &bytes);
 
   const Graph &graph;
   std::vector<OpIndex> list;
@@ -99,10 +110,10 @@ private:
   std::vector<llvm::SmallVector<int32_t, 4>> rangesOf; // by value, in the order of the steps
   std::vector<llvm::SmallVector<Run, 4>> readsOf;      // by value, in the order of the steps
 
-  // What `with` was last called with.
+  // What `bytesWith` was last called with.
   std::vector<OpIndex> added;
   int32_t place = 0;
-  Profile then;
+  std::vector<int64_t> then; // bytes held
   std::vector<Touched> touched;
   std::vector<int32_t> touchedAt; // by value: in touched, -1 elsewhere
   std::vector<Piece> pieces;
