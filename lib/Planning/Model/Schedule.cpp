@@ -81,24 +81,24 @@ void llmmem::planning::dropUselessRepeats(const Graph &graph, std::vector<OpInde
   std::vector<int32_t> runs(graph.numOps(), 0);
   for (OpIndex op : steps)
     ++runs[op];
-  std::vector<bool> wanted(graph.numValues(), false);
+  std::vector<uint8_t> wanted(graph.numValues(), false);
   for (ValueIndex value : graph.problem().keep)
     wanted[value] = true;
-  std::vector<OpIndex> useful;
-  useful.reserve(steps.size());
-  for (OpIndex index : llvm::reverse(steps)) {
-    bool isUseful =
-        llvm::any_of(graph.writes(index), [&](ValueIndex value) { return wanted[value]; });
-    if (!isUseful && runs[index] > 1) {
-      --runs[index];
+  size_t kept = steps.size(); // those from here on are decided
+  for (size_t step = steps.size(); step-- > 0;) {
+    const OpIndex op = steps[step];
+    uint8_t isUseful = runs[op] == 1;
+    for (ValueIndex value : graph.writes(op))
+      isUseful |= wanted[value];
+    if (!isUseful) {
+      --runs[op];
       continue;
     }
-    for (ValueIndex value : graph.writes(index))
+    for (ValueIndex value : graph.writes(op))
       wanted[value] = false;
-    for (ValueIndex value : graph.reads(index))
+    for (ValueIndex value : graph.reads(op))
       wanted[value] = true;
-    useful.push_back(index);
+    steps[--kept] = op;
   }
-  std::reverse(useful.begin(), useful.end());
-  steps = std::move(useful);
+  steps.erase(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(kept));
 }

@@ -195,7 +195,6 @@ static bool hasRepeats(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
 
 void llmmem::planning::keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps,
                                     int64_t capacity) {
-  dropUselessRepeats(graph, steps);
   if (!hasRepeats(graph, steps))
     return;
   Editor editor(graph, steps);

@@ -84,7 +84,7 @@ private:
 };
 
 /// Removes repeats, most expensive first, wherever holding the value instead stays within
-/// `capacity`; `steps` must fit.
+/// `capacity`; `steps` must fit, without useless repeats (`dropUselessRepeats`).
 void keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity);
 
 } // namespace llmmem::planning

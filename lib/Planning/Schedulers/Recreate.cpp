@@ -61,6 +61,7 @@ std::optional<std::vector<OpIndex>> Recreator::attempt(std::vector<OpIndex> step
                                                        int64_t thousandths) {
   graph.poll();
   const int64_t arena = std::min(capacity - graph.residentBytes(), INT64_MAX / 16);
+  dropUselessRepeats(graph, steps);
   keepWhatFits(graph, steps, capacity + arena / 1000 * thousandths);
   work -= passes * static_cast<int64_t>(steps.size());
   if (!evict(steps))
