@@ -7,9 +7,10 @@
 namespace llmmem::planning {
 namespace {
 
+constexpr int64_t usualEdges = 200; // chains from what is nearly a packing take less, or fail
+
 bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacity,
-               std::vector<int64_t> &offsets) {
-  constexpr int64_t edgesPerShape = 200; // chains from what is nearly a packing take less, or fail
+               std::vector<int64_t> &offsets, int64_t edgesPerShape = usualEdges) {
   PackOptions within;
   within.capacity = capacity;
   within.cancellation = options.cancellation;
@@ -17,12 +18,13 @@ bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacit
   return fitByEjection(shapes, within, work, offsets);
 }
 
-/// Down to the live bytes, or else half of the way again and again, as long as chains succeed.
+/// Down to the live bytes, or else half of the way again and again, as long as chains succeed. What
+/// needs no more than its live bytes is worth some more of them.
 void lower(const Shapes &shapes, const PackOptions &options, Packing &packing) {
   constexpr int finest = 16; // of the arena, as a power of two
-  int64_t least = packing.lowerBound;
-  while (packing.arena - least > packing.arena >> finest) {
-    if (fitWithin(shapes, options, least, packing.offsets))
+  int64_t least = packing.lowerBound, edges = 3 * usualEdges;
+  for (; packing.arena - least > packing.arena >> finest; edges = usualEdges) {
+    if (fitWithin(shapes, options, least, packing.offsets, edges))
       packing.arena = arenaOf(shapes, packing.offsets);
     least += (packing.arena - least + 1) / 2;
   }

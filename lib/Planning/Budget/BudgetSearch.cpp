@@ -268,21 +268,18 @@ std::vector<Candidate> BudgetSearch::recreated(const Candidate &start, int64_t c
   return found;
 }
 
-std::vector<Candidate> BudgetSearch::lowered(const Candidate &start, int64_t capacity,
-                                             int64_t rounds) {
+std::optional<Candidate> BudgetSearch::lowered(const Candidate &start, int64_t capacity,
+                                               int64_t rounds) {
   lastSpent = 0;
-  std::vector<Candidate> found;
   if (isAnnealed())
-    return found;
+    return std::nullopt;
   announce("the least memory, below " + formatByteSize(capacity));
   const int64_t mostWork = std::min(work / 40, rounds * graph.numOps());
   int64_t left = mostWork;
-  for (std::vector<OpIndex> &steps :
-       recreateLower(graph, laterRuns(start.steps), capacity, evictionDepth(), left))
-    found.push_back(measured(std::move(steps)));
-  llvm::stable_sort(found, isCheaper);
+  std::optional<std::vector<OpIndex>> steps =
+      recreateLower(graph, laterRuns(start.steps), capacity, evictionDepth(), left);
   lastSpent = mostWork - left;
-  return found;
+  return steps ? std::optional(measured(*std::move(steps))) : std::nullopt;
 }
 
 /// How many ancestors in a row may run again for one value. In a chain the path back to a held
@@ -440,25 +437,38 @@ void BudgetSearch::descend() {
   int64_t peak = profile(graph, steps).peak;
   int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);
   bool hasRunLater = false; // since anything was evicted
+  std::vector<int64_t> targets;
   for (int64_t left = work / 4; left > 0;) {
     int64_t target = profile(graph, steps).peak - width;
     if (target < graph.residentBytes())
-      return;
+      break;
     if (!evictUntilFits(graph, steps, target, evictionDepth(), left)) {
       // What may not run again is not evicted: it stays in the way unless it runs later. Once, as
       // runs that pass each other would do so forever.
       if (hasRunLater)
-        return;
+        break;
       std::vector<OpIndex> later = laterRuns(steps);
       if (later == steps)
-        return;
+        break;
       steps = std::move(later);
       hasRunLater = true;
       continue;
     }
     hasRunLater = false;
-    lean.push_back(improved(std::vector<OpIndex>(steps), target));
+    lean.push_back(measured(steps));
+    targets.push_back(target);
     report("eviction", target);
+  }
+  improveLast(targets);
+}
+
+/// The leanest alone are asked for as they are: `under` improves what it takes of the others.
+void BudgetSearch::improveLast(llvm::ArrayRef<int64_t> targets) {
+  constexpr size_t most = 4;
+  targets = targets.take_back(most);
+  for (size_t at = 0; at < targets.size(); ++at) {
+    Candidate &candidate = lean[lean.size() - targets.size() + at];
+    candidate = improved(std::move(candidate.steps), targets[at]);
   }
 }
 

@@ -50,8 +50,8 @@ public:
   /// Schedules within `capacity` that are cheaper than `start`, which fits it; cheapest first.
   /// `rounds`: how often the search may visit every op.
   std::vector<Candidate> recreated(const Candidate &start, int64_t capacity, int64_t rounds);
-  /// A few schedules within `capacity` made of `start`, which needs more; `rounds` as above.
-  std::vector<Candidate> lowered(const Candidate &start, int64_t capacity, int64_t rounds);
+  /// A schedule within `capacity` made of `start`, which needs more; `rounds` as above.
+  std::optional<Candidate> lowered(const Candidate &start, int64_t capacity, int64_t rounds);
   /// Proved: no plan whose resident values and arena are within `budget` costs less.
   int64_t leastCostUnder(int64_t budget);
   /// Whether the graph is searched by annealing because it has no chain structure.
@@ -123,6 +123,7 @@ private:
   void addEveryLevel();
   std::vector<OpIndex> laterRuns(const std::vector<OpIndex> &steps) const;
   void descend();
+  void improveLast(llvm::ArrayRef<int64_t> targets);
   int evictionDepth() const;
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);

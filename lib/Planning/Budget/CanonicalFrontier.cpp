@@ -20,6 +20,17 @@ CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &
   search.reportTo(outer.listener());
 }
 
+NeedBound CanonicalFrontier::needBound() {
+  NeedBound bound = frontier.needBound();
+  if (bound.op >= 0)
+    bound.op = canonical.opOf[bound.op];
+  for (OpIndex &op : bound.basis.ops)
+    op = canonical.opOf[op];
+  for (ValueIndex &value : bound.beside)
+    value = canonical.valueOf[value];
+  return bound;
+}
+
 std::shared_ptr<const Plan>
 CanonicalFrontier::restored(const std::shared_ptr<const Plan> &plan) const {
   if (!plan)

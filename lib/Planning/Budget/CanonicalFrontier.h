@@ -30,6 +30,7 @@ public:
   std::shared_ptr<const Plan> cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
     return restored(frontier.cheaperWithin(budget, leastCost, cost));
   }
+  NeedBound needBound();
 
 private:
   /// The plan in the numbers of the problem.

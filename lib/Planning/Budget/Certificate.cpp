@@ -79,7 +79,7 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
   bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
   const bool isMissing = isTight && !options.found;
   if (!isExact && (isMissing || options.provesNeed))
-    bound = needOfEverySchedule(graph, isMissing ? frontier.least()->steps : plan.steps);
+    bound = frontier.needBound();
   if (isTight && options.found && options.provesCost)
     raiseCostBounds(graph, search, plan);
   if (bound.bytes >= plan.peakLowerBound)

@@ -178,12 +178,24 @@ const Frontier::Sample *Frontier::coarseSample(size_t number) {
   while (samples.size() <= number && !isLastSample) {
     Sample next =
         search.isAnnealed() ? nextSampleByAnnealing(samples.back()) : nextSample(samples.back(), 0);
-    isLastSample = !next.plan || isBeatenByLeanest(next);
+    isLastSample = !next.plan || isDearerThanFlat(next.plan) || isBeatenByLeanest(next);
     workOfSamples = next.work;
     if (!isLastSample)
       samples.push_back(std::move(next));
   }
   return number < samples.size() ? &samples[number] : nullptr;
+}
+
+/// Whether the second sample is that at `flat`.
+bool Frontier::isFlatSampled() { return need(flat()) <= budgetOf(indexAbove(need(free())) - 1); }
+
+/// Whether samples below `flat` that cost more than its own plan are left to the least need, whose
+/// search takes little time then. So where that costs as much as the plan at `flat` it costs as
+/// much as all samples, and needs none of them.
+bool Frontier::isSampledAboveFlat() {
+  constexpr int32_t mostOps = 2000;
+  return graph.numOps() <= mostOps && !search.isAnnealed() && !search.microBatches() &&
+         isFlatSampled();
 }
 
 /// A sample that runs half of the step again may cost more than what the search for the least
@@ -245,7 +257,7 @@ bool Frontier::differByMore(const Sample &below, const Sample &above, int64_t to
 /// The next coarse sample below `above`; `work` has been spent there without a plan.
 Frontier::Sample Frontier::nextSample(const Sample &above, int64_t work) {
   Sample next{above.index - above.index / 8 - 1, nullptr, work};
-  if (samples.size() == 1 && need(flat()) <= budgetOf(above.index - 1)) {
+  if (samples.size() == 1 && isFlatSampled()) {
     next = {indexAbove(need(flat())), flat(), work};
     if (!search.isAnnealed() && !search.microBatches())
       return openSample(next);
@@ -288,7 +300,7 @@ Frontier::Sample Frontier::solve(int64_t index, const Sample &below, const Sampl
 /// samples alone, whose work counts nowhere but by annealing: so no answer hangs on earlier
 /// queries.
 bool Frontier::isKnownToFail(const Sample &below, int64_t capacity) const {
-  return !below.plan && !search.isAnnealed() && leastNeedProved && capacity < *leastNeedProved;
+  return !below.plan && !search.isAnnealed() && provedNeed && capacity < provedNeed->bytes;
 }
 
 /// Where packing exceeds the budget, the capacity is lowered by the excess and the search repeated.

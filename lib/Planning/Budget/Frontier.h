@@ -21,6 +21,7 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_FRONTIER_H
 #define LLMMEM_LIB_PLANNING_BUDGET_FRONTIER_H
 
+#include "Bounds/NeedBound.h"
 #include "BudgetSearch.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Planning/Model/Plan.h"
@@ -44,6 +45,8 @@ public:
   /// The plan of the least need that was found.
   std::shared_ptr<const Plan> least();
   std::shared_ptr<const Plan> cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost);
+  /// What every plan needs at least, as far as it is proved.
+  const NeedBound &needBound();
 
 private:
   using Placed = std::shared_ptr<const Plan>;
@@ -75,6 +78,11 @@ private:
   Placed placeWithHeadroom(Sample &sample, Candidate candidate, int64_t limit, int attempt);
   void tightenFree();
   int64_t workOfAnnealing(const Sample &below, const Sample &above) const;
+  bool isFlatSampled();
+  bool isSampledAboveFlat();
+  bool isDearerThanFlat(const Placed &plan) {
+    return isSampledAboveFlat() && plan->cost > flat()->cost;
+  }
   bool isBeatenByLeanest(const Sample &sample);
   Sample openSample(const Sample &flat);
   const Placed &planOf(const Sample &sample);
@@ -85,6 +93,7 @@ private:
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
   class Descent;
   Placed findLeast(int64_t enough);
+  Placed findLeastFrom(const Placed &start, int64_t leastCost, int64_t enough);
   Placed cheapestNear(const Placed &leanest);
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
@@ -97,10 +106,9 @@ private:
     return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;
   }
   const Sample &lowestSample();
+  bool costsAsSamples(const Placed &plan);
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
-  /// What every plan needs at least, as far as it is proved.
-  int64_t provedNeed();
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
   /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
   int64_t leastNeedOf(const Candidate &candidate) const { return candidate.peak - padding; }
@@ -140,7 +148,7 @@ private:
   int64_t leastCostOfOpen = 0;           // proved
   std::deque<Sample> samples;            // the coarse ones, highest budget first
   bool isLastSample = false;
-  std::optional<int64_t> leastNeedProved;
+  std::optional<NeedBound> provedNeed;
   int64_t workOfFree = 0;
   int64_t workOfSamples = 0; // of all coarse samples, a failed last one included
 };

@@ -11,6 +11,7 @@
 #define LLMMEM_LIB_PLANNING_SCHEDULERS_RECREATE_H
 
 #include "llmmem/Planning/Model/Schedule.h"
+#include <optional>
 
 namespace llmmem::planning {
 
@@ -20,9 +21,10 @@ namespace llmmem::planning {
 std::vector<std::vector<OpIndex>> recreate(const Graph &graph, std::vector<OpIndex> steps,
                                            int64_t capacity, int deepest, int64_t &work);
 
-/// A few schedules that fit `capacity`, made in the same way of one that needs more.
-std::vector<std::vector<OpIndex>> recreateLower(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
-                                                int64_t capacity, int deepest, int64_t &work);
+/// One that fits `capacity`, made in the same way of one that needs a little more, by ruining
+/// little; nothing where eviction then finds none.
+std::optional<std::vector<OpIndex>> recreateLower(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                                  int64_t capacity, int deepest, int64_t &work);
 
 } // namespace llmmem::planning
 
