@@ -1,0 +1,93 @@
+//===- Stage.h - The order of one stage and its backward -----------------===//
+//
+// Ops of a stage move as long as its backward holds less, recomputed just in time or held. Work is
+// counted in ops visited.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_STRUCTURE_STAGE_H
+#define LLMMEM_LIB_PLANNING_STRUCTURE_STAGE_H
+
+#include "Part.h"
+#include "llmmem/Planning/Model/Schedule.h"
+#include <memory>
+#include <tuple>
+
+namespace llmmem::planning {
+
+/// What a stage's order is judged by; less is better.
+using Score = std::tuple<int64_t, int64_t, int64_t>;
+constexpr Score worstScore{INT64_MAX, INT64_MAX, INT64_MAX};
+
+/// One stage and its backward: ops 0 to numForward - 1 are the forward.
+class Stage {
+public:
+  Stage(const Graph &graph, const Part &whole, const Part &backward, int32_t numForward);
+  ~Stage();
+
+  /// Moves ops of the backward across its fullest steps until nothing improves or `work` (ops
+  /// visited) is spent.
+  void lowerPeaks(int64_t &work);
+  /// Moves ops, those of the forward too where it `isFree`, until the same.
+  void improve(bool isFree, int64_t &work);
+  /// Moves ops of the backward that `needsGradient` does not name behind all that does not read
+  /// them, where neither peak rises by it.
+  void postpone(const std::vector<bool> &needsGradient, int64_t &work);
+  /// The ops of the forward, then those of the backward.
+  std::vector<OpIndex> order() const;
+
+private:
+  using Order = std::vector<OpIndex>;
+  /// Of thousands of steps with terabytes each.
+  static int64_t sumOf(int64_t bytes) { return bytes / 64; }
+  /// Both with the fullest step, a position in `backward`.
+  struct Usage {
+    Profile lean, full;
+    int32_t fullestOfLean;
+  };
+  /// The work of one measurement.
+  void spend(int64_t &work) const {
+    graph.poll();
+    work -= graph.numOps() + held.numOps();
+  }
+  Usage measure(int64_t &work, int64_t mostPeak = INT64_MAX);
+  Score score(int64_t &work, const Score &best);
+  const Profile &measureBackward();
+  Order aloneOrder() const;
+  bool moveAcrossFullest(Score &best, int64_t &work);
+  std::vector<OpIndex> recomputing() const;
+  bool improveEach(Order &list, Score &best, int64_t &work);
+  class Window;
+  Window &windowOf(int32_t begin, int32_t end);
+  /// Ops of the forward, by their places: those that were recomputed, with all that they need.
+  using There = llvm::SmallVector<uint64_t, 4>;
+  static constexpr int32_t bitsOfWord = 64;
+  There noneThere() const { return There(numWords, 0); }
+  const uint64_t *neededBy(OpIndex op) const { return &needed[(op - numForward) * numWords]; }
+  void markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const;
+  void numberForward();
+  void recomputeFor(OpIndex op, There &isThere, Order &steps) const;
+  bool dependsOn(OpIndex later, OpIndex earlier) const;
+  bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
+
+  const Graph graph, held; // the whole stage; its backward alone
+  int32_t numForward;
+  size_t numWords; // of a bit for each op of the forward
+  Order forward, backward;
+  Order numberedForward;        // the forward as it was when the next two were made
+  std::vector<int32_t> place;   // per op of the forward: position in it
+  std::vector<uint64_t> needed; // per op of the backward: what it needs of the forward
+  Order measuredBackward;       // and its profile alone
+  Profile backwardAlone;
+  /// Per op: how many moves had been made when all of its own were tried, and the work of that.
+  struct Tried {
+    int64_t numMoves = -1, work = 0;
+  };
+  std::vector<Tried> tried;
+  int64_t numMoves = 0;
+  std::unique_ptr<Window> window;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_STRUCTURE_STAGE_H
