@@ -114,8 +114,9 @@ void LastRunCut::setMoment(OpIndex last) {
 int64_t LastRunCut::needAt(OpIndex last, int64_t enough) {
   graph.poll();
   setMoment(last);
-  const int64_t beside = bytesBeside(graph, last);
-  total = flow.solve(source, sink, std::min(enough - beside, MaxFlow::infinite));
+  const int64_t beside = bytesBeside(graph, last); // less than nothing by a padding
+  total = flow.solve(source, sink,
+                     std::min(std::min(enough, INT64_MAX / 2) - beside, MaxFlow::infinite));
   return beside + total;
 }
 
@@ -161,6 +162,7 @@ struct SetBound {
   size_t left = set.size();    // ops not looked at; without any, `least` is what it proves
   int64_t least = INT64_MAX;   // that one of the others needs
   OpIndex last = -1;           // which one
+  int visits = 0;
 
   /// Looks at ops as long as the set may prove `enough`.
   void search(const Graph &graph, int64_t enough);
@@ -225,11 +227,13 @@ LastRunBound llmmem::planning::lastRunBound(const Graph &graph, llvm::ArrayRef<O
   llvm::stable_sort(sets, isHigher);
   sets.resize(std::min(sets.size(), mostSets));
   // Always the set that may prove the most, until it may no more: the first op often leaves little.
+  // Each visit makes the network anew, so sets do not take turns for long.
+  constexpr int mostVisits = 8;
   while (!sets.empty() && sets.front().most > best.bytes) {
     SetBound set = sets.front();
     sets.erase(sets.begin());
-    const int64_t next = sets.empty() ? 0 : sets.front().most;
-    set.search(graph, std::max(next, best.bytes + 1));
+    const bool takesTurns = !sets.empty() && ++set.visits < mostVisits;
+    set.search(graph, std::max(takesTurns ? sets.front().most : 0, best.bytes + 1));
     if (set.left > 0)
       sets.insert(llvm::upper_bound(sets, set, isHigher), set);
     else if (set.least > best.bytes)

@@ -74,7 +74,7 @@ std::vector<int64_t> Part::describeUnordered() const {
   std::vector<ValueIndex> values(texts.size()), numberOf(texts.size());
   std::iota(values.begin(), values.end(), 0);
   llvm::stable_sort(values, [&](ValueIndex a, ValueIndex b) { return texts[a] < texts[b]; });
-  std::vector<int64_t> text;
+  std::vector<int64_t> text = {static_cast<int64_t>(values.size())};
   for (const auto &[number, value] : llvm::enumerate(values)) {
     numberOf[value] = static_cast<ValueIndex>(number);
     text.push_back(static_cast<int64_t>(texts[value].size()));
