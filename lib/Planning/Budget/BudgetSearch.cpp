@@ -462,7 +462,7 @@ void BudgetSearch::descend() {
   improveLast(targets);
 }
 
-/// The leanest alone are asked for as they are: `under` improves what it takes of the others.
+/// The leanest alone are placed as they are: whoever takes others improves them then.
 void BudgetSearch::improveLast(llvm::ArrayRef<int64_t> targets) {
   constexpr size_t most = 4;
   targets = targets.take_back(most);

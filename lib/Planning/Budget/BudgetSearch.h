@@ -52,6 +52,9 @@ public:
   std::vector<Candidate> recreated(const Candidate &start, int64_t capacity, int64_t rounds);
   /// A schedule within `capacity` made of `start`, which needs more; `rounds` as above.
   std::optional<Candidate> lowered(const Candidate &start, int64_t capacity, int64_t rounds);
+  /// Without useless repeats, and where that is within `capacity`, without those whose value it can
+  /// hold instead.
+  Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
   /// Proved: no plan whose resident values and arena are within `budget` costs less.
   int64_t leastCostUnder(int64_t budget);
   /// Whether the graph is searched by annealing because it has no chain structure.
@@ -71,7 +74,8 @@ public:
   const Candidate &annealedOrder();
   /// Only the inputs of the stages are kept: the least peak of one level of recomputation.
   virtual const Candidate &leanestFlat();
-  /// Schedules found on the way down to the least peak, lowest peak first.
+  /// Schedules found on the way down to the least peak, lowest peak first; but for the first few,
+  /// before they are `improved`.
   virtual const std::vector<Candidate> &leanest();
   /// The same search from an order in which the weight gradient of the peak step runs later; null
   /// where there is none.
@@ -94,7 +98,6 @@ public:
 protected:
   using Candidates = std::vector<Candidate>;
   Candidate measured(std::vector<OpIndex> steps) const;
-  Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
 
   const Graph &graph;
   int64_t spent = 0, lastSpent = 0;

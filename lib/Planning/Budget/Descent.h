@@ -1,8 +1,9 @@
 //===- Descent.h - The way down to the least bytes -------------------------------===//
 //
-// Schedules that hold a little less each are gathered first, by their live bytes alone, and then
-// placed from the leanest up, until the next one holds more than is needed already. So a handful of
-// dozens of schedules is placed, and one that cannot be placed tightly does not end the search.
+// Schedules that hold a little less each are gathered first, by their live bytes alone. Then the
+// leanest is placed, and where it does not pack, those that most likely do, until the next one
+// holds more than is needed already. So a handful of dozens of schedules is placed, and one that
+// cannot be placed tightly does not end the search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,7 +119,7 @@ private:
   Placed best;
   bool hasMetBudget = true; // of `best`, at which its packing stopped
   bool hasRecreated = false;
-  int64_t leastCost; // what the coarse samples cost at more bytes
+  int64_t leastCost; // nothing cheaper is gathered
   int64_t enough;
   Candidate current; // where the descent goes on from
   std::vector<Gathered> gathered;

@@ -192,7 +192,7 @@ bool Frontier::isFlatSampled() { return need(flat()) <= budgetOf(indexAbove(need
 /// Whether samples below `flat` that cost more than its own plan are left to the least need, whose
 /// search takes little time then. So where that costs as much as the plan at `flat` it costs as
 /// much as all samples, and needs none of them.
-bool Frontier::isSampledAboveFlat() {
+bool Frontier::leavesDearerSamplesOut() {
   constexpr int32_t mostOps = 2000;
   return graph.numOps() <= mostOps && !search.isAnnealed() && !search.microBatches() &&
          isFlatSampled();
@@ -256,7 +256,7 @@ bool Frontier::differByMore(const Sample &below, const Sample &above, int64_t to
 
 /// The next coarse sample below `above`; `work` has been spent there without a plan.
 Frontier::Sample Frontier::nextSample(const Sample &above, int64_t work) {
-  Sample next{above.index - above.index / 8 - 1, nullptr, work};
+  Sample next{indexOfNext(above.index), nullptr, work};
   if (samples.size() == 1 && isFlatSampled()) {
     next = {indexAbove(need(flat())), flat(), work};
     if (!search.isAnnealed() && !search.microBatches())

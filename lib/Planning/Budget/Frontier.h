@@ -79,9 +79,9 @@ private:
   void tightenFree();
   int64_t workOfAnnealing(const Sample &below, const Sample &above) const;
   bool isFlatSampled();
-  bool isSampledAboveFlat();
+  bool leavesDearerSamplesOut();
   bool isDearerThanFlat(const Placed &plan) {
-    return isSampledAboveFlat() && plan->cost > flat()->cost;
+    return leavesDearerSamplesOut() && plan->cost > flat()->cost;
   }
   bool isBeatenByLeanest(const Sample &sample);
   Sample openSample(const Sample &flat);
@@ -106,7 +106,8 @@ private:
     return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;
   }
   const Sample &lowestSample();
-  bool costsAsSamples(const Placed &plan);
+  bool mayHaveSampleBelow(int64_t bytes);
+  bool isBelowSamples(const Placed &plan);
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
@@ -120,6 +121,8 @@ private:
   int64_t budgetOf(int64_t index) const { return graph.residentBytes() + index * unit; }
   int64_t indexBelow(int64_t budget) const { return (budget - graph.residentBytes()) / unit; }
   int64_t indexAbove(int64_t budget) const { return indexBelow(budget + unit - 1); }
+  /// The coarse samples are an eighth apart.
+  static int64_t indexOfNext(int64_t index) { return index - index / 8 - 1; }
   int64_t capacityOf(int64_t budget) const { return budget + padding; }
 
   /// Steps visited in the time of one unit of the packing search, which ends where the plan fits.

@@ -16,24 +16,44 @@ const NeedBound &Frontier::needBound() {
   return *provedNeed;
 }
 
-/// Costs are monotone where it costs no less. Samples below `flat` cost no more than its own plan
-/// where that is their condition, and then they need not be known.
-bool Frontier::costsAsSamples(const Placed &plan) {
-  return (isSampledAboveFlat() && plan->cost >= flat()->cost) ||
-         plan->cost >= planOf(lowestSample())->cost;
+/// Whether a coarse sample below `flat` that needs less than `bytes` may have a plan: it has none
+/// where no schedule is found.
+bool Frontier::mayHaveSampleBelow(int64_t bytes) {
+  int64_t work = 0;
+  for (int64_t index = indexOfNext(indexAbove(need(flat()))); index > 0;
+       index = indexOfNext(index)) {
+    const int64_t budget = budgetOf(index);
+    if (budget < needBound().bytes)
+      return false;
+    if (budget < bytes && !under(capacityOf(budget), /*deeply=*/false, work).empty())
+      return true;
+  }
+  return false;
+}
+
+/// Whether the plan costs no less and needs no more than that of the lowest sample, as the plan of
+/// the least need does: so costs are monotone. Samples below `flat` cost no more than its own plan
+/// where that is their condition, and then most least plans are compared without one.
+bool Frontier::isBelowSamples(const Placed &plan) {
+  if (leavesDearerSamplesOut() && plan->cost >= flat()->cost && !mayHaveSampleBelow(need(plan)))
+    return true;
+  const Placed &lowest = planOf(lowestSample());
+  return plan->cost >= lowest->cost && need(plan) <= need(lowest);
 }
 
 Frontier::Placed Frontier::findLeast(int64_t enough) {
   search.announce("the least memory");
   needBound(); // before the samples: none is searched below it
-  if (isSampledAboveFlat())
-    if (Placed found = findLeastFrom(flat(), graph.baseCost(), enough); costsAsSamples(found))
+  if (leavesDearerSamplesOut())
+    if (Placed found = findLeastFrom(flat(), graph.baseCost(), enough); isBelowSamples(found))
       return found;
   const Placed &top = planOf(lowestSample());
   return findLeastFrom(top, top->cost, enough);
 }
 
 Frontier::Placed Frontier::findLeastFrom(const Placed &start, int64_t leastCost, int64_t enough) {
+  cheaperThanLeast.clear();
+  numRungs = 0;
   Descent descent(*this, start, leastCost, enough);
   descent.gatherLeanest(search.leanest());
   descent.gatherLowered();
@@ -57,7 +77,7 @@ Frontier::Placed Frontier::findLeastFrom(const Placed &start, int64_t leastCost,
 /// hardly more, at a fraction of the recomputation.
 Frontier::Placed Frontier::cheapestNear(const Placed &leanest) {
   constexpr int indistinct = 14, near = 10; // parts of the arena, as powers of two
-  if (leanest->cost <= 2 * graph.baseCost() || samples.empty() || search.isAnnealed())
+  if (leanest->cost <= 2 * graph.baseCost() || search.isAnnealed())
     return leanest;
   const int64_t least = need(leanest), leastCost = planOf(lowestSample())->cost;
   for (int part = near; part < indistinct; ++part) {
@@ -168,7 +188,7 @@ Frontier::Placed Frontier::least() {
   if (isOfGraph())
     return leastPlan = canonicalLeast();
   const Placed other = canonicalLeast();
-  const bool isAdmitted = other && costsAsSamples(other);
+  const bool isAdmitted = other && isBelowSamples(other);
   if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
     return leastPlan = other;
   if (isAdmitted && isBeyondDescent(need(other)))

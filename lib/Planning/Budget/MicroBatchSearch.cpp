@@ -107,7 +107,8 @@ const std::vector<Candidate> &MicroBatchSearch::leanest() {
   constexpr size_t mostOfOne = 16;
   leanOfAll = {given(), ordered(), leanestFlat()};
   for (const Candidate &candidate : llvm::ArrayRef(one.leanest()).take_front(mostOfOne))
-    if (Candidate all = forAll({llvm::ArrayRef(candidate.steps)}); !all.steps.empty())
+    if (Candidate all = forAll({one.improved(candidate.steps, candidate.peak).steps});
+        !all.steps.empty())
       leanOfAll.push_back(std::move(all));
   for (const Member &member : family())
     leanOfAll.push_back(member.all);

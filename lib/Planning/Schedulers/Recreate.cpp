@@ -94,8 +94,7 @@ std::vector<std::vector<OpIndex>> llmmem::planning::recreate(const Graph &graph,
   return found;
 }
 
-/// Of 277 that were found, on the way to the least bytes of 134 steps, 273 began with the least
-/// amount to ruin by, and no other was of use.
+/// Other amounts than the least one found next to none (docs/Design/Planning.md, item 9).
 std::optional<std::vector<OpIndex>> llmmem::planning::recreateLower(const Graph &graph,
                                                                     llvm::ArrayRef<OpIndex> steps,
                                                                     int64_t capacity, int deepest,

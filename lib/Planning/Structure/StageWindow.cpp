@@ -84,9 +84,9 @@ void Stage::Window::moveEarlier(Side &side, int32_t from, int32_t low, int64_t m
 /// To each position of (from, high], until the same.
 void Stage::Window::moveLater(Side &side, int32_t from, int32_t high, int64_t mostPeak) {
   const OpIndex op = stage.backward[from];
-  auto runWithout = [&](BackwardScan &scan, OpIndex op, int32_t position) {
+  auto runWithout = [&](BackwardScan &before, OpIndex other, int32_t position) {
     const uint64_t *const there = isThereWithout(from, position);
-    return run(side, scan, op, there, there);
+    return run(side, before, other, there, there);
   };
   scan = at(side, high + 1).scan;
   const Sums last = runWithout(scan, op, high + 1);
@@ -99,12 +99,12 @@ void Stage::Window::moveLater(Side &side, int32_t from, int32_t high, int64_t mo
     if (before.peak > mostPeak)
       return;
     const Place &place = at(side, to + 1);
-    Sums own = last;
+    Sums ofMoved = last;
     if (to < high) {
       scanOfMoved = place.scan;
-      own = runWithout(scanOfMoved, op, to + 1);
+      ofMoved = runWithout(scanOfMoved, op, to + 1);
     }
-    side.moved[to - begin] = before + own + place.behind;
+    side.moved[to - begin] = before + ofMoved + place.behind;
   }
 }
 
