@@ -29,14 +29,14 @@ public:
           int64_t &work)
       : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
         lastProposal(graph.numOps(), 0) {}
-  /// From the start of `path`, where there is one.
-  bool run(EvictionPath *path = nullptr);
+  /// From the start of a path, where there is one.
+  bool run(EvictionPath *from = nullptr);
 
 private:
   enum class Way : uint8_t { AtEnd, Aside, Nowhere };
   Way follow(EvictionPath &path, Profile &usage);
   bool isSame(const EvictionPath::Stop &next) const;
-  bool evictOnce(EvictionPath *&end);
+  bool evictOnce();
   bool acceptsAny(int32_t fullest);
   template <typename Visit>
   void forEachIdle(int32_t fullest, Visit visit);
@@ -65,7 +65,7 @@ private:
   int64_t repeatCost = 0;
   double bytesFreed = 0, mostScore = 0;
   int64_t over = 0;                          // bytes above the capacity, summed over all steps
-  bool isRemembered = false;                 // what is refused
+  EvictionPath *path = nullptr;              // that remembers what is done, at its end
   std::vector<std::vector<int64_t>> refused; // bytes held, of proposals from the schedule
 };
 } // namespace llmmem::planning
@@ -171,16 +171,16 @@ std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
 /// Whether the run at `step` writes for the op at `before` what may not be written again, and
 /// nothing that `ops` read.
 bool Evictor::writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const {
-  const std::vector<OpIndex> &steps = schedule->steps();
+  const std::vector<OpIndex> &now = schedule->steps();
   auto isRead = [&](ValueIndex value) {
-    return graph.bytes(value) > 0 && llvm::is_contained(graph.reads(steps[before]), value);
+    return graph.bytes(value) > 0 && llvm::is_contained(graph.reads(now[before]), value);
   };
   auto isReadHere = [&](ValueIndex value) {
     return llvm::any_of(ops,
                         [&](OpIndex op) { return llvm::is_contained(graph.reads(op), value); });
   };
-  return !graph.op(steps[step]).recompute && llvm::any_of(graph.writes(steps[step]), isRead) &&
-         llvm::none_of(graph.writes(steps[step]), isReadHere);
+  return !graph.op(now[step]).recompute && llvm::any_of(graph.writes(now[step]), isRead) &&
+         llvm::none_of(graph.writes(now[step]), isReadHere);
 }
 
 /// Takes `proposal` where less is above the capacity then. What its reader has from the runs just
@@ -202,7 +202,7 @@ bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   work -= static_cast<int64_t>(now.size());
   int64_t left = excess(now);
   if (left >= over) {
-    if (isRemembered)
+    if (path)
       refused.push_back(now);
     return false;
   }
@@ -255,29 +255,28 @@ bool Evictor::acceptsAny(int32_t fullest) {
   return progressed;
 }
 
-/// Whether it helps and work is left. `end`, where there is one, remembers it.
-bool Evictor::evictOnce(EvictionPath *&end) {
+/// Whether it helps and work is left.
+bool Evictor::evictOnce() {
   refused.clear();
-  isRemembered = end != nullptr;
   const int64_t before = work;
   const bool progressed = acceptsAny(schedule->usage().peakStep);
-  if (end) {
+  if (path) {
     EvictionPath::Stop stop{{}, {}, std::move(refused), before - work, visited};
     if (progressed) {
       stop.steps = schedule->steps();
       stop.usage = schedule->usage();
     }
-    if (work < 0 || !end->add(std::move(stop)))
-      end = nullptr;
+    if (work < 0 || !path->add(std::move(stop)))
+      path = nullptr;
   }
   return progressed && work >= 0;
 }
 
-bool Evictor::run(EvictionPath *path) {
+bool Evictor::run(EvictionPath *from) {
   Way way = Way::Aside;
   Profile usage;
-  if (path) {
-    way = follow(*path, usage);
+  if (from) {
+    way = follow(*from, usage);
   } else {
     usage = profile(graph, steps);
     over = excess(usage.bytes);
@@ -285,10 +284,10 @@ bool Evictor::run(EvictionPath *path) {
   if (way == Way::Nowhere || over == 0)
     return over == 0;
   schedule.emplace(graph, std::move(steps), std::move(usage));
-  EvictionPath *end = way == Way::AtEnd ? path : nullptr;
+  path = way == Way::AtEnd ? from : nullptr;
   bool goesOn = true;
   while (over > 0 && goesOn)
-    goesOn = evictOnce(end);
+    goesOn = evictOnce();
   steps = schedule->steps();
   return goesOn;
 }

@@ -58,7 +58,7 @@ public:
 private:
   /// A run of an op is at another step where something is inserted before it; its number stays.
   using Run = int32_t;
-  static constexpr Run beforeAll = 0, afterAll = 1, firstRun = 2;
+  static constexpr Run beforeAll = 0, afterAll = 1;
   struct Range {
     ValueIndex value;
     Run from, to;
