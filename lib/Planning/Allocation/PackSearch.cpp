@@ -150,7 +150,7 @@ void PackSearch::saveCounts(Node &node) const {
   const Interval window = node.window;
   if ((window.to - window.from) * stack.size() > mostSaved)
     return;
-  node.counts.reserve(3 * (window.to - window.from));
+  node.counts.reserve(3 * static_cast<size_t>(window.to - window.from));
   for (const std::vector<int32_t> *counts : {&within.at, &across.at, &runEnd})
     node.counts.insert(node.counts.end(), counts->begin() + window.from,
                        counts->begin() + window.to);

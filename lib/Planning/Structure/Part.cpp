@@ -55,6 +55,7 @@ std::vector<int64_t> Part::describe() const {
 /// Per value: what it says of itself, and the ops that name it.
 std::vector<std::vector<int64_t>> Part::describeValues() const {
   std::vector<std::vector<int64_t>> texts;
+  texts.reserve(problem.values.size());
   for (const Value &value : problem.values)
     texts.push_back({value.bytes, value.resident, false});
   for (ValueIndex value : problem.keep)
@@ -82,6 +83,7 @@ std::vector<int64_t> Part::describeUnordered() const {
   }
   for (const Op &op : problem.ops) {
     std::vector<std::pair<int64_t, int64_t>> pairs;
+    pairs.reserve(op.inPlace.size());
     for (const InPlace &pair : op.inPlace)
       pairs.push_back({numberOf[pair.write], numberOf[pair.read]});
     llvm::sort(pairs);
