@@ -189,12 +189,11 @@ const Frontier::Sample *Frontier::coarseSample(size_t number) {
 /// Whether the second sample is that at `flat`.
 bool Frontier::isFlatSampled() { return need(flat()) <= budgetOf(indexAbove(need(free())) - 1); }
 
-/// Whether samples below `flat` that cost more than its own plan are left to the least need, whose
-/// search takes little time then. So where that costs as much as the plan at `flat` it costs as
-/// much as all samples, and needs none of them.
+/// Whether samples below `flat` that cost more than its own plan are left to the least need and the
+/// rungs above it, which take little time then. So where the least need's plan costs as much as
+/// that at `flat` it costs as much as all samples.
 bool Frontier::leavesDearerSamplesOut() {
-  constexpr int32_t mostOps = 2000;
-  return graph.numOps() <= mostOps && !search.isAnnealed() && !search.microBatches() &&
+  return graph.numOps() <= mostOpsOfRungs && !search.isAnnealed() && !search.microBatches() &&
          isFlatSampled();
 }
 

@@ -98,6 +98,8 @@ private:
   CanonicalFrontier *canonicalFrontier();
   Placed canonicalLeast();
   bool isBeyondDescent(int64_t bytes);
+  /// Of more ops a rung takes a tenth of a second.
+  static constexpr int32_t mostOpsOfRungs = 2000;
   void gatherCheaper(int64_t budget);
   void addCheaper(Candidate candidate, int64_t rung);
   Placed orCheaper(Placed plan, int64_t budget);

@@ -115,10 +115,9 @@ const Frontier::Sample &Frontier::lowestSample() {
 /// of all rungs up to `budget`, the cheapest first.
 void Frontier::gatherCheaper(int64_t budget) {
   constexpr int64_t rungs = 32;
-  constexpr int32_t mostOps = 2000; // of more ops a rung takes a tenth of a second
   const int64_t low = need(least()), high = budgetOf(lowestSample().index);
   const int64_t height = (high - low) / rungs;
-  if (height <= 0 || search.isAnnealed() || graph.numOps() > mostOps)
+  if (height <= 0 || search.isAnnealed() || graph.numOps() > mostOpsOfRungs)
     return;
   for (; numRungs < rungs - 1 && low + height * (numRungs + 1) <= budget; ++numRungs) {
     int64_t work = 0;

@@ -123,10 +123,8 @@ int64_t GrowingSchedule::sharedBefore(int32_t step) const {
 
 /// In place at a step of the grown schedule.
 int64_t GrowingSchedule::sharedThen(int32_t step) const {
-  const auto numAdded = static_cast<int32_t>(added.size());
-  const bool isAdded = step >= place && step < place + numAdded;
-  const int32_t old = step < place ? step : step - numAdded;
-  const OpIndex op = isAdded ? added[step - place] : list[old];
+  const int32_t old = ungrown(step);
+  const OpIndex op = isAdded(step) ? added[step - place] : list[old];
   if (!graph.hasInPlace(op))
     return 0;
   return sharedBytes(graph, graph.op(op), [&](ValueIndex value) {
@@ -140,22 +138,20 @@ int64_t GrowingSchedule::sharedThen(int32_t step) const {
 
 /// Where another operand dies than before, other bytes are shared in place.
 void GrowingSchedule::shareBytes() {
-  const auto numAdded = static_cast<int32_t>(added.size());
   llvm::SmallVector<int32_t, 16> changed;
   for (const Piece &piece : pieces)
     changed.push_back(piece.to);
   for (const Touched &it : touched)
     changed.push_back(it.oldTo);
-  for (int32_t step = place; step < place + numAdded; ++step)
+  for (int32_t step = place; step < place + numAdded(); ++step)
     changed.push_back(step);
   llvm::sort(changed);
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   for (int32_t step : changed) {
     if (step < 0 || step >= numGrown())
       continue;
-    const bool isAdded = step >= place && step < place + numAdded;
     then[step] -= sharedThen(step);
-    then[step] += isAdded ? 0 : sharedBefore(step < place ? step : step - numAdded);
+    then[step] += isAdded(step) ? 0 : sharedBefore(ungrown(step));
   }
 }
 

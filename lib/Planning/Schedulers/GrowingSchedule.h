@@ -84,9 +84,11 @@ private:
   }
   int32_t lastReadBefore(ValueIndex value, int32_t from, int32_t step) const;
   int32_t numGrown() const { return static_cast<int32_t>(list.size() + added.size()); }
-  int32_t grown(int32_t step) const {
-    return step < place ? step : step + static_cast<int32_t>(added.size());
-  }
+  int32_t numAdded() const { return static_cast<int32_t>(added.size()); }
+  /// From a step to that of the grown schedule, and back where it is not added.
+  int32_t grown(int32_t step) const { return step < place ? step : step + numAdded(); }
+  int32_t ungrown(int32_t step) const { return step < place ? step : step - numAdded(); }
+  bool isAdded(int32_t grown) const { return grown >= place && grown < place + numAdded(); }
   int64_t heldOver() const;
   Touched &touch(ValueIndex value);
   void hold(int32_t from, int32_t to, int64_t bytes);
