@@ -274,29 +274,42 @@ void NestedProgram::findLeastLevel(int32_t repeats, int32_t from, int32_t to) {
   leastLevel[row(repeats, from, to)] = static_cast<int32_t>(least);
 }
 
+/// Takes the decision at each level from `least` on where it costs less. More bytes never cost
+/// more, so where it costs as much with the bytes of the last of a few levels, these keep what they
+/// have.
+template <typename CostAt>
+void NestedProgram::improve(llvm::MutableArrayRef<Cell> cells, int64_t least, int32_t decision,
+                            CostAt costAt) {
+  constexpr int64_t few = 16;
+  const auto end = static_cast<int64_t>(cells.size());
+  for (int64_t level = least, last; level < end; level = last + 1) {
+    last = std::min(level + few, end) - 1;
+    if (costAt(last) >= cells[level].cost)
+      continue;
+    for (; level <= last; ++level)
+      if (const int64_t cost = costAt(level); cost < cells[level].cost)
+        cells[level] = {cost, decision};
+  }
+}
+
 /// Fills the row of a sub-chain at all levels together: a split reads two other rows.
 void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
   graph.poll();
-  Cell *cells = &at(repeats, from, to, 0);
+  const llvm::MutableArrayRef<Cell> cells(&at(repeats, from, to, 0), levels);
   const bool isAlone = from == to;
   for (const Leaf &leaf : leavesOf(repeats, from, to)) {
     const bool isAgain = repeats && !isAlone;
     const int64_t own = leaf.cost + (isAgain ? forwardCost[from + 1] - forwardCost[from] : 0);
-    for (int64_t level = leastOf(leaf, repeats, from, to); level < levels; ++level) {
-      const int64_t rest = isAlone ? 0 : at(repeats, from + 1, to, level - leaf.held).cost;
-      if (own + rest < cells[level].cost)
-        cells[level] = {own + rest, leaf.choice};
-    }
+    const Cell *rest = isAlone ? nullptr : &at(repeats, from + 1, to, 0);
+    improve(cells, leastOf(leaf, repeats, from, to), leaf.choice,
+            [&](int64_t level) { return own + (rest ? rest[level - leaf.held].cost : 0); });
   }
   forEachSplit(repeats, from, to, [&](int32_t split, int64_t least) {
     const int32_t held = inputSize[split];
     const Cell *tail = &at(repeats, split, to, 0), *head = &at(1, from, split - 1, 0);
     const int64_t forward = repeats ? forwardCost[split] - forwardCost[from] : 0;
-    for (int64_t level = least; level < levels; ++level) {
-      const int64_t cost = tail[level - held].cost + head[level].cost + forward;
-      if (cost < cells[level].cost)
-        cells[level] = {cost, from - split};
-    }
+    improve(cells, least, from - split,
+            [&](int64_t level) { return tail[level - held].cost + head[level].cost + forward; });
   });
 }
 

@@ -68,6 +68,9 @@ private:
   template <typename Visit>
   void forEachRow(Visit visit);
   void findLeastLevel(int32_t repeats, int32_t from, int32_t to);
+  template <typename CostAt>
+  static void improve(llvm::MutableArrayRef<Cell> cells, int64_t least, int32_t decision,
+                      CostAt costAt);
   void fillRow(int32_t repeats, int32_t from, int32_t to);
   void tabulate();
   /// Sub-chains of equal stages share one row per length: equal blocks are solved once.
