@@ -48,20 +48,20 @@ bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
 bool Frontier::Descent::areAlike(const Candidate &candidate, int64_t peak, int64_t cost,
                                  int nearer) const {
   constexpr int alikeInCost = 8; // of the step, as a power of two
-  return hasManyOps() && std::abs(candidate.peak - peak) <= best->arena >> (finestStep + nearer) &&
+  return std::abs(candidate.peak - peak) <= best->arena >> (finestStep + nearer) &&
          std::abs(candidate.cost - cost) <= frontier.graph.baseCost() >> (alikeInCost + nearer);
 }
 
-/// Whether the offsets of one that is alike were searched in vain.
+/// Whether the offsets of one that is alike were searched in vain. Of few ops some pack that are.
 bool Frontier::Descent::isLikeFailed(const Candidate &candidate) const {
-  return llvm::any_of(failed, [&](const Failure &other) {
-    return areAlike(candidate, other.peak, other.cost, /*nearer=*/0);
-  });
+  return hasManyOps() && llvm::any_of(failed, [&](const Failure &other) {
+           return areAlike(candidate, other.peak, other.cost, /*nearer=*/0);
+         });
 }
 
 /// Whether first tries at their offsets most likely end alike.
 bool Frontier::Descent::isTwin(const Candidate &candidate, const Candidate &other) const {
-  return areAlike(candidate, other.peak, other.cost, /*nearer=*/2);
+  return hasManyOps() && areAlike(candidate, other.peak, other.cost, /*nearer=*/2);
 }
 
 bool Frontier::Descent::isTwinOfAny(llvm::ArrayRef<Gathered *> others,
@@ -198,25 +198,48 @@ llvm::SmallVector<Frontier::Descent::Gathered *> Frontier::Descent::leanestUnpla
   return found;
 }
 
+/// What a first try holds above the live bytes.
+int64_t Frontier::Descent::firstExcessOf(Gathered &each) const {
+  return firstNeedOf(each) - frontier.leastNeedOf(each.candidate);
+}
+
+/// Whether one that is nearly alike has failed, and first tries of both hold as much above the live
+/// bytes. Where something else has packed, such a one seldom does.
+bool Frontier::Descent::isUnlikely(Gathered &each) {
+  return llvm::any_of(gathered, [&](Gathered &other) {
+    return other.hasFailed &&
+           areAlike(each.candidate, other.candidate.peak, other.candidate.cost, /*nearer=*/-1) &&
+           std::abs(firstExcessOf(each) - firstExcessOf(other)) <= best->arena >> finestStep;
+  });
+}
+
 /// Of those that hold about as little, some pack and some do not, and a first try tells which. So
-/// where the leanest does not pack each gets one, and the few that end lowest a search for offsets.
+/// where the leanest does not pack each gets one, and the few that most likely end lowest a search
+/// for offsets, which gains a part of what the first try holds above the live bytes.
 Frontier::Descent::Gathered *Frontier::Descent::likeliestUnplaced() {
   const llvm::SmallVector<Gathered *> lean = leanestUnplaced();
   if (lean.empty() || !hasFailed())
     return lean.empty() ? nullptr : lean.front();
-  return *llvm::min_element(
-      lean, [&](Gathered *a, Gathered *b) { return firstNeedOf(*a) < firstNeedOf(*b); });
+  auto key = [&](Gathered *each) {
+    return std::pair(isUnlikely(*each),
+                     frontier.leastNeedOf(each->candidate) + firstExcessOf(*each) / 2);
+  };
+  return *llvm::min_element(lean, [&](Gathered *a, Gathered *b) { return key(a) < key(b); });
 }
 
 void Frontier::Descent::placeGathered() {
   const int mostSearched = hasManyOps() ? 2 : 12;
+  bool hasPacked = false;
   for (int searched = 0; searched < mostSearched && !isProved(); ++searched) {
     Gathered *each = likeliestUnplaced();
-    if (!each)
+    if (!each || (hasPacked && isUnlikely(*each)))
       break;
     each->isPlaced = true;
     const int64_t budget = frontier.usualNeedOf(each->candidate);
-    if (Placed plan = place(each->candidate, budget, each->isLowered); isBetter(plan))
+    Placed plan = place(each->candidate, budget, each->isLowered);
+    each->hasFailed = frontier.need(plan) > budget;
+    hasPacked |= !each->hasFailed;
+    if (isBetter(plan))
       take(std::move(plan), budget);
   }
 }

@@ -95,7 +95,7 @@ private:
   struct Gathered {
     Candidate candidate;
     bool isLowered;
-    bool isPlaced = false;
+    bool isPlaced = false, hasFailed = false;
     std::optional<int64_t> firstNeed = std::nullopt; // where it had a first try
   };
   static bool isLeaner(const Gathered &a, const Gathered &b) {
@@ -103,10 +103,12 @@ private:
            std::tie(b.candidate.peak, b.candidate.cost);
   }
   int64_t firstNeedOf(Gathered &each) const;
+  int64_t firstExcessOf(Gathered &each) const;
   bool isNear(int64_t firstNeed, int64_t budget) const;
   bool hasFailed() const { return !failed.empty(); }
   bool areAlike(const Candidate &candidate, int64_t peak, int64_t cost, int nearer) const;
   bool isLikeFailed(const Candidate &candidate) const;
+  bool isUnlikely(Gathered &each);
   bool isTwin(const Candidate &candidate, const Candidate &other) const;
   bool isTwinOfAny(llvm::ArrayRef<Gathered *> others, const Candidate &candidate) const;
   bool isLikely(Gathered &gathered, int64_t budget) const {
