@@ -64,6 +64,7 @@ private:
   };
 
   bool takeWork(const PackOptions &options, int64_t &work) const;
+  bool makesProgress(int64_t work);
   void listEdges();
   void addUnplaced(int32_t shape);
   int32_t nextUnplaced();
@@ -76,8 +77,12 @@ private:
   const Shapes &shapes;
   int64_t capacity;
   std::vector<int64_t> ends; // by shape
-  std::vector<int64_t> weight;
+  std::vector<int64_t> weight, firstWeight;
   std::vector<std::pair<double, int32_t>> unplaced; // a heap by score
+  int64_t unplacedWeight = 0;                       // of first weights
+  int64_t leastUnplaced = INT64_MAX;                // so far, of `unplacedWeight`
+  int64_t workOfLeast = 0;                          // that was left then
+  int64_t patience = 0;                             // work without less that is unplaced
   Edges bottoms, tops;
   std::vector<int32_t> found; // room for all shapes
   std::vector<int32_t> ejected;
@@ -165,8 +170,10 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   capacity = within - within % unit;
   found.resize(from.size());
   constexpr double meanWeight = 1000;
+  for (const Shape &shape : shapes.shapes)
+    firstWeight.push_back(1 + int64_t(meanWeight * areaOf(shape) / area));
+  weight = firstWeight;
   for (size_t shape = 0; shape < from.size(); ++shape) {
-    weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
     ends.push_back(from[shape] + shapes.shapes[shape].size);
     if (ends[shape] > capacity)
       addUnplaced(int32_t(shape));
@@ -191,6 +198,7 @@ void Ejection::place(int32_t index, int64_t offset) {
 
 /// Of a large weight mostly comes first.
 void Ejection::addUnplaced(int32_t shape) {
+  unplacedWeight += firstWeight[shape];
   unplaced.emplace_back(double(weight[shape]) * (0.5 + random.unit()), shape);
   std::push_heap(unplaced.begin(), unplaced.end());
 }
@@ -199,6 +207,7 @@ int32_t Ejection::nextUnplaced() {
   std::pop_heap(unplaced.begin(), unplaced.end());
   const int32_t shape = unplaced.back().second;
   unplaced.pop_back();
+  unplacedWeight -= firstWeight[shape];
   return shape;
 }
 
@@ -272,9 +281,20 @@ bool Ejection::takeWork(const PackOptions &options, int64_t &work) const {
   return work >= 0 && !options.isCancelled();
 }
 
+/// Chains that end leave less and less unplaced: of 126 from cores that did, 19 of 20 never took a
+/// fifth of their work without.
+bool Ejection::makesProgress(int64_t work) {
+  if (unplacedWeight < leastUnplaced) {
+    leastUnplaced = unplacedWeight;
+    workOfLeast = work;
+  }
+  return workOfLeast - work <= patience;
+}
+
 bool Ejection::run(const PackOptions &options, int64_t &work) {
+  patience = work / 4;
   for (bool isFirst = true; !unplaced.empty(); isFirst = false) {
-    if (!takeWork(options, work))
+    if (!makesProgress(work) || !takeWork(options, work))
       return false;
     if (isFirst)
       listEdges();

@@ -24,8 +24,8 @@
 namespace llmmem::planning {
 
 /// Changes `offsets`, a packing of `shapes`, into one within the capacity of `options`; false where
-/// `work` (edges of shapes visited, counted down) does not suffice: then `offsets` are as they
-/// were.
+/// `work` (edges of shapes visited, counted down) does not suffice, or a quarter of it leaves no
+/// less unplaced: then `offsets` are as they were.
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets);
 
