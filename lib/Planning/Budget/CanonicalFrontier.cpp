@@ -5,16 +5,25 @@
 
 using namespace llmmem::planning;
 
+/// The one that the chain was found in, where it was looked for in one.
+static std::shared_ptr<const CanonicalProblem> canonicalOf(const Graph &original,
+                                                           const Chain &outer) {
+  if (outer.foundInCanonical)
+    return {outer.foundInCanonical, &outer.foundInCanonical->canonical};
+  return std::make_shared<const CanonicalProblem>(makeCanonical(original));
+}
+
 /// What was found, whatever the canonical order happens to need, since that is nobody's order.
 static Chain chainOf(const Graph &graph, const Chain &outer) {
   std::optional<Chain> found =
-      outer.foundInCanonical ? *outer.foundInCanonical : findStepChain(graph);
+      outer.foundInCanonical ? outer.foundInCanonical->chain : findStepChain(graph);
   return found && found->hasRepeats ? std::move(*found) : findChain(graph, givenOrder(graph));
 }
 
 CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &outer,
                                      int64_t packWork)
-    : canonical(makeCanonical(original)), graph(canonical.problem, original.cancellation()),
+    : canonical(canonicalOf(original, outer.mainChain())),
+      graph(canonical->problem, original.cancellation()),
       search(graph, chainOf(graph, outer.mainChain()), outer.workInAll()),
       frontier(Frontier::ofCanonical(graph, search, packWork)) {
   search.reportTo(outer.listener());
@@ -23,11 +32,11 @@ CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &
 NeedBound CanonicalFrontier::needBound() {
   NeedBound bound = frontier.needBound();
   if (bound.op >= 0)
-    bound.op = canonical.opOf[bound.op];
+    bound.op = canonical->opOf[bound.op];
   for (OpIndex &op : bound.basis.ops)
-    op = canonical.opOf[op];
+    op = canonical->opOf[op];
   for (ValueIndex &value : bound.beside)
-    value = canonical.valueOf[value];
+    value = canonical->valueOf[value];
   return bound;
 }
 
@@ -36,6 +45,6 @@ CanonicalFrontier::restored(const std::shared_ptr<const Plan> &plan) const {
   if (!plan)
     return nullptr;
   auto other = std::make_shared<Plan>(*plan);
-  canonical.restoreNumbers(*other);
+  canonical->restoreNumbers(*other);
   return other;
 }

@@ -35,7 +35,7 @@ public:
 private:
   /// The plan in the numbers of the problem.
   std::shared_ptr<const Plan> restored(const std::shared_ptr<const Plan> &plan) const;
-  CanonicalProblem canonical;
+  std::shared_ptr<const CanonicalProblem> canonical;
   Graph graph;
   BudgetSearch search;
   Frontier frontier;

@@ -1,7 +1,6 @@
 //===- StepChain.cpp - The chain of a training step without labels -----------------===//
 
 #include "StepChain.h"
-#include "CanonicalProblem.h"
 #include "Colours.h"
 #include "StageOrder.h"
 #include "StepOrder.h"
@@ -36,11 +35,11 @@ std::optional<Chain> llmmem::planning::findStepChain(const Graph &graph) {
 
 /// The same from canonical numbers, so that ties do not hang on those given.
 static std::optional<Chain> findCanonicalChain(const Graph &graph) {
-  const CanonicalProblem canonical = makeCanonical(graph);
+  CanonicalProblem canonical = makeCanonical(graph);
   std::optional<Chain> chain = findStepChain(Graph(canonical.problem, graph.cancellation()));
   if (!chain)
     return std::nullopt;
-  auto foundInCanonical = std::make_shared<const Chain>(*chain);
+  Chain inCanonical = *chain;
   std::vector<int32_t> stageOf(graph.numOps());
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     stageOf[canonical.opOf[op]] = chain->stageOf[op];
@@ -48,7 +47,8 @@ static std::optional<Chain> findCanonicalChain(const Graph &graph) {
   for (OpIndex &op : chain->order)
     op = canonical.opOf[op];
   chain->isOfGraph = true;
-  chain->foundInCanonical = std::move(foundInCanonical);
+  chain->foundInCanonical = std::make_shared<const FoundInCanonical>(
+      FoundInCanonical{std::move(canonical), std::move(inCanonical)});
   return chain;
 }
 

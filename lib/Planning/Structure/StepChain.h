@@ -12,9 +12,16 @@
 #ifndef LLMMEM_LIB_PLANNING_STRUCTURE_STEPCHAIN_H
 #define LLMMEM_LIB_PLANNING_STRUCTURE_STEPCHAIN_H
 
+#include "CanonicalProblem.h"
 #include "llmmem/Planning/Model/Blocks.h"
 
 namespace llmmem::planning {
+
+/// A chain in the numbers of the canonical problem, and that problem.
+struct FoundInCanonical {
+  CanonicalProblem canonical;
+  Chain chain;
+};
 
 /// Nothing where the graph saves no values from a forward for a backward.
 std::optional<Chain> findStepChain(const Graph &graph);

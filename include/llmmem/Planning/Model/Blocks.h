@@ -19,6 +19,8 @@
 
 namespace llmmem::planning {
 
+struct FoundInCanonical;
+
 struct Chain {
   std::vector<OpIndex> order; // every op once
   int32_t cut = 0;            // position of the first op after the forward
@@ -30,9 +32,8 @@ struct Chain {
   bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
   bool isInTurn = false;        // the backward visits the stages in reverse, but for single ops
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
-  /// What was found from the graph alone, this chain or not, in the numbers of the canonical
-  /// problem.
-  std::shared_ptr<const Chain> foundInCanonical;
+  /// What was found from the graph alone, this chain or not (Structure/StepChain.h).
+  std::shared_ptr<const FoundInCanonical> foundInCanonical;
 
   int32_t numSegments() const { return numStages + 2; }
   /// The segment in which the backward of `stage` runs.
