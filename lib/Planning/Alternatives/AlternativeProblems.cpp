@@ -23,7 +23,7 @@ public:
     if (choice == AlternativeChoice::ByPlan)
       this->options.seconds /= alternatives.size();
     for (const AlternativeProblem &it : alternatives)
-      leastDurations.push_back(leastDuration(withTiling(it.problem, it.tilings.front())));
+      leastDurations.push_back(leastDuration(TiledProblem(it.problem, it.tilings.front())));
   }
 
   AlternativePlan run();
@@ -31,7 +31,7 @@ public:
 private:
   int64_t baseCostOf(size_t number) const {
     const AlternativeProblem &it = alternatives[number];
-    return Graph(withTiling(it.problem, it.tilings.front())).baseCost();
+    return Graph(TiledProblem(it.problem, it.tilings.front())).baseCost();
   }
   bool isLeastPeak() const { return options.policy.kind == PolicyKind::LeastPeak; }
   std::vector<size_t> order();
@@ -76,8 +76,8 @@ Plan AlternativeSearch::planAlternative(size_t number) {
 }
 
 /// Every schedule of an alternative holds as much with any other of its tilings.
-static Problem leanestOf(const AlternativeProblem &alternative) {
-  return withTiling(alternative.problem, alternative.tilings.back());
+static TiledProblem leanestOf(const AlternativeProblem &alternative) {
+  return TiledProblem(alternative.problem, alternative.tilings.back());
 }
 
 /// What holds of an alternative that is not planned: no plan of it costs less than its ops once,
@@ -181,7 +181,7 @@ AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOp
 std::optional<int64_t> llmmem::planning::costWithoutBudget(const StepForms &forms) {
   std::optional<int64_t> least;
   for (const AlternativeProblem &it : forms.alternatives) {
-    const Problem cheapest = withTiling(it.problem, it.tilings.front());
+    const TiledProblem cheapest(it.problem, it.tilings.front());
     if (hasSeveralResources(cheapest))
       return std::nullopt;
     const int64_t cost = Graph(cheapest).baseCost();

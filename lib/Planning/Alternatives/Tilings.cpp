@@ -27,7 +27,7 @@ public:
 private:
   size_t leanest() const { return tilings.size() - 1; }
   int64_t baseCost(size_t tiling) const {
-    return Graph(withTiling(problem, tilings[tiling])).baseCost();
+    return Graph(TiledProblem(problem, tilings[tiling])).baseCost();
   }
   Plan planWith(size_t tiling);
   void planEach(llvm::ArrayRef<size_t> order);
@@ -48,9 +48,9 @@ Plan TilingSearch::planWith(size_t tiling) {
   PlanOptions share = options;
   if (tiling == leanest())
     share.seconds = secondsOfLeanest;
-  Plan made = plan(withTiling(problem, tilings[tiling]), share);
+  Plan made = plan(TiledProblem(problem, tilings[tiling]), share);
   if (tiling == leanest()) {
-    boundsOfLeanest.emplace().add(made, paddingOf(withTiling(problem, tilings[tiling])));
+    boundsOfLeanest.emplace().add(made, paddingOf(TiledProblem(problem, tilings[tiling])));
     leanestPeakBasis = made.peakBasis;
   }
   return made;
@@ -65,9 +65,9 @@ void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
   };
   search.planEach(
       order, /*leavesOut=*/true,
-      {[&](size_t tiling) { return leastDuration(withTiling(problem, tilings[tiling])); },
+      {[&](size_t tiling) { return leastDuration(TiledProblem(problem, tilings[tiling])); },
        [&](size_t tiling) { return planWith(tiling); }, isBetter,
-       [&](size_t tiling) { return paddingOf(withTiling(problem, tilings[tiling])); },
+       [&](size_t tiling) { return paddingOf(TiledProblem(problem, tilings[tiling])); },
        [](size_t) {}});
 }
 
@@ -77,7 +77,7 @@ void TilingSearch::enlargeLeanest() {
   const bool hasOneMemory = problem.moreMemories.empty(); // placeSteps knows no other
   for (size_t tiling = 0; tiling < leanest() && hasOneMemory && !search.plan.steps.empty();
        ++tiling) {
-    Problem larger = withTiling(problem, tilings[tiling]);
+    const TiledProblem larger(problem, tilings[tiling]);
     PackOptions pack;
     pack.alignment = std::max<int64_t>(problem.alignment, 1);
     pack.capacity = search.plan.arena;

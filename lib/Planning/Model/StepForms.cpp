@@ -15,6 +15,11 @@ Problem llmmem::planning::withTiling(const Problem &problem, const Tiling &tilin
   return result;
 }
 
+TiledProblem::TiledProblem(const Problem &problem, const Tiling &tiling) : given(&problem) {
+  if (!tiling.empty())
+    changed = withTiling(problem, tiling);
+}
+
 StepForms StepForms::only(Problem problem) {
   StepForms forms;
   forms.alternatives.push_back({std::move(problem), {Tiling()}, {}});

@@ -60,6 +60,18 @@ struct StepForms {
 /// `problem` with this tiling.
 Problem withTiling(const Problem &problem, const Tiling &tiling);
 
+/// The same to look at, which copies nothing where the tiling changes nothing. `problem` must
+/// outlive it.
+class TiledProblem {
+public:
+  TiledProblem(const Problem &problem, const Tiling &tiling);
+  operator const Problem &() const { return changed ? *changed : *given; }
+
+private:
+  const Problem *given;
+  std::optional<Problem> changed;
+};
+
 /// Reads a llmmem-problem with all forms that it carries; as `parseProblem`.
 LLMMEM_EXPORT Result<StepForms> parseStepForms(std::string_view json);
 
