@@ -82,24 +82,28 @@ private:
 
   bool checkValues() {
     std::unordered_map<int64_t, size_t> positions; // DenseMap reserves two of the legal ids
+    positions.reserve(problem.values.size());
     for (size_t i = 0; i < problem.values.size(); ++i) {
       const Value &value = problem.values[i];
-      const std::string at = "values[" + std::to_string(i) + "]";
+      auto at = [&](llvm::StringRef field) {
+        return "values[" + std::to_string(i) + "]" + field.str();
+      };
       if (value.id < 0 || value.bytes < 0)
-        return fail(at, "id and bytes must not be negative");
+        return fail(at(""), "id and bytes must not be negative");
       if (!isMemory(value.memory))
-        return fail(at + ".memory", noMemory());
+        return fail(at(".memory"), noMemory());
       if (value.orderOnly && value.bytes != 0)
-        return fail(at + ".order_only", "what only orders ops has 0 bytes");
+        return fail(at(".order_only"), "what only orders ops has 0 bytes");
       if (auto [other, isNew] = positions.try_emplace(value.id, i); !isNew)
-        return fail(at + ".id", "id " + llvm::Twine(value.id) + " is taken by values[" +
-                                    llvm::Twine(other->second) + "]; give it one of its own");
+        return fail(at(".id"), "id " + llvm::Twine(value.id) + " is taken by values[" +
+                                   llvm::Twine(other->second) + "]; give it one of its own");
     }
     return true;
   }
 
   bool checkOpsAlone() {
     std::unordered_map<int64_t, OpIndex> positions;
+    positions.reserve(problem.ops.size());
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op) {
       const Op &it = problem.ops[op];
       if (it.id < 0 || it.cost < 0 || it.workspace < 0 || it.block.value_or(0) < 0)

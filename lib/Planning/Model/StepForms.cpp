@@ -57,6 +57,8 @@ std::optional<std::string> llmmem::planning::validateTilings(const AlternativePr
   for (const Tiling &tiling : form.tilings) {
     if (opsOf(tiling) != ops)
       return "all tilings must name the same ops";
+    if (ops.empty())
+      continue; // the problem itself
     Problem its = withTiling(form.problem, tiling);
     if (std::optional<std::string> error = validateProblem(its))
       return error;

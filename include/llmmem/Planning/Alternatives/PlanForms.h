@@ -21,7 +21,7 @@ struct FormPlan {
 
 /// Plans every form that can win, and keeps the best plan, as llmmem-plan does with a file. Its
 /// bounds hold for all forms, and `Infeasible` is said where it is proved of each. Each form must
-/// be valid (`validateTilings`, which calls `validateProblem`) and plannable (`checkPlannable`).
+/// be valid (`validateProblem`, then `validateTilings`) and plannable (`checkPlannable`).
 LLMMEM_EXPORT FormPlan planInBestForm(const StepForms &forms, const PlanOptions &options);
 
 } // namespace llmmem::planning
