@@ -76,7 +76,7 @@ def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
            budget: Union[int, str, None] = None) -> List[Violation]:
     """Every rule that `plan` breaks, in step order; empty where it holds. Checked with code that shares nothing with the
     planner; the plan may come from anywhere. `budget` as in `plan`."""
-    given, made = _Arrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
+    given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     if budget is not None:
         given.problem.budget = _budget(budget)
     found = POINTER(c.Violations)()
@@ -104,7 +104,7 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
     proof = plan.proof if proof is None else proof
     if proof is None:
         raise ValueError("proof: the plan has none; plan with proof=True")
-    given, made = _Arrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
+    given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     if budget is not None:
         given.problem.budget = _budget(budget)
     found = POINTER(c.Claims)()
@@ -119,7 +119,7 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
 def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[SavedValue]:
     """What `plan` did with each saved value, largest first, and what the other choice would have cost. The plan must
     hold under the problem's own budget."""
-    given, made = _Arrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
+    given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     found = POINTER(c.Explanation)()
     c.call(c.library.llmmem_explain_plan, byref(given.problem), byref(made.plan), byref(found))
     try:
@@ -139,7 +139,8 @@ def pack(lower: Iterable[int], upper: Iterable[int], sizes: Iterable[int], *, al
     >>> pack([0, 1, 2], [2, 3, 4], [4, 4, 4]).arena
     8
     """
-    starts, ends, bytes_of = [_numbers(c_int64, list(numbers)) for numbers in (lower, upper, sizes)]
+    given = [_numbers(c_int64, list(numbers)) for numbers in (lower, upper, sizes)]
+    starts, ends, bytes_of = given
     if not len(starts) == len(ends) == len(bytes_of):
         raise ValueError(f"lower, upper and sizes must be equally long; they have {len(starts)}, {len(ends)} and "
                          f"{len(bytes_of)} numbers")
@@ -148,8 +149,8 @@ def pack(lower: Iterable[int], upper: Iterable[int], sizes: Iterable[int], *, al
 
     def work(is_cancelled: Any, report: Any) -> None:
         options = c.PackOptions(alignment=alignment, capacity=within, seconds=seconds, is_cancelled=is_cancelled)
-        c.call(c.library.llmmem_pack, len(starts), starts, ends, bytes_of, byref(options), offsets, byref(arena),
-               byref(bound))
+        c.call(c.library.llmmem_pack, len(starts), *(_pointer(c_int64, numbers) for numbers in given), byref(options),
+               offsets, byref(arena), byref(bound))
 
     _run(work, None)
     return Packing(list(offsets), arena.value, bound.value)
@@ -210,104 +211,120 @@ def _budget(budget: Union[int, str], name: str = "budget") -> int:
     return budget.__index__()
 
 
-def _numbers(kind: Any, numbers: Sequence[Any]) -> Any:
+def _numbers(kind: Any, numbers: Sequence[Any]) -> "array.array[int]":
     """An array of C; ctypes would cut numbers that are too large for it."""
     try:
-        whole = array.array(TYPECODES[kind], numbers)
+        return array.array(TYPECODES[kind], numbers)
     except OverflowError:
         bits = 8 * ctypes.sizeof(kind)
         least, end = (0, 1 << bits) if kind is c_uint8 else (-1 << (bits - 1), 1 << (bits - 1))
         number = next(number for number in numbers if not least <= number.__index__() < end)
         raise ValueError(f"{number} does not fit into {bits} bits") from None
-    return (kind * len(whole)).from_buffer(whole)
 
 
-def _lists(lists: List[List[int]]) -> Tuple[Any, Any]:
-    begin = [0, *itertools.accumulate(map(len, lists))]
-    return _numbers(c_int64, begin), _numbers(c_int32, list(itertools.chain.from_iterable(lists)))
+def _pointer(kind: Any, numbers: "array.array[int]") -> Any:
+    """Where `numbers` begin, which must outlive it: a type of ctypes for each length takes longer than the array."""
+    return ctypes.cast(numbers.buffer_info()[0], POINTER(kind))
+
+
+def _phases(ops: List[Op]) -> List[int]:
+    try:
+        return [PHASES[op.phase] for op in ops]
+    except KeyError:
+        number, op = next(entry for entry in enumerate(ops) if entry[1].phase not in PHASES)
+        raise ValueError(f"ops[{number}].phase: is {op.phase!r}; expected 'forward', 'backward', 'update' or None") from None
 
 
 class _Arrays:
-    """A problem as arrays of C, which live as long as this."""
+    """Arrays of C, which live as long as this."""
+
+    def __init__(self) -> None:
+        self._kept: List["array.array[int]"] = []
+
+    def _array(self, kind: Any, numbers: Sequence[Any]) -> Any:
+        self._kept.append(_numbers(kind, numbers))
+        return _pointer(kind, self._kept[-1])
+
+
+class _ProblemArrays(_Arrays):
+    """A problem as arrays of C."""
 
     def __init__(self, problem: Problem) -> None:
+        super().__init__()
         values, ops = problem.values, problem.ops
         self.problem = c.Problem(
             budget=0 if problem.budget is None else _budget(problem.budget), alignment=problem.alignment,
-            num_values=len(values), num_ops=len(ops), num_keep=len(problem.keep))
-        self._set(value_bytes=_numbers(c_int64, [value.bytes for value in values]),
-                  value_resident=_numbers(c_uint8, [bool(value.resident) for value in values]),
-                  value_names=self._names([value.name for value in values]),
-                  op_costs=_numbers(c_int64, [op.cost for op in ops]),
-                  op_workspaces=_numbers(c_int64, [op.workspace for op in ops]),
-                  op_recompute=_numbers(c_uint8, [bool(op.recompute) for op in ops]),
-                  op_blocks=_numbers(c_int64, [-1 if op.block is None else op.block for op in ops]),
-                  op_phases=_numbers(c_uint8, [self._phase(number, op) for number, op in enumerate(ops)]),
-                  op_micro_batches=_numbers(c_int64, [-1 if op.micro_batch is None else op.micro_batch for op in ops]),
-                  op_names=self._names([op.name for op in ops]), keep=_numbers(c_int32, list(problem.keep)))
-        self._set_lists("op_reads", [list(op.reads) for op in ops])
-        self._set_lists("op_writes", [list(op.writes) for op in ops])
-        self._set_lists("op_in_place", [[value for pair in op.in_place for value in pair] for op in ops])
+            num_values=len(values), num_ops=len(ops), num_keep=len(problem.keep),
+            value_bytes=self._array(c_int64, [value.bytes for value in values]),
+            value_resident=self._array(c_uint8, [1 if value.resident else 0 for value in values]),
+            value_names=self._names([value.name for value in values]),
+            op_costs=self._array(c_int64, [op.cost for op in ops]),
+            op_workspaces=self._array(c_int64, [op.workspace for op in ops]),
+            op_recompute=self._array(c_uint8, [1 if op.recompute else 0 for op in ops]),
+            op_blocks=self._array(c_int64, [-1 if op.block is None else op.block for op in ops]),
+            op_phases=self._array(c_uint8, _phases(ops)),
+            op_micro_batches=self._array(c_int64, [-1 if op.micro_batch is None else op.micro_batch for op in ops]),
+            op_names=self._names([op.name for op in ops]), keep=self._array(c_int32, list(problem.keep)))
+        self.problem.op_reads_begin, self.problem.op_reads = self._lists([op.reads for op in ops])
+        self.problem.op_writes_begin, self.problem.op_writes = self._lists([op.writes for op in ops])
+        self.problem.op_in_place_begin, self.problem.op_in_place = self._lists(
+            [list(itertools.chain.from_iterable(op.in_place)) if len(op.in_place) else () for op in ops])
 
-    @staticmethod
-    def _phase(number: int, op: Op) -> int:
-        if op.phase not in PHASES:
-            raise ValueError(f"ops[{number}].phase: is {op.phase!r}; expected 'forward', 'backward', 'update' or None")
-        return PHASES[op.phase]
+    def _lists(self, lists: List[Sequence[int]]) -> Tuple[Any, Any]:
+        begin = [0, *itertools.accumulate(map(len, lists))]
+        return self._array(c_int64, begin), self._array(c_int32, list(itertools.chain.from_iterable(lists)))
 
-    @staticmethod
-    def _names(names: List[str]) -> Any:
-        return (c_char_p * len(names))(*(name.encode() for name in names))
-
-    def _set(self, **arrays: Any) -> None:
-        for name, array in arrays.items():
-            setattr(self.problem, name, ctypes.cast(array, dict(c.Problem._fields_)[name]))
-
-    def _set_lists(self, name: str, lists: List[List[int]]) -> None:
-        begin, items = _lists(lists)
-        self._set(**{name + "_begin": begin, name: items})
+    def _names(self, names: List[str]) -> Any:
+        """Pointers into one text: ctypes makes an object of each that it is given."""
+        if not any(names):
+            return None
+        texts = [name.encode() + b"\0" for name in names]
+        whole = array.array("B", b"".join(texts))
+        begin = itertools.accumulate(map(len, texts), initial=whole.buffer_info()[0])
+        places = array.array("Q", list(begin))
+        self._kept += [whole, places]
+        return _pointer(c_char_p, places)
 
 
-class _FormArrays:
-    """All forms of a problem as arrays of C, which live as long as this."""
+class _FormArrays(_Arrays):
+    """All forms of a problem as arrays of C."""
 
     def __init__(self, problem: Problem) -> None:
+        super().__init__()
         if problem.choice not in CHOICES:
             raise ValueError(f"choice: is {problem.choice!r}; expected 'plan' or 'ops_once'")
         listed = list(problem.forms) or [Form()]
         if sum(not form.ops for form in listed) != 1:
             raise ValueError("forms: exactly one must have no ops of its own: what the problem states")
         self.are_several = len(listed) > 1 or len(listed[0].tilings) > 1
-        self._graphs = [_Arrays(Problem(list(form.values), list(form.ops), form.keep, problem.budget, problem.alignment)
-                                if form.ops else problem) for form in listed]
+        self._graphs = [
+            _ProblemArrays(Problem(list(form.values), list(form.ops), form.keep, problem.budget, problem.alignment)
+                           if form.ops else problem) for form in listed]
         self._forms = [self._form(number, form, graph) for number, (form, graph) in enumerate(zip(listed, self._graphs))]
         pointers = (POINTER(c.Form) * len(listed))(*(ctypes.pointer(form) for form in self._forms))
         self.forms = c.Forms(num_forms=len(listed), choice=CHOICES.index(problem.choice),
                              guessed_phases=bool(problem.guessed_phases))
         self.forms.forms = ctypes.cast(pointers, POINTER(POINTER(c.Form)))
 
-    @staticmethod
-    def _form(number: int, form: Form, graph: _Arrays) -> c.Form:
+    def _form(self, number: int, form: Form, graph: _ProblemArrays) -> c.Form:
         if not form.tilings:
             raise ValueError(f"forms[{number}]: has no tiling; Tiling() is the form as it is")
         ops = [op for op, _, _ in form.tilings[0].ops]
         rows = [{op: (cost, workspace) for op, cost, workspace in tiling.ops} for tiling in form.tilings]
         if any(sorted(row) != sorted(ops) or len(tiling.ops) != len(ops) for row, tiling in zip(rows, form.tilings)):
             raise ValueError(f"forms[{number}]: all tilings must name the same ops, each once")
-        made = c.Form(num_tilings=len(rows), num_tiled_ops=len(ops), num_selected=len(form.selected))
-        made.problem = ctypes.pointer(graph.problem)
-        made.selected = ctypes.cast(_numbers(c_int32, list(form.selected)), POINTER(c_int32))
-        made.tiled_ops = ctypes.cast(_numbers(c_int32, ops), POINTER(c_int32))
-        for name, part in (("tiled_costs", 0), ("tiled_workspaces", 1)):
-            setattr(made, name, ctypes.cast(_numbers(c_int64, [row[op][part] for row in rows for op in ops]),
-                                            POINTER(c_int64)))
-        return made
+        return c.Form(num_tilings=len(rows), num_tiled_ops=len(ops), num_selected=len(form.selected),
+                      problem=ctypes.pointer(graph.problem), selected=self._array(c_int32, list(form.selected)),
+                      tiled_ops=self._array(c_int32, ops),
+                      tiled_costs=self._array(c_int64, [row[op][0] for row in rows for op in ops]),
+                      tiled_workspaces=self._array(c_int64, [row[op][1] for row in rows for op in ops]))
 
 
-class _PlanArrays:
-    """A plan as arrays of C, which live as long as this."""
+class _PlanArrays(_Arrays):
+    """A plan as arrays of C."""
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__()
         if plan.status not in STATUSES:
             raise ValueError(f"status: is {plan.status!r}; expected 'feasible', 'infeasible' or 'unknown'")
         witness = plan.witness
@@ -318,7 +335,7 @@ class _PlanArrays:
             seconds=plan.seconds, witness=witness.why.encode() if witness else None,
             witness_bytes=witness.bytes if witness else 0, witness_proved=bool(witness and witness.proved),
             witness_op=-1 if witness is None or witness.op is None else witness.op)
-        self.plan.steps = ctypes.cast(_numbers(c_int32, plan.steps), POINTER(c_int32))
+        self.plan.steps = self._array(c_int32, plan.steps)
         self.plan.offsets = self._offsets(plan.offsets)
         self.plan.workspaces = self._offsets(plan.workspaces)
 
