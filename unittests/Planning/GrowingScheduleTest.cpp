@@ -69,6 +69,21 @@ void expectReadsOf(const Graph &graph, const GrowingSchedule &schedule) {
   }
 }
 
+/// Of the bytes `then`, with the repeats.
+void expectChanges(const GrowingSchedule &schedule, const Repeats &repeats,
+                   const std::vector<int64_t> &then) {
+  using Change = std::pair<int64_t, int64_t>;
+  std::vector<int64_t> now = schedule.usage().bytes;
+  now.insert(now.begin() + repeats.place, repeats.ops.size(), 0);
+  std::vector<Change> expected, changes;
+  for (size_t step = 0; step < then.size(); ++step)
+    if (now[step] != then[step])
+      expected.emplace_back(now[step], then[step]);
+  schedule.forEachChange(
+      [&](int64_t before, int64_t after) { changes.emplace_back(before, after); });
+  EXPECT_EQ(changes, expected);
+}
+
 TEST(GrowingSchedule, IsTheSameAsOneListedAnew) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
@@ -80,7 +95,9 @@ TEST(GrowingSchedule, IsTheSameAsOneListedAnew) {
     for (int round = 0; round < 12; ++round) {
       const Repeats repeats = randomRepeats(schedule.steps(), engine);
       const std::vector<OpIndex> grown = repeats.insertedInto(schedule.steps());
-      EXPECT_EQ(schedule.bytesWith(repeats.ops, repeats.place), profile(graph, grown).bytes);
+      const std::vector<int64_t> &then = schedule.bytesWith(repeats.ops, repeats.place);
+      EXPECT_EQ(then, profile(graph, grown).bytes);
+      expectChanges(schedule, repeats, then);
       if (engine() % 2 == 0)
         continue; // what is only tried changes nothing
       schedule.insert();

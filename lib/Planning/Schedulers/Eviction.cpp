@@ -34,8 +34,8 @@ public:
 
 private:
   enum class Way : uint8_t { AtEnd, Aside, Nowhere };
-  Way follow(EvictionPath &path, Profile &usage);
-  bool isSame(const EvictionPath::Stop &next) const;
+  Way follow(EvictionPath &path);
+  bool isSame(const EvictionPath::Stop &stop) const;
   bool evictOnce();
   bool acceptsAny(int32_t fullest);
   template <typename Visit>
@@ -48,7 +48,8 @@ private:
   void countWork();
   bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                  std::vector<OpIndex> &ops);
-  int64_t excess(llvm::ArrayRef<int64_t> held) const;
+  bool isOver(const Profile &usage) const { return usage.peakStep >= 0 && usage.peak > capacity; }
+  bool areLess(llvm::ArrayRef<EvictionPath::Change> changes) const;
   /// Whether the ops of the proposal at hand cost as much as `mostScore` allows.
   bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
 
@@ -64,19 +65,18 @@ private:
   // Of the proposal at hand.
   int64_t repeatCost = 0;
   double bytesFreed = 0, mostScore = 0;
-  int64_t over = 0;                          // bytes above the capacity, summed over all steps
-  EvictionPath *path = nullptr;              // that remembers what is done, at its end
-  std::vector<std::vector<int64_t>> refused; // bytes held, of proposals from the schedule
+  EvictionPath *path = nullptr; // that remembers what is done, at its end
+  EvictionPath::Stop next;      // from the schedule, with the proposals so far
 };
 } // namespace llmmem::planning
 
-/// Bytes above the capacity, summed over all steps: decreases with each proposal that is accepted.
-int64_t Evictor::excess(llvm::ArrayRef<int64_t> held) const {
-  int64_t sum = 0;
-  for (int64_t bytes : held)
-    if (bytes > capacity && sum < INT64_MAX / 4)
-      sum += bytes - capacity;
-  return sum;
+/// Whether the bytes above the capacity, summed over all steps, become less: they do with each
+/// proposal that is accepted.
+bool Evictor::areLess(llvm::ArrayRef<EvictionPath::Change> changes) const {
+  __int128 sum = 0;
+  for (const EvictionPath::Change &change : changes)
+    sum += std::max(change.then, capacity) - std::max(change.now, capacity);
+  return sum < 0;
 }
 
 /// Appends the ops that must run before step `before` so that `value` is live there, without
@@ -198,47 +198,56 @@ bool Evictor::accepts(const Proposal &proposal) {
 
 bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   graph.poll();
-  const std::vector<int64_t> &now = schedule->bytesWith(proposal.ops, place);
-  work -= static_cast<int64_t>(now.size());
-  int64_t left = excess(now);
-  if (left >= over) {
-    if (path)
-      refused.push_back(now);
+  work -= static_cast<int64_t>(schedule->bytesWith(proposal.ops, place).size());
+  const size_t first = next.changes.size();
+  schedule->forEachChange([&](int64_t now, int64_t then) {
+    if (std::max(now, then) > next.least)
+      next.changes.push_back({now, then});
+  });
+  next.ends.push_back(next.changes.size());
+  if (!areLess(llvm::ArrayRef(next.changes).drop_front(first)))
     return false;
-  }
   schedule->insert();
-  over = left;
+  next.added = proposal.ops;
+  next.place = place;
   return true;
 }
 
-/// Whether the same proposals help, and do not, as on the way to `next`.
-bool Evictor::isSame(const EvictionPath::Stop &next) const {
-  return work >= next.work && (next.steps.empty() || excess(next.usage.bytes) < over) &&
-         llvm::all_of(next.refused,
-                      [&](llvm::ArrayRef<int64_t> held) { return excess(held) >= over; });
+/// Whether the same proposals help, and do not, as on the way to `stop`.
+bool Evictor::isSame(const EvictionPath::Stop &stop) const {
+  if (work < stop.work)
+    return false;
+  size_t first = 0;
+  for (size_t at = 0; at < stop.ends.size(); ++at) {
+    const bool helped = !stop.added.empty() && at + 1 == stop.ends.size();
+    if (areLess(llvm::ArrayRef(stop.changes).slice(first, stop.ends[at] - first)) != helped)
+      return false;
+    first = stop.ends[at];
+  }
+  return true;
 }
 
-/// As far as it is the same for this capacity. Nowhere: nothing helps there.
-Evictor::Way Evictor::follow(EvictionPath &path, Profile &usage) {
-  if (path.size == 0) {
-    path.stops.front().usage = profile(graph, path.start());
-    path.size = 1;
+/// As far as it is the same for this capacity. Nowhere: nothing helps there. Stops that do not say
+/// whether they are the same are forgotten, and remembered anew.
+Evictor::Way Evictor::follow(EvictionPath &path) {
+  steps = path.start();
+  for (size_t at = 0; at < path.stops.size(); ++at) {
+    const EvictionPath::Stop &stop = path.stops[at];
+    if (stop.peak <= capacity)
+      return Way::Aside;
+    if (capacity < stop.least) {
+      path.stops.resize(at);
+      return Way::AtEnd;
+    }
+    if (!isSame(stop))
+      return Way::Aside;
+    work -= stop.work;
+    visited = stop.visited;
+    if (stop.added.empty())
+      return Way::Nowhere;
+    steps.insert(steps.begin() + stop.place, stop.added.begin(), stop.added.end());
   }
-  size_t at = 0;
-  bool isNowhere = false;
-  over = excess(path.stops.front().usage.bytes);
-  for (; over > 0 && at + 1 < path.stops.size() && isSame(path.stops[at + 1]); ++at) {
-    work -= path.stops[at + 1].work;
-    isNowhere = path.stops[at + 1].steps.empty();
-    if (isNowhere)
-      break;
-    over = excess(path.stops[at + 1].usage.bytes);
-  }
-  const EvictionPath::Stop &stop = path.stops[at];
-  steps = stop.steps;
-  usage = stop.usage;
-  visited = stop.visited;
-  return isNowhere ? Way::Nowhere : at + 1 == path.stops.size() ? Way::AtEnd : Way::Aside;
+  return Way::AtEnd;
 }
 
 /// Makes the best proposal that helps.
@@ -257,53 +266,46 @@ bool Evictor::acceptsAny(int32_t fullest) {
 
 /// Whether it helps and work is left.
 bool Evictor::evictOnce() {
-  refused.clear();
+  next.added.clear();
+  next.changes.clear();
+  next.ends.clear();
+  next.peak = schedule->usage().peak;
   const int64_t before = work;
   const bool progressed = acceptsAny(schedule->usage().peakStep);
-  if (path) {
-    EvictionPath::Stop stop{{}, {}, std::move(refused), before - work, visited};
-    if (progressed) {
-      stop.steps = schedule->steps();
-      stop.usage = schedule->usage();
-    }
-    if (work < 0 || !path->add(std::move(stop)))
-      path = nullptr;
-  }
+  next.work = before - work;
+  next.visited = visited;
+  if (path && (work < 0 || !path->add(next)))
+    path = nullptr;
   return progressed && work >= 0;
 }
 
 bool Evictor::run(EvictionPath *from) {
-  Way way = Way::Aside;
-  Profile usage;
-  if (from) {
-    way = follow(*from, usage);
-  } else {
-    usage = profile(graph, steps);
-    over = excess(usage.bytes);
-  }
-  if (way == Way::Nowhere || over == 0)
-    return over == 0;
+  const Way way = from ? follow(*from) : Way::Aside;
+  if (way == Way::Nowhere)
+    return false;
+  Profile usage = profile(graph, steps);
+  if (!isOver(usage))
+    return true;
   schedule.emplace(graph, std::move(steps), std::move(usage));
   path = way == Way::AtEnd ? from : nullptr;
+  // Other capacities are mostly near this one.
+  constexpr int64_t nearby = 8;
+  next.least = capacity;
+  if (path)
+    next.least -= std::max<int64_t>(0, capacity - graph.residentBytes()) / nearby;
   bool goesOn = true;
-  while (over > 0 && goesOn)
+  while (goesOn && isOver(schedule->usage()))
     goesOn = evictOnce();
   steps = schedule->steps();
   return goesOn;
 }
 
-EvictionPath::EvictionPath(std::vector<OpIndex> start) {
-  stops.emplace_back().steps = std::move(start);
-}
-
-bool EvictionPath::add(Stop stop) {
+bool EvictionPath::add(const Stop &stop) {
   constexpr size_t mostSize = 1 << 21;
-  size += stop.steps.size() + stop.usage.bytes.size();
-  for (const std::vector<int64_t> &held : stop.refused)
-    size += held.size();
+  size += stop.added.size() + 2 * stop.changes.size() + stop.ends.size();
   if (size >= mostSize)
     return false;
-  stops.push_back(std::move(stop));
+  stops.push_back(stop);
   return true;
 }
 

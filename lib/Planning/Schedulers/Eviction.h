@@ -24,26 +24,36 @@ bool evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t cap
 
 /// A schedule from which eviction starts for several capacities. What is dropped next hangs on the
 /// schedule alone, and the capacity only says whether that helps, so most of the way is the same
-/// for all of them: it is remembered, and gone again without a search.
+/// for all of them: it is remembered, and gone again without a search. Of what the steps hold, only
+/// that is remembered which a proposal changes and which decides at capacities near the first one.
 class EvictionPath {
 public:
-  explicit EvictionPath(std::vector<OpIndex> start);
+  explicit EvictionPath(std::vector<OpIndex> start) : first(std::move(start)) {}
 
-  const std::vector<OpIndex> &start() const { return stops.front().steps; }
+  const std::vector<OpIndex> &start() const { return first; }
 
 private:
   friend class Evictor;
-  struct Stop {
-    std::vector<OpIndex> steps; // none: no proposal helped
-    Profile usage;
-    std::vector<std::vector<int64_t>> refused; // bytes that the proposals hold that did not help
-    int64_t work = 0;                          // since the stop before
-    int64_t visited = 0;                       // that are not counted in it
+  /// Of the bytes that a step holds, by a proposal.
+  struct Change {
+    int64_t now, then;
   };
-  bool add(Stop stop);
+  /// From one schedule to the next.
+  struct Stop {
+    std::vector<OpIndex> added; // none: no proposal helped
+    int32_t place = 0;          // the step before which they are
+    int64_t peak = 0;           // of the schedule before
+    int64_t least = 0;          // the capacity from which on the changes decide
+    std::vector<Change> changes;
+    std::vector<size_t> ends; // in changes, by proposal: the last one helped, the others did not
+    int64_t work = 0;
+    int64_t visited = 0; // that are not counted in it, at its end
+  };
+  bool add(const Stop &stop);
 
+  std::vector<OpIndex> first;
   std::vector<Stop> stops;
-  size_t size = 0; // numbers remembered
+  size_t size = 0; // numbers remembered, those that were forgotten again included
 };
 
 /// The same from where `path` starts, into `steps`: neither hangs on what the path remembers.

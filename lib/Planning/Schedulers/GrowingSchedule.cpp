@@ -1,7 +1,6 @@
 //===- GrowingSchedule.cpp - A schedule into which repeats are inserted ---------------===//
 
 #include "GrowingSchedule.h"
-#include <algorithm>
 
 using namespace llmmem::planning;
 
@@ -77,9 +76,12 @@ GrowingSchedule::Touched &GrowingSchedule::touch(ValueIndex value) {
 }
 
 void GrowingSchedule::hold(int32_t from, int32_t to, int64_t bytes) {
-  if (bytes != 0)
-    for (int32_t step = from, last = std::min(to, numGrown() - 1); step <= last; ++step)
-      then[step] += bytes;
+  const int32_t last = std::min(to, numGrown() - 1);
+  if (bytes == 0 || from > last)
+    return;
+  addChanged(from, last);
+  for (int32_t step = from; step <= last; ++step)
+    then[step] += bytes;
 }
 
 /// What is held beyond the old range is held in addition.
@@ -150,6 +152,7 @@ void GrowingSchedule::shareBytes() {
   for (int32_t step : changed) {
     if (step < 0 || step >= numGrown())
       continue;
+    addChanged(step, step);
     then[step] -= sharedThen(step);
     then[step] += isAdded(step) ? 0 : sharedBefore(ungrown(step));
   }
@@ -159,6 +162,8 @@ const std::vector<int64_t> &GrowingSchedule::bytesWith(llvm::ArrayRef<OpIndex> o
                                                        int32_t before) {
   added.assign(ops.begin(), ops.end());
   place = before;
+  changedFrom = place;
+  changedTo = place + numAdded() - 1;
   then.resize(numGrown());
   std::copy(held.bytes.begin(), held.bytes.begin() + place, then.begin());
   std::copy(held.bytes.begin() + place, held.bytes.end(), then.begin() + grown(place));

@@ -12,6 +12,7 @@
 #define LLMMEM_LIB_PLANNING_SCHEDULERS_GROWINGSCHEDULE_H
 
 #include "llmmem/Planning/Model/Schedule.h"
+#include <algorithm>
 #include <optional>
 
 namespace llmmem::planning {
@@ -52,6 +53,14 @@ public:
   /// Bytes held, as in a profile, with `ops`, which have all run before, run again before step
   /// `place`. Valid until the next call.
   const std::vector<int64_t> &bytesWith(llvm::ArrayRef<OpIndex> ops, int32_t place);
+  /// Calls `visit` with what a step holds now and what it holds with what `bytesWith` was last
+  /// called with, for each step where these differ; 0 now for a step that is added.
+  template <typename Visit>
+  void forEachChange(Visit visit) const {
+    for (int32_t step = changedFrom; step <= changedTo; ++step)
+      if (const int64_t now = isAdded(step) ? 0 : held.bytes[ungrown(step)]; now != then[step])
+        visit(now, then[step]);
+  }
   /// Inserts what `bytesWith` was last called with.
   void insert();
 
@@ -91,6 +100,10 @@ private:
   bool isAdded(int32_t grown) const { return grown >= place && grown < place + numAdded(); }
   int64_t heldOver() const;
   Touched &touch(ValueIndex value);
+  void addChanged(int32_t from, int32_t to) {
+    changedFrom = std::min(changedFrom, from);
+    changedTo = std::max(changedTo, to);
+  }
   void hold(int32_t from, int32_t to, int64_t bytes);
   void close(const Touched &touched);
   void makePieces();
@@ -115,7 +128,8 @@ private:
   // What `bytesWith` was last called with.
   std::vector<OpIndex> added;
   int32_t place = 0;
-  std::vector<int64_t> then; // bytes held
+  std::vector<int64_t> then;              // bytes held
+  int32_t changedFrom = 0, changedTo = 0; // the steps that may hold others
   std::vector<Touched> touched;
   std::vector<int32_t> touchedAt; // by value: in touched, -1 elsewhere
   std::vector<Piece> pieces;
