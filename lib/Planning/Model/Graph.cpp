@@ -54,7 +54,8 @@ Graph::Graph(const Problem &problem, Cancellation *cancellation)
 void Graph::addVisits() {
   visits.reserve(source->ops.size());
   for (const Op &op : source->ops) {
-    Visit visit{static_cast<int32_t>(operands.size()), 0, 0, !op.inPlace.empty(), op.cost, 0};
+    Visit visit{
+        static_cast<int32_t>(operands.size()), 0, 0, !op.inPlace.empty(), op.recompute, op.cost, 0};
     llvm::append_range(operands, op.reads);
     visit.writes = static_cast<int32_t>(operands.size());
     llvm::append_range(operands, op.writes);

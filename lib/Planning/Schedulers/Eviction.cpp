@@ -9,11 +9,11 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Drop an instance at the peak step: run `ops` again before step `before`.
+/// Drop an instance at the peak step: run ops again before step `before`.
 struct Proposal {
   double score; // cost per byte freed
   int32_t before;
-  std::vector<OpIndex> ops; // in the order to run
+  size_t from, to; // of the ops in what the proposals repeat, in the order to run
 
   /// Of running ops of `cost` again; rises with it.
   static double scoreOf(int64_t cost, double bytesFreed) {
@@ -39,15 +39,17 @@ private:
   bool evictOnce();
   bool acceptsAny(int32_t fullest);
   template <typename Visit>
-  void forEachIdle(int32_t fullest, Visit visit);
+  void forEachProposal(int32_t fullest, Visit visit);
   std::optional<Proposal> proposeBest(int32_t fullest);
   std::vector<Proposal> proposeAll(int32_t fullest);
   bool accepts(const Proposal &proposal);
   bool acceptsAt(const Proposal &proposal, int32_t place);
   bool writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const;
   void countWork();
-  bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
-                 std::vector<OpIndex> &ops);
+  bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth);
+  llvm::ArrayRef<OpIndex> repeatsOf(const Proposal &proposal) const {
+    return llvm::ArrayRef(repeats).slice(proposal.from, proposal.to - proposal.from);
+  }
   bool isOver(const Profile &usage) const { return usage.peakStep >= 0 && usage.peak > capacity; }
   bool areLess(llvm::ArrayRef<EvictionPath::Change> changes) const;
   /// Whether the ops of the proposal at hand cost as much as `mostScore` allows.
@@ -62,6 +64,7 @@ private:
   int64_t visited = 0;               // ops considered for repeats since the last count of work
   std::vector<int64_t> lastProposal; // per op: the last one that runs it again
   int64_t numProposals = 0;
+  std::vector<OpIndex> repeats; // of all proposals
   // Of the proposal at hand.
   int64_t repeatCost = 0;
   double bytesFreed = 0, mostScore = 0;
@@ -79,13 +82,12 @@ bool Evictor::areLess(llvm::ArrayRef<EvictionPath::Change> changes) const {
   return sum < 0;
 }
 
-/// Appends the ops that must run before step `before` so that `value` is live there, without
-/// holding anything more at step `fullest`. Fails as soon as they are too dear.
-bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
-                        std::vector<OpIndex> &ops) {
+/// Appends to the repeats the ops that must run before step `before` so that `value` is live there,
+/// without holding anything more at step `fullest`. Fails as soon as they are too dear.
+bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth) {
   ++visited;
   OpIndex writer = graph.writer(value);
-  if (writer < 0 || !graph.op(writer).recompute || depth > deepest)
+  if (writer < 0 || !graph.mayRunAgain(writer) || depth > deepest)
     return false;
   if (lastProposal[writer] == numProposals)
     return true;
@@ -94,26 +96,28 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   if (isTooDear())
     return false;
   for (ValueIndex read : graph.reads(writer)) {
-    if (graph.problem().values[read].resident)
+    if (graph.bytes(read) == 0 && graph.problem().values[read].resident)
       continue;
     const std::optional<Instance> current = schedule->currentBefore(read, before);
     // Held at the peak step anyway, or written after it: holding it longer adds nothing there.
     bool isFree =
         current && (current->to >= fullest || current->from > fullest || graph.bytes(read) == 0);
-    if (!isFree && !addRepeat(read, before, fullest, depth + 1, ops))
+    if (!isFree && !addRepeat(read, before, fullest, depth + 1))
       return false;
   }
-  ops.push_back(writer);
+  repeats.push_back(writer);
   lastProposal[writer] = numProposals;
   return true;
 }
 
-/// Calls `visit` with each value that is held at step `fullest` and not read there, and the step
-/// before which it is needed again.
+/// Calls `visit` with a proposal for each value that is held at step `fullest` and not read there:
+/// to run it again just before the step that reads it next.
 template <typename Visit>
-void Evictor::forEachIdle(int32_t fullest, Visit visit) {
+void Evictor::forEachProposal(int32_t fullest, Visit visit) {
   const int32_t numSteps = schedule->numSteps();
   const llvm::ArrayRef<ValueIndex> reads = graph.reads(schedule->steps()[fullest]);
+  mostScore = std::numeric_limits<double>::infinity();
+  repeats.clear();
   schedule->forEachHeldOver(fullest, [&](ValueIndex value) {
     if (graph.bytes(value) == 0 || llvm::is_contained(reads, value))
       return;
@@ -125,7 +129,11 @@ void Evictor::forEachIdle(int32_t fullest, Visit visit) {
     ++numProposals;
     repeatCost = 0;
     bytesFreed = double(graph.bytes(value)) * (1 + idle);
-    visit(value, before);
+    const size_t from = repeats.size();
+    if (addRepeat(value, before, fullest, 0))
+      visit(Proposal{Proposal::scoreOf(repeatCost, bytesFreed), before, from, repeats.size()});
+    else
+      repeats.resize(from);
   });
   countWork();
 }
@@ -140,14 +148,9 @@ void Evictor::countWork() {
 /// known, but for being dearer.
 std::optional<Proposal> Evictor::proposeBest(int32_t fullest) {
   std::optional<Proposal> best;
-  std::vector<OpIndex> ops;
-  mostScore = std::numeric_limits<double>::infinity();
-  forEachIdle(fullest, [&](ValueIndex value, int32_t before) {
-    ops.clear();
-    if (!addRepeat(value, before, fullest, 0, ops))
-      return;
-    mostScore = Proposal::scoreOf(repeatCost, bytesFreed);
-    best = Proposal{mostScore, before, ops};
+  forEachProposal(fullest, [&](const Proposal &proposal) {
+    mostScore = proposal.score;
+    best = proposal;
   });
   return best;
 }
@@ -155,14 +158,7 @@ std::optional<Proposal> Evictor::proposeBest(int32_t fullest) {
 /// All proposals, those of the least score first.
 std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
   std::vector<Proposal> proposals;
-  mostScore = std::numeric_limits<double>::infinity();
-  forEachIdle(fullest, [&](ValueIndex value, int32_t before) {
-    Proposal proposal{0, before, {}};
-    if (!addRepeat(value, before, fullest, 0, proposal.ops))
-      return;
-    proposal.score = Proposal::scoreOf(repeatCost, bytesFreed);
-    proposals.push_back(std::move(proposal));
-  });
+  forEachProposal(fullest, [&](const Proposal &proposal) { proposals.push_back(proposal); });
   llvm::stable_sort(proposals,
                     [](const Proposal &a, const Proposal &b) { return a.score < b.score; });
   return proposals;
@@ -179,7 +175,7 @@ bool Evictor::writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> op
     return llvm::any_of(ops,
                         [&](OpIndex op) { return llvm::is_contained(graph.reads(op), value); });
   };
-  return !graph.op(now[step]).recompute && llvm::any_of(graph.writes(now[step]), isRead) &&
+  return !graph.mayRunAgain(now[step]) && llvm::any_of(graph.writes(now[step]), isRead) &&
          llvm::none_of(graph.writes(now[step]), isReadHere);
 }
 
@@ -191,14 +187,14 @@ bool Evictor::accepts(const Proposal &proposal) {
   int32_t ahead = proposal.before;
   if (ahead < schedule->numSteps())
     while (ahead - 1 > schedule->usage().peakStep &&
-           writesFor(ahead - 1, proposal.before, proposal.ops))
+           writesFor(ahead - 1, proposal.before, repeatsOf(proposal)))
       --ahead;
   return ahead < proposal.before && acceptsAt(proposal, ahead);
 }
 
 bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   graph.poll();
-  work -= static_cast<int64_t>(schedule->bytesWith(proposal.ops, place).size());
+  work -= static_cast<int64_t>(schedule->bytesWith(repeatsOf(proposal), place).size());
   const size_t first = next.changes.size();
   schedule->forEachChange([&](int64_t now, int64_t then) {
     if (std::max(now, then) > next.least)
@@ -208,7 +204,7 @@ bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   if (!areLess(llvm::ArrayRef(next.changes).drop_front(first)))
     return false;
   schedule->insert();
-  next.added = proposal.ops;
+  next.added = repeatsOf(proposal);
   next.place = place;
   return true;
 }

@@ -38,6 +38,7 @@ public:
   /// Bytes of the results and the workspace of one run.
   int64_t writtenBytes(OpIndex op) const { return visits[op].writtenBytes; }
   bool hasInPlace(OpIndex op) const { return visits[op].hasInPlace; }
+  bool mayRunAgain(OpIndex op) const { return visits[op].mayRunAgain; }
 
   /// The op that writes `value`, -1 for an input.
   OpIndex writer(ValueIndex value) const { return writers[value]; }
@@ -77,7 +78,7 @@ public:
 private:
   struct Visit {
     int32_t reads, writes, end; // where they begin in `operands`
-    bool hasInPlace;
+    bool hasInPlace, mayRunAgain;
     int64_t cost, writtenBytes;
   };
   int64_t paddingOf(ValueIndex value) const;
