@@ -1,48 +1,58 @@
 //===- GrowingSchedule.cpp - A schedule into which repeats are inserted ---------------===//
 
 #include "GrowingSchedule.h"
+#include <utility>
 
 using namespace llmmem::planning;
 
 GrowingSchedule::GrowingSchedule(const Graph &graph, std::vector<OpIndex> steps, Profile usage)
     : graph(graph), list(std::move(steps)), held(std::move(usage)),
-      keptBytes(graph.residentBytes()), positionOf{-1, 0}, firstResult{-1, -1},
-      rangesOf(graph.numValues()), readsOf(graph.numValues()), touchedAt(graph.numValues(), -1) {
-  runs.reserve(list.size());
-  ranges.reserve(graph.numValues() + list.size());
+      keptBytes(graph.residentBytes()), readsOf(graph.numValues()),
+      lastRange(graph.numValues(), -1), touchedAt(graph.numValues(), -1) {
+  for (std::vector<int32_t> *each : {&runs, &positionOf, &firstResult})
+    each->reserve(list.size());
+  for (std::vector<int32_t> *each : {&froms, &tos, &previous})
+    each->reserve(graph.numValues() + list.size());
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     if (graph.isKept(value))
       keptBytes += graph.bytes(value);
     if (graph.writer(value) >= 0 || (graph.readers(value).empty() && !graph.isKept(value)))
       continue;
-    rangesOf[value].push_back(static_cast<int32_t>(ranges.size()));
-    ranges.push_back({value, beforeAll, beforeAll});
+    inputs.push_back(value);
+    addRange(value, -1);
   }
-  numInputs = static_cast<int32_t>(ranges.size());
   for (OpIndex op : list)
     addRun(op);
-  positionOf[afterAll] = numSteps();
   for (ValueIndex value : graph.problem().keep)
-    if (!rangesOf[value].empty())
-      ranges[rangesOf[value].back()].to = afterAll;
+    if (lastRange[value] >= 0)
+      tos[lastRange[value]] = numSteps();
 }
 
 /// Behind all others.
 void GrowingSchedule::addRun(OpIndex op) {
-  const Run run = static_cast<Run>(positionOf.size());
-  positionOf.push_back(static_cast<int32_t>(runs.size()));
-  runs.push_back(run);
+  const auto step = static_cast<int32_t>(runs.size());
+  positionOf.push_back(step);
+  runs.push_back(step);
   hasInPlace |= graph.hasInPlace(op);
   for (ValueIndex value : graph.reads(op)) {
-    readsOf[value].push_back(run);
-    if (!rangesOf[value].empty())
-      ranges[rangesOf[value].back()].to = run;
+    readsOf[value].push_back(step);
+    if (lastRange[value] >= 0)
+      tos[lastRange[value]] = step;
   }
-  firstResult.push_back(static_cast<int32_t>(ranges.size()));
-  for (ValueIndex value : graph.writes(op)) {
-    rangesOf[value].push_back(static_cast<int32_t>(ranges.size()));
-    ranges.push_back({value, run, run});
-  }
+  firstResult.push_back(static_cast<int32_t>(froms.size()));
+  for (ValueIndex value : graph.writes(op))
+    addRange(value, step);
+}
+
+/// From `step` on, without a reader.
+void GrowingSchedule::addRange(ValueIndex value, int32_t step) {
+  int32_t *later = &lastRange[value]; // what is before it, the new one is
+  while (*later >= 0 && froms[*later] > step)
+    later = &previous[*later];
+  const int32_t before = std::exchange(*later, static_cast<int32_t>(froms.size()));
+  froms.push_back(step);
+  tos.push_back(step);
+  previous.push_back(before);
 }
 
 int32_t GrowingSchedule::nextRead(ValueIndex value, int32_t step) const {
@@ -188,33 +198,36 @@ void GrowingSchedule::use(std::vector<int64_t> &bytes) {
   held.peak = std::max(held.peak, graph.residentBytes());
 }
 
+/// What is at the place and behind it.
+void GrowingSchedule::moveLater() {
+  const int32_t from = place, by = numAdded();
+  for (std::vector<int32_t> *each : {&froms, &tos})
+    for (int32_t &step : *each)
+      step += step >= from ? by : 0;
+}
+
 void GrowingSchedule::insert() {
   const auto first = static_cast<Run>(positionOf.size());
+  moveLater();
   list.insert(list.begin() + place, added.begin(), added.end());
-  runs.insert(runs.begin() + place, added.size(), 0);
+  for (std::vector<int32_t> *each : {&runs, &firstResult})
+    each->insert(each->begin() + place, added.size(), 0);
   positionOf.resize(first + added.size());
   for (size_t at = 0; at < added.size(); ++at)
     runs[place + at] = first + static_cast<Run>(at);
   for (int32_t step = place; step < numSteps(); ++step)
     positionOf[runs[step]] = step;
-  positionOf[afterAll] = numSteps();
   for (size_t at = 0; at < added.size(); ++at) {
-    const Run run = first + static_cast<Run>(at);
-    auto isEarlier = [&](Run other) { return positionOf[other] < positionOf[run]; };
+    const int32_t step = place + static_cast<int32_t>(at);
+    auto isEarlier = [&](Run other) { return positionOf[other] < step; };
     for (ValueIndex value : graph.reads(added[at]))
-      readsOf[value].insert(llvm::partition_point(readsOf[value], isEarlier), run);
-    firstResult.push_back(static_cast<int32_t>(ranges.size()));
-    for (ValueIndex value : graph.writes(added[at])) {
-      rangesOf[value].insert(
-          llvm::partition_point(rangesOf[value],
-                                [&](int32_t index) { return isEarlier(ranges[index].from); }),
-          static_cast<int32_t>(ranges.size()));
-      ranges.push_back({value, run, run});
-    }
+      readsOf[value].insert(llvm::partition_point(readsOf[value], isEarlier), runs[step]);
+    firstResult[step] = static_cast<int32_t>(froms.size());
+    for (ValueIndex value : graph.writes(added[at]))
+      addRange(value, step);
   }
   for (const Piece &piece : pieces)
-    ranges[indexBefore(piece.value, piece.from + 1)].to =
-        piece.to == numSteps() ? afterAll : runs[piece.to];
+    tos[indexBefore(piece.value, piece.from + 1)] = piece.to;
   for (OpIndex op : added)
     held.cost += graph.cost(op);
   use(then);

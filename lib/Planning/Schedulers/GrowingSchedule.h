@@ -29,9 +29,7 @@ public:
   /// The instance of `value` that is current just before `step`; nothing where there is none.
   std::optional<Instance> currentBefore(ValueIndex value, int32_t step) const {
     const int32_t index = indexBefore(value, step);
-    if (index < 0)
-      return std::nullopt;
-    return Instance{value, positionOf[ranges[index].from], positionOf[ranges[index].to]};
+    return index < 0 ? std::nullopt : std::optional(Instance{value, froms[index], tos[index]});
   }
   /// The first step behind `step` that reads `value`; -1 without one.
   int32_t nextRead(ValueIndex value, int32_t step) const;
@@ -39,13 +37,13 @@ public:
   /// then by the step that writes it.
   template <typename Visit>
   void forEachHeldOver(int32_t step, Visit visit) const {
-    for (int32_t index = 0; index < numInputs; ++index)
-      if (positionOf[ranges[index].to] > step)
-        visit(ranges[index].value);
+    for (size_t index = 0; index < inputs.size(); ++index)
+      if (tos[index] > step)
+        visit(inputs[index]);
     for (int32_t writing = 0; writing < step; ++writing) {
-      int32_t index = firstResult[runs[writing]];
+      int32_t index = firstResult[writing];
       for (ValueIndex value : graph.writes(list[writing]))
-        if (positionOf[ranges[index++].to] > step)
+        if (tos[index++] > step)
           visit(value);
     }
   }
@@ -67,11 +65,6 @@ public:
 private:
   /// A run of an op is at another step where something is inserted before it; its number stays.
   using Run = int32_t;
-  static constexpr Run beforeAll = 0, afterAll = 1;
-  struct Range {
-    ValueIndex value;
-    Run from, to;
-  };
   /// A part of a live range, where repeats are inserted: in steps then.
   struct Piece {
     ValueIndex value;
@@ -84,13 +77,15 @@ private:
   };
 
   void addRun(OpIndex op);
-  /// In ranges; -1 where there is none.
+  /// Of a live range; -1 where there is none.
   int32_t indexBefore(ValueIndex value, int32_t step) const {
-    for (int32_t index : llvm::reverse(rangesOf[value]))
-      if (positionOf[ranges[index].from] < step)
-        return index;
-    return -1;
+    int32_t index = lastRange[value];
+    while (index >= 0 && froms[index] >= step)
+      index = previous[index];
+    return index;
   }
+  void addRange(ValueIndex value, int32_t step);
+  void moveLater();
   int32_t lastReadBefore(ValueIndex value, int32_t from, int32_t step) const;
   int32_t numGrown() const { return static_cast<int32_t>(list.size() + added.size()); }
   int32_t numAdded() const { return static_cast<int32_t>(added.size()); }
@@ -117,13 +112,15 @@ private:
   Profile held;
   int64_t keptBytes; // held at the end, resident included
   bool hasInPlace = false;
-  std::vector<Run> runs;                               // by step
-  std::vector<int32_t> positionOf;                     // by run: its step
-  std::vector<int32_t> firstResult;                    // by run: in ranges
-  std::vector<Range> ranges;                           // inputs, then as they came
-  int32_t numInputs = 0;                               // of ranges
-  std::vector<llvm::SmallVector<int32_t, 4>> rangesOf; // by value, in the order of the steps
-  std::vector<llvm::SmallVector<Run, 4>> readsOf;      // by value, in the order of the steps
+  std::vector<Run> runs;                          // by step
+  std::vector<int32_t> positionOf;                // by run: its step
+  std::vector<llvm::SmallVector<Run, 4>> readsOf; // by value, in the order of the steps
+  // Live ranges, in steps: of the inputs, then as they came. What is searched lies together.
+  std::vector<ValueIndex> inputs;
+  std::vector<int32_t> froms, tos;
+  std::vector<int32_t> previous;    // that of the value before it; -1: it is the first one
+  std::vector<int32_t> lastRange;   // by value; -1: there is none
+  std::vector<int32_t> firstResult; // by step: its first live range
 
   // What `bytesWith` was last called with.
   std::vector<OpIndex> added;
