@@ -21,7 +21,7 @@ MaxTree::MaxTree(llvm::ArrayRef<int64_t> values)
 }
 
 /// From the leaves upwards: between both ends, each node whose parent reaches beyond them takes the
-/// amount; then the parents of the ends take their new maxima.
+/// amount; then the parents of the ends take their new maxima, up to one that is as it was.
 void MaxTree::add(int32_t from, int32_t to, int64_t amount) {
   int32_t low = leaves + std::max(from, 0), high = leaves + std::min(to, size - 1);
   if (low > high)
@@ -41,8 +41,12 @@ void MaxTree::add(int32_t from, int32_t to, int64_t amount) {
     update(low >>= 1);
     update(high >>= 1);
   }
-  while ((low >>= 1) > 0)
+  while ((low >>= 1) > 0) {
+    const int64_t before = nodes[low].top;
     update(low);
+    if (nodes[low].top == before)
+      return;
+  }
 }
 
 int64_t MaxTree::max(int32_t from, int32_t to) const {
