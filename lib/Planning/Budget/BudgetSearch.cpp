@@ -87,8 +87,9 @@ Candidate BudgetSearch::improved(std::vector<OpIndex> steps, int64_t capacity) {
   Candidate candidate = measured(std::move(steps));
   if (candidate.peak > capacity)
     return candidate;
-  keepWhatFits(graph, candidate.steps, capacity);
-  return measured(std::move(candidate.steps));
+  if (keepWhatFits(graph, candidate.steps, capacity))
+    return measured(std::move(candidate.steps));
+  return candidate;
 }
 
 const ChainOptions &BudgetSearch::chainOptions() {
@@ -434,12 +435,12 @@ void BudgetSearch::descend() {
     return;
   std::vector<OpIndex> steps = start->steps;
   constexpr int64_t descents = 100;
-  int64_t peak = profile(graph, steps).peak;
-  int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);
+  int64_t peak = start->peak;
+  const int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);
   bool hasRunLater = false; // since anything was evicted
   std::vector<int64_t> targets;
   for (int64_t left = work / 4; left > 0;) {
-    int64_t target = profile(graph, steps).peak - width;
+    const int64_t target = peak - width;
     if (target < graph.residentBytes())
       break;
     if (!evictUntilFits(graph, steps, target, evictionDepth(), left)) {
@@ -451,11 +452,13 @@ void BudgetSearch::descend() {
       if (later == steps)
         break;
       steps = std::move(later);
+      peak = profile(graph, steps).peak;
       hasRunLater = true;
       continue;
     }
     hasRunLater = false;
     lean.push_back(measured(steps));
+    peak = lean.back().peak;
     targets.push_back(target);
     report("eviction", target);
   }

@@ -197,10 +197,10 @@ static bool hasRepeats(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
   return steps.size() > static_cast<size_t>(graph.numOps()); // every op runs
 }
 
-void llmmem::planning::keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps,
+bool llmmem::planning::keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps,
                                     int64_t capacity) {
   if (!hasRepeats(graph, steps))
-    return;
+    return false;
   Editor editor(graph, steps);
   std::vector<int32_t> order;
   for (int32_t step = 0; step < editor.numSteps(); ++step)
@@ -212,8 +212,9 @@ void llmmem::planning::keepWhatFits(const Graph &graph, std::vector<OpIndex> &st
   bool changed = false;
   for (int32_t step : order)
     changed |= editor.tryRemove(step, capacity);
-  if (!changed)
-    return;
-  steps = editor.result();
-  dropUselessRepeats(graph, steps);
+  if (changed) {
+    steps = editor.result();
+    dropUselessRepeats(graph, steps);
+  }
+  return changed;
 }

@@ -84,8 +84,9 @@ private:
 };
 
 /// Removes repeats, most expensive first, wherever holding the value instead stays within
-/// `capacity`; `steps` must fit, without useless repeats (`dropUselessRepeats`).
-void keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity);
+/// `capacity`; `steps` must fit, without useless repeats (`dropUselessRepeats`). True where it
+/// removes any.
+bool keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity);
 
 } // namespace llmmem::planning
 
