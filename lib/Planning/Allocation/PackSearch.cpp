@@ -53,7 +53,7 @@ PackSearch::Outcome PackSearch::run(int64_t within, const Priorities &priorities
   touching.clear();
   for (const Shape &item : items)
     touching.push_back(item.lower);
-  left.assign(words, -1);
+  left.assign(words, ~uint64_t(0));
   trail.clear();
   if (*std::max_element(remaining.begin(), remaining.end()) > capacity)
     return Outcome::None;
@@ -67,8 +67,27 @@ PackSearch::Outcome PackSearch::run(int64_t within, const Priorities &priorities
 }
 
 void PackSearch::undo(size_t mark) {
-  for (; trail.size() > mark; trail.pop_back())
-    *trail.back().place = trail.back().old;
+  for (; trail.size() > mark; trail.pop_back()) {
+    const Change &last = trail.back();
+    if (last.touching == ofPlacement) {
+      lift(last.index);
+    } else if (last.touching == ofSkyline) {
+      skyline[last.index] = last.height;
+    } else {
+      least[last.index] = last.height;
+      touching[last.index] = last.touching;
+    }
+  }
+}
+
+/// Takes it off the skyline, which was level below it.
+void PackSearch::lift(int32_t shape) {
+  left[shape / 64] |= uint64_t(1) << (shape % 64);
+  for (const Piece &piece : shapes.piecesOf(items[shape]))
+    for (int32_t position = piece.lower; position < piece.upper; ++position) {
+      remaining[position] += piece.size;
+      skyline[position] = least[shape];
+    }
 }
 
 template <typename Function>
@@ -80,8 +99,8 @@ void PackSearch::forEachLeft(Interval span, Interval window, Function function) 
     return shape <= first ? ~uint64_t(0) : shape - first < 64 ? ~uint64_t(0) << (shape - first) : 0;
   };
   for (int32_t first = begin / 64 * 64; first < end; first += 64) {
-    uint64_t bits = static_cast<uint64_t>(left[first / 64]) & from(begin, first) &
-                    ~from(end, first) & (liveAtBegin[first / 64] | from(later, first));
+    uint64_t bits = left[first / 64] & from(begin, first) & ~from(end, first) &
+                    (liveAtBegin[first / 64] | from(later, first));
     for (; bits; bits &= bits - 1)
       function(first + llvm::countr_zero(bits));
   }
@@ -245,20 +264,20 @@ bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed)
   forEachLeft({item.lower, item.upper}, window, [&](int32_t other) { changed.push_back(other); });
   if (isSurveyed)
     forget(changed, Interval{item.lower, item.upper});
-  set(left[shape / 64], left[shape / 64] & ~(int64_t(1) << (shape % 64)));
+  trail.push_back({shape, ofPlacement, least[shape]});
+  left[shape / 64] &= ~(uint64_t(1) << (shape % 64));
   for (const Piece &piece : shapes.piecesOf(item)) {
     const int64_t height = least[shape] + piece.size;
     for (int32_t position = piece.lower; position < piece.upper; ++position) {
-      set(remaining[position], remaining[position] - piece.size);
-      set(skyline[position], height);
+      remaining[position] -= piece.size;
+      skyline[position] = height;
     }
     for (int32_t other : changed) {
       if (other == shape || items[other].upper <= piece.lower || items[other].lower >= piece.upper)
         continue;
       if (least[other] > height || (least[other] == height && skyline[touching[other]] == height))
         continue;
-      set(least[other], height);
-      set(touching[other], std::max(items[other].lower, piece.lower));
+      setBound(other, height, std::max(items[other].lower, piece.lower));
     }
   }
   if (isSurveyed)
@@ -284,7 +303,7 @@ bool PackSearch::placeOffSkyline(const Node &node, bool isSurveyed) {
     forget(node.choices, {});
   for (size_t choice = 0; choice < supports.size(); ++choice)
     if (const int32_t shape = node.choices[choice]; supports[choice] > least[shape])
-      set(least[shape], supports[choice]);
+      setBound(shape, supports[choice], touching[shape]);
   if (isSurveyed)
     surveyAgain(node.choices, {}, node.window);
   else
@@ -344,7 +363,7 @@ bool PackSearch::raiseSkyline(Interval gap) {
       highest = std::min(highest, least[shape]);
   });
   for (int32_t position = gap.from; position < gap.to; ++position)
-    set(skyline[position], highest);
+    setSkyline(position, highest);
   forEachChanged(gap, [&](int32_t shape) {
     if (least[shape] < highest)
       for (int32_t position = std::max(gap.from, items[shape].lower);
@@ -368,7 +387,7 @@ void PackSearch::touch(Interval gap) {
     for (int32_t position = std::max(gap.from, items[shape].lower);
          position < std::min(gap.to, items[shape].upper); ++position)
       if (skyline[position] == least[shape]) {
-        set(touching[shape], position);
+        setBound(shape, least[shape], position);
         return;
       }
   });

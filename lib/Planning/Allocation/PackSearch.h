@@ -95,16 +95,26 @@ private:
     std::vector<Interval> windows;
     size_t nextWindow = 0;
   };
+  /// Of the bound of a shape, of the skyline at a position, or the placement of a shape, which says
+  /// what that changed.
   struct Change {
-    int64_t *place;
-    int64_t old;
+    int32_t index;
+    int32_t touching; // of the shape; else one of those below
+    int64_t height;   // before
   };
+  static constexpr int32_t ofSkyline = -1, ofPlacement = -2;
 
-  void set(int64_t &place, int64_t value) {
-    trail.push_back({&place, place});
-    place = value;
+  void setBound(int32_t shape, int64_t height, int32_t position) {
+    trail.push_back({shape, touching[shape], least[shape]});
+    least[shape] = height;
+    touching[shape] = position;
+  }
+  void setSkyline(int32_t position, int64_t height) {
+    trail.push_back({position, ofSkyline, skyline[position]});
+    skyline[position] = height;
   }
   void undo(size_t mark);
+  void lift(int32_t shape);
 
   Outcome search(int64_t &nodes);
   void listChoices(Node &node);
@@ -162,8 +172,8 @@ private:
   std::vector<Change> trail;
   std::vector<int64_t> skyline, remaining; // by position
   std::vector<int64_t> least;              // by shape: a lower bound on its offset
-  std::vector<int64_t> touching; // by shape: a position with its skyline at `least`, if any
-  std::vector<int64_t> left;     // the set of shapes that are not placed at `least` yet
+  std::vector<int32_t> touching; // by shape: a position with its skyline at `least`, if any
+  std::vector<uint64_t> left;    // the set of shapes that are not placed at `least` yet
 
   // Results of the last survey. Shapes may be placed on one run or across several.
   Counts within, across;
