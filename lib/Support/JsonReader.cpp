@@ -12,7 +12,9 @@ JsonReader::JsonReader(llvm::StringRef text) : text(text), remaining(text) {
 }
 
 void JsonReader::skipSpace() {
-  remaining = remaining.ltrim(" \t\r\n");
+  // Not ltrim, which makes a set of the characters first: there is mostly none to skip.
+  remaining =
+      remaining.drop_while([](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
   last = remaining;
 }
 
@@ -49,13 +51,14 @@ bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
       return fail("expected a key in quotes");
     if (llvm::is_contained(keys, key))
       return fail("key '" + key + "' is given twice");
-    keys.push_back(key);
+    keys.push_back(std::move(key));
     skipSpace();
     if (!remaining.consume_front(":"))
       return fail("expected ':'");
     skipSpace();
     const size_t outer = path.size();
-    path += "." + key;
+    path += '.';
+    path += keys.back();
     if (!member(keys.back()))
       return false;
     path.resize(outer);
@@ -77,7 +80,9 @@ bool JsonReader::array(llvm::function_ref<bool()> element) {
   for (size_t index = 0;; ++index) {
     skipSpace();
     const size_t outer = path.size();
-    path += "[" + std::to_string(index) + "]";
+    path += '[';
+    path += std::to_string(index);
+    path += ']';
     if (!element())
       return false;
     path.resize(outer);
