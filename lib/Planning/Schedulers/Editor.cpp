@@ -4,6 +4,7 @@
 #include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 using namespace llmmem::planning;
 
@@ -134,14 +135,31 @@ int64_t Editor::shared(int32_t step) const {
                      [&](ValueIndex value) { return lastReadFrom(value, step) == step; });
 }
 
-bool Editor::tryRemove(int32_t step, int64_t capacity) {
-  if (!isRepeat(step))
-    return false;
-  constexpr int64_t removed = int64_t(1) << 61; // excludes a removed step from every maximum
+/// Whether the steps from `from` to `to` stay within `capacity` with the changes.
+bool Editor::fits(llvm::ArrayRef<Change> changes, int32_t from, int32_t to,
+                  int64_t capacity) const {
+  llvm::SmallVector<int32_t, 16> begins{from, to + 1}; // of parts that change alike
+  for (const Change &change : changes)
+    for (int32_t begin : {change.from, change.to + 1})
+      if (begin > from && begin <= to)
+        begins.push_back(begin);
+  llvm::sort(begins);
+  for (size_t part = 0; part + 1 < begins.size(); ++part) {
+    int64_t more = 0;
+    for (const Change &change : changes)
+      if (change.from <= begins[part] && begins[part] <= change.to)
+        more += change.bytes;
+    if (tree.max(begins[part], begins[part + 1] - 1) + more > capacity)
+      return false;
+  }
+  return true;
+}
+
+Editor::Removal Editor::removalOf(int32_t step) const {
   const Op &op = graph.op(steps[step]);
-  llvm::SmallVector<Change, 8> changes;
-  llvm::SmallVector<int32_t, 8> touched;
-  int32_t low = step;
+  Removal removal;
+  auto &[low, changes, touched] = removal;
+  low = step;
   for (ValueIndex value : op.writes) {
     int32_t end = endBefore(value, step);
     if (lastReadFrom(value, step) < 0 || graph.bytes(value) == 0)
@@ -159,30 +177,34 @@ bool Editor::tryRemove(int32_t step, int64_t capacity) {
     if (end >= 0)
       touched.push_back(end);
   }
-  for (Change change : changes)
-    tree.add(change.from, change.to, change.bytes);
-  tree.add(step, step, -removed);
+  return removal;
+}
+
+/// Most repeats may not be removed, so what that changes is summed up beside the tree first.
+bool Editor::tryRemove(int32_t step, int64_t capacity) {
+  if (!isRepeat(step))
+    return false;
+  auto [low, changes, touched] = removalOf(step);
   alive[step] = false;
+  const size_t firstShared = changes.size();
   for (int32_t other : touched)
     if (!graph.op(steps[other]).inPlace.empty() && alive[other]) {
-      int64_t now = shared(other);
-      tree.add(other, other, sharedAt[other] - now);
-      std::swap(sharedAt[other], now);
+      const int64_t before = std::exchange(sharedAt[other], shared(other));
+      changes.push_back({other, other, before - sharedAt[other]});
       low = std::min(low, other);
     }
-  if (tree.max(low, step) <= capacity)
-    return true;
-  alive[step] = true;
-  tree.add(step, step, removed);
-  for (Change change : changes)
-    tree.add(change.from, change.to, -change.bytes);
-  for (int32_t other : touched)
-    if (!graph.op(steps[other]).inPlace.empty() && alive[other]) {
-      int64_t now = shared(other);
-      tree.add(other, other, sharedAt[other] - now);
-      sharedAt[other] = now;
-    }
-  return false;
+  const bool isRemoved = fits(changes, low, step - 1, capacity);
+  if (isRemoved) {
+    constexpr int64_t removed = int64_t(1) << 61; // excludes a removed step from every maximum
+    for (const Change &change : changes)
+      tree.add(change.from, change.to, change.bytes);
+    tree.add(step, step, -removed);
+  } else {
+    for (const Change &change : llvm::ArrayRef(changes).drop_front(firstShared))
+      sharedAt[change.from] += change.bytes;
+    alive[step] = true;
+  }
+  return isRemoved;
 }
 
 std::vector<OpIndex> Editor::result() const {

@@ -62,6 +62,12 @@ private:
     int32_t from, to;
     int64_t bytes;
   };
+  /// What changes without a run, but for the bytes shared in place.
+  struct Removal {
+    int32_t low; // the first step that holds more
+    llvm::SmallVector<Change, 8> changes;
+    llvm::SmallVector<int32_t, 8> touched; // steps that may share other bytes
+  };
   /// The reads and writes of `value`, by step.
   llvm::ArrayRef<Event> eventsOf(ValueIndex value) const {
     return llvm::ArrayRef(events).slice(eventsBegin[value],
@@ -72,6 +78,8 @@ private:
   int32_t endBefore(ValueIndex value, int32_t step) const;
   int32_t lastReadFrom(ValueIndex value, int32_t step) const;
   int64_t shared(int32_t step) const;
+  Removal removalOf(int32_t step) const;
+  bool fits(llvm::ArrayRef<Change> changes, int32_t from, int32_t to, int64_t capacity) const;
 
   const Graph &graph;
   std::vector<OpIndex> steps;
