@@ -260,8 +260,13 @@ int32_t PackSearch::choosePosition(Interval window) const {
 /// Places `shape` on the skyline, which is level below it.
 bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed) {
   const Shape &item = items[shape];
+  // A bound above it stays as it is, and so does where its shape touches the skyline.
+  const int64_t top = least[shape] + item.size;
   changed.clear();
-  forEachLeft({item.lower, item.upper}, window, [&](int32_t other) { changed.push_back(other); });
+  forEachLeft({item.lower, item.upper}, window, [&](int32_t other) {
+    if (least[other] <= top)
+      changed.push_back(other);
+  });
   if (isSurveyed)
     forget(changed, Interval{item.lower, item.upper});
   trail.push_back({shape, ofPlacement, least[shape]});
