@@ -2,6 +2,7 @@
 
 #include "Allocation/Ejection.h"
 #include "Allocation/PackLike.h"
+#include "Allocation/PackShapes.h"
 #include "RandomProblem.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Planning/Formats/BufferCsv.h"
@@ -194,6 +195,27 @@ TEST(Pack, EjectionsThatFailChangeNothing) {
   const Packing before = pack(buffers, options);
   options.ejections = 1000;
   EXPECT_EQ(pack(buffers, options).offsets, before.offsets);
+}
+
+/// Of three shapes of which two fit, one stays unplaced, whichever it is.
+TEST(Pack, EjectionChainsEndWhereNoLessIsUnplaced) {
+  Shapes shapes;
+  shapes.positions = 1;
+  for (int shape = 0; shape < 3; ++shape)
+    shapes.add(Piece{0, 1, 4});
+  PackOptions options;
+  options.capacity = 8;
+  const std::vector<int64_t> wanted = {0, 4, 8};
+  std::vector<int64_t> offsets = wanted;
+  int64_t work = 1'000'000;
+  EXPECT_FALSE(fitByEjection(shapes, options, work, offsets));
+  EXPECT_EQ(offsets, wanted);
+  EXPECT_NEAR(double(work), 750'000, 100);
+
+  options.capacity = 12;
+  offsets = {12, 4, 16};
+  EXPECT_TRUE(fitByEjection(shapes, options, work, offsets));
+  EXPECT_EQ(arenaOf(shapes, offsets), 12);
 }
 
 /// Every schedule that the placement fills in holds, with all that the format knows.
