@@ -303,12 +303,12 @@ TEST(ProofMutationTest, falseNeedsAreRefused) {
     Proof proof = prove(problem, none);
     for (Argument::Kind kind : {Argument::Kind::EverySchedule, Argument::Kind::EveryPlacement,
                                 Argument::Kind::Resident}) {
-      proof.infeasible = Argument{kind, -1, {}, {}};
+      proof.infeasible = Argument{kind, -1, {}, {}, {}};
       const ClaimCheck check = checkOf("infeasible", problem, none, proof);
       EXPECT_EQ(wordOf(check.verdict), "refused") << check.message;
       ++refusedNeeds;
     }
-    proof.infeasible = Argument{Argument::Kind::OneOp, 0, {}, {}};
+    proof.infeasible = Argument{Argument::Kind::OneOp, 0, {}, {}, {}};
     const ClaimCheck check = checkOf("infeasible", problem, none, proof);
     EXPECT_EQ(wordOf(check.verdict), "refused") << check.message;
     ++refusedOps;

@@ -53,6 +53,19 @@ TilingPlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind
   return best;
 }
 
+TEST(TilingsTest, aTiledProblemIsACopyOnlyWhereItChanges) {
+  const Problem problem = makeHead();
+  for (const Tiling &tiling : tilings) {
+    const TiledProblem tiled(problem, tiling);
+    const Problem expected = withTiling(problem, tiling), &shown = tiled;
+    EXPECT_EQ(shown.ops[2].cost, expected.ops[2].cost);
+    EXPECT_EQ(shown.ops[2].workspace, expected.ops[2].workspace);
+    EXPECT_EQ(shown.ops[3].cost, problem.ops[3].cost);
+  }
+  const TiledProblem untiled(problem, {});
+  EXPECT_EQ(&static_cast<const Problem &>(untiled), &problem);
+}
+
 TEST(TilingsTest, enoughBudgetTakesTheCheapestTiling) {
   TilingPlan best = planUnder(1000);
   EXPECT_EQ(best.tiling, 0u);

@@ -70,7 +70,7 @@ void PackSearch::undo(size_t mark) {
   for (; trail.size() > mark; trail.pop_back()) {
     const Change &last = trail.back();
     if (last.touching == ofPlacement) {
-      lift(last.index);
+      lift(last.index, last.height);
     } else if (last.touching == ofSkyline) {
       skyline[last.index] = last.height;
     } else {
@@ -80,13 +80,13 @@ void PackSearch::undo(size_t mark) {
   }
 }
 
-/// Takes it off the skyline, which was level below it.
-void PackSearch::lift(int32_t shape) {
+/// Takes the shape off the skyline, which was level at `height` below it.
+void PackSearch::lift(int32_t shape, int64_t height) {
   left[shape / 64] |= uint64_t(1) << (shape % 64);
   for (const Piece &piece : shapes.piecesOf(items[shape]))
     for (int32_t position = piece.lower; position < piece.upper; ++position) {
       remaining[position] += piece.size;
-      skyline[position] = least[shape];
+      skyline[position] = height;
     }
 }
 

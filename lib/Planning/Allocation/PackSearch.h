@@ -114,7 +114,7 @@ private:
     skyline[position] = height;
   }
   void undo(size_t mark);
-  void lift(int32_t shape);
+  void lift(int32_t shape, int64_t height);
 
   Outcome search(int64_t &nodes);
   void listChoices(Node &node);

@@ -102,7 +102,8 @@ void TilingSearch::boundPeak() {
     plan.peakLowerBound = boundsOfLeanest->of(plan);
     plan.peakBasis = leanestPeakBasis;
   } else {
-    plan.peakLowerBound = planWithoutSearch(withTiling(problem, tilings[leanest()])).peakLowerBound;
+    plan.peakLowerBound =
+        planWithoutSearch(TiledProblem(problem, tilings[leanest()])).peakLowerBound;
   }
 }
 

@@ -19,7 +19,7 @@ namespace llmmem::planning {
 
 class CanonicalFrontier {
 public:
-  /// With the work and the listener of `search`; `packWork` as for Frontier.
+  /// With the work and the listener of `search`, which is of `graph`; `packWork` as for Frontier.
   CanonicalFrontier(const Graph &graph, const BudgetSearch &search, int64_t packWork);
 
   /// Whether equal blocks repeat in the chain that was found.

@@ -20,7 +20,7 @@ Frontier::Placed Frontier::Descent::place(const Candidate &candidate, int64_t bu
                                                                   : 0;
   spent += frontier.search.isAnnealed() ? workOfUnit * work : 0;
   Placed plan = frontier.place(candidate, budget, work, ejections, AfterCore::End, best);
-  if (frontier.need(plan) > budget)
+  if (!isWithin(plan, budget))
     failed.push_back({candidate.peak, candidate.cost});
   return plan;
 }
@@ -44,7 +44,7 @@ bool Frontier::Descent::isNear(int64_t firstNeed, int64_t budget) const {
 
 /// Whether the other schedule is hardly another one: a step of the descent moves a repeat or two,
 /// and what stands around the fullest step packs as badly as before. What they may be apart is
-/// halved `nearer` times.
+/// halved `nearer` times, or doubled at -1.
 bool Frontier::Descent::areAlike(const Candidate &candidate, int64_t peak, int64_t cost,
                                  int nearer) const {
   constexpr int alikeInCost = 8; // of the step, as a power of two
@@ -237,7 +237,7 @@ void Frontier::Descent::placeGathered() {
     each->isPlaced = true;
     const int64_t budget = frontier.usualNeedOf(each->candidate);
     Placed plan = place(each->candidate, budget, each->isLowered);
-    each->hasFailed = frontier.need(plan) > budget;
+    each->hasFailed = !isWithin(plan, budget);
     hasPacked |= !each->hasFailed;
     if (isBetter(plan))
       take(std::move(plan), budget);
@@ -259,7 +259,7 @@ void Frontier::Descent::takeCheaperGathered() {
         !isLikely(each, most))
       continue;
     Placed plan = place(each.candidate, most, each.isLowered);
-    if (frontier.need(plan) <= most)
+    if (isWithin(plan, most))
       return take(std::move(plan), most);
     ++failures;
   }
@@ -283,7 +283,7 @@ void Frontier::Descent::recreate() {
     if ((hasFailed() || savesLittle) && !isNear(firstNeedOf(candidate), least))
       continue;
     Placed plan = place(candidate, least);
-    if (frontier.need(plan) <= least) {
+    if (isWithin(plan, least)) {
       take(std::move(plan), least);
       return;
     }

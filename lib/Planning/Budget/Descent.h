@@ -2,8 +2,8 @@
 //
 // Schedules that hold a little less each are gathered first, by their live bytes alone. Then the
 // leanest is placed, and where it does not pack, those that most likely do, until the next one
-// holds more than is needed already. So a handful of dozens of schedules is placed, and one that
-// cannot be placed tightly does not end the search.
+// holds more than is needed already, or is like one that did not pack. So a handful of dozens of
+// schedules is placed, and one that cannot be placed tightly does not end the search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,10 +85,11 @@ private:
     constexpr int32_t few = 500;
     return frontier.graph.numOps() > few;
   }
+  bool isWithin(const Placed &plan, int64_t budget) const { return frontier.need(plan) <= budget; }
   Placed place(const Candidate &candidate, int64_t budget, bool isLowered = false);
   void take(Placed plan, int64_t budget) {
     best = std::move(plan);
-    hasMetBudget = need() <= budget;
+    hasMetBudget = isWithin(best, budget);
   }
   int64_t firstNeedOf(const Candidate &candidate) const;
 

@@ -138,6 +138,8 @@ int64_t Editor::shared(int32_t step) const {
 /// Whether the steps from `from` to `to` stay within `capacity` with the changes.
 bool Editor::fits(llvm::ArrayRef<Change> changes, int32_t from, int32_t to,
                   int64_t capacity) const {
+  if (from > to)
+    return true;
   llvm::SmallVector<int32_t, 16> begins{from, to + 1}; // of parts that change alike
   for (const Change &change : changes)
     for (int32_t begin : {change.from, change.to + 1})

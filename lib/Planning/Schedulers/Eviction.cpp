@@ -13,7 +13,7 @@ namespace {
 struct Proposal {
   double score; // cost per byte freed
   int32_t before;
-  size_t from, to; // of the ops in what the proposals repeat, in the order to run
+  size_t from, to; // of the ops in the repeats of all proposals of one look, in the order to run
 
   /// Of running ops of `cost` again; rises with it.
   static double scoreOf(int64_t cost, double bytesFreed) {
@@ -96,6 +96,7 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   if (isTooDear())
     return false;
   for (ValueIndex read : graph.reads(writer)) {
+    // Resident values have no bytes: of most others that says that they are none.
     if (graph.bytes(read) == 0 && graph.problem().values[read].resident)
       continue;
     const std::optional<Instance> current = schedule->currentBefore(read, before);
@@ -111,7 +112,7 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
 }
 
 /// Calls `visit` with a proposal for each value that is held at step `fullest` and not read there:
-/// to run it again just before the step that reads it next.
+/// to write it again just before the step that reads it next.
 template <typename Visit>
 void Evictor::forEachProposal(int32_t fullest, Visit visit) {
   const int32_t numSteps = schedule->numSteps();
@@ -200,8 +201,12 @@ bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
     if (std::max(now, then) > next.least)
       next.changes.push_back({now, then});
   });
-  next.ends.push_back(next.changes.size());
-  if (!areLess(llvm::ArrayRef(next.changes).drop_front(first)))
+  const bool helps = areLess(llvm::ArrayRef(next.changes).drop_front(first));
+  if (path)
+    next.ends.push_back(next.changes.size());
+  else
+    next.changes.resize(first);
+  if (!helps)
     return false;
   schedule->insert();
   next.added = repeatsOf(proposal);
@@ -232,7 +237,7 @@ Evictor::Way Evictor::follow(EvictionPath &path) {
     if (stop.peak <= capacity)
       return Way::Aside;
     if (capacity < stop.least) {
-      path.stops.resize(at);
+      path.forgetFrom(at);
       return Way::AtEnd;
     }
     if (!isSame(stop))
@@ -284,8 +289,8 @@ bool Evictor::run(EvictionPath *from) {
     return true;
   schedule.emplace(graph, std::move(steps), std::move(usage));
   path = way == Way::AtEnd ? from : nullptr;
-  // Other capacities are mostly near this one.
-  constexpr int64_t nearby = 8;
+  // Those of a path are less than a rung apart (BudgetSearch::rungAbove).
+  constexpr int64_t nearby = 8; // part of the arena
   next.least = capacity;
   if (path)
     next.least -= std::max<int64_t>(0, capacity - graph.residentBytes()) / nearby;
@@ -296,13 +301,22 @@ bool Evictor::run(EvictionPath *from) {
   return goesOn;
 }
 
+size_t EvictionPath::sizeOf(const Stop &stop) {
+  return stop.added.size() + 2 * stop.changes.size() + stop.ends.size();
+}
+
 bool EvictionPath::add(const Stop &stop) {
   constexpr size_t mostSize = 1 << 21;
-  size += stop.added.size() + 2 * stop.changes.size() + stop.ends.size();
-  if (size >= mostSize)
+  if (size + sizeOf(stop) >= mostSize)
     return false;
+  size += sizeOf(stop);
   stops.push_back(stop);
   return true;
+}
+
+void EvictionPath::forgetFrom(size_t at) {
+  for (; stops.size() > at; stops.pop_back())
+    size -= sizeOf(stops.back());
 }
 
 bool llmmem::planning::evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps,

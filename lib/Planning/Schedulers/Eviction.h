@@ -25,7 +25,8 @@ bool evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t cap
 /// A schedule from which eviction starts for several capacities. What is dropped next hangs on the
 /// schedule alone, and the capacity only says whether that helps, so most of the way is the same
 /// for all of them: it is remembered, and gone again without a search. Of what the steps hold, only
-/// that is remembered which a proposal changes and which decides at capacities near the first one.
+/// that is remembered which a proposal changes and which decides at capacities near the one at
+/// hand.
 class EvictionPath {
 public:
   explicit EvictionPath(std::vector<OpIndex> start) : first(std::move(start)) {}
@@ -49,14 +50,18 @@ private:
     int64_t work = 0;
     int64_t visited = 0; // that are not counted in it, at its end
   };
+  static size_t sizeOf(const Stop &stop);
+  /// False where it is too much to remember.
   bool add(const Stop &stop);
+  void forgetFrom(size_t at);
 
   std::vector<OpIndex> first;
   std::vector<Stop> stops;
-  size_t size = 0; // numbers remembered, those that were forgotten again included
+  size_t size = 0; // numbers remembered
 };
 
-/// The same from where `path` starts, into `steps`: neither hangs on what the path remembers.
+/// The same from where `path` starts, into `steps`: the answer, the steps and the work do not hang
+/// on what the path remembers. `graph` and `deepest` are the same each time.
 bool evictUntilFits(const Graph &graph, EvictionPath &path, int64_t capacity, int deepest,
                     int64_t &work, std::vector<OpIndex> &steps);
 

@@ -46,7 +46,7 @@ void GrowingSchedule::addRun(OpIndex op) {
 
 /// From `step` on, without a reader.
 void GrowingSchedule::addRange(ValueIndex value, int32_t step) {
-  int32_t *later = &lastRange[value]; // what is before it, the new one is
+  int32_t *later = &lastRange[value]; // the link that is to lead to the new one
   while (*later >= 0 && froms[*later] > step)
     later = &previous[*later];
   const int32_t before = std::exchange(*later, static_cast<int32_t>(froms.size()));

@@ -52,7 +52,8 @@ public:
   /// `place`. Valid until the next call.
   const std::vector<int64_t> &bytesWith(llvm::ArrayRef<OpIndex> ops, int32_t place);
   /// Calls `visit` with what a step holds now and what it holds with what `bytesWith` was last
-  /// called with, for each step where these differ; 0 now for a step that is added.
+  /// called with, for each step where these differ; 0 now for a step that is added. Not behind
+  /// `insert`.
   template <typename Visit>
   void forEachChange(Visit visit) const {
     for (int32_t step = changedFrom; step <= changedTo; ++step)

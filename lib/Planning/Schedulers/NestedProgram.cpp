@@ -274,9 +274,9 @@ void NestedProgram::findLeastLevel(int32_t repeats, int32_t from, int32_t to) {
   leastLevel[row(repeats, from, to)] = static_cast<int32_t>(least);
 }
 
-/// Takes the decision at each level from `least` on where it costs less. More bytes never cost
-/// more, so where it costs as much with the bytes of the last of a few levels, these keep what they
-/// have.
+/// Takes the decision at each level from `least` on where it costs less than the cell. More bytes
+/// never cost more, by the decision or by what the cells have: so where it costs as much at the
+/// last of a few levels as the cell of the first, these keep what they have.
 template <typename CostAt>
 void NestedProgram::improve(llvm::MutableArrayRef<Cell> cells, int64_t least, int32_t decision,
                             CostAt costAt) {

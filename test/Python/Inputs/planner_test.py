@@ -1,8 +1,10 @@
 """The planner from Python: results, errors with their messages, interrupts."""
 
+import copy
 import dataclasses
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -107,6 +109,18 @@ class Forms(unittest.TestCase):
                              (llmmem.FormNumber(0, 2), "tiling: is 2; form 0 has 2")):
             with self.subTest(text=text), self.assertRaisesRegex(ValueError, text):
                 problem.in_form(number)
+
+
+class Offsets(unittest.TestCase):
+    def test_are_values(self):
+        offset = llmmem.Offset(step=3, value=None, offset=256)
+        self.assertEqual(offset, llmmem.Offset(3, None, 256))
+        self.assertEqual([field.name for field in dataclasses.fields(offset)], list(vars(offset)))
+        self.assertEqual(dataclasses.replace(offset, value=7), llmmem.Offset(3, 7, 256))
+        self.assertEqual(copy.deepcopy(offset), pickle.loads(pickle.dumps(offset)))
+        self.assertEqual(len({offset, llmmem.Offset(3, None, 256), llmmem.Offset(3, 0, 256)}), 2)
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            offset.step = 4
 
 
 class Planning(unittest.TestCase):
@@ -236,6 +250,14 @@ class Errors(unittest.TestCase):
         self.refused("alignment: must not be negative", llmmem.plan, Problem([one], [], alignment=-8))
         self.refused("'format': 'llmmem-problem'".replace("'", '"'), Problem.from_json, "{}")
         self.refused("the problem has no 'values'", Problem.from_json, {"format": "llmmem-problem", "version": 1})
+
+    def test_names_are_those_of_the_problem(self):
+        values = [Value(1, name="vwx")] + [Value(1)] * 3
+        for names, text in ((("", "héad", "z"), "ops[2] 'z': id"), (("a", "", ""), "ops[2]: id"), (("", "", ""), "ops[2]: id")):
+            ops = [Op([0], [1], name=names[0]), Op([1], [2], name=names[1]), Op([2], [3], name=names[2], cost=-1)]
+            self.refused(text, llmmem.plan, Problem(values, ops))
+        ops[1] = Op([1], [2], name="héad", workspace=-1)
+        self.refused("ops[1] 'héad': id", llmmem.plan, Problem(values, ops))
 
     def test_buffers(self):
         self.refused("equally long; they have 1, 2 and 1 numbers", llmmem.pack, [0], [1, 2], [1])

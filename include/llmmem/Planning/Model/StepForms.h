@@ -61,10 +61,11 @@ struct StepForms {
 Problem withTiling(const Problem &problem, const Tiling &tiling);
 
 /// The same to look at, which copies nothing where the tiling changes nothing. `problem` must
-/// outlive it.
+/// outlive it, and what it gives does not outlive either.
 class TiledProblem {
 public:
   TiledProblem(const Problem &problem, const Tiling &tiling);
+  TiledProblem(Problem &&problem, const Tiling &tiling) = delete;
   operator const Problem &() const { return changed ? *changed : *given; }
 
 private:

@@ -1,0 +1,113 @@
+//===- EditorTest.cpp - Remove repeats from a schedule ---------------------------===//
+
+#include "Schedulers/Editor.h"
+#include "ProblemBuilder.h"
+#include "RandomProblem.h"
+#include "gtest/gtest.h"
+
+using namespace llmmem::planning;
+
+namespace {
+
+/// Small amounts, so that many leave a maximum as it is.
+TEST(MaxTree, IsAListOfValues) {
+  std::mt19937_64 engine(3);
+  for (int32_t size : {1, 2, 3, 8, 21, 64}) {
+    std::vector<int64_t> values;
+    for (int32_t at = 0; at < size; ++at)
+      values.push_back(static_cast<int64_t>(engine() % 5));
+    MaxTree tree(values);
+    for (int round = 0; round < 500; ++round) {
+      auto from = static_cast<int32_t>(engine() % size), to = static_cast<int32_t>(engine() % size);
+      const int64_t amount = static_cast<int64_t>(engine() % 7) - 3;
+      tree.add(from, to, amount);
+      for (int32_t at = from; at <= to; ++at)
+        values[at] += amount;
+      from = static_cast<int32_t>(engine() % size);
+      to = from + static_cast<int32_t>(engine() % (size - from));
+      EXPECT_EQ(tree.max(from, to),
+                *std::max_element(values.begin() + from, values.begin() + to + 1));
+    }
+  }
+}
+
+/// `steps` without what stands at `step`.
+std::vector<OpIndex> without(std::vector<OpIndex> steps, int32_t step) {
+  steps.erase(steps.begin() + step);
+  return steps;
+}
+
+/// Bytes held at `step`, and what is held there without the repeat that stands at it.
+bool holdsMore(const std::vector<int64_t> &held, const std::vector<int64_t> &then, int32_t step,
+               int64_t capacity) {
+  for (int32_t at = 0; at < static_cast<int32_t>(then.size()); ++at)
+    if (then[at] > capacity && then[at] > held[at < step ? at : at + 1])
+      return true;
+  return false;
+}
+
+/// A repeat is removed unless a step that holds more without it exceeds the capacity, which the
+/// profiles of the lists before and after tell as well. A try that fails changes nothing.
+TEST(Editor, RemovesWhatFits) {
+  int removed = 0, refused = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    const Problem problem = randomProblem(seed, 2 + static_cast<int>(seed % 14));
+    const Graph graph(problem);
+    std::vector<OpIndex> steps = randomSteps(problem, seed);
+    dropUselessRepeats(graph, steps);
+    const Profile usage = profile(graph, steps);
+    const int64_t capacity = usage.peak + static_cast<int64_t>(seed % 4);
+    Editor editor(graph, steps);
+    EXPECT_EQ(std::max(editor.peak(), graph.residentBytes()), usage.peak);
+    int32_t at = 0; // of the step in what is left
+    for (int32_t step = 0; step < editor.numSteps(); ++step) {
+      if (!editor.isRepeat(step)) {
+        ++at;
+        continue;
+      }
+      const std::vector<OpIndex> before = editor.result(), after = without(before, at);
+      const bool fits =
+          !holdsMore(profile(graph, before).bytes, profile(graph, after).bytes, at, capacity);
+      EXPECT_EQ(editor.tryRemove(step, capacity), fits) << "seed " << seed << ", step " << step;
+      EXPECT_EQ(editor.result(), fits ? after : before);
+      EXPECT_EQ(std::max(editor.peak(), graph.residentBytes()),
+                profile(graph, editor.result()).peak);
+      fits ? ++removed : ++refused;
+      at += !fits;
+    }
+  }
+  EXPECT_GT(removed, 300);
+  EXPECT_GT(refused, 50);
+}
+
+/// Where no step holds more, what is freed does not count, however much it is.
+TEST(Editor, RemovesWhatFreesNearlyAllBytes) {
+  test::ProblemBuilder builder;
+  const ValueIndex large = builder.value((int64_t(1) << 62) + 1000), small = builder.value(8);
+  builder.op({}, {large}, 1);
+  builder.op({large}, {small}, 1);
+  builder.op({small}, {builder.value(8)}, 1);
+  const Graph graph(builder.problem);
+  Editor editor(graph, {0, 1, 1, 2});
+  EXPECT_TRUE(editor.tryRemove(2, profile(graph, {0, 1, 1, 2}).peak));
+  EXPECT_EQ(editor.result(), (std::vector<OpIndex>{0, 1, 2}));
+}
+
+TEST(Editor, SaysWhetherAnythingWasRemoved) {
+  int changed = 0, kept = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const Problem problem = randomProblem(seed, 2 + static_cast<int>(seed % 14));
+    const Graph graph(problem);
+    std::vector<OpIndex> steps = randomSteps(problem, seed);
+    dropUselessRepeats(graph, steps);
+    const std::vector<OpIndex> before = steps;
+    const int64_t capacity = profile(graph, steps).peak;
+    EXPECT_EQ(keepWhatFits(graph, steps, capacity), steps != before);
+    EXPECT_LE(profile(graph, steps).peak, capacity);
+    steps == before ? ++kept : ++changed;
+  }
+  EXPECT_GT(changed, 100);
+  EXPECT_GT(kept, 100);
+}
+
+} // namespace
