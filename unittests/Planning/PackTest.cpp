@@ -208,7 +208,7 @@ TEST(Pack, EjectionChainsEndWhereNoLessIsUnplaced) {
   const std::vector<int64_t> wanted = {0, 4, 8};
   std::vector<int64_t> offsets = wanted;
   int64_t work = 1'000'000;
-  EXPECT_FALSE(fitByEjection(shapes, options, work, offsets));
+  EXPECT_FALSE(fitByEjection(shapes, options, work, offsets, littlePatience(work)));
   EXPECT_EQ(offsets, wanted);
   EXPECT_NEAR(double(work), 750'000, 100);
 

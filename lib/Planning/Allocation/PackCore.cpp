@@ -84,7 +84,7 @@ CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int6
     std::vector<int64_t> from =
         withoutOverlaps(shapes, offsetsOf(core, packed->offsets, shapes.shapes.size()), capacity);
     int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
-    if (fitByEjection(shapes, within, work, from)) {
+    if (fitByEjection(shapes, within, work, from, littlePatience(work))) {
       offsets = std::move(from);
       return CoreOutcome::Packed;
     }

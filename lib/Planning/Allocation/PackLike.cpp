@@ -15,7 +15,7 @@ bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacit
   within.capacity = capacity;
   within.cancellation = options.cancellation;
   int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
-  return fitByEjection(shapes, within, work, offsets);
+  return fitByEjection(shapes, within, work, offsets, littlePatience(work));
 }
 
 /// Down to the live bytes, or else half of the way again and again, as long as chains succeed. What

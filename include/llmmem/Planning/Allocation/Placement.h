@@ -29,7 +29,7 @@ struct PackOptions {
   int64_t alignment = 1;
   std::optional<int64_t> capacity; // stop as soon as the arena is no larger than this
   int64_t work = 0;                // units of search after the heuristics; 0: heuristics alone
-  int64_t ejections = 0;           // most work of ejection chains, where the capacity is not met
+  int64_t ejections = 0;           // work of ejection chains, where the capacity is not met
   AfterCore afterCore = AfterCore::Search;
   bool isFirstTry = false;              // two heuristics alone, in a tenth of the time
   Cancellation *cancellation = nullptr; // ends the search: the best packing so far is the answer
