@@ -31,13 +31,29 @@ TEST(MaxTree, IsAListOfValues) {
   }
 }
 
+/// Without useless repeats, and what it holds.
+struct RandomSchedule {
+  explicit RandomSchedule(uint64_t seed)
+      : problem(randomProblem(seed, 2 + static_cast<int>(seed % 14))), graph(problem),
+        steps(randomSteps(problem, seed)) {
+    dropUselessRepeats(graph, steps);
+    usage = profile(graph, steps);
+  }
+
+  const Problem problem;
+  const Graph graph;
+  std::vector<OpIndex> steps;
+  Profile usage;
+};
+
 /// `steps` without what stands at `step`.
 std::vector<OpIndex> without(std::vector<OpIndex> steps, int32_t step) {
   steps.erase(steps.begin() + step);
   return steps;
 }
 
-/// Bytes held at `step`, and what is held there without the repeat that stands at it.
+/// Whether a step above `capacity` holds more without what stands at `step`: `then`, where it
+/// `held`.
 bool holdsMore(const std::vector<int64_t> &held, const std::vector<int64_t> &then, int32_t step,
                int64_t capacity) {
   for (int32_t at = 0; at < static_cast<int32_t>(then.size()); ++at)
@@ -46,34 +62,33 @@ bool holdsMore(const std::vector<int64_t> &held, const std::vector<int64_t> &the
   return false;
 }
 
-/// A repeat is removed unless a step that holds more without it exceeds the capacity, which the
-/// profiles of the lists before and after tell as well. A try that fails changes nothing.
+/// Tries to remove the repeat at `step`, which is at `place` of what is left. It is removed unless
+/// a step that holds more without it exceeds the capacity, which the profiles before and after tell
+/// as well. A try that fails changes nothing.
+bool removesWhatFits(Editor &editor, const Graph &graph, int32_t step, int32_t place,
+                     int64_t capacity) {
+  const std::vector<OpIndex> before = editor.result(), after = without(before, place);
+  const bool fits =
+      !holdsMore(profile(graph, before).bytes, profile(graph, after).bytes, place, capacity);
+  EXPECT_EQ(editor.tryRemove(step, capacity), fits);
+  EXPECT_EQ(editor.result(), fits ? after : before);
+  EXPECT_EQ(std::max(editor.peak(), graph.residentBytes()), profile(graph, editor.result()).peak);
+  return fits;
+}
+
 TEST(Editor, RemovesWhatFits) {
   int removed = 0, refused = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
-    const Problem problem = randomProblem(seed, 2 + static_cast<int>(seed % 14));
-    const Graph graph(problem);
-    std::vector<OpIndex> steps = randomSteps(problem, seed);
-    dropUselessRepeats(graph, steps);
-    const Profile usage = profile(graph, steps);
-    const int64_t capacity = usage.peak + static_cast<int64_t>(seed % 4);
-    Editor editor(graph, steps);
-    EXPECT_EQ(std::max(editor.peak(), graph.residentBytes()), usage.peak);
-    int32_t at = 0; // of the step in what is left
-    for (int32_t step = 0; step < editor.numSteps(); ++step) {
-      if (!editor.isRepeat(step)) {
-        ++at;
-        continue;
-      }
-      const std::vector<OpIndex> before = editor.result(), after = without(before, at);
-      const bool fits =
-          !holdsMore(profile(graph, before).bytes, profile(graph, after).bytes, at, capacity);
-      EXPECT_EQ(editor.tryRemove(step, capacity), fits) << "seed " << seed << ", step " << step;
-      EXPECT_EQ(editor.result(), fits ? after : before);
-      EXPECT_EQ(std::max(editor.peak(), graph.residentBytes()),
-                profile(graph, editor.result()).peak);
-      fits ? ++removed : ++refused;
-      at += !fits;
+    SCOPED_TRACE(seed);
+    const RandomSchedule random(seed);
+    const int64_t capacity = random.usage.peak + static_cast<int64_t>(seed % 4);
+    Editor editor(random.graph, random.steps);
+    for (int32_t step = 0, place = 0; step < editor.numSteps(); ++step) {
+      const bool isRemoved =
+          editor.isRepeat(step) && removesWhatFits(editor, random.graph, step, place, capacity);
+      removed += isRemoved;
+      refused += editor.isRepeat(step);
+      place += !isRemoved;
     }
   }
   EXPECT_GT(removed, 300);
@@ -96,15 +111,11 @@ TEST(Editor, RemovesWhatFreesNearlyAllBytes) {
 TEST(Editor, SaysWhetherAnythingWasRemoved) {
   int changed = 0, kept = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed) {
-    const Problem problem = randomProblem(seed, 2 + static_cast<int>(seed % 14));
-    const Graph graph(problem);
-    std::vector<OpIndex> steps = randomSteps(problem, seed);
-    dropUselessRepeats(graph, steps);
-    const std::vector<OpIndex> before = steps;
-    const int64_t capacity = profile(graph, steps).peak;
-    EXPECT_EQ(keepWhatFits(graph, steps, capacity), steps != before);
-    EXPECT_LE(profile(graph, steps).peak, capacity);
-    steps == before ? ++kept : ++changed;
+    const RandomSchedule random(seed);
+    std::vector<OpIndex> steps = random.steps;
+    EXPECT_EQ(keepWhatFits(random.graph, steps, random.usage.peak), steps != random.steps);
+    EXPECT_LE(profile(random.graph, steps).peak, random.usage.peak);
+    steps == random.steps ? ++kept : ++changed;
   }
   EXPECT_GT(changed, 100);
   EXPECT_GT(kept, 100);
