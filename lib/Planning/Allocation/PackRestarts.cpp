@@ -2,8 +2,8 @@
 //
 // The time of a search is heavy-tailed: with some priorities it ends after a few hundred nodes,
 // with others never. Short runs with changing priorities, their lengths by Luby, Sinclair &
-// Zuckerman (1993), cut the tail (Gomes, Selman & Kautz 1998). On MiniMalloc's instances the run
-// that succeeds mostly has fewer than 3,000 nodes.
+// Zuckerman (1993), cut the tail (Gomes, Selman & Kautz 1998). In eight of MiniMalloc's eleven
+// instances the run that succeeds takes at most one and a half nodes for each shape.
 //
 //===----------------------------------------------------------------------===//
 
