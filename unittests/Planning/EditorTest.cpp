@@ -13,9 +13,9 @@ namespace {
 TEST(MaxTree, IsAListOfValues) {
   std::mt19937_64 engine(3);
   for (int32_t size : {1, 2, 3, 8, 21, 64}) {
-    std::vector<int64_t> values;
-    for (int32_t at = 0; at < size; ++at)
-      values.push_back(static_cast<int64_t>(engine() % 5));
+    std::vector<int64_t> values(size);
+    for (int64_t &value : values)
+      value = static_cast<int64_t>(engine() % 5);
     MaxTree tree(values);
     for (int round = 0; round < 500; ++round) {
       auto from = static_cast<int32_t>(engine() % size), to = static_cast<int32_t>(engine() % size);
