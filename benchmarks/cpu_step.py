@@ -18,7 +18,6 @@ is off by more than 15 percent, or PyTorch is faster.
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -136,9 +135,9 @@ def print_rows(rows):
 
 
 def run_rounds(bench, timed):
-    """Rounds beside which nothing else ran, at most twice as many as asked for in all. None where there were enough, else
-    the cores that others took."""
-    most, quiet = 0.0, 0
+    """Rounds beside which nothing else ran, at most twice as many as asked for in all. Returns whether there were enough, and
+    the most cores that others took: in the rounds that count, or, where too few do, in those left out."""
+    kept, left_out, quiet = 0.0, 0.0, 0
     for _ in range(2 * bench.rounds):
         before, cores = [len(one.rounds) for one in timed], 0.0
         for one in timed:
@@ -147,23 +146,23 @@ def run_rounds(bench, timed):
             cores = max(cores, watch.cores)
         if neighbours.disturbs(cores, bench.threads):
             print(f"a round is left out: {neighbours.describe(cores)}", file=sys.stderr)
-            most = max(most, cores)
+            left_out = max(left_out, cores)
             for one, count in zip(timed, before):
                 del one.rounds[count:]
             continue
-        quiet += 1
+        kept, quiet = max(kept, cores), quiet + 1
         if quiet == bench.rounds:
-            return None
-    return most
+            return True, kept
+    return False, left_out
 
 
 def study(bench, name, config, batch, seq):
     plans = plans_of(bench, config, batch, seq)
     modes = ["eager", "compiled", "checkpointed"] if bench.python else []
     torches = [Torch(bench, config, batch, seq, mode) for mode in modes]
-    disturbed = run_rounds(bench, plans + torches)
-    if disturbed is not None:
-        print(f"## {name} (f32, AdamW)\n\nNo figures: {neighbours.describe(disturbed)}, in {bench.rounds} rounds or more.\n",
+    is_quiet, cores = run_rounds(bench, plans + torches)
+    if not is_quiet:
+        print(f"## {name} (f32, AdamW)\n\nNo figures: {neighbours.describe(cores)}, in {bench.rounds} rounds or more.\n",
               flush=True)
         return None
     rows = [row_of(plan, plans[0]) for plan in plans]
@@ -175,7 +174,7 @@ def study(bench, name, config, batch, seq):
             continue
         rows.append({"plan": f"{torch.label} ({torch.version})", "bytes": None, "saved": torch.saved,
                      "seconds": statistics.median(torch.rounds), "measured": ratio(torch, plans[0]), "predicted": None})
-    print(f"## {name} (f32, AdamW)\n")
+    print(f"## {name} (f32, AdamW)\n\n{neighbours.measured_on(cores)} {bench.threads} threads.\n")
     print_rows(rows)
     if any(not torch.failed for torch in torches):
         compare(name, plans, *torches)
@@ -206,12 +205,6 @@ class Bench:
         return os.path.join(self.build, "bin", name)
 
 
-def processor():
-    with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", help="the build folder (default: build)")
@@ -225,7 +218,6 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write every figure for programs")
     arguments = parser.parse_args()
     everything = {}
-    print(f"{processor()}, {arguments.threads} threads\n", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, folder)
         for number, (name, *model) in enumerate(MODELS):

@@ -66,6 +66,7 @@ def report(result, threads):
         print(f"no ratio: {neighbours.describe(result['other_cores'])}; run this on a machine with nothing else to do")
         return DISTURBED
     print(f"ratio   {beside / alone:.2f} beside {result['neighbours']} busy on {os.cpu_count()} cores, {threads} threads")
+    print(neighbours.measured_on(result["other_cores"]))
     return 1 if result["neighbours"] == 1 and beside > MOST_RATIO * alone else 0
 
 

@@ -1,5 +1,16 @@
-"""What other processes take of this machine's cores while something is timed."""
+#!/usr/bin/env python3
+"""What other processes take of this machine's cores while something is timed.
+
+  neighbours.py COMMAND [ARGUMENT...]
+
+runs a command, and then prints the line that a table of seconds in docs/Benchmarks.md must have: the processor, its cores,
+the date, and how many cores other processes took meanwhile. The exit code is the command's.
+"""
 import os
+import platform
+import re
+import subprocess
+import sys
 import time
 
 # Cores. Daemons and timers of an idle machine take a hundredth; a busy process takes one.
@@ -48,3 +59,36 @@ def disturbs(cores, threads, all_cores=None):
 
 def describe(cores):
     return f"other processes took {cores:.2f} cores meanwhile"
+
+
+def processor():
+    """The processor's name, and its family and model, as names of virtual machines tell little."""
+    facts = {}
+    with open("/proc/cpuinfo") as file:
+        for key, colon, value in (line.partition(":") for line in file):
+            facts.setdefault(key.strip(), value.strip() if colon else "")
+    name = re.sub(r"\((R|TM)\)", "", facts.get("model name", platform.machine()))
+    numbers = [f"{key.removeprefix('cpu ')} {facts[key]}" for key in ("cpu family", "model") if key in facts]
+    return f"{name} ({', '.join(numbers)})" if numbers else name
+
+
+def measured_on(cores):
+    """The line below which measured seconds may stand in docs/Benchmarks.md."""
+    return (f"Measured on {processor()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}; other processes took "
+            f"{cores:.2f} cores.")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit("neighbours.py: expected a command; see the first lines of this file")
+    with Watch() as watch:
+        try:
+            code = subprocess.run(sys.argv[1:]).returncode
+        except OSError as error:
+            sys.exit(f"neighbours.py: {error}")
+    print(measured_on(watch.cores))
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,10 +3,17 @@
   check-docs.py paths ROOT PAGE...             every path in backticks, links and code blocks exists
   check-docs.py symbols ROOT PAGE...           and every "- In ..." line and table row that names a symbol holds
   check-docs.py tour ROOT PAGE [--update]      and every console block of the page holds
+  check-docs.py measured ROOT PAGE...          every table of seconds says where, when and beside how much they were measured
+  check-docs.py dated ROOT PAGE...             every table of seconds says at least on which processor and which day
 
 A line "- In `file`: `symbol`, `symbol`" names where a thing is done, as a row "| ... | `file` | `symbol`, `symbol` |" does. In a console block a line "$ command" (continued
 after a backslash) must exit with 0, and the lines below it must be all that it prints; "..." stands for lines left out.
 Commands run in an empty folder beside a link to examples/. --update writes what they print now into the page.
+
+Seconds and rates of this machine are the processor's, of a day, beside other processes. A table or code block that shows some
+needs the line that benchmarks/neighbours.py prints ("Measured on ..., N cores, DATE; other processes took N cores.") in its own
+section or in the opening of one around it; of a GPU "Measured on ..., DATE; nothing else ran on the card.". A page of design
+decisions, whose figures tell two ways of doing a thing apart, needs "Measured on ..., DATE".
 """
 
 import glob
@@ -150,6 +157,41 @@ def join_fence(lines, text, start):
     return "\n".join([opening] + lines)
 
 
+MEASURED = re.compile(r"Measured on [^;]+, (?:\d+ cores, \d{4}-\d\d-\d\d; other processes took \d+\.\d\d cores\."
+                      r"|\d{4}-\d\d-\d\d; nothing else ran on the card\.)")
+DATED = re.compile(r"Measured on [^|]+, \d{4}-\d\d-\d\d")
+MEASUREMENTS = {"measured": MEASURED, "dated": DATED}
+RATE = re.compile(r"(?<![\w./'])(?:s|ms|seconds|wall|tokens/s|GFLOP/s|s/step|s/pass)(?![\w./'])|\b(?:PyTorch|llmmem)'s s\b")
+
+
+def shows_times(line, before, code):
+    """Whether a table's heading or a line of a code block names measured seconds or rates."""
+    if code:
+        return re.search(r"\bseconds\b(?! of )", line) is not None
+    return line.startswith("|") and not before.startswith("|") and any(
+        RATE.search(cell) and "predicted" not in cell and "modelled" not in cell for cell in line.split("|"))
+
+
+def check_measured(page, text, wanted):
+    around = [False]  # of each heading around a line: whether its own text has the line
+    waiting = []      # of the section: where times stand above the line
+    for code, start, lines in fences(text):
+        before = ""
+        for number, line in enumerate(lines, start):
+            heading = None if code else re.match(r"(#+) ", line)
+            if heading:
+                yield from waiting
+                level, waiting = len(heading.group(1)), []
+                around[level:] = [around[min(level, len(around)) - 1]] * (level + 1 - min(level, len(around)))
+            elif wanted.search(line):
+                around[-1], waiting = True, []
+            elif not around[-1] and shows_times(line, before, code):
+                waiting.append(f"{page}:{number}: no line in this section says on which processor, on which day and beside what "
+                               "these times were measured; benchmarks/neighbours.py prints it")
+            before = line
+    yield from waiting
+
+
 def main():
     what, root, *pages = sys.argv[1:]
     update = "--update" in pages
@@ -157,6 +199,9 @@ def main():
     for page in (page for page in pages if page != "--update"):
         with open(page) as file:
             text = file.read()
+        if what in MEASUREMENTS:
+            findings += check_measured(page, text, MEASUREMENTS[what])
+            continue
         findings += check_paths(root, page, text)
         if what in ("symbols", "tour"):
             findings += check_symbols(root, page, text)
