@@ -3,25 +3,26 @@
 #ifndef LLMMEM_LIB_RUNTIME_SOCKETJOB_H
 #define LLMMEM_LIB_RUNTIME_SOCKETJOB_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "Sha256.h"
+
+enum { MOST_SOCKET_RANKS = 1 << 16 };
 
 /* What the launcher's variables say. */
 typedef struct {
   int32_t rank, ranks;
-  char host[256]; /* of rank 0 */
+  char host[256];   /* of rank 0 */
+  char listen[256]; /* where rank 0 listens instead, if it has another name for itself; or "" */
   int port;
+  double seconds; /* that all of joining may take */
+  uint8_t token[SHA256_BYTES];
 } SocketJob;
 
-/* 0, or 1 with the variable that is missing in `message`. */
+/* 0, or 1 with the variable that is missing or wrong in `message`. */
 int llmmem_read_socket_job(SocketJob *job, char *message, size_t size);
 
-/* A connection to each other rank, at `peers[rank]`; -1 at the own. 1 with the reason in `message`,
- * which names the ranks and the address. */
+/* A connection to each other rank, at `peers[rank]`; -1 at the own. Whoever does not prove that it
+ * knows the job's token is turned away, and the ranks go on meeting. 1 with the reason in
+ * `message`, which names the ranks and the address, at the latest behind `seconds`. */
 int llmmem_connect_ranks(const SocketJob *job, int *peers, char *message, size_t size);
-
-/* All of the bytes; 1 where the other side has ended. */
-int llmmem_send_bytes(int socket, const void *bytes, size_t count);
-int llmmem_receive_bytes(int socket, void *bytes, size_t count);
 
 #endif /* LLMMEM_LIB_RUNTIME_SOCKETJOB_H */

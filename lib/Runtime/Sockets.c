@@ -155,10 +155,10 @@ static int wait_all(void *state, llmmem_group *group) {
 
 typedef struct {
   int32_t color, key, rank;
-} Place;
+} Member;
 
 static int by_key(const void *left, const void *right) {
-  const Place *a = left, *b = right;
+  const Member *a = left, *b = right;
   return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
                           : (a->rank > b->rank) - (a->rank < b->rank);
 }
@@ -166,28 +166,31 @@ static int by_key(const void *left, const void *right) {
 static int open_group(void *state, int32_t color, int32_t key, llmmem_group **group) {
   Sockets *self = state;
   int ranks = self->job.ranks;
-  Place *places = calloc((size_t)ranks, sizeof *places);
+  Member *all = calloc((size_t)ranks, sizeof *all);
   llmmem_group *made = calloc(1, sizeof *made);
   int *members = calloc((size_t)ranks, sizeof *members);
-  int code = !places || !made || !members;
+  int code = !all || !made || !members;
   if (!code) {
-    places[self->job.rank] = (Place){color, key, self->job.rank};
-    llmmem_pieces pieces = {ranks * (int64_t)sizeof *places, sizeof *places};
-    code = gather(state, &self->world, places, pieces);
+    all[self->job.rank] = (Member){color, key, 0};
+    llmmem_pieces pieces = {ranks * (int64_t)sizeof *all, sizeof *all};
+    code = gather(state, &self->world, all, pieces);
   }
   if (code) {
-    free(places), free(made), free(members);
+    free(all), free(made), free(members);
     return 1;
   }
-  qsort(places, (size_t)ranks, sizeof *places, by_key);
+  /* Whose each is, its connection says: no number of another rank is an index here. */
+  for (int rank = 0; rank < ranks; ++rank)
+    all[rank].rank = rank;
+  qsort(all, (size_t)ranks, sizeof *all, by_key);
   *made = (llmmem_group){0, 0, members};
   for (int k = 0; k < ranks; ++k)
-    if (places[k].color == color) {
-      if (places[k].rank == self->job.rank)
+    if (all[k].color == color) {
+      if (all[k].rank == self->job.rank)
         made->rank = made->size;
-      members[made->size++] = places[k].rank;
+      members[made->size++] = all[k].rank;
     }
-  free(places);
+  free(all);
   *group = made;
   return 0;
 }

@@ -1,10 +1,10 @@
 """Starts ranks with the variables that torchrun or srun sets, without either.
 
-    torchrun.py RANKS [--srun] [--missing RANK] [--kill RANK] [--port PORT] -- COMMAND...
+    torchrun.py RANKS [--srun] [--missing RANK] [--kill RANK] [--port PORT] [--own-token] -- COMMAND...
 
 Rank r's output comes behind that of rank r - 1. Exits with the first code that is not 0, or with 99 where a rank is still
 there 60 s after the first that ended. With --kill that rank is killed when rank 0 has said "step 2", and the others must end
-within 10 s.
+within 10 s. With --own-token they get no LLMMEM_JOB_TOKEN.
 """
 import argparse
 import os
@@ -21,6 +21,8 @@ def free_port():
 
 def variables(options, rank, port):
     names = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    if not options.own_token:
+        names["LLMMEM_JOB_TOKEN"] = "a token for this test"
     if options.srun:
         return names | {"SLURM_PROCID": str(rank), "SLURM_NTASKS": str(options.ranks), "SLURM_LOCALID": str(rank),
                         "SLURM_STEP_ID": "0", "SLURM_JOB_ID": "7"}
@@ -36,6 +38,7 @@ def main():
     parser.add_argument("--missing", type=int, default=-1)
     parser.add_argument("--kill", type=int, default=-1)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--own-token", action="store_true")
     options = parser.parse_args(sys.argv[1:at])
     port = options.port or free_port()
     ranks = [subprocess.Popen(sys.argv[at + 1:], env=os.environ | variables(options, rank, port),
