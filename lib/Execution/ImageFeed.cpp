@@ -145,3 +145,7 @@ void ImageFeed::fill(ModelBuffers &buffers, int64_t number) {
     for (auto [row, label] : llvm::enumerate(buffers.integers(*roles.labels)))
       label = labelOf(imageAt(number, static_cast<int64_t>(row)));
 }
+
+std::string ImageFeed::contentsHash() const {
+  return tensors ? tensors->contentsHash() : hashText("noise of seed " + std::to_string(seed));
+}

@@ -230,3 +230,22 @@ llvm::StringRef SafeTensors::metadata(llvm::StringRef key) const {
   auto known = texts.find(key.str());
   return known == texts.end() ? llvm::StringRef() : llvm::StringRef(known->second);
 }
+
+std::string SafeTensors::contentsHash() const {
+  // Files of others may have their tensors in another order.
+  std::map<std::string, std::string> facts;
+  for (const auto &[key, text] : texts)
+    facts["text " + key] = text;
+  for (const TensorEntry &tensor : entries) {
+    std::string &fact = facts["tensor " + tensor.name];
+    fact = tensor.dtype + " " + std::to_string(tensor.bytes.size());
+    for (int64_t extent : tensor.shape)
+      fact += " " + std::to_string(extent);
+    if (metadata(hashKeyOf(tensor.name)).empty())
+      fact += " " + hashText(tensor.bytes);
+  }
+  std::string all;
+  for (const auto &[name, fact] : facts)
+    all += name + '\0' + fact + '\0';
+  return hashText(all);
+}

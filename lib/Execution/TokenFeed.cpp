@@ -3,6 +3,7 @@
 #include "llmmem/Execution/TokenFeed.h"
 #include "llmmem/Execution/CounterSamples.h"
 #include "llmmem/Execution/ModelBuffers.h"
+#include "llmmem/Execution/SafeTensors.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -172,4 +173,12 @@ void TokenFeed::fill(ModelBuffers &buffers, int64_t number) {
   };
   seek(number);
   next({tokens(roles.ids), tokens(roles.targets), tokens(roles.labels), tokens(roles.positions)});
+}
+
+std::string TokenFeed::contentsHash() const {
+  std::string hashes;
+  for (const std::vector<int32_t> *numbers : {&all, &labels, &segments})
+    hashes += hashText(
+        {reinterpret_cast<const char *>(numbers->data()), numbers->size() * sizeof(int32_t)});
+  return hashText(hashes);
 }

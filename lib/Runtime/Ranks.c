@@ -115,24 +115,30 @@ _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64
 /* Joining                                                                    */
 /*===----------------------------------------------------------------------===*/
 
-int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *sizes,
-                      char *message, int64_t message_bytes) {
+/* Makes the thread's job. */
+static int enter_job(llmmem_transport *transport, int64_t axes, char *message, size_t size) {
   if (axes < 0 || axes > LLMMEM_MOST_AXES) {
-    snprintf(message, (size_t)message_bytes, "a mesh of %lld axes; expected at most %d",
-             (long long)axes, LLMMEM_MOST_AXES);
+    snprintf(message, size, "a mesh of %lld axes; expected at most %d", (long long)axes,
+             LLMMEM_MOST_AXES);
     return 1;
   }
   job = calloc(1, sizeof *job);
   if (!job) {
-    snprintf(message, (size_t)message_bytes, "out of memory");
+    snprintf(message, size, "out of memory");
     return 1;
   }
   job->transport = transport;
+  return 0;
+}
+
+/* Places this rank in the mesh, and opens its groups. */
+static int take_place(int64_t axes, const int64_t *sizes, char *message, size_t size) {
+  llmmem_transport *transport = job->transport;
   int64_t ranks = 1, left = transport->rank;
   for (int64_t axis = 0; axis < axes; ++axis)
     ranks *= sizes[axis];
   if (ranks != transport->ranks) {
-    snprintf(message, (size_t)message_bytes,
+    snprintf(message, size,
              "the step's mesh has %lld ranks and this job %d; start it with 'mpirun -n %lld'",
              (long long)ranks, transport->ranks, (long long)ranks);
     return 1;
@@ -144,11 +150,67 @@ int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *
     left /= sizes[axis];
   }
   if (open_groups(job)) {
-    snprintf(message, (size_t)message_bytes, "%s", transport->message);
+    snprintf(message, size, "%s", transport->message);
     return 1;
   }
   job->is_complete = true;
   return 0;
+}
+
+int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *sizes,
+                      char *message, int64_t message_bytes) {
+  size_t size = (size_t)message_bytes;
+  return enter_job(transport, axes, message, size) || take_place(axes, sizes, message, size);
+}
+
+typedef struct {
+  int64_t axes, sizes[LLMMEM_MOST_AXES];
+} Mesh;
+
+/* "2 x 4" */
+static void print_mesh(const Mesh *mesh, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int64_t axis = 0; axis < mesh->axes && axis < LLMMEM_MOST_AXES && used < size; ++axis)
+    used += (size_t)snprintf(text + used, size - used, "%s%lld", axis ? " x " : "",
+                             (long long)mesh->sizes[axis]);
+}
+
+/* Ranks of different meshes have different groups, and would wait for each other in them. */
+static int compare_meshes(int64_t axes, const int64_t *sizes, char *message, size_t size) {
+  llmmem_transport *transport = job->transport;
+  int32_t ranks = transport->ranks;
+  if (ranks == 1)
+    return 0;
+  Mesh *all = calloc((size_t)ranks, sizeof *all);
+  llmmem_group *world = NULL;
+  if (!all) {
+    snprintf(message, size, "out of memory");
+    return 1;
+  }
+  all[transport->rank].axes = axes;
+  memcpy(all[transport->rank].sizes, sizes, (size_t)axes * sizeof *sizes);
+  llmmem_pieces pieces = {ranks * (int64_t)sizeof *all, sizeof *all};
+  if (transport->open_group(transport->state, 0, transport->rank, &world) ||
+      transport->gather(transport->state, world, all, pieces)) {
+    snprintf(message, size, "%s", transport->message);
+    free(all);
+    return 1;
+  }
+  int32_t rank = 1;
+  while (rank < ranks && memcmp(&all[rank], &all[0], sizeof *all) == 0)
+    ++rank;
+  if (rank < ranks) {
+    char first[200], other[200];
+    print_mesh(&all[0], first, sizeof first);
+    print_mesh(&all[rank], other, sizeof other);
+    snprintf(message, size,
+             "rank %d has a step for a mesh of %s where rank 0 has one for %s; start all ranks "
+             "with the same step",
+             rank, other, first);
+  }
+  free(all);
+  return rank < ranks;
 }
 
 int64_t llmmem_rank(void) { return job ? job->transport->rank : 0; }
@@ -172,6 +234,12 @@ void llmmem_ranks_end(void) {
 void llmmem_ranks_fail_together(void) {
   if (job && job->transport->fail_together)
     job->transport->fail_together(job->transport->state);
+}
+
+void llmmem_ranks_end_alike(void) {
+  llmmem_ranks_fail_together();
+  if (job)
+    job->is_complete = false;
 }
 
 void llmmem_ranks_abort(int code) {
@@ -222,6 +290,18 @@ static const char *choose_transport(int on_devices, char *message, size_t size) 
              "srun started this process without a way for MPI; use 'srun --mpi=pmix' (Open MPI), "
              "'srun --mpi=pmi2' (MPICH) or mpirun");
   return NULL;
+}
+
+int64_t llmmem_launched_processes(void) {
+  static const char *const of_mpi[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+  char message[512];
+  for (size_t k = 0; k < sizeof of_mpi / sizeof *of_mpi; ++k)
+    if (is_above_one(of_mpi[k]))
+      return strtol(getenv(of_mpi[k]), NULL, 10);
+  if (choose_transport(1, message, sizeof message) != kSockets)
+    return 1;
+  const char *processes = getenv(is_above_one("WORLD_SIZE") ? "WORLD_SIZE" : "SLURM_NTASKS");
+  return processes ? strtol(processes, NULL, 10) : 1;
 }
 
 /* lib/llmmem beside the folder of this program. */
@@ -330,8 +410,12 @@ int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int uses, char *messa
     free(transport);
     return 1;
   }
-  failed = llmmem_ranks_join(transport, axes, sizes, message, message_bytes);
-  if (job)
-    job->owns_transport = true;
-  return failed;
+  failed = enter_job(transport, axes, message, size);
+  if (!job) {
+    free(transport);
+    return 1;
+  }
+  job->owns_transport = true;
+  return failed || compare_meshes(axes, sizes, message, size) ||
+         take_place(axes, sizes, message, size);
 }

@@ -1,6 +1,7 @@
 //===- llmmem-commbench.cpp - Measure collectives for a device table -------===//
 
 #include "Measurement.h"
+#include "llmmem/Runtime/Collectives.h"
 #include "llmmem/Runtime/DeviceRanks.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
@@ -113,6 +114,17 @@ static int write(ArrayRef<int64_t> axes, const MeasurementRange &range) {
   return ExitSuccess;
 }
 
+/// Ranks that measure other sizes, or another number of times, would wait for each other.
+static bool measureAlike(const MeasurementRange &range) {
+  const int64_t own[] = {range.largest, range.repetitions, !nccl.empty()};
+  std::vector<int64_t> all(std::size(own) * llmmem_ranks());
+  llmmem_all_gather_bytes(own, all.data(), sizeof own, (int64_t{1} << LLMMEM_MOST_AXES) - 1);
+  for (size_t at = 0; at < all.size(); ++at)
+    if (all[at] != all[at % std::size(own)])
+      return false;
+  return true;
+}
+
 static int run() {
   MeasurementRange range;
   Expected<int64_t> bytes = parseByteSize(largest);
@@ -131,6 +143,9 @@ static int run() {
   if (llmmem_ranks_begin(static_cast<int64_t>(axes.size()), axes.data(), uses, message,
                          sizeof message))
     return fail(message);
+  if (!measureAlike(range))
+    return fail("the ranks have different --largest, --repetitions or --nccl; start all with the "
+                "same flags");
   if (nccl.empty())
     return write(axes, range);
   range.device = llmmem_cuda_open(cudaDriver.c_str(), llmmem_local_rank(), message, sizeof message);

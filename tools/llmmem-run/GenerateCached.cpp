@@ -1,5 +1,6 @@
 //===- GenerateCached.cpp - Tokens from steps with caches -------------------===//
 
+#include "CompareRanks.h"
 #include "Interrupt.h"
 #include "ReadTokenizer.h"
 #include "WriteProfile.h"
@@ -254,6 +255,8 @@ Error fillParameters(CachedGeneration &run, const RunOptions &options) {
   Expected<SafeTensors> file = SafeTensors::read(options.loadFile);
   if (!file)
     return file.takeError();
+  if (Error error = compareCheckpoints(*file, options.loadFile))
+    return error;
   Expected<int64_t> loaded = run.model().loadParameters(*file);
   return loaded ? Error::success()
                 : createStringError("'" + options.loadFile + "': " + toString(loaded.takeError()));
@@ -291,6 +294,8 @@ Error llmmem::generateCached(MutableArrayRef<PlannedFunction> steps, const RunOp
     return createStringError(
         "a vocabulary of " + Twine(run->vocabulary()) +
         " cannot represent the 256 bytes of a text; give --tokens or --tokenizer");
+  if (Error error = comparePrompts(*prompts, *tokenizer ? (*tokenizer)->vocabulary() : 0))
+    return error;
   if (Error error = fillParameters(*run, options))
     return error;
   catchInterrupts();

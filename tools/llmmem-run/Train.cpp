@@ -1,5 +1,6 @@
 //===- Train.cpp - The steps of a run, and what they report ----------------===//
 
+#include "CompareRanks.h"
 #include "Interrupt.h"
 #include "Progress.h"
 #include "ReadTokenizer.h"
@@ -160,6 +161,8 @@ Error Training::load() {
     return createStringError("'" + path +
                              "' has no optimizer state and number of a step to continue from; "
                              "--load begins with its parameters");
+  if (Error error = compareCheckpoints(*file, path))
+    return error;
   bool isOther = TrainingRun::isSavedRun(*file) && !run.hasState(*file);
   if (isResumed && isOther)
     return createStringError("'" + path +
@@ -481,6 +484,8 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   Expected<std::unique_ptr<StepFeed>> feed = openFeed(step, options);
   if (!feed)
     return feed.takeError();
+  if (Error error = compareData(**feed, step.products, options))
+    return std::move(error);
   ProcessMemory memory = ProcessMemory::begin();
   Expected<TrainingRun> run =
       TrainingRun::create(*step.compiled, step.roles, options.seed.value_or(0));

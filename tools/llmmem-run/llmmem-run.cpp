@@ -1,5 +1,6 @@
 //===- llmmem-run.cpp - Run a planned training step -------------------------===//
 
+#include "CompareRanks.h"
 #include "InputFile.h"
 #include "RunFlags.h"
 #include "llmmem/Analysis/PlanVerifier.h"
@@ -7,7 +8,9 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/CudaLibraries.h"
 #include "llmmem/Execution/ProcessMemory.h"
+#include "llmmem/Execution/RankAgreement.h"
 #include "llmmem/Execution/RankJob.h"
+#include "llmmem/Runtime/Collectives.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/HostCopies.h"
 #include "llmmem/Runtime/Parallel.h"
@@ -29,8 +32,15 @@ static int fail(const Twine &message) {
   return ExitBadInput;
 }
 
-/// A failure that depends on the machine has its own exit code.
+/// A failure that depends on the machine has its own exit code. Where ranks differ they all fail
+/// alike, and one says so.
 static int failWith(Error error) {
+  if (error.isA<RanksDiffer>()) {
+    std::string differences = toString(std::move(error));
+    if (RankJob::rank() == 0)
+      errs() << "llmmem-run: " + differences + "\n";
+    return ExitBadInput;
+  }
   int code = error.isA<DeviceError>() ? ExitNoDevice : ExitBadInput;
   fail(toString(std::move(error)));
   return code;
@@ -129,7 +139,18 @@ static std::string nameOfProducts(const CompiledStep::Options &compile, const Co
 /// Returns the bytes that the process holds more then.
 static Expected<int64_t> joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
-  if (!mesh || options.dryRun)
+  if (options.dryRun)
+    return 0;
+  int64_t processes = llmmem_launched_processes();
+  if (!mesh && processes > 1)
+    return createStringError("'" + options.inputFile +
+                             "' is a step of one rank, and the launcher "
+                             "has started " +
+                             Twine(processes) +
+                             " processes, which would all run "
+                             "the same; start one, or plan it with --mesh=dp=" +
+                             Twine(processes));
+  if (!mesh)
     return 0;
   bool keepsCaches = function->hasAttr(llm::LlmDialect::kContext);
   if (mesh.getNumRanks() > 1 && options.generate > 0 && !keepsCaches)
@@ -275,6 +296,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<int64_t> transportBytes = joinRanks(function, options);
   if (!transportBytes)
     return failOnFirstRank(transportBytes.takeError());
+  if (Error error = compareSteps(function, options))
+    return failWith(std::move(error));
   if (Error error = checkFiles(options))
     return fail(toString(std::move(error)));
   if (!options.dryRun)
@@ -331,6 +354,11 @@ static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOption
       return ExitBadInput;
   if (Expected<int64_t> joined = joinRanksOfCached(files, options); !joined)
     return failOnFirstRank(joined.takeError());
+  SmallVector<mlir::func::FuncOp> functions;
+  for (const std::unique_ptr<InputFile> &file : files)
+    functions.push_back(file->function);
+  if (Error error = compareSteps(functions, options))
+    return failWith(std::move(error));
   if (Error error = checkFiles(options))
     return fail(toString(std::move(error)));
   std::vector<PlannedFunction> steps;

@@ -30,6 +30,7 @@ public:
   void fill(ModelBuffers &buffers, int64_t number) override;
   void shuffle(uint64_t seed) override { shuffleSeed = seed; }
   int64_t size() const override { return shape.batch; }
+  std::string contentsHash() const override;
 
 private:
   explicit ImageFeed(Shape shape) : shape(std::move(shape)) {}

@@ -45,6 +45,10 @@ public:
   llvm::ArrayRef<TensorEntry> tensors() const { return entries; }
   /// The text of `__metadata__` under a key; empty if there is none.
   llvm::StringRef metadata(llvm::StringRef key) const;
+  /// Equal for files whose tensors and strings are. A tensor whose hashes the file has
+  /// (`addHashes`) counts by them, as loading compares its bytes with them; of others all bytes are
+  /// read.
+  std::string contentsHash() const;
 
 private:
   static llvm::Expected<SafeTensors> readIndex(llvm::StringRef path, llvm::StringRef text);

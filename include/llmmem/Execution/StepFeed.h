@@ -4,6 +4,7 @@
 #define LLMMEM_EXECUTION_STEPFEED_H
 
 #include <cstdint>
+#include <string>
 
 namespace llmmem {
 
@@ -21,6 +22,8 @@ public:
   virtual void shuffle(uint64_t seed) = 0;
   /// Tokens or images of a step of all ranks.
   virtual int64_t size() const = 0;
+  /// The hash of all that batches are taken from: equal where all batches are.
+  virtual std::string contentsHash() const = 0;
 };
 
 } // namespace llmmem

@@ -63,6 +63,7 @@ public:
   void shuffle(uint64_t seed) override { shuffleSeed = seed; }
   void fill(ModelBuffers &buffers, int64_t number) override;
   int64_t size() const override { return shape.size(); }
+  std::string contentsHash() const override;
 
 private:
   TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}

@@ -81,6 +81,14 @@ void llmmem_ranks_end(void);
  * without a job, and after a llmmem_ranks_begin that failed, as it does on all ranks. */
 void llmmem_ranks_abort(int code);
 
+/* Called by all ranks when each knows that the job fails: from now on every one ends by itself, and
+ * llmmem_ranks_abort does nothing. */
+void llmmem_ranks_end_alike(void);
+
+/* How many processes the launcher has started, as its variables say, before any job is joined; 1
+ * without a launcher. */
+int64_t llmmem_launched_processes(void);
+
 /*===----------------------------------------------------------------------===*/
 /* Collectives; n is the number of ranks in the group, q this rank's position */
 /*===----------------------------------------------------------------------===*/
