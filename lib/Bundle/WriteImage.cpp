@@ -3,6 +3,7 @@
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Execution/NativeObject.h"
 #include "llmmem/Runtime/Samples.h"
+#include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -10,7 +11,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include <tuple>
 
 using namespace llmmem;
 namespace fs = llvm::sys::fs;
@@ -38,15 +38,14 @@ struct Tool {
 
 /// The output appears under its name when it is whole, as other processes may write the same.
 static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::StringRef output) {
-  llvm::SmallString<128> input, made, errors;
-  llvm::FileRemover removeInput, removeMade, removeErrors;
-  for (auto [name, suffix, remove] : {std::tuple(&input, tool.suffix, &removeInput),
-                                      std::tuple(&made, llvm::StringRef("made"), &removeMade),
-                                      std::tuple(&errors, llvm::StringRef("txt"), &removeErrors)}) {
-    if (std::error_code code = fs::createUniqueFile(output + "-%%%%%%." + suffix, *name))
-      return llvm::createStringError(code, "'" + output + "' cannot be written");
-    remove->setFile(*name);
-  }
+  llvm::Expected<TemporaryFile> temporary = TemporaryFile::create(output);
+  if (!temporary)
+    return llvm::createStringError(llvm::errorToErrorCode(temporary.takeError()),
+                                   "'" + output + "' cannot be written");
+  // The tool replaces the file that it makes, so that no lock of ours would be on it.
+  const std::string input = temporary->companion(tool.suffix), made = temporary->companion("made"),
+                    errors = temporary->companion("txt");
+  llvm::FileRemover removeInput(input), removeMade(made), removeErrors(errors);
   if (llvm::Error error = writeTextFile(input, contents))
     return error;
   llvm::SmallVector<llvm::StringRef> arguments = {tool.program};

@@ -1,6 +1,7 @@
 //===- CodeCache.cpp - Machine code that earlier runs have compiled ---------===//
 
 #include "CodeCache.h"
+#include "llmmem/Support/TemporaryFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,7 +14,10 @@ using namespace llvm;
 using namespace llmmem;
 
 CodeCache CodeCache::fromEnvironment() {
-  return CodeCache(sys::Process::GetEnv("LLMMEM_CODE_CACHE").value_or(""));
+  std::string folder = sys::Process::GetEnv("LLMMEM_CODE_CACHE").value_or("");
+  if (!folder.empty())
+    removeDeadTemporariesIn(folder);
+  return CodeCache(std::move(folder));
 }
 
 std::string CodeCache::pathOf(StringRef name) const {
@@ -46,15 +50,18 @@ void CodeCache::write(StringRef name, StringRef code) const {
   if (!isOn() || sys::fs::create_directories(folder))
     return;
   // Under another name first: whoever reads meanwhile sees all of the file or none.
-  Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(pathOf(name) + ".%%%%%%%%");
+  Expected<TemporaryFile> file = TemporaryFile::create(pathOf(name));
   if (!file)
     return consumeError(file.takeError());
-  raw_fd_ostream out(file->FD, /*shouldClose=*/false);
+  raw_fd_ostream out(file->descriptor(), /*shouldClose=*/false);
   out << code << checksumOf(code);
   out.flush();
   const bool isFull = out.has_error();
   out.clear_error(); // else the stream ends the program
-  consumeError(isFull ? file->discard() : file->keep(pathOf(name)));
+  if (isFull)
+    file->discard();
+  else
+    file->keep(); // or is discarded
 }
 
 std::string llmmem::buildOfProgram() {

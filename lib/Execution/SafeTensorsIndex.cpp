@@ -4,6 +4,7 @@
 #include "SharedFile.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Support/JsonTree.h"
+#include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -77,10 +78,12 @@ static std::string indexText(llvm::ArrayRef<FileContents> files, llvm::ArrayRef<
   return text + "\n";
 }
 
-/// The files of an index that `writeIndexed` has named: those of others are not ours to remove.
-static llvm::StringSet<> ownFilesOf(llvm::StringRef index) {
+/// The files that a text of an index names; none where it is no such text.
+static llvm::StringSet<> filesNamedIn(llvm::StringRef path) {
   llvm::StringSet<> files;
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(index);
+  if (!llvm::sys::fs::is_regular_file(path))
+    return files;
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(path);
   if (!text)
     return files;
   llvm::Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
@@ -92,22 +95,105 @@ static llvm::StringSet<> ownFilesOf(llvm::StringRef index) {
   const json::Object *map = object ? object->getObject("weight_map") : nullptr;
   if (!map)
     return files;
-  llvm::Regex own("^" + llvm::Regex::escape(stemOf(index)) +
-                  "-[0-9a-f]{16}-[0-9]{5}-of-[0-9]{5}\\.safetensors$");
   for (const auto &[tensor, file] : *map)
-    if (std::optional<llvm::StringRef> name = file.getAsString(); name && own.match(*name))
+    if (std::optional<llvm::StringRef> name = file.getAsString())
       files.insert(*name);
   return files;
 }
 
-/// Removes the files of `names` that `kept` lacks. The other ranks wait: one that fails ends the
-/// job.
+/// The files of an index, or of a temporary of it, that `writeIndexed` has named: those of others
+/// are not ours to remove.
+static llvm::StringSet<> ownFilesOf(llvm::StringRef index, llvm::StringRef text) {
+  llvm::Regex own("^" + llvm::Regex::escape(stemOf(index)) +
+                  "-[0-9a-f]{16}-[0-9]{5}-of-[0-9]{5}\\.safetensors$");
+  llvm::StringSet<> files;
+  for (const auto &name : filesNamedIn(text))
+    if (own.match(name.first()))
+      files.insert(name.first());
+  return files;
+}
+
+//===----------------------------------------------------------------------===//
+// What dead writers have left
+//===----------------------------------------------------------------------===//
+
+/// Takes from `files` what an index in the folder names, whatever it is called, or what another
+/// writer is about to name.
+static void keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead,
+                      llvm::StringSet<> &files) {
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator at(folder, code), end; !code && at != end;
+       at.increment(code)) {
+    llvm::StringRef name = llvm::sys::path::filename(at->path());
+    bool isDead = llvm::any_of(dead, [&](const DeadTemporary &temporary) {
+      return llvm::sys::path::filename(temporary.path()) == name;
+    });
+    if (!isDead && (isIndex(name) || isIndex(targetOfTemporary(name))))
+      for (const auto &file : filesNamedIn(at->path()))
+        files.erase(file.first());
+  }
+}
+
+/// A writer that was killed has left a temporary of the index, or of the one before it, and that
+/// says which files nobody may need any more.
+static void sweep(llvm::StringRef index, llvm::StringRef target) {
+  std::vector<DeadTemporary> dead = findDeadTemporaries(target);
+  if (dead.empty())
+    return;
+  llvm::StringSet<> files;
+  for (const DeadTemporary &temporary : dead)
+    for (const auto &file : ownFilesOf(index, temporary.path()))
+      files.insert(file.first());
+  for (const auto &file : files)
+    removeDeadTemporaries(beside(index, file.first()));
+  llvm::StringRef folder = llvm::sys::path::parent_path(index);
+  keepNamed(folder.empty() ? "." : folder, dead, files);
+  for (const auto &file : files)
+    llvm::sys::fs::remove(beside(index, file.first()));
+  // Behind the files: whoever is killed here leaves what names them.
+  for (const DeadTemporary &temporary : dead)
+    temporary.remove();
+}
+
+/// Sweeps, and has a temporary name the files of the index as it is, until they are removed or the
+/// index stays. Fails never: without it a killed writer leaves more.
+static std::optional<TemporaryFile> noteFiles(llvm::StringRef index) {
+  if (RankJob::rank() != 0)
+    return std::nullopt;
+  llvm::Expected<std::string> target = SharedFile::targetOf(index);
+  if (!target) {
+    llvm::consumeError(target.takeError());
+    return std::nullopt;
+  }
+  sweep(index, *target);
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(index);
+  if (!text)
+    return std::nullopt;
+  llvm::Expected<TemporaryFile> note = TemporaryFile::create(*target);
+  if (!note) {
+    llvm::consumeError(note.takeError());
+    return std::nullopt;
+  }
+  llvm::raw_fd_ostream out(note->descriptor(), /*shouldClose=*/false);
+  out << (*text)->getBuffer();
+  out.flush();
+  out.clear_error();
+  return std::move(*note);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Removes the files of `names` that `kept` lacks, and then the note of them. The other ranks wait:
+/// one that fails ends the job.
 static void removeFiles(llvm::StringRef index, const llvm::StringSet<> &names,
-                        const llvm::StringSet<> &kept) {
+                        const llvm::StringSet<> &kept, std::optional<TemporaryFile> note) {
   if (RankJob::rank() == 0)
     for (const auto &name : names)
       if (!kept.contains(name.first()))
         llvm::sys::fs::remove(beside(index, name.first()));
+  note.reset();
   RankJob::gather({0});
 }
 
@@ -115,20 +201,28 @@ llvm::Error llmmem::writeIndexed(llvm::StringRef path, llvm::ArrayRef<TensorEntr
                                  FileContents contents, int64_t fileBytes) {
   std::vector<FileContents> files = splitContents(contents, fileBytes);
   std::vector<std::string> names = namesOf(path, contents, files.size());
-  llvm::StringSet<> before = ownFilesOf(path), now;
+  std::optional<TemporaryFile> note = noteFiles(path);
+  llvm::StringSet<> before = ownFilesOf(path, path), now;
+  // Its temporary names the files before any of them is there.
+  SharedFile index(path);
   auto writeAll = [&]() -> llvm::Error {
+    if (llvm::Error error = index.create(indexText(files, names, contents), 0))
+      return error;
     for (auto [file, name] : llvm::zip_equal(files, names)) {
       now.insert(name);
       if (llvm::Error error =
               SharedFile::writeWhole(beside(path, name), file.encodeHeader(), tensors, file))
         return error;
     }
-    return SharedFile::writeWhole(path, indexText(files, names, contents), {}, {});
+    if (llvm::Error error = index.write({}, {}, 0))
+      return error;
+    return index.rename();
   };
   llvm::Error error = writeAll();
+  index.discard();
   if (error)
-    removeFiles(path, now, before);
+    removeFiles(path, now, before, std::move(note));
   else
-    removeFiles(path, before, now);
+    removeFiles(path, before, now, std::move(note));
   return error;
 }

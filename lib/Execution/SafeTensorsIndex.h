@@ -9,6 +9,8 @@
 // The index is what makes files a checkpoint, and its rename is the moment at which they become
 // one. So files are named after what is in them, and none of the checkpoint before is touched until
 // the index no longer names it: whenever a writer dies, an index and all of its files are there.
+// What else it leaves, a temporary of the index names, and the next to write the index removes what
+// no index in the folder names.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,9 +10,13 @@
 
 using namespace llmmem;
 
-SharedFile::~SharedFile() {
-  if (descriptor >= 0)
+SharedFile::~SharedFile() { discard(); }
+
+void SharedFile::discard() {
+  if (!temporary && descriptor >= 0)
     close(descriptor);
+  temporary.reset();
+  descriptor = -1;
 }
 
 static std::error_code lastError() { return {errno, std::generic_category()}; }
@@ -23,8 +27,7 @@ llvm::Error SharedFile::agree(std::error_code code, const char *what) {
   for (auto [rank, value] : llvm::enumerate(codes)) {
     if (value == 0)
       continue;
-    if (RankJob::rank() == 0 && !temporary.empty())
-      llvm::sys::fs::remove(temporary);
+    discard();
     RankJob::gather({0}); // a rank that fails ends the job, also before the temporary is gone
     return llvm::createStringError(
         "rank " + llvm::Twine(rank) + " cannot " + what + " '" + path +
@@ -46,32 +49,48 @@ std::error_code SharedFile::writeAt(llvm::StringRef bytes, int64_t offset) {
   return {};
 }
 
-/// The first rank makes the file as long as it will be, so that a full disk is found at once, and
-/// tells the others its name.
+llvm::Expected<std::string> SharedFile::targetOf(llvm::StringRef path) {
+  llvm::SmallString<256> target(path);
+  std::error_code code;
+  if (llvm::sys::fs::exists(path))
+    code = llvm::sys::fs::real_path(path, target);
+  if (!code && llvm::sys::fs::is_directory(target))
+    code = std::make_error_code(std::errc::is_a_directory);
+  if (code)
+    return llvm::errorCodeToError(code);
+  return target.str().str();
+}
+
+/// On the first rank: the file as long as it will be, so that a full disk is found at once.
+std::error_code SharedFile::begin(llvm::StringRef header, int64_t bytes) {
+  llvm::Expected<std::string> target = targetOf(path);
+  if (!target)
+    return llvm::errorToErrorCode(target.takeError());
+  llvm::Expected<TemporaryFile> made = TemporaryFile::create(*target);
+  if (!made)
+    return llvm::errorToErrorCode(made.takeError());
+  temporary.emplace(std::move(*made));
+  descriptor = temporary->descriptor();
+  if (int failed = posix_fallocate(descriptor, 0, static_cast<off_t>(header.size()) + bytes))
+    return {failed, std::generic_category()};
+  return writeAt(header, 0);
+}
+
+/// The first rank makes the file, and tells the others its name.
 llvm::Error SharedFile::create(llvm::StringRef header, int64_t bytes) {
   std::error_code code;
   std::array<int64_t, 512> name = {};
   if (RankJob::rank() == 0) {
-    target = path;
-    if (llvm::sys::fs::exists(path))
-      code = llvm::sys::fs::real_path(path, target);
-    if (!code && llvm::sys::fs::is_directory(target))
-      code = std::make_error_code(std::errc::is_a_directory);
-    if (!code)
-      code = llvm::sys::fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, temporary);
-    if (!code)
-      if (int failed = posix_fallocate(descriptor, 0, header.size() + bytes))
-        code = {failed, std::generic_category()};
-    if (!code)
-      code = writeAt(header, 0);
-    std::memcpy(name.data(), temporary.data(), std::min(temporary.size(), sizeof name - 1));
+    code = begin(header, bytes);
+    if (temporary)
+      std::memcpy(name.data(), temporary->path().data(),
+                  std::min(temporary->path().size(), sizeof name - 1));
   }
   if (llvm::Error error = agree(code, "create a file beside"))
     return error;
   std::vector<int64_t> names = RankJob::gather(name);
   if (RankJob::rank() != 0) {
-    temporary = reinterpret_cast<const char *>(names.data());
-    descriptor = open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+    descriptor = open(reinterpret_cast<const char *>(names.data()), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0)
       code = lastError();
   }
@@ -109,8 +128,9 @@ llvm::Error SharedFile::write(llvm::ArrayRef<TensorEntry> tensors, const FileCon
 
 llvm::Error SharedFile::rename() {
   std::error_code code;
-  if (RankJob::rank() == 0)
-    code = llvm::sys::fs::rename(temporary, target);
+  if (temporary)
+    code = temporary->keep();
+  discard();
   return agree(code, "rename a temporary to");
 }
 

@@ -2,6 +2,7 @@
 
 #include "llmmem/Support/TextFile.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/TemporaryFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -39,21 +40,19 @@ llvm::Error writeInPlace(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> p
 
 llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
                         llvm::ArrayRef<llvm::StringRef> pieces) {
-  llvm::Expected<llvm::sys::fs::TempFile> temporary =
-      llvm::sys::fs::TempFile::create(target + ".%%%%%%%%.tmp");
+  llvm::Expected<TemporaryFile> temporary = TemporaryFile::create(target);
   if (!temporary)
     return failed("cannot create a file beside '" + path + "'",
                   llvm::errorToErrorCode(temporary.takeError()));
   llvm::Error error = llvm::Error::success();
   {
-    llvm::raw_fd_ostream os(temporary->FD, /*shouldClose=*/false);
+    llvm::raw_fd_ostream os(temporary->descriptor(), /*shouldClose=*/false);
     error = writeAll(os, path, pieces);
   }
   if (error)
-    return llvm::joinErrors(std::move(error), temporary->discard());
-  if (llvm::Error kept = temporary->keep(target))
-    return failed("cannot rename a temporary to '" + path + "'",
-                  llvm::errorToErrorCode(std::move(kept)));
+    return error;
+  if (std::error_code code = temporary->keep())
+    return failed("cannot rename a temporary to '" + path + "'", code);
   return llvm::Error::success();
 }
 

@@ -8,6 +8,7 @@
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -171,6 +172,7 @@ static int writeBundle(mlir::ModuleOp module) {
   if (std::error_code error =
           sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::perms::all_all))
     return fail("'" + folder + "' cannot be made: " + error.message());
+  removeDeadTemporariesIn(folder);
   if (Error error = checkOutputs({outputFile}))
     return fail(toString(std::move(error)));
   mlir::FailureOr<json::Object> bundle = makeBundle(module, options);

@@ -2,10 +2,10 @@
 
 import os
 import shlex
-import tempfile
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Union
 
+from .._temporary import temporary_folder
 from ._axes import make_axes
 from ._data import COLUMNS, to_markdown
 from ._run import Request, finish, start
@@ -29,7 +29,7 @@ def study(path: Union[str, "os.PathLike[str]"], *, batch: Union[int, Sequence[in
 
     Raises StudyError where an argument is wrong. Points without a plan are in the result, with their status.
     """
-    with tempfile.TemporaryDirectory(prefix="llmmem-study-") as folder:
+    with temporary_folder("llmmem-study-") as folder:
         request = Request(os.fspath(path), make_axes(budgets, policies, batch, seq, devices),
                           output or os.path.join(folder, "study.json"), None, None, jobs, seconds, shlex.split(import_flags),
                           shlex.split(opt_flags))

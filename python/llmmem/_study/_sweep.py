@@ -7,12 +7,11 @@ import shutil
 import tempfile
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from .. import _temporary
 from ._axes import Axes, Point, Setting
 from ._points import VERSION, Input, Planner
 from ._tools import StudyError, Tools
 
-UMASK = os.umask(0)  # there is no other way to read it
-os.umask(UMASK)
 Progress = Callable[[int, int, str], None]
 
 
@@ -40,7 +39,7 @@ class Sweep:
         make_folder(self.kept)
         ends = self.axes.ends()
         self.total = self.axes.count()
-        with tempfile.TemporaryDirectory(prefix="llmmem-study-") as folder:
+        with _temporary.temporary_folder("llmmem-study-") as folder:
             planner = Planner(self.source, self.tools, folder)
             self._run(planner, ends)
             points = self.axes.points([self._span(setting) for setting in self.axes.settings])
@@ -124,16 +123,7 @@ def write_text(path: str, text: str) -> None:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    folder = os.path.dirname(os.path.abspath(path))
     try:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".llmmem-study-")
+        _temporary.write_bytes(path, data)
     except OSError as error:
-        raise StudyError(f"{path}: cannot be written ({error.strerror})") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o666 & ~UMASK)
-        os.replace(name, path)
-    except OSError as error:
-        os.unlink(name)
         raise StudyError(f"{path}: cannot be written ({error.strerror})") from None

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
@@ -16,6 +15,7 @@ from jax.extend.mlir import serialize_portable_artifact
 
 from .._planner import _budget as check_budget
 from .._errors import BudgetError
+from .._temporary import temporary_folder
 from ._cpu import warn_of_cpu
 from ._errors import UnsupportedLossError
 
@@ -51,7 +51,7 @@ def _run(tool: str, arguments: Sequence[str]) -> "subprocess.CompletedProcess[st
 def _plan_text(text: str, budget: Union[int, str], options: Sequence[str]) -> Tuple[str, Dict[str, Any]]:
     """The planned program in generic form without anything of llmmem, and the report."""
     tool = find_tool()
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("llmmem-jax-") as folder:
         step, planned, report = (os.path.join(folder, name) for name in ("step.mlir", "planned.mlir", "report.json"))
         with open(step, "w", encoding="utf-8") as file:
             file.write(text)

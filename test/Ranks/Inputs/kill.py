@@ -4,8 +4,10 @@
 SUFFIX ends the checkpoints' names: "" for one file, ".index.json" for several.
 
 Each time the job must end within ten seconds with a code that is not 0, name the rank, and leave a whole checkpoint (or
-none, before the first). The parts together must print the losses of an undisturbed run. Prints how often it killed."""
+none, before the first). The parts together must print the losses of an undisturbed run, and a last save leaves its files alone in
+the folder. Prints how often it killed."""
 import glob
+import json
 import os
 import random
 import re
@@ -66,12 +68,18 @@ def run_and_kill(path, seconds):
     return first + rest, True
 
 
+def files_of(path):
+    named = json.load(open(path))["weight_map"].values() if suffix else []
+    return {os.path.basename(path), *named}
+
+
 def main():
     random.seed(7)
     os.makedirs(folder, exist_ok=True)
     whole = os.path.join(folder, "undisturbed" + suffix)
     expected = losses(subprocess.run(command(whole, STEPS), capture_output=True, text=True, check=True).stdout)
     kills = runs = 0
+    files = files_of(whole)
     while kills < times and runs < 2 * times + 2:
         path = os.path.join(folder, f"killed-{runs}{suffix}")
         runs += 1
@@ -85,6 +93,10 @@ def main():
                 seen[number] = loss
             if kills >= times:
                 break
+        subprocess.run(command(path, 1), capture_output=True, text=True, check=True)
+        files |= files_of(path)
+        if set(os.listdir(folder)) != files:
+            sys.exit(f"{sorted(set(os.listdir(folder)) ^ files)} are too many or too few")
     print(f"{kills} kills, no step differs")
 
 

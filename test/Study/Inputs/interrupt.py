@@ -22,7 +22,7 @@ done = re.search(r"interrupted: (\d+) of (\d+) plans are done and kept in .*; th
 assert done and 3 <= int(done.group(1)) < int(done.group(2)), said
 output = command[command.index("-o") + 1]
 assert not os.path.exists(output), "a study was written though it was interrupted"
-assert not [file for file in os.listdir(folder) if file.startswith(".llmmem-study-")], "a temporary was left"
+assert not [file for file in os.listdir(folder) if file.endswith(".tmp")], "a temporary was left"
 
 again = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 points, planned = map(int, re.match(r"(\d+) points, \d+ with a plan, (\d+) of them", again).groups())

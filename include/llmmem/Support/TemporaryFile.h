@@ -1,0 +1,86 @@
+//===- TemporaryFile.h - What is written beside its target until it is whole -===//
+//
+// A writer that is killed leaves its temporary. So temporaries have names by which they are known,
+// TARGET.XXXXXXXX.tmp (hexadecimal digits), and their writers hold a lock on them as long as they
+// live, which the system takes back however they end. Whoever writes the same target next removes
+// those that nobody holds:
+//
+//   Expected<TemporaryFile> file = TemporaryFile::create("model.safetensors"); // sweeps, too
+//   ... write to file->descriptor() ...
+//   std::error_code code = file->keep(); // now it is model.safetensors
+//
+// Where a file system knows no locks (flock), or where another user has written, nothing is swept.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_SUPPORT_TEMPORARYFILE_H
+#define LLMMEM_SUPPORT_TEMPORARYFILE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace llmmem {
+
+class TemporaryFile {
+public:
+  /// Removes what dead writers of `target` have left, and makes a file of this one's.
+  static llvm::Expected<TemporaryFile> create(const llvm::Twine &target);
+
+  TemporaryFile(TemporaryFile &&other) noexcept;
+  TemporaryFile &operator=(TemporaryFile &&) = delete;
+  /// Discards what was not kept.
+  ~TemporaryFile();
+
+  int descriptor() const { return file; }
+  const std::string &path() const { return name; }
+  /// Where another program may write for this writer: what is still there when the writer has died
+  /// goes with its temporary. Who uses it removes it.
+  std::string companion(llvm::StringRef suffix) const { return name + "." + suffix.str(); }
+
+  /// Renames it to its target. Where that fails it is discarded.
+  std::error_code keep();
+  void discard();
+
+private:
+  TemporaryFile(std::string target, std::string name, int file)
+      : target(std::move(target)), name(std::move(name)), file(file) {}
+  void release();
+
+  std::string target, name;
+  int file; // -1: kept or discarded
+};
+
+/// A temporary that nobody writes any more, and that nobody else sweeps meanwhile.
+class DeadTemporary {
+public:
+  DeadTemporary(std::string path, int lock) : name(std::move(path)), lock(lock) {}
+  DeadTemporary(DeadTemporary &&other) noexcept;
+  DeadTemporary &operator=(DeadTemporary &&) = delete;
+  ~DeadTemporary();
+
+  const std::string &path() const { return name; }
+  /// With its companions.
+  void remove() const;
+
+private:
+  std::string name;
+  int lock; // -1: only companions are left
+};
+
+/// Those of `target`.
+std::vector<DeadTemporary> findDeadTemporaries(const llvm::Twine &target);
+void removeDeadTemporaries(const llvm::Twine &target);
+/// Those of all targets in a folder that is llmmem's own.
+void removeDeadTemporariesIn(const llvm::Twine &folder);
+
+/// Of the name of a temporary or of a companion, that of the target; empty for other names.
+/// Example: "a.json.0123abcd.tmp" gives "a.json".
+llvm::StringRef targetOfTemporary(llvm::StringRef name);
+
+} // namespace llmmem
+
+#endif // LLMMEM_SUPPORT_TEMPORARYFILE_H

@@ -1,0 +1,102 @@
+"""Files and folders of a writer that may be killed: what it leaves, the next one removes.
+
+As in include/llmmem/Support/TemporaryFile.h, a file is written as TARGET.XXXXXXXX.tmp beside its target and then renamed, and
+its writer holds a lock on it as long as it lives. Where a file system knows no locks, or another user has written, nothing is
+removed.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from typing import Iterator, List, Optional
+
+_TEMPORARY = re.compile(r"(?P<target>.+)\.[0-9a-f]{8}\.tmp")
+_LOCK = ".lock"
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_dead(path: str) -> Optional[int]:
+    """The lock of a file of this user whose writer has died."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    facts = os.fstat(file)
+    if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid() and _try_lock(file):
+        return file
+    os.close(file)
+    return None
+
+
+def _names_in(folder: str) -> List[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def remove_dead(target: str) -> None:
+    """Removes what dead writers of `target` have left."""
+    folder, name = os.path.split(os.path.abspath(target))
+    for entry in _names_in(folder):
+        match = _TEMPORARY.fullmatch(entry)
+        path = os.path.join(folder, entry)
+        lock = _lock_dead(path) if match and match["target"] == name else None
+        if lock is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            os.close(lock)
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Writes `data` as a whole or not at all. Fails with OSError."""
+    remove_dead(path)
+    name = f"{path}.{secrets.token_hex(4)}.tmp"
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        _try_lock(file)
+        with os.fdopen(file, "wb", closefd=False) as stream:
+            stream.write(data)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    finally:
+        os.close(file)
+
+
+def _remove_dead_folders(prefix: str) -> None:
+    parent = tempfile.gettempdir()
+    for entry in _names_in(parent):
+        path = os.path.join(parent, entry)
+        # Without a lock it is another program's, or not made yet.
+        lock = _lock_dead(os.path.join(path, _LOCK)) if entry.startswith(prefix) and not os.path.islink(path) else None
+        if lock is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[str]:
+    """A folder for the time of a `with`. Removes those of this prefix whose makers have died."""
+    _remove_dead_folders(prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _try_lock(lock)
+            yield folder
+        finally:
+            os.close(lock)
