@@ -189,6 +189,19 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
               options);
 }
 
+/// Without ops nothing can be chosen: the inputs that are kept lie in the arena, and that is all.
+static void planNothing(const Graph &graph, Plan &plan, const PlanOptions &options) {
+  const Problem &problem = graph.problem();
+  place(graph, plan, {}, options);
+  if (fits(problem, plan))
+    return;
+  int64_t held = problem.residentBytes() - graph.topPadding();
+  for (ValueIndex value : problem.keep)
+    held += problem.values[value].resident ? 0 : graph.bytes(value);
+  plan.peakLowerBound = held;
+  plan.peakBasis.kind = BoundBasis::Kind::EverySchedule;
+}
+
 std::optional<std::string> llmmem::planning::checkPlannable(const Problem &problem) {
   auto refuse = [](const std::string &what) {
     return "planning " + what + " is not offered; --check verifies such plans";
@@ -232,7 +245,9 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
   Frontier frontier(graph, search, workFor(options, 20000));
   bool found = true;
   search.announce("a plan for " + llvm::Twine(problem.ops.size()) + " ops");
-  if (entry->decide)
+  if (graph.numOps() == 0)
+    planNothing(graph, plan, options);
+  else if (entry->decide)
     place(graph, plan, entry->decide(graph, options.policy), options);
   else if (entry->kind == PolicyKind::LeastPeak)
     planLeastPeak(graph, frontier, plan, options);

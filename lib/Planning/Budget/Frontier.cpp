@@ -464,7 +464,7 @@ std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
   for (Placed (Frontier::*candidate)() : {&Frontier::given, &Frontier::free})
     if (Placed plan = (this->*candidate)(); budget >= need(plan))
       return plan;
-  if (budget < graph.residentBytes())
+  if (budget < graph.residentBytes() || hasNothingToChoose())
     return nullptr;
   int64_t index = indexBelow(budget);
   for (size_t number = 1; const Sample *below = coarseSample(number); ++number)

@@ -112,6 +112,8 @@ private:
   bool isBelowSamples(const Placed &plan);
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
+  /// Without ops there is one plan, and no chain to search along.
+  bool hasNothingToChoose() const { return graph.numOps() == 0; }
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
   /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
   int64_t leastNeedOf(const Candidate &candidate) const { return candidate.peak - padding; }

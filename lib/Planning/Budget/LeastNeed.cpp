@@ -10,6 +10,8 @@ using namespace llmmem::planning;
 static constexpr int32_t mostOpsOfSearch = 8000;
 
 const NeedBound &Frontier::needBound() {
+  if (!provedNeed && hasNothingToChoose())
+    provedNeed = needOfOneOp(graph);
   if (!provedNeed)
     provedNeed = isOfGraph() ? canonicalFrontier()->needBound()
                              : needOfEverySchedule(graph, search.leanest().front().steps);
@@ -184,6 +186,8 @@ bool Frontier::isBeyondDescent(int64_t bytes) {
 Frontier::Placed Frontier::least() {
   if (leastPlan)
     return leastPlan;
+  if (hasNothingToChoose())
+    return leastPlan = given();
   if (isOfGraph())
     return leastPlan = canonicalLeast();
   const Placed other = canonicalLeast();

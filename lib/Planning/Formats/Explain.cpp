@@ -144,7 +144,10 @@ void printSaved(const Problem &problem, const SavedValue &it, llvm::raw_ostream 
     os << "kept, held " << it.stepsHeld << " steps; it cannot be recomputed\n";
 }
 
+/// Where nothing is held while a step runs, no step is the fullest: `step` is -1.
 std::string opText(const Problem &problem, const Plan &plan, int32_t step) {
+  if (step < 0)
+    return "no step";
   return "step " + std::to_string(step) + ", where '" + problem.ops[plan.steps[step]].name +
          "' runs";
 }
@@ -205,6 +208,11 @@ std::string peakText(const Problem &problem, const Plan &plan) {
   });
   std::string text;
   llvm::raw_string_ostream os(text);
+  if (peak < 0) {
+    os << "peak " << formatByteSize(plan.peak) << ", held throughout; resident "
+       << formatByteSize(problem.residentBytes()) << '\n';
+    return text;
+  }
   os << "peak " << formatByteSize(plan.peak) << " at " << opText(problem, plan, peak)
      << "; resident " << formatByteSize(problem.residentBytes())
      << ", and the largest held there:\n";

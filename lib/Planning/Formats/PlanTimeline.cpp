@@ -117,6 +117,9 @@ private:
       change[buffer.to + 1] -= buffer.bytes;
     }
     timeline.peak = timeline.resident;
+    if (timeline.steps.empty()) // no step beside which the kept inputs could be counted
+      for (ValueIndex value : problem.keep)
+        timeline.peak += problem.values[value].resident ? 0 : problem.values[value].bytes;
     int64_t live = timeline.resident;
     for (int32_t step = 0; step <= lastStep(); ++step) {
       timeline.steps[step].live = live += change[step];

@@ -218,6 +218,8 @@ Finding PlacementSearch::run() {
     return Finding::notChecked("a search of every placement is repeated up to 24 ops");
   if (!listOffsets())
     return Finding::notChecked("the sizes have too many sums to try every offset");
+  if (arena < 0 || (limit && *limit <= 0))
+    return {}; // nothing fits, or nothing recomputes for less than nothing
   State start{0, 0, Offsets(problem.values.size(), absent)};
   placeInputs(0, start);
   while (!open.empty() && work >= 0) {

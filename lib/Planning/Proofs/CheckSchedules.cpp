@@ -185,7 +185,10 @@ Finding ScheduleSearch::run() {
   for (ValueIndex value : values)
     if (facts.writer[value] < 0)
       inputs |= bit(bitOf(value));
-  open.push({0, 0, inputs & usefulAfter(0)});
+  if (limit && *limit <= 0)
+    return {}; // nothing recomputes for less than nothing
+  const Set start = inputs & usefulAfter(0);
+  open.push({0, 0, start, bytesOf(start)});
   const Set all = bit(facts.problem.ops.size()) - 1;
   while (!open.empty() && work >= 0) {
     const State state = open.top();
@@ -195,7 +198,8 @@ Finding ScheduleSearch::run() {
                     [&](Set held) { return (state.held & ~held) == 0; }))
       continue;
     before.push_back(state.held);
-    if (state.done == all && (keep & ~state.held) == 0)
+    // Where an op has run, what is held was counted beside it.
+    if (state.done == all && (keep & ~state.held) == 0 && state.bytes <= capacity)
       return Finding::refused(
           "a schedule of " + text(capacity + facts.resident) +
           (limit ? " bytes recomputes for " + text(state.paid) : " bytes exists"));

@@ -117,7 +117,8 @@ class Planner:
             asked.append(f"--budget={point.budget}")
         done = self.tools.run("llmmem-plan", [self.source.path, *asked, "-o", files["plan"]])
         plan = _load(files["plan"])
-        resident = _load(files["timeline"])["resident"] if plan["steps"] else None
+        has_plan = plan["steps"] or plan["status"] == "feasible"  # a step without ops has a plan without steps
+        resident = _load(files["timeline"])["resident"] if has_plan else None
         return facts_of_plan(plan, resident, done.stderr)
 
 

@@ -47,6 +47,20 @@ FORMS = {"format": "llmmem-problem", "version": 1,
                     "keep": [1, 2], "tilings": [[]]}]}
 
 
+class Degenerate(unittest.TestCase):
+    """Steps with next to nothing in them: what JAX and PyTorch hand over of a function that computes nothing."""
+
+    def test_has_a_plan(self):
+        resident = Value(4, "x", True)
+        gradients = [Op([], [number], cost=1, phase="backward") for number in (0, 1)]
+        for name, problem in (("nothing", Problem([], [])), ("resident", Problem([resident], [])),
+                              ("kept", Problem([resident], [], keep=[0])),
+                              ("gradients", Problem([Value(4), Value(64)], gradients, keep=[0, 1]))):
+            for budget in ("min", "1GB", None):
+                with self.subTest(name=name, budget=budget):
+                    self.assertEqual(llmmem.plan(problem, budget, proof=True).status, "feasible")
+
+
 class Forms(unittest.TestCase):
     def test_takes_the_form_that_the_tool_takes(self):
         problem = Problem.from_json(FORMS)
