@@ -7,6 +7,7 @@
 #include "Offload/OffloadSearch.h"
 #include "Offload/OffloadShape.h"
 #include "Overlap/OverlapSearch.h"
+#include "Policies/FixedPolicies.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/PlacedSearch.h"
 #include "llmmem/Planning/Allocation/Placement.h"
@@ -248,7 +249,7 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
   if (graph.numOps() == 0)
     planNothing(graph, plan, options);
   else if (entry->decide)
-    place(graph, plan, entry->decide(graph, options.policy), options);
+    place(graph, plan, decideFixed(entry->decide, graph, options.policy), options);
   else if (entry->kind == PolicyKind::LeastPeak)
     planLeastPeak(graph, frontier, plan, options);
   else if (std::optional<bool> exact = planExactly(graph, plan, options))

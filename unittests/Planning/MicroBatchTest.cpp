@@ -165,6 +165,80 @@ TEST(MicroBatchTest, plansEveryBudget) {
   }
 }
 
+/// A stage of two ops a block, whose backward reads what is between the two and the block's input.
+/// What the last block gives is sent by the exchange behind the forward.
+Problem makeChainedStage(int64_t microBatches, int64_t inFlight) {
+  test::ProblemBuilder build;
+  std::vector<std::vector<ValueIndex>> inner(microBatches), outer(microBatches);
+  auto add = [&](int64_t number, Phase phase, int64_t block, std::vector<ValueIndex> reads,
+                 std::vector<ValueIndex> writes) {
+    build.op(std::move(reads), std::move(writes), cost);
+    Op &op = build.problem.ops.back();
+    op.phase = phase;
+    op.block = block;
+    op.microBatch = number;
+  };
+  auto exchange = [&](std::vector<ValueIndex> sends, std::vector<ValueIndex> receives) {
+    build.op(std::move(sends), std::move(receives), 0);
+    build.problem.ops.back().recompute = false;
+  };
+  auto forward = [&](int64_t number) {
+    outer[number].push_back(build.value(size));
+    exchange({}, outer[number]);
+    for (int64_t block = 0; block < blocks; ++block) {
+      inner[number].push_back(build.value(size));
+      add(number, Phase::Forward, block, {outer[number].back()}, {inner[number].back()});
+      outer[number].push_back(build.value(size));
+      add(number, Phase::Forward, block, {inner[number].back()}, {outer[number].back()});
+    }
+  };
+  auto backward = [&](int64_t number) {
+    ValueIndex gradient = build.value(size);
+    exchange({outer[number].back()}, {gradient});
+    for (int64_t block = blocks; block-- > 0;) {
+      const ValueIndex next = build.value(size);
+      add(number, Phase::Backward, block, {inner[number][block], outer[number][block], gradient},
+          {next});
+      gradient = next;
+    }
+    exchange({gradient}, {});
+  };
+  for (int64_t number = 0; number < microBatches + inFlight; ++number) {
+    if (number >= inFlight)
+      backward(number - inFlight);
+    if (number < microBatches)
+      forward(number);
+  }
+  return build.problem;
+}
+
+/// Under a fixed policy each micro-batch runs as a step by itself would: what is between the ops of
+/// a block is made again in every backward, that of the last block, too, and nothing for a send.
+TEST(MicroBatchTest, fixedPoliciesAreOfEachMicroBatch) {
+  constexpr int64_t microBatches = 6;
+  const Problem problem = makeChainedStage(microBatches, /*inFlight=*/3);
+  auto planBy = [&](PolicyKind kind, int64_t every = 1) {
+    PlanOptions options;
+    options.policy.kind = kind;
+    options.policy.every = every;
+    for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op)
+      if (problem.ops[op].phase == Phase::Forward && op % 2 == 1) // the first of each block
+        options.policy.selected.push_back(op);
+    const Plan made = plan(problem, options);
+    EXPECT_EQ(made.status, Status::Feasible);
+    EXPECT_TRUE(verify(problem, made).empty());
+    return made;
+  };
+  const Plan none = planBy(PolicyKind::None), full = planBy(PolicyKind::Full);
+  EXPECT_EQ(none.cost, none.baseCost);
+  EXPECT_EQ(full.cost, none.cost + microBatches * blocks * cost);
+  EXPECT_LT(full.peak, none.peak);
+  for (const Plan &other : {planBy(PolicyKind::EveryK, 2), planBy(PolicyKind::Sqrt)}) {
+    EXPECT_GT(other.cost, full.cost);
+    EXPECT_LT(other.peak, full.peak);
+  }
+}
+
 TEST(MicroBatchTest, isInTheText) {
   const Problem problem = makeStage(2, 2);
   auto parsed = parseProblem(toJson(problem));

@@ -3,6 +3,7 @@
 #include "MicroBatches.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace llmmem::planning;
 
@@ -239,6 +240,31 @@ Problem MicroBatchProblem::problemWithLess(int64_t bytes) const {
   return less;
 }
 
+/// Of the tasks behind, one whose blocks had a backward in an earlier task runs what is left of
+/// them.
+Problem MicroBatchProblem::problemOfTasks() const {
+  Problem tasks = one;
+  std::set<int64_t> ofEarlier, ofTask; // blocks that had a backward
+  bool isLeft = false;
+  for (size_t op = 0; op < opOf.size(); ++op) {
+    Op &entry = tasks.ops[op];
+    if (opOf[op] >= 0) {
+      if (entry.phase != Phase::Backward)
+        continue;
+      isLeft = isLeft || (entry.block && ofEarlier.count(*entry.block));
+      if (entry.block)
+        ofTask.insert(*entry.block);
+    } else {
+      entry.phase = op > 0 ? tasks.ops[op - 1].phase : entry.phase;
+      ofEarlier.merge(ofTask);
+      ofTask.clear();
+    }
+    if (isLeft)
+      entry.phase = Phase::Update;
+  }
+  return tasks;
+}
+
 //===----------------------------------------------------------------------===//
 // The schedule of all
 //===----------------------------------------------------------------------===//
@@ -293,4 +319,31 @@ MicroBatchProblem::forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) con
   if (!isSchedule(all))
     all.clear();
   return all;
+}
+
+std::vector<OpIndex> MicroBatchProblem::forAllHolding(llvm::ArrayRef<OpIndex> steps) const {
+  std::vector<int32_t> runs(graph.numOps(), 0); // of what all share, in the schedule of one
+  for (OpIndex step : steps)
+    if (opOf[step] >= 0 && shared[opOf[step]])
+      ++runs[opOf[step]];
+  std::vector<bool> ran(graph.numOps(), false);
+  std::vector<OpIndex> all = forAll({steps});
+  llvm::erase_if(all, [&](OpIndex op) {
+    const bool isRepeat = ran[op];
+    ran[op] = true;
+    return isRepeat && runs[op] == 1;
+  });
+  return all;
+}
+
+std::vector<OpIndex> MicroBatchProblem::inOne(llvm::ArrayRef<OpIndex> ops) const {
+  std::vector<bool> isAsked(graph.numOps(), false);
+  for (OpIndex op : ops)
+    if (op >= 0 && op < graph.numOps())
+      isAsked[op] = true;
+  std::vector<OpIndex> found;
+  for (size_t op = 0; op < opOf.size(); ++op)
+    if (opOf[op] >= 0 && isAsked[opOf[op]])
+      found.push_back(static_cast<OpIndex>(op));
+  return found;
 }

@@ -54,10 +54,19 @@ public:
   /// holds the less there. What several micro-batches in flight hold between the two counts several
   /// times, and what one holds while it runs counts once.
   Problem problemWithLess(int64_t bytes) const;
+  /// The same as one step: what stands behind a task is of its phase, not of the next one's, so
+  /// that a forward ends behind what it sends; and weight gradients in a task of their own, behind
+  /// the backwards of their blocks, are of the update.
+  Problem problemOfTasks() const;
   /// The schedule in which each micro-batch runs as one of `schedules` of the first, taken in turn.
   /// Repeats of what all share are among them for each. Empty where it is no schedule: where what
   /// is shared would be read before it is there.
   std::vector<OpIndex> forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) const;
+  /// The same of one schedule, but what all share and `steps` run once runs once for all, and is
+  /// held between them.
+  std::vector<OpIndex> forAllHolding(llvm::ArrayRef<OpIndex> steps) const;
+  /// Those of `ops`, which are of the whole problem, that are in the problem of one.
+  std::vector<OpIndex> inOne(llvm::ArrayRef<OpIndex> ops) const;
 
 private:
   void findShared();

@@ -29,8 +29,18 @@ static std::vector<std::pair<int32_t, int32_t>> groups(const Chain &chain, int64
   return result;
 }
 
+/// The first segment of the backward in which each value is read.
+static std::vector<int32_t> firstReads(const Graph &graph, const Chain &chain) {
+  std::vector<int32_t> first(graph.numValues(), chain.numSegments());
+  for (size_t at = chain.order.size(); at-- > static_cast<size_t>(chain.cut);)
+    for (ValueIndex value : graph.reads(chain.order[at]))
+      first[value] = chain.segmentOf[at];
+  return first;
+}
+
 static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int64_t every) {
   Retention retention(graph);
+  const std::vector<int32_t> firstRead = firstReads(graph, chain);
   auto group = groups(chain, std::max<int64_t>(every, 1));
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
@@ -44,9 +54,12 @@ static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int
                                [&](OpIndex reader) { return chain.stageOf[reader] > last; });
     if (leaves)
       continue;
-    // The whole group is recomputed when the backward of its last stage begins.
+    // The whole group is recomputed when the backward of its last stage begins: also what weight
+    // gradients alone read that run later, else what it is made of is held for them.
     retention.discard(value);
     retention.hold(value, chain.backwardSegment(last), chain.numSegments());
+    if (firstRead[value] > chain.backwardSegment(first) && firstRead[value] < chain.numSegments())
+      retention.makeAhead(value, chain.backwardSegment(last));
   }
   return realize(graph, chain, retention).steps;
 }

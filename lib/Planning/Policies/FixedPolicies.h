@@ -19,6 +19,11 @@ std::vector<OpIndex> keepEverySqrt(const Graph &graph, const Policy &policy);
 std::vector<OpIndex> keepBlockInputs(const Graph &graph, const Policy &policy);
 std::vector<OpIndex> recomputeSelected(const Graph &graph, const Policy &policy);
 
+/// The steps of `decide`. Where several micro-batches run they are those of one, written out for
+/// all: their forwards and backwards alternate, so that the whole order is not the one forward and
+/// one backward that a policy looks for.
+std::vector<OpIndex> decideFixed(FixedPolicy decide, const Graph &graph, const Policy &policy);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_POLICIES_FIXEDPOLICIES_H

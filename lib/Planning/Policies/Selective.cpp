@@ -15,7 +15,10 @@ std::vector<OpIndex> llmmem::planning::recomputeSelected(const Graph &graph, con
   Retention retention(graph);
   for (OpIndex op : policy.selected)
     if (op >= 0 && op < graph.numOps() && chain.stageOf[op] >= 0)
-      for (ValueIndex value : graph.op(op).writes)
+      for (ValueIndex value : graph.op(op).writes) {
         retention.discard(value);
+        // Once: where weight gradients run later, as in a zero-bubble pipeline, they read it again.
+        retention.hold(value, chain.backwardSegment(chain.stageOf[op]), chain.numSegments());
+      }
   return realize(graph, chain, retention).steps;
 }

@@ -39,8 +39,11 @@ public:
     result.ownStep.resize(chain.order.size());
     std::iota(result.ownStep.begin(), result.ownStep.begin() + chain.cut, 0);
     for (size_t index = chain.cut; index < chain.order.size(); ++index) {
+      const bool isFirst = chain.segmentOf[index] != segment;
       segment = chain.segmentOf[index];
       const OpIndex op = chain.order[index];
+      if (isFirst)
+        wantAhead(op);
       recomputeFor(op);
       result.ownStep[index] = static_cast<int32_t>(result.steps.size());
       emit(op);
@@ -51,17 +54,29 @@ public:
   }
 
 private:
-  /// Adds to `wanted` the writers of what `reader` needs for `op` and that is not there.
+  /// Adds the writer of `value` to `wanted` for `op` where the value is not there.
+  void want(ValueIndex value, OpIndex op) {
+    if (segment <= thereUntil[value])
+      return;
+    const OpIndex writer = graph.writer(value);
+    if (wantedFor[writer] == op)
+      return;
+    wantedFor[writer] = op;
+    wanted.push_back(writer);
+  }
+
   void wantFor(OpIndex op, OpIndex reader) {
-    for (ValueIndex value : graph.reads(reader)) {
-      if (segment <= thereUntil[value])
-        continue;
-      const OpIndex writer = graph.writer(value);
-      if (wantedFor[writer] == op)
-        continue;
-      wantedFor[writer] = op;
-      wanted.push_back(writer);
-    }
+    for (ValueIndex value : graph.reads(reader))
+      want(value, op);
+  }
+
+  /// `op` is the first of its segment.
+  void wantAhead(OpIndex op) {
+    if (!retention)
+      return;
+    for (auto [at, value] : retention->ahead)
+      if (at == segment)
+        want(value, op);
   }
 
   /// Repeats, in program order, the ops whose results `op` needs and that are not live.

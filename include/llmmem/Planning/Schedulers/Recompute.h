@@ -27,15 +27,18 @@ struct Window {
   int32_t to;
 };
 
-/// Per value its windows; a value that is not `subject` is held until its last read.
+/// Per value its windows; a value that is not `subject` is held until its last read. `ahead`:
+/// values that are made again in a segment whose ops do not read them, for readers in later ones.
 struct Retention {
   std::vector<llvm::SmallVector<Window, 1>> windows;
   std::vector<bool> subject;
+  std::vector<std::pair<int32_t, ValueIndex>> ahead; // segment and value
 
   explicit Retention(const Graph &graph)
       : windows(graph.numValues()), subject(graph.numValues(), false) {}
   void discard(ValueIndex value) { subject[value] = true; }
   void hold(ValueIndex value, int32_t from, int32_t to) { windows[value].push_back({from, to}); }
+  void makeAhead(ValueIndex value, int32_t segment) { ahead.push_back({segment, value}); }
 };
 
 struct Realization {
