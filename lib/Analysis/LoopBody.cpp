@@ -132,9 +132,15 @@ private:
 
   /// Whether `result` takes over the bytes of an operand that is read here last.
   bool takesOver(Operation &op, OpResult result) {
-    for (int64_t number : descriptions[&op].inPlace[result.getResultNumber()]) {
+    ArrayRef<int64_t> allowed = descriptions[&op].inPlace[result.getResultNumber()];
+    for (int64_t number : allowed) {
       Value read = rootOf(op.getOperand(number));
-      if (!read || lastRead.lookup(read) != &op || !held.contains(read) ||
+      // What is read as another operand, too, must not be overwritten before that.
+      bool isReadElsewhere = llvm::any_of(op.getOpOperands(), [&](OpOperand &other) {
+        return rootOf(other.get()) == read &&
+               !llvm::is_contained(allowed, static_cast<int64_t>(other.getOperandNumber()));
+      });
+      if (!read || isReadElsewhere || lastRead.lookup(read) != &op || !held.contains(read) ||
           bytesOfType(read.getType()) < bytesOfType(result.getType()))
         continue;
       // Its bytes are the result's now, whosever they were.

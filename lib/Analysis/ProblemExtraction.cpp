@@ -7,6 +7,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Interfaces/InPlace.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -107,7 +108,9 @@ void Extraction::addInPlace(Operation &op, planning::Op &entry) {
     for (unsigned operand : inPlaceOperands(result)) {
       Value root = storage.getRoot(op.getOperand(operand));
       ValueIndex write = out.indexOf.lookup(result), read = out.indexOf.lookup(root);
+      auto liesThere = [&](Value other) { return storage.getRoot(other) == root; };
       if (!storage.getArgument(root) && !storage.isConstant(root) &&
+          mayOverwrite(result, liesThere) &&
           out.problem.values[write].bytes <= out.problem.values[read].bytes)
         entry.inPlace.push_back({write, read});
     }

@@ -6,6 +6,7 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Interfaces/InPlace.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -62,7 +63,8 @@ private:
       Value root = storage.getRoot(result.getOwner()->getOperand(operand));
       auto it = bufferOf.find(root);
       if (it == bufferOf.end() || lastRead.lookup(root) != position ||
-          out.buffers[it->second].values.back() != root || bytesOfType(root.getType()) < bytes)
+          out.buffers[it->second].values.back() != root || bytesOfType(root.getType()) < bytes ||
+          !mayOverwrite(result, [&](Value other) { return storage.getRoot(other) == root; }))
         continue;
       if (!offsetOf(result) || offsetOf(result) == offsetOf(root))
         return root;

@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/StepStorage.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/InPlace.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -35,9 +36,14 @@ static bool reaches(const StepStorage &storage, Value value, BlockArgument argum
   if (!result)
     return false;
   chain.push_back(root);
-  for (unsigned operand : inPlaceOperands(result))
-    if (reaches(storage, result.getOwner()->getOperand(operand), argument, chain))
+  for (unsigned number : inPlaceOperands(result)) {
+    Value operand = result.getOwner()->getOperand(number);
+    auto liesThere = [&](Value other) {
+      return storage.getRoot(other) == storage.getRoot(operand);
+    };
+    if (mayOverwrite(result, liesThere) && reaches(storage, operand, argument, chain))
       return true;
+  }
   chain.pop_back();
   return false;
 }

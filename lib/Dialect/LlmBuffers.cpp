@@ -12,12 +12,12 @@ using namespace llmmem::llm;
 
 using Operands = SmallVector<unsigned>;
 
-/// The index of an optional operand, if it is there.
-static Operands indexOf(Operation *op, Value operand) {
-  for (OpOperand &use : op->getOpOperands())
-    if (operand && use.get() == operand)
-      return {use.getOperandNumber()};
-  return {};
+/// The accumulator, if it is there: by its place, since its value may be another operand, too.
+template <typename Summing>
+static Operands accumulatorOf(Summing op) {
+  if (!op.getInto())
+    return {};
+  return {op.getIntoMutable().begin()->getOperandNumber()};
 }
 
 // Elementwise, or row by row with the row read first.
@@ -53,12 +53,12 @@ Operands CastOp::getInPlaceOperands(unsigned) {
 }
 
 // Sums go on where their accumulator lies.
-Operands LinearWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
-Operands SumRowsOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
-Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
-Operands PositionsGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
-Operands AttentionSinkGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
-Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+Operands LinearWeightGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
+Operands SumRowsOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
+Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
+Operands PositionsGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
+Operands AttentionSinkGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
+Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
 
 // New rows go where their cache lies, which attention has read before.
 Operands AppendCacheOp::getInPlaceOperands(unsigned result) { return {result}; }

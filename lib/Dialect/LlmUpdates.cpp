@@ -3,6 +3,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Dialect/MuonWorkspace.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -10,7 +11,7 @@ using namespace llmmem;
 using namespace llmmem::llm;
 using Operands = SmallVector<unsigned>;
 
-static int64_t elements(Value value) {
+static Count elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
@@ -53,6 +54,15 @@ RankedTensorType TrainingAttr::momentOf(RankedTensorType param) const {
 // Places: updates stand where the old values stood
 //===----------------------------------------------------------------------===//
 
+/// Of an update that reads an element of the gradient before it writes one of the parameter. Where
+/// a master copy is read instead of the parameter, the gradient may be given in its place.
+template <typename UpdateOp>
+static Operands operandsOfParam(UpdateOp op) {
+  if (op.getParam() == op.getGradient())
+    return {op.getParamMutable().getOperandNumber(), op.getGradientMutable().getOperandNumber()};
+  return {op.getParamMutable().getOperandNumber()};
+}
+
 template <typename UpdateOp>
 static Operands operandsOfUpdate(UpdateOp op, unsigned result) {
   if (result == 0)
@@ -62,14 +72,20 @@ static Operands operandsOfUpdate(UpdateOp op, unsigned result) {
 
 Operands AdamWOp::getInPlaceOperands(unsigned result) {
   constexpr unsigned updated[] = {0, 2, 3}; // parameter, first moment, second moment
+  if (result == 0)
+    return operandsOfParam(*this);
   if (result < 3)
     return {updated[result]};
   if (unsigned number = result - 3; number < getScales().size())
     return {getScalesMutable()[number].getOperandNumber()};
   return {getMasterMutable()[0].getOperandNumber()};
 }
-Operands SGDOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
-Operands LionOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
+Operands SGDOp::getInPlaceOperands(unsigned result) {
+  return result == 0 ? operandsOfParam(*this) : operandsOfUpdate(*this, result);
+}
+Operands LionOp::getInPlaceOperands(unsigned result) {
+  return result == 0 ? operandsOfParam(*this) : operandsOfUpdate(*this, result);
+}
 Operands AdafactorOp::getInPlaceOperands(unsigned result) {
   return operandsOfUpdate(*this, result);
 }
@@ -137,7 +153,9 @@ static int64_t wideBytes(TypedValue<RankedTensorType> param) {
 }
 
 /// Of each row the sums of squares of p and of u; what is common to all rows.
-int64_t AdafactorOp::getWorkspaceBytes() { return (2 * getRows() + 3) * wideBytes(getParam()); }
+int64_t AdafactorOp::getWorkspaceBytes() {
+  return (2 * Count(getRows()) + 3) * wideBytes(getParam());
+}
 
 int64_t MuonOp::getShorter() {
   ArrayRef<int64_t> shape = getParam().getType().getShape();
@@ -150,13 +168,14 @@ int64_t MuonOp::getLonger() {
 
 /// Each iteration multiplies x x^T, a a, and their sum with x.
 int64_t MuonOp::getFlops() {
-  int64_t a = getShorter(), b = getLonger();
+  Count a = getShorter(), b = getLonger();
   return kIterations * 2 * a * a * (2 * b + a) + 12 * elements(getParam());
 }
 
 /// x before and after an iteration, a and what of it multiplies x, and the squares of each row.
 int64_t MuonOp::getWorkspaceBytes() {
   int64_t rows = getParam().getType().getShape()[0];
-  int64_t before = 2 * muonPart(elements(getParam())) + 2 * muonPart(getShorter() * getShorter());
+  Count shorter = getShorter();
+  Count before = 2 * muonPart(elements(getParam())) + 2 * muonPart(shorter * shorter);
   return (before + muonPart(rows) + 1) * wideBytes(getParam());
 }

@@ -78,13 +78,18 @@ struct LinalgBuffers : BufferOpInterface::ExternalModel<LinalgBuffers, linalg::L
     SmallVector<unsigned> operands;
     if (coversItsBytes(init.get()) && (!isReadTwice(init) || isReadInStep(structured, init, init)))
       operands.push_back(init.getOperandNumber());
-    if (structured.payloadUsesValueFromOperand(&init))
-      return operands;
+    // What is added to may stand on no other value: but it may be read as an input, too.
+    bool isAddedTo = structured.payloadUsesValueFromOperand(&init);
+    auto mayStandOn = [&](OpOperand &input) {
+      if (isAddedTo && (operands.empty() || viewedValue(input.get()) != viewedValue(init.get())))
+        return false;
+      return isa<RankedTensorType>(input.get().getType()) && coversItsBytes(input.get()) &&
+             bytesOfElementType(getElementTypeOrSelf(input.get())) ==
+                 bytesOfElementType(getElementTypeOrSelf(init.get())) &&
+             isReadInStep(structured, input, init);
+    };
     for (OpOperand *input : structured.getDpsInputOperands())
-      if (isa<RankedTensorType>(input->get().getType()) && coversItsBytes(input->get()) &&
-          bytesOfElementType(getElementTypeOrSelf(input->get())) ==
-              bytesOfElementType(getElementTypeOrSelf(init.get())) &&
-          isReadInStep(structured, *input, init))
+      if (mayStandOn(*input))
         operands.push_back(input->getOperandNumber());
     return operands;
   }

@@ -3,6 +3,8 @@
 #include "llmmem/Upstream/LoopLayout.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/InPlace.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -55,7 +57,9 @@ bool LoopLayout::takesOver(OpResult result, int64_t position) {
     auto place = places.find(root);
     bool isCaptured =
         llvm::any_of(captured, [&](Value value) { return viewedValue(value) == root; });
-    if (place == places.end() || lastRead.lookup(root) != position || isCaptured)
+    auto liesThere = [&](Value other) { return viewedValue(other) == root; };
+    if (place == places.end() || lastRead.lookup(root) != position || isCaptured ||
+        !mayOverwrite(result, liesThere))
       continue;
     // The bytes of a result may be an argument's, of one type.
     bool fits = place->second.carried

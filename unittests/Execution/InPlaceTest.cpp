@@ -79,6 +79,20 @@ const Case kCases[] = {
      "%y = llm.norm_weight_grad %b, %b, %m into(%a) : (tensor<2x3x24xT>, tensor<2x3x24xT>, "
      "tensor<2x3xW>, tensor<24xT>) -> tensor<24xT>",
      "24xT"},
+    // One value as two operands, of which each may be taken over.
+    {"add_itself", "%y = llm.add %a, %a : tensor<2x3x24xT>"},
+    {"mul_itself", "%y = llm.mul %a, %a : tensor<2x3x24xT>"},
+    {"gelu_grad_itself", "%y = llm.gelu_grad %a, %a : tensor<2x3x24xT>"},
+    {"silu_grad_itself", "%y = llm.silu_grad %a, %a : tensor<2x3x24xT>"},
+    {"softmax_grad_itself", "%y = llm.softmax_grad %a, %a : tensor<2x3x24xT>"},
+    {"softcap_grad_itself", "%y = llm.softcap_grad %a, %a {cap = 2.0 : f64} : tensor<2x3x24xT>"},
+    {"clamp_grad_itself", "%y = llm.clamp_grad %a, %a {low = -0.25 : f64} : tensor<2x3x24xT>"},
+    {"layer_norm_grad_itself",
+     "%y = llm.layer_norm_grad %a, %m, %m, %w, %a : (tensor<2x3x24xT>, tensor<2x3xW>, "
+     "tensor<2x3xW>, tensor<24xT>, tensor<2x3x24xT>) -> tensor<2x3x24xT>"},
+    {"rms_norm_grad_itself",
+     "%y = llm.rms_norm_grad %a, %m, %w, %a : (tensor<2x3x24xT>, tensor<2x3xW>, tensor<24xT>, "
+     "tensor<2x3x24xT>) -> tensor<2x3x24xT>"},
 };
 
 class InPlace : public KernelTest {

@@ -130,6 +130,13 @@ TEST(ProblemJson, RefusesResidentResults) {
       "value 1 is resident, which only inputs may be");
 }
 
+/// So what an op reads in two ways has one entry, and one pair or none.
+TEST(ProblemJson, RefusesAValueThatIsReadTwice) {
+  EXPECT_REFUSED(
+      problemText(twoValues, R"({"id": 0, "reads": [0, 0], "writes": [1], "in_place": [[1, 0]]})"),
+      "ops[0].reads: value 0 is given twice");
+}
+
 TEST(ProblemJson, RefusesForeignInPlacePairs) {
   EXPECT_REFUSED(
       problemText(twoValues, R"({"id": 0, "reads": [0], "writes": [1], "in_place": [[0, 1]]})"),

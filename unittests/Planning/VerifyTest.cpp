@@ -159,6 +159,16 @@ TEST_F(VerifyTest, InPlaceNeedsThePair) {
   expectAmong(1, "overlap");
 }
 
+/// Two results of one op, each of which may take the operand's bytes.
+TEST_F(VerifyTest, InPlaceTakesAnOperandOnce) {
+  problem.values.push_back({15, 8, false, "v"});
+  const ValueIndex v = P + 1;
+  problem.ops[1].writes.push_back(v);
+  problem.ops[1].inPlace.push_back({v, Y});
+  plan.offsets = {{-1, X, 0}, {0, Y, 8}, {1, Z, 8}, {1, v, 8}, {2, W, 16}};
+  expectAmong(1, "overlap");
+}
+
 TEST_F(VerifyTest, InPlaceNeedsTheLastRead) {
   problem.ops[2].reads.push_back(Y);
   expectAmong(1, "overlap");
