@@ -1,11 +1,14 @@
 //===- PlanClaims.cpp - What a planned step says of itself -----------------===//
 //
-// Nothing here is shared with the planner or with the analyses that write these attributes: what
-// costs, what is a clone and what is saved is read from the final ops anew.
+// Nothing of the planner, nor of the analyses that write these attributes, is asked: what costs,
+// what is a clone and what is saved is read from the final ops anew. What one op costs is its own
+// word, by the interface that the analyses ask as well: a slip there is in the plan and in its
+// check.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PlanClaims.h"
+#include "PlanBytes.h"
 #include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -184,7 +187,7 @@ void ClaimVerifier::checkCost(Operation &op) {
   if (auto bytes = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kBytes)) {
     SmallVector<int64_t> sizes;
     for (Value result : op.getResults())
-      sizes.push_back(bytesOfType(result.getType()));
+      sizes.push_back(planBytesOf(result));
     if (bytes.asArrayRef() != ArrayRef(sizes))
       fail(&op, "cost") << "claims '" << LlmDialect::kBytes << "' = " << bytes
                         << ", which its results do not have";
@@ -195,9 +198,14 @@ void ClaimVerifier::checkCost(Operation &op) {
   if (claimed.getNs() < 0)
     fail(&op, "cost") << "claims to take " << claimed.getNs() << " ns";
   auto cost = dyn_cast<CostOpInterface>(op);
-  if (cost && !op.hasAttr(LlmDialect::kCostFrom) &&
-      (claimed.getFlops() != cost.getFlops() || claimed.getBytes() != cost.getBytesMoved() ||
-       claimed.getWorkspace() != cost.getWorkspaceBytes()))
+  // What an op cannot count in 64 bits it calls negative, and the same claim would agree.
+  if (claimed.getFlops() < 0 || claimed.getBytes() < 0 || claimed.getWorkspace() < 0)
+    fail(&op, "cost") << "claims " << claimed.getFlops() << " FLOPs, " << claimed.getBytes()
+                      << " bytes moved and " << claimed.getWorkspace()
+                      << " of workspace, expected numbers of 0 or more";
+  else if (cost && !op.hasAttr(LlmDialect::kCostFrom) &&
+           (claimed.getFlops() != cost.getFlops() || claimed.getBytes() != cost.getBytesMoved() ||
+            claimed.getWorkspace() != cost.getWorkspaceBytes()))
     fail(&op, "cost") << "claims " << claimed.getFlops() << " FLOPs, " << claimed.getBytes()
                       << " bytes moved and " << claimed.getWorkspace() << " of workspace, but has "
                       << cost.getFlops() << ", " << cost.getBytesMoved() << " and "

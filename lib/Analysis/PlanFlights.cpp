@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanFlights.h"
+#include "PlanBytes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include <array>
 #include <list>
@@ -59,7 +60,7 @@ private:
   Used placeOf(Value value) const {
     Value storage = places.source.lookup(value);
     int64_t begin = places.offsetOf.lookup(storage);
-    return {places.homeOf.lookup(storage), begin, begin + bytesOfType(storage.getType()),
+    return {places.homeOf.lookup(storage), begin, begin + planBytesOf(storage),
             llm::isOnHost(storage.getType())};
   }
 

@@ -1,19 +1,21 @@
 //===- PlanVerifier.cpp - Is the final program what it claims? -------------===//
 //
 // One walk over the ops in order, with the set of held byte ranges of the arena in a map by offset.
-// On purpose nothing is shared with the analyses that the plan was made with, not even the notion
-// of a view.
+// On purpose no analysis that the plan was made with is asked. What an op says of itself, and so
+// what is a view and what may be written in place, both read (llmmem/Analysis/PlanVerifier.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Analysis/PlanVerifier.h"
+#include "PlanBytes.h"
 #include "PlanClaims.h"
+#include "PlanClones.h"
 #include "PlanFlights.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Support/Count.h"
 #include <map>
 
 using namespace mlir;
@@ -46,6 +48,7 @@ private:
   bool readWorkspace(Operation &op);
   void resolveStorage(Operation &op);
   BlockArgument statedHome(OpResult result);
+  void settle(OpResult result, BlockArgument home);
   void checkConstant(Operation &op);
   void findLastReads();
 
@@ -58,7 +61,6 @@ private:
   void overwriteArguments(Operation &op);
   void release(int64_t position);
   void checkReturns();
-  void checkClones();
   void checkClaims();
   void checkBudget(StringRef name, const Arena &arena, StringRef whose);
 
@@ -105,8 +107,8 @@ bool PlanVerifier::readOffsets(Operation &op) {
       continue;
     if (offset < 0 || offset % 256 != 0)
       fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of 256";
-    else if (offset > arenaOf(result).claim - bytesOfType(result.getType()))
-      fail(&op, "offsets") << "ends at byte " << offset + bytesOfType(result.getType())
+    else if (offset > arenaOf(result).claim - planBytesOf(result))
+      fail(&op, "offsets") << "ends at byte " << static_cast<uint64_t>(offset) + planBytesOf(result)
                            << ", outside the arena of " << arenaOf(result).claim
                            << (llm::isOnHost(result.getType()) ? " on the host" : "");
   }
@@ -138,13 +140,24 @@ BlockArgument PlanVerifier::statedHome(OpResult result) {
       step.getArgument(number).getType() != result.getType() ||
       !step.getArgAttr(number, LlmDialect::kDonated))
     return BlockArgument();
-  // Whoever reads the bytes while it writes them must be able to.
-  for (OpOperand &operand : op->getOpOperands())
-    if (homeOf.lookup(source[operand.get()]) == step.getArgument(number) &&
-        !llvm::is_contained(inPlaceOperands(result), operand.getOperandNumber()))
-      fail(op, "clobber") << "overwrites argument " << number << " while it reads it as operand "
-                          << operand.getOperandNumber();
   return step.getArgument(number);
+}
+
+/// Whoever reads an argument's bytes while it writes them must be able to, by each operand; and no
+/// two results stand in one argument.
+void PlanVerifier::settle(OpResult result, BlockArgument home) {
+  Operation *op = result.getOwner();
+  for (OpOperand &operand : op->getOpOperands())
+    if (homeOf.lookup(source[operand.get()]) == home &&
+        !llvm::is_contained(inPlaceOperands(result), operand.getOperandNumber()))
+      fail(op, "clobber") << "overwrites argument " << home.getArgNumber()
+                          << " while it reads it as operand " << operand.getOperandNumber();
+  for (OpResult other : op->getResults())
+    if (homeOf.lookup(other) == home && source[other] == other)
+      fail(op, "clobber") << "results " << other.getResultNumber() << " and "
+                          << result.getResultNumber() << " overwrite argument "
+                          << home.getArgNumber();
+  homeOf[result] = home;
 }
 
 /// A constant is held throughout, outside of the arena.
@@ -175,15 +188,15 @@ void PlanVerifier::resolveStorage(Operation &op) {
     if (offsetOf.lookup(result) != -1)
       continue;
     if (BlockArgument home = statedHome(result)) {
-      homeOf[result] = home;
+      settle(result, home);
       continue;
     }
     // An argument's bytes, all of them: taken over from an operand that lies there.
     for (unsigned operand : inPlaceOperands(result))
       if (BlockArgument home = homeOf.lookup(source[op.getOperand(operand)]);
-          home && bytesOfType(home.getType()) == bytesOfType(result.getType()) &&
+          home && planBytesOf(home) == planBytesOf(result) &&
           step.getArgAttr(home.getArgNumber(), LlmDialect::kDonated)) {
-        homeOf[result] = home;
+        settle(result, home);
         break;
       }
     if (!homeOf.contains(result))
@@ -236,20 +249,27 @@ void PlanVerifier::checkOperands(Operation &op) {
   }
 }
 
-/// Whether `result` may stand on the bytes of `held`: an operand that it may take over, at the same
-/// offset, no smaller, and never read again.
+/// Whether `result` may stand on the bytes of `value`: at the same offset, no smaller, never read
+/// again, and where its op reads them it may take each operand over: all that look at them.
 bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
   if (offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
-      bytesOfType(result.getType()) > bytesOfType(value.getType()) || replacedBy.contains(value))
+      planBytesOf(result) > planBytesOf(value) || replacedBy.contains(value))
     return false;
-  return llvm::any_of(inPlaceOperands(result), [&](unsigned operand) {
-    return source[result.getOwner()->getOperand(operand)] == value;
-  });
+  SmallVector<unsigned> allowed = inPlaceOperands(result);
+  bool isRead = false;
+  for (OpOperand &operand : result.getOwner()->getOpOperands()) {
+    if (source[operand.get()] != value)
+      continue;
+    isRead = true;
+    if (!llvm::is_contained(allowed, operand.getOperandNumber()))
+      return false;
+  }
+  return isRead;
 }
 
 void PlanVerifier::place(OpResult result, int64_t position) {
   int64_t begin = offsetOf.lookup(result);
-  Range range{begin, begin + bytesOfType(result.getType())};
+  Range range{begin, begin + planBytesOf(result)};
   Arena &arena = arenaOf(result);
   std::map<int64_t, Value> &live = arena.live;
   arena.end = std::max(arena.end, range.end);
@@ -259,7 +279,7 @@ void PlanVerifier::place(OpResult result, int64_t position) {
     --it;
   for (; it != live.end() && it->first < range.end; ++it) {
     Value other = it->second;
-    if (!range.meets({it->first, it->first + bytesOfType(other.getType())}))
+    if (!range.meets({it->first, it->first + planBytesOf(other)}))
       continue;
     if (mayTakeOver(result, other, position)) {
       replacedBy[other] = result;
@@ -274,8 +294,7 @@ void PlanVerifier::place(OpResult result, int64_t position) {
   }
   for (OpResult other : placed)
     if (&arenaOf(other) == &arena &&
-        range.meets(
-            {offsetOf.lookup(other), offsetOf.lookup(other) + bytesOfType(other.getType())}))
+        range.meets({offsetOf.lookup(other), offsetOf.lookup(other) + planBytesOf(other)}))
       fail(result.getOwner(), "overlap") << "results " << other.getResultNumber() << " and "
                                          << result.getResultNumber() << " share bytes";
   placed.push_back(result);
@@ -297,17 +316,17 @@ void PlanVerifier::release(int64_t position) {
     auto found = arena.live.find(offsetOf.lookup(value));
     if (found != arena.live.end() && found->second == value)
       arena.live.erase(found);
-    int64_t kept = replacedBy.contains(value) ? bytesOfType(replacedBy[value].getType()) : 0;
-    arena.held -= bytesOfType(value.getType()) - kept;
+    int64_t kept = replacedBy.contains(value) ? planBytesOf(replacedBy[value]) : 0;
+    arena.held -= planBytesOf(value) - kept;
   }
   for (OpResult result : placed) {
     auto last = lastRead.find(result);
     Arena &arena = arenaOf(result);
     if (last == lastRead.end()) {
-      arena.held -= bytesOfType(result.getType());
+      arena.held -= planBytesOf(result);
       continue;
     }
-    if (bytesOfType(result.getType()) > 0)
+    if (planBytesOf(result) > 0)
       arena.live[offsetOf.lookup(result)] = result;
     deaths.emplace(last->second, result);
   }
@@ -330,7 +349,7 @@ void PlanVerifier::visit(Operation &op, int64_t position) {
     device.end = std::max(device.end, range.end);
     auto meets = [&](Value value) {
       int64_t begin = offsetOf.lookup(value);
-      return range.meets({begin, begin + bytesOfType(value.getType())});
+      return range.meets({begin, begin + planBytesOf(value)});
     };
     for (auto &[offset, value] : device.live)
       if (offset < range.end && meets(value))
@@ -360,63 +379,8 @@ void PlanVerifier::checkReturns() {
 }
 
 //===----------------------------------------------------------------------===//
-// Clones and claims
+// Claims
 //===----------------------------------------------------------------------===//
-
-/// The attributes that say what an op does; what plans and people wrote beside them is left out.
-static DictionaryAttr getMeaning(Operation *op) {
-  SmallVector<NamedAttribute> kept;
-  for (NamedAttribute attr : op->getAttrDictionary())
-    if (!attr.getName().strref().starts_with("llm."))
-      kept.push_back(attr);
-  // Of an op that no dialect registers, what it does stands here.
-  if (Attribute properties = op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute())
-    kept.emplace_back(StringAttr::get(op->getContext(), "properties"), properties);
-  return DictionaryAttr::get(op->getContext(), kept);
-}
-
-static bool haveSameRegions(Operation *a, Operation *b) {
-  if (a->getNumRegions() != b->getNumRegions())
-    return false;
-  return llvm::all_of(llvm::zip(a->getRegions(), b->getRegions()), [](auto regions) {
-    auto &[mine, its] = regions;
-    return OperationEquivalence::isRegionEquivalentTo(&mine, &its,
-                                                      OperationEquivalence::IgnoreLocations);
-  });
-}
-
-void PlanVerifier::checkClones() {
-  llvm::DenseMap<int64_t, Operation *> originals;
-  for (Operation &op : body)
-    if (auto id = op.getAttrOfType<IntegerAttr>(LlmDialect::kId))
-      originals[id.getInt()] = &op;
-  // Two values are runs of one if they are the same result of the same original.
-  auto identity = [&](Value value) -> std::pair<void *, unsigned> {
-    Value made = source[llm::copiedFrom(source[value])];
-    auto result = dyn_cast<OpResult>(made);
-    if (!result)
-      return {made.getAsOpaquePointer(), 0};
-    auto of = result.getOwner()->getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
-    Operation *original = of ? originals.lookup(of.getInt()) : result.getOwner();
-    return {original, result.getResultNumber()};
-  };
-  for (Operation &op : body) {
-    auto of = op.getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
-    if (!of)
-      continue;
-    Operation *original = originals.lookup(of.getInt());
-    if (!original || original->getName() != op.getName() ||
-        getMeaning(original) != getMeaning(&op) ||
-        original->getResultTypes() != op.getResultTypes() ||
-        original->getNumOperands() != op.getNumOperands() || !haveSameRegions(original, &op)) {
-      fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but does not do the same";
-      continue;
-    }
-    for (auto [mine, its] : llvm::zip(op.getOperands(), original->getOperands()))
-      if (mine.getType() != its.getType() || identity(mine) != identity(its))
-        fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but reads other values";
-  }
-}
 
 void PlanVerifier::checkClaims() {
   if (claim(LlmDialect::kPeak) != peak)
@@ -439,13 +403,16 @@ void PlanVerifier::checkBudget(StringRef name, const Arena &arena, StringRef who
   if (budget < 0)
     fail(step, "budget") << "has the budget" << whose << " " << step->getAttr(name)
                          << ", expected a number of bytes";
-  else if (arena.resident + arena.padding + arena.end > budget)
+  else if (Count needed = Count(arena.resident) + arena.padding + arena.end;
+           needed.isTooMany() || needed > budget)
     fail(step, "budget") << "needs " << arena.resident << " resident bytes, " << arena.padding
                          << " to align them and an arena of " << arena.end
                          << ", together more than the budget" << whose << " of " << budget;
 }
 
 LogicalResult PlanVerifier::run() {
+  if (failed(checkPlanBytes(step)))
+    return failure();
   device.claim = claim(LlmDialect::kArena);
   if (device.claim < 0) {
     fail(step, "peak") << "has no '" << LlmDialect::kArena << "'; run plan-arena";
@@ -460,9 +427,9 @@ LogicalResult PlanVerifier::run() {
   for (Operation &op : body)
     if (isResidentOp(&op))
       for (Value result : op.getResults())
-        addResident(device, residentBytes(result));
+        addResident(device, isEmptyValue(result) ? 0 : planBytesOf(result));
   for (BlockArgument argument : body.getArguments()) {
-    addResident(arenaOf(argument), bytesOfType(argument.getType()));
+    addResident(arenaOf(argument), planBytesOf(argument));
     source[argument] = argument;
     homeOf[argument] = argument;
     newest[argument] = argument;
@@ -479,8 +446,9 @@ LogicalResult PlanVerifier::run() {
   for (auto [position, op] : llvm::enumerate(body.without_terminator()))
     visit(op, position);
   checkReturns();
-  checkClones();
   checkClaims();
+  if (failed(verifyClones(step, source)))
+    broken = true;
   if (failed(verifyFlights(step, {source, homeOf, offsetOf})))
     broken = true;
   if (failed(verifyPlanClaims(step, {peak, std::move(source)})))

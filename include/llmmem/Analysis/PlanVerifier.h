@@ -1,25 +1,42 @@
 //===- PlanVerifier.h - Is the final program what it claims? ---------------===//
 //
 // Derives lifetimes, overlaps and the peak of a planned step anew, from its ops, `llm.offsets` and
-// `llm.workspace` alone. Shares no code with the planner, the placement or StepLiveness: a slip
-// there must not hide here. Each number that a planned step claims is checked as far as its own ops
+// `llm.workspace` alone. Each number that a planned step claims is checked as far as its own ops
 // can refute it; a lower bound that is too low is only weak.
+//
+// What is its own: the walk over the ops, lifetimes, places, sums, and the bytes of each type, in
+// checked arithmetic (lib/Analysis/PlanBytes.h). It calls nothing of the planner, of the extraction
+// of problems, of the placement, of StepStorage or StepLiveness: a slip there does not hide here.
+//
+// What it shares with them is what an op says of itself: which operand a result is a view of, which
+// it may take over, what holds no bytes (BufferOpInterface, EmptyOpInterface and the `llm.*`
+// attributes that state the same), its FLOPs, bytes and workspace (CostOpInterface), and what a
+// start, a wait and a copy is (LlmOps.h, StateCopies.h). An op that says there what its kernel does
+// not do is a false plan that is accepted: those words are tested by running kernels, with their
+// results on their operands and apart (unittests/Execution/InPlaceTest.cpp).
 //
 // clang-format off
 // The rules, by the names that stand in the diagnostics:
+//   [size]         every value is of a type whose bytes are known and no more than 2^63 bits, and all values and
+//                  workspaces together, rounded up to 256 each, are less than 2^63 bytes
+//   [capture]      no region of an op reads a value from outside, but for constants
 //   [offsets]      every op has one offset for each result, multiples of 256, and no result leaves the arena
 //   [workspace]    an op that needs a workspace has one of that size, inside the arena
 //   [view]         a view has its source's offset
 //   [argument]     offset -1 exactly where the bytes are an argument's
-//   [clobber]      nothing reads an argument's bytes after they were overwritten
+//   [clobber]      nothing reads an argument's bytes after they were overwritten; what overwrites them reads them
+//                  by operands alone that it may take over, and as one result
 //   [overlap]      no two values that are held together share a byte, but for an in-place result and the
-//                  operand that it may take over and that nobody reads later
+//                  value that it may take over, by each operand that reads it, and that nobody reads later
 //   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
 //                  started and runs behind it writes bytes that it reads, writes or takes as workspace; waits of
 //                  collectives, of copies up, of copies down and of updates each stand in the order of the starts
 //   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values
 //                  of the host's memory
-//   [clone]        a clone does what its original does, on runs of the same operands
+//   [clone]        a clone does what its original does, on runs of the same operands, behind it, and `llm.instance`
+//                  counts the runs
+//   [latest]       each reader, the function's end too, reads the latest run before it of what it reads, or what came
+//                  back of that run from the host; what was started has run where its wait stands
 //   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
 //                  (`llm.host_arena` that of the host's)
 //   [budget]       resident bytes, each argument's rounded up to 256, + arena <= `llm.budget`; of the host's
