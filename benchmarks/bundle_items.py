@@ -124,7 +124,9 @@ def facts(machine):
     asked = "driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit"
     line = first_line(["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader", "--id=0"])
     said = dict(zip(asked.split(","), map(str.strip, line.split(",")))) if line else None
-    torch = first_line([machine.python, "-c", "import torch; print(torch.__version__)"])
+    # It may be a person's own torch, which -I would not find; what lies in the current folder is not meant.
+    torch = first_line([machine.python, "-c", "import sys; sys.path = [place for place in sys.path if place]; "
+                        "import torch; print(torch.__version__)"])
     return {"device": device, "nvidia_smi": said, "copies": json.loads(machine.replay("--probe-copies")),
             "python": platform.python_version(), "torch": torch, "date": time.strftime("%Y-%m-%d")}
 

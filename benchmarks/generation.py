@@ -83,7 +83,8 @@ def time_torch(arguments, dtype):
     with tempfile.TemporaryDirectory() as folder:
         with open(arguments.config) as source, open(os.path.join(folder, "config.json"), "w") as target:
             target.write(source.read())
-        return float(run(arguments.python, "-c", TORCH, folder, dtype, arguments.threads, arguments.tokens).stdout)
+        # It may be a person's own torch, which -I would not find; what lies in the current folder is not meant.
+        return float(run(arguments.python, "-c", "import sys; sys.path = [place for place in sys.path if place]" + TORCH, folder, dtype, arguments.threads, arguments.tokens).stdout)
 
 
 def main():

@@ -31,7 +31,7 @@ class Busy:
         self.count = count
 
     def __enter__(self):
-        self.processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(self.count)]
+        self.processes = [subprocess.Popen([sys.executable, "-I", "-c", "while True: pass"]) for _ in range(self.count)]
 
     def __exit__(self, *_):
         for process in self.processes:

@@ -34,8 +34,9 @@ def make_environment(name, requirements=None):
     python, stamp = os.path.join(folder, "bin", "python"), os.path.join(folder, "requirements.sha256")
     if os.path.exists(stamp) and open(stamp).read() == wanted:
         return python
-    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-    install = subprocess.run([python, "-m", "pip", "install", "-q", "-r", requirements], capture_output=True, text=True)
+    subprocess.run([sys.executable, "-I", "-m", "venv", "--clear", folder], check=True)
+    install = subprocess.run([python, "-I", "-m", "pip", "install", "-q", "-r", requirements], capture_output=True,
+                             text=True)
     if install.returncode:
         print(f"guests: {name}: {requirements} cannot be installed: {install.stderr.strip()[-300:]}")
         return None
@@ -57,8 +58,8 @@ def install_wheel():
     """The folder of `pip install .`, or None with the reason printed."""
     folder = os.path.join(BUILD, "wheel")
     shutil.rmtree(folder, ignore_errors=True)
-    install = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, ROOT], capture_output=True,
-                             text=True)
+    install = subprocess.run([sys.executable, "-I", "-m", "pip", "install", "-q", "--no-deps", "--target", folder, ROOT],
+                             capture_output=True, text=True)
     if install.returncode:
         print(f"guests: `pip install .` failed: {install.stderr.strip()[-600:]}")
     return None if install.returncode else folder
@@ -73,10 +74,10 @@ def check_wheel(python, module, folder):
     """Imports a module as pip installed it in `folder`, without the checkout."""
     if not folder:
         return 0, 1, 0
-    environment = dict(os.environ, PYTHONPATH=folder)
+    environment = dict(os.environ)
     environment.pop("LLMMEM_LIBRARY", None)
-    code = f"import {module}; print({module}.__file__)"
-    result = subprocess.run([python, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    code = f"import sys; sys.path.insert(0, {folder!r}); import {module}; print({module}.__file__)"
+    result = subprocess.run([python, "-I", "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     if result.returncode or not result.stdout.startswith(folder):
         print(f"guests: {module} of the wheel: {result.stdout}{result.stderr[-600:]}")
         return 0, 1, 0

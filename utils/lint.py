@@ -8,6 +8,7 @@
   flags in a library  cl::opt outside tools/
   planner on MLIR     an include of MLIR under Planning/
   left open           a note to self in lib/, include/ or tools/
+  open to strangers   Python started by a command or a module, which takes others from the current folder: no -I
   not annotated       a function of python/llmmem with an argument or a result that has no type
   structure           folders in circles, private includes, unlisted links (structure.py)
   not formatted       a file that clang-format of LLVM 22 would write in another way
@@ -26,6 +27,7 @@ from structure import lint_structure
 
 DIRECTIVE = re.compile(r"(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:")
 NO_COLON = re.compile(r"(?://|#|;)\s*(CHECK[A-Z0-9_-]*|[A-Z][A-Z0-9_]*-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))(?:\s|$)")
+PYTHON_START = re.compile(r"""(?:python3?|Python3_EXECUTABLE|sys\.executable)[\w.@}"']*,?\s+((?:["']?-\w+["']?,?\s+)*["']?-\w*[cm]\b)""")
 LIT_WORDS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "ALLOW_RETRIES", "NOTE", "END"}
 
 
@@ -77,6 +79,14 @@ def lint_source(name, text):
         yield f"{name}: a note to self"
 
 
+def lint_python_starts(name, text):
+    """With -c and -m, Python's first place for modules is the current folder, where anybody may have put a json.py."""
+    for number, line in enumerate(text.split("\n"), 1):
+        start = PYTHON_START.search(line)
+        if start and "I" not in start.group(1) and "sys.path" not in line:
+            yield f"{name}:{number}: open to strangers: add -I, or take '' out of sys.path first: {line.strip()}"
+
+
 def lint_annotations(name, text):
     for function in ast.walk(ast.parse(text, name)):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -121,6 +131,11 @@ def main():
     for name in tracked(root, "python/llmmem/*.py"):
         with open(os.path.join(root, name), encoding="utf-8") as handle:
             findings += lint_annotations(name, handle.read())
+    for name in tracked(root, "*"):
+        if name.startswith(("test/", "unittests/", "docs/")) or name.endswith(".md"):
+            continue  # run where nobody else writes, or for people to type
+        with open(os.path.join(root, name), errors="replace") as handle:
+            findings += lint_python_starts(name, handle.read())
     findings += lint_structure(root)
     findings += lint_format(root, tracked(root, "*.cpp", "*.h", "*.c"))
     for finding in findings:

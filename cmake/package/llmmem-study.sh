@@ -1,6 +1,7 @@
 #!/bin/sh
-# llmmem-study, wherever the folder that it was installed to has been moved.
+# llmmem-study, wherever the folder that it was installed to has been moved. Python is isolated (-I): it takes no module from the
+# current folder, and none from where PYTHON* variables say.
 bin=$(CDPATH= cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 export PATH="$bin:$PATH"
-export PYTHONPATH="$bin/../lib/llmmem/python${PYTHONPATH:+:$PYTHONPATH}"
-exec python3 -m llmmem._study.command "$@"
+exec python3 -I -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); from llmmem._study.command import main; sys.exit(main())' \
+  "$bin/../lib/llmmem/python" "$@"
