@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Interfaces/InPlace.h"
@@ -37,7 +38,9 @@ private:
   void orderAfterInText(OpIndex later, OpIndex earlier);
   void readToken(OpIndex later, OpIndex earlier, bool orderOnly);
   void addOrderTokens();
+  BlockArgument overwritten(OpResult result);
   void orderEffects();
+  void orderBehindBarriers();
   void orderExchanges();
   void orderOnHost();
   void guardUpdates();
@@ -52,6 +55,7 @@ private:
   const DeviceModel &device;
   ExtractionOptions options;
   ExtractedProblem out;
+  llvm::DenseMap<Operation *, OpIndex> numberOf; // of barriers
   // The order tokens that an op writes: of time, and of the order alone.
   llvm::DenseMap<OpIndex, ValueIndex> tokenOf, textTokenOf;
 };
@@ -177,7 +181,7 @@ LogicalResult Extraction::addOp(Operation &op) {
     return addConstant(op);
   if (failed(checkRegions(op, storage)))
     return failure();
-  if (isViewOp(&op)) {
+  if (isFreeViewOp(&op)) {
     for (OpResult result : op.getResults())
       if (failed(getCheckedBytes(result)))
         return failure();
@@ -190,7 +194,8 @@ LogicalResult Extraction::addOp(Operation &op) {
   entry.id = out.ops.size();
   entry.cost = isOnHostInEveryPlan(&op) ? 0 : cost->ns;
   entry.workspace = cost->workspace;
-  entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op) && isRepeatable(op);
+  entry.recompute =
+      isRecomputable(&op) && !meetsOtherStages(&op) && isRepeatable(op) && !isBarrierOp(&op);
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
   entry.microBatch = getMicroBatch(&op);
@@ -204,6 +209,8 @@ LogicalResult Extraction::addOp(Operation &op) {
   if (entry.phase == planning::Phase::Forward && op.hasAttr(llm::LlmDialect::kCoreAttention) &&
       !endsCoreAttention(op))
     out.coreAttention.push_back(out.ops.size());
+  if (isBarrierOp(&op))
+    numberOf[&op] = out.ops.size();
   out.ops.push_back(&op);
   out.problem.ops.push_back(std::move(entry));
   return success();
@@ -232,13 +239,18 @@ void Extraction::readToken(OpIndex later, OpIndex earlier, bool orderOnly) {
     reads.push_back(it->second);
 }
 
+/// The argument that `result` is written over; a barrier lets one pass, and writes nothing.
+BlockArgument Extraction::overwritten(OpResult result) {
+  return isBarrierOp(result.getOwner()) ? BlockArgument() : storage.getArgument(result);
+}
+
 void Extraction::addOrderTokens() {
   // For each argument that is overwritten: who reads it before, in program order.
   llvm::DenseMap<ValueIndex, SmallVector<OpIndex>> readers;
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
     llvm::SmallSetVector<OpIndex, 8> before;
     for (OpResult result : out.ops[index]->getResults())
-      if (BlockArgument argument = storage.getArgument(result))
+      if (BlockArgument argument = overwritten(result))
         for (OpIndex reader : readers[out.indexOf.lookup(argument)])
           before.insert(reader);
     for (OpIndex reader : before)
@@ -262,7 +274,7 @@ void Extraction::guardUpdates() {
   auto overwrites = [&](OpIndex index) {
     return !out.ops[index]->hasAttr(llm::LlmDialect::kInArgument) &&
            llvm::any_of(out.ops[index]->getResults(),
-                        [&](Value result) { return storage.getArgument(result) != nullptr; });
+                        [&](OpResult result) { return overwritten(result) != nullptr; });
   };
   OpIndex count = out.ops.size();
   bool hasUpdates = false, readsTransient = false;
@@ -310,6 +322,14 @@ void Extraction::orderEffects() {
       orderAfter(index, *last);
     last = index;
   }
+}
+
+/// Whoever reads what comes out of a barrier runs behind it.
+void Extraction::orderBehindBarriers() {
+  for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index)
+    for (Value operand : out.ops[index]->getOperands())
+      if (Operation *barrier = barrierBefore(operand))
+        orderAfter(index, numberOf.lookup(barrier));
 }
 
 /// What other compilers overwrite, and when, is not known as `differentiate` knows it: it follows
@@ -401,6 +421,7 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
   guardStated();
   addOrderTokens();
   orderEffects();
+  orderBehindBarriers();
   orderExchanges();
   orderOnHost();
   guardUpdates();

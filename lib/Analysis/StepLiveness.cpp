@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
@@ -37,7 +38,7 @@ private:
     for (Operation &op : body.without_terminator()) {
       if (auto wait = dyn_cast<llm::WaitOp>(op))
         holdUntil(wait);
-      if (isViewOp(&op) || isResidentOp(&op))
+      if (isFreeViewOp(&op) || isResidentOp(&op))
         continue;
       for (Value operand : op.getOperands())
         lastRead[storage.getRoot(operand)] = out.ops.size();

@@ -3,6 +3,7 @@
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/Passes.h"
@@ -28,7 +29,7 @@ public:
     // Constants stay where they are, before everything that moves behind them.
     for (Operation &op : body.without_terminator())
       if (!isResidentOp(&op))
-        (isViewOp(&op) ? views : ops).push_back(&op);
+        (isFreeViewOp(&op) ? views : ops).push_back(&op);
     for (Operation *op : ops)
       operandsOf[op] = llvm::to_vector(op->getOperands());
   }
@@ -48,6 +49,7 @@ private:
   void copy(int64_t number);
   void finish();
   Value latest(Value value);
+  Value runOf(Value root);
   LogicalResult checkCopy(int64_t number, const llvm::DenseSet<Operation *> &ran);
   int64_t numNumbers() const { return ops.size() + 2 * copies.size(); }
 
@@ -66,6 +68,8 @@ private:
   SmallVector<LeavingValue> copies;
   llvm::DenseMap<Operation *, SmallVector<Value>> operandsOf;
   llvm::DenseMap<Value, Value> current;
+  // The runs that barriers let pass, by the result behind which they are.
+  llvm::DenseMap<Value, Value> passed;
 };
 } // namespace
 
@@ -113,10 +117,10 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
       continue;
     }
     for (Value operand : operandsOf[ops[number]])
-      if (Operation *producer = storage.getRoot(operand).getDefiningOp();
-          producer && !isResidentOp(producer) && !ran.contains(producer))
-        return ops[number]->emitError()
-               << "is scheduled before '" << getName(operand) << "' is written";
+      for (Operation *producer : {storage.getRoot(operand).getDefiningOp(), barrierBefore(operand)})
+        if (producer && !isResidentOp(producer) && !ran.contains(producer))
+          return ops[number]->emitError()
+                 << "is scheduled before '" << getName(operand) << "' is written";
     ran.insert(ops[number]);
   }
   for (Operation *op : ops)
@@ -127,13 +131,24 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
   return success();
 }
 
+/// The latest run of what has bytes of its own.
+Value ScheduleApplier::runOf(Value root) {
+  auto it = current.find(root);
+  return it == current.end() ? root : it->second;
+}
+
 /// The latest run of `value`; a view is made again over the latest run of what it looks at.
 Value ScheduleApplier::latest(Value value) {
-  if (storage.getRoot(value) == value) {
-    auto it = current.find(value);
-    return it == current.end() ? value : it->second;
-  }
+  Value root = storage.getRoot(value);
+  if (root == value)
+    return runOf(root);
   auto view = cast<OpResult>(value);
+  // What was made again behind a barrier is read as it is: it is another value, which nothing can
+  // merge with what stands before the barrier.
+  if (isBarrierOp(view.getOwner()))
+    return passed.lookup(view) == runOf(root)
+               ? value
+               : latest(operandsOf[view.getOwner()][*viewedOperand(view)]);
   IRMapping mapping;
   for (Value operand : view.getOwner()->getOperands())
     mapping.map(operand, latest(operand));
@@ -147,6 +162,9 @@ void ScheduleApplier::runFirst(Operation *op) {
     operand.set(latest(value));
   for (Value result : op->getResults())
     current[result] = result;
+  if (isBarrierOp(op))
+    for (Value result : op->getResults())
+      passed[result] = runOf(storage.getRoot(result));
 }
 
 void ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) {

@@ -27,8 +27,6 @@ public:
 
   LogicalResult run() {
     Block &body = step.getBody().front();
-    for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-      splitView(op);
     // Readers first: whether a value is returned through views is then known.
     for (Operation &op : llvm::reverse(body.without_terminator()))
       if (failed(describe(op)))
@@ -50,24 +48,6 @@ private:
     return model && cost && cost.getFlops() == model.getFlops() &&
            cost.getBytes() == model.getBytesMoved() &&
            cost.getWorkspace() == model.getWorkspaceBytes();
-  }
-
-  /// A view of several values becomes one for each, so that running it again for one of them reads
-  /// no other.
-  void splitView(Operation &op) {
-    const OpTableEntry *entry = isKnown(op) ? nullptr : table.find(&op);
-    if (!entry || !entry->isView || op.getNumResults() < 2 ||
-        op.getNumResults() != op.getNumOperands() || op.getNumRegions() > 0)
-      return;
-    OpBuilder at(&op);
-    for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults())) {
-      OperationState state(op.getLoc(), op.getName());
-      state.addOperands(operand);
-      state.addTypes(result.getType());
-      state.addAttributes(op.getAttrs());
-      result.replaceAllUsesWith(at.create(state)->getResult(0));
-    }
-    op.erase();
   }
 
   bool isReturned(Value value) {

@@ -3,6 +3,7 @@
 #include "llmmem/Transforms/ExportGraph.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -31,7 +32,7 @@ public:
     bool hasClones = false;
     for (Operation &op : llvm::make_early_inc_range(body)) {
       bool isClone = op.hasAttr(LlmDialect::kCloneOf);
-      if (isClone || isViewOp(&op)) {
+      if (isClone || isFreeViewOp(&op)) {
         run.push_back(&op);
         hasClones |= isClone;
         continue;
@@ -86,7 +87,7 @@ private:
       });
     };
     for (Operation &op : llvm::make_range(body.begin(), Block::iterator(at)))
-      if (!isViewOp(&op) && !isResidentOp(&op))
+      if (!isFreeViewOp(&op) && !isResidentOp(&op))
         for (Value result : op.getResults())
           if (isReadLater(result))
             values.insert(result);
