@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what transformers generates with tiny models of nine kinds, greedily and in float64.
+"""Writes what transformers generates with tiny models of ten kinds, greedily and in float64.
 
   golden-generation.py [NAME...]     writes test/EndToEnd/Inputs/generation/NAME.*, by default of all
 
 NAME.config.json is a config with published keys. NAME.safetensors holds the parameters under their public names (f32),
 `tokens.I`, what follows prompt I, and `logits.I`, those of each of these tokens, in float64. The prompts are in PROMPTS, and
-tests repeat them. The model is transformers' own code with its cache, all of it in float64, as in golden-families.py.
+tests repeat them. GPT-2 and Phi have dropouts as public files do, which `eval()` leaves out. The model is transformers' own code
+with its cache, all of it in float64, as in golden-families.py.
 """
 import importlib.util
 import json
@@ -29,12 +30,13 @@ def load_families():
 families = load_families()
 CONFIGS = {
     "gpt2": {"model_type": "gpt2", "vocab_size": 61, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 32,
-             "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new", "embd_pdrop": 0.0, "attn_pdrop": 0.0,
-             "resid_pdrop": 0.0},
+             "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new", "embd_pdrop": 0.1, "attn_pdrop": 0.1,
+             "resid_pdrop": 0.1},
     "llama": families.LLAMA,
     "qwen2": {**families.GATED, "model_type": "qwen2", "num_attention_heads": 4, "num_key_value_heads": 2,
               "rope_theta": 100.0, "use_sliding_window": False},
     "mistral": {**families.GATED, "model_type": "mistral", "rope_theta": 100.0, "sliding_window": 5},
+    "phi": {**families.CONFIGS["phi"], "attention_dropout": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1},
     "gemma2": families.CONFIGS["gemma2"],
     "deepseek_v2": families.CONFIGS["deepseek_v2"],
     "deepseek_v2-lite": families.CONFIGS["deepseek_v2-lite"],

@@ -12,6 +12,8 @@ static int64_t tokensOfStep(const CompiledStep &step, const StepRoles &roles) {
 
 /// [batch, 1, vocabulary] of floats is what a step with caches returns first.
 static llvm::Error checkStep(const CompiledStep &step, const StepRoles &roles) {
+  if (llvm::Error error = roles.checkWritesText())
+    return error;
   if (roles.ids && roles.lengths && !step.results().empty()) {
     mlir::RankedTensorType ids = step.arguments()[*roles.ids].type,
                            logits = step.results().front().type;

@@ -237,4 +237,11 @@ private:
 };
 } // namespace
 
+llvm::Error StepRoles::checkWritesText() const {
+  if (!seed)
+    return llvm::Error::success();
+  return llvm::createStringError("it has a seed and drops out, which is for training alone; import "
+                                 "it again with --mode forward, prefill or decode");
+}
+
 llvm::Expected<StepRoles> StepRoles::find(func::FuncOp step) { return RoleFinder(step).find(); }

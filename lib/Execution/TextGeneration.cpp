@@ -12,6 +12,9 @@ llvm::Expected<TextGeneration> TextGeneration::create(const CompiledStep &forwar
   if (roles.targets || roles.labels || forward.results().size() != 1)
     return llvm::createStringError("to generate, give a planned @forward: llmmem-import "
                                    "config.json --batch 1 --seq 256 --mode forward");
+  if (llvm::Error error = roles.checkWritesText())
+    return llvm::createStringError("to generate, give a @forward of inference: " +
+                                   llvm::toString(std::move(error)));
   mlir::RankedTensorType ids = forward.arguments()[*roles.ids].type,
                          logits = forward.results()[0].type;
   if (ids.getRank() != 2 || ids.getDimSize(0) != 1 || ids.getDimSize(1) < 2 ||

@@ -71,7 +71,7 @@ static std::vector<Argument> listData(OpBuilder &builder, const ModelFacts &fact
   bool inPlace = facts.predictsMasked || facts.image || facts.encodes;
   if (facts.encodes && options.mode == Mode::Forward)
     list.push_back({"decoder_ids", llm::Role::Input, predicted});
-  if (options.mode == Mode::Train)
+  if (options.trains())
     list.push_back({inPlace ? "labels" : "targets", llm::Role::Input, predicted});
   if (options.packed)
     list.push_back({"positions", llm::Role::Input, data});
@@ -216,7 +216,6 @@ static StringRef nameOf(Mode mode) {
 
 static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
                                   ArrayRef<Parameter> parameters, const ImportOptions &options) {
-  bool trains = options.mode == Mode::Train;
   std::vector<Argument> arguments = listArguments(builder, model, parameters, options);
   func::FuncOp function = createFunction(builder, nameOf(options.mode), arguments);
   GraphBuilder graph(builder, options, elementTypeOf(builder, model.facts.dtype));
@@ -239,8 +238,8 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
   }
   Value logits = model.buildLogits(graph, function.getArgument(0));
   SmallVector<Value> results =
-      trains ? buildLoss(graph, model, options, logits, function.getArgument(1))
-             : SmallVector<Value>{logits};
+      options.trains() ? buildLoss(graph, model, options, logits, function.getArgument(1))
+                       : SmallVector<Value>{logits};
   llvm::append_range(results, caches.updated());
   finishFunction(builder, function, results);
   return function;
@@ -258,11 +257,14 @@ importer::buildModule(MLIRContext &context, const Model &model, const ImportOpti
   context.loadDialect<func::FuncDialect, llm::LlmDialect>();
   OpBuilder builder(&context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, builder.getUnknownLoc());
-  if (options.mode == Mode::Train)
+  if (options.trains())
     (*module)->setAttr(llm::LlmDialect::kTraining,
                        trainingAttr(builder, options.training, model.facts.dtype));
   builder.setInsertionPointToStart(module->getBody());
   func::FuncOp function = buildFunction(builder, model, *parameters, options);
+  if (llvm::Error error =
+          options.trains() ? llvm::Error::success() : checkInference(function, model.facts))
+    return std::move(error);
   if (llvm::Error error = checkBytes(function, model.facts))
     return std::move(error);
   if (llvm::Error error = checkGraph(*module, model.facts))

@@ -49,7 +49,7 @@ std::unique_ptr<Model> llmmem::importer::readFalcon(ConfigReader &config,
   parts.mlp.down = {"mlp.dense_4h_to_h", bias};
   // The public code drops out of the sum of both branches, or by attention_dropout behind
   // attention.
-  if (config.probabilityOr("hidden_dropout", 0.0) > 0)
+  if (config.probabilityOr("hidden_dropout", 0.0) > 0 && options.trains())
     config.fail("key 'hidden_dropout' is above 0; nothing else than 0 is supported");
   parts.embedding = "transformer.word_embeddings";
   parts.finalNorm = "transformer.ln_f";

@@ -13,10 +13,3 @@ llvm::ArrayRef<Family> llmmem::importer::families() {
   };
   return table;
 }
-
-double llmmem::importer::readDropout(ConfigReader &config, const ImportOptions &options,
-                                     llvm::StringRef key, double fallback) {
-  // Read in any case: a wrong value is an error whatever the flags say.
-  double own = config.probabilityOr(key, fallback);
-  return options.mode == Mode::Forward ? 0.0 : options.dropout.value_or(own);
-}

@@ -12,8 +12,7 @@ using namespace llmmem::importer;
 bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options) {
   const bool isTable = parameter.lookup == Lookup::Token;
   const bool isRead = parameter.layout.has_value() || isTable || parameter.ofExperts;
-  const bool isTrained =
-      options.mode == Mode::Train && (!parameter.frozen || isTable || parameter.head);
+  const bool isTrained = options.trains() && (!parameter.frozen || isTable || parameter.head);
   return options.weights && isRead && !isTrained && !parameter.wide;
 }
 
@@ -28,12 +27,12 @@ static std::string mendOf(const HeldFormat &format, int64_t width) {
 
 static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOptions &options,
                                 const ModelFacts &facts) {
-  if (options.mode == Mode::Train && !options.lora && options.freeze.empty())
+  if (options.trains() && !options.lora && options.freeze.empty())
     return llvm::createStringError("--weights holds what is not trained in fewer bits, and every "
                                    "weight is trained; add --lora-rank and --lora-targets, or "
                                    "--mode decode");
   // A training run would have to save them by slices.
-  if (facts.experts > 0 && options.mode == Mode::Train)
+  if (facts.experts > 0 && options.trains())
     return llvm::createStringError(facts.file + ": the weights of experts are held in --dtype "
                                                 "where a model trains; leave --weights out");
   for (const Parameter &parameter : parameters)

@@ -158,6 +158,9 @@ static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &f
 static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &facts) {
   if (!options.packed)
     return llvm::Error::success();
+  if (!options.trains())
+    return llvm::createStringError("--packed says how to train; leave it out of a step of "
+                                   "inference");
   if (options.attention == AttentionForm::Unfused)
     return llvm::createStringError("--packed keeps sequences apart in the fused form of attention "
                                    "alone; leave --attention=unfused out");
@@ -214,7 +217,7 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
     return error;
   if (options.keepsCaches())
     return checkCaches(options, facts);
-  return options.mode == Mode::Train ? checkTraining(options.training) : llvm::Error::success();
+  return options.trains() ? checkTraining(options.training) : llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,9 @@ bool isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options)
 llvm::Error checkHeld(llvm::ArrayRef<Parameter> parameters, const ImportOptions &options,
                       const ModelFacts &facts);
 
+/// A function for inference samples nothing: it has no seed, without which no op can.
+llvm::Error checkInference(mlir::func::FuncOp function, const ModelFacts &facts);
+
 /// All values together stay under 2^63 bytes, so that no later sum over some of them can overflow.
 /// Comes before `checkGraph`, whose verifiers multiply dimensions without looking.
 llvm::Error checkBytes(mlir::func::FuncOp function, const ModelFacts &facts);

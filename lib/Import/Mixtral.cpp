@@ -14,6 +14,6 @@ std::unique_ptr<Model> llmmem::importer::readMixtral(ConfigReader &config,
   parts.experts.gate = "block_sparse_moe.experts.*.w1";
   parts.experts.up = "block_sparse_moe.experts.*.w3";
   parts.experts.down = "block_sparse_moe.experts.*.w2";
-  config.onlyZero("router_jitter_noise");
+  expectNoNoise(config, options, "router_jitter_noise");
   return makeDecoder(std::move(parts));
 }

@@ -47,6 +47,9 @@ struct StepRoles {
   /// Of a step of images: what a label may be.
   int64_t classes = 0;
 
+  /// Fails where a step that is to write text samples a dropout, which inference has none of.
+  llvm::Error checkWritesText() const;
+
   /// Fails if a step cannot be fed: it has neither ids nor pixels, in no stage of a pipeline, or an
   /// unknown input.
   static llvm::Expected<StepRoles> find(mlir::func::FuncOp step);

@@ -104,6 +104,9 @@ struct ImportOptions {
   /// activations.
   std::optional<ElementKind> paramDtype;
 
+  /// All other modes are of inference, whose programs contain nothing that is for training alone
+  /// (lib/Import/TrainingAlone.cpp).
+  bool trains() const { return mode == Mode::Train; }
   bool keepsCaches() const { return mode == Mode::Prefill || mode == Mode::Decode; }
   /// Tokens of the longest sequence.
   int64_t longest() const { return context.value_or(seq); }

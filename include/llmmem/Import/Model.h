@@ -116,9 +116,13 @@ llvm::ArrayRef<Family> families();
   std::unique_ptr<Model> read##reader(ConfigReader &config, const ImportOptions &options);
 #include "llmmem/Import/Families.def"
 
-/// The probability of a dropout: none outside training, else what the options say, else the key's.
+/// The probability of a dropout: 0 outside training, else what the options say, else the key's.
 double readDropout(ConfigReader &config, const ImportOptions &options, llvm::StringRef key,
                    double fallback);
+
+/// A key of noise that is for training alone, and of which training supports nothing but 0. In a
+/// program for inference it has no meaning, whatever its value.
+void expectNoNoise(ConfigReader &config, const ImportOptions &options, llvm::StringRef key);
 
 } // namespace llmmem::importer
 
