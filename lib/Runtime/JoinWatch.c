@@ -17,20 +17,22 @@ struct JoinWatch {
   long seconds;
 };
 
-enum { DEFAULT_SECONDS = 120 };
+enum { DEFAULT_SECONDS = 120, MOST_SECONDS = 365 * 24 * 3600 };
 
 long llmmem_join_seconds(void) {
   const char *text = getenv("LLMMEM_JOIN_SECONDS");
   long seconds = text ? strtol(text, NULL, 10) : 0;
-  return seconds > 0 ? seconds : DEFAULT_SECONDS;
+  return seconds <= 0 ? DEFAULT_SECONDS : seconds < MOST_SECONDS ? seconds : MOST_SECONDS;
 }
 
 /* This rank's number, as launchers say it before MPI does. */
 static const char *rank_of_launcher(void) {
-  const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-  rank = rank ? rank : getenv("PMIX_RANK");
-  rank = rank ? rank : getenv("PMI_RANK");
-  return rank ? rank : "?";
+  static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK",
+                                          "SLURM_PROCID"};
+  for (size_t k = 0; k < sizeof variables / sizeof *variables; ++k)
+    if (getenv(variables[k]))
+      return getenv(variables[k]);
+  return "?";
 }
 
 static void *watch_until_stopped(void *argument) {
@@ -53,11 +55,11 @@ static void *watch_until_stopped(void *argument) {
   return NULL;
 }
 
-JoinWatch *llmmem_start_join_watch(void) {
+JoinWatch *llmmem_start_join_watch(long seconds) {
   JoinWatch *watch = calloc(1, sizeof *watch);
   if (!watch)
     return NULL;
-  watch->seconds = llmmem_join_seconds();
+  watch->seconds = seconds;
   pthread_mutex_init(&watch->mutex, NULL);
   pthread_cond_init(&watch->changed, NULL);
   if (pthread_create(&watch->thread, NULL, watch_until_stopped, watch) != 0) {

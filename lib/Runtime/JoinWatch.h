@@ -5,14 +5,13 @@
 
 typedef struct JoinWatch JoinWatch;
 
-/* Ends this process, after a message, unless llmmem_stop_join_watch is called within
- * LLMMEM_JOIN_SECONDS (of the environment; 120). A launcher then ends the other ranks: MPI itself
- * waits for a rank that never starts as long as its launcher lives. Null where there is no thread
- * to watch, and then nothing is watched. */
-JoinWatch *llmmem_start_join_watch(void);
+/* Ends this process, after a message, unless llmmem_stop_join_watch is called within `seconds`. A
+ * launcher then ends the other ranks: MPI itself waits for a rank that never starts as long as its
+ * launcher lives. Null where there is no thread to watch, and then nothing is watched. */
+JoinWatch *llmmem_start_join_watch(long seconds);
 void llmmem_stop_join_watch(JoinWatch *watch);
 
-/* LLMMEM_JOIN_SECONDS, or 120. */
+/* LLMMEM_JOIN_SECONDS of the environment, or 120. */
 long llmmem_join_seconds(void);
 
 #endif /* LLMMEM_LIB_RUNTIME_JOINWATCH_H */

@@ -125,6 +125,9 @@ static void let_in(Meeting *meeting) {
   socklen_t length = sizeof from;
   int peer =
       accept4(meeting->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  bool has_no_room = peer < 0 && (errno == EMFILE || errno == ENFILE) && meeting->num_strangers;
+  if (has_no_room)
+    turn_away(meeting, 0);
   if (peer < 0)
     return;
   if (meeting->num_strangers == MOST_STRANGERS)

@@ -333,7 +333,7 @@ static int open_library(const char *name, llmmem_transport *transport, char *mes
              name, dlerror(), name);
     return 1;
   }
-  JoinWatch *watch = llmmem_start_join_watch();
+  JoinWatch *watch = llmmem_start_join_watch(llmmem_join_seconds());
   int failed = open(transport);
   llmmem_stop_join_watch(watch);
   if (failed) {

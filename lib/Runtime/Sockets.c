@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE /* POLLRDHUP */
 #include "Sockets.h"
+#include "JoinWatch.h"
 #include "SocketJob.h"
 #include "TransportPairs.h"
 #include <errno.h>
@@ -235,8 +236,14 @@ int llmmem_open_sockets(llmmem_transport *transport, char *message, size_t size)
   self->transport = transport;
   self->peers = calloc((size_t)ranks, sizeof *self->peers);
   self->world = (llmmem_group){self->job.rank, ranks, calloc((size_t)ranks, sizeof(int))};
-  if (!self->peers || !self->world.ranks ||
-      llmmem_connect_ranks(&self->job, self->peers, message, size)) {
+  /* Ranks see the end themselves, and say who is missing; but the system may look for a host's
+   * address for longer, and cannot be told to stop. */
+  enum { GRACE = 2 };
+  JoinWatch *watch = llmmem_start_join_watch(llmmem_join_seconds() + GRACE);
+  int code = !self->peers || !self->world.ranks ||
+             llmmem_connect_ranks(&self->job, self->peers, message, size);
+  llmmem_stop_join_watch(watch);
+  if (code) {
     free(self);
     return 1;
   }

@@ -47,12 +47,14 @@ public:
   /// Connected, as soon as somebody listens.
   static Socket to(int port) {
     sockaddr_in address = addressOf("127.0.0.1", port);
-    for (;;) {
+    for (int attempt = 0; attempt < 4000; ++attempt) {
       Socket made(socket(AF_INET, SOCK_STREAM, 0));
       if (connect(made.descriptor, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0)
         return made;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
+    ADD_FAILURE() << "nobody listens at port " << port;
+    return Socket(-1);
   }
   static Socket listening(int *port) {
     Socket made(socket(AF_INET, SOCK_STREAM, 0));
@@ -350,6 +352,17 @@ TEST(SocketJobTest, AnAddressOfAnotherMachineIsNoneToListenAt) {
   std::strcpy(job.host, "192.0.2.1"); // of documentation, RFC 5737
   std::shared_ptr<Met> met = start(job).get();
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "LLMMEM_LISTEN_ADDRESS", met->message);
+}
+
+TEST(SocketJobTest, RankZeroMayListenElsewhere) {
+  int port = freePort();
+  SocketJob first = jobOf(0, 2, port);
+  std::strcpy(first.host, "192.0.2.1");
+  std::strcpy(first.listen, "127.0.0.1");
+  std::vector<Rank> ranks;
+  ranks.push_back(start(first));
+  ranks.push_back(start(jobOf(1, 2, port)));
+  expectConnected(std::move(ranks));
 }
 
 /// What a rank says of somebody else who listens where rank 0 should.
