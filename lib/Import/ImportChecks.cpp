@@ -28,8 +28,15 @@ static llvm::Error refuse(const Twine &flag, double value, StringRef expected) {
 /// Flags of other optimizers, which an import without them would pass over.
 static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
   const UsualTraining &usual = usualOf(training.optimizer);
-  const bool isAdamW = training.optimizer == llm::OptimizerKind::AdamW;
+  using Kind = llm::OptimizerKind;
+  const Kind kind = training.optimizer;
+  const bool isAdamW = kind == Kind::AdamW, isPartly = isAdamW || kind == Kind::Muon;
+  const bool hasBetas = isPartly || kind == Kind::Lion,
+             hasEps = isPartly || kind == Kind::Adafactor;
   const std::tuple<StringRef, bool, bool, StringRef> flags[] = {
+      {"--beta1", training.beta1.has_value(), hasBetas, "adamw, lion and muon"},
+      {"--beta2", training.beta2.has_value(), hasBetas, "adamw, lion and muon"},
+      {"--eps", training.eps.has_value(), hasEps, "adamw, adafactor and muon"},
       {"--momentum", training.momentum.has_value(), usual.momentum.has_value(), "sgd and muon"},
       {"--nesterov", training.nesterov.has_value(), usual.nesterov.has_value(), "sgd and muon"},
       {"--beta2-decay", training.beta2Decay.has_value(), usual.beta2Decay.has_value(), "adafactor"},

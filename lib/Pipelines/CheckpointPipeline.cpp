@@ -310,6 +310,12 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
                                    spell("policy") + " out");
   if (llvm::Error error = checkStrategy(options, spell))
     return error;
+  const bool fuses =
+      options.epilogues != Epilogues::Auto && options.epilogues != Epilogues::Separate;
+  if (options.kernels == KernelGrouping::Apart && fuses)
+    return llvm::createStringError(
+        spell("kernels") + "=apart makes each op a kernel of its own, and " + spell("epilogues") +
+        " makes kernels of matmuls and what follows them; leave one of them out");
   // A pass without a budget has an empty one; a user who writes an empty one made a mistake.
   if (options.budget.hasValue() && options.budget.empty())
     return llvm::createStringError(spell("budget") + ": " +

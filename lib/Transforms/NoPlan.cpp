@@ -3,6 +3,7 @@
 #include "NoPlan.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/MapVector.h"
@@ -213,6 +214,13 @@ std::string llmmem::noPlanJson(const CheckpointRequest &request, const Checkpoin
 // What has no effect
 //===----------------------------------------------------------------------===//
 
+static bool isTransfer(Operation &op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return cost && cost.getTransfer();
+}
+
+static bool isBackward(Operation &op) { return getPhase(&op) == Phase::Backward; }
+
 void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
                             ArrayRef<StepAlternative> alternatives) {
   Location location = withoutColumn(step.getLoc());
@@ -229,6 +237,12 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
             << "a chunk of " << request.chunk.rows << " tokens is asked for (--loss-chunk), and "
             << choice.op->getName() << " has " << choice.rows
             << ": it runs whole, which --loss-chunk=whole says, too";
+  if (request.overlap && llvm::none_of(step.getOps(), isTransfer))
+    emitWarning(location) << "collectives are to run beside compute (--overlap), and @"
+                          << step.getName() << " has none: it is the step of one rank (--mesh)";
+  if (request.packsSaved && llvm::none_of(step.getOps(), isBackward))
+    emitWarning(location) << "saved values may be held in 8 bits (--saved-bits), and @"
+                          << step.getName() << " has no backward that reads any";
   bool hasSelected = llvm::any_of(
       alternatives, [](const StepAlternative &it) { return !it.extracted.coreAttention.empty(); });
   if (request.policy.kind == planning::PolicyKind::Selective && !hasSelected)

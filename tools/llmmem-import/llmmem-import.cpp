@@ -408,6 +408,29 @@ const cl::Option *findLoraWithoutRank() {
   return nullptr;
 }
 
+/// What a flag of training acts on and this model has not, or nothing.
+std::optional<std::string> findFlagWithoutEffect(const ImportOptions &options,
+                                                 const ModelFacts &facts) {
+  if (!options.trains())
+    return std::nullopt;
+  if (options.masks == MaskForm::Stored && !facts.dropsOut)
+    return "--dropout-masks stored keeps the masks of dropouts, and this model has none above 0; "
+           "leave it out, or give a --dropout";
+  const ElementKind held = options.paramDtype.value_or(facts.dtype);
+  if (options.training.master.value_or(false) && held != ElementKind::BF16 &&
+      held != ElementKind::F16)
+    return "--master keeps an f32 copy of parameters in bf16 or f16, and these are as wide "
+           "themselves; leave it out";
+  const std::string scale =
+      options.training.lossScale.value_or(facts.dtype == ElementKind::F16 ? "dynamic" : "none");
+  const cl::Option *ofDynamic[] = {&lossScaleInitial, &lossScaleInterval};
+  for (const cl::Option *option : ofDynamic)
+    if (option->getNumOccurrences() && scale != "dynamic")
+      return "--" + option->ArgStr.str() +
+             " is of a dynamic scale of the loss; give --loss-scale dynamic, or leave it out";
+  return std::nullopt;
+}
+
 int write(llvm::StringRef text) {
   if (llmmem::floodsTerminal(output, text)) {
     llvm::errs() << "llmmem-import: " << llmmem::keptFromTerminal(text) << "-o model.mlir\n";
@@ -463,6 +486,8 @@ int run() {
       return fail(count.takeError());
     return write(llvm::Twine(*count).str() + "\n");
   }
+  if (std::optional<std::string> flag = findFlagWithoutEffect(options, (*model)->facts))
+    return fail(*flag);
   if (mode == Mode::Decode && (!batch.getNumOccurrences() || !context.getNumOccurrences()))
     return fail("--batch and --context are needed: llmmem-import config.json --mode decode --batch "
                 "16 --context 8192");
