@@ -2,10 +2,10 @@
 """What fits which card, as a Markdown table: fit_table.py [--tools DIR] [--seq N] [--only TEXT] [--seconds S]
 
 A line for each of ten public models and each of four cards, by what llmmem-fit answers of it in bf16 with AdamW: whether one
-sequence trains, the bytes that are resident, the fewest bytes that a plan was found for, the largest batch, the longest
-sequence at batch 1, and the seconds that the answer took: of the wall, and of the processor. Cards are bytes alone, of
-which llmmem-fit keeps 1 GB back. Where resident bytes exceed the card, the last column has the first way to train that was
-found to fit.
+sequence trains, the bytes that are resident, the fewest bytes that a plan was found for, the batch of the most modelled tokens
+a second, the largest, the longest sequence at batch 1, and the seconds that the answer took: of the wall, and of the
+processor. Cards are bytes alone, of which llmmem-fit keeps 1 GB back, and times are modelled for an H100. Where resident bytes
+exceed the card, a column has the first way to train that was found to fit.
 """
 
 import argparse
@@ -54,16 +54,17 @@ def main():
     parser.add_argument("--only", default="", help="models whose names hold this text")
     parser.add_argument("--seconds", type=float, help="of each search (default: as llmmem-fit)")
     options = parser.parse_args()
-    print("| model | card | tokens | trains | resident | least | largest batch | longest sequence | else | wall | processor |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| model | card | tokens | trains | resident | least | fastest batch | largest | longest sequence | else | wall | processor |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for model in MODELS:
         if options.only not in model:
             continue
         for card in CARDS:
             answer, wall, processor = ask(os.path.join(options.tools, "llmmem-fit"), model, card, options)
             print(f"| {model} | {card} | {answer['seq']} | {'yes' if answer['fits'] else 'no'} | {size(answer['resident_bytes'])} | "
-                  f"{size(answer['least_bytes'])} | {answer['largest_batch'] or ''} | {answer['longest_sequence'] or ''} | "
-                  f"{way_out(answer)} | {wall:.1f} s | {processor:.1f} s |", flush=True)
+                  f"{size(answer['least_bytes'])} | {(answer['recommended'] or {}).get('batch', '')} | "
+                  f"{answer['largest_batch'] or ''} | {answer['longest_sequence'] or ''} | {way_out(answer)} | {wall:.1f} s | "
+                  f"{processor:.1f} s |", flush=True)
 
 
 if __name__ == "__main__":

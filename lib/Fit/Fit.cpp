@@ -1,33 +1,13 @@
 //===- Fit.cpp - Does a model train on a card, and how ----------------------===//
 
 #include "llmmem/Fit/Fit.h"
+#include "FastestBatch.h"
 #include "LargestSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 using namespace llmmem;
-
-/// Whether the least need leaves so little of the budget that the plan of that need is taken: what
-/// a search between the two takes longest for is what it finds least of.
-static bool isTight(const FitPoint &least, int64_t budget) {
-  constexpr double kLittle = 0.02;
-  return least.fits() && least.neededBytes <= budget &&
-         static_cast<double>(budget - least.neededBytes) <
-             kLittle * static_cast<double>(budget - least.residentBytes);
-}
-
-/// What is asked of the batch that is shown. The plan of a budget is another search than that of
-/// the least need; what is promised is what it finds.
-static llvm::Expected<FitModel::Question> questionOfShown(FitModel &model, const FitAnswer &answer,
-                                                          int64_t batch) {
-  const int64_t seq = answer.request.seq, budget = answer.card.budget();
-  llvm::Expected<FitPoint> least = model.least(batch, seq);
-  if (!least)
-    return least.takeError();
-  if (isTight(*least, budget))
-    return FitModel::Question{batch, seq};
-  return FitModel::Question{batch, seq, budget};
-}
 
 /// Powers of two below the largest, of four or sixteen where these are many; the largest first.
 static std::vector<int64_t> shownBatches(int64_t largest) {
@@ -41,26 +21,16 @@ static std::vector<int64_t> shownBatches(int64_t largest) {
 
 /// What both tables show: batches from the largest down, since a plan that nearly fills the card
 /// takes the longest, then measures.
-static llvm::Expected<std::vector<FitModel::Question>> questionsOfTables(FitModel &model,
-                                                                         const FitAnswer &answer) {
-  const FitRequest &request = answer.request;
-  llvm::Expected<FitModel::Question> largest = questionOfShown(model, answer, answer.largestBatch);
-  if (!largest)
-    return largest.takeError();
-  std::vector<FitModel::Question> questions{*largest};
-  for (int64_t batch : shownBatches(answer.largestBatch))
-    questions.push_back({batch, request.seq, answer.card.budget()});
-  for (const Measure &measure : measures())
-    questions.push_back(
-        model.questionOf(measure, request.batch.value_or(answer.largestBatch), request.seq));
-  return questions;
-}
-
 static llvm::Error fillTables(FitModel &model, FitAnswer &answer) {
-  llvm::Expected<std::vector<FitModel::Question>> questions = questionsOfTables(model, answer);
-  if (!questions)
-    return questions.takeError();
-  llvm::Expected<std::vector<FitPoint>> points = model.ask(*questions);
+  const int64_t seq = answer.request.seq;
+  std::set<int64_t, std::greater<>> batches{answer.largest.batch, answer.recommended.batch};
+  llvm::copy(shownBatches(answer.largest.batch), std::inserter(batches, batches.end()));
+  std::vector<FitModel::Question> questions;
+  for (int64_t batch : batches)
+    questions.push_back({batch, seq, answer.card.budget()});
+  for (const Measure &measure : measures())
+    questions.push_back(model.questionOf(measure, answer.recommended.batch, seq));
+  llvm::Expected<std::vector<FitPoint>> points = model.ask(questions);
   if (!points)
     return points.takeError();
   llvm::ArrayRef<FitPoint> all = *points;
@@ -71,48 +41,59 @@ static llvm::Error fillTables(FitModel &model, FitAnswer &answer) {
   return llvm::Error::success();
 }
 
-static llvm::Error fillCommands(FitModel &model, FitAnswer &answer, int64_t batch) {
-  llvm::Expected<FitModel::Question> shown = questionOfShown(model, answer, batch);
-  if (!shown)
-    return shown.takeError();
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+std::string llmmem::fewestBytesFlag() { return "--checkpoint-budget=min"; }
+
+std::string llmmem::budgetFlag(const Card &card) {
+  return "--checkpoint-budget=" + std::to_string(card.budget());
+}
+
+std::string llmmem::planCommand(const FitModel &model, const Card &card, const std::string &file,
+                                const std::string &planned) {
+  return "llmmem-opt " + budgetFlag(card) +
+         (card.hasRates ? " --checkpoint-device=" + card.name : "") +
+         llvm::formatv(" --checkpoint-seconds={0}", model.searchSeconds()).str() + " " + file +
+         ".mlir -o " + planned + ".mlir";
+}
+
+static std::vector<std::string> commandsOf(const FitModel &model, const FitAnswer &answer,
+                                           int64_t batch) {
   const importer::ImportOptions &options = model.importOptions();
   std::string import = "llmmem-import " + model.facts().file + " --batch " + std::to_string(batch) +
                        " --seq " + std::to_string(answer.request.seq);
   if (options.dtype)
     import += (" --dtype " + dtypeName(*options.dtype)).str();
-  const std::string budget = shown->budget ? std::to_string(*shown->budget) : "min";
-  answer.commands = {import + " -o model.mlir",
-                     "llmmem-opt --checkpoint-budget=" + budget +
-                         (answer.card.hasRates ? " --checkpoint-device=" + answer.card.name : "") +
-                         llvm::formatv(" --checkpoint-seconds={0}", model.searchSeconds()).str() +
-                         " model.mlir -o step.mlir"};
-  return llvm::Error::success();
+  return {import + " -o model.mlir", planCommand(model, answer.card, "model", "step")};
 }
 
-/// At the sequence that is asked for. Where the search under the budget finds no plan of what needs
-/// less, a smaller batch is the largest; that is rare, so what the tables show is planned beside
-/// it.
+static void fillCommands(const FitModel &model, FitAnswer &answer) {
+  answer.commands = commandsOf(model, answer, answer.recommended.batch);
+  if (answer.largest.batch != answer.recommended.batch)
+    answer.largestCommands = commandsOf(model, answer, answer.largest.batch);
+}
+
+//===----------------------------------------------------------------------===//
+// The largest, the longest and the fastest
+//===----------------------------------------------------------------------===//
+
+/// At the sequence that is asked for.
 static llvm::Error findLargestBatch(FitModel &model, FitAnswer &answer, int64_t batch) {
   auto stepOf = [&](int64_t size) { return FitModel::Question{size, answer.request.seq}; };
   LargestSearch search(model, stepOf, answer.card.budget(), kMostBatches);
   search.take(batch, answer.least);
-  llvm::Expected<int64_t> largest = search.run();
-  if (!largest)
-    return largest.takeError();
-  // Another search found a plan of the batch that is asked for.
-  answer.largestBatch = std::max(*largest, answer.fits ? batch : 0);
-  for (; answer.largestBatch > 0; --answer.largestBatch) {
-    llvm::Expected<std::vector<FitModel::Question>> questions = questionsOfTables(model, answer);
-    if (!questions)
-      return questions.takeError();
-    if (!answer.fits) // then no table is shown
-      questions->resize(1);
-    llvm::Expected<std::vector<FitPoint>> points = model.ask(*questions);
-    if (!points)
-      return points.takeError();
-    if (points->front().fits())
-      break;
-  }
+  llvm::Expected<int64_t> found = search.run();
+  if (!found)
+    return found.takeError();
+  const int64_t largest = std::max(*found, answer.fits ? batch : 0);
+  if (largest == 0)
+    return llvm::Error::success();
+  llvm::Expected<FitPoint> point = model.under(largest, answer.request.seq, answer.card.budget());
+  if (!point)
+    return point.takeError();
+  answer.largest = *point;
   return llvm::Error::success();
 }
 
@@ -160,14 +141,18 @@ llvm::Expected<FitAnswer> llmmem::fit(FitModel &model, const Card &card,
     return std::move(error);
   if (!answer.fits) {
     // A smaller batch or a shorter sequence is the way, where there is one.
-    if (answer.largestBatch == 0 && answer.longestSequence == 0)
+    if (answer.largest.batch == 0 && answer.longestSequence == 0)
       if (llvm::Error error = findReliefs(model, answer))
         return std::move(error);
     return answer;
   }
+  llvm::Expected<FitPoint> recommended =
+      request.batch ? std::move(asked) : findFastest(model, budget, answer.largest);
+  if (!recommended)
+    return recommended.takeError();
+  answer.recommended = *recommended;
   if (llvm::Error error = fillTables(model, answer))
     return std::move(error);
-  if (llvm::Error error = fillCommands(model, answer, request.batch.value_or(answer.largestBatch)))
-    return std::move(error);
+  fillCommands(model, answer);
   return answer;
 }

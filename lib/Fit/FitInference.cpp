@@ -39,7 +39,7 @@ static llvm::Error fillContexts(FitModel &model, InferenceAnswer &answer) {
       return batch.takeError();
     if (*batch == 0)
       break; // nor do longer ones fit
-    llvm::Expected<FitPoint> point = model.least(*batch, context);
+    llvm::Expected<FitPoint> point = model.under(*batch, context, answer.card.budget());
     if (!point)
       return point.takeError();
     answer.contexts.push_back(*point);
@@ -88,11 +88,16 @@ choosePrefill(FitModel &model, const InferenceAnswer &answer, int64_t batch) {
     return std::nullopt;
   const int64_t steps = llvm::divideCeil(context, *largest * kChunkStep);
   const int64_t even = llvm::divideCeil(llvm::divideCeil(context, steps), kChunkStep);
-  llvm::Expected<std::vector<FitPoint>> points = model.ask({stepOf(even), stepOf(*largest)});
+  auto underBudget = [&](int64_t size) {
+    FitModel::Question question = stepOf(size);
+    question.budget = answer.card.budget();
+    return question;
+  };
+  llvm::Expected<std::vector<FitPoint>> points =
+      model.ask({underBudget(even), underBudget(*largest)});
   if (!points)
     return points.takeError();
-  const bool evenFits =
-      points->front().fits() && points->front().neededBytes <= answer.card.budget();
+  const bool evenFits = points->front().fits();
   return Prefill{(evenFits ? even : *largest) * kChunkStep, steps,
                  evenFits ? points->front() : points->back()};
 }
@@ -111,10 +116,7 @@ static void addCommands(const FitModel &model, InferenceAnswer &answer, int64_t 
   if (options.kvCache)
     import += (" --kv-cache " + importer::nameOf(*options.kvCache)).str();
   answer.commands.push_back(import + " -o " + file + ".mlir");
-  answer.commands.push_back(
-      "llmmem-opt --checkpoint-budget=" + std::to_string(answer.card.budget()) +
-      (answer.card.hasRates ? " --checkpoint-device=" + answer.card.name : "") + " " + file +
-      ".mlir -o " + file + ".planned.mlir");
+  answer.commands.push_back(planCommand(model, answer.card, file, file + ".planned"));
 }
 
 /// What a card that holds the batch does with it.
@@ -136,11 +138,14 @@ llvm::Expected<InferenceAnswer> llmmem::fitInference(FitModel &model, const Card
   answer.card = card;
   answer.request = request;
   const int64_t batch = request.batch.value_or(1);
-  llvm::Expected<FitPoint> asked = model.least(batch, request.context);
-  if (!asked)
-    return asked.takeError();
-  answer.asked = *asked;
-  answer.fits = asked->fits() && asked->neededBytes <= card.budget();
+  llvm::Expected<FitPoint> least = model.least(batch, request.context);
+  if (!least)
+    return least.takeError();
+  llvm::Expected<FitPoint> planned = model.under(batch, request.context, card.budget());
+  if (!planned)
+    return planned.takeError();
+  answer.asked = *least;
+  answer.fits = planned->fits();
   llvm::Expected<int64_t> largest = largestBatch(model, request.context, card.budget());
   if (!largest)
     return largest.takeError();

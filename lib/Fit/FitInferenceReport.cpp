@@ -76,8 +76,10 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &a
       {"cache_bytes", asked.cacheBytes},
       {"cache_bytes_per_token", bytesPerToken(asked)},
       {"needed_bytes", asked.neededBytes},
+      {"needed_bytes_search", fewestBytesFlag()},
       {"largest_batch", answer.largestBatch},
       {"longest_context", answer.longestContext},
+      {"largest_search", budgetFlag(answer.card)},
       {"contexts", std::move(contexts)},
       {"commands", llvm::json::Array(answer.commands)}};
   if (answer.prefill)

@@ -1,5 +1,6 @@
 //===- FitReport.cpp - The answer for people and for programs ---------------===//
 
+#include "FastestBatch.h"
 #include "LargestSearch.h"
 #include "llmmem/Fit/Fit.h"
 #include "llmmem/Support/ByteSize.h"
@@ -24,8 +25,7 @@ llvm::StringRef llmmem::dtypeName(importer::ElementKind kind) {
 }
 
 static int64_t tokensPerSecond(const FitPoint &point) {
-  return static_cast<int64_t>(1e9 * static_cast<double>(point.batch * point.seq) /
-                              static_cast<double>(std::max<int64_t>(point.ns, 1)));
+  return static_cast<int64_t>(1e9 * tokensPerNs(point));
 }
 
 static double slowdownPercent(const FitPoint &point) {
@@ -52,6 +52,9 @@ static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
 }
 
 llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer) {
+  auto pointOrNull = [&](const FitPoint &point) {
+    return point.fits() ? ::toJson(point, answer.card.hasRates) : llvm::json::Value(nullptr);
+  };
   llvm::json::Array batches, measured, reliefs;
   for (const FitPoint &point : answer.batches)
     batches.push_back(::toJson(point, answer.card.hasRates));
@@ -82,8 +85,12 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer)
       {"fits", answer.fits},
       {"resident_bytes", answer.least.residentBytes},
       {"least_bytes", answer.least.neededBytes},
-      {"largest_batch", answer.largestBatch},
+      {"least_bytes_search", fewestBytesFlag()},
+      {"recommended", pointOrNull(answer.recommended)},
+      {"largest", pointOrNull(answer.largest)},
+      {"largest_batch", answer.largest.batch},
       {"longest_sequence", answer.longestSequence},
+      {"largest_search", budgetFlag(answer.card)},
       {"times", !answer.card.hasRates         ? "none"
                 : model.device().isMeasured() ? "measured"
                                               : "datasheet"},
@@ -91,7 +98,8 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer)
       {"measures", std::move(measured)},
       {"reliefs", std::move(reliefs)},
       {"search_seconds", model.searchSeconds()},
-      {"commands", llvm::json::Array(answer.commands)}};
+      {"commands", llvm::json::Array(answer.commands)},
+      {"largest_commands", llvm::json::Array(answer.largestCommands)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,11 +123,14 @@ public:
   void printNo();
   void printReliefs();
   void printYes();
+  void printFastest();
+  void printCommands();
   void printBatches();
   void printMeasures();
 
 private:
   std::string timeOf(const FitPoint &point);
+  llvm::StringRef nameOf(const FitPoint &point);
 
   const FitModel &model;
   const FitAnswer &answer;
@@ -141,11 +152,11 @@ void FitPrinter::printNo() {
     return;
   }
   os << formatv(
-      "           the least that a plan was found for is {0}, of which {1} are resident\n",
-      formatByteSize(least.neededBytes), formatByteSize(least.residentBytes));
+      "           the least that a plan was found for is {0} ({1}), of which {2} are resident\n",
+      formatByteSize(least.neededBytes), fewestBytesFlag(), formatByteSize(least.residentBytes));
   os << formatv("           largest batch at {0} tokens {1}, longest sequence at batch {2} {3} "
                 "tokens\n",
-                answer.request.seq, answer.largestBatch, batch, answer.longestSequence);
+                answer.request.seq, answer.largest.batch, batch, answer.longestSequence);
   printReliefs();
 }
 
@@ -174,11 +185,13 @@ void FitPrinter::printReliefs() {
 
 void FitPrinter::printYes() {
   os << formatv("yes        batch {0} at {1} tokens: {2} are resident (weights, gradients, state), "
-                "{3} the least in all\n",
+                "{3} the least in all ({4})\n",
                 answer.least.batch, answer.request.seq, formatByteSize(answer.least.residentBytes),
-                formatByteSize(answer.least.neededBytes));
+                formatByteSize(answer.least.neededBytes), fewestBytesFlag());
+  if (!answer.request.batch)
+    printFastest();
   os << formatv("largest    batch {0}{1} at {2} tokens; {3} tokens at batch {4}{5}\n",
-                answer.largestBatch, endOfSearch(answer.largestBatch), answer.request.seq,
+                answer.largest.batch, endOfSearch(answer.largest.batch), answer.request.seq,
                 answer.longestSequence, answer.least.batch,
                 answer.longestSequence + kSequenceStep > model.longestSequence()
                     ? ", the most that the model has positions for"
@@ -192,6 +205,26 @@ std::string FitPrinter::timeOf(const FitPoint &point) {
       .str();
 }
 
+/// The batch that is recommended; without a table by the times that llmmem-opt plans with then.
+void FitPrinter::printFastest() {
+  const FitPoint &point = answer.recommended;
+  os << formatv("fastest    batch {0} at {1} tokens: {2}", point.batch, point.seq,
+                formatByteSize(point.neededBytes));
+  if (answer.card.hasRates)
+    os << formatv(", {0} tokens/s{1}\n", tokensPerSecond(point),
+                  model.device().isMeasured() ? "" : " at most (datasheet)");
+  else
+    os << formatv(", modelled for {0}, as llmmem-opt does without a device\n", model.device().name);
+}
+
+/// What a row of the table is, where it is more than a batch.
+llvm::StringRef FitPrinter::nameOf(const FitPoint &point) {
+  const bool isRecommended = !answer.request.batch && point.batch == answer.recommended.batch;
+  if (point.batch == answer.largest.batch)
+    return isRecommended ? "  fastest and largest" : "  largest";
+  return isRecommended ? "  fastest" : "";
+}
+
 void FitPrinter::printBatches() {
   os << formatv("\n{0,8}  {1,12}{2}\n", "batch", "bytes",
                 answer.card.hasRates ? "    slowdown     step time" : "");
@@ -199,7 +232,7 @@ void FitPrinter::printBatches() {
     os << formatv("{0,8}  {1,12}", point.batch, formatByteSize(point.neededBytes));
     if (answer.card.hasRates)
       os << formatv("  {0,8:f2} %", slowdownPercent(point)) << timeOf(point);
-    os << "\n";
+    os << nameOf(point) << "\n";
   }
 }
 
@@ -218,6 +251,18 @@ void FitPrinter::printMeasures() {
   }
 }
 
+void FitPrinter::printCommands() {
+  os << "\neach is a plan that a search of " << llvm::format("%g", model.searchSeconds())
+     << " s found; a longer one (--seconds) may find a larger batch\n";
+  for (const std::string &command : answer.commands)
+    os << "  " << command << "\n";
+  if (answer.largestCommands.empty())
+    return;
+  os << "the largest batch is planned by\n";
+  for (const std::string &command : answer.largestCommands)
+    os << "  " << command << "\n";
+}
+
 void llmmem::printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os) {
   FitPrinter printer(model, answer, os);
   printModelAndCard(model, answer.card, os);
@@ -228,8 +273,5 @@ void llmmem::printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_
   printer.printYes();
   printer.printBatches();
   printer.printMeasures();
-  os << "\neach is a plan that a search of " << llvm::format("%g", model.searchSeconds())
-     << " s found; a longer one (--seconds) may find a larger batch\n";
-  for (const std::string &command : answer.commands)
-    os << "  " << command << "\n";
+  printer.printCommands();
 }

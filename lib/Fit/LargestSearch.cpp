@@ -21,13 +21,13 @@ int64_t LargestSearch::guess() const {
 /// Numbers far above what is known, through which there is a line.
 std::vector<int64_t> LargestSearch::first() const {
   constexpr int64_t kFar = 16;
-  const int64_t most = fails.number - 1;
+  const int64_t last = fails.number - 1;
   std::vector<int64_t> numbers;
   if (fits.number == 0)
     numbers.push_back(1);
   int64_t number = std::max<int64_t>(fits.number, 1);
-  for (int times = 0; times < 2 && number < most; ++times)
-    numbers.push_back(number = number > most / kFar ? most : number * kFar);
+  for (int times = 0; times < 2 && number < last; ++times)
+    numbers.push_back(number = number > last / kFar ? last : number * kFar);
   return numbers;
 }
 
@@ -46,7 +46,7 @@ void LargestSearch::take(int64_t number, const FitPoint &point) {
     fails = {number, point.fits() ? std::optional(point.neededBytes) : std::nullopt};
 }
 
-llvm::Expected<int64_t> LargestSearch::run() {
+llvm::Expected<int64_t> LargestSearch::byLeastNeeds() {
   std::optional<bool> last; // whether the last guess fitted
   for (bool isFirst = true; fits.number + 1 < fails.number; isFirst = false) {
     const std::vector<int64_t> asked = isFirst ? first() : next();
@@ -62,4 +62,59 @@ llvm::Expected<int64_t> LargestSearch::run() {
     last = moved;
   }
   return fits.number;
+}
+
+//===----------------------------------------------------------------------===//
+// Under the budget
+//===----------------------------------------------------------------------===//
+
+/// Beside what is known in steps that grow, as long as it is known on one side alone; then what
+/// cuts the gap in three.
+std::vector<int64_t> LargestSearch::beside(const Bracket &known, int64_t step) const {
+  const int64_t gap = known.fails - known.fits;
+  std::vector<int64_t> numbers = {known.fits + (gap + 2) / 3, known.fits + (2 * gap + 1) / 3};
+  if (known.fails > most)
+    numbers = {known.fits + step, known.fits + 2 * step};
+  else if (known.fits == 0)
+    numbers = {known.fails - 2 * step, known.fails - step};
+  for (int64_t &number : numbers)
+    number = std::clamp(number, known.fits + 1, known.fails - 1);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+llvm::Error LargestSearch::tryUnderBudget(llvm::ArrayRef<int64_t> numbers, Bracket &known) {
+  auto underBudget = [&](int64_t number) {
+    FitModel::Question question = stepOf(number);
+    question.budget = budget;
+    return question;
+  };
+  llvm::Expected<std::vector<FitPoint>> points =
+      model.ask(llvm::map_to_vector(numbers, underBudget));
+  if (!points)
+    return points.takeError();
+  for (auto [number, point] : llvm::zip_equal(numbers, *points)) {
+    if (!point.fits()) {
+      known.fails = number;
+      break;
+    }
+    known.fits = number;
+  }
+  return llvm::Error::success();
+}
+
+/// Two at a time, as each is a search of its own.
+llvm::Expected<int64_t> LargestSearch::run() {
+  llvm::Expected<int64_t> found = byLeastNeeds();
+  if (!found || *found == 0)
+    return found;
+  constexpr int64_t kGrowth = 4;
+  Bracket known{0, most + 1};
+  std::vector<int64_t> asked = {*found, std::min(*found + 1, most)};
+  for (int64_t step = 1; known.fits + 1 < known.fails; step *= kGrowth) {
+    if (llvm::Error error = tryUnderBudget(asked, known))
+      return std::move(error);
+    asked = beside(known, step);
+  }
+  return known.fits;
 }

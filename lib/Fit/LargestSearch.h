@@ -20,19 +20,21 @@ inline const char *endOfSearch(int64_t largestBatch) {
   return largestBatch < kMostBatches ? "" : " (no more are looked for)";
 }
 
-/// The largest number from 1 to `most` whose least need is within the budget. Bytes grow almost in
-/// proportion to the number, so a line through two least needs says where to look; plans decide, of
-/// the answer and of the number behind it.
+/// The largest number from 1 to `most` of which a plan under the budget is found. Bytes grow almost
+/// in proportion to the number, so a line through two least needs says where to look. The search
+/// for the fewest bytes is another than that under a budget, so the plans under the budget of the
+/// largest number whose least need is within it, and of those around it, decide.
 class LargestSearch {
 public:
   /// The step of a number, whose least need is asked for. What it refers to must outlive the
   /// search.
   using StepOf = llvm::function_ref<FitModel::Question(int64_t)>;
   LargestSearch(FitModel &model, StepOf stepOf, int64_t budget, int64_t most)
-      : model(model), stepOf(stepOf), budget(budget), fails{most + 1, std::nullopt} {}
+      : model(model), stepOf(stepOf), budget(budget), most(most), fails{most + 1, std::nullopt} {}
 
-  /// What is known of a number. Of several the smaller is told first.
+  /// What is known of the least need of a number. Of several the smaller is told first.
   void take(int64_t number, const FitPoint &point);
+  /// 0 where there is none. Of the answer the plan under the budget is known then.
   llvm::Expected<int64_t> run();
 
 private:
@@ -41,13 +43,21 @@ private:
     std::optional<int64_t> need; // none: not planned, or no plan was found
   };
 
+  llvm::Expected<int64_t> byLeastNeeds();
+  /// Of plans under the budget: the largest number that is known to have one, 0 where none is, and
+  /// the smallest that is known to have none, or is not allowed.
+  struct Bracket {
+    int64_t fits, fails;
+  };
+  std::vector<int64_t> beside(const Bracket &known, int64_t step) const;
+  llvm::Error tryUnderBudget(llvm::ArrayRef<int64_t> numbers, Bracket &known);
   std::vector<int64_t> first() const;
   std::vector<int64_t> next() const;
   int64_t guess() const;
 
   FitModel &model;
   StepOf stepOf;
-  int64_t budget;
+  int64_t budget, most;
   Tried below{0, std::nullopt}; // what `fits` was before
   Tried fits{0, std::nullopt};  // the largest that does
   Tried fails;                  // the smallest that does not, or is not allowed

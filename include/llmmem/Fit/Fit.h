@@ -3,12 +3,13 @@
 // Asks the planner the questions that a person has before any pipeline: does this model train on
 // this card, with which batch and sequence, how fast, and what would help. Every answer is a plan
 // of the whole step under the card's bytes, the one that `llmmem-opt --checkpoint-budget` makes;
-// what does not fit is what no plan was found for.
+// what does not fit is what no plan was found for. What is recommended is the batch of the most
+// tokens a second, not the largest one: that computes most of its activations again.
 //
 // Example: GPT-2 124M in f32 at 1,024 tokens under 23 * 10^9 bytes.
 //
 //   FitModel model = ...;                  // of examples/configs/gpt2.json
-//   fit(model, {24'000'000'000, 1'000'000'000, true}, {1024})->largestBatch
+//   fit(model, {"24GB", 24'000'000'000, 1'000'000'000, false}, {1024})->recommended.batch
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,14 +49,18 @@ struct ReliefOutcome {
 struct FitAnswer {
   Card card;
   FitRequest request;
-  FitPoint least;              // batch 1, or the one asked for, in the fewest bytes found
-  bool fits = false;           // this batch, under the card's budget
-  int64_t largestBatch = 0;    // at `request.seq`; 0: none
+  /// Batch 1, or the one asked for, by the search for the fewest bytes (--checkpoint-budget=min).
+  FitPoint least;
+  // All others are plans under the card's budget, as the commands make them.
+  bool fits = false;           // this batch
+  FitPoint recommended;        // the fastest batch, or the one asked for; where it fits
+  FitPoint largest;            // of the largest batch at `request.seq`; its batch is 0: none
   int64_t longestSequence = 0; // at batch 1, or the one asked for; 0: none
   std::vector<FitPoint> batches;
-  std::vector<MeasureOutcome> measures;
-  std::vector<ReliefOutcome> reliefs; // only where no batch and no sequence has a plan
-  std::vector<std::string> commands;  // that plan the largest batch, or the one asked for
+  std::vector<MeasureOutcome> measures;     // of the recommended batch, not under the budget
+  std::vector<ReliefOutcome> reliefs;       // only where no batch and no sequence has a plan
+  std::vector<std::string> commands;        // that plan the recommended batch
+  std::vector<std::string> largestCommands; // and the largest, where that is another
 };
 
 /// Lengths of sequences are looked for in steps of so many tokens.
@@ -70,6 +75,15 @@ llvm::Error findReliefs(const FitModel &model, FitAnswer &answer);
 
 /// `bf16`, as flags have it.
 llvm::StringRef dtypeName(importer::ElementKind kind);
+
+/// Which plans a number of an answer is of, as the flag of llmmem-opt: those of the fewest bytes,
+/// or under the card's budget.
+std::string fewestBytesFlag();
+std::string budgetFlag(const Card &card);
+
+/// Plans `file`.mlir under the card's budget with the search that the model's plans had.
+std::string planCommand(const FitModel &model, const Card &card, const std::string &file,
+                        const std::string &planned);
 
 /// What every answer for people begins with.
 void printModelAndCard(const FitModel &model, const Card &card, llvm::raw_ostream &os);

@@ -51,8 +51,11 @@ struct Prefill {
 struct InferenceAnswer {
   Card card;
   InferenceRequest request;
-  FitPoint asked;                 // batch 1, or the one asked for, at the context
-  bool fits = false;              // under the card's budget
+  /// Batch 1, or the one asked for, at the context, by the search for the fewest bytes. What else
+  /// is of plans is of those under the card's budget, as the commands make them. The largest batch
+  /// is the fastest, too: a step of decoding reads its weights once for all sequences.
+  FitPoint asked;
+  bool fits = false;              // this batch
   int64_t largestBatch = 0;       // at the context; 0: none
   int64_t longestContext = 0;     // at batch 1, or the one asked for; 0: none
   std::vector<FitPoint> contexts; // of each the largest batch

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""one-more.py FIT.json FOLDER [TEXT]: runs the commands of llmmem-fit's answer, and those of a batch one larger; with a text to
-train on, the planned step too, whose arena must be as large as planned."""
+"""one-more.py FIT.json FOLDER [TEXT]: runs the commands of llmmem-fit's answer for what it recommends and for the largest batch, and
+those of a batch one larger; with a text to train on, the planned step of the largest too, whose arena must be as large as planned."""
 
 import json
 import re
@@ -42,11 +42,10 @@ def main():
         fit = json.load(file)
     folder, commands = sys.argv[2], fit["commands"]
     batch, seq, longest = fit["largest_batch"], fit["seq"], fit["longest_sequence"]
-    budget = fit["card_bytes"] - fit["reserve_bytes"]
-    under = [re.sub(r"--checkpoint-budget=min", f"--checkpoint-budget={budget}", command) for command in commands]
-    expect("one batch more", run(with_shape(under, batch + 1, seq), folder), 2)
-    expect(f"{longest} tokens", run(with_shape(under, 1, longest), folder), 0)
-    expect(f"batch {batch}", run(commands, folder), 0)
+    expect("one batch more", run(with_shape(commands, batch + 1, seq), folder), 2)
+    expect(f"{longest} tokens", run(with_shape(commands, 1, longest), folder), 0)
+    expect(f"batch {fit['recommended']['batch']}", run(commands, folder), 0)
+    expect(f"batch {batch}", run(fit["largest_commands"] or commands, folder), 0)
     if len(sys.argv) > 3:
         train(folder, sys.argv[3], fit["card_bytes"] - fit["reserve_bytes"] - fit["resident_bytes"])
     print(f"the commands plan and run batch {batch}; of one more there is no plan")

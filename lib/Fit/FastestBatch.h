@@ -1,0 +1,30 @@
+//===- FastestBatch.h - The batch of the most tokens a second ---*- C++ -*-===//
+//
+// A larger batch reads weights and updates them less often for each of its tokens, until its
+// activations no longer fit and are computed again: somewhere between batch 1 and the largest one a
+// step handles the most tokens a second.
+//
+// Example: GPT-2 large on 16 GB fits 40 sequences of 1,024 tokens, of which most is computed again
+// and again, and is fastest with a few of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_FIT_FASTESTBATCH_H
+#define LLMMEM_LIB_FIT_FASTESTBATCH_H
+
+#include "llmmem/Fit/FitModel.h"
+
+namespace llmmem {
+
+/// Tokens of all sequences that a step with this plan handles in a nanosecond; 0 without a plan.
+double tokensPerNs(const FitPoint &point);
+
+/// The plan of the most modelled tokens a second, of those under the budget that are made here: of
+/// batches that double, as long as one of them can be the fastest, then between the neighbours of
+/// the best. `largest` is the plan of the largest batch, and is among them; equally fast are taken
+/// for slower than the smaller.
+llvm::Expected<FitPoint> findFastest(FitModel &model, int64_t budget, const FitPoint &largest);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_FIT_FASTESTBATCH_H
