@@ -3,6 +3,7 @@
 #include "NoPlan.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Support/ByteSize.h"
@@ -219,14 +220,26 @@ static bool isTransfer(Operation &op) {
   return cost && cost.getTransfer();
 }
 
+static bool isForward(Operation &op) { return getPhase(&op) == Phase::Forward; }
 static bool isBackward(Operation &op) { return getPhase(&op) == Phase::Backward; }
+static bool isLossApart(Operation &op) { return isa<llm::CrossEntropyOp, llm::TargetLossOp>(op); }
+
+/// Whether it is one of several functions of a step: stages, or what runs for each micro-batch and
+/// the update behind it. Of these only those have something to act on that a flag is about.
+static bool isOneOfSeveral(func::FuncOp step) {
+  auto module = step->getParentOfType<ModuleOp>();
+  return module && llvm::range_size(module.getOps<func::FuncOp>()) > 1;
+}
 
 void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
                             ArrayRef<StepAlternative> alternatives) {
   Location location = withoutColumn(step.getLoc());
   bool hasChunks = llvm::any_of(
       alternatives, [](const StepAlternative &it) { return !it.tilings.chunks.front().empty(); });
-  if (request.chunk.kind != ChunkRequest::Kind::Auto && !hasChunks)
+  const bool isWhole = !isOneOfSeveral(step);
+  const bool hasLoss = isWhole || llvm::any_of(step.getOps(), isLossApart);
+  const bool hasForward = isWhole || llvm::any_of(step.getOps(), isForward);
+  if (request.chunk.kind != ChunkRequest::Kind::Auto && !hasChunks && hasLoss)
     emitWarning(location)
         << "a chunk is asked for (--loss-chunk), and no op of @" << step.getName()
         << " works in chunks: its loss is no loss head (docs/Design/Architecture.md)";
@@ -237,10 +250,10 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
             << "a chunk of " << request.chunk.rows << " tokens is asked for (--loss-chunk), and "
             << choice.op->getName() << " has " << choice.rows
             << ": it runs whole, which --loss-chunk=whole says, too";
-  if (request.overlap && llvm::none_of(step.getOps(), isTransfer))
+  if (request.overlap && hasForward && llvm::none_of(step.getOps(), isTransfer))
     emitWarning(location) << "collectives are to run beside compute (--overlap), and @"
                           << step.getName() << " has none: it is the step of one rank (--mesh)";
-  if (request.packsSaved && llvm::none_of(step.getOps(), isBackward))
+  if (request.packsSaved && hasForward && llvm::none_of(step.getOps(), isBackward))
     emitWarning(location) << "saved values may be held in 8 bits (--saved-bits), and @"
                           << step.getName() << " has no backward that reads any";
   bool hasSelected = llvm::any_of(
