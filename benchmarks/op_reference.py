@@ -242,8 +242,8 @@ def loss_head(xp, attributes, operands, results):
     of_loss = x.reshape(-1)[:1].reshape(()) * 0
     rounded = ROUNDING.get(results[1][1], 0.0) * (1 + slack) / OF_SUMS
     turn = (lambda one: one) if attributes.get("layout") else (lambda one: one.T)
-    return [(of_loss + loss / count, of_loss + abs(loss / count) + rounded),
-            (dx.reshape(results[1][0]), (of_dx * rounded).reshape(results[1][0])), (turn(dw), turn(of_dw) * rounded)]
+    of_inputs = [] if "constant_x" in attributes else [(dx.reshape(results[1][0]), (of_dx * rounded).reshape(results[1][0]))]
+    return [(of_loss + loss / count, of_loss + abs(loss / count) + rounded), *of_inputs, (turn(dw), turn(of_dw) * rounded)]
 
 
 FORMULAS = {

@@ -11,6 +11,28 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
+/// The gradient at `number`, or null.
+static TypedValue<RankedTensorType> gradientAt(LossHeadOp op, unsigned number) {
+  ResultRange gradients = op.getGradients();
+  return number < gradients.size() ? cast<TypedValue<RankedTensorType>>(gradients[number])
+                                   : TypedValue<RankedTensorType>();
+}
+
+TypedValue<RankedTensorType> LossHeadOp::getDx() {
+  return getConstantX() ? TypedValue<RankedTensorType>() : gradientAt(*this, 0);
+}
+TypedValue<RankedTensorType> LossHeadOp::getDw() {
+  return gradientAt(*this, getConstantX() ? 0 : 1);
+}
+
+void LossHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getLoss(), "loss");
+  if (Value dx = getDx())
+    setName(dx, "dx");
+  if (Value dw = getDw())
+    setName(dw, "dw");
+}
+
 int64_t LossHeadOp::getWidth() { return lastDim(getX()); }
 int64_t LossHeadOp::getColumns() {
   return tensorType(getWeight()).getShape()[getLayout() == WeightLayout::InOut];
@@ -39,6 +61,19 @@ static LogicalResult verifyChunk(LossHeadOp op) {
   return success();
 }
 
+/// Without any it is no head, and of a constant x there is one at most.
+static LogicalResult verifyGradients(LossHeadOp op) {
+  size_t most = op.getConstantX() ? 1 : 2, count = op.getGradients().size();
+  if (count < 1 || count > most)
+    return op.emitOpError() << "gives " << count << " gradients, expected "
+                            << (op.getConstantX() ? "that of the weight alone ('constant_x')"
+                                                  : "that of x, and that of a trained weight");
+  if (op.getDx() && op.getDx().getType() != op.getX().getType())
+    return op.emitOpError() << "gives a gradient dx of type " << op.getDx().getType()
+                            << ", expected that of x, " << op.getX().getType();
+  return success();
+}
+
 static LogicalResult verifyWeightGradient(LossHeadOp op) {
   if (!op.getDw())
     return op.getInto() ? op.emitOpError("has an accumulator 'into' of a gradient dw that it does "
@@ -54,7 +89,7 @@ LogicalResult LossHeadOp::verify() {
   if (failed(expectLossTerms(*this, getLabelSmoothing(), getZLoss())) ||
       failed(expectRank(*this, "x", getX(), 1)) ||
       failed(expectRank(*this, "weight", getWeight(), 2)) ||
-      failed(expectSameElement(*this, {getX(), getWeight()})) ||
+      failed(expectSameElement(*this, {getX(), getWeight()})) || failed(verifyGradients(*this)) ||
       failed(verifyWeightGradient(*this)) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getX()))) ||
       failed(expectStatistic(*this, "loss", getLoss(), {}, getX())) ||
@@ -142,9 +177,10 @@ int64_t LossHeadOp::getWorkspaceBytes() {
 SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
   // A chunk's rows of x are read for the last time before those of dx are written; a sum goes on
   // where its accumulator lies.
-  if (result == 1)
+  Value written = getResult(result);
+  if (written == getDx())
     return {0};
-  if (result == 2 && getInto())
+  if (written == getDw() && getInto())
     return {getIntoMutable()[0].getOperandNumber()};
   return {};
 }
@@ -153,9 +189,9 @@ SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
 // Price
 //===----------------------------------------------------------------------===//
 
-/// For each chunk: three matmuls, without dw two, and the rows in between. The weight is read for
-/// the logits and for dx, and the accumulator of dw is read and written, once a chunk: that is what
-/// a smaller one costs.
+/// For each chunk: three matmuls, without dw or dx two, and the rows in between. The weight is read
+/// for the logits and for dx, and the accumulator of dw is read and written, once a chunk: that is
+/// what a smaller one costs.
 SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8;
   int64_t weight = bytesOfType(getWeight().getType());
@@ -170,6 +206,8 @@ SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
     kernels.push_back({8 * rows * getColumns(), 3 * logits + rows * 4});
     if (getDw())
       kernels.push_back({matmul, logits + inputs + accumulator + sum});
+    if (!getDx())
+      continue;
     // In two parts, the second reads what the first has written.
     bool isSplit = isForLibrary(*this) && getLibraryColumns() != getColumns();
     kernels.push_back({matmul, logits + weight + (isSplit ? 3 : 1) * inputs});

@@ -42,13 +42,15 @@ struct LossHeadPattern {
   LossOps loss;
   CrossEntropyGradOp dlogits;
   LinearWeightGradOp dw; // null of a frozen weight
-  LinearOp dx;
+  LinearOp dx;           // null of an x that no trained parameter reaches
 
   static std::optional<LossHeadPattern> match(LossOps loss);
   /// The first of the gradients: what reads them stands behind it.
-  Operation *firstGradient() { return dw && dw->isBeforeInBlock(dx) ? dw : dx.getOperation(); }
+  Operation *firstGradient();
   bool mayMove();
+  bool areGradients();
   void group(int64_t granule);
+  LossHeadOp createHead(int64_t granule);
   /// What stands before the gradients and reads the loss, or what was computed from it, in order:
   /// the sum over ranks. It moves behind the head.
   SmallVector<Operation *> earlyReaders;
@@ -155,15 +157,23 @@ std::optional<LossHeadPattern> LossHeadPattern::match(LossOps loss) {
     p.dw = dw ? dw : p.dw;
     p.dx = dx ? dx : p.dx;
   }
-  Value dlogits = p.dlogits.getDlogits();
-  if (p.dw && (p.dw.getX() != p.logits.getX() || p.dw.getDy() != dlogits ||
-               p.dw.getLayout() != p.logits.getLayout()))
-    return std::nullopt;
-  if (!p.dx || p.dx.getX() != dlogits || p.dx.getBias() ||
-      p.dx.getWeight() != p.logits.getWeight() || p.dx.getLayout() == p.logits.getLayout() ||
-      !p.mayMove())
-    return std::nullopt;
-  return p;
+  return p.areGradients() && p.mayMove() ? std::optional(p) : std::nullopt;
+}
+
+/// Whether what there is of them are the projection's.
+bool LossHeadPattern::areGradients() {
+  Value gradient = dlogits.getDlogits();
+  if (dw && (dw.getX() != logits.getX() || dw.getDy() != gradient ||
+             dw.getLayout() != logits.getLayout()))
+    return false;
+  if (dx && (dx.getX() != gradient || dx.getBias() || dx.getWeight() != logits.getWeight() ||
+             dx.getLayout() == logits.getLayout()))
+    return false;
+  return dw || dx;
+}
+
+Operation *LossHeadPattern::firstGradient() {
+  return !dx || (dw && dw->isBeforeInBlock(dx)) ? dw.getOperation() : dx.getOperation();
 }
 
 /// Whether everything can happen where the first gradient does: the accumulator is there by then,
@@ -194,32 +204,44 @@ bool LossHeadPattern::mayMove() {
   return mayWait;
 }
 
-void LossHeadPattern::group(int64_t granule) {
+/// With the results that there are, where the first gradient stands.
+LossHeadOp LossHeadPattern::createHead(int64_t granule) {
   OpBuilder builder(firstGradient());
   int64_t tokens = cast<RankedTensorType>(loss.targets.getType()).getNumElements();
-  auto head = LossHeadOp::create(
+  SmallVector<Type> gradients;
+  if (dx)
+    gradients.push_back(dx.getY().getType());
+  if (dw)
+    gradients.push_back(dw.getDw().getType());
+  return LossHeadOp::create(
       builder, builder.getFusedLoc({logits.getLoc(), loss.op->getLoc()}), loss.loss.getType(),
-      dx.getY().getType(), dw ? dw.getDw().getType() : Type(), logits.getX(), logits.getWeight(),
-      loss.targets, dw ? dw.getInto() : Value(), loss.count,
-      isFilledWithOne(dlogits.getDloss()) ? Value() : dlogits.getDloss(), logits.getLayout(),
-      tokens, granule, loss.ignoreIndex, loss.vocabulary, loss.labelSmoothing.getValue(),
-      loss.zLoss.getValue());
+      gradients, logits.getX(), logits.getWeight(), loss.targets, dw ? dw.getInto() : Value(),
+      loss.count, isFilledWithOne(dlogits.getDloss()) ? Value() : dlogits.getDloss(),
+      logits.getLayout(), tokens, granule, loss.ignoreIndex, loss.vocabulary,
+      loss.labelSmoothing.getValue(), loss.zLoss.getValue(), /*constant_x=*/!dx);
+}
+
+void LossHeadPattern::group(int64_t granule) {
+  LossHeadOp head = createHead(granule);
+  OpBuilder builder(head);
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);
   if (Attribute name = loss.op->getAttr(LlmDialect::kName))
     head->setAttr(LlmDialect::kName, name);
   SmallVector<Attribute> names;
-  SmallVector<Operation *> grouped = {loss.op, dx};
-  if (dw)
-    grouped.push_back(dw);
+  SmallVector<Operation *> grouped = {loss.op};
+  for (Operation *gradient : {dx.getOperation(), dw.getOperation()})
+    if (gradient)
+      grouped.push_back(gradient);
   for (Operation *op : grouped)
     if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
       names.push_back(name);
   if (names.size() == head->getNumResults())
     head->setAttr(LlmDialect::kResultNames, builder.getArrayAttr(names));
   loss.loss.replaceAllUsesWith(head.getLoss());
-  dx.getY().replaceAllUsesWith(head.getDx());
+  if (dx)
+    dx.getY().replaceAllUsesWith(head.getDx());
   if (dw)
     dw.getDw().replaceAllUsesWith(head.getDw());
   Operation *last = head;

@@ -122,9 +122,28 @@ func.func @f(%x: tensor<6x8xf64>, %w: tensor<32x8xf64>, %t: tensor<6xi32>) {
 // -----
 
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
-  // expected-error @below {{failed to verify that all of {x, dx} have same type}}
+  // expected-error @below {{gives a gradient dx of type 'tensor<6x4xf32>', expected that of x, 'tensor<6x8xf32>'}}
   %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64}
     : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x4xf32>, tensor<32x8xf32>)
+  return
+}
+
+// -----
+
+// Of an x that is constant there is one gradient, and of a head one at least.
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
+  // expected-error @below {{gives 2 gradients, expected that of the weight alone ('constant_x')}}
+  %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64, constant_x}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x8xf32>, tensor<32x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
+  // expected-error @below {{gives 0 gradients, expected that of x, and that of a trained weight}}
+  %0 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> tensor<f32>
   return
 }
 

@@ -11,6 +11,7 @@ namespace {
 struct Head {
   int64_t tokens = 10, width = 19, vocabulary = 37;
   bool outIn = true, into = true;
+  bool constant = false; // x: it has no gradient
 
   std::string x() const { return std::to_string(tokens) + "x" + std::to_string(width) + "xT"; }
   std::string logits() const {
@@ -31,19 +32,20 @@ struct Head {
            targets() + ">, %s: tensor<" + weight() + ">) -> " + results();
   }
   std::string results() const {
-    return "(tensor<W>, tensor<" + x() + ">, tensor<" + weight() + ">)";
+    return "(tensor<W>, " + (constant ? "" : "tensor<" + x() + ">, ") + "tensor<" + weight() + ">)";
   }
+  std::string names() const { return constant ? "%loss, %dw" : "%loss, %dx, %dw"; }
   std::string returned() const {
-    return "  return %loss, %dx, %dw : tensor<W>, tensor<" + x() + ">, tensor<" + weight() +
-           ">\n}\n";
+    std::string types = results();
+    return "  return " + names() + " : " + types.substr(1, types.size() - 2) + "\n}\n";
   }
 
   std::string grouped(int granule, int chunk) const {
-    return signature() + " {\n  %loss, %dx, %dw = llm.loss_head %x, %w, %t " + accumulated() +
+    return signature() + " {\n  " + names() + " = llm.loss_head %x, %w, %t " + accumulated() +
            layout() + " {chunk = " + std::to_string(chunk) +
-           " : i64, granule = " + std::to_string(granule) + " : i64} : (tensor<" + x() +
-           ">, tensor<" + weight() + ">, tensor<" + targets() + ">" + sumType() + ") -> " +
-           results() + "\n" + returned();
+           " : i64, granule = " + std::to_string(granule) + " : i64" +
+           (constant ? ", constant_x" : "") + "} : (tensor<" + x() + ">, tensor<" + weight() +
+           ">, tensor<" + targets() + ">" + sumType() + ") -> " + results() + "\n" + returned();
   }
 
   std::string separate() const {
@@ -93,6 +95,18 @@ TEST_P(LossHead, OneGranuleHasTheBitsOfTheOpsApart) {
       for (int result : {0, 1, 2})
         expectNear(grouped[result], apart[result], tolerance());
     }
+}
+
+TEST_P(LossHead, OfAConstantInputHasTheWeightsGradientAlone) {
+  for (bool isFirst : {true, false}) {
+    Head both{.outIn = isFirst, .into = isFirst}, head = both;
+    head.constant = true;
+    std::vector<Numbers> all = runHead(both, both.grouped(3, 6)),
+                         found = runHead(head, head.grouped(3, 6));
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0], all[0]);
+    EXPECT_EQ(found[1], all[2]);
+  }
 }
 
 TEST_P(LossHead, TilesOfARowMeetInItsLoss) {

@@ -4,20 +4,22 @@
 #define LLMMEM_DIALECT_LLMLOSSOPS
 
 include "llmmem/Dialect/LlmOpBase.td"
+include "mlir/IR/OpAsmInterface.td"
 
 // Over a part of the vocabulary it is a collective, which nothing hoists.
 def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getTransfer",
       "getWorkspaceBytes", "multipliesMatrices"]>,
-    BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
-    AttrSizedOperandSegments]> {
+    BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
   let description = [{
     With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
     dx and dw its gradients, dw added to the accumulator `into`; with a `count`, that takes the place of
     the number of such targets; `label_smoothing` and `z_loss` are those of llm.cross_entropy. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with
     the `dloss` or, without one, a dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
-    x's element type, as those ops round them. Of a frozen weight there is no dw, and nothing is held for it.
+    x's element type, as those ops round them. Of a frozen weight there is no dw, and nothing is held for it; of a `constant_x`,
+    which no trained parameter reaches, there is no dx.
 
     Tokens go through in chunks of `chunk`, whose logits are in the workspace. Matmuls and the sum of dw are computed one
     accumulation tile of `granule` tokens after another, whatever the chunk, and a chunk is whole accumulation tiles: so
@@ -37,8 +39,9 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into, Optional<Llm_Count>:$count,
     Optional<Llm_Scalar>:$dloss, Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary,
-    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
-  let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Optional<Llm_Tensor>:$dw);
+    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss,
+    UnitAttr:$constant_x);
+  let results = (outs Llm_Scalar:$loss, Variadic<Llm_Tensor>:$gradients);
   let assemblyFormat = [{
     $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)?
     (`dloss` `(` $dloss^ `)`)? `layout` `(` $layout `)` attr-dict `:`
@@ -47,6 +50,9 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getWidth();
+    /// The gradients, in the order of the results; null where there is none.
+    ::mlir::TypedValue<::mlir::RankedTensorType> getDx();
+    ::mlir::TypedValue<::mlir::RankedTensorType> getDw();
     /// Tokens of the vocabulary that the weight has.
     int64_t getColumns();
     /// Ranks that have the vocabulary together; 1 where this one has all of it.

@@ -25,9 +25,9 @@ struct LossHeads {
 ///   %dw = llm.linear_weight_grad %x, %dlogits [into(%acc)]
 ///   %dx = llm.linear %dlogits, %w                    the other layout
 ///
-/// of which a frozen weight has no %dw, and where %one is an llm.fill of 1 and nobody else reads
-/// %logits, %lse or %dlogits. Over a split vocabulary the second line is, as `parallelize` writes
-/// it,
+/// of which a frozen weight has no %dw and a body that is frozen as a whole no %dx, and where %one
+/// is an llm.fill of 1 and nobody else reads %logits, %lse or %dlogits. Over a split vocabulary the
+/// second line is, as `parallelize` writes it,
 ///
 ///   %own = llm.log_sum_exp %logits {vocabulary}, reshaped to have a last dimension of 1
 ///   %all = llm.all_gather %own over the vocabulary's axes

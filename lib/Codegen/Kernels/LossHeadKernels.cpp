@@ -100,8 +100,8 @@ public:
       : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
         granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
         parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
-        into(e.operand(op.getIntoMutable())), dx(e.result(1)),
-        dw(op.getDw() ? e.result(2) : Buffer()), ownTokens(e, op.getVocabulary(), vocabulary),
+        into(e.operand(op.getIntoMutable())), dx(bufferOf(op.getDx(), e)),
+        dw(bufferOf(op.getDw(), e)), ownTokens(e, op.getVocabulary(), vocabulary),
         terms(LossTerms::of(op, vocabulary)),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
                 &ownTokens),
@@ -121,6 +121,10 @@ public:
   void emit();
 
 private:
+  /// Of a result that there may not be.
+  static Buffer bufferOf(Value result, KernelEmitter &e) {
+    return result ? e.result(cast<OpResult>(result).getResultNumber()) : Buffer();
+  }
   int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
   bool isOneGranule() { return tokens <= granule; }
   /// Whether the accumulator's upper halves stand in dw.
@@ -172,8 +176,8 @@ private:
   LossTerms terms;
   LossTargets targets;
   Buffer dloss; // null where it is 1
-  /// `dw` only of a weight that is trained, `accumulator` only if its sum is split; the
-  /// last two only if the vocabulary is.
+  /// `dx` only of an x that is no constant, `dw` of a weight that is trained, `accumulator` only if
+  /// its sum is split; the last two only if the vocabulary is.
   Buffer losses, logits, accumulator, ownLogSums, logSums;
   /// Whether the matmul of the logits also wrote `TileSoftmax`.
   bool haveTileSoftmax = false;
@@ -238,7 +242,8 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
     else if (dw)
       forGranules(&LossHeadEmitter::addToSum);
     // Last, as dx may be in place of x.
-    forRowsOfChunk(multipliesChunks(), &LossHeadEmitter::emitInputGradient);
+    if (dx)
+      forRowsOfChunk(multipliesChunks(), &LossHeadEmitter::emitInputGradient);
   });
   if (op.splitsSum() && !sumsInRegisters())
     finishSum();

@@ -17,6 +17,11 @@
 // bytes of its own, 64 of largest logits (32 used) and 32 of powers, beside 64 of losses and 1024 of logits.
 // CHECK: chunk = 8 : i64, llm.bytes
 // CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 2144, ns = 2184, workspace = 1184>
+//
+// Of a constant x there is no dx: one launch, 256 + 128 + 64 bytes and 1024 FLOPs less than the first.
+// CHECK: constant_x
+// CHECK-SAME: llm.bytes = array<i64: 4, 128>
+// CHECK-SAME: llm.cost = #llm.cost<flops = 3072, bytes = 1824, ns = 1854, workspace = 1792>
 func.func @step(%x: tensor<8x4xbf16>, %w: tensor<16x4xbf16>, %t: tensor<8xi32>) {
   %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 8 : i64, granule = 4 : i64}
     : (tensor<8x4xbf16>, tensor<16x4xbf16>, tensor<8xi32>) -> (tensor<f32>, tensor<8x4xbf16>, tensor<16x4xbf16>)
@@ -24,5 +29,7 @@ func.func @step(%x: tensor<8x4xbf16>, %w: tensor<16x4xbf16>, %t: tensor<8xi32>) 
     : (tensor<8x4xbf16>, tensor<16x4xbf16>, tensor<8xi32>) -> (tensor<f32>, tensor<8x4xbf16>, tensor<16x4xbf16>)
   %2:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 8 : i64}
     : (tensor<8x4xbf16>, tensor<16x4xbf16>, tensor<8xi32>) -> (tensor<f32>, tensor<8x4xbf16>, tensor<16x4xbf16>)
+  %3:2 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 8 : i64, granule = 4 : i64, constant_x}
+    : (tensor<8x4xbf16>, tensor<16x4xbf16>, tensor<8xi32>) -> (tensor<f32>, tensor<16x4xbf16>)
   return
 }

@@ -46,20 +46,6 @@ func.func @scaled(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>, %t: tensor<8xi32>, %
   return %loss, %dw, %dx : tensor<f32>, tensor<6x4xf32>, tensor<8x4xf32>
 }
 
-// The input has no gradient.
-// CHECK-LABEL: func.func @input(
-// CHECK: llm.cross_entropy_grad
-func.func @input(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>, %t: tensor<8xi32>, %b: tensor<6xf32>)
-    -> (tensor<f32>, tensor<6x4xf32>) {
-  %logits = llm.linear %x, %w layout(out_in) : (tensor<8x4xf32>, tensor<6x4xf32>) -> tensor<8x6xf32>
-  %loss, %lse = llm.cross_entropy %logits, %t : (tensor<8x6xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>)
-  %one = llm.fill {value = 1.0 : f64} : tensor<f32>
-  %dlogits = llm.cross_entropy_grad %logits, %lse, %t, %one
-    : (tensor<8x6xf32>, tensor<8xf32>, tensor<8xi32>, tensor<f32>) -> tensor<8x6xf32>
-  %dw = llm.linear_weight_grad %x, %dlogits layout(out_in) : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<6x4xf32>
-  return %loss, %dw : tensor<f32>, tensor<6x4xf32>
-}
-
 // Somebody else reads the gradient of the logits.
 // CHECK-LABEL: func.func @gradient_read(
 // CHECK: llm.cross_entropy_grad
