@@ -21,6 +21,7 @@ def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, 
               phase="forward" if kernel.is_forward else "backward", name=kernel.node.name)
            for kernel, price in zip(program.kernels, prices)]
     results = storages_of(program, program.forward_outputs)
+    _make_results_once(ops, [number for number in results if not values[number].resident])
     boundary = Op(list(results), list(program.tangents), recompute=False, phase="forward", name="boundary")
     _order_effects(program, ops, boundary, values)
     _order_overwriting(program, ops, boundary, values)
@@ -39,6 +40,15 @@ def storages_of(program: Program, nodes: Sequence[Any]) -> List[int]:
         if node is not None and hasattr(node, "meta"):
             found.update(dict.fromkeys(program.sources(node)))
     return list(found)
+
+
+def _make_results_once(ops: List[Op], results: Sequence[int]) -> None:
+    """The caller holds a result from where it is written, whether the backward reads it or not: freeing it for another run
+    would free nothing."""
+    held = set(results)
+    for op in ops:
+        if held.intersection(op.writes):
+            op.recompute = False
 
 
 def _token(values: List[Value]) -> int:

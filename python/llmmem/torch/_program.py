@@ -47,8 +47,8 @@ class Program:
     """What the planner needs to know of a joint graph.
 
     kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where there is no gradient.
-    tangents: numbers of the storages that the caller's backward hands in. mutated: of those that the forward overwrites.
-    symbolic: sizes are symbols, and bytes are those of their hints.
+    tangents: numbers of the storages that the caller's backward hands in, one for each. mutated: of those that the forward
+    overwrites. symbolic_bytes: of the storages whose size is no number; the plan is made at their hints.
     """
 
     module: fx.GraphModule
@@ -61,6 +61,7 @@ class Program:
     tangents: List[int] = field(default_factory=list)
     mutated: Set[int] = field(default_factory=set)
     symbolic: bool = False
+    symbolic_bytes: List[torch.SymInt] = field(default_factory=list)
 
     @property
     def boundary(self) -> int:
@@ -111,8 +112,9 @@ class _Reader:
         flat = list(torch.utils._pytree.arg_tree_leaves(outputs))
         self.program.forward_outputs = flat[:num_forward_outputs]
         self.program.backward_outputs = flat[num_forward_outputs:]
-        # Fake storages by identity; the graph holds them, so no identity is reused.
-        self.number_of: Dict[int, int] = {}
+        # Fake storages by identity; the graph holds them, so no identity is reused. Several where tracing made a tangent of the
+        # storage of an input or of another tangent: when it runs, each tangent is a tensor of its own.
+        self.numbers_of: Dict[int, List[int]] = {}
         self.reads_of: Dict[fx.Node, List[int]] = {}
         self.changed_inputs = self._changed_inputs(num_forward_outputs)
 
@@ -159,24 +161,48 @@ class _Reader:
     def _storage(self, node: fx.Node, index: int, tensor: torch.Tensor, resident: bool = False) -> int:
         try:
             # Reading a symbolic size adds no guard: only its hint is taken.
-            key, size = tensor.untyped_storage()._cdata, storage_bytes(tensor)
+            key, size = tensor.untyped_storage()._cdata, tensor.untyped_storage().nbytes()
         except (NotImplementedError, RuntimeError) as error:
             raise _refuse(node, f"is a tensor of layout {tensor.layout} without one storage ({error})") from None
-        if key not in self.number_of:
-            self.number_of[key] = len(self.program.storages)
-            self.program.storages.append(Storage(size, node, resident))
-            self.program.symbolic |= not isinstance(tensor.untyped_storage().nbytes(), int)
-        number = self.number_of[key]
+        number = self._number_of(node, key)
+        if number is None:
+            number = self._new_storage(node, key, size, resident)
         self.program.storage_of[node, index] = number
+        return number
+
+    def _new_storage(self, node: fx.Node, key: int, size: Any, resident: bool) -> int:
+        number = len(self.program.storages)
+        self.numbers_of.setdefault(key, []).append(number)
+        self.program.storages.append(Storage(hint(size), node, resident))
+        if not isinstance(size, int):
+            self.program.symbolic = True
+            self.program.symbolic_bytes.append(size)
+        return number
+
+    def _number_of(self, node: fx.Node, key: int) -> Optional[int]:
+        """The storage of that identity; of several the one that `node` reads."""
+        numbers = self.numbers_of.get(key, [])
+        if len(numbers) > 1:
+            read = {number for source in node.all_input_nodes for number in self.reads_of[source]}
+            return next((number for number in numbers if number in read), numbers[0])
+        return numbers[0] if numbers else None
+
+    def _tangent(self, node: fx.Node, tensor: torch.Tensor) -> int:
+        key = _storage_key(tensor)
+        if key == -1 or key not in self.numbers_of:
+            number = self._storage(node, 0, tensor)
+        else:
+            # The whole storage is the input's; autograd hands in the elements alone.
+            number = self._new_storage(node, key, tensor.numel() * tensor.itemsize, False)
+            self.program.storage_of[node, 0] = number
+        self.program.tangents.append(number)
         return number
 
     def _placeholder(self, node: fx.Node) -> None:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             is_tangent = partitioners._is_tangent(node)
-            number = self._storage(node, 0, value, resident=not is_tangent)
-            if is_tangent and number not in self.program.tangents:
-                self.program.tangents.append(number)
+            number = self._tangent(node, value) if is_tangent else self._storage(node, 0, value, resident=True)
             if node.meta.get("desc") in self.changed_inputs:
                 self.program.mutated.add(number)
             self.reads_of[node] = [number]
@@ -213,7 +239,7 @@ class _Reader:
             self.reads_of[node] = operands
             return
         tensors = tensors_of(node)
-        aliases = [tensor is not None and _storage_key(tensor) in self.number_of for tensor in tensors]
+        aliases = [tensor is not None and _storage_key(tensor) in self.numbers_of for tensor in tensors]
         is_copy = node.target is aten.copy_.default
         if any(aliases) and not is_copy:
             self._view(node, operands, aliases)
@@ -233,7 +259,7 @@ class _Reader:
         tensor = node.meta.get("val")
         number = self.program.storage_of.get((source, index))
         if number is None and isinstance(tensor, torch.Tensor):
-            number = self.number_of.get(_storage_key(tensor))
+            number = self._number_of(node, _storage_key(tensor))
         if number is None:
             raise _refuse(node, "is an item of a tuple whose storage is not known")
         self.program.storage_of[node, 0] = number

@@ -82,13 +82,20 @@ class Transformer(nn.Module):
         self.head = nn.Linear(hidden, vocabulary, bias=False)
         self.checkpoint = checkpoint
 
-    def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def logits(self, ids: torch.Tensor) -> torch.Tensor:
         x = self.embedding(ids)
         if self.positions is not None:
             x = x + self.positions(torch.arange(ids.shape[1], device=ids.device))
         for block in self.blocks:
             x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) if self.checkpoint else block(x)
-        return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1).float(), targets.flatten())
+        return self.head(self.norm(x))
+
+    def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return cross_entropy(self.logits(ids), targets)
+
+
+def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
 
 def gpt(layers: int = 3, hidden: int = 64, heads: int = 4, vocabulary: int = 256, tokens: int = 64, dropout: float = 0.0,
@@ -117,17 +124,23 @@ def run_step(model: nn.Module, backend: Any, *inputs: torch.Tensor, seed: int = 
     return measure_step(model, torch.compile(model, backend=backend), *inputs, seed=seed)
 
 
-def measure_step(model: nn.Module, compiled: Callable[..., torch.Tensor], *inputs: torch.Tensor, seed: int = 7) -> Step:
-    compiled(*inputs).backward()
+def loss_of(results: Any) -> torch.Tensor:
+    """The loss itself, the first of a tuple, or what a dictionary calls so."""
+    return results["loss"] if isinstance(results, dict) else results[0] if isinstance(results, tuple) else results
+
+
+def measure_step(model: nn.Module, compiled: Callable[..., Any], *inputs: torch.Tensor, seed: int = 7) -> Step:
+    """The caller holds all results until the backward has returned."""
+    loss_of(compiled(*inputs)).backward()
     model.zero_grad(set_to_none=True)
     gc.collect()
     torch.manual_seed(seed)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        loss = compiled(*inputs)
-        loss.backward()
+        results = compiled(*inputs)
+        loss_of(results).backward()
     gradients = [parameter.grad for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
-    return Step(resident_bytes(model, *inputs) + llmmem.torch.peak_bytes(profiler), loss.detach(), gradients)
+    return Step(resident_bytes(model, *inputs) + llmmem.torch.peak_bytes(profiler), loss_of(results).detach(), gradients)
 
 
 def resident_bytes(model: nn.Module, *inputs: torch.Tensor) -> int:
