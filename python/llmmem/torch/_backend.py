@@ -19,6 +19,7 @@ class Backend:
 
     def __init__(self, partition: Partition, compiler: str) -> None:
         self.partition = partition
+        partition.compiler = compiler
         if compiler == "eager":
             self._compile = aot_autograd(fw_compiler=run_in_order, partition_fn=partition)
         elif compiler == "inductor":
@@ -31,7 +32,10 @@ class Backend:
         return self.partition.reports
 
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
-        return self._compile(module, inputs, **options)
+        planned = len(self.reports)
+        run = self._compile(module, inputs, **options)
+        # A graph without a backward has no plan.
+        return self.partition.watch(run) if len(self.reports) > planned else run
 
 
 class Partitioner(CustomPartitionerFn):

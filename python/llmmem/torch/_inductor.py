@@ -17,7 +17,6 @@ from torch.utils._ordered_set import OrderedSet
 
 from .._errors import BudgetError
 from ._partition import Partition
-from ._program import hint
 
 ATTEMPTS = 8
 
@@ -49,7 +48,8 @@ class _FusedPeak(CustomSchedulerPass):
         for buffer in freeable.values():
             # Inductor counts the part that the last reader reads.
             whole = V.graph.graph_inputs[buffer.name]
-            buffer.mpi_buffer.size_free = hint(whole.get_numel()) * whole.get_dtype().itemsize
+            elements = V.graph.sizevars.optimization_hint(whole.get_numel())
+            buffer.mpi_buffer.size_free = elements * whole.get_dtype().itemsize
         _, timeline = memory.estimate_peak_memory(nodes, freeable, outputs)
         live = max((size + self._workspace(node) for size, node in zip(timeline, nodes)), default=0)
         # A graph without a backward has no plan: the last report is of another graph.
@@ -86,7 +86,9 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
     is_last = False
     for _ in range(ATTEMPTS):
         try:
-            return _compile(partition, planned, module, inputs)
+            run = _compile(partition, planned, module, inputs)
+            partition.announce(first)
+            return run
         except Exception as error:  # Inductor wraps what a pass raises.
             too_large, no_plan = _find(error, _TooLarge), _find(error, BudgetError)
             if too_large is None and (no_plan is None or least is None):

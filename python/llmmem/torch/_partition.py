@@ -9,12 +9,14 @@ from torch._guards import CompileContext
 
 from .._model import Plan, Problem
 from .._planner import _budget, plan
+from ._calls import Calls
 from ._costs import Device, Price, get_device, price
 from .._errors import BudgetError
 from ._modules import write_modules
 from ._problem import make_problem, storages_of
 from ._program import Program, read
 from ._report import Report
+from ._sizes import describe_sizes, hold_sizes
 
 Bytes = Union[int, str, None]
 
@@ -33,6 +35,8 @@ class _Held:
 class Partition:
     """A `partition_fn` of AOTAutograd. `reports` has one entry for each graph that was planned.
 
+    compiler: who makes code of the plan: "eager", "inductor", or None where that is not known.
+
     After graph breaks several graphs share the budget. While one runs, those before it hold their saved tensors; while its
     backward runs, those behind it hold their gradients. A graph is known when it is compiled, so the first are planned
     beside `reserve`, and each later one is checked against those before it.
@@ -46,6 +50,9 @@ class Partition:
         self.optimizer_state, self.reserve = (0 if size in (None, 0) else _budget(size, name) for name, size in
                                               (("optimizer_state", optimizer_state), ("reserve", reserve)))
         self.held: Dict[Any, _Held] = {}
+        self.calls: Dict[Any, Calls] = {}
+        self.compiler: Optional[str] = None
+        self.symbolic_bytes: List[Any] = []
         if costs not in ("table", "measured"):
             raise ValueError(f"costs: is {costs!r}; expected 'table' or 'measured'")
         self.device, self.measured, self.workspaces = device, costs == "measured", workspaces
@@ -66,13 +73,11 @@ class Partition:
         after_read = time.perf_counter()
         prices = price(program.kernels, device, self.measured, self.workspaces)
         after_price = time.perf_counter()
-        # Equal for a graph that is compiled again, other sizes say.
-        compiled = CompileContext.current_compile_id()
-        key = (compiled.frame_id, compiled.compiled_autograd_id) if compiled else len(self.held)
+        key = self._key()
         others = [held for other, held in self.held.items() if other != key]
         beside = max(self.reserve, sum(held.between for held in others))
         problem = make_problem(program, prices, device.alignment, self.optimizer_state + beside)
-        made = self._plan(problem, others)
+        made = self._plan(problem, others, describe_sizes(program.symbolic_bytes))
         after_plan = time.perf_counter()
         for kernel, entry in zip(program.kernels, prices):
             target = kernel.node.target
@@ -81,10 +86,37 @@ class Partition:
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
         report = _report(program, prices, problem, made, self.budget, seconds)
         self._hold(key, report, others, beside, program)
-        self.reports.append(report)
-        if self.on_report:
-            self.on_report(report)
+        self.symbolic_bytes = program.symbolic_bytes
+        self.reports.append(dataclasses.replace(report, runs_in_order=self.compiler == "eager"))
+        if others:
+            self.reports[:] = [dataclasses.replace(each, is_one_of_several=True) for each in self.reports]
+        if self.compiler != "inductor":
+            self.announce(len(self.reports) - 1)
         return modules
+
+    def __deepcopy__(self, memo: Any) -> "Partition":
+        """Itself: Inductor copies its settings, whose passes refer to this, and weak references to storages know no copy."""
+        return self
+
+    def announce(self, first: int) -> None:
+        """Hands over the reports from that one on."""
+        for report in self.reports[first:] if self.on_report else ():
+            self.on_report(report)
+
+    def watch(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """The compiled graph that was planned last, its sizes and calls watched: the plan is of one call, at the hints."""
+        if self.budget is None:
+            return run
+        # Guards are the last thing to add, for a plan that is used.
+        hold_sizes(self.symbolic_bytes)
+        self.symbolic_bytes = []
+        calls = self.calls.setdefault(self._key(), Calls())
+        return calls.watch(run, self.reports[-1], self.reserve, lambda: len(self.held) > 1)
+
+    def _key(self) -> Any:
+        """Equal for a graph that is compiled again, for other sizes say."""
+        compiled = CompileContext.current_compile_id()
+        return (compiled.frame_id, compiled.compiled_autograd_id) if compiled else len(self.held)
 
     def _hold(self, key: Any, report: Report, others: List[_Held], beside: int, program: Program) -> None:
         """Remembers a graph. Those before it must fit beside its parameters and gradients, too."""
@@ -102,7 +134,7 @@ class Partition:
                     "fullgraph=True", self.budget, None, 0)
         self.held[key] = _Held(resident + report.saved_bytes + report.results, resident, gradients, report.peak - beside)
 
-    def _plan(self, problem: Problem, others: List[_Held]) -> Plan:
+    def _plan(self, problem: Problem, others: List[_Held], sizes: Optional[str]) -> Plan:
         budget = self.budget if self.planned_budget is None else self.planned_budget
         made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
         if not isinstance(budget, int) or made.is_feasible and not 0 < made.recompute_cost < made.base_cost // 100:
@@ -121,6 +153,8 @@ class Partition:
         if others:
             why += (f"; graphs before a graph break hold {sum(held.between for held in others):,} of it meanwhile: plan them "
                     "for less by reserve=, or compile with fullgraph=True")
+        if sizes:
+            why += f"; this is at the sizes {sizes}: call with smaller ones, or give a larger budget"
         found = f"; the least that was found is {least.peak:,}" if least.is_feasible else ""
         raise BudgetError(f"llmmem.torch: no plan within {budget:,} bytes: every plan needs at least "
                           f"{made.peak_lower_bound:,}{found}{why}", budget,

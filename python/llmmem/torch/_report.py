@@ -8,7 +8,10 @@ from .._model import Plan, Problem
 
 @dataclass(frozen=True)
 class Report:
-    """Of one compiled graph. All bytes are our model's: exact sums of storages, by the order that the modules have.
+    """Of one compiled graph. All bytes are exact sums of storages, by the order that the modules have.
+
+    of_model: None where the peak accounts for what runs: kernels run one by one in this order with their workspaces measured, or
+    Inductor's account of its code is at hand. Else why the bytes are of the model alone, so that no budget counts as kept.
 
     budget, resident, peak: bytes; resident: parameters, buffers, inputs and what is reserved; peak has them too.
     least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside. results: of the
@@ -16,7 +19,7 @@ class Report:
     cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
     proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
-    hold at their hints. unknown_workspaces: kernels
+    hold up to their hints, and calls with larger ones compile anew. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan.
     """
@@ -43,6 +46,19 @@ class Report:
     problem: Problem
     plan: Plan
     compiled_peak: Optional[int] = None
+    runs_in_order: bool = False
+    is_one_of_several: bool = False
+
+    @property
+    def of_model(self) -> Optional[str]:
+        if self.is_one_of_several:
+            return "what runs and is held between the graphs of a graph break is not counted"
+        if not self.runs_in_order and self.compiled_peak is None:
+            return "whoever compiles the plan may fuse and reorder"
+        if self.unknown_workspaces:
+            return (f"what {self.unknown_workspaces} kernels take beside their results while they run was not measured, and is "
+                    "not counted")
+        return None
 
     @property
     def overhead(self) -> float:
@@ -57,7 +73,8 @@ class Report:
     def __str__(self) -> str:
         budget = "no budget" if self.budget is None else f"budget {self.budget:,} bytes"
         lines = [
-            f"llmmem: {self.kernels} kernels, {budget}, predicted peak {self.peak:,} bytes ({self.resident:,} resident, "
+            f"llmmem: {self.kernels} kernels, {budget}, predicted peak {'of the model ' if self.of_model else ''}{self.peak:,} bytes "
+            f"({self.resident:,} resident, "
             f"{self.saved_bytes:,} saved for the backward)",
             f"llmmem: {self.recomputed} kernels run again: cost +{self.overhead:.2%}, proved bound "
             f"+{self.cost_lower_bound / max(self.base_cost, 1) - 1:.2%}, gap {self.gap:.2%}; FLOPs "
@@ -65,8 +82,8 @@ class Report:
         if self.compiled_peak is not None:
             lines.append(f"llmmem: Inductor's fused order needs {self.compiled_peak:,} bytes by its own account")
         if self.symbolic:
-            lines.append("llmmem: sizes are symbols; the plan is made, and the peak holds, at their hints")
-        if self.unknown_workspaces:
-            lines.append(f"llmmem: what {self.unknown_workspaces} kernels take beside their results while they run was not "
-                         "measured, and is not counted")
+            lines.append("llmmem: sizes are symbols; the plan is made at their hints, and the peak holds up to them: larger ones "
+                         "are planned anew")
+        if self.of_model:
+            lines.append(f"llmmem: bytes are of the model, and no budget counts as kept: {self.of_model}")
         return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""What earlier calls of a planned graph still hold when it is called again.
+
+A plan is of one call: forward, backward, and what the caller holds of it. Compiled blocks, several forwards before one
+backward, and results that outlive their step make it several. What the earlier ones hold is read from autograd's nodes and from
+storages that are still alive, so that a forward without a backward counts for as long as somebody holds its results, and
+tensors that hooks packed elsewhere (torch.utils.checkpoint, save_on_cpu) do not count.
+"""
+
+import weakref
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from .._errors import BudgetError
+from ._report import Report
+
+
+@dataclass
+class _Call:
+    """nodes: of autograd, which hold what the forward saved until its backward has run. results: what the caller was given."""
+
+    nodes: List["weakref.ref[Any]"]
+    results: Dict[int, "_Storage"]
+
+
+class _Storage:
+    """bytes: of a storage that may be freed at any time. gradient: bytes of the gradient that a parameter may have."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        self.reference, self.bytes = StorageWeakRef(storage), storage.nbytes()
+        self.gradient = tensor.numel() * tensor.itemsize if tensor.is_leaf and tensor.requires_grad else 0
+
+    def is_alive(self) -> bool:
+        return not self.reference.expired()
+
+
+class Calls:
+    """The calls of one graph, also where it was compiled several times for several sizes."""
+
+    def __init__(self) -> None:
+        self.calls: List[_Call] = []
+        self.parameters: Dict[int, _Storage] = {}
+
+    def watch(self, run: Callable[..., Any], report: Report, reserve: int, has_other_graphs: Callable[[], bool]) -> Callable[..., Any]:
+        """`run`, which raises BudgetError where this call beside the earlier ones would need more than was promised: the
+        budget, or the report's peak where the least was asked for. reserve: of the bytes reserved in the report, those that
+        earlier calls may take. has_other_graphs: whether the budget is shared, so that calls are not counted."""
+
+        def check_and_run(*arguments: Any) -> Any:
+            self._check(arguments, report, reserve, has_other_graphs())
+            results = run(*arguments)
+            self._remember(arguments, results)
+            return results
+
+        return check_and_run
+
+    def _check(self, arguments: Sequence[Any], report: Report, reserve: int, has_other_graphs: bool) -> None:
+        self.calls = [call for call in self.calls if _is_pending(call) or any(held.is_alive() for held in call.results.values())]
+        self.parameters = {key: held for key, held in self.parameters.items() if held.is_alive()}
+        given = {tensor.untyped_storage()._cdata for tensor in _tensors(arguments)}
+        pending = [call for call in self.calls if _is_pending(call)]
+        held = {key: storage for call in self.calls for key, storage in {**call.results, **_saved(call)}.items()
+                if key not in given and storage.is_alive()}
+        others = {key: storage for key, storage in self.parameters.items() if key not in given}
+        beside = sum(storage.bytes for storage in {**held, **others}.values())
+        gradients = sum(storage.gradient for storage in others.values())
+        if pending:
+            # The backward of the last call leaves gradients, to which those of the earlier calls are added.
+            gradients += sum(_Storage(tensor).gradient for tensor in _tensors(arguments))
+        needed = report.peak - reserve + max(reserve, beside + gradients)
+        promised = report.peak if report.budget is None else report.budget
+        if pending and (needed > promised or has_other_graphs):
+            raise BudgetError(_again(len(pending), beside, gradients, needed, promised, has_other_graphs), promised, None, 0)
+        if needed > promised and report.budget is not None:
+            raise BudgetError(_left(held, others, report.peak, needed, promised, beside + gradients), promised, None, 0)
+
+    def _remember(self, arguments: Sequence[Any], results: Any) -> None:
+        for tensor in _tensors(arguments):
+            key = tensor.untyped_storage()._cdata
+            if tensor.is_leaf and tensor.requires_grad and key not in self.parameters:
+                self.parameters[key] = _Storage(tensor)
+        given = {tensor.untyped_storage()._cdata for tensor in _tensors(arguments)}
+        made = [tensor for tensor in _tensors(results if isinstance(results, (tuple, list)) else [results])
+                if tensor.untyped_storage()._cdata not in given]
+        nodes = {id(node): node for node in map(_node, made) if node is not None}
+        self.calls.append(_Call([weakref.ref(node) for node in nodes.values()],
+                                {tensor.untyped_storage()._cdata: _Storage(tensor) for tensor in made}))
+
+
+def _again(count: int, beside: int, gradients: int, needed: int, promised: int, has_other_graphs: bool) -> str:
+    why = "several graphs share the budget, of which repeated calls are not counted" if has_other_graphs else \
+        f"this call may need {needed:,} of {promised:,} bytes"
+    return (f"llmmem.torch: a planned graph is called again before the backward of {count} earlier call{'s' * (count > 1)}, as where "
+            f"blocks are compiled one by one; those hold {beside:,} bytes and their gradients may take {gradients:,}, and {why}: "
+            "compile the whole model in place of its blocks, run each backward before the next forward, or give a larger budget")
+
+
+def _left(held: Dict[int, _Storage], others: Dict[int, _Storage], peak: int, needed: int, promised: int,
+          reserve: int) -> str:
+    if others:
+        what = (f"other parameters that this graph was called with, {sum(storage.bytes for storage in others.values()):,} bytes "
+                "and their gradients")
+        fix = "compile the whole model in place of its blocks, or drop the other model"
+    else:
+        what = f"results of earlier calls, {sum(storage.bytes for storage in held.values()):,} bytes,"
+        fix = "delete them before the next call (`del outputs`)"
+    return (f"llmmem.torch: {what} are still held when a planned graph is called again; beside them a step planned for {peak:,} may "
+            f"need {needed:,} of {promised:,} bytes: {fix}, or give reserve={reserve}")
+
+
+def _tensors(values: Iterable[Any]) -> List[torch.Tensor]:
+    return [value for value in values if isinstance(value, torch.Tensor) and value.layout == torch.strided]
+
+
+def _node(result: torch.Tensor) -> Optional[Any]:
+    """The call's node: that of the result, or of the tensor that the result is a view of."""
+    node = result.grad_fn
+    while node is not None and not isinstance(node, torch.autograd.function.BackwardCFunction):
+        node = node.next_functions[0][0] if node.next_functions else None
+    return node
+
+
+def _saved(call: _Call) -> Dict[int, _Storage]:
+    """What waits for the backward, and was not packed elsewhere."""
+    found: Dict[int, _Storage] = {}
+    for reference in call.nodes:
+        node = reference()
+        try:
+            packed = () if node is None else node._raw_saved_tensors
+        except RuntimeError:  # Freed, as the backward has run.
+            continue
+        tensors = [saved.data for saved in packed if saved.unpack_hook is None]
+        for tensor in _tensors([*tensors, *getattr(node, "_tensors_no_vc_check", ())]):
+            found[tensor.untyped_storage()._cdata] = _Storage(tensor)
+    return found
+
+
+def _is_pending(call: _Call) -> bool:
+    return bool(_saved(call))
