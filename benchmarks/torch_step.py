@@ -3,20 +3,30 @@
 
   torch_step.py --config gpt2.json --batch 4 --seq 64 --mode eager|compiled|checkpointed|both [--device cpu|cuda] [--layers 2]
 
-On a CPU all is f32; on a GPU parameters are f32 and the step runs under autocast to bf16, as people train there. With
---precision=masters parameters and gradients are bf16, and AdamW works on f32 masters and moments, as llmmem's steps do.
-`seconds` are of every step after the first two; `saved` counts the bytes that the backward keeps, parameters left out;
-`bytes` is the most that PyTorch has allocated on a GPU.
+With --precision=f32, the default on a CPU, all is f32; with autocast, the default on a GPU, parameters are f32 and the step runs
+under autocast to bf16, as people train there; with masters parameters and gradients are bf16, and AdamW works on f32 masters and
+moments, as llmmem's steps do. Weights begin as transformers begins them.
+
+`seconds` are of every step after the first two; `drift` is by how many times the last third of them takes what the first third
+does, and where that is much, a note on stderr says so: a step whose work grows is no peer. `denormals_flushed` says whether
+this process's threads take denormal numbers for zero, on which a CPU is many times slower. `saved` counts the bytes that the
+backward keeps, parameters left out; `bytes` is the most that PyTorch has allocated on a GPU.
 """
 
 import argparse
 import json
+import math
+import platform
+import statistics
+import sys
 import time
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
+
+MOST_DRIFT = 1.3
 
 
 class GptBlock(nn.Module):
@@ -106,6 +116,21 @@ class Llama(nn.Module):
         return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
 
+def initialize(model, config):
+    """As the published models were, by transformers' rules: normal weights, biases of zero, and in GPT-2 what is added to
+    the residual stream smaller by the root of how often that happens. With PyTorch's own embeddings, whose deviation is 1, a
+    tied head's softmax saturates within five steps, and gradients become denormal numbers."""
+    deviation = config.get("initializer_range", 0.02)
+    for module in model.modules():
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(module.weight, std=deviation)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+    for block in model.blocks if isinstance(model, Gpt2) else ():
+        for projection in (block.proj, block.down):
+            nn.init.normal_(projection.weight, std=deviation / math.sqrt(2 * len(model.blocks)))
+
+
 def saved_bytes(run, model, ids, targets):
     parameters = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     storages = {}
@@ -159,11 +184,35 @@ def parse():
     parser.add_argument("--seq", type=int, required=True)
     parser.add_argument("--mode", choices=["eager", "compiled", "checkpointed", "both"], required=True)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--precision", choices=["autocast", "masters"], default="autocast")
+    parser.add_argument("--precision", choices=["f32", "autocast", "masters"], help="f32 on a CPU and autocast on a GPU by default")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.precision = arguments.precision or ("autocast" if arguments.device == "cuda" else "f32")
+    return arguments
+
+
+def processor():
+    """Its name, and which of the units that products of bf16 use it has."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            facts = dict(line.split(":", 1) for line in file.read().split("\n\n")[0].splitlines() if ":" in line)
+    except OSError:
+        return platform.machine()
+    facts = {key.strip(): value.strip() for key, value in facts.items()}
+    units = [unit for unit in ("amx_bf16", "avx512_bf16") if unit in facts.get("flags", "").split()]
+    return " ".join([facts.get("model name", platform.machine()), *units])
+
+
+def are_denormals_flushed():
+    """By what the smallest normal number's half is, in more elements than one thread takes."""
+    return not bool((torch.full((1 << 20,), 2.0 ** -126) * 0.5).any())
+
+
+def drift_of(seconds):
+    third = max(1, len(seconds) // 3)
+    return statistics.median(seconds[-third:]) / statistics.median(seconds[:third])
 
 
 def time_steps(run, optimizer, ids, targets, count, synchronize):
@@ -189,6 +238,7 @@ def main():
     with torch.device(arguments.device):
         family = Gpt2 if config["model_type"] == "gpt2" else Llama
         model = family(config, arguments.layers, arguments.mode in ("checkpointed", "both"))
+        initialize(model, config)
         shape = (arguments.batch, arguments.seq)
         ids, targets = (torch.randint(0, config["vocab_size"], shape) for _ in range(2))
     has_masters, is_compiled = arguments.precision == "masters", arguments.mode in ("compiled", "both")
@@ -196,13 +246,18 @@ def main():
     compiled = torch.compile(model) if is_compiled else model
 
     def run(*inputs):
-        with torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=on_gpu and not has_masters):
+        with torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=arguments.precision == "autocast"):
             return compiled(*inputs)
 
     saved = saved_bytes(run, model, ids, targets) if not is_compiled else None
     optimizer = (Masters if has_masters else torch.optim.AdamW)(model.parameters(), lr=1e-4, fused=True)
     seconds = time_steps(run, optimizer, ids, targets, arguments.steps, torch.cuda.synchronize if on_gpu else lambda: None)
-    print(json.dumps({"torch": torch.__version__, "seconds": seconds, "saved": saved,
+    drift = drift_of(seconds)
+    if drift > MOST_DRIFT:
+        print(f"the last steps take {drift:.2f} times what the first do, at most {MOST_DRIFT} is expected: these seconds are no peer's",
+              file=sys.stderr)
+    print(json.dumps({"torch": torch.__version__, "processor": processor(), "precision": arguments.precision, "seconds": seconds,
+                      "drift": drift, "denormals_flushed": are_denormals_flushed(), "saved": saved,
                       "bytes": torch.cuda.max_memory_allocated() if on_gpu else None}))
 
 
