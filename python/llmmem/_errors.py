@@ -7,7 +7,7 @@ class BudgetError(RuntimeError):
     """No plan fits the budget.
 
     budget: bytes that were given. least_bytes: of the plan with the least need that was found; a budget of so many bytes
-    holds. proved_bytes: every plan needs at least so many, in our model of memory.
+    has a plan. proved_bytes: every plan needs at least so many. All are of our model of memory.
     """
 
     def __init__(self, message: str, budget: int, least_bytes: Optional[int], proved_bytes: int) -> None:

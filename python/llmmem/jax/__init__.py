@@ -1,4 +1,4 @@
-"""Training steps of JAX under a budget in bytes.
+"""Training steps of JAX, planned under a budget in bytes.
 
 >>> import jax, jax.numpy as jnp, llmmem.jax
 >>> def loss(w, x):
@@ -11,12 +11,14 @@
 `checkpoint` decides which intermediate values of a loss are kept for its gradient, and says so to JAX by public means:
 `checkpoint_name` on each value, and `jax.checkpoint` with the policy that saves the names of those kept. Values and
 gradients stay what they are. `plan` plans a
-whole step, in the program that JAX hands to XLA. JAX is imported here and nowhere else in llmmem.
+whole step, in the program that JAX hands to XLA. Budgets are of what both plan, op by op, and not of what XLA compiles from it:
+`measure` of the planned function asks XLA, and so does `compiled_bytes`. JAX is imported here and nowhere else in llmmem.
 """
 
 from .._errors import BudgetError
 from ._checkpoint import Report, checkpoint
 from ._errors import UnsupportedLossError
+from ._memory import compiled_bytes
 from ._step import StepReport, plan
 
-__all__ = ["BudgetError", "Report", "StepReport", "UnsupportedLossError", "checkpoint", "plan"]
+__all__ = ["BudgetError", "Report", "StepReport", "UnsupportedLossError", "checkpoint", "compiled_bytes", "plan"]

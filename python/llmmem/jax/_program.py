@@ -11,7 +11,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 import llmmem
 
 # Whose result is another way to look at the operand.
-_VIEWS = {"name", "reshape", "squeeze", "expand_dims", "broadcast_in_dim", "optimization_barrier", "stop_gradient"}
+_VIEWS = {"name", "reshape", "squeeze", "expand_dims", "broadcast_in_dim", "optimization_barrier", "stop_gradient", "pvary"}
 # Whose result may lie in the bytes of an operand of its type: element by element.
 _IN_PLACE = {"add", "add_any", "sub", "mul", "div", "neg", "exp", "log", "tanh", "logistic", "max", "min", "rsqrt", "sqrt",
              "integer_pow", "pow", "square", "select_n", "sign", "abs", "erf", "sin", "cos", "exp2", "log1p", "expm1"}
@@ -90,10 +90,15 @@ def name_of(number: int) -> str:
     return f"{PREFIX}{number}"
 
 
+def _read(operand: Any, known: Dict[int, Any]) -> Any:
+    """The value of a literal, or of a number."""
+    return operand.val if isinstance(operand, Literal) else known[operand]
+
+
 def run_steps(steps: Sequence[Step], known: Dict[int, Any]) -> None:
     """Runs primitives on the values that are known by number, and adds their results, each under its name."""
     for step in steps:
-        operands = [operand.val if isinstance(operand, Literal) else known[operand] for operand in step.operands]
+        operands = [_read(operand, known) for operand in step.operands]
         primitive = step.equation.primitive
         results = primitive.bind(*operands, **primitive.get_bind_params(step.equation.params))
         for number, result in zip(step.results, results if primitive.multiple_results else [results]):
@@ -105,7 +110,7 @@ def evaluate(loss: Loss, arguments: Sequence[Any]) -> Any:
     known = dict(enumerate(arguments))
     known.update(loss.constants)
     run_steps(loss.steps, known)
-    return known[loss.result]
+    return _read(loss.result, known)
 
 
 def evaluate_in_segments(loss: Loss, arguments: Sequence[Any], kept: Sequence[str]) -> Any:
@@ -114,13 +119,15 @@ def evaluate_in_segments(loss: Loss, arguments: Sequence[Any], kept: Sequence[st
     known = dict(enumerate(arguments))
     known.update(loss.constants)
     segments = loss.segments(set(kept))
-    readers: Dict[int, int] = {loss.result: len(segments)}
+    readers: Dict[int, int] = {}
     for index, segment in enumerate(segments):
         for step in segment:
             readers.update({number: index for number in step.operands if not isinstance(number, Literal)})
+    if not isinstance(loss.result, Literal):
+        readers[loss.result] = len(segments)
     for index, segment in enumerate(segments):
         _run_segment(segment, index, readers, known, policy)
-    return known[loss.result]
+    return _read(loss.result, known)
 
 
 def _run_segment(segment: Sequence[Step], index: int, readers: Dict[int, int], known: Dict[int, Any], policy: Any) -> None:

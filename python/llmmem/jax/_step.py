@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import jax
 import jax.export
@@ -16,20 +16,32 @@ from jax.extend.mlir import serialize_portable_artifact
 from .._planner import _budget as check_budget
 from .._errors import BudgetError
 from .._temporary import temporary_folder
+from ._batching import refuse_vmap
 from ._cpu import warn_of_cpu
 from ._errors import UnsupportedLossError
+from ._memory import compiled_bytes, describe_measured
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What llmmem-opt planned for one signature of arguments.
+    """What llmmem-opt planned for one signature of arguments. Its bytes are of the model, in which each op of the step runs by itself
+    in the planned order, and reads broadcasts as they are. XLA fuses ops and orders them anew, and its program may hold more, or less.
 
-    needed: bytes of arguments, constants and arena, where each op of the step runs by itself in the planned order and reads
-    broadcasts as they are. facts: the llmmem-memory-report, as json.loads reads it.
+    needed: bytes of arguments, constants and arena, of whole arrays where they are sharded over devices. facts: the
+    llmmem-memory-report, as json.loads reads it. budget: what was planned for, in bytes, or None for the least. measured: bytes that XLA
+    gives the step that it compiled, on each device; None where `measure` did not ask.
     """
 
     needed: int
     facts: Dict[str, Any]
+    budget: Optional[int] = None
+    measured: Optional[int] = None
+
+    def __str__(self) -> str:
+        budget = "the least" if self.budget is None else f"a budget of {self.budget:,} bytes"
+        again = self.facts["recompute"]
+        return (f"llmmem.jax.plan: planned for {budget}: {self.needed:,} bytes of the model, {again['ops']} ops run again, "
+                f"+{again['percent_time']:.1f}% of modelled time; {describe_measured(self.budget, self.measured, 'step')}")
 
 
 def find_tool() -> str:
@@ -62,10 +74,14 @@ def _plan_text(text: str, budget: Union[int, str], options: Sequence[str]) -> Tu
             with open(report, encoding="utf-8") as file:
                 facts = json.load(file)
         if done.returncode == 2 and facts:
-            raise BudgetError(f"llmmem.jax.plan: no plan keeps a budget of {budget} bytes; the least that was found needs "
-                              f"{facts['least_budget_found']}, and every plan needs at least "
-                              f"{facts['certificate']['budget_lower_bound']}", int(budget), facts["least_budget_found"],
+            raise BudgetError(f"llmmem.jax.plan: no plan of the model keeps a budget of {budget} bytes: the least that was found there "
+                              f"needs {facts['least_budget_found']}, and every plan there at least "
+                              f"{facts['certificate']['budget_lower_bound']}. The model runs each op of the step by itself; what XLA's "
+                              "program holds llmmem.jax.compiled_bytes says", int(budget), facts["least_budget_found"],
                               facts["certificate"]["budget_lower_bound"])
+        if done.returncode not in (0, 1, 2):
+            raise RuntimeError(f"llmmem.jax.plan: {tool} ended with exit code {done.returncode}, which is a fault of llmmem; its last words: "
+                               f"{done.stderr[-300:]}")
         if done.returncode:
             said = re.search(r"error: .*", done.stderr)
             raise UnsupportedLossError(f"llmmem.jax.plan: {said.group() if said else done.stderr[-300:]}")
@@ -80,30 +96,51 @@ class _PlannedStep:
         self.budget = budget if budget == "min" else check_budget(budget)
         self.step, self.donate_argnums, self.options = step, donate_argnums, tuple(options)
         self.reports: List[StepReport] = []
-        self._planned: Dict[Any, Any] = {}
+        self._planned: Dict[Any, Tuple[Callable[..., Any], int]] = {}
 
-    def __call__(self, *arguments: Any) -> Any:
-        leaves, tree = jax.tree.flatten(arguments)
-        key = (tree, tuple((jax.numpy.shape(leaf), jax.numpy.result_type(leaf)) for leaf in leaves))
-        if key not in self._planned:
-            self._planned[key] = self._plan(arguments).call
-        return self._planned[key](*arguments)
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        leaves, tree = jax.tree.flatten((arguments, keywords))
+        call, _ = self._look_up(arguments, keywords, leaves, tree)
+        arguments, keywords = jax.tree.unflatten(tree, refuse_vmap(leaves, "plan"))
+        return call(*arguments, **keywords)
 
-    def export(self, *arguments: Any) -> jax.export.Exported:
+    def export(self, *arguments: Any, **keywords: Any) -> jax.export.Exported:
         """The planned step as jax.export has it: `call` runs it, also inside of jax.jit, whose donate_argnums must be those of
         `plan`."""
-        return self._plan(arguments)
+        return self._warned(self._plan(arguments, keywords))
 
-    def _plan(self, arguments: Sequence[Any]) -> jax.export.Exported:
+    def _warned(self, exported: jax.export.Exported) -> jax.export.Exported:
+        if self.reports[-1].facts["recompute"]["ops"]:
+            warn_of_cpu("plan")
+        return exported
+
+    def measure(self, *arguments: Any, compiler_options: Optional[Dict[str, Any]] = None, **keywords: Any) -> StepReport:
+        """The report of these arguments, with what XLA says that the planned step holds. It is compiled for that, as
+        jax.jit(planned, donate_argnums=..., compiler_options=...) is, and not run."""
+        step = jax.jit(self, donate_argnums=self.donate_argnums, compiler_options=compiler_options)
+        measured = compiled_bytes(step.lower(*arguments, **keywords).compile())
+        _, number = self._look_up(arguments, keywords, *jax.tree.flatten((arguments, keywords)))
+        self.reports[number] = dataclasses.replace(self.reports[number], measured=measured)
+        return self.reports[number]
+
+    def _look_up(self, arguments: Any, keywords: Any, leaves: Sequence[Any], tree: Any) -> Tuple[Callable[..., Any], int]:
+        """What runs the planned step for these arguments, and the number of its report."""
+        key = (tree, tuple(jax.typeof(leaf) for leaf in leaves))
+        if key not in self._planned:
+            number = len(self.reports)
+            self._planned[key] = self._plan(arguments, keywords).call, number
+            if self.reports[number].facts["recompute"]["ops"]:
+                warn_of_cpu("plan")
+        return self._planned[key]
+
+    def _plan(self, arguments: Any, keywords: Any) -> jax.export.Exported:
         jitted = jax.jit(self.step, donate_argnums=self.donate_argnums, keep_unused=True)
-        exported = jax.export.export(jitted)(*arguments)
-        module = jitted.lower(*arguments).compiler_ir("stablehlo")
+        exported = jax.export.export(jitted)(*arguments, **keywords)
+        module = jitted.lower(*arguments, **keywords).compiler_ir("stablehlo")
         text = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
         planned, facts = _plan_text(text, self.budget, self.options)
         needed = sum(facts["resident"].values()) + facts["resident_padding"] + facts["arena"]
-        self.reports.append(StepReport(needed, facts))
-        if facts["recompute"]["ops"]:
-            warn_of_cpu("plan")
+        self.reports.append(StepReport(needed, facts, None if self.budget == "min" else self.budget))
         version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", exported.mlir_module_serialized[:64])
         if not version:
             raise RuntimeError("llmmem.jax.plan: the exported step is of an unknown version of StableHLO")
@@ -113,7 +150,7 @@ class _PlannedStep:
 
 def plan(step: Callable[..., Any], budget: Union[int, str], *, donate_argnums: Union[int, Sequence[int]] = (),
          options: Sequence[str] = ()) -> Any:
-    """`step`, a whole training step, in the order and with the recomputation that keep `budget`.
+    """`step`, a whole training step, in the order and with the recomputation of a plan under `budget`.
 
     step: as jax.jit takes it. budget: bytes of arguments and everything else: a number, a text ("4GB"), or "min".
     donate_argnums: arguments that the step may overwrite, as of jax.jit. options: more flags of llmmem-opt, such as
@@ -121,7 +158,9 @@ def plan(step: Callable[..., Any], budget: Union[int, str], *, donate_argnums: U
 
     Returns a function of the same arguments; call it inside of jax.jit with the same donate_argnums. Its `reports` has one
     StepReport for each signature. Values are those of the step: the program is the same StableHLO, with ops in the planned order and
-    runs again behind optimization barriers. XLA orders and fuses anew; that XLA:CPU drops the barriers, a warning says.
-    Raises BudgetError where no plan fits, UnsupportedLossError where an op cannot be planned.
+    runs again behind optimization barriers; barriers of the step's own, as those of jax.checkpoint, stay. The budget is kept by this
+    program where its ops run by themselves. XLA orders and fuses anew, so no budget counts as kept by what it compiles: `measure` of the
+    result compiles it and notes in the report what XLA says. That XLA:CPU drops the barriers, a warning says. Raises BudgetError where no
+    plan fits, UnsupportedLossError where an op cannot be planned, or where jax.vmap would hold for each example what is planned once.
     """
     return _PlannedStep(step, budget, donate_argnums, options)

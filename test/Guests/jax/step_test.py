@@ -88,8 +88,42 @@ class StepTest(unittest.TestCase):
 
     def test_too_little(self) -> None:
         step, weights, x = make_step(layers=2, rows=64)
-        with self.assertRaisesRegex(llmmem.jax.BudgetError, "no plan keeps a budget of 10000 bytes; the least that was found"):
+        with self.assertRaisesRegex(llmmem.jax.BudgetError, "no plan of the model keeps a budget of 10000 bytes: the least that was "
+                                    "found there needs [0-9]+, and every plan there at least [0-9]+. The model runs each op"):
             llmmem.jax.plan(step, 10_000, donate_argnums=0)(weights, x)
+
+    def test_the_least_is_a_budget(self) -> None:
+        step, weights, x = make_step(layers=2, rows=64)
+        planned = llmmem.jax.plan(step, "min", donate_argnums=0)
+        planned.export(weights, x)
+        needed = planned.reports[0].needed
+        again = llmmem.jax.plan(step, needed, donate_argnums=0)
+        again.export(weights, x)
+        self.assertLessEqual(again.reports[0].needed, needed)
+
+    def test_says_what_was_measured(self) -> None:
+        """No budget counts as kept before XLA was asked, and what it says is what counts then."""
+        step, weights, x = make_step(layers=2, rows=64)
+        planned = llmmem.jax.plan(step, "1GB", donate_argnums=0)
+        planned.export(weights, x)
+        self.assertRegex(str(planned.reports[0]), r"planned for a budget of 1,000,000,000 bytes: [0-9,]+ bytes of the model, .* not "
+                         "measured, so no budget counts as kept")
+        planned = llmmem.jax.plan(step, "1GB", donate_argnums=0)
+        report = planned.measure(weights, x, compiler_options=KEEP_BARRIERS)
+        self.assertEqual((report.measured, planned.reports), (bytes_by_xla(planned, (weights, x), KEEP_BARRIERS), [report]))
+        self.assertIn(f"holds {report.measured:,} bytes by its own account, within the budget of 1,000,000,000", str(report))
+
+    def test_no_vmap(self) -> None:
+        step, weights, x = make_step(layers=1, width=8, rows=4)
+        planned = llmmem.jax.plan(step, "1GB")
+        for mapped in (planned, jax.jit(planned)):
+            with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "put jax.vmap inside"):
+                jax.vmap(mapped, (None, 0))(weights, jnp.stack([x] * 3))
+
+    def test_arguments_by_name(self) -> None:
+        step, weights, x = make_step(layers=1, width=8, rows=4)
+        planned = llmmem.jax.plan(step, "1GB")
+        self.assertEqual(float(planned(weights, x=x)[1]), float(jax.jit(step)(weights, x)[1]))
 
     def test_unknown_op(self) -> None:
         def step(x: Any) -> Any:
