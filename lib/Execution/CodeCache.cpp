@@ -58,10 +58,8 @@ void CodeCache::write(StringRef name, StringRef code) const {
   out.flush();
   const bool isFull = out.has_error();
   out.clear_error(); // else the stream ends the program
-  if (isFull)
+  if (isFull || file->keep())
     file->discard();
-  else
-    file->keep(); // or is discarded
 }
 
 std::string llmmem::buildOfProgram() {

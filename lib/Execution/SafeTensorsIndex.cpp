@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
+#include <unistd.h>
 
 using namespace llmmem;
 namespace json = llvm::json;
@@ -149,7 +150,7 @@ static void sweep(llvm::StringRef index, llvm::StringRef target) {
   llvm::StringRef folder = llvm::sys::path::parent_path(index);
   keepNamed(folder.empty() ? "." : folder, dead, files);
   for (const auto &file : files)
-    llvm::sys::fs::remove(beside(index, file.first()));
+    unlink(beside(index, file.first()).c_str());
   // Behind the files: whoever is killed here leaves what names them.
   for (const DeadTemporary &temporary : dead)
     temporary.remove();
@@ -192,7 +193,7 @@ static void removeFiles(llvm::StringRef index, const llvm::StringSet<> &names,
   if (RankJob::rank() == 0)
     for (const auto &name : names)
       if (!kept.contains(name.first()))
-        llvm::sys::fs::remove(beside(index, name.first()));
+        unlink(beside(index, name.first()).c_str());
   note.reset();
   RankJob::gather({0});
 }

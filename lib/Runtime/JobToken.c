@@ -126,7 +126,7 @@ int llmmem_read_job_token(uint8_t token[SHA256_BYTES], char *message, size_t siz
   if (!secret && read_users_secret(digits, message, size))
     return 1;
   HmacPiece pieces[2 * NAMES];
-  for (int k = 0; k < NAMES; ++k) {
+  for (size_t k = 0; k < NAMES; ++k) {
     const char *name = text_of(names[k]);
     pieces[2 * k] = (HmacPiece){names[k], strlen(names[k]) + 1};
     pieces[2 * k + 1] = (HmacPiece){name ? name : "", name ? strlen(name) + 1 : 1};

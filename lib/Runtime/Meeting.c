@@ -327,7 +327,7 @@ static int find_host(Meeting *meeting, const char *host, struct sockaddr_in *add
   int code = getaddrinfo(host, NULL, &wanted, &found);
   if (code != 0)
     return fail(meeting, "find that host", gai_strerror(code));
-  *address = *(struct sockaddr_in *)(void *)found->ai_addr;
+  memcpy(address, found->ai_addr, sizeof *address);
   address->sin_port = htons((uint16_t)meeting->job->port);
   freeaddrinfo(found);
   return 0;

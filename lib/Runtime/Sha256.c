@@ -18,7 +18,7 @@ static uint32_t rotate(uint32_t word, int count) { return word >> count | word <
 /* Section 6.2.2 of FIPS 180-4. */
 static void take_block(Sha256 *self) {
   uint32_t words[64], s[8];
-  for (int k = 0; k < 16; ++k) {
+  for (size_t k = 0; k < 16; ++k) {
     const uint8_t *at = self->block + 4 * k;
     words[k] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
   }

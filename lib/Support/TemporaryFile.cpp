@@ -113,7 +113,7 @@ std::error_code TemporaryFile::keep() {
 void TemporaryFile::discard() {
   if (file < 0)
     return;
-  fs::remove(name);
+  unlink(name.c_str());
   release();
 }
 

@@ -25,7 +25,7 @@ protected:
     llvm::sys::path::append(folder, "100%");
     ASSERT_FALSE(fs::create_directory(folder));
   }
-  void TearDown() override { fs::remove_directories(unique); }
+  void TearDown() override { EXPECT_FALSE(fs::remove_directories(unique)); }
 
   std::string path(llvm::StringRef name) const {
     llvm::SmallString<256> result(folder);

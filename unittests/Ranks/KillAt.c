@@ -3,7 +3,7 @@
 |*   LD_PRELOAD=kill-at.so KILL_AT=rename:2 llmmem-run step.mlir --save file
 |*
 |* Instead of its second rename the process gets SIGKILL, as from outside at that moment. fsync and
-|* remove may be named as well.
+|* unlink may be named as well.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -38,9 +38,9 @@ int rename(const char *from, const char *to) {
   return next(from, to);
 }
 
-int remove(const char *path) {
-  count("remove");
+int unlink(const char *path) {
+  count("unlink");
   int (*next)(const char *);
-  *(void **)&next = dlsym(RTLD_NEXT, "remove");
+  *(void **)&next = dlsym(RTLD_NEXT, "unlink");
   return next(path);
 }

@@ -60,7 +60,7 @@ public:
     Socket made(socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in address = addressOf("127.0.0.1", 0);
     socklen_t length = sizeof address;
-    bind(made.descriptor, reinterpret_cast<sockaddr *>(&address), sizeof address);
+    EXPECT_EQ(bind(made.descriptor, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
     listen(made.descriptor, 8);
     getsockname(made.descriptor, reinterpret_cast<sockaddr *>(&address), &length);
     *port = ntohs(address.sin_port);
@@ -134,6 +134,7 @@ Rank start(SocketJob job) {
 /// Every two ranks have one connection.
 void expectConnected(std::vector<Rank> ranks) {
   std::vector<std::shared_ptr<Met>> met;
+  met.reserve(ranks.size());
   for (Rank &rank : ranks)
     met.push_back(rank.get());
   for (auto &rank : met)
@@ -246,6 +247,7 @@ TEST(SocketJobTest, SlowAndSilentStrangersHoldNobodyUp) {
 TEST(SocketJobTest, MoreStrangersThanAreHeardAtOnce) {
   TwoRanks job;
   std::vector<Socket> strangers;
+  strangers.reserve(100);
   for (int k = 0; k < 100; ++k)
     strangers.push_back(Socket::to(job.port));
   job.meet();
