@@ -270,22 +270,27 @@ static bool is_above_one(const char *variable) {
   return value && strtol(value, NULL, 10) > 1;
 }
 
+static bool is_torchrun(void) {
+  return is_set("TORCHELASTIC_RUN_ID") || (is_above_one("WORLD_SIZE") && is_set("MASTER_ADDR"));
+}
+
+static bool is_srun(void) {
+  return is_above_one("SLURM_NTASKS") && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID");
+}
+
 /* Which transport the launcher's variables ask for; null for one process, or with a reason. */
 static const char *choose_transport(int on_devices, char *message, size_t size) {
   if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK"))
     return "openmpi";
   if (is_set("PMI_SIZE") || is_set("PMI_RANK"))
     return "mpich";
-  bool is_torchrun =
-      is_set("TORCHELASTIC_RUN_ID") || (is_above_one("WORLD_SIZE") && is_set("MASTER_ADDR"));
-  bool is_srun = is_above_one("SLURM_NTASKS") && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID");
   if (on_devices)
-    return is_torchrun || is_srun ? kSockets : NULL;
-  if (is_torchrun)
+    return is_torchrun() || is_srun() ? kSockets : NULL;
+  if (is_torchrun())
     snprintf(message, size,
              "torchrun started this process, and its ranks meet over NCCL alone; on CPUs start it "
              "with mpirun");
-  else if (is_srun)
+  else if (is_srun())
     snprintf(message, size,
              "srun started this process without a way for MPI; use 'srun --mpi=pmix' (Open MPI), "
              "'srun --mpi=pmi2' (MPICH) or mpirun");
@@ -294,14 +299,11 @@ static const char *choose_transport(int on_devices, char *message, size_t size) 
 
 int64_t llmmem_launched_processes(void) {
   static const char *const of_mpi[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-  char message[512];
+  const char *processes = is_torchrun() ? "WORLD_SIZE" : is_srun() ? "SLURM_NTASKS" : NULL;
   for (size_t k = 0; k < sizeof of_mpi / sizeof *of_mpi; ++k)
     if (is_above_one(of_mpi[k]))
-      return strtol(getenv(of_mpi[k]), NULL, 10);
-  if (choose_transport(1, message, sizeof message) != kSockets)
-    return 1;
-  const char *processes = getenv(is_above_one("WORLD_SIZE") ? "WORLD_SIZE" : "SLURM_NTASKS");
-  return processes ? strtol(processes, NULL, 10) : 1;
+      processes = of_mpi[k];
+  return processes && is_above_one(processes) ? strtol(getenv(processes), NULL, 10) : 1;
 }
 
 /* lib/llmmem beside the folder of this program. */

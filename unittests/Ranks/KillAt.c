@@ -20,7 +20,7 @@ static void count(const char *call) {
   const char *where = getenv("KILL_AT");
   size_t length = strlen(call);
   if (where && strncmp(where, call, length) == 0 && where[length] == ':' &&
-      atomic_fetch_add(&calls, 1) + 1 == atoi(where + length + 1))
+      atomic_fetch_add(&calls, 1) + 1 == strtol(where + length + 1, NULL, 10))
     raise(SIGKILL);
 }
 
