@@ -43,7 +43,9 @@ public:
   LogicalResult run() {
     for (Operation &op : body)
       if (auto id = op.getAttrOfType<IntegerAttr>(LlmDialect::kId))
-        originals[id.getInt()] = &op;
+        if (!originals.try_emplace(id.getInt(), &op).second)
+          fail(&op, "clone") << "has '" << LlmDialect::kId << "' = " << id.getInt()
+                             << ", which another op has";
     for (Operation &op : body)
       checkMeaning(op);
     if (broken) // then it is not known what is a run of what

@@ -33,8 +33,8 @@
 //                  collectives, of copies up, of copies down and of updates each stand in the order of the starts
 //   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values
 //                  of the host's memory
-//   [clone]        a clone does what its original does, on runs of the same operands, behind it, and `llm.instance`
-//                  counts the runs
+//   [clone]        a clone does what its original does, on runs of the same operands, behind it; `llm.instance`
+//                  counts the runs, and no two ops have one `llm.id`
 //   [latest]       each reader, the function's end too, reads the latest run before it of what it reads, or what came
 //                  back of that run from the host; what was started has run where its wait stands
 //   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
