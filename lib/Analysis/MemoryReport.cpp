@@ -10,6 +10,7 @@
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include <array>
@@ -197,7 +198,10 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
     int64_t ranks = parts ? mesh.getGroupSize(parts) : 1;
     for (unsigned dimension = 0; dimension < sharding.getRank(); ++dimension)
       ranks *= mesh.getGroupSize(sharding.getAxes(dimension));
-    report.paddingBytes += ranks * bytesOfType(argument.getType()) - bytesOfType(whole.getValue());
+    // A part of a whole of fewer than 2^63 bytes, and its padding.
+    Count parted = Count(ranks) * bytesOfType(argument.getType());
+    if (!parted.isTooMany())
+      report.paddingBytes += int64_t(parted) - bytesOfType(whole.getValue());
   }
 }
 
@@ -265,10 +269,16 @@ static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t
 static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
                               const DeviceModel &device, MemoryReport &report) {
   llvm::DenseMap<Operation *, int64_t> ns;
+  Count flopsOfAll, nsOfAll; // no sum below is larger
   for (Operation *op : liveness.ops) {
     FailureOr<OpCost> cost = getCost(op, device);
     if (failed(cost))
       return failure();
+    flopsOfAll += cost->flops;
+    nsOfAll += cost->ns;
+    if (flopsOfAll.isTooMany() || nsOfAll.isTooMany())
+      return op->emitError("costs, with the ops before it, 2^63 FLOPs or ns or more; make the "
+                           "batch, the sequence or the model smaller");
     if (cost->ns > 0)
       ++(cost->measured ? report.measuredOps : report.modelledOps);
     ns[op] = cost->ns;

@@ -4,6 +4,7 @@
 #include "LoopBody.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
@@ -165,7 +166,7 @@ static FailureOr<int64_t> flopsOf(Operation *op, const OpTableEntry &entry) {
 //===----------------------------------------------------------------------===//
 
 static int64_t bytesOf(Operation *op, ByteRule rule) {
-  int64_t results = 0;
+  Count results;
   for (Type type : op->getResultTypes())
     results += bytesOfType(type);
   switch (rule) {
@@ -175,7 +176,7 @@ static int64_t bytesOf(Operation *op, ByteRule rule) {
     return 2 * results;
   case ByteRule::Updates: {
     // Indices are scalars, or small beside what they place.
-    int64_t updates = 0;
+    Count updates;
     for (Value operand : llvm::drop_begin(op->getOperands()))
       updates += bytesOfType(operand.getType());
     return 2 * updates;

@@ -4,6 +4,7 @@
 #include "llmmem/Bufferization/ArenaBufferize.h"
 #include "llmmem/Bufferization/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Transforms/ExportGraph.h"
 #include "llmmem/Upstream/Models.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -43,7 +44,7 @@ struct ArenaBufferizePass : llmmem::impl::ArenaBufferizeBase<ArenaBufferizePass>
     }
     for (func::FuncOp step : functions) {
       StepStorage storage(step);
-      if (!storage.isValid() || failed(arenaBufferize(step, storage)))
+      if (failed(checkSizes(step)) || !storage.isValid() || failed(arenaBufferize(step, storage)))
         return signalPassFailure();
     }
     stripAnnotations(getOperation());

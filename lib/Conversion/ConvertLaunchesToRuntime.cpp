@@ -8,6 +8,7 @@
 #include "llmmem/Conversion/LibraryCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Runtime/CudaProducts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -181,6 +182,8 @@ struct ConvertLaunchesToRuntime
   using ConvertLaunchesToRuntimeBase::ConvertLaunchesToRuntimeBase;
 
   void runOnOperation() override {
+    if (failed(checkSizes(getOperation())))
+      return signalPassFailure();
     RuntimeCalls runtime(getOperation());
     SmallVector<func::CallOp> updates;
     getOperation().walk([&](func::CallOp call) {

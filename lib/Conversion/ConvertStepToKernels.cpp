@@ -20,6 +20,7 @@
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Targets/Targets.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -483,7 +484,7 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
       getOperation().emitError("has no function '") << function << "' to convert";
       return signalPassFailure();
     }
-    if (failed(checkTypes(step)) || failed(checkTarget(step)))
+    if (failed(checkSizes(step)) || failed(checkTypes(step)) || failed(checkTarget(step)))
       return signalPassFailure();
     FailureOr<StepPlaces> places = StepPlaces::read(step);
     FailureOr<llm::TileLimits> limits = tileLimits();

@@ -4,6 +4,7 @@
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/KernelCounts.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -48,6 +49,8 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
   using ReportKernelCountsBase::ReportKernelCountsBase;
 
   void runOnOperation() override {
+    if (failed(checkSizes(getOperation())))
+      return signalPassFailure();
     llvm::StringMap<int64_t> calls;
     getOperation().walk([&](func::CallOp call) { ++calls[call.getCallee()]; });
     std::vector<LaunchRow> rows;

@@ -5,6 +5,7 @@
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "llvm/ADT/StringSet.h"
@@ -44,6 +45,8 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
   using ReportKernelTrafficBase::ReportKernelTrafficBase;
 
   void runOnOperation() override {
+    if (failed(checkSizes(getOperation())))
+      return signalPassFailure();
     llvm::StringMap<int64_t> calls;
     llvm::StringSet<> haveWorkspace;
     getOperation().walk([&](func::CallOp call) {

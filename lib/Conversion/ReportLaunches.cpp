@@ -2,6 +2,7 @@
 
 #include "llmmem/Conversion/LaunchList.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -99,6 +100,8 @@ struct ReportLaunches : public llmmem::impl::ReportLaunchesBase<ReportLaunches> 
   using ReportLaunchesBase::ReportLaunchesBase;
 
   void runOnOperation() override {
+    if (failed(checkSizes(getOperation())))
+      return signalPassFailure();
     markAllAnalysesPreserved();
     auto step = getOperation().lookupSymbol<func::FuncOp>(function);
     if (!step || step.isExternal()) {

@@ -69,8 +69,9 @@ LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
   int64_t end = onHost ? hostArena : arena;
   if (offset < 0 || offset > end || bytes > end - offset)
     return result.getOwner()->emitOpError("places result ")
-           << result.getResultNumber() << " at bytes " << offset << " to " << offset + bytes
-           << " of an arena of " << end << (onHost ? " on the host" : "");
+           << result.getResultNumber() << " at bytes " << offset << " to "
+           << static_cast<uint64_t>(offset) + bytes << " of an arena of " << end
+           << (onHost ? " on the host" : "");
   if (offset % 16 != 0)
     return result.getOwner()->emitOpError("places a result at byte ")
            << offset << ", expected a multiple of 16";

@@ -2,14 +2,15 @@
 
 #include "LlmVerify.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
-static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static Count elements(Value value) { return tensorType(value).getNumElements(); }
+static Count bytes(Value value) { return bytesOfType(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Verifiers
@@ -71,7 +72,7 @@ LogicalResult LastRowsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 int64_t CachedAttentionOp::getCapacity() {
-  int64_t rows = tensorType(getKeys()).getDimSize(1);
+  Count rows = tensorType(getKeys()).getDimSize(1);
   return getTable() ? rows * lastDim(getTable()) : rows;
 }
 int64_t CachedAttentionOp::getReach() {
@@ -87,13 +88,13 @@ int64_t AppendCacheOp::getBytesMoved() {
 }
 
 // A plan is made before lengths are known: the caches are full.
-int64_t CachedAttentionOp::getFlops() { return 4 * elements(getQ()) * getReach(); }
+int64_t CachedAttentionOp::getFlops() { return 4 * elements(getQ()) * Count(getReach()); }
 Type CachedAttentionOp::getUnpackedType() {
   return getScales().empty() ? Type() : tensorType(getKeys()).getElementType();
 }
 int64_t CachedAttentionOp::getBytesMoved() {
-  int64_t batch = tensorType(getQ()).getDimSize(0);
-  int64_t row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1)), fresh = 0;
+  Count batch = tensorType(getQ()).getDimSize(0);
+  Count row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1)), fresh;
   for (Value value : {Value(getK()), Value(getV()), Value(getPositions())})
     fresh += bytes(value);
   if (getSinks())
@@ -102,5 +103,5 @@ int64_t CachedAttentionOp::getBytesMoved() {
     row += bytes(getScales()[0]) / (batch * tensorType(getK()).getDimSize(1));
     fresh += bytes(getScales()[0]) + bytes(getScales()[1]);
   }
-  return 2 * bytes(getQ()) + fresh + 2 * batch * getReach() * row;
+  return 2 * bytes(getQ()) + fresh + 2 * batch * Count(getReach()) * row;
 }

@@ -9,6 +9,7 @@
 
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Support/Count.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,28 +17,26 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
-static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static Count elements(Value value) { return tensorType(value).getNumElements(); }
+static Count bytes(Value value) { return bytesOfType(value.getType()); }
 static int64_t bytesOfElement(Value value) {
   return tensorType(value).getElementTypeBitWidth() / 8;
 }
 
 /// Elements of the largest of `size` parts of a flat value.
-static int64_t elementsOfPart(Value value, int64_t size) {
-  return llvm::divideCeil(elements(value), size);
-}
+static Count elementsOfPart(Value value, int64_t size) { return divideCeil(elements(value), size); }
 
 /// Bytes of the parts that a rank receives to sum one of them.
-static int64_t bytesOfReceivedParts(Operation *op, Value value, int64_t size) {
-  return size == 1 || isForLibrary(op) ? 0
+static Count bytesOfReceivedParts(Operation *op, Value value, int64_t size) {
+  return size == 1 || isForLibrary(op) ? Count()
                                        : size * elementsOfPart(value, size) * bytesOfElement(value);
 }
 
 /// Bytes in which the parts along `dimension` of `whole` each lie in one piece; 0 where they do so
 /// in `whole` itself.
-static int64_t bytesToReorder(Value whole, int64_t dimension, int64_t size) {
+static Count bytesToReorder(Value whole, int64_t dimension, int64_t size) {
   int64_t before = ShapedType::getNumElements(tensorType(whole).getShape().take_front(dimension));
-  return size == 1 || before == 1 ? 0 : bytes(whole);
+  return size == 1 || before == 1 ? Count() : bytes(whole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,7 +156,7 @@ int64_t ReduceOp::getFlops() {
 int64_t ReduceOp::getBytesMoved() { return bytes(getX()) + bytes(getSum()); }
 std::optional<TransferCost> ReduceOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
+  return TransferCost{others, others ? bytes(getX()) : Count(), others + 1, bytes(getX())};
 }
 int64_t ReduceOp::getWorkspaceBytes() {
   return bytesOfReceivedParts(*this, getX(), getGroupSize());
@@ -173,7 +172,7 @@ int64_t BroadcastOp::getFlops() { return 0; }
 int64_t BroadcastOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
 std::optional<TransferCost> BroadcastOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
+  return TransferCost{others, others ? bytes(getX()) : Count(), others + 1, bytes(getX())};
 }
 int64_t BroadcastOp::getWorkspaceBytes() { return 0; }
 SmallVector<unsigned> BroadcastOp::getInPlaceOperands(unsigned) { return {0}; }
@@ -196,31 +195,29 @@ std::optional<unsigned> ReplicaOp::getViewedOperand(unsigned) { return 0; }
 // Buckets
 //===----------------------------------------------------------------------===//
 
-static int64_t elements(ValueRange values) {
-  int64_t sum = 0;
+static Count elements(ValueRange values) {
+  Count sum;
   for (Value value : values)
     sum += elements(value);
   return sum;
 }
 
-static int64_t bytes(ValueRange values) {
-  return elements(values) * bytesOfElement(values.front());
-}
+static Count bytes(ValueRange values) { return elements(values) * bytesOfElement(values.front()); }
 
 /// What is written into the workspace, or read from it, is read or written outside of it, too.
-static int64_t bytesToCopy(ValueRange in, ValueRange out, int64_t size) {
-  return size == 1 ? 0 : 2 * (bytes(in) + bytes(out));
+static Count bytesToCopy(ValueRange in, ValueRange out, int64_t size) {
+  return size == 1 ? Count() : 2 * (bytes(in) + bytes(out));
 }
 
 int64_t AllReduceBucketOp::getFlops() {
-  return (getGroupSize() - 1) * llvm::divideCeil(elements(getX()), getGroupSize());
+  return (getGroupSize() - 1) * divideCeil(elements(getX()), getGroupSize());
 }
 int64_t AllReduceBucketOp::getBytesMoved() {
   return bytes(getX()) + bytes(getSums()) + bytesToCopy(getX(), getSums(), getGroupSize());
 }
 std::optional<TransferCost> AllReduceBucketOp::getTransfer() {
   int64_t size = getGroupSize(), others = size - 1;
-  int64_t part = llvm::divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
+  Count part = divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
   return TransferCost{
       2 * others,  2 * others * part, size, bytes(getX()), bytesToCopy(getX(), getSums(), size),
       "all_reduce"};
@@ -229,8 +226,8 @@ int64_t AllReduceBucketOp::getWorkspaceBytes() {
   int64_t size = getGroupSize();
   if (size == 1)
     return 0;
-  int64_t part = llvm::divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
-  return bytes(getX()) + (isForLibrary(*this) ? 0 : size * part);
+  Count part = divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
+  return bytes(getX()) + (isForLibrary(*this) ? Count() : size * part);
 }
 // All operands are in the workspace before the first result is written.
 SmallVector<unsigned> AllReduceBucketOp::getInPlaceOperands(unsigned result) { return {result}; }
@@ -249,8 +246,8 @@ std::optional<TransferCost> ReduceScatterBucketOp::getTransfer() {
                       "reduce_scatter"};
 }
 int64_t ReduceScatterBucketOp::getWorkspaceBytes() {
-  int64_t received = isForLibrary(*this) ? 0 : bytes(getX());
-  return getGroupSize() == 1 ? 0 : bytes(getX()) + received + bytes(getParts());
+  Count received = isForLibrary(*this) ? Count() : bytes(getX());
+  return getGroupSize() == 1 ? Count() : bytes(getX()) + received + bytes(getParts());
 }
 
 int64_t AllGatherBucketOp::getFlops() { return 0; }
@@ -268,7 +265,7 @@ std::optional<TransferCost> AllGatherBucketOp::getTransfer() {
                       "all_gather"};
 }
 int64_t AllGatherBucketOp::getWorkspaceBytes() {
-  return getGroupSize() == 1 ? 0 : bytes(getParts()) + bytes(getWholes());
+  return getGroupSize() == 1 ? Count() : bytes(getParts()) + bytes(getWholes());
 }
 SmallVector<unsigned> AllGatherBucketOp::getInPlaceOperands(unsigned result) {
   if (getDestinations().empty())

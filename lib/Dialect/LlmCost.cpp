@@ -9,23 +9,23 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Dialect/TargetInterface.h"
-#include "llvm/Support/MathExtras.h"
+#include "llmmem/Support/Count.h"
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
+static Count elements(Value value) { return tensorType(value).getNumElements(); }
 static int64_t lastDim(Value value) { return tensorType(value).getShape().back(); }
-static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static Count bytes(Value value) { return bytesOfType(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Matmuls
 //===----------------------------------------------------------------------===//
 
 int64_t LinearOp::getFlops() {
-  return 2 * elements(getX()) * lastDim(getY()) + (getBias() ? elements(getY()) : 0);
+  return 2 * elements(getX()) * lastDim(getY()) + (getBias() ? elements(getY()) : Count());
 }
 int64_t LinearWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(getDy()); }
 
@@ -62,7 +62,7 @@ int64_t LinearWeightGradOp::getLibraryWorkspaceBytes() { return libraryWorkspace
 int64_t LinearWeightGradOp::getWorkspaceBytes() {
   const TargetInterface *targets = llm::getTargets(*this);
   int64_t own = targets ? targets->getSumPartsBytes(*this) : 0;
-  return llvm::alignTo(own, 256) + getLibraryWorkspaceBytes();
+  return alignTo(Count(own), 256) + Count(getLibraryWorkspaceBytes());
 }
 int64_t AttentionScoresOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t AttentionScoresOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
@@ -100,11 +100,14 @@ int64_t AttentionSinkGradOp::getFlops() { return 2 * elements(getOut()) + 4 * el
 
 int64_t EmbeddingOp::getFlops() { return 0; }
 int64_t EmbeddingOp::getBytesMoved() {
-  int64_t rows = elements(getIds()), table = bytes(getTable());
+  Count rows = elements(getIds()), table = bytes(getTable());
   for (Value beside : {Value(getScales()), Value(getZeros())})
-    table += beside ? bytes(beside) : 0;
-  return bytes(getIds()) + bytes(getY()) +
-         llvm::divideCeil(rows * table, tensorType(getTable()).getDimSize(0));
+    table += beside ? bytes(beside) : Count();
+  // The product of all rows with the whole table may be too many bytes where this is not.
+  int64_t rowsOfTable = tensorType(getTable()).getDimSize(0);
+  Count rest = table % rowsOfTable;
+  return bytes(getIds()) + bytes(getY()) + rows * (table / rowsOfTable) +
+         divideCeil(rows * rest, rowsOfTable);
 }
 int64_t AddPositionsOp::getFlops() { return elements(getX()); }
 int64_t AddPositionsOp::getBytesMoved() {
@@ -114,7 +117,7 @@ int64_t AddPositionsOp::getBytesMoved() {
 int64_t EmbeddingGradOp::getFlops() { return elements(getDy()); }
 int64_t EmbeddingGradOp::getBytesMoved() {
   // Without an accumulator, the whole table is zeroed first.
-  return bytes(getIds()) + 3 * bytes(getDy()) + (getInto() ? 0 : bytes(getDtable()));
+  return bytes(getIds()) + 3 * bytes(getDy()) + (getInto() ? Count() : bytes(getDtable()));
 }
 int64_t PositionsGradOp::getFlops() { return elements(getDy()); }
 int64_t PositionsGradOp::getBytesMoved() {
@@ -136,8 +139,8 @@ int64_t SoftmaxGradOp::getFlops() { return 4 * elements(getDy()); }
 int64_t CountTargetsOp::getFlops() { return elements(getTargets()); }
 int64_t LogSumExpOp::getFlops() { return 3 * elements(getX()); }
 // The mean of all logits is summed apart.
-static int64_t smoothingFlops(const llvm::APFloat &share, Value logits) {
-  return share.isZero() ? 0 : elements(logits);
+static Count smoothingFlops(const llvm::APFloat &share, Value logits) {
+  return share.isZero() ? Count() : elements(logits);
 }
 int64_t TargetLossOp::getFlops() {
   return 2 * elements(getLse()) + smoothingFlops(getLabelSmoothing(), getLogits());
@@ -182,7 +185,7 @@ int64_t SumHeadsOp::getFlops() { return elements(getX()); }
 //===----------------------------------------------------------------------===//
 
 int64_t GlobalNormOp::getFlops() {
-  int64_t flops = 1;
+  Count flops = 1;
   for (Value gradient : getGradients())
     flops += 2 * elements(gradient);
   return flops;
@@ -194,7 +197,7 @@ int64_t GlobalNormOp::getNumParts(int64_t elements) {
   return llvm::divideCeil(elements, getPiecesOfPart(elements) * kPiece);
 }
 int64_t GlobalNormOp::getWorkspaceBytes() {
-  int64_t parts = 0;
+  Count parts;
   for (Value gradient : getGradients())
     parts += getNumParts(elements(gradient));
   return parts * bytes(getNorm());

@@ -3,6 +3,7 @@
 #include "LlmVerify.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -264,8 +265,8 @@ LogicalResult BalanceLossGradOp::verify() {
 // Costs
 //===----------------------------------------------------------------------===//
 
-static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
-static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static Count elements(Value value) { return tensorType(value).getNumElements(); }
+static Count bytes(Value value) { return bytesOfType(value.getType()); }
 
 // A pass over the logits for their sum, and one for each choice.
 int64_t RouteOp::getFlops() { return (3 + lastDim(getExperts())) * elements(getLogits()); }
@@ -275,19 +276,18 @@ int64_t AssignPlacesOp::getFlops() {
   return elements(getExperts()) * tensorType(getChoices()).getDimSize(0);
 }
 int64_t CountDroppedOp::getFlops() {
-  int64_t flops = 0;
+  Count flops;
   for (Value places : getPlaces())
     flops += elements(places);
   return flops;
 }
 
 // Rows of empty places are not read: at most as many as there are choices.
-static int64_t bytesOfExchange(Value tokens, Value rows, Value places, Value choices,
-                               Value weights) {
-  int64_t chosen = elements(places) * (bytes(tokens) / (elements(tokens) / lastDim(tokens)));
-  return std::min(chosen, bytes(rows)) + bytes(choices) + (weights ? bytes(weights) : 0);
+static Count bytesOfExchange(Value tokens, Value rows, Value places, Value choices, Value weights) {
+  Count chosen = elements(places) * (bytes(tokens) / (elements(tokens) / lastDim(tokens)));
+  return smaller(chosen, bytes(rows)) + bytes(choices) + (weights ? bytes(weights) : Count());
 }
-int64_t DispatchOp::getFlops() { return getWeights() ? elements(getY()) : 0; }
+int64_t DispatchOp::getFlops() { return getWeights() ? elements(getY()) : Count(); }
 int64_t DispatchOp::getBytesMoved() {
   return bytesOfExchange(getX(), getY(), getPlaces(), getChoices(), getWeights()) + bytes(getY());
 }

@@ -2,6 +2,7 @@
 
 #include "LlmVerify.h"
 #include "llmmem/Dialect/FewerBits.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -111,5 +112,5 @@ LogicalResult UnpackOp::verify() { return verifyRows(*this); }
 //===----------------------------------------------------------------------===//
 
 // The largest of each group, a division and a rounding.
-int64_t PackOp::getFlops() { return 3 * tensorType(getX()).getNumElements(); }
-int64_t UnpackOp::getFlops() { return 2 * tensorType(getX()).getNumElements(); }
+int64_t PackOp::getFlops() { return 3 * Count(tensorType(getX()).getNumElements()); }
+int64_t UnpackOp::getFlops() { return 2 * Count(tensorType(getX()).getNumElements()); }

@@ -1,6 +1,7 @@
 //===- LlmHost.cpp - What the host asks of a GPU's libraries ---------------===//
 
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Support/Count.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -29,10 +30,14 @@ static LogicalResult verifyMatrix(LibraryProductOp op, const PlacedMatrix &matri
   if (alignment < 2 || alignment > 256 || (alignment & (alignment - 1)) != 0)
     return op.emitOpError() << "says that '" << matrix.name << "' begins at multiples of "
                             << alignment << " bytes; expected a power of two, 256 at most";
-  int64_t batch = op.getBatch(), end = (batch - 1) * stride + (rows - 1) * pitch + columns;
+  int64_t batch = op.getBatch();
+  Count end = Count(batch - 1) * stride + Count(rows - 1) * pitch + columns;
   int64_t size = cast<MemRefType>(matrix.buffer.getType()).getNumElements();
+  if (end.isTooMany())
+    return op.emitOpError() << "has more than 2^63 elements of '" << matrix.name
+                            << "' in a buffer of " << size;
   if (end > size)
-    return op.emitOpError() << "has " << end << " elements of '" << matrix.name
+    return op.emitOpError() << "has " << int64_t(end) << " elements of '" << matrix.name
                             << "' in a buffer of " << size;
   return success();
 }

@@ -3,8 +3,8 @@
 #include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/OpImplementation.h"
-#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -227,14 +227,10 @@ LogicalResult KernelOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 int64_t KernelOp::getFlops() {
-  int64_t flops = 0;
-  for (Operation &op : getBody().front().without_terminator()) {
-    auto cost = dyn_cast<CostOpInterface>(op);
-    std::optional<int64_t> sum = llvm::checkedAdd(flops, cost ? cost.getFlops() : 0);
-    if (!sum)
-      return -1;
-    flops = *sum;
-  }
+  Count flops;
+  for (Operation &op : getBody().front().without_terminator())
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      flops += cost.getFlops();
   return flops;
 }
 
@@ -253,7 +249,7 @@ SmallVector<KernelCost> KernelOp::getKernelCosts() {
   if (SumRowsOp sum = sumToAdd(*this)) {
     // The second kernel reads the accumulator and writes the sum.
     KernelCost adding = {sum.getDb().getType().getNumElements(),
-                         2 * bytesOfType(sum.getDb().getType())};
+                         2 * Count(bytesOfType(sum.getDb().getType()))};
     kernels.front().flops -= adding.flops;
     kernels.front().bytesMoved -= adding.bytesMoved;
     kernels.push_back(adding);
@@ -270,7 +266,7 @@ int64_t KernelOp::getWorkspaceBytes() {
     own = bytesOfType(sum.getDb().getType());
   else if (Operation *product = getProductBeforeEpilogue(); product && !getResultOfProduct())
     own = bytesOfType(product->getResult(0).getType());
-  return llvm::alignTo(own, 256) + libraryWorkspaceBytes(*this);
+  return alignTo(Count(own), 256) + Count(libraryWorkspaceBytes(*this));
 }
 
 /// Whether every op from `use` to the results may write where it reads.

@@ -4,14 +4,15 @@
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
-static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static Count elements(Value value) { return tensorType(value).getNumElements(); }
+static Count bytes(Value value) { return bytesOfType(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Verifiers
@@ -99,10 +100,10 @@ LogicalResult LatentAttentionOp::verify() {
   if (rank < 1 || rank > width)
     return emitOpError() << "has values of " << rank << " elements, expected 1 to the " << width
                          << " of a row";
-  shape.push_back(heads * width);
+  shape.push_back(Count(heads) * width);
   if (failed(expectShape(*this, "q", getQ(), shape)))
     return failure();
-  shape.back() = heads * rank;
+  shape.back() = Count(heads) * rank;
   if (failed(expectShape(*this, "out", getOut(), shape)))
     return failure();
   if (getScale().isFinite())
@@ -126,9 +127,9 @@ int64_t HeadLinearOp::getFlops() {
 int64_t HeadLinearOp::getBytesMoved() {
   bool inOut = getLayout() == WeightLayout::InOut;
   int64_t rows = lastDim(inOut ? Value(getX()) : Value(getY()));
-  int64_t bytesOfWeight = bytes(getWeight());
+  Count bytesOfWeight = bytes(getWeight());
   for (Value beside : {Value(getScales()), Value(getZeros())})
-    bytesOfWeight += beside ? bytes(beside) : 0;
+    bytesOfWeight += beside ? bytes(beside) : Count();
   return bytes(getX()) + bytes(getY()) + bytesOfWeight / getWeight().getType().getDimSize(0) * rows;
 }
 Type HeadLinearOp::getUnpackedType() {
@@ -143,21 +144,21 @@ int64_t HeadLinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(
 int64_t HeadLinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
 
 int64_t LatentAttentionOp::getCapacity() {
-  int64_t rows = tensorType(getRows()).getDimSize(1);
+  Count rows = tensorType(getRows()).getDimSize(1);
   return getTable() ? rows * lastDim(getTable()) : rows;
 }
 // A plan is made before lengths are known: the cache is full.
 int64_t LatentAttentionOp::getFlops() {
-  return 2 * (elements(getQ()) + elements(getOut())) * getCapacity();
+  return 2 * (elements(getQ()) + elements(getOut())) * Count(getCapacity());
 }
 Type LatentAttentionOp::getUnpackedType() {
   return getScales().empty() ? Type() : tensorType(getRows()).getElementType();
 }
 int64_t LatentAttentionOp::getBytesMoved() {
-  int64_t tokens = elements(getPositions()), batch = tensorType(getRow()).getDimSize(0);
-  int64_t fresh = bytes(getRow()) + (getScales().empty() ? 0 : bytes(getScales()[0]));
+  Count tokens = elements(getPositions()), batch = tensorType(getRow()).getDimSize(0);
+  Count fresh = bytes(getRow()) + (getScales().empty() ? Count() : bytes(getScales()[0]));
   return bytes(getQ()) + bytes(getOut()) + bytes(getPositions()) + fresh +
-         batch * getCapacity() * (fresh / tokens);
+         batch * Count(getCapacity()) * (fresh / tokens);
 }
 bool LatentAttentionOp::isRecomputable() { return false; }
 int64_t LatentAttentionOp::getWorkspaceBytes() {

@@ -3,6 +3,7 @@
 #include "LlmVerify.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
@@ -134,7 +135,7 @@ int64_t LossHeadOp::getAccumulatorBytes() {
     return 0;
   // A library adds to an f32 accumulator that lies in one piece.
   bool isInHalves = tensorType(getX()).getElementType().isBF16() && !isForLibrary(*this);
-  return getWidth() * getColumns() * (isInHalves ? 2 : 4);
+  return Count(getWidth()) * getColumns() * (isInHalves ? 2 : 4);
 }
 
 // Rows of bf16 logits begin at whole lines of a cache (`logitsPitch`), and so do those of a weight
@@ -159,10 +160,10 @@ static int64_t wideBytes(LossHeadOp op) {
 /// does not lie in dw, and of each token of a chunk the log-sum-exp of this rank and of all.
 static int64_t leastWorkspaceBytes(LossHeadOp op) {
   int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = wideBytes(op);
-  int64_t rows = std::min(op.getChunkRows(), op.getNumRows());
-  int64_t logSums = op.getVocabulary() ? (1 + op.getGroupSize()) * rows * wide : 0;
-  return op.getNumRows() * wide + rows * op.getColumns() * element + op.getAccumulatorBytes() +
-         logSums;
+  Count rows = std::min(op.getChunkRows(), op.getNumRows());
+  Count logSums = op.getVocabulary() ? (1 + op.getGroupSize()) * rows * wide : Count();
+  return Count(op.getNumRows()) * wide + rows * op.getColumns() * element +
+         Count(op.getAccumulatorBytes()) + logSums;
 }
 
 int64_t LossHeadOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
@@ -171,7 +172,7 @@ int64_t LossHeadOp::getWorkspaceBytes() {
   const TargetInterface *targets = llm::getTargets(*this);
   int64_t own = targets ? targets->getLossHeadWorkspaceBytes(*this) : leastWorkspaceBytes(*this);
   int64_t library = libraryWorkspaceBytes(*this);
-  return library ? llvm::alignTo(own, 256) + library : own;
+  return library ? int64_t(alignTo(Count(own), 256) + Count(library)) : own;
 }
 
 SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
@@ -194,14 +195,14 @@ SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
 /// what a smaller one costs.
 SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8;
-  int64_t weight = bytesOfType(getWeight().getType());
-  int64_t sum = splitsSum() ? 2 * weight : weight;
+  Count weight = bytesOfType(getWeight().getType());
+  Count sum = splitsSum() ? 2 * weight : weight;
   SmallVector<KernelCost> kernels;
   for (int64_t begin = 0; begin < getNumRows(); begin += getChunkRows()) {
-    int64_t rows = std::min(getChunkRows(), getNumRows() - begin);
-    int64_t matmul = 2 * rows * getWidth() * getColumns();
-    int64_t logits = rows * getColumns() * element, inputs = rows * getWidth() * element;
-    int64_t accumulator = begin > 0 ? sum : getInto() ? weight : 0;
+    Count rows = std::min(getChunkRows(), getNumRows() - begin);
+    Count matmul = 2 * rows * getWidth() * getColumns();
+    Count logits = rows * getColumns() * element, inputs = rows * getWidth() * element;
+    Count accumulator = begin > 0 ? sum : getInto() ? weight : Count();
     kernels.push_back({matmul, inputs + weight + logits});
     kernels.push_back({8 * rows * getColumns(), 3 * logits + rows * 4});
     if (getDw())
@@ -216,14 +217,14 @@ SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
 }
 
 int64_t LossHeadOp::getFlops() {
-  int64_t flops = 0;
+  Count flops;
   for (KernelCost kernel : getKernelCosts())
     flops += kernel.flops;
   return flops;
 }
 
 int64_t LossHeadOp::getBytesMoved() {
-  int64_t bytes = 0;
+  Count bytes;
   for (KernelCost kernel : getKernelCosts())
     bytes += kernel.bytesMoved;
   return bytes;
@@ -236,10 +237,10 @@ std::optional<TransferCost> LossHeadOp::getTransfer() {
   int64_t ranks = getGroupSize(), rows = std::min(getChunkRows(), getNumRows());
   int64_t chunks = llvm::divideCeil(getNumRows(), rows), wide = wideBytes(*this);
   TransferCost transfer;
-  transfer.messages = chunks * (ranks - 1);
-  transfer.bytes = (ranks - 1) * getNumRows() * wide;
+  transfer.messages = Count(chunks) * (ranks - 1);
+  transfer.bytes = Count(ranks - 1) * getNumRows() * wide;
   transfer.ranks = ranks;
-  transfer.whole = ranks * rows * wide;
+  transfer.whole = Count(ranks) * rows * wide;
   transfer.measuredAs = "all_gather";
   transfer.times = chunks;
   transfer.betweenKernels = true;

@@ -2,12 +2,13 @@
 
 #include "LlmVerify.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Support/Count.h"
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static Count bytes(Value value) { return bytesOfType(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Micro-batches
@@ -77,7 +78,7 @@ LogicalResult ExchangeOp::verify() {
 int64_t ExchangeOp::getGroupSize() { return groupSizeOf(*this, getAxes()); }
 int64_t ExchangeOp::getFlops() { return 0; }
 int64_t ExchangeOp::getBytesMoved() {
-  int64_t sum = 0;
+  Count sum;
   for (Value value : getSent())
     sum += bytes(value);
   for (Value value : getReceived())
@@ -87,7 +88,7 @@ int64_t ExchangeOp::getBytesMoved() {
 
 // A link carries both ways at once. What is received is what others send.
 std::optional<TransferCost> ExchangeOp::getTransfer() {
-  int64_t sent = 0;
+  Count sent = 0;
   for (Value value : getSent())
     sent += bytes(value);
   return TransferCost{1, sent, getGroupSize(), sent};

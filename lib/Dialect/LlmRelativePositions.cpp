@@ -3,6 +3,7 @@
 #include "LlmVJP.h"
 #include "LlmVerify.h"
 #include "llmmem/Dialect/RelativePositions.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
 
@@ -91,7 +92,7 @@ LogicalResult SumDiagonalsOp::verify() { return verifyDiagonals(*this, "sums", g
 // Cost, storage and ranks
 //===----------------------------------------------------------------------===//
 
-static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
+static Count elements(Value value) { return tensorType(value).getNumElements(); }
 
 int64_t RelativeBiasOp::getFlops() { return 0; }
 int64_t RelativeBiasGradOp::getFlops() { return elements(getDbias()); }

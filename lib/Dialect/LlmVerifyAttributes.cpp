@@ -58,8 +58,11 @@ bool annotation::areTexts(Operation *, Attribute attribute) {
   return areAll<StringAttr>(attribute);
 }
 
+/// One of 64 bits: whoever reads it would take the lower bits of a wider one.
 bool annotation::isNumber(Operation *, Attribute attribute) {
-  return isa<IntegerAttr>(attribute) && !isa<BoolAttr>(attribute);
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  return number && !isa<BoolAttr>(attribute) && number.getValue().isSignedIntN(64) &&
+         !(number.getType().isUnsignedInteger() && number.getValue().isNegative());
 }
 
 bool annotation::isBlock(Operation *, Attribute attribute) {
@@ -142,7 +145,7 @@ bool annotation::isCost(Operation *, Attribute attribute) { return isa<CostAttr>
 bool annotation::isTensorType(Operation *, Attribute attribute) {
   auto type = dyn_cast<TypeAttr>(attribute);
   auto tensor = type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
-  return tensor && tensor.hasStaticShape();
+  return tensor && tensor.hasStaticShape() && bytesOfType(tensor) >= 0;
 }
 
 bool annotation::isTraining(Operation *, Attribute attribute) {

@@ -1,7 +1,9 @@
 //===- LlmVerifyCollectives.cpp - Verifiers of what ranks do together ------===//
 
 #include "LlmVerify.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -39,7 +41,7 @@ LogicalResult llm::expectVocabulary(Operation *op, std::optional<VocabularyAttr>
   if (failed(expectAxes(op, vocabulary->getAxes())))
     return failure();
   int64_t ranks = groupSizeOf(op, vocabulary->getAxes()), size = vocabulary->getSize();
-  if (size >= 1 && count * ranks >= size && size <= INT32_MAX)
+  if (size >= 1 && ranks >= llvm::divideCeil(size, count) && size <= INT32_MAX)
     return success();
   return op->emitOpError() << "has " << count << " of the vocabulary on each of " << ranks
                            << " ranks, expected at least " << size << " together";
@@ -241,7 +243,11 @@ LogicalResult AllToAllOp::verify() {
                          << ", over " << size << " ranks, which do not divide it";
   SmallVector<int64_t> shape(type.getShape());
   shape[split] /= size;
-  shape[concat] *= size;
+  Count whole = Count(shape[concat]) * size;
+  if (whole.isTooMany())
+    return emitOpError() << "brings dimension " << concat << " of " << size
+                         << " ranks together to more than 2^63";
+  shape[concat] = whole;
   if (failed(expectSameElement(*this, {getX(), getY()})))
     return failure();
   return expectShape(*this, "y", getY(), shape);

@@ -2,6 +2,7 @@
 
 #include "LlmVerify.h"
 #include "llmmem/Dialect/FewerBits.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -34,12 +35,14 @@ LogicalResult llm::expectPositions(Operation *op, StringRef name, Value table, V
   if (axes && failed(expectAxes(op, *axes)))
     return failure();
   int64_t ranks = axes ? groupSizeOf(op, *axes) : 1;
-  int64_t positions = ranks * tensorType(x).getShape().end()[-2];
+  Count positions = Count(ranks) * tensorType(x).getShape().end()[-2];
+  if (positions.isTooMany())
+    return op->emitOpError("has more than 2^63 positions on all ranks together");
   ArrayRef<int64_t> shape = tensorType(table).getShape();
   if (shape.size() == 2 && shape[0] >= positions && shape[1] == lastDim(x))
     return success();
   return op->emitOpError() << "'" << name << "' has shape [" << shape << "], expected at least "
-                           << positions << " rows of " << lastDim(x);
+                           << int64_t(positions) << " rows of " << lastDim(x);
 }
 
 LogicalResult llm::expectSameElement(Operation *op, ValueRange values) {
@@ -253,11 +256,22 @@ LogicalResult CastOp::verify() {
   return expectShape(*this, "y", getY(), tensorType(getX()).getShape());
 }
 
+/// `getNumElements` of large types may wrap to those of small ones.
+static Count countElements(Value value) {
+  Count elements = 1;
+  for (int64_t dimension : tensorType(value).getShape())
+    elements *= dimension;
+  return elements;
+}
+
 LogicalResult ReshapeOp::verify() {
-  if (tensorType(getX()).getNumElements() != tensorType(getY()).getNumElements())
-    return emitOpError() << "changes the number of elements from "
-                         << tensorType(getX()).getNumElements() << " to "
-                         << tensorType(getY()).getNumElements();
+  Count given = countElements(getX()), shown = countElements(getY());
+  if (given.isTooMany() || shown.isTooMany())
+    return emitOpError("is a view of more than 2^63 elements; make the batch, the sequence or the "
+                       "vocabulary smaller");
+  if (given != shown)
+    return emitOpError() << "changes the number of elements from " << int64_t(given) << " to "
+                         << int64_t(shown);
   return expectSameElement(*this, {getX(), getY()});
 }
 
@@ -279,7 +293,7 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
     return failure();
   if (parts.empty())
     return op->emitOpError("has no parts");
-  int64_t columns = 0;
+  Count columns;
   for (Value part : parts) {
     if (failed(expectRank(op, "a part", part, 1)) || failed(expectSameElement(op, {whole, part})))
       return failure();
@@ -289,9 +303,11 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
                                << "]";
     columns += lastDim(part);
   }
+  if (columns.isTooMany())
+    return op->emitOpError("has parts of more than 2^63 columns together");
   if (columns != lastDim(whole))
-    return op->emitOpError() << "has parts of " << columns << " columns together, expected "
-                             << lastDim(whole);
+    return op->emitOpError() << "has parts of " << int64_t(columns)
+                             << " columns together, expected " << lastDim(whole);
   return success();
 }
 

@@ -7,6 +7,7 @@
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Targets/Targets.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/ThreadPool.h"
 
 using namespace mlir;
@@ -36,7 +37,11 @@ planning::HostLink FitModel::linkToHost() const {
   const DeviceLink *own = table.linkTo(DeviceLink::To::Host);
   if (!own)
     return {25 * nanoseconds, 25 * nanoseconds, 0};
-  return {nanoseconds * own->upBytesPerNs, nanoseconds * own->downBytesPerNs, own->latencyNs};
+  // A rate that is too large for 64 bits is the largest one.
+  auto perSecond = [&](int64_t bytesPerNs) {
+    return llvm::checkedMul(bytesPerNs, nanoseconds).value_or(INT64_MAX);
+  };
+  return {perSecond(own->upBytesPerNs), perSecond(own->downBytesPerNs), own->latencyNs};
 }
 
 /// The step as the pipeline of llmmem-opt plans it with its defaults: on one device, or that of

@@ -1,6 +1,7 @@
 //===- CostOpInterface.cpp -------------------------------------------------===//
 
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Support/Count.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -21,13 +22,16 @@ int64_t llmmem::bytesOfType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return 0;
+  Count elements = 1;
+  for (int64_t dimension : tensor.getShape())
+    elements *= dimension;
   if (tensor.getElementType().isInteger(4)) // two of them share a byte
-    return llvm::divideCeil(tensor.getNumElements(), 2);
-  return tensor.getNumElements() * bytesOfElementType(tensor.getElementType()).value_or(0);
+    return divideCeil(elements, 2);
+  return elements * bytesOfElementType(tensor.getElementType()).value_or(0);
 }
 
 int64_t llmmem::sumOfOperandAndResultBytes(Operation *op) {
-  int64_t bytes = 0;
+  Count bytes;
   for (Type type : op->getOperandTypes())
     bytes += bytesOfType(type);
   for (Type type : op->getResultTypes())

@@ -1,6 +1,7 @@
 //===- LatentParts.cpp - Latent rows that several blocks of threads share --===//
 
 #include "llmmem/Targets/LatentParts.h"
+#include "llmmem/Support/Count.h"
 #include "llmmem/Targets/SplitSums.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -80,5 +81,6 @@ int64_t llm::latentPartsBytes(LatentAttentionOp op) {
   if (!parts || parts->count == 1)
     return 0;
   int64_t rank = static_cast<int64_t>(op.getRank());
-  return parts->tokens * (parts->sumsOfToken(rank) + parts->statisticsOfToken()) * 4;
+  Count heads = Count(parts->count) * parts->groups * parts->heads;
+  return parts->tokens * (heads * rank + heads * 2) * 4;
 }

@@ -1,6 +1,7 @@
 //===- LossHeadWorkspace.cpp - What lies where in a loss head's workspace --===//
 
 #include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llmmem/Support/Count.h"
 #include "llvm/Support/MathExtras.h"
 #include <utility>
 
@@ -22,15 +23,16 @@ int64_t llm::logitsPitch(LossHeadOp head) {
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
   int64_t element = head.getX().getType().getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
-  int64_t rows = std::min(head.getChunkRows(), head.getNumRows());
+  Count rows = std::min(head.getChunkRows(), head.getNumRows());
   int64_t width = head.getWidth(), vocabulary = head.getColumns();
   LossHeadWorkspace parts;
-  auto take = [&](int64_t bytes) {
-    int64_t begin = llvm::alignTo(parts.end, line);
+  // Of too many bytes the end is too many, and stays so.
+  auto take = [&](Count bytes) {
+    Count begin = alignTo(Count(parts.end), line);
     parts.end = begin + bytes;
     return begin;
   };
-  parts.losses = take(head.getNumRows() * wide);
+  parts.losses = take(Count(head.getNumRows()) * wide);
   if (head.splitsSum())
     parts.accumulator = take(head.getAccumulatorBytes());
   // Before all else whose size depends on the chunk: a library may choose its algorithm by
@@ -48,10 +50,10 @@ LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   if (head.splitsSum()) {
     int64_t granule = head.getGranule();
     parts.columns = std::clamp<int64_t>(mostProduct / width, 1, vocabulary);
-    parts.inputs = take(granule * width * wide);
-    parts.gradient = take(granule * parts.columns * wide);
-    parts.product = take(parts.columns * width * wide);
+    parts.inputs = take(Count(granule) * width * wide);
+    parts.gradient = take(Count(granule) * parts.columns * wide);
+    parts.product = take(Count(parts.columns) * width * wide);
   }
-  parts.end = std::max(parts.end, onDevice);
+  parts.end = larger(Count(parts.end), onDevice);
   return parts;
 }

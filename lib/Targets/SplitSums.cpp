@@ -2,6 +2,7 @@
 
 #include "llmmem/Targets/SplitSums.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Support/Count.h"
 #include "llmmem/Targets/WarpgroupTiles.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -103,5 +104,5 @@ SumParts llm::sumPartsOf(LinearWeightGradOp op, bool byWarpgroup) {
 int64_t llm::sumPartsBytes(LinearWeightGradOp op) {
   int64_t parts = std::max(sumPartsOf(op, true).count, sumPartsOf(op, false).count);
   auto weight = cast<RankedTensorType>(op.getDw().getType());
-  return parts == 1 ? 0 : parts * SumParts::distance(weight.getNumElements()) * 4;
+  return parts == 1 ? 0 : int64_t(Count(parts) * SumParts::distance(weight.getNumElements()) * 4);
 }

@@ -2,6 +2,7 @@
 
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Support/Count.h"
 #include "llmmem/Targets/LatentParts.h"
 #include "llmmem/Targets/LibraryEpilogue.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
@@ -37,10 +38,10 @@ public:
     if (auto attention = dyn_cast<LatentAttentionOp>(op))
       return addedLatentParts(attention);
     auto gradient = dyn_cast<LinearWeightGradOp>(op);
-    int64_t parts = gradient ? sumPartsBytes(gradient) : 0;
+    Count parts = gradient ? sumPartsBytes(gradient) : 0;
     if (parts == 0)
       return std::nullopt;
-    int64_t ends = bytesOfType(gradient.getDw().getType()) * (gradient.getInto() ? 2 : 1);
+    Count ends = Count(bytesOfType(gradient.getDw().getType())) * (gradient.getInto() ? 2 : 1);
     return KernelCost{parts / 4, parts + ends};
   }
 
@@ -51,8 +52,8 @@ private:
     if (ofLaunch == 0)
       return std::nullopt;
     int64_t launches = op.getPositions().getType().getNumElements() / latentPartsOf(op)->tokens;
-    int64_t parts = ofLaunch * launches;
-    return KernelCost{parts / 2, parts + bytesOfType(op.getOut().getType())};
+    Count parts = Count(ofLaunch) * launches;
+    return KernelCost{parts / 2, parts + Count(bytesOfType(op.getOut().getType()))};
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 //===- DifferentiationPass.cpp - @loss becomes @step -----------------------===//
 
 #include "llmmem/Analysis/Step.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "llmmem/Transforms/Passes.h"
 
@@ -35,7 +36,8 @@ struct DifferentiatePass : llmmem::impl::DifferentiateBase<DifferentiatePass> {
           "f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, clip_norm = 0.0 : f64>}");
       return signalPassFailure();
     }
-    if (failed(buildTrainingStep(loss, training)))
+    if (failed(checkSizes(loss, SizeLimit::BytesOfEach)) ||
+        failed(buildTrainingStep(loss, training)))
       return signalPassFailure();
     loss.erase();
   }

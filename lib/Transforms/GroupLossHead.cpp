@@ -2,6 +2,7 @@
 
 #include "llmmem/Transforms/GroupLossHead.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -290,6 +291,8 @@ struct GroupLossHeadPass : llmmem::impl::GroupLossHeadBase<GroupLossHeadPass> {
                                  << ", expected at least 1 token";
       return signalPassFailure();
     }
+    if (failed(checkSizes(getOperation(), SizeLimit::BytesOfEach)))
+      return signalPassFailure();
     LossHeads heads = groupLossHeads(getOperation(), granule);
     numGrouped += heads.grouped;
     numLeft += heads.left;

@@ -4,19 +4,24 @@
 #include "HostArena.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 using planning::OpIndex;
 
+/// A rate that is too large for 64 bits is the largest one: no copy is priced below its time.
+static int64_t perSecond(int64_t bytesPerNs) {
+  return llvm::checkedMul<int64_t>(bytesPerNs, 1'000'000'000).value_or(INT64_MAX);
+}
+
 std::optional<planning::HostLink> llmmem::linkToHost(std::optional<planning::HostLink> given,
                                                      std::optional<int64_t> latency,
                                                      const DeviceModel &device) {
-  constexpr int64_t nanoseconds = 1'000'000'000;
   std::optional<planning::HostLink> link = given;
   if (const DeviceLink *own = device.linkTo(DeviceLink::To::Host); own && !link)
-    link = planning::HostLink{nanoseconds * own->upBytesPerNs, nanoseconds * own->downBytesPerNs,
+    link = planning::HostLink{perSecond(own->upBytesPerNs), perSecond(own->downBytesPerNs),
                               own->latencyNs};
   if (link && latency)
     link->latency = *latency;

@@ -1,6 +1,7 @@
 //===- MicroBatchesPass.cpp - @loss becomes that of one micro-batch --------===//
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Transforms/MicroBatches.h"
 #include "llmmem/Transforms/Passes.h"
 
@@ -25,7 +26,7 @@ struct SplitMicroBatchesPass : llmmem::impl::SplitMicroBatchesBase<SplitMicroBat
                 "already cannot be: start from the imported model");
       return signalPassFailure();
     }
-    if (failed(splitMicroBatches(loss, count)))
+    if (failed(checkSizes(loss, SizeLimit::BytesOfEach)) || failed(splitMicroBatches(loss, count)))
       signalPassFailure();
   }
 };

@@ -1,5 +1,6 @@
 //===- ParallelizePass.cpp - A model becomes that of one rank --------------===//
 
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/Passes.h"
 
@@ -50,7 +51,7 @@ struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
       return signalPassFailure();
     }
     func::FuncOp model = findModel(module);
-    if (!model)
+    if (!model || failed(checkSizes(model, SizeLimit::BytesOfEach)))
       return signalPassFailure();
     llvm::Expected<int64_t> bytes = parseBucketBytes(bucketBytes);
     if (!bytes) {

@@ -1,6 +1,7 @@
 //===- PipelinePasses.cpp - @loss becomes the steps of stages ----------------===//
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/PipelineStages.h"
@@ -28,6 +29,8 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
                                  << " to build the stages of a pipeline from";
       return signalPassFailure();
     }
+    if (failed(checkSizes(loss, SizeLimit::BytesOfEach)))
+      return signalPassFailure();
     std::optional<planning::PipelineKind> kind = planning::parsePipelineKind(schedule);
     if (!kind) {
       emitError(module.getLoc()) << "schedule: '" << schedule

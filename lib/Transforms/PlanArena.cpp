@@ -3,6 +3,7 @@
 #include "HostArena.h"
 #include "HostCopies.h"
 #include "StepPass.h"
+#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -10,6 +11,7 @@
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_PLANARENA
@@ -59,7 +61,17 @@ static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepSt
     if (auto known = host.offsets.find(value); known != host.offsets.end())
       offset = known->second;
     else if (llm::isOnHost(value.getType()))
-      offset += host.bytes;
+      offset = llvm::checkedAdd(offset, host.bytes).value_or(-1);
+  // Whoever wrote the attribute may have written anything.
+  auto isPlace = [](int64_t offset, int64_t bytes) {
+    return offset >= 0 && offset <= INT64_MAX - bytes;
+  };
+  for (auto [value, offset] : offsets.values)
+    if (!isPlace(offset, bytesOfType(value.getType())))
+      return std::nullopt;
+  for (auto [op, offset] : offsets.workspaces)
+    if (!isPlace(offset, workspaceBytes(op)))
+      return std::nullopt;
   return left.empty() ? std::optional(offsets) : std::nullopt;
 }
 

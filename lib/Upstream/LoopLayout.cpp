@@ -93,7 +93,7 @@ void LoopLayout::visit(Operation &op, int64_t position) {
     bufferOf[result] = addBuffer(bytesOfType(result.getType()), position,
                                  std::max(position, lastRead.lookup(result)));
   }
-  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.getWorkspaceBytes() > 0)
+  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.getWorkspaceBytes() != 0)
     scratchOf[&op] = addBuffer(cost.getWorkspaceBytes(), position, position);
 }
 
@@ -112,10 +112,10 @@ void LoopLayout::findCopies() {
 }
 
 int64_t LoopLayout::getBytesCopied() const {
-  int64_t sum = 0;
+  Count sum;
   LoopLikeOpInterface of = loop;
   for (const Copy &copy : copies)
-    sum += (copy.by ? 4 : 2) * bytesOfType(of.getRegionIterArgs()[copy.carried].getType());
+    sum += (copy.by ? 4 : 2) * Count(bytesOfType(of.getRegionIterArgs()[copy.carried].getType()));
   return sum;
 }
 
@@ -123,8 +123,15 @@ int64_t LoopLayout::getBytesCopied() const {
 /// other is held at the same time.
 void LoopLayout::pack() {
   SmallVector<Buffer *> order;
-  for (Buffer &buffer : buffers)
+  Count all;
+  for (Buffer &buffer : buffers) {
     order.push_back(&buffer);
+    all += alignTo(Count(buffer.bytes), kAlignment);
+  }
+  if (all.isTooMany()) { // no sum below could be trusted
+    bytes = Count::tooMany;
+    return;
+  }
   llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->bytes > b->bytes; });
   SmallVector<Buffer *> placed; // by offset
   for (Buffer *buffer : order) {

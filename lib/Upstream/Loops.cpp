@@ -2,9 +2,9 @@
 
 #include "Models.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Support/Count.h"
 #include "llmmem/Upstream/LoopLayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -64,15 +64,14 @@ static LoopLikeOpInterface loopOf(Operation *op) { return cast<LoopLikeOpInterfa
 /// not fit.
 static int64_t sumOfRounds(scf::ForOp loop, int64_t inCopies,
                            llvm::function_ref<int64_t(CostOpInterface)> count) {
-  std::optional<int64_t> sum = inCopies;
+  Count sum = inCopies;
   for (Operation &op : loop.getBody()->without_terminator()) {
     auto cost = dyn_cast<CostOpInterface>(op);
     if (!cost || isFreeInLoop(op))
       continue;
-    int64_t more = count(cost);
-    sum = more < 0 || !sum ? std::nullopt : llvm::checkedAdd(*sum, more);
+    sum += count(cost);
   }
-  return sum ? product({*sum, countLoopRounds(loopOf(loop)).value_or(0)}) : -1;
+  return sum * countLoopRounds(loopOf(loop)).value_or(0);
 }
 
 namespace {

@@ -1,10 +1,10 @@
 //===- Models.cpp - What the models of all dialects share ------------------===//
 
 #include "Models.h"
+#include "llmmem/Support/Count.h"
 #include "llmmem/Upstream/Models.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/CastInterfaces.h"
-#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -18,11 +18,10 @@ void llmmem::registerUpstreamModels(DialectRegistry &registry) {
 }
 
 int64_t upstream::product(ArrayRef<int64_t> factors) {
-  std::optional<int64_t> result = 1;
+  Count result = 1;
   for (int64_t factor : factors)
-    if (result)
-      result = llvm::checkedMul(*result, factor);
-  return result.value_or(-1);
+    result *= factor;
+  return result;
 }
 
 int64_t upstream::elementsOf(Type type) {

@@ -65,7 +65,7 @@ struct ShapeBuffers : BufferOpInterface::ExternalModel<ShapeBuffers, AnyOp> {
 struct ViewCost : CostOpInterface::ExternalModel<ViewCost, AnyOp> {
   int64_t getFlops(Operation *) const { return 0; }
   int64_t getBytesMoved(Operation *op) const {
-    return isViewOp(op) ? 0 : 2 * bytesOfType(op->getResult(0).getType());
+    return isViewOp(op) ? 0 : product({2, bytesOfType(op->getResult(0).getType())});
   }
 };
 
@@ -77,7 +77,7 @@ struct InsertCost : CostOpInterface::ExternalModel<InsertCost, DestinationStyleO
   int64_t getBytesMoved(Operation *op) const {
     Type source = op->getOperand(0).getType();
     int64_t bytes = bytesOfType(source);
-    return 2 * (bytes > 0 ? bytes : bytesOfElementType(source).value_or(0));
+    return product({2, bytes > 0 ? bytes : bytesOfElementType(source).value_or(0)});
   }
 };
 

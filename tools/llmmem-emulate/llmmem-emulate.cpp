@@ -2,6 +2,7 @@
 
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StdoutAtExit.h"
@@ -262,7 +263,7 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module)
+  if (!module || failed(checkSizes(*module)))
     return ExitBadInput;
   auto function = module->lookupSymbol<mlir::func::FuncOp>(functionName);
   if (!function)

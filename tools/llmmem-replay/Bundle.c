@@ -65,9 +65,9 @@ static int read_buffer(const Json *json, Buffer *buffer, Failure *failure) {
                 buffer->name, json_text(json, "type", ""), json_text(make, "kind", ""));
   buffer->type = (ElementType)type;
   buffer->make = (Make)kind;
-  buffer->bytes = buffer->elements * bytes_of_type(buffer->type);
-  if (buffer->elements < 0 || buffer->columns < 1 || buffer->elements > INT64_MAX / 8)
+  if (buffer->elements < 0 || buffer->columns < 1 || buffer->elements > INT64_MAX / 16)
     return fail(failure, "buffer '%s' has no number of elements", buffer->name);
+  buffer->bytes = buffer->elements * bytes_of_type(buffer->type);
   int is_word = kind == MAKE_RATE || kind == MAKE_STEP || kind == MAKE_SEED;
   int is_tokens = kind == MAKE_IDS || kind == MAKE_TARGETS;
   if ((is_word && buffer->bytes > (int64_t)sizeof(uint64_t)) ||
@@ -89,7 +89,10 @@ static int read_buffers(Bundle *bundle, Failure *failure) {
     if (buffer->on_host)
       continue;
     buffer->offset = bundle->resident;
-    bundle->resident += (buffer->bytes + 255) / 256 * 256;
+    if (__builtin_add_overflow(bundle->resident, (buffer->bytes + 255) / 256 * 256,
+                               &bundle->resident))
+      return fail(failure, "its buffers have more than 2^63 bytes together, with buffer '%s'",
+                  buffer->name);
   }
   if (bundle->loss < 0 || (size_t)bundle->loss >= items.count)
     return fail(failure, "it does not say which buffer is the loss");

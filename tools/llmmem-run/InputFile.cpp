@@ -3,6 +3,7 @@
 #include "InputFile.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
 
@@ -20,7 +21,7 @@ llvm::Expected<std::unique_ptr<InputFile>> InputFile::read(mlir::MLIRContext &co
   file->sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   file->handler = std::make_unique<mlir::SourceMgrDiagnosticHandler>(file->sources, &context);
   file->module = mlir::parseSourceFile<mlir::ModuleOp>(file->sources, &context);
-  if (!file->module)
+  if (!file->module || failed(checkSizes(*file->module)))
     return llvm::createStringError("'" + path + "' is no program that can be read");
   file->function = findStep(*file->module);
   if (!file->function)

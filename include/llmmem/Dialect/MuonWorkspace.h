@@ -3,14 +3,13 @@
 #ifndef LLMMEM_DIALECT_MUONWORKSPACE_H
 #define LLMMEM_DIALECT_MUONWORKSPACE_H
 
-#include "llvm/Support/MathExtras.h"
-#include <cstdint>
+#include "llmmem/Support/Count.h"
 
 namespace llmmem::llm {
 
 /// Elements that a part of `size` takes: the next begins where a vector of 16 bytes of f32 may.
 /// Example: 28 for the 27 of a parameter of 3 x 9.
-inline int64_t muonPart(int64_t size) { return llvm::alignTo(size, 4); }
+inline Count muonPart(Count size) { return alignTo(size, 4); }
 
 } // namespace llmmem::llm
 

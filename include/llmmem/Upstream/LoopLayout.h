@@ -52,7 +52,7 @@ public:
   /// `loop` has one block, and carries by values.
   explicit LoopLayout(mlir::LoopLikeOpInterface loop);
 
-  /// Scratch bytes of one round.
+  /// Scratch bytes of one round; -1 of more than 2^63.
   int64_t getBytes() const { return bytes; }
 
   /// Places of what the ops of the body write; views have none.

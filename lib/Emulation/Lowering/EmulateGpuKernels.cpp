@@ -13,6 +13,7 @@
 #include "llmmem/Codegen/Gpu/HostUpdates.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
+#include "llmmem/Interfaces/Sizes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
@@ -377,7 +378,7 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
   using EmulateGpuKernelsBase::EmulateGpuKernelsBase;
 
   void runOnOperation() override {
-    if (failed(lowerReductions()) || failed(emulate()))
+    if (failed(checkSizes(getOperation())) || failed(lowerReductions()) || failed(emulate()))
       signalPassFailure();
   }
 

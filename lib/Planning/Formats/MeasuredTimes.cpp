@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Formats/PlanTimeline.h"
 #include "llmmem/Support/JsonTree.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llmmem;
 using namespace llmmem::planning;
@@ -38,7 +39,9 @@ llvm::Error planning::takeMeasuredTimes(const Problem &problem, PlanTimeline &ti
                     call->getString("name").value_or("") + "', step " + llvm::Twine(number) +
                     " of '" + name + "'" + (step.run > 0 ? ", run again" : ""));
     step.start = now;
-    step.end = now += *ns;
+    if (llvm::AddOverflow(now, *ns, now))
+      return refuse("calls add up to 2^63 ns or more with call " + llvm::Twine(number));
+    step.end = now;
   }
   timeline.isMeasured = true;
   return llvm::Error::success();
