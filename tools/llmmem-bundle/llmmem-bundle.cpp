@@ -7,8 +7,8 @@
 #include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
-#include "llmmem/Support/StdoutAtExit.h"
 #include "llmmem/Support/TemporaryFile.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -189,7 +189,7 @@ static int writeBundle(mlir::ModuleOp module) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-bundle");
+  startTool("llmmem-bundle");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "llmmem-bundle: writes a planned step for a machine without a compiler\n");

@@ -5,7 +5,7 @@
 #include "llmmem/Runtime/DeviceRanks.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -161,7 +161,7 @@ static int run() {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-commbench");
+  startTool("llmmem-commbench");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "llmmem-commbench: measures the collectives of this machine\n");

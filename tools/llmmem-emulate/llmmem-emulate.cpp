@@ -5,7 +5,7 @@
 #include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -243,7 +243,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-emulate");
+  startTool("llmmem-emulate");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "llmmem-emulate: runs GPU kernels on the CPU, each access checked\n");

@@ -4,7 +4,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -231,7 +231,7 @@ int run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-fit");
+  startTool("llmmem-fit");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "Whether a model trains on a card, with which batch and sequence, "

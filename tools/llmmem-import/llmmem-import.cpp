@@ -3,7 +3,7 @@
 #include "llmmem/Import/Import.h"
 #include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
@@ -507,7 +507,7 @@ int run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  llmmem::checkStdoutAtExit("llmmem-import");
+  llmmem::startTool("llmmem-import");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "A transformer graph in MLIR from a model's public config.json\n");

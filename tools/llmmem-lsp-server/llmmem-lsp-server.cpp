@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/InitAll.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
-  llmmem::checkStdoutAtExit("llmmem-lsp-server");
+  llmmem::startTool("llmmem-lsp-server");
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   llmmem::registerAllDialects(registry);

@@ -5,7 +5,7 @@
 #include "llmmem/InitAll.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
@@ -100,7 +100,7 @@ static std::string findOtherInput(StringRef file, StringRef text) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-opt");
+  startTool("llmmem-opt");
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();

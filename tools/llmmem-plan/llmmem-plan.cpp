@@ -14,7 +14,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/LlvmResult.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -502,7 +502,7 @@ llvm::Error checkFlags() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-plan");
+  startTool("llmmem-plan");
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(argc, argv, overview);
   if (llvm::Error error = checkFlags())

@@ -15,7 +15,7 @@
 #include "llmmem/Runtime/HostCopies.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -418,7 +418,7 @@ static int finishStdout(int code) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  checkStdoutAtExit("llmmem-run");
+  startTool("llmmem-run");
   Expected<RunOptions> options = readFlags(argc, argv);
   if (!options)
     return fail(toString(options.takeError()));

@@ -1,8 +1,9 @@
-//===- StdoutAtExit.cpp - A message where stdout takes no more -------------===//
+//===- StartTool.cpp - What every tool does first ---------------------------===//
 
-#include "llmmem/Support/StdoutAtExit.h"
+#include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdio>
 #include <cstdlib>
@@ -21,10 +22,12 @@ static void writeOutStdout() {
   _exit(llmmem::ExitBadInput); // exit() must not be called again
 }
 
-void llmmem::checkStdoutAtExit(const char *tool) {
+void llmmem::startTool(const char *tool) {
   toolAtExit = tool;
   // What is registered last runs first: before these streams are destroyed.
   (void)llvm::outs();
   (void)llvm::errs();
   std::atexit(writeOutStdout);
+  llvm::setBugReportMsg("llmmem crashed, which is a fault of llmmem whatever its input was. Please "
+                        "report it to llmmem with the input and the lines below.\n");
 }
