@@ -3,6 +3,7 @@
 #include "llmmem/Support/JsonReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
 namespace llmmem {
@@ -18,6 +19,9 @@ void JsonReader::skipSpace() {
   last = remaining;
 }
 
+/// What a message quotes is cut where nobody would read on.
+static constexpr size_t kLongestQuote = 200;
+
 bool JsonReader::fail(const llvm::Twine &what) {
   if (!message.empty())
     return false;
@@ -26,20 +30,43 @@ bool JsonReader::fail(const llvm::Twine &what) {
   const size_t column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
   message = "line " + std::to_string(line) + ", column " + std::to_string(column);
   if (!path.empty())
-    message += ", at " + llvm::StringRef(path).ltrim('.').str();
+    message += ", at " + llvm::StringRef(path).ltrim('.').take_front(kLongestQuote).str();
   message += ": " + what.str();
   return false;
 }
 
-bool JsonReader::unknownKey(llvm::StringRef key, llvm::StringRef known) {
-  return fail("unknown key '" + key + "'; expected one of " + known);
+static std::string quoted(llvm::StringRef text) {
+  return "'" + text.take_front(kLongestQuote).str() + (text.size() > kLongestQuote ? "...'" : "'");
 }
+
+bool JsonReader::unknownKey(llvm::StringRef key, llvm::StringRef known) {
+  return fail("unknown key " + quoted(key) + "; expected one of " + known);
+}
+
+namespace {
+/// The keys of an object so far. Most objects have few, which are found faster without a table.
+class Keys {
+public:
+  bool insert(llvm::StringRef key) {
+    if (few.size() < kFew && !llvm::is_contained(few, key)) {
+      few.push_back(key.str());
+      return true;
+    }
+    return !llvm::is_contained(few, key) && more.insert(key).second;
+  }
+
+private:
+  static constexpr size_t kFew = 16;
+  llvm::SmallVector<std::string, kFew> few;
+  llvm::StringSet<> more;
+};
+} // namespace
 
 bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
   skipSpace();
   if (!remaining.consume_front("{"))
     return fail("expected an object");
-  llvm::SmallVector<std::string, 16> keys;
+  Keys keys;
   skipSpace();
   if (remaining.consume_front("}"))
     return true;
@@ -49,17 +76,16 @@ bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
     std::string key;
     if (!stringToken(token) || !decode(token, key))
       return fail("expected a key in quotes");
-    if (llvm::is_contained(keys, key))
-      return fail("key '" + key + "' is given twice");
-    keys.push_back(std::move(key));
+    if (!keys.insert(key))
+      return fail("key " + quoted(key) + " is given twice");
     skipSpace();
     if (!remaining.consume_front(":"))
       return fail("expected ':'");
     skipSpace();
     const size_t outer = path.size();
     path += '.';
-    path += keys.back();
-    if (!member(keys.back()))
+    path += key;
+    if (!member(key))
       return false;
     path.resize(outer);
     skipSpace();
@@ -140,6 +166,16 @@ bool JsonReader::null() {
 }
 
 bool JsonReader::skip() {
+  constexpr int kDeepest = 64;
+  if (skipped == kDeepest)
+    return fail("nested too deeply, expected at most 64 objects and lists in each other");
+  ++skipped;
+  const bool isRead = skipValue();
+  --skipped;
+  return isRead;
+}
+
+bool JsonReader::skipValue() {
   skipSpace();
   double number;
   std::string text;

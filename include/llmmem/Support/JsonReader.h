@@ -36,8 +36,7 @@ public:
   bool real(double &number);
   bool boolean(bool &flag);
   bool string(std::string &value);
-  /// Reads any value, in which each key of an object may be given once. It calls itself for each
-  /// level of the text.
+  /// Reads any value of at most 64 levels, in which each key of an object may be given once.
   bool skip();
   bool null(); // reads a null and returns true; false without an error if there is none
 
@@ -50,6 +49,7 @@ public:
   llvm::Error finish();
 
 private:
+  bool skipValue();
   void skipSpace();
   bool stringToken(llvm::StringRef &token);
   bool decode(llvm::StringRef token, std::string &value);
@@ -59,6 +59,7 @@ private:
   llvm::StringRef last; // begins at the token read last
   std::string path;
   std::string message;
+  int skipped = 0; // levels of the value that is skipped
 };
 
 } // namespace llmmem
