@@ -87,6 +87,10 @@ for words in ("chroot", "unshare --user --map-root-user chroot"):
         config.substitutions.append((r"%\{chroot\}", words))
         break
 
+# Files of other users, which root alone can make; tests that need them are counted as skipped without it.
+if os.geteuid() == 0:
+    config.available_features.add("root")
+
 # Python packages; tests that need one say REQUIRES: with its name and are counted as skipped without it.
 for package in ("numpy", "scikit_build_core"):
     if importlib.util.find_spec(package):

@@ -3,6 +3,7 @@
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Execution/NativeObject.h"
 #include "llmmem/Runtime/Samples.h"
+#include "llmmem/Support/OwnFile.h"
 #include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -83,6 +84,12 @@ llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm:
   llvm::SmallString<128> path(options.kernels);
   llvm::sys::path::append(path, name);
   Tool assembler{options.ptxas, {"-O3", "--gpu-name", chip}, "ptx", "a kernel for " + chip.str()};
+  // The image of an earlier bundle stays where nobody else can have put it there.
+  if (!whyForeign(path).empty())
+    if (std::error_code code = fs::remove(path))
+      return llvm::createStringError(code, "'" + path + "' " + whyForeign(path) +
+                                               " and cannot be replaced: " + code.message() +
+                                               "; give another folder by --kernels");
   if (!fs::exists(path))
     if (llvm::Error error =
             options.ptxas.empty() ? writeTextFile(path, ptx) : make(assembler, ptx, path))

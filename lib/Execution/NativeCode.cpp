@@ -188,7 +188,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> UnitCompiler::compile(const 
 using Objects = std::vector<std::unique_ptr<llvm::MemoryBuffer>>;
 
 /// What an earlier run has compiled is declared alone, so lowering does not see it.
-static Objects takeCompiled(ModuleOp module, const CodeUnits &units, const CodeCache &cache) {
+static Objects takeCompiled(ModuleOp module, const CodeUnits &units, CodeCache &cache) {
   Objects objects;
   for (const std::string &name : units.names())
     if (std::unique_ptr<llvm::MemoryBuffer> object = cache.read(name)) {
@@ -199,7 +199,7 @@ static Objects takeCompiled(ModuleOp module, const CodeUnits &units, const CodeC
 }
 
 static llvm::Error compileOthers(ModuleOp module, const CodeUnits &units, StringRef entry,
-                                 UnitCompiler &compiler, const CodeCache &cache, Objects &objects) {
+                                 UnitCompiler &compiler, CodeCache &cache, Objects &objects) {
   PassManager lowering(module.getContext());
   buildKernelsToLLVMPipeline(lowering);
   if (failed(lowering.run(module)))
@@ -272,7 +272,8 @@ llvm::Expected<NativeCode> llmmem::compileToNative(ModuleOp module, StringRef fu
   llvm::Expected<CodeUnits> units = CodeUnits::nameIn(module, saltOf(compiler.machine(), options));
   if (!units)
     return units.takeError();
-  CodeCache cache = CodeCache::fromEnvironment();
+  CodeCache cache = CodeCache::fromEnvironment(
+      [&](const llvm::Twine &why) { emitWarning(module.getLoc(), why); });
   const std::string entry = units->nameOf(function);
   Objects objects = takeCompiled(module, *units, cache);
   if (objects.size() < units->names().size())

@@ -1,0 +1,23 @@
+//===- OwnFile.h - Whether another user could have written a file -----------===//
+
+#ifndef LLMMEM_SUPPORT_OWNFILE_H
+#define LLMMEM_SUPPORT_OWNFILE_H
+
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <sys/stat.h>
+
+namespace llmmem {
+
+/// Why what is open may hold what another user has put there, as ssh asks of its keys: "belongs to
+/// another user (uid 1000)", "may be written to by others (mode 0775)". Empty where this user and
+/// root alone can have written it. Asked of an open file (fstat), so that nobody replaces it
+/// between the answer and its use.
+std::string whyForeign(const struct stat &status);
+
+/// The same of a path that is not open; empty where there is nothing.
+std::string whyForeign(llvm::StringRef path);
+
+} // namespace llmmem
+
+#endif // LLMMEM_SUPPORT_OWNFILE_H
