@@ -2,7 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "Bundle.h"
-#include <errno.h>
+#include "ReadFile.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -381,36 +381,6 @@ static int read_programs(Bundle *bundle, Failure *failure) {
 |* Files
 \*===----------------------------------------------------------------------===*/
 
-char *read_file(const char *path, size_t *bytes, char *message, size_t size) {
-  FILE *file = fopen(path, "rb");
-  if (!file) {
-    snprintf(message, size, "'%s' cannot be read: %s", path, strerror(errno));
-    return NULL;
-  }
-  size_t count = 0, room = 1 << 16, got;
-  char *text = malloc(room + 1);
-  while (text && (got = fread(text + count, 1, room - count, file)) > 0) {
-    count += got;
-    if (count < room)
-      continue;
-    char *larger = realloc(text, (room *= 2) + 1);
-    if (!larger)
-      free(text);
-    text = larger;
-  }
-  int failed = ferror(file);
-  fclose(file);
-  if (!text || failed) {
-    snprintf(message, size, "'%s' cannot be read: %s", path,
-             text ? strerror(errno) : "not enough memory");
-    free(text);
-    return NULL;
-  }
-  text[count] = '\0';
-  *bytes = count;
-  return text;
-}
-
 static int check_format(const Bundle *bundle, Failure *failure) {
   int64_t version = json_integer(bundle->json, "version", -1);
   if (strcmp(json_text(bundle->json, "format", ""), "llmmem-bundle") != 0)
@@ -421,10 +391,27 @@ static int check_format(const Bundle *bundle, Failure *failure) {
   return 0;
 }
 
+/* Whether a name leads out of the folder that it is looked up in. */
+static int leads_out(const char *name) {
+  if (*name == '/')
+    return 1;
+  for (const char *part = name; part; part = strchr(part, '/')) {
+    part += *part == '/';
+    if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]))
+      return 1;
+  }
+  return 0;
+}
+
 /* The folder of kernels is named as it lies to the file. */
 static int find_folder(Bundle *bundle, Failure *failure) {
   const char *slash = strrchr(bundle->path, '/'),
              *kernels = json_text(bundle->json, "kernels", ".");
+  if (leads_out(kernels))
+    return fail(failure,
+                "its kernels are in '%s', expected a folder beside the bundle, without '..' and "
+                "without '/' in front",
+                kernels);
   size_t length = slash ? (size_t)(slash - bundle->path) : 1, size = length + strlen(kernels) + 2;
   bundle->folder = allocate(failure, size, 1);
   if (!bundle->folder)

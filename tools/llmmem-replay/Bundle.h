@@ -132,17 +132,16 @@ const Program *bundle_program(const Bundle *bundle, const char *products, int ca
  * `message`. */
 const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
                           int capability, Image *found, char *message, size_t size);
-/* The contents of an image's file, with a zero behind them; checked by its size and hash. */
+/* The contents of an image's file, with a zero behind them; checked by its size and hash, and to be
+ * in the folder of kernels itself. */
 char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_t size);
 /* The library of the program's updates on the host, opened by dlopen behind a check of its size and
- * hash, and that this processor runs it. Null with the reason in `message`. */
+ * hash, and that this processor runs it: what is opened are the bytes that were checked, whatever
+ * becomes of their file meanwhile. Null with the reason in `message`. */
 void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *message,
                             size_t size);
 /* Checks that every image is there and whole. */
 int bundle_check(const Bundle *bundle, int64_t *bytes, size_t *files, char *message, size_t size);
-
-/* The contents of a file, with a zero behind them; null with the reason in `message`. */
-char *read_file(const char *path, size_t *bytes, char *message, size_t size);
 
 int64_t bytes_of_type(ElementType type);
 

@@ -1,6 +1,7 @@
 /*===- Fill.c - What the buffers of a step hold -----------------------------===*/
 
 #include "Fill.h"
+#include "ReadFile.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Runtime/Samples.h"
 #include <math.h>
@@ -133,21 +134,48 @@ int fill_at_first(llmmem_cuda *run, const Bundle *bundle, uint64_t seed, void *c
 |* Tokens
 \*===----------------------------------------------------------------------===*/
 
-static int read_ids(Tokens *tokens, const char *path, const char *text, int64_t vocabulary,
-                    char *message, size_t size) {
+static const char white[] = " \t\n\v\f\r";
+
+static size_t count_words(const char *text) {
+  size_t count = 0;
+  for (text += strspn(text, white); *text; text += strspn(text, white)) {
+    text += strcspn(text, white);
+    ++count;
+  }
+  return count;
+}
+
+/* `text` ends with a zero at `end`; another one before is no number. */
+static int read_ids(Tokens *tokens, const char *path, const char *text, const char *end,
+                    int64_t vocabulary, char *message, size_t size) {
+  enum { MOST_QUOTED = 40 };
   for (const char *at = text;;) {
-    char *end;
-    at += strspn(at, " \t\r\n");
-    if (!*at)
+    char *behind;
+    at += strspn(at, white);
+    if (at == end)
       return 0;
-    long long id = strtoll(at, &end, 10);
-    if (end == at || id < 0 || id >= vocabulary) {
+    long long id = strtoll(at, &behind, 10);
+    if (behind == at || id < 0 || id >= vocabulary) {
+      size_t length = strcspn(at, white);
       snprintf(message, size, "'%s': id %zu, '%.*s', is outside the vocabulary of %lld", path,
-               tokens->count + 1, (int)strcspn(at, " \t\r\n"), at, (long long)vocabulary);
+               tokens->count + 1, (int)(length < MOST_QUOTED ? length : MOST_QUOTED), at,
+               (long long)vocabulary);
       return 1;
     }
     tokens->ids[tokens->count++] = (int32_t)id;
-    at = end;
+    at = behind;
+  }
+}
+
+/* The bytes stay as they are, as a text may be large. */
+static void take_text(Tokens *tokens, char *text, size_t bytes, int64_t vocabulary) {
+  tokens->text = text;
+  tokens->count = bytes;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    /* Fibonacci hashing separates neighbouring letters. */
+    uint32_t hash = (byte * 2654435769u) >> 8;
+    tokens->id_of_byte[byte] =
+        vocabulary >= 256 ? (int32_t)byte : (int32_t)(hash % (uint32_t)vocabulary);
   }
 }
 
@@ -155,23 +183,29 @@ int tokens_read(Tokens *tokens, const char *path, int is_text, int64_t vocabular
                 size_t size) {
   size_t bytes = 0;
   char *text = read_file(path, &bytes, message, size);
-  tokens->count = 0;
-  tokens->ids = text ? malloc((bytes + 1) * sizeof *tokens->ids) : NULL;
-  if (!tokens->ids) {
-    free(text);
+  memset(tokens, 0, sizeof *tokens);
+  if (!text)
     return 1;
+  if (is_text) {
+    take_text(tokens, text, bytes, vocabulary);
+    return 0;
   }
-  int failed = 0;
-  if (!is_text)
-    failed = read_ids(tokens, path, text, vocabulary, message, size);
-  for (; is_text && tokens->count < bytes; ++tokens->count) {
-    unsigned char byte = (unsigned char)text[tokens->count];
-    /* Fibonacci hashing separates neighbouring letters. */
-    uint32_t hash = (byte * 2654435769u) >> 8;
-    tokens->ids[tokens->count] = vocabulary >= 256 ? byte : (int32_t)(hash % (uint32_t)vocabulary);
-  }
+  tokens->ids = malloc((count_words(text) + 1) * sizeof *tokens->ids);
+  if (!tokens->ids)
+    snprintf(message, size, "'%s' cannot be read: not enough memory", path);
+  int failed =
+      !tokens->ids || read_ids(tokens, path, text, text + bytes, vocabulary, message, size);
   free(text);
   return failed;
+}
+
+void tokens_free(Tokens *tokens) {
+  free(tokens->ids);
+  free(tokens->text);
+}
+
+static int32_t id_at(const Tokens *tokens, size_t place) {
+  return tokens->ids ? tokens->ids[place] : tokens->id_of_byte[(unsigned char)tokens->text[place]];
 }
 
 /* Where a row of the text begins. Reduces the factors first, so that their product does not
@@ -188,7 +222,7 @@ static void next_tokens(const Tokens *tokens, const Buffer *buffer, int64_t numb
     for (int64_t column = 0; column < buffer->columns; ++column) {
       int is_last = targets && column + 1 == buffer->columns;
       size_t at = (begin + (size_t)(column + targets)) % tokens->count;
-      to[row * buffer->columns + column] = is_last ? -100 : tokens->ids[at];
+      to[row * buffer->columns + column] = is_last ? -100 : id_at(tokens, at);
     }
   }
 }

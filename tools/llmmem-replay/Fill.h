@@ -8,7 +8,9 @@
 
 /* Token ids, batch after batch, as llmmem-run feeds them without --shuffle. */
 typedef struct {
-  int32_t *ids;
+  int32_t *ids; /* null where they are those of a text */
+  char *text;
+  int32_t id_of_byte[256];
   size_t count;
 } Tokens;
 
@@ -16,6 +18,7 @@ typedef struct {
  */
 int tokens_read(Tokens *tokens, const char *path, int is_text, int64_t vocabulary, char *message,
                 size_t size);
+void tokens_free(Tokens *tokens);
 
 /* Elements `first` to `first + count` of what `buffer` holds at first, as bytes. */
 void fill_elements(const Buffer *buffer, uint64_t seed, int64_t first, int64_t count, void *to);

@@ -1,11 +1,17 @@
 /*===- Images.c - The machine code of a bundle ------------------------------===*/
 
+#define _GNU_SOURCE /* memfd_create */
 #include "Bundle.h"
+#include "ReadFile.h"
 #include "llmmem/Runtime/Samples.h"
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static Image read_image(const Json *json) {
   return (Image){json_text(json, "chip", ""), json_text(json, "file", ""),
@@ -66,9 +72,21 @@ const Image *bundle_image(const Bundle *bundle, const Program *program, size_t m
   return NULL;
 }
 
+/* A bundle may come from anyone: it names files of its folder alone. */
+static int check_name(const Bundle *bundle, const Image *image, const char *what, char *message,
+                      size_t size) {
+  if (*image->file && !strchr(image->file, '/'))
+    return 0;
+  snprintf(message, size, "'%s' names '%s' as %s; expected a file of '%s', without '/'",
+           bundle->path, image->file, what, bundle->folder);
+  return 1;
+}
+
 char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_t size) {
   char path[4096];
   size_t bytes = 0;
+  if (check_name(bundle, image, "an image of kernels", message, size))
+    return NULL;
   snprintf(path, sizeof path, "%s/%s", bundle->folder, image->file);
   char *contents = read_file(path, &bytes, message, size);
   if (!contents)
@@ -91,17 +109,38 @@ static int runs_here(const char *processor) {
 #endif
 }
 
+static int write_all(int file, const char *bytes, size_t count) {
+  while (count > 0) {
+    ssize_t wrote = write(file, bytes, count);
+    if (wrote < 0 && errno != EINTR)
+      return 1;
+    bytes += wrote > 0 ? wrote : 0;
+    count -= wrote > 0 ? (size_t)wrote : 0;
+  }
+  return 0;
+}
+
+/* A library of these bytes, which nobody can change between their check and here: they are in a
+ * file of this process alone, which is closed for writing. */
+static void *open_bytes(const char *bytes, size_t count) {
+  int file = memfd_create("llmmem-host-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0)
+    return NULL;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  int failed = write_all(file, bytes, count) ||
+               fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0;
+  void *library = failed ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  return library;
+}
+
 void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *message,
                             size_t size) {
   Image image = read_image(program->host_code);
   const char *processor = json_text(program->host_code, "processor", "");
-  char path[4096];
-  if (strchr(image.file, '/')) {
-    snprintf(message, size,
-             "'%s' names '%s' as the code of the host; expected a file of '%s', without '/'",
-             bundle->path, image.file, bundle->folder);
+  if (check_name(bundle, &image, "the code of the host", message, size))
     return NULL;
-  }
   if (!runs_here(processor)) {
     snprintf(message, size,
              "'%s' has updates on the host for the processor '%s', which is not this", bundle->path,
@@ -111,11 +150,13 @@ void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *
   char *contents = bundle_load(bundle, &image, message, size);
   if (!contents)
     return NULL;
+  void *library = open_bytes(contents, (size_t)image.bytes);
+  if (!library) {
+    const char *why = dlerror();
+    snprintf(message, size, "'%s/%s' cannot be opened: %s", bundle->folder, image.file,
+             why ? why : strerror(errno));
+  }
   free(contents);
-  snprintf(path, sizeof path, "%s/%s", bundle->folder, image.file);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    snprintf(message, size, "'%s' cannot be opened: %s", path, dlerror());
   return library;
 }
 

@@ -397,7 +397,7 @@ static int run_session(Session *session, const Tokens *tokens, Products products
 }
 
 static int run_bundle(const Options *options, const Bundle *bundle) {
-  Tokens tokens = {NULL, 0};
+  Tokens tokens = {.ids = NULL};
   char message[4096];
   int is_fed = !options->dry_run && !options->probe_products;
   if (options->probe_products && !bundle_program(bundle, "library", 0))
@@ -421,7 +421,7 @@ static int run_bundle(const Options *options, const Bundle *bundle) {
     if (code < 0)
       code = run_session(&session, &tokens, PRODUCTS_GENERATED);
   }
-  free(tokens.ids);
+  tokens_free(&tokens);
   return code;
 }
 
