@@ -71,6 +71,11 @@ private:
       return reader.fail("an entry must have 'ops', the names that it is of");
     if (dialects.empty())
       dialects.emplace_back();
+    // Names in a list of dialects are as many as the product of both.
+    constexpr size_t kMost = 100000;
+    if (entries.size() + dialects.size() * names.size() * std::max<size_t>(targets.size(), 1) >
+        kMost)
+      return reader.fail("the table has more than " + Twine(kMost) + " ops");
     for (const std::string &dialect : dialects)
       for (const std::string &name : names)
         enter(dialect.empty() ? name : dialect + "." + name, targets, entry);

@@ -3,6 +3,7 @@
 #include "FileContents.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -69,7 +70,7 @@ std::string FileContents::encodeHeader() const {
 
 /// What the stages of a pipeline have together, from the headers that each would write alone.
 static llvm::Error addContents(llvm::StringRef header, FileContents &contents) {
-  llvm::Expected<json::Value> value = json::parse(header);
+  llvm::Expected<json::Value> value = parseJsonTree(header);
   if (!value)
     return value.takeError();
   // An object of LLVM has no order, and tensors of a stage stand as their offsets say.

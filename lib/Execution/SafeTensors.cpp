@@ -143,7 +143,8 @@ static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm
 }
 
 llvm::Expected<SafeTensors> SafeTensors::read(llvm::StringRef path) {
-  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = readTextFile(path);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      readTextFile(path, path.ends_with(".json") ? FileKind::Description : FileKind::Data);
   if (!buffer)
     return buffer.takeError();
   if (path.ends_with(".json"))
@@ -172,7 +173,8 @@ llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::S
     llvm::SmallString<128> place(llvm::sys::path::parent_path(path));
     llvm::sys::path::append(place, *file);
     if (!parts.contains(*file)) {
-      llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = readTextFile(place);
+      llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+          readTextFile(place, FileKind::Data);
       llvm::Expected<SafeTensors> part =
           buffer ? parse(std::move(*buffer)) : llvm::Expected<SafeTensors>(buffer.takeError());
       if (!part)
@@ -206,6 +208,11 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   if (length > bytes.size() - 8)
     return malformed(file, "its header claims " + llvm::Twine(length) + " bytes, but only " +
                                llvm::Twine(bytes.size() - 8) + " follow");
+  // As the format's own reader has it.
+  constexpr uint64_t kMostOfHeader = 100000000;
+  if (length > kMostOfHeader)
+    return malformed(file, "its header claims " + llvm::Twine(length) +
+                               " bytes, expected at most " + llvm::Twine(kMostOfHeader));
   llvm::StringRef data = bytes.drop_front(8 + length);
   SafeTensors tensors;
   llvm::Expected<std::vector<Header>> headers =

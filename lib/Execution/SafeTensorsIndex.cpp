@@ -84,9 +84,11 @@ static llvm::StringSet<> filesNamedIn(llvm::StringRef path) {
   llvm::StringSet<> files;
   if (!llvm::sys::fs::is_regular_file(path))
     return files;
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(path);
-  if (!text)
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> text = readTextFile(path);
+  if (!text) {
+    llvm::consumeError(text.takeError());
     return files;
+  }
   llvm::Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
   if (!value) {
     llvm::consumeError(value.takeError());

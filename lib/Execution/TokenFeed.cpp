@@ -13,19 +13,41 @@ using namespace llmmem;
 /// What the public library ignores in a loss.
 static constexpr int32_t kNoLoss = -100;
 
-llvm::Expected<TokenFeed> TokenFeed::fromText(llvm::StringRef file, llvm::StringRef text,
-                                              Shape shape) {
-  if (text.size() < static_cast<size_t>(shape.size()))
-    return llvm::createStringError("'" + file + "' has " + llvm::Twine(text.size()) +
+llvm::Expected<TokenFeed>
+TokenFeed::fromText(llvm::StringRef file, std::unique_ptr<llvm::MemoryBuffer> text, Shape shape) {
+  if (text->getBufferSize() < static_cast<size_t>(shape.size()))
+    return llvm::createStringError("'" + file + "' has " + llvm::Twine(text->getBufferSize()) +
                                    " bytes; one batch of " + llvm::Twine(shape.batch) + " x " +
                                    llvm::Twine(shape.seq) + " needs " + llvm::Twine(shape.size()));
-  std::vector<int32_t> ids;
-  for (unsigned char byte : text) {
+  TokenFeed feed(shape);
+  feed.bytes = std::move(text);
+  for (uint32_t byte = 0; byte < 256; ++byte) {
     // Fibonacci hashing separates neighbouring letters.
     uint32_t hash = (byte * 2654435769u) >> 8;
-    ids.push_back(shape.vocabulary >= 256 ? byte : static_cast<int32_t>(hash % shape.vocabulary));
+    feed.idOfByte.push_back(shape.vocabulary >= 256
+                                ? static_cast<int32_t>(byte)
+                                : static_cast<int32_t>(hash % shape.vocabulary));
   }
-  return TokenFeed(std::move(ids), shape);
+  return std::move(feed);
+}
+
+static bool isWhite(char c) { return llvm::isSpace(c); }
+
+/// How many words white space separates.
+static size_t countWords(llvm::StringRef text) {
+  size_t count = 0;
+  bool isBetween = true;
+  for (char c : text) {
+    count += isBetween && !isWhite(c);
+    isBetween = isWhite(c);
+  }
+  return count;
+}
+
+/// The word at the front, or as much of it as no number has.
+static llvm::StringRef firstWord(llvm::StringRef text) {
+  constexpr size_t kLongest = 40;
+  return text.take_front(kLongest).take_until(isWhite);
 }
 
 /// Numbers separated by white space. `expected` says what one should have been, or nothing where it
@@ -34,26 +56,27 @@ static llvm::Expected<std::vector<int32_t>>
 readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
             llvm::function_ref<std::string(int64_t)> expected) {
   std::vector<int32_t> numbers;
-  int64_t line = 1;
-  for (llvm::StringRef rest = text; !rest.empty(); ++line) {
-    auto [here, after] = rest.split('\n');
-    rest = after;
-    for (llvm::StringRef word : llvm::split(here.trim(), ' ')) {
-      for (llvm::StringRef part : llvm::split(word, '\t')) {
-        part = part.trim();
-        if (part.empty())
-          continue;
-        int64_t number = 0;
-        std::string where = (file + ":" + llvm::Twine(line) + ": " + what + " " +
-                             llvm::Twine(numbers.size() + 1) + ", '" + part + "', ")
-                                .str();
-        if (part.getAsInteger(10, number))
-          return llvm::createStringError(where + "is not a number");
-        if (std::string fault = expected(number); !fault.empty())
-          return llvm::createStringError(where + fault);
-        numbers.push_back(static_cast<int32_t>(number));
-      }
-    }
+  auto fail = [&](llvm::StringRef word, const llvm::Twine &why) {
+    const size_t line = text.drop_back(text.end() - word.begin()).count('\n') + 1;
+    std::string quoted;
+    llvm::raw_string_ostream os(quoted);
+    llvm::printEscapedString(word, os);
+    return llvm::createStringError(file + ":" + llvm::Twine(line) + ": " + what + " " +
+                                   llvm::Twine(numbers.size() + 1) + ", '" + quoted + "', " + why);
+  };
+  // The first is looked at before all are counted: a file of something else ends here.
+  for (llvm::StringRef rest = text.drop_while(isWhite); !rest.empty();
+       rest = rest.drop_while(isWhite)) {
+    const llvm::StringRef word = firstWord(rest);
+    int64_t number = 0;
+    if (word.getAsInteger(10, number))
+      return fail(word, "is not a number");
+    if (std::string fault = expected(number); !fault.empty())
+      return fail(word, fault);
+    if (numbers.empty())
+      numbers.reserve(countWords(rest));
+    numbers.push_back(static_cast<int32_t>(number));
+    rest = rest.drop_front(word.size());
   }
   return numbers;
 }
@@ -77,11 +100,23 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
       readIds(file, text, "id", shape.vocabulary, std::nullopt);
   if (!ids)
     return ids.takeError();
-  if (ids->size() < static_cast<size_t>(shape.size()))
-    return llvm::createStringError("'" + file + "' has " + llvm::Twine(ids->size()) +
+  return fromIds(file, std::move(*ids), shape);
+}
+
+llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, std::vector<int32_t> ids,
+                                             Shape shape) {
+  for (auto [number, id] : llvm::enumerate(ids))
+    if (id < 0 || id >= shape.vocabulary)
+      return llvm::createStringError("'" + file + "': id " + llvm::Twine(number + 1) + ", '" +
+                                     llvm::Twine(id) + "', is outside the vocabulary of " +
+                                     llvm::Twine(shape.vocabulary));
+  if (ids.size() < static_cast<size_t>(shape.size()))
+    return llvm::createStringError("'" + file + "' has " + llvm::Twine(ids.size()) +
                                    " ids; one batch of " + llvm::Twine(shape.batch) + " x " +
                                    llvm::Twine(shape.seq) + " needs " + llvm::Twine(shape.size()));
-  return TokenFeed(std::move(*ids), shape);
+  TokenFeed feed(shape);
+  feed.ids = std::move(ids);
+  return std::move(feed);
 }
 
 /// Files that stand beside the ids have as many numbers.
@@ -100,14 +135,14 @@ llvm::Error TokenFeed::readLabels(llvm::StringRef file, llvm::StringRef text) {
     return read.takeError();
   labels = std::move(*read);
   if (shape.labelSeq == 0)
-    return checkCount(file, "labels", labels.size(), all.size());
-  size_t rows = all.size() / shape.seq, expected = rows * shape.labelSeq;
-  if (all.size() % shape.seq == 0 && labels.size() == expected)
+    return checkCount(file, "labels", labels.size(), numIds());
+  size_t rows = numIds() / shape.seq, expected = rows * shape.labelSeq;
+  if (numIds() % shape.seq == 0 && labels.size() == expected)
     return llvm::Error::success();
   return llvm::createStringError(
-      "'" + file + "' has " + llvm::Twine(labels.size()) + " labels for " +
-      llvm::Twine(all.size()) + " ids, expected rows of " + llvm::Twine(shape.labelSeq) +
-      " labels for whole rows of " + llvm::Twine(shape.seq) + " ids: " + llvm::Twine(expected));
+      "'" + file + "' has " + llvm::Twine(labels.size()) + " labels for " + llvm::Twine(numIds()) +
+      " ids, expected rows of " + llvm::Twine(shape.labelSeq) + " labels for whole rows of " +
+      llvm::Twine(shape.seq) + " ids: " + llvm::Twine(expected));
 }
 
 llvm::Error TokenFeed::readSegments(llvm::StringRef file, llvm::StringRef text) {
@@ -118,11 +153,11 @@ llvm::Error TokenFeed::readSegments(llvm::StringRef file, llvm::StringRef text) 
   if (!read)
     return read.takeError();
   segments = std::move(*read);
-  return checkCount(file, "segments", segments.size(), all.size());
+  return checkCount(file, "segments", segments.size(), numIds());
 }
 
 size_t TokenFeed::beginOfRow(int64_t row) const {
-  uint64_t length = all.size(), number = batch * shape.batch + shape.firstRow + row;
+  uint64_t length = numIds(), number = batch * shape.batch + shape.firstRow + row;
   if (shuffleSeed && shape.labelSeq > 0)
     return sampleWord(streamOf(*shuffleSeed, "rows of the text"), number) % (length / shape.seq) *
            shape.seq;
@@ -133,13 +168,21 @@ size_t TokenFeed::beginOfRow(int64_t row) const {
   return (number % length) * (shape.seq % length) % length;
 }
 
-int32_t TokenFeed::at(const std::vector<int32_t> &file, size_t i) const {
-  return file[(beginOfRow(i / shape.seq) + i % shape.seq) % file.size()];
+int32_t TokenFeed::idAt(size_t place) const {
+  return bytes ? idOfByte[static_cast<unsigned char>(bytes->getBufferStart()[place])] : ids[place];
+}
+
+size_t TokenFeed::placeOf(size_t i, size_t numbers) const {
+  return (beginOfRow(i / shape.seq) + i % shape.seq) % numbers;
+}
+
+int32_t TokenFeed::predictedAt(size_t i) const {
+  return labels.empty() ? idAt(placeOf(i, numIds())) : labels[placeOf(i, labels.size())];
 }
 
 int32_t TokenFeed::labelAt(size_t i) const {
   if (shape.labelSeq == 0)
-    return at(labels.empty() ? all : labels, i);
+    return predictedAt(i);
   size_t row = beginOfRow(i / shape.labelSeq) / shape.seq;
   return labels[row * shape.labelSeq + i % shape.labelSeq];
 }
@@ -149,16 +192,15 @@ bool TokenFeed::goesOn(size_t i) const {
     return false;
   if (segments.empty())
     return true;
-  int32_t segment = at(segments, i);
-  return segment >= 0 && at(segments, i + 1) == segment;
+  int32_t segment = segments[placeOf(i, segments.size())];
+  return segment >= 0 && segments[placeOf(i + 1, segments.size())] == segment;
 }
 
 void TokenFeed::next(const Batch &to) {
-  const std::vector<int32_t> &predicted = labels.empty() ? all : labels;
   for (size_t i = 0; i < to.ids.size(); ++i)
-    to.ids[i] = at(all, i);
+    to.ids[i] = idAt(placeOf(i, numIds()));
   for (size_t i = 0; i < to.targets.size(); ++i)
-    to.targets[i] = goesOn(i) ? at(predicted, i + 1) : kNoLoss;
+    to.targets[i] = goesOn(i) ? predictedAt(i + 1) : kNoLoss;
   for (size_t i = 0; i < to.labels.size(); ++i)
     to.labels[i] = labelAt(i);
   for (size_t i = 0; i < to.positions.size(); ++i)
@@ -176,8 +218,8 @@ void TokenFeed::fill(ModelBuffers &buffers, int64_t number) {
 }
 
 std::string TokenFeed::contentsHash() const {
-  std::string hashes;
-  for (const std::vector<int32_t> *numbers : {&all, &labels, &segments})
+  std::string hashes = hashText(bytes ? bytes->getBuffer() : "");
+  for (const std::vector<int32_t> *numbers : {&ids, &labels, &segments})
     hashes += hashText(
         {reinterpret_cast<const char *>(numbers->data()), numbers->size() * sizeof(int32_t)});
   return hashText(hashes);

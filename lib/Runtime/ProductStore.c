@@ -14,7 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STORE_VERSION = 2, FORM_WORDS = 27, DATA_WORDS = 8, MOST_LINE = 2048 };
+/* Each product is looked for among all others: a step has hundreds of forms. */
+enum {
+  STORE_VERSION = 2,
+  FORM_WORDS = 27,
+  DATA_WORDS = 8,
+  MOST_LINE = 2048,
+  MOST_PRODUCTS = 10000
+};
 
 _Static_assert(sizeof(llmmem_product_form) == FORM_WORDS * sizeof(int64_t),
                "a file has the words of a form");
@@ -152,6 +159,8 @@ static int read_products(Reader *reader) {
       return read_word(&at, 10, &count) || *at || count != reader->count
                  ? refuse(reader, "there are not as many products as its end says")
                  : 0;
+    if (reader->count == MOST_PRODUCTS)
+      return refuse(reader, "there are more products than a device has");
     llmmem_product_algorithm *larger = realloc(reader->read, (reader->count + 1) * sizeof *larger);
     if (!larger)
       return refuse(reader, "there is not enough memory on the host");
@@ -170,10 +179,29 @@ static int give_products(Reader *reader, llmmem_products *products) {
   return 0;
 }
 
+/* Null, and errno says why. What is no file, as a FIFO, would hold a plain fopen for ever. */
+static FILE *open_file(const char *path) {
+  int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat status;
+  if (descriptor < 0)
+    return NULL;
+  int why = fstat(descriptor, &status) != 0 ? errno
+            : S_ISDIR(status.st_mode)       ? EISDIR
+            : !S_ISREG(status.st_mode)      ? EINVAL
+                                            : 0;
+  FILE *file = why ? NULL : fdopen(descriptor, "r");
+  if (file)
+    return file;
+  why = why ? why : errno;
+  close(descriptor);
+  errno = why;
+  return NULL;
+}
+
 int llmmem_product_store_read(const char *path, const char *device, llmmem_products *products,
                               char *message, size_t size) {
   Reader reader = {.path = path, .message = message, .size = size};
-  reader.file = fopen(path, "r");
+  reader.file = open_file(path);
   if (!reader.file)
     return errno == ENOENT ? 0
                            : fail(message, size, "'%s' cannot be read: %s", path, strerror(errno));

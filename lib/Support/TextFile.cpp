@@ -1,4 +1,4 @@
-//===- TextFile.cpp - Read and write whole text files ----------------------===//
+//===- TextFile.cpp - Write whole text files --------------------------------===//
 
 #include "llmmem/Support/TextFile.h"
 #include "llmmem/Support/ByteSize.h"
@@ -57,14 +57,6 @@ llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
 }
 
 } // namespace
-
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef path) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-      llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false);
-  if (std::error_code code = buffer.getError())
-    return failed("cannot read '" + path + "'", code);
-  return std::move(*buffer);
-}
 
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text) {
   return writePieces(path, text);

@@ -11,8 +11,9 @@ static llvm::Expected<AddedToken> readToken(const json::Object &entry) {
   AddedToken token;
   token.content = textOf(entry, "content").str();
   std::optional<int64_t> id = entry.getInteger("id");
-  if (token.content.empty() || !id || *id < 0 || *id > INT32_MAX)
-    return llvm::createStringError("one of its added tokens has no content, or no id");
+  if (token.content.empty() || !id || *id < 0 || *id > kLargestId)
+    return llvm::createStringError("one of its added tokens has no content, or no id from 0 to " +
+                                   llvm::Twine(kLargestId));
   if (flagOf(entry, "single_word", false))
     return llvm::createStringError("'single_word' of the added token '" + token.content +
                                    "' is not supported");

@@ -18,8 +18,9 @@ llvm::Error BytePairs::readVocabulary(const json::Object &model) {
     return llvm::createStringError("its model has no 'vocab'");
   for (const auto &[token, number] : *vocabulary) {
     std::optional<int64_t> id = number.getAsInteger();
-    if (!id || *id < 0 || *id > INT32_MAX)
-      return llvm::createStringError("its token '" + token.str() + "' has no id");
+    if (!id || *id < 0 || *id > kLargestId)
+      return llvm::createStringError("its token '" + token.str() + "' has no id from 0 to " +
+                                     llvm::Twine(kLargestId));
     ids[token.str()] = static_cast<int32_t>(*id);
   }
   llvm::StringRef token = textOf(model, "unk_token");

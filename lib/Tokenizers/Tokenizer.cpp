@@ -181,6 +181,11 @@ llvm::Error Tokenizer::Parts::encodePiece(llvm::StringRef text, bool isFirst,
 }
 
 llvm::Expected<std::vector<int32_t>> Tokenizer::encode(llvm::StringRef text) const {
+  constexpr size_t kLongest = size_t(1) << 30; // ICU counts in 32 bits
+  if (text.size() > kLongest)
+    return llvm::createStringError("the text has " + llvm::Twine(text.size()) +
+                                   " bytes, expected at most " + llvm::Twine(kLongest) +
+                                   "; give it in parts");
   const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data()), *end = begin;
   if (!llvm::isLegalUTF8String(&end, begin + text.size()))
     return llvm::createStringError("the text is not UTF-8 from byte " + llvm::Twine(end - begin) +

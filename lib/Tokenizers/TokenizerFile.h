@@ -13,6 +13,9 @@
 
 namespace llmmem::tokenizers {
 
+/// Texts of tokens stand in a list by id: a file must not make it as long as it likes.
+inline constexpr int64_t kLargestId = (1 << 24) - 1;
+
 /// The part of the file under `key`; null where there is none.
 const llvm::json::Object *partOf(const llvm::json::Object &file, llvm::StringRef key);
 llvm::StringRef typeOf(const llvm::json::Object &part);

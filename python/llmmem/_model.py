@@ -5,6 +5,8 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._files import read_text
+
 
 @dataclass
 class Value:
@@ -112,8 +114,7 @@ class Problem:
     @staticmethod
     def load(path: Union[str, "os.PathLike[str]"]) -> "Problem":
         """Reads the file of a llmmem-problem, such as `llmmem-opt --emit-problem` writes."""
-        with open(path, encoding="utf-8") as file:
-            return Problem.from_json(file.read())
+        return Problem.from_json(read_text(path))
 
     def to_json(self) -> str:
         """The text that llmmem-plan reads; ids are the numbers."""

@@ -5,6 +5,7 @@
 #include "llmmem/Runtime/DeviceRanks.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
@@ -64,7 +65,7 @@ static Expected<json::Object> readTable() {
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(table);
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse((*text)->getBuffer());
+  Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
   if (!value)
     return createStringError("'" + table + "': " + toString(value.takeError()));
   json::Object *object = value->getAsObject();

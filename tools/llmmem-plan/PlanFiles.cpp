@@ -19,7 +19,8 @@ llvm::Error planning::writePlanFiles(const Problem &problem, const Plan &plan,
                                    " bytes, the plan of " + llvm::Twine(plan.peak) +
                                    "; please report this");
   if (!files.profile.empty()) {
-    llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> profile = readTextFile(files.profile);
+    llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> profile =
+        readTextFile(files.profile, FileKind::Program);
     if (!profile)
       return profile.takeError();
     if (llvm::Error error = takeMeasuredTimes(problem, timeline, (*profile)->getBuffer()))

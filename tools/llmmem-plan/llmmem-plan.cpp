@@ -113,7 +113,7 @@ int write(llvm::StringRef text, int code) {
 /// Reads and parses `file`; an error names the file.
 template <typename Parse>
 auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef())) {
-  auto buffer = readTextFile(file);
+  auto buffer = readTextFile(file, FileKind::Program);
   if (!buffer)
     return buffer.takeError();
   auto parsed = parse((*buffer)->getBuffer());

@@ -10,6 +10,7 @@
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -26,8 +27,7 @@ static Expected<TokenFeed> feedOfTokens(const Tokenizer &tokenizer, StringRef fi
   Expected<std::vector<int32_t>> ids = encodeText(tokenizer, file, text);
   if (!ids)
     return ids.takeError();
-  auto numbers = map_range(*ids, [](int32_t id) { return std::to_string(id); });
-  return TokenFeed::fromIds(file, join(numbers, " "), shape);
+  return TokenFeed::fromIds(file, std::move(*ids), shape);
 }
 
 static Expected<TokenFeed> openTokens(TokenFeed::Shape shape, const RunOptions &options) {
@@ -36,7 +36,7 @@ static Expected<TokenFeed> openTokens(TokenFeed::Shape shape, const RunOptions &
   std::string file = options.dataFile ? *options.dataFile : *options.tokensFile;
   if (file == "-" && options.inputFile == "-")
     return createStringError("stdin cannot be both the step and its data");
-  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(file);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(file, FileKind::Data);
   if (!text)
     return text.takeError();
   Expected<std::optional<Tokenizer>> tokenizer = readTokenizer(options, shape.vocabulary);
@@ -45,7 +45,7 @@ static Expected<TokenFeed> openTokens(TokenFeed::Shape shape, const RunOptions &
   if (*tokenizer)
     return feedOfTokens(**tokenizer, file, (*text)->getBuffer(), shape);
   if (options.dataFile)
-    return TokenFeed::fromText(file, (*text)->getBuffer(), shape);
+    return TokenFeed::fromText(file, std::move(*text), shape);
   return TokenFeed::fromIds(file, (*text)->getBuffer(), shape);
 }
 
@@ -57,7 +57,7 @@ static Error readLabels(TokenFeed &feed, const StepRoles &roles, const RunOption
         "the step predicts labels and not the next token; give --labels ids.txt, with -100 "
         "where there is no loss");
   }
-  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.labelsFile);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.labelsFile, FileKind::Data);
   if (!text)
     return text.takeError();
   return feed.readLabels(options.labelsFile, (*text)->getBuffer());
@@ -70,7 +70,7 @@ static Error readSegments(TokenFeed &feed, const PlannedFunction &step, const Ru
   if (!step.roles.positions && step.compiled->parametersOfAllStages().empty())
     return createStringError("--segments: the step takes each row for one sequence; import the "
                              "model with --packed");
-  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.segmentsFile);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.segmentsFile, FileKind::Data);
   if (!text)
     return text.takeError();
   return feed.readSegments(options.segmentsFile, (*text)->getBuffer());
@@ -423,7 +423,7 @@ std::vector<StepProfile::Parts> Training::profileRanks() {
   StepProfile::Transfers least;
   for (const std::string &text :
        RankJob::gatherTexts(formatv("{0}", json::Value(std::move(own))).str())) {
-    Expected<json::Value> seen = json::parse(text);
+    Expected<json::Value> seen = parseJsonTree(text);
     if (!seen) { // what a rank has written just now
       consumeError(seen.takeError());
       continue;

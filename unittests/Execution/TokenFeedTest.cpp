@@ -137,13 +137,13 @@ TEST(TokenFeed, ShufflesByTheSeedAndTheBatchAlone) {
 }
 
 TEST(TokenFeed, TakesBytesAsTheyAreWhereTheVocabularyAllows) {
-  auto feed = TokenFeed::fromText("text", "Az\xff!", {1, 4, 256});
+  auto feed = TokenFeed::fromText("text", llvm::MemoryBuffer::getMemBuffer("Az\xff!"), {1, 4, 256});
   ASSERT_TRUE(static_cast<bool>(feed));
   EXPECT_EQ(nextIds(*feed, 4), (std::vector<int32_t>{65, 122, 255, 33}));
 }
 
 TEST(TokenFeed, HashesBytesIntoASmallVocabulary) {
-  auto feed = TokenFeed::fromText("text", "abab", {1, 4, 7});
+  auto feed = TokenFeed::fromText("text", llvm::MemoryBuffer::getMemBuffer("abab"), {1, 4, 7});
   ASSERT_TRUE(static_cast<bool>(feed));
   std::vector<int32_t> ids = nextIds(*feed, 4);
   EXPECT_EQ(ids[0], ids[2]);

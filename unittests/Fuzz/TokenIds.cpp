@@ -28,6 +28,7 @@ static void feed(llvm::Expected<TokenFeed> feed, TokenFeed::Shape shape) {
 void fuzz::readTokenIds(llvm::StringRef bytes) {
   for (TokenFeed::Shape shape : {TokenFeed::Shape{1, 1, 2}, {2, 3, 1000}, {1, 4, INT32_MAX}}) {
     feed(TokenFeed::fromIds("ids.txt", bytes, shape), shape);
-    feed(TokenFeed::fromText("text.txt", bytes, shape), shape);
+    feed(TokenFeed::fromText("text.txt", llvm::MemoryBuffer::getMemBufferCopy(bytes), shape),
+         shape);
   }
 }

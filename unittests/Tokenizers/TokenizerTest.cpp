@@ -95,7 +95,7 @@ TEST(Tokenizer, RefusesWhatItDoesNotKnowByItsName) {
   expect(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})",
          "its merge of 'a' and 'b' is not in its vocabulary");
   expect(R"({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}})",
-         "its token 'a' has no id");
+         "its token 'a' has no id from 0 to 16777215");
   expect("{" + model + R"(, "normalizer": {"type": "Precompiled"}})",
          "the normalizer 'Precompiled' is not supported");
   expect("{" + model + R"(, "pre_tokenizer": {"type": "BertPreTokenizer"}})",

@@ -7,6 +7,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,12 +26,15 @@ public:
   };
 
   /// Bytes as ids; hashed into the vocabulary where that has fewer than 256. Fails if the text is
-  /// shorter than one batch.
-  static llvm::Expected<TokenFeed> fromText(llvm::StringRef file, llvm::StringRef text,
-                                            Shape shape);
+  /// shorter than one batch. The text stays where it is: in a file, where it is mapped.
+  static llvm::Expected<TokenFeed> fromText(llvm::StringRef file,
+                                            std::unique_ptr<llvm::MemoryBuffer> text, Shape shape);
   /// Ids separated by white space. Fails at one that is no number or is outside the vocabulary,
   /// with its position.
   static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, llvm::StringRef text, Shape shape);
+  /// As a file of these ids would give.
+  static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, std::vector<int32_t> ids,
+                                           Shape shape);
 
   /// What is to be predicted at the place of each id, as ids separated by white space; -100 where
   /// there is no loss. Fails at one that is neither, and where there are not as many as ids. Of a
@@ -66,18 +71,24 @@ public:
   std::string contentsHash() const override;
 
 private:
-  TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}
+  explicit TokenFeed(Shape shape) : shape(shape) {}
 
+  size_t numIds() const { return bytes ? bytes->getBufferSize() : ids.size(); }
+  int32_t idAt(size_t place) const;
   /// Where a row of the current batch begins.
   size_t beginOfRow(int64_t row) const;
   /// Whether the id behind position `i` of the current batch is another of its sequence.
   bool goesOn(size_t i) const;
-  /// What stands in `file` for a position of the current batch.
-  int32_t at(const std::vector<int32_t> &file, size_t i) const;
+  /// The place in a file of so many numbers for a position of the current batch.
+  size_t placeOf(size_t i, size_t numbers) const;
+  /// What is predicted for a position of the current batch: a label, or the id.
+  int32_t predictedAt(size_t i) const;
   /// The label of a position of the current batch's labels.
   int32_t labelAt(size_t i) const;
 
-  std::vector<int32_t> all, labels, segments;
+  std::unique_ptr<llvm::MemoryBuffer> bytes; // of a text; null where there are `ids`
+  std::vector<int32_t> idOfByte;
+  std::vector<int32_t> ids, labels, segments;
   Shape shape;
   int64_t batch = 0;
   std::optional<uint64_t> shuffleSeed;

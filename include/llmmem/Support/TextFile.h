@@ -17,8 +17,22 @@
 
 namespace llmmem {
 
-/// Reads all of `path`; `-` is stdin. The error names the file and what failed.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef path);
+/// What is in a file, which says how much of one is read.
+enum class FileKind {
+  Description, // of a model, device or cluster, a report, a tokenizer: at most 256 MiB
+  Program,     // and a problem, a plan, a proof: at most 4 GiB
+  Data         // numbers, text, tensors: as many as there are, in a file
+};
+
+/// Reads all of `path`; `-` is stdin. The text is mapped where it is in a file, and ends with a
+/// zero that does not count. The error names the file and what failed.
+///
+/// Files of every kind come to an end, so that no input makes a program hang or fill its memory: a
+/// pipe is read where a program writes to it (`-`, a shell's `<(...)`, a FIFO) and until it has
+/// written 1 GiB, a FIFO that nobody opens is refused after two seconds, and folders and devices
+/// without an end (/dev/zero) are refused at once. A terminal and /dev/null are read.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readTextFile(llvm::StringRef path, FileKind kind = FileKind::Description);
 
 /// Writes `text` to `path` as a whole or not at all; `-` is stdout. A target that is no regular
 /// file (a pipe, /dev/null) is written in place.

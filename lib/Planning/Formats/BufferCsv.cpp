@@ -15,14 +15,14 @@ constexpr llvm::StringLiteral required[] = {"id", "lower", "upper", "size"};
 class CsvReader {
 public:
   llvm::Expected<BufferTable> run(llvm::StringRef text) {
-    llvm::StringRef remaining = text;
-    std::tie(line, remaining) = remaining.split('\n');
-    lineNumber = 1;
+    remaining = text;
+    if (llvm::Error error = nextLine())
+      return std::move(error);
     if (llvm::Error error = readHeader())
       return std::move(error);
     while (!remaining.empty()) {
-      std::tie(line, remaining) = remaining.split('\n');
-      ++lineNumber;
+      if (llvm::Error error = nextLine())
+        return std::move(error);
       if (line.trim().empty())
         continue;
       if (llvm::Error error = readRow())
@@ -36,9 +36,21 @@ private:
     return llvm::createStringError("line " + llvm::Twine(lineNumber) + ": " + what);
   }
 
+  /// A line that does not end is found before all of a file is looked through.
+  llvm::Error nextLine() {
+    constexpr size_t kLongest = 1 << 16;
+    ++lineNumber;
+    std::tie(line, std::ignore) = remaining.take_front(kLongest).split('\n');
+    if (line.size() == kLongest)
+      return fail("expected a line of fewer than " + llvm::Twine(kLongest) + " characters");
+    remaining = remaining.drop_front(std::min(line.size() + 1, remaining.size()));
+    return llvm::Error::success();
+  }
+
   llvm::SmallVector<llvm::StringRef, 8> cells() const {
+    constexpr int kMostColumns = 16; // more than are known; the last has the rest of the line
     llvm::SmallVector<llvm::StringRef, 8> split;
-    line.split(split, ',');
+    line.split(split, ',', kMostColumns);
     for (llvm::StringRef &cell : split)
       cell = cell.trim();
     return split;
@@ -49,7 +61,8 @@ private:
     for (auto [column, name] : llvm::enumerate(header)) {
       auto *known = llvm::find(required, name);
       if (known == std::end(required) && name != "offset")
-        return fail("unknown column '" + name + "'; expected id, lower, upper and size");
+        return fail("unknown column '" + name.take_front(40) +
+                    "'; expected id, lower, upper and size");
       if (llvm::count(header, name) > 1)
         return fail("column '" + name + "' is given twice");
       if (known != std::end(required))
@@ -80,7 +93,7 @@ private:
       return fail("the sizes add up to 2^63 or more");
     llvm::StringRef id = row[columnOf[0]];
     if (id.empty() || !ids.insert(id).second)
-      return fail("the id '" + id + "' is empty or is given twice");
+      return fail("the id '" + id.take_front(40) + "' is empty or is given twice");
     table.ids.push_back(id.str());
     table.buffers.push_back({lower, upper, size});
     return llvm::Error::success();
@@ -88,7 +101,7 @@ private:
 
   BufferTable table;
   llvm::StringSet<> ids;
-  llvm::StringRef line;
+  llvm::StringRef line, remaining;
   size_t lineNumber = 0, columns = 0;
   int columnOf[4] = {-1, -1, -1, -1}; // by position in `required`
   int64_t total = 0;

@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, Dict, List, Optional, Sequence
 
+from .._files import read_text
 from ._axes import Point, Setting
 from ._tools import StudyError, Tools, find_tool
 
@@ -18,8 +19,7 @@ class Input:
     def __init__(self, path: str, import_flags: Sequence[str] = (), opt_flags: Sequence[str] = (), seconds: float = 10) -> None:
         self.path, self.import_flags, self.opt_flags, self.seconds = path, list(import_flags), list(opt_flags), seconds
         try:
-            with open(path, encoding="utf-8") as file:
-                self.text = file.read()
+            self.text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             raise StudyError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error}); expected a config.json, "
                              "a model.mlir or a problem.json") from None
@@ -36,7 +36,7 @@ class Input:
             return "model"
         try:
             data = json.loads(self.text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if "func.func" in self.text:  # a module may begin with a brace: {-# resources #-}
                 return "model"
             raise StudyError(f"{self.path}: is no JSON ({error})") from None
