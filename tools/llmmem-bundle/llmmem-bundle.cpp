@@ -4,13 +4,13 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Execution/CompiledStep.h"
+#include "llmmem/Pipelines/ProgramFile.h"
 #include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,7 +18,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace llvm;
 using namespace llmmem;
@@ -118,6 +117,12 @@ static std::string findLinker() {
   return found ? *found : "";
 }
 
+/// Whether a folder is not in the one that it is looked up in.
+static bool leadsOut(StringRef folder) {
+  return sys::path::is_absolute(folder) ||
+         is_contained(make_range(sys::path::begin(folder), sys::path::end(folder)), "..");
+}
+
 /// What a run is compared with; a report's lists of tensors stay behind.
 static Expected<json::Object> readPrediction() {
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(reportFile);
@@ -166,6 +171,10 @@ static int writeBundle(mlir::ModuleOp module) {
       return fail("--report: " + toString(read.takeError()));
     predicted = std::move(*read);
   }
+  if (leadsOut(kernels))
+    return fail("--kernels=" + kernels +
+                ": expected a folder beside the bundle, without '..' and "
+                "without '/' in front: wherever the bundle goes, its kernels go with it");
   SmallString<128> folder(sys::path::parent_path(outputFile));
   sys::path::append(folder, kernels);
   options.kernels = folder.str().str();
@@ -197,18 +206,8 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  // A message names its line; below it the whole function would be printed again, thousands of
-  // lines.
-  context.printOpOnDiagnostic(false);
-  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(inputFile);
-  if (!text)
-    return fail(toString(text.takeError()));
-  SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*text), SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module)
-    return fail("'" + inputFile + "' is no program that can be read");
-  return writeBundle(*module);
+  Expected<std::unique_ptr<ProgramFile>> file = ProgramFile::parse(context, inputFile);
+  if (!file)
+    return fail(toString(file.takeError()));
+  return writeBundle(*(*file)->module);
 }

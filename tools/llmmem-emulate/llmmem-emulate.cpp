@@ -2,21 +2,19 @@
 
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
-#include "llmmem/Interfaces/Sizes.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
+#include "llmmem/Pipelines/ProgramFile.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace llvm;
 using namespace llmmem;
@@ -113,10 +111,9 @@ FailureOr<Buffers> Buffers::of(mlir::func::FuncOp function) {
 }
 
 Error Buffers::readFrom(StringRef path, Buffer &buffer) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  Expected<std::unique_ptr<MemoryBuffer>> file = readTextFile(path, FileKind::Data);
   if (!file)
-    return createStringError("'" + path + "' cannot be read: " + file.getError().message());
+    return file.takeError();
   if (static_cast<int64_t>((*file)->getBufferSize()) != buffer.size())
     return createStringError(formatv("'{0}' has {1} bytes; its buffer has {2}", path,
                                      (*file)->getBufferSize(), buffer.size()));
@@ -254,19 +251,12 @@ int main(int argc, char **argv) {
   registry.insert<mlir::cf::ControlFlowDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(inputFile);
-  if (!text)
-    return fail(toString(text.takeError()));
-  SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*text), SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  context.printOpOnDiagnostic(false);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module || failed(checkSizes(*module)))
-    return ExitBadInput;
-  auto function = module->lookupSymbol<mlir::func::FuncOp>(functionName);
+  Expected<std::unique_ptr<ProgramFile>> file = ProgramFile::parse(context, inputFile);
+  if (!file)
+    return fail(toString(file.takeError()));
+  mlir::ModuleOp module = *(*file)->module;
+  auto function = module.lookupSymbol<mlir::func::FuncOp>(functionName);
   if (!function)
     return fail("'" + inputFile + "' has no function @" + functionName);
-  return runFunction(*module, function);
+  return runFunction(module, function);
 }

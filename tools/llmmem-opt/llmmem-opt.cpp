@@ -5,6 +5,7 @@
 #include "llmmem/InitAll.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
+#include "llmmem/Support/ProgramText.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/InitAllDialects.h"
@@ -130,7 +131,7 @@ int main(int argc, char **argv) {
       return mlir::success();
     });
 
-  Expected<std::unique_ptr<MemoryBuffer>> input = readTextFile(inputFile);
+  Expected<std::unique_ptr<MemoryBuffer>> input = readProgram(inputFile);
   if (!input)
     return fail(input.takeError());
   if (std::string other = findOtherInput(inputFile, (*input)->getBuffer()); !other.empty())

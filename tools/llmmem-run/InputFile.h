@@ -3,18 +3,13 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_RUN_INPUTFILE_H
 #define LLMMEM_TOOLS_LLMMEM_RUN_INPUTFILE_H
 
+#include "llmmem/Pipelines/ProgramFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/SourceMgr.h"
 
 namespace llmmem {
 
 struct InputFile {
-  llvm::SourceMgr sources;
-  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<ProgramFile> program;
   mlir::func::FuncOp function;
 
   /// Fails where it cannot be read (after a located diagnostic, where it is no program) or has no

@@ -350,7 +350,7 @@ static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOption
                 "' is a step with caches, which is not trained; say how "
                 "many tokens it is to write: --generate 32");
   for (const std::unique_ptr<InputFile> &file : files)
-    if (!verifyPlans(*file->module))
+    if (!verifyPlans(*file->program->module))
       return ExitBadInput;
   if (Expected<int64_t> joined = joinRanksOfCached(files, options); !joined)
     return failOnFirstRank(joined.takeError());
@@ -372,7 +372,8 @@ static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOption
       compileOptions.cuda = onDevice->cuda;
       compileOptions.libraryMatmuls = onDevice->libraryMatmuls;
     }
-    Expected<PlannedFunction> planned = compile(*file->module, file->function, compileOptions);
+    Expected<PlannedFunction> planned =
+        compile(*file->program->module, file->function, compileOptions);
     if (!planned)
       return fail(toString(planned.takeError()));
     steps.push_back(std::move(*planned));
@@ -398,7 +399,7 @@ static int runFiles(mlir::MLIRContext &context, const RunOptions &options) {
   if (files.size() > 1)
     return fail("two programs are run to generate, both of them steps with caches: import them "
                 "with --mode prefill and --mode decode");
-  return runFunction(*files.front()->module, files.front()->function, options);
+  return runFunction(*files.front()->program->module, files.front()->function, options);
 }
 
 /// Of kernels and matmuls; 0: all cores.
