@@ -11,6 +11,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Planning/Alternatives/TimedForms.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/SavedValues.h"
@@ -20,6 +21,7 @@
 #include "llmmem/Transforms/StartCollectives.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -183,8 +185,23 @@ static bool hasHostCopies(func::FuncOp step) {
   return llvm::any_of(step.getBody().front(), [](Operation &op) { return llm::isHostCopy(&op); });
 }
 
-/// What `step` takes without a budget, by the report of that step: how far collectives or copies
-/// run beside other ops is known when it is placed and they are started.
+/// What a planned step takes, by its report: how far collectives or copies run beside other ops is
+/// known when it is placed and they are started.
+static FailureOr<int64_t> timeOfPlanned(func::FuncOp step, const DeviceModel &device) {
+  if (failed(applyCheckpoints(step, StepStorage(step))) ||
+      failed(planArena(step, StepStorage(step), device)) ||
+      failed(hasHostCopies(step) ? startHostCopies(step, StepStorage(step))
+                                 : startCollectives(step, StepStorage(step))))
+    return failure();
+  StepStorage storage(step);
+  FailureOr<MemoryReport> report =
+      MemoryReport::compute(step, storage, StepLiveness(step, storage), device);
+  if (failed(report))
+    return failure();
+  return report->plannedNs();
+}
+
+/// What `step` takes without a budget.
 static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequest &request,
                                          const DeviceModel &device) {
   CheckpointRequest free;
@@ -195,18 +212,9 @@ static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequ
   free.overlap = request.overlap;
   CheckpointOutcome outcome;
   OwningOpRef<func::FuncOp> copy = step.clone();
-  if (failed(planCheckpoints(*copy, StepStorage(*copy), free, device, outcome)) ||
-      failed(applyCheckpoints(*copy, StepStorage(*copy))) ||
-      failed(planArena(*copy, StepStorage(*copy), device)) ||
-      failed(hasHostCopies(*copy) ? startHostCopies(*copy, StepStorage(*copy))
-                                  : startCollectives(*copy, StepStorage(*copy))))
+  if (failed(planCheckpoints(*copy, StepStorage(*copy), free, device, outcome)))
     return failure();
-  StepStorage storage(*copy);
-  FailureOr<MemoryReport> report =
-      MemoryReport::compute(*copy, storage, StepLiveness(*copy, storage), device);
-  if (failed(report))
-    return failure();
-  return report->plannedNs();
+  return timeOfPlanned(*copy, device);
 }
 
 /// What the step takes without a budget, whatever chunks and epilogues it then has. `cost`: of its
@@ -219,6 +227,64 @@ static FailureOr<int64_t> timeWithoutBudget(func::FuncOp step, const CheckpointR
   if (request.policy.kind == planning::PolicyKind::None)
     return plan.duration();
   return timeOfFreeStep(step, request, device);
+}
+
+/// The problem of `chosen` in the form of a plan.
+static ExtractedProblem inForm(const StepAlternative &chosen, const planning::StepForms &forms,
+                               const planning::AlternativePlan &made) {
+  ExtractedProblem extracted = chosen.extracted;
+  extracted.problem = *forms.problemOf(
+      {static_cast<int32_t>(made.alternative), static_cast<int32_t>(made.chosen.tiling)});
+  extracted.values.resize(extracted.problem.values.size()); // null: the host's
+  return extracted;
+}
+
+/// The same of a copy of its step, which `copies` leads to.
+static ExtractedProblem inCopy(const ExtractedProblem &extracted, const IRMapping &copies) {
+  ExtractedProblem result = extracted;
+  for (Operation *&op : result.ops)
+    op = copies.lookupOrNull(op);
+  for (Value &value : result.values)
+    value = value ? copies.lookupOrNull(value) : Value();
+  result.indexOf.clear();
+  for (auto [value, index] : extracted.indexOf)
+    if (Value copy = copies.lookupOrNull(value))
+      result.indexOf[copy] = index;
+  return result;
+}
+
+/// What the program of a plan takes, which may be of another budget than the one asked for; nothing
+/// where it cannot be made.
+static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAlternative &chosen,
+                                         const planning::StepForms &forms,
+                                         const planning::AlternativePlan &made,
+                                         const DeviceModel &device) {
+  IRMapping copies;
+  OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(chosen.step->clone(copies));
+  const ExtractedProblem extracted = inCopy(inForm(chosen, forms, made), copies);
+  SmallVector<ChunkChoice> chunks = chosen.tilings.chunks[made.chosen.tiling];
+  for (ChunkChoice &chunk : chunks)
+    chunk.op = copies.lookupOrNull(chunk.op);
+  const planning::Plan &plan = made.chosen.plan;
+  request.budget.reset();
+  writePlan(*copy, request, extracted, plan, chunks, /*costWithoutBudget=*/0);
+  writePlacement(*copy, extracted, StepStorage(*copy), plan);
+  FailureOr<int64_t> time = timeOfPlanned(*copy, device);
+  return failed(time) ? std::nullopt : std::optional(*time);
+}
+
+/// The best plan of all forms. Where what lies on the host comes and leaves beside every plan, the
+/// program of a plan is timed, and takes no longer with more budget.
+static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointRequest &request,
+                                          ArrayRef<StepAlternative> alternatives,
+                                          const planning::StepForms &forms,
+                                          const planning::PlanOptions &options,
+                                          const DeviceModel &device) {
+  if (request.hostBudget || !hasHostCopies(step))
+    return planForms(forms, options);
+  return planFormsByTime(forms, options, [&](const planning::AlternativePlan &made) {
+    return timeOfPlan(request, alternatives[made.alternative], forms, made, device);
+  });
 }
 
 LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &storage,
@@ -241,13 +307,12 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   planning::PlanOptions options;
   options.policy = request.policy;
   options.seconds = request.seconds;
-  planning::AlternativePlan best = planForms(forms, options);
+  planning::AlternativePlan best = planBest(step, request, *alternatives, forms, options, device);
   auto &[tiling, plan] = best.chosen;
   StepAlternative &chosen = (*alternatives)[best.alternative];
   ExtractedProblem &extracted = chosen.extracted;
   forms.stated = {static_cast<int32_t>(best.alternative), static_cast<int32_t>(tiling)};
-  extracted.problem = *forms.problemOf(forms.stated);
-  extracted.values.resize(extracted.problem.values.size()); // null: the host's
+  extracted = inForm(chosen, forms, best);
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   if (failed(emitText(step, request.emitProblem, outcome,

@@ -1,0 +1,174 @@
+//===- TimedForms.cpp - More budget never makes a step with copies longer --------===//
+
+#include "llmmem/Planning/Alternatives/TimedForms.h"
+#include <memory>
+
+using namespace llmmem::planning;
+
+namespace {
+
+/// The answer of a sample.
+struct Timed {
+  AlternativePlan made;
+  int64_t time;
+  int64_t leastBelow; // no plan of this budget or a smaller one is shorter, as far as is known
+};
+using TimedPlan = std::shared_ptr<const Timed>;
+
+class TimedSearch {
+public:
+  TimedSearch(const StepForms &given, const PlanOptions &options, const TimeOfPlan &timeOf)
+      : forms(given), ofSamples(options), ofLeast(options), timeOf(timeOf) {
+    ofLeast.policy.kind = PolicyKind::LeastPeak;
+    ofSamples.provesCost = false;
+  }
+
+  /// Null where no plan was found.
+  TimedPlan within(int64_t budget);
+  /// A plan of the budget itself, for what is proved of it.
+  AlternativePlan certified(int64_t budget);
+  double seconds() const { return spent; }
+
+private:
+  const Problem &problemOf(const AlternativePlan &made) const {
+    return forms.alternatives[made.alternative].problem;
+  }
+  int64_t needOf(const AlternativePlan &made) const {
+    return problemOf(made).residentBytes() + made.chosen.plan.arena;
+  }
+  TimedPlan search(std::optional<int64_t> budget, const PlanOptions &options);
+  TimedPlan searchAt(int64_t budget) { return search(budget, ofSamples); }
+  std::vector<int64_t> samples();
+  TimedPlan bestFrom(llvm::ArrayRef<int64_t> samples);
+
+  StepForms forms;
+  PlanOptions ofSamples, ofLeast;
+  const TimeOfPlan &timeOf;
+  double spent = 0;
+  TimedPlan least; // of the last sample
+};
+
+} // namespace
+
+TimedPlan TimedSearch::search(std::optional<int64_t> budget, const PlanOptions &options) {
+  forms.setBudget(budget);
+  auto found = std::make_shared<Timed>(Timed{planForms(forms, options), 0, 0});
+  const Plan &plan = found->made.chosen.plan;
+  spent += plan.seconds;
+  if (plan.status != Status::Feasible)
+    return nullptr;
+  const std::optional<int64_t> time = timeOf(found->made);
+  if (!time)
+    return nullptr;
+  found->time = *time;
+  found->leastBelow = plan.cost; // which never rises with the budget
+  return found;
+}
+
+/// The highest first; the last is what the least plan needs.
+std::vector<int64_t> TimedSearch::samples() {
+  const TimedPlan top = searchAt(INT64_MAX / 4);
+  least = search(std::nullopt, ofLeast);
+  if (!top || !least)
+    return {};
+  const int64_t resident = problemOf(top->made).residentBytes(), last = needOf(least->made);
+  std::vector<int64_t> budgets;
+  for (int64_t arena = top->made.chosen.plan.arena * 2; arena > 0 && resident + arena > last;
+       arena /= 2)
+    budgets.push_back(resident + arena);
+  budgets.push_back(last);
+  return budgets;
+}
+
+/// The best of a sample and all below it, the highest first; of equal ones the highest.
+TimedPlan TimedSearch::bestFrom(llvm::ArrayRef<int64_t> samples) {
+  TimedPlan best;
+  for (size_t at = 0; at < samples.size(); ++at) {
+    const bool isLast = at + 1 == samples.size();
+    TimedPlan found = isLast ? least : searchAt(samples[at]);
+    if (!found)
+      continue;
+    const int64_t leastBelow = found->leastBelow;
+    if (!best || found->time < best->time)
+      best = std::move(found);
+    if (best->time <= leastBelow)
+      break;
+  }
+  return best;
+}
+
+TimedPlan TimedSearch::within(int64_t budget) {
+  const std::vector<int64_t> all = samples();
+  const size_t below =
+      llvm::partition_point(all, [&](int64_t it) { return it > budget; }) - all.begin();
+  TimedPlan low = bestFrom(llvm::ArrayRef(all).drop_front(below));
+  if (!low || below == 0)
+    return low;
+  TimedPlan high = searchAt(all[below - 1]);
+  high = high && high->time < low->time ? high : low;
+  int64_t under = all[below], above = all[below - 1];
+  constexpr int mostHalvings = 6;
+  for (int halving = 0; halving < mostHalvings && high->time < low->time; ++halving) {
+    const int64_t middle = under + (above - under) / 2;
+    if (middle == under)
+      break;
+    TimedPlan found = searchAt(middle);
+    if (!found || found->time >= low->time || found->time < high->time)
+      found = low;
+    (budget < middle ? above : under) = middle;
+    (budget < middle ? high : low) = std::move(found);
+  }
+  return low;
+}
+
+AlternativePlan TimedSearch::certified(int64_t budget) {
+  forms.setBudget(budget);
+  PlanOptions options = ofSamples;
+  options.provesCost = true;
+  AlternativePlan made = planForms(forms, options);
+  spent += made.chosen.plan.seconds;
+  return made;
+}
+
+/// What is proved of the budget itself, said of another plan within it.
+static void takeBounds(const AlternativePlan &own, AlternativePlan &taken) {
+  const Plan &from = own.chosen.plan;
+  Plan &to = taken.chosen.plan;
+  to.peakBasis = from.peakBasis;
+  to.absenceBasis = from.absenceBasis;
+  to.peakLowerBound = std::min(from.peakLowerBound, to.peak);
+  to.costLowerBound = std::min(from.costLowerBound, to.cost);
+  to.costBasis = from.costBasis;
+  to.bound = from.bound;
+  if (to.time && from.time)
+    to.time->lowerBound = std::min(from.time->lowerBound, to.time->time);
+  if (own.alternative == taken.alternative && own.chosen.tiling == taken.chosen.tiling)
+    return;
+  // Its proof is one of another problem.
+  to.costLowerBound = std::min(to.costLowerBound, to.baseCost);
+  to.costBasis = {};
+  to.bound = "every op once";
+}
+
+AlternativePlan llmmem::planning::planFormsByTime(const StepForms &forms,
+                                                  const PlanOptions &options,
+                                                  const TimeOfPlan &timeOf) {
+  const std::optional<int64_t> budget = forms.alternatives.front().problem.budget;
+  if (options.policy.kind != PolicyKind::Budget || !budget)
+    return planForms(forms, options);
+  TimedSearch search(forms, options, timeOf);
+  const TimedPlan found = search.within(*budget);
+  if (!found)
+    return planForms(forms, options);
+  const AlternativePlan own = search.certified(*budget);
+  AlternativePlan taken = found->made;
+  takeBounds(own, taken);
+  taken.outcomes = own.outcomes;
+  AlternativeOutcome &outcome = taken.outcomes[taken.alternative];
+  const Plan &plan = taken.chosen.plan;
+  outcome = {true, plan.status, plan.cost, plan.peak, plan.arena};
+  if (plan.time)
+    outcome.time = plan.time->time;
+  taken.chosen.plan.seconds = search.seconds();
+  return taken;
+}
