@@ -2,6 +2,7 @@
 
 #include "llmmem/Execution/SafeTensors.h"
 #include "llmmem/Support/JsonTree.h"
+#include "llmmem/Support/OwnFile.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -170,6 +171,10 @@ llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::S
     if (!file)
       return llvm::createStringError("'" + path + "' gives tensor '" + name.str() +
                                      "' no file's name");
+    if (leadsOut(*file))
+      return llvm::createStringError("'" + path + "' has tensor '" + name.str() + "' in '" + *file +
+                                     "', expected a file beside it, without '..' and without '/' "
+                                     "in front");
     llvm::SmallString<128> place(llvm::sys::path::parent_path(path));
     llvm::sys::path::append(place, *file);
     if (!parts.contains(*file)) {

@@ -1,7 +1,9 @@
-//===- OwnFile.cpp - Whether another user could have written a file ---------===//
+//===- OwnFile.cpp - Which files are not to be trusted ----------------------===//
 
 #include "llmmem/Support/OwnFile.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <unistd.h>
 
 std::string llmmem::whyForeign(const struct stat &status) {
@@ -20,4 +22,9 @@ std::string llmmem::whyForeign(const struct stat &status) {
 std::string llmmem::whyForeign(llvm::StringRef path) {
   struct stat status;
   return lstat(path.str().c_str(), &status) == 0 ? whyForeign(status) : "";
+}
+
+bool llmmem::leadsOut(llvm::StringRef path) {
+  using namespace llvm::sys::path;
+  return is_absolute(path) || llvm::is_contained(llvm::make_range(begin(path), end(path)), "..");
 }

@@ -8,8 +8,9 @@
 #include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
-#include "llmmem/Support/TemporaryFile.h"
+#include "llmmem/Support/OwnFile.h"
 #include "llmmem/Support/StartTool.h"
+#include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -115,12 +116,6 @@ static std::string findLinker() {
     return findNamed(linker);
   ErrorOr<std::string> found = sys::findProgramByName("cc");
   return found ? *found : "";
-}
-
-/// Whether a folder is not in the one that it is looked up in.
-static bool leadsOut(StringRef folder) {
-  return sys::path::is_absolute(folder) ||
-         is_contained(make_range(sys::path::begin(folder), sys::path::end(folder)), "..");
 }
 
 /// What a run is compared with; a report's lists of tensors stay behind.

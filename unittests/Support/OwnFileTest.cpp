@@ -36,6 +36,13 @@ TEST(OwnFileTest, aLinkIsForeign) {
   EXPECT_EQ(whyForeign(statusOf(S_IFLNK | 0777, geteuid())), "is a link");
 }
 
+TEST(OwnFileTest, aPathLeadsOutByItsRootOrByAParent) {
+  for (const char *path : {"/etc/file", "..", "../file", "a/../../file", "a/.."})
+    EXPECT_TRUE(leadsOut(path)) << path;
+  for (const char *path : {"file", "a/file", "..file", "a..", "./file"})
+    EXPECT_FALSE(leadsOut(path)) << path;
+}
+
 TEST(OwnFileTest, nothingIsNotForeign) { EXPECT_EQ(whyForeign("/no/such/file"), ""); }
 
 } // namespace

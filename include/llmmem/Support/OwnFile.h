@@ -1,4 +1,4 @@
-//===- OwnFile.h - Whether another user could have written a file -----------===//
+//===- OwnFile.h - Which files are not to be trusted ------------------------===//
 
 #ifndef LLMMEM_SUPPORT_OWNFILE_H
 #define LLMMEM_SUPPORT_OWNFILE_H
@@ -17,6 +17,10 @@ std::string whyForeign(const struct stat &status);
 
 /// The same of a path that is not open; empty where there is nothing.
 std::string whyForeign(llvm::StringRef path);
+
+/// Whether a path that a file names leads out of that file's own folder: absolute, or with `..`. A
+/// file may come from anyone, and must not choose what else is read.
+bool leadsOut(llvm::StringRef path);
 
 } // namespace llmmem
 
