@@ -7,6 +7,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace llmmem {
@@ -69,6 +70,27 @@ static LogicalResult carryCaptures(LoopLikeOpInterface loop, IRRewriter &rewrite
   return success();
 }
 
+/// Equal constants of tensors are one buffer, which whoever runs the step holds once.
+static void shareConstants(func::FuncOp step) {
+  llvm::MapVector<Type, SmallVector<Operation *>> known;
+  for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
+    if (!op.hasTrait<OpTrait::ConstantLike>() || op.getNumResults() != 1 ||
+        !isa<TensorType>(op.getResult(0).getType()))
+      continue;
+    SmallVector<Operation *> &others = known[op.getResult(0).getType()];
+    auto equal = llvm::find_if(others, [&](Operation *other) {
+      return OperationEquivalence::isEquivalentTo(other, &op,
+                                                  OperationEquivalence::IgnoreLocations);
+    });
+    if (equal == others.end()) {
+      others.push_back(&op);
+      continue;
+    }
+    op.replaceAllUsesWith(*equal);
+    op.erase();
+  }
+}
+
 namespace {
 struct CarryCapturesPass : StepPass<llmmem::impl::CarryCapturesBase<CarryCapturesPass>> {
   using StepPass::StepPass;
@@ -80,6 +102,7 @@ struct CarryCapturesPass : StepPass<llmmem::impl::CarryCapturesBase<CarryCapture
     for (LoopLikeOpInterface loop : loops)
       if (failed(carryCaptures(loop, rewriter)))
         return failure();
+    shareConstants(step);
     return success();
   }
 };
