@@ -21,7 +21,8 @@ class Report:
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
     hold up to their hints, and calls with larger ones compile anew. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
-    code holds at most by its own account, where it compiled the plan.
+    code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
+    order. is_one_of_several: other graphs share the budget.
     """
 
     budget: Optional[int]

@@ -77,6 +77,8 @@ class EntryPointsTest(unittest.TestCase):
                     self.assertEqual(len(partitioner.reports), 1)
                     self.assertLessEqual(step.peak, int(part * plain.peak))
                     self.assertEqual(step.peak, partitioner.reports[0].peak)
+                    self.assertIn("whoever compiles the plan may fuse", partitioner.reports[0].of_model)
+                    self.assertIn("of the model, and no budget counts as kept", str(partitioner.reports[0]))
                     self.assertTrue(is_equal(step, plain))
 
     def test_without_gradients_nothing_is_planned(self) -> None:

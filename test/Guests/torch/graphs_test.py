@@ -160,6 +160,7 @@ class SeveralGraphsTest(unittest.TestCase):
             backend = llmmem.torch.backend(budget, reserve="2MB")
             step = run_step(self.model, backend, self.x)
             self.assertEqual(len(backend.reports), 2)
+            self.assertTrue(all("between the graphs of a graph break" in report.of_model for report in backend.reports))
             self.assertTrue(is_equal(step, plain))
             print(f"budget {budget}: measured {step.peak}, predicted {[report.peak for report in backend.reports]}")
             self.assertLessEqual(step.peak, llmmem.torch._partition._budget(budget))
@@ -249,6 +250,17 @@ class RefusedTest(unittest.TestCase):
         for backend in (plain, stated):
             run_step(model, backend, ids, ids)
         self.assertEqual(stated.reports[0].peak, plain.reports[0].peak + 1_000_005)
+
+    def test_workspaces_that_were_not_measured_are_said(self) -> None:
+        torch.manual_seed(0)
+        model, x = nn.Linear(8, 8), torch.ones(4, 8)
+        for workspaces in (True, False):
+            torch._dynamo.reset()
+            backend = llmmem.torch.backend("1MB", workspaces=workspaces)
+            torch.compile(model, backend=backend)(x).sum().backward()
+            report = backend.reports[0]
+            self.assertEqual(report.of_model is None, workspaces)
+            self.assertEqual("of the model" in str(report), not workspaces)
 
 
 if __name__ == "__main__":
