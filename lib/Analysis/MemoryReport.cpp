@@ -309,6 +309,22 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
   return success();
 }
 
+/// Whoever wrote the arenas' attributes may have written anything.
+static LogicalResult checkNeeded(func::FuncOp step, const MemoryReport &report) {
+  auto check = [&](int64_t resident, int64_t padding, int64_t arena,
+                   StringRef whose) -> LogicalResult {
+    Count needed = Count(resident) + padding + arena;
+    if (!needed.isTooMany())
+      return success();
+    return step.emitError() << "claims an arena" << whose << " of " << arena << " bytes beside "
+                            << resident << " resident ones; expected fewer than 2^63 together, "
+                            << "and no negative number: run plan-arena again";
+  };
+  return success(succeeded(check(report.residentBytes, report.residentPadding, report.arena, "")) &&
+                 succeeded(check(report.host.residentBytes, report.host.residentPadding,
+                                 report.host.arena, " on the host")));
+}
+
 FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStorage &storage,
                                               const StepLiveness &liveness,
                                               const DeviceModel &device) {
@@ -336,6 +352,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   report.ratesAreMeasured = device.isMeasured();
   report.tokens = countTokens(step);
   report.arena = getInteger(step, LlmDialect::kArena, 0);
+  if (failed(checkNeeded(step, report)))
+    return failure();
   int64_t liveInArena = report.peak - report.residentBytes;
   report.fragmentation =
       liveInArena > 0 ? static_cast<double>(report.arena) / liveInArena - 1.0 : 0.0;

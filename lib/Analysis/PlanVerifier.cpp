@@ -397,14 +397,17 @@ void PlanVerifier::checkClaims() {
 }
 
 void PlanVerifier::checkBudget(StringRef name, const Arena &arena, StringRef whose) {
-  if (!step->hasAttr(name))
-    return;
+  Count needed = Count(arena.resident) + arena.padding + arena.end;
   int64_t budget = claim(name);
-  if (budget < 0)
+  if (!step->hasAttr(name)) {
+    if (needed.isTooMany())
+      fail(step, "size") << "needs " << arena.resident << " resident bytes, " << arena.padding
+                         << " to align them and an arena of " << arena.end
+                         << ", together more than 2^63" << whose << "; run plan-arena again";
+  } else if (budget < 0)
     fail(step, "budget") << "has the budget" << whose << " " << step->getAttr(name)
                          << ", expected a number of bytes";
-  else if (Count needed = Count(arena.resident) + arena.padding + arena.end;
-           needed.isTooMany() || needed > budget)
+  else if (needed.isTooMany() || needed > budget)
     fail(step, "budget") << "needs " << arena.resident << " resident bytes, " << arena.padding
                          << " to align them and an arena of " << arena.end
                          << ", together more than the budget" << whose << " of " << budget;

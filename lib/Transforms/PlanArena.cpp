@@ -8,6 +8,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/Count.h"
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -62,9 +63,12 @@ static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepSt
       offset = known->second;
     else if (llm::isOnHost(value.getType()))
       offset = llvm::checkedAdd(offset, host.bytes).value_or(-1);
-  // Whoever wrote the attribute may have written anything.
-  auto isPlace = [](int64_t offset, int64_t bytes) {
-    return offset >= 0 && offset <= INT64_MAX - bytes;
+  // Whoever wrote the attribute may have written anything. Beside what is resident an arena must
+  // still be counted.
+  const int64_t resident = std::max(extracted.problem.residentBytes(), residentOnHost(step));
+  auto isPlace = [&](int64_t offset, int64_t bytes) {
+    Count needed = Count(resident) + bytes + offset;
+    return offset >= 0 && !needed.isTooMany();
   };
   for (auto [value, offset] : offsets.values)
     if (!isPlace(offset, bytesOfType(value.getType())))
