@@ -69,7 +69,7 @@ llvm::Expected<int64_t> LargestSearch::byLeastNeeds() {
 //===----------------------------------------------------------------------===//
 
 /// Beside what is known in steps that grow, as long as it is known on one side alone; then what
-/// cuts the gap in three.
+/// cuts the gap in three. Something must lie between the two.
 std::vector<int64_t> LargestSearch::beside(const Bracket &known, int64_t step) const {
   const int64_t gap = known.fails - known.fits;
   std::vector<int64_t> numbers = {known.fits + (gap + 2) / 3, known.fits + (2 * gap + 1) / 3};
@@ -111,10 +111,11 @@ llvm::Expected<int64_t> LargestSearch::run() {
   constexpr int64_t kGrowth = 4;
   Bracket known{0, most + 1};
   std::vector<int64_t> asked = {*found, std::min(*found + 1, most)};
-  for (int64_t step = 1; known.fits + 1 < known.fails; step *= kGrowth) {
+  for (int64_t step = 1;; step *= kGrowth) {
     if (llvm::Error error = tryUnderBudget(asked, known))
       return std::move(error);
+    if (known.fits + 1 >= known.fails)
+      return known.fits;
     asked = beside(known, step);
   }
-  return known.fits;
 }
