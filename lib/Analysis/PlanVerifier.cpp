@@ -16,6 +16,7 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Support/Count.h"
+#include "llvm/ADT/SetVector.h"
 #include <map>
 
 using namespace mlir;
@@ -48,6 +49,8 @@ private:
   bool readWorkspace(Operation &op);
   void resolveStorage(Operation &op);
   BlockArgument statedHome(OpResult result);
+  BlockArgument homeOfOperands(OpResult result);
+  bool isGivenBackAs(BlockArgument home, OpResult result);
   void settle(OpResult result, BlockArgument home);
   void checkConstant(Operation &op);
   void findLastReads();
@@ -170,6 +173,43 @@ void PlanVerifier::checkConstant(Operation &op) {
   }
 }
 
+/// Whether what `home` is given back as is `result`, or may have taken its bytes over since.
+bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
+  Operation *terminator = body.getTerminator();
+  auto donated = step.getArgAttrOfType<IntegerAttr>(home.getArgNumber(), LlmDialect::kDonated);
+  if (donated.getInt() < 0 ||
+      donated.getInt() >= static_cast<int64_t>(terminator->getNumOperands()))
+    return false;
+  llvm::SetVector<Value> holders;
+  holders.insert(viewedValue(terminator->getOperand(donated.getInt())));
+  for (size_t i = 0; i < holders.size(); ++i) {
+    auto holder = dyn_cast<OpResult>(holders[i]);
+    if (!holder)
+      continue;
+    if (holder == result)
+      return true;
+    for (unsigned operand : inPlaceOperands(holder))
+      holders.insert(viewedValue(holder.getOwner()->getOperand(operand)));
+  }
+  return false;
+}
+
+/// The argument whose bytes, all of them, `result` takes over from an operand that lies there; of
+/// several the one that is given back as the result. Null where there is none.
+BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
+  llvm::SetVector<BlockArgument> homes;
+  for (unsigned operand : inPlaceOperands(result))
+    if (BlockArgument home = homeOf.lookup(source[result.getOwner()->getOperand(operand)]);
+        home && planBytesOf(home) == planBytesOf(result) &&
+        step.getArgAttrOfType<IntegerAttr>(home.getArgNumber(), LlmDialect::kDonated))
+      homes.insert(home);
+  if (homes.size() > 1)
+    for (BlockArgument home : homes)
+      if (isGivenBackAs(home, result))
+        return home;
+  return homes.empty() ? BlockArgument() : homes.front();
+}
+
 /// Where the results of `op` lie: with what they view, in an argument, or at their own offset.
 void PlanVerifier::resolveStorage(Operation &op) {
   for (OpResult result : op.getResults()) {
@@ -191,15 +231,9 @@ void PlanVerifier::resolveStorage(Operation &op) {
       settle(result, home);
       continue;
     }
-    // An argument's bytes, all of them: taken over from an operand that lies there.
-    for (unsigned operand : inPlaceOperands(result))
-      if (BlockArgument home = homeOf.lookup(source[op.getOperand(operand)]);
-          home && planBytesOf(home) == planBytesOf(result) &&
-          step.getArgAttr(home.getArgNumber(), LlmDialect::kDonated)) {
-        settle(result, home);
-        break;
-      }
-    if (!homeOf.contains(result))
+    if (BlockArgument home = homeOfOperands(result))
+      settle(result, home);
+    else
       fail(&op, "argument") << "result " << result.getResultNumber()
                             << " has offset -1, but takes over no donated argument's bytes";
   }
