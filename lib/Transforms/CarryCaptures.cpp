@@ -7,7 +7,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace llmmem {
@@ -70,22 +70,37 @@ static LogicalResult carryCaptures(LoopLikeOpInterface loop, IRRewriter &rewrite
   return success();
 }
 
+namespace {
+/// Constants that differ in nothing but where they were written.
+struct EqualConstants : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b || !isKey(a) || !isKey(b))
+      return a == b;
+    return OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a),
+                                                const_cast<Operation *>(b),
+                                                OperationEquivalence::IgnoreLocations);
+  }
+
+private:
+  static bool isKey(const Operation *op) { return op != getEmptyKey() && op != getTombstoneKey(); }
+};
+} // namespace
+
 /// Equal constants of tensors are one buffer, which whoever runs the step holds once.
 static void shareConstants(func::FuncOp step) {
-  llvm::MapVector<Type, SmallVector<Operation *>> known;
+  llvm::DenseSet<Operation *, EqualConstants> known;
   for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
     if (!op.hasTrait<OpTrait::ConstantLike>() || op.getNumResults() != 1 ||
         !isa<TensorType>(op.getResult(0).getType()))
       continue;
-    SmallVector<Operation *> &others = known[op.getResult(0).getType()];
-    auto equal = llvm::find_if(others, [&](Operation *other) {
-      return OperationEquivalence::isEquivalentTo(other, &op,
-                                                  OperationEquivalence::IgnoreLocations);
-    });
-    if (equal == others.end()) {
-      others.push_back(&op);
+    auto [equal, isFirst] = known.insert(&op);
+    if (isFirst)
       continue;
-    }
     op.replaceAllUsesWith(*equal);
     op.erase();
   }
