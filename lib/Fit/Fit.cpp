@@ -106,12 +106,15 @@ static llvm::Error findLongestSequence(FitModel &model, FitAnswer &answer, int64
   auto stepOf = [&](int64_t size) { return FitModel::Question{batch, size * kSequenceStep}; };
   LargestSearch search(model, stepOf, answer.card.budget(),
                        model.longestSequence() / kSequenceStep);
-  if (answer.request.seq % kSequenceStep == 0)
+  const bool isStep = answer.request.seq % kSequenceStep == 0;
+  if (isStep)
     search.take(answer.request.seq / kSequenceStep, answer.least);
   llvm::Expected<int64_t> longest = search.run();
   if (!longest)
     return longest.takeError();
-  answer.longestSequence = *longest * kSequenceStep;
+  // The search goes by least needs, which another search finds than the plan under the budget.
+  answer.longestSequence =
+      std::max(*longest * kSequenceStep, isStep && answer.fits ? answer.request.seq : 0);
   return llvm::Error::success();
 }
 
