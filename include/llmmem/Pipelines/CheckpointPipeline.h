@@ -123,7 +123,8 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
           "Device table that prices ops: h100, rtx4090 and others, cpu, or a .json file; one for "
           "all pipeline stages, or one for each: h100,a100")};
   Option<double> seconds{*this, "seconds", llvm::cl::init(10), llvm::cl::value_desc("number"),
-                         llvm::cl::desc("Bound on the planner's search")};
+                         llvm::cl::desc("Bound on the planner's search; where state or parameters "
+                                        "lie on the host, on each of about a dozen")};
   Option<KernelGrouping> kernels{
       *this, "kernels", llvm::cl::init(KernelGrouping::Grouped),
       llvm::cl::desc("What lives only inside a kernel has no bytes: grouped (elementwise ops and "

@@ -593,7 +593,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     Option<"policy", "policy", "std::string", "\"budget\"", "none, every=K, sqrt, full, selective, least-peak or budget">,
     Option<"budget", "budget", "std::string", "\"\"", "Bytes for everything the step needs, as 40GB or 37.25GiB">,
     DeviceOption,
-    Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
+    Option<"seconds", "seconds", "double", "10", "Bound on the planner's search; where state or parameters lie on the host, on each of about a dozen">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
     EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
     Option<"savedBits", "saved-bits", "int64_t", "0", "8: saved values may be held in so many bits, which changes gradients; 0: they keep theirs">,
