@@ -471,7 +471,8 @@ def CarryCaptures : StepPass<"carry-captures"> {
   let description = [{
     A plan keeps what an op reads, and what it reads are its operands. So values that the body of a loop reads from around it
     become values that it carries and never changes. Constants move in front of the loop; what a loop hands on
-    unchanged is read where it came from. Of equal constants of tensors the first one stays, as they are one buffer.
+    unchanged is read where it came from. Of equal constants of tensors the first one stays, as they are one buffer;
+    those of unregistered ops all stay, as nobody knows what such an op does beside its attributes.
 
     *Ensures*: the same bits; no loop reads anything from outside but constants.
 
