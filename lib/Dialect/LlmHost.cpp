@@ -35,7 +35,8 @@ static LogicalResult verifyMatrix(LibraryProductOp op, const PlacedMatrix &matri
   int64_t size = cast<MemRefType>(matrix.buffer.getType()).getNumElements();
   if (end.isTooMany())
     return op.emitOpError() << "has more than 2^63 elements of '" << matrix.name
-                            << "' in a buffer of " << size;
+                            << "' in a buffer of " << size
+                            << "; make the batch, its stride or the pitch smaller";
   if (end > size)
     return op.emitOpError() << "has " << int64_t(end) << " elements of '" << matrix.name
                             << "' in a buffer of " << size;

@@ -100,7 +100,12 @@ LogicalResult LatentAttentionOp::verify() {
   if (rank < 1 || rank > width)
     return emitOpError() << "has values of " << rank << " elements, expected 1 to the " << width
                          << " of a row";
-  shape.push_back(Count(heads) * width);
+  Count columns = Count(heads) * width;
+  if (columns.isTooMany())
+    return emitOpError() << "has " << heads << " heads of rows of " << width
+                         << " elements, more than 2^63 together; make the heads fewer or the rows "
+                            "shorter";
+  shape.push_back(columns);
   if (failed(expectShape(*this, "q", getQ(), shape)))
     return failure();
   shape.back() = Count(heads) * rank;

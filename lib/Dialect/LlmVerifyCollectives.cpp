@@ -245,8 +245,9 @@ LogicalResult AllToAllOp::verify() {
   shape[split] /= size;
   Count whole = Count(shape[concat]) * size;
   if (whole.isTooMany())
-    return emitOpError() << "brings dimension " << concat << " of " << size
-                         << " ranks together to more than 2^63";
+    return emitOpError()
+           << "brings dimension " << concat << " of " << size
+           << " ranks together to more than 2^63; make the dimension or the mesh smaller";
   shape[concat] = whole;
   if (failed(expectSameElement(*this, {getX(), getY()})))
     return failure();

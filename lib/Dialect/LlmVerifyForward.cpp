@@ -37,7 +37,8 @@ LogicalResult llm::expectPositions(Operation *op, StringRef name, Value table, V
   int64_t ranks = axes ? groupSizeOf(op, *axes) : 1;
   Count positions = Count(ranks) * tensorType(x).getShape().end()[-2];
   if (positions.isTooMany())
-    return op->emitOpError("has more than 2^63 positions on all ranks together");
+    return op->emitOpError("has more than 2^63 positions on all ranks together; make the "
+                           "sequence or the mesh smaller");
   ArrayRef<int64_t> shape = tensorType(table).getShape();
   if (shape.size() == 2 && shape[0] >= positions && shape[1] == lastDim(x))
     return success();
@@ -304,7 +305,7 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
     columns += lastDim(part);
   }
   if (columns.isTooMany())
-    return op->emitOpError("has parts of more than 2^63 columns together");
+    return op->emitOpError("has parts of more than 2^63 columns together; make them narrower");
   if (columns != lastDim(whole))
     return op->emitOpError() << "has parts of " << int64_t(columns)
                              << " columns together, expected " << lastDim(whole);

@@ -133,3 +133,12 @@ func.func @f(%r: tensor<2x3x6xf32>, %c: tensor<5x4x6xf32>, %p: tensor<2x3xi32>, 
   %0 = llm.append_rows %c, %r at(%p) pages(%t) : (tensor<5x4x6xf32>, tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xi32>) -> tensor<5x4x6xf32>
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<2x1x1099511627776xf32>, %r: tensor<2x1x16777216xf32>, %c: tensor<2x9x16777216xf32>, %p: tensor<2x1xi32>) {
+  // expected-error @below {{has 1099511627776 heads of rows of 16777216 elements, more than 2^63 together; make the heads fewer or the rows shorter}}
+  %0 = llm.latent_attention %q, %r cache(%c) at(%p) {heads = 1099511627776 : i64, rank = 4 : i64, scale = 1.0 : f64}
+    : (tensor<2x1x1099511627776xf32>, tensor<2x1x16777216xf32>, tensor<2x9x16777216xf32>, tensor<2x1xi32>) -> tensor<2x1x8xf32>
+  return
+}
