@@ -112,8 +112,8 @@ void CloneVerifier::checkMeaning(Operation &op) {
       fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but reads other values";
 }
 
-/// The copy up whose bits `down` brings back within this step; null where they lie on the host
-/// throughout, or were made there.
+/// The device-to-host copy whose bits `down` brings back within this step; null where they lie on
+/// the host throughout, or were made there.
 static llm::CopyUpOp wentUp(llm::CopyDownOp down) {
   Operation *writer = down ? down.getHost().getDefiningOp() : nullptr;
   if (auto wait = dyn_cast_or_null<llm::WaitOp>(writer))
@@ -154,7 +154,7 @@ void CloneVerifier::checkInstance(Operation &op) {
   int64_t expected = timesRun[id.getInt()]++;
   auto stated = op.getAttrOfType<IntegerAttr>(LlmDialect::kInstance);
   if (of && expected == 0)
-    fail(&op, "clone") << "is a clone of op " << id.getInt() << ", which stands behind it";
+    fail(&op, "clone") << "is a clone of op " << id.getInt() << ", which stands after it";
   else if (of && (!stated || stated.getInt() != expected))
     fail(&op, "clone") << "is run " << expected << " of op " << id.getInt() << ", expected '"
                        << LlmDialect::kInstance << "' = " << expected;

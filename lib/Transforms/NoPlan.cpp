@@ -251,7 +251,7 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
             << choice.op->getName() << " has " << choice.rows
             << ": it runs whole, which --loss-chunk=whole says, too";
   if (request.overlap && hasForward && llvm::none_of(step.getOps(), isTransfer))
-    emitWarning(location) << "collectives are to run beside compute (--overlap), and @"
+    emitWarning(location) << "collectives are to run at the same time as compute (--overlap), and @"
                           << step.getName() << " has none: it is the step of one rank (--mesh)";
   if (request.packsSaved && hasForward && llvm::none_of(step.getOps(), isBackward))
     emitWarning(location) << "saved values may be held in 8 bits (--saved-bits), and @"

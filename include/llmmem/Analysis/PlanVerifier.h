@@ -30,11 +30,12 @@
 //   [overlap]      no two values that are held together share a byte, but for an in-place result and the
 //                  value that it may take over, by each operand that reads it, and that nobody reads later
 //   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
-//                  started and runs behind it writes bytes that it reads, writes or takes as workspace; waits of
-//                  collectives, of copies up, of copies down and of updates each stand in the order of the starts
+//                  started and runs after it writes bytes that it reads, writes or takes as workspace; waits of
+//                  collectives, of device-to-host copies, of host-to-device copies and of updates each stand in
+//                  the order of the starts
 //   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values
 //                  of the host's memory
-//   [clone]        a clone does what its original does, on runs of the same operands, behind it; `llm.instance`
+//   [clone]        a clone does what its original does, on runs of the same operands, after it; `llm.instance`
 //                  counts the runs, and no two ops have one `llm.id`
 //   [latest]       each reader, the function's end too, reads the latest run before it of what it reads, or what came
 //                  back of that run from the host; what was started has run where its wait stands

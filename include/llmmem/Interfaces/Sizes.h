@@ -12,7 +12,7 @@ namespace llmmem {
 enum class SizeLimit { BytesOfEach, BitsAndSum };
 
 /// Emits an error at the first value in `root`, or in its regions, of which 2^63 - 1 cannot count
-/// that, or at `root` where all are too many together. Behind this check the elements and bytes of
+/// that, or at `root` where all are too many together. After this check the elements and bytes of
 /// a type, and sums of them over values, are what they seem. Products of two sizes are not: those
 /// are counted by llmmem/Support/Count.h. Every pass and tool that computes with sizes of a program
 /// from outside asks here first; who has the sum checked by the extraction of a problem asks for

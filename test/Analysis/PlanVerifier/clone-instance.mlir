@@ -21,7 +21,7 @@ func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 25
 // -----
 
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 256 : i64, llm.peak = 512 : i64} {
-  // expected-error @below {{[clone] is a clone of op 0, which stands behind it}}
+  // expected-error @below {{[clone] is a clone of op 0, which stands after it}}
   %b = llm.gelu %x {llm.clone_of = 0 : i64, llm.instance = 1 : i64, llm.offsets = array<i64: 0>} : tensor<64xf32>
   %a = llm.gelu %x {llm.id = 0 : i64, llm.offsets = array<i64: 0>} : tensor<64xf32>
   return %a : tensor<64xf32>
