@@ -152,6 +152,8 @@ LogicalResult llmmem::planArena(func::FuncOp step, const StepStorage &storage,
   step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arenas.device));
   if (arenas.host > 0)
     step->setAttr(LlmDialect::kHostArena, builder.getI64IntegerAttr(arenas.host));
+  else
+    step->removeAttr(LlmDialect::kHostArena); // of an earlier plan
   // An analysis from before the offsets would be stale.
   step->setAttr(LlmDialect::kPeak, builder.getI64IntegerAttr(StepLiveness(step, storage).peak));
   return success();
