@@ -26,6 +26,10 @@ code = os.path.join(config.test_exec_root, "code")
 program = os.path.join(config.build_root, "bin", "llmmem-run")
 if os.path.exists(program) and os.path.exists(code) and os.path.getmtime(code) < os.path.getmtime(program):
     shutil.rmtree(code, ignore_errors=True)
+# A run uses no folder that others can write to, whatever the umask is.
+if "LLMMEM_CODE_CACHE" not in os.environ:
+    os.makedirs(code, 0o700, exist_ok=True)
+    os.chmod(code, 0o700)
 config.environment["LLMMEM_CODE_CACHE"] = os.environ.get("LLMMEM_CODE_CACHE", code)
 config.substitutions.append(("%configs", config.source_root + "/examples/configs"))
 config.substitutions.append(("%examples", config.source_root + "/examples"))
