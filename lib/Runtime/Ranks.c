@@ -4,6 +4,7 @@
 #include "Ranks.h"
 #include "DeviceRanks.h"
 #include "JoinWatch.h"
+#include "SocketJob.h"
 #include "Sockets.h"
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -275,7 +276,7 @@ static bool is_torchrun(void) {
 }
 
 static bool is_srun(void) {
-  return is_above_one("SLURM_NTASKS") && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID");
+  return is_above_one(llmmem_tasks_of_srun()) && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID");
 }
 
 /* Which transport the launcher's variables ask for; null for one process, or with a reason. */
@@ -297,12 +298,13 @@ static const char *choose_transport(int on_devices, char *message, size_t size) 
   return NULL;
 }
 
-int64_t llmmem_launched_processes(void) {
+int64_t llmmem_launched_processes(const char **variable) {
   static const char *const of_mpi[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-  const char *processes = is_torchrun() ? "WORLD_SIZE" : is_srun() ? "SLURM_NTASKS" : NULL;
+  const char *processes = is_torchrun() ? "WORLD_SIZE" : is_srun() ? llmmem_tasks_of_srun() : NULL;
   for (size_t k = 0; k < sizeof of_mpi / sizeof *of_mpi; ++k)
     if (is_above_one(of_mpi[k]))
       processes = of_mpi[k];
+  *variable = processes ? processes : "";
   return processes && is_above_one(processes) ? strtol(getenv(processes), NULL, 10) : 1;
 }
 

@@ -14,6 +14,10 @@ static const char *text_of(const char *variable) {
   return text && *text ? text : NULL;
 }
 
+const char *llmmem_tasks_of_srun(void) {
+  return text_of("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+}
+
 /* The whole of `text` as a number from `least` to `most`; 1 where it is none. */
 static int read_number(const char *text, long least, long most, int32_t *number) {
   char *end = NULL;
@@ -97,7 +101,7 @@ static int read_address(SocketJob *job, char *message, size_t size) {
 int llmmem_read_socket_job(SocketJob *job, char *message, size_t size) {
   bool is_torchrun = text_of("WORLD_SIZE") != NULL;
   const char *rank = is_torchrun ? "RANK" : "SLURM_PROCID",
-             *ranks = is_torchrun ? "WORLD_SIZE" : "SLURM_NTASKS";
+             *ranks = is_torchrun ? "WORLD_SIZE" : llmmem_tasks_of_srun();
   memset(job, 0, sizeof *job);
   job->seconds = (double)llmmem_join_seconds();
   if (read_variable(rank, 0, INT_MAX, &job->rank, message, size) ||

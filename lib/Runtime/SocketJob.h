@@ -17,6 +17,10 @@ typedef struct {
   uint8_t token[SHA256_BYTES];
 } SocketJob;
 
+/* The variable in which srun says how many tasks the step has. SLURM_NTASKS is the whole
+ * allocation's in a shell of salloc, whose step has one. */
+const char *llmmem_tasks_of_srun(void);
+
 /* 0, or 1 with the variable that is missing or wrong in `message`. */
 int llmmem_read_socket_job(SocketJob *job, char *message, size_t size);
 

@@ -7,8 +7,10 @@
 |* | launcher | rank, ranks | rank 0 |
 |* | torchrun | RANK, WORLD_SIZE | MASTER_ADDR, MASTER_PORT; one port more where its agent listens
 |* there (TORCHELASTIC_USE_AGENT_STORE) |
-|* | srun | SLURM_PROCID, SLURM_NTASKS | MASTER_ADDR and MASTER_PORT, or the first host of
-|* SLURM_STEP_NODELIST, and a port of 20000 to 49999 by the step's number |
+|* | srun | SLURM_PROCID, SLURM_STEP_NUM_TASKS (else SLURM_NTASKS, which a shell of salloc has of
+all
+|* its steps) | MASTER_ADDR and MASTER_PORT, or the first host of SLURM_STEP_NODELIST, and a port of
+|* 20000 to 49999 by the step's number |
 |*
 |* LLMMEM_PORT names another port, and LLMMEM_LISTEN_ADDRESS where rank 0 listens if its machine
 |* does not have the address by which the others find it. Ranks prove to each other that they know

@@ -52,7 +52,8 @@ static int fail(const Twine &message) {
 
 /// Ranks of the job, before it is joined: launchers say it.
 static int64_t ranksOfLauncher() {
-  for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_NTASKS"})
+  for (const char *variable :
+       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
     if (const char *value = std::getenv(variable))
       return std::strtoll(value, nullptr, 10);
   return 1;

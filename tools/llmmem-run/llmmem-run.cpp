@@ -141,13 +141,14 @@ static Expected<int64_t> joinRanks(mlir::func::FuncOp function, const RunOptions
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   if (options.dryRun)
     return 0;
-  int64_t processes = llmmem_launched_processes();
+  const char *variable;
+  int64_t processes = llmmem_launched_processes(&variable);
   if (!mesh && processes > 1)
     return createStringError("'" + options.inputFile +
                              "' is a step of one rank, and the launcher "
                              "has started " +
-                             Twine(processes) +
-                             " processes, which would all run "
+                             Twine(processes) + " processes (" + variable +
+                             "), which would all run "
                              "the same; start one, or plan it with --mesh=dp=" +
                              Twine(processes));
   if (!mesh)

@@ -86,8 +86,8 @@ void llmmem_ranks_abort(int code);
 void llmmem_ranks_end_alike(void);
 
 /* How many processes the launcher has started, as its variables say, before any job is joined; 1
- * without a launcher. */
-int64_t llmmem_launched_processes(void);
+ * without a launcher. `variable`: the name of that which says so. */
+int64_t llmmem_launched_processes(const char **variable);
 
 /*===----------------------------------------------------------------------===*/
 /* Collectives; n is the number of ranks in the group, q this rank's position */

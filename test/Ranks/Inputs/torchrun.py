@@ -24,8 +24,8 @@ def variables(options, rank, port):
     if not options.own_token:
         names["LLMMEM_JOB_TOKEN"] = "a token for this test"
     if options.srun:
-        return names | {"SLURM_PROCID": str(rank), "SLURM_NTASKS": str(options.ranks), "SLURM_LOCALID": str(rank),
-                        "SLURM_STEP_ID": "0", "SLURM_JOB_ID": "7"}
+        return names | {"SLURM_PROCID": str(rank), "SLURM_NTASKS": str(options.ranks), "SLURM_STEP_NUM_TASKS": str(options.ranks),
+                        "SLURM_LOCALID": str(rank), "SLURM_STEP_ID": "0", "SLURM_JOB_ID": "7"}
     return names | {"RANK": str(rank), "WORLD_SIZE": str(options.ranks), "LOCAL_RANK": str(rank),
                     "LOCAL_WORLD_SIZE": str(options.ranks), "TORCHELASTIC_RUN_ID": "none"}
 
