@@ -57,9 +57,24 @@ static int fail(Meeting *meeting, const char *what, const char *why) {
   return 1;
 }
 
+/* Some systems have their own name for a loopback address. */
+static void say_if_unreachable(const Meeting *meeting, char *text, size_t size) {
+  struct sockaddr_in here = {0};
+  socklen_t length = sizeof here;
+  const char *host = meeting->job->host;
+  getsockname(meeting->listener, (struct sockaddr *)&here, &length);
+  uint32_t address = ntohl(here.sin_addr.s_addr);
+  if (meeting->job->rank == 0 && address >> 24 == IN_LOOPBACKNET && strcmp(host, "localhost") &&
+      strncmp(host, "127.", 4) != 0)
+    snprintf(text, size,
+             "; rank 0 listens at %u.%u.%u.%u, where no other machine comes; set "
+             "LLMMEM_LISTEN_ADDRESS on rank 0 (0.0.0.0: all of its addresses)",
+             address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
+}
+
 /* Which ranks are missing: "1, 3". */
 static int fail_missing(Meeting *meeting, int first) {
-  char missing[256] = "", others[160] = "";
+  char missing[256] = "", others[160] = "", unreachable[200] = "";
   size_t used = 0;
   for (int rank = first; rank < meeting->job->ranks && used + 16 < sizeof missing; ++rank)
     if (meeting->peers[rank] < 0)
@@ -70,9 +85,10 @@ static int fail_missing(Meeting *meeting, int first) {
              "; %d connections without this job's token were turned away (LLMMEM_JOB_TOKEN must be "
              "the same for all ranks)",
              meeting->turned_away);
-  char why[500];
-  snprintf(why, sizeof why, "rank %s did not come in time (LLMMEM_JOIN_SECONDS sets how long)%s",
-           missing, others);
+  say_if_unreachable(meeting, unreachable, sizeof unreachable);
+  char why[700];
+  snprintf(why, sizeof why, "rank %s did not come in time (LLMMEM_JOIN_SECONDS sets how long)%s%s",
+           missing, others, unreachable);
   return fail(meeting, "meet all others", why);
 }
 

@@ -253,6 +253,19 @@ TEST(SocketJobTest, MoreStrangersThanAreHeardAtOnce) {
   job.meet();
 }
 
+TEST(SocketJobTest, RankZeroSaysWhereNoOtherMachineComes) {
+  SocketJob job = jobOf(0, 2, freePort());
+  job.seconds = 0.1;
+  EXPECT_PRED_FORMAT2(::testing::IsNotSubstring, "LLMMEM_LISTEN_ADDRESS",
+                      start(job).get()->message);
+  strcpy(job.listen, job.host);
+  strcpy(job.host, "node1.example");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "rank 0 listens at 127.0.0.1, where no other machine comes; set "
+                      "LLMMEM_LISTEN_ADDRESS on rank 0",
+                      start(job).get()->message);
+}
+
 TEST(SocketJobTest, ASlowStrangerDoesNotMoveTheEnd) {
   int port = freePort();
   SocketJob job = jobOf(0, 2, port);
