@@ -135,19 +135,22 @@ static void turn_away(Meeting *meeting, int number) {
   forget(meeting, number);
 }
 
-/* A rank whose connection is closed for a later stranger tries again. */
+/* A rank whose connection is closed for a later stranger tries again. Whoever goes for lack of room
+ * may know the token. */
 static void let_in(Meeting *meeting) {
   struct sockaddr_in from = {0};
   socklen_t length = sizeof from;
   int peer =
       accept4(meeting->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  bool has_no_room = peer < 0 && (errno == EMFILE || errno == ENFILE) && meeting->num_strangers;
-  if (has_no_room)
-    turn_away(meeting, 0);
+  bool has_no_room = peer < 0 && (errno == EMFILE || errno == ENFILE);
+  if (has_no_room && meeting->num_strangers)
+    forget(meeting, 0);
+  else if (has_no_room)
+    usleep(50000); /* who waits is still there, and poll would return at once */
   if (peer < 0)
     return;
   if (meeting->num_strangers == MOST_STRANGERS)
-    turn_away(meeting, 0);
+    forget(meeting, 0);
   meeting->strangers[meeting->num_strangers++] =
       (Stranger){.socket = peer, .address = from.sin_addr.s_addr};
 }

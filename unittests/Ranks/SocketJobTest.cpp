@@ -253,6 +253,21 @@ TEST(SocketJobTest, MoreStrangersThanAreHeardAtOnce) {
   job.meet();
 }
 
+TEST(SocketJobTest, WhoGoesForLackOfRoomIsNotSaidToLackTheToken) {
+  int port = freePort();
+  SocketJob job = jobOf(0, 2, port);
+  job.seconds = 1;
+  Rank first = start(job);
+  std::vector<Socket> strangers;
+  strangers.reserve(70);
+  for (int k = 0; k < 70; ++k)
+    strangers.push_back(Socket::to(port));
+  std::shared_ptr<Met> met = first.get();
+  EXPECT_TRUE(strangers.front().isTurnedAway());
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "rank 1 did not come in time", met->message);
+  EXPECT_PRED_FORMAT2(::testing::IsNotSubstring, "turned away", met->message);
+}
+
 TEST(SocketJobTest, RankZeroSaysWhereNoOtherMachineComes) {
   SocketJob job = jobOf(0, 2, freePort());
   job.seconds = 0.1;
