@@ -284,7 +284,7 @@ TEST(SocketJobTest, RankZeroSaysWhereNoOtherMachineComes) {
 TEST(SocketJobTest, ASlowStrangerDoesNotMoveTheEnd) {
   int port = freePort();
   SocketJob job = jobOf(0, 2, port);
-  job.seconds = 0.2;
+  job.seconds = 1;
   Rank first = start(job);
   Socket slow = Socket::to(port);
   // A hello, whose last byte would come long after the end.
@@ -349,7 +349,7 @@ TEST(SocketJobTest, ARankThatHasEndedMayComeAgain) {
   std::vector<Rank> ranks;
   ranks.push_back(start(jobOf(0, 3, port)));
   SocketJob early = jobOf(1, 3, port);
-  early.seconds = 0.2;
+  early.seconds = 2;
   std::shared_ptr<Met> ended = start(early).get();
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "rank 0 still waits for others", ended->message);
   ranks.push_back(start(jobOf(1, 3, port)));
