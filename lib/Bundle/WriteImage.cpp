@@ -37,6 +37,19 @@ struct Tool {
 };
 } // namespace
 
+/// Whatever the umask is: what others can write to is not trusted, and would be made again by each
+/// bundle.
+static llvm::Error keepFromOthers(llvm::StringRef file) {
+  llvm::ErrorOr<fs::perms> now = fs::getPermissions(file);
+  std::error_code code = now.getError();
+  if (now)
+    code = fs::setPermissions(file, *now & ~(fs::group_write | fs::others_write));
+  if (code)
+    return llvm::createStringError(
+        code, "'" + file + "' cannot be kept from others' writing: " + code.message());
+  return llvm::Error::success();
+}
+
 /// The output appears under its name when it is whole, as other processes may write the same.
 static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::StringRef output) {
   llvm::Expected<TemporaryFile> temporary = TemporaryFile::create(output);
@@ -59,6 +72,8 @@ static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::String
   if (code != 0)
     return llvm::createStringError("'" + tool.program + "' refuses " + tool.refused + ": " +
                                    (why.empty() ? messageIn(errors) : why));
+  if (llvm::Error error = keepFromOthers(made))
+    return error;
   return llvm::errorCodeToError(fs::rename(made, output));
 }
 
@@ -76,6 +91,18 @@ static llvm::Expected<llvm::json::Object> describe(llvm::StringRef folder,
                             {"hash", hexOf(llmmem_content_hash(bytes.data(), bytes.size()))}};
 }
 
+static llvm::Error writePtx(llvm::StringRef path, llvm::StringRef ptx) {
+  if (llvm::Error error = writeTextFile(path, ptx))
+    return error;
+  return keepFromOthers(path);
+}
+
+static llvm::Error cannotReplace(llvm::StringRef path, llvm::StringRef foreign,
+                                 const std::string &why) {
+  return llvm::createStringError("'" + path + "' " + foreign + " and cannot be replaced: " + why +
+                                 "; give another folder by --kernels");
+}
+
 llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm::StringRef chip,
                                                       const BundleOptions &options) {
   ptx = ptx.rtrim('\0');
@@ -85,15 +112,17 @@ llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm:
   llvm::sys::path::append(path, name);
   Tool assembler{options.ptxas, {"-O3", "--gpu-name", chip}, "ptx", "a kernel for " + chip.str()};
   // The image of an earlier bundle stays where nobody else can have put it there.
-  if (!whyForeign(path).empty())
+  std::string foreign = whyForeign(path);
+  // What is written would go to where a link leads; any other file is replaced when the new one is
+  // whole, as another bundle may be reading it.
+  if (fs::is_symlink_file(path))
     if (std::error_code code = fs::remove(path))
-      return llvm::createStringError(code, "'" + path + "' " + whyForeign(path) +
-                                               " and cannot be replaced: " + code.message() +
-                                               "; give another folder by --kernels");
-  if (!fs::exists(path))
+      return cannotReplace(path, foreign, code.message());
+  if (!foreign.empty() || !fs::exists(path))
     if (llvm::Error error =
-            options.ptxas.empty() ? writeTextFile(path, ptx) : make(assembler, ptx, path))
-      return std::move(error);
+            options.ptxas.empty() ? writePtx(path, ptx) : make(assembler, ptx, path))
+      return foreign.empty() ? std::move(error)
+                             : cannotReplace(path, foreign, llvm::toString(std::move(error)));
   llvm::Expected<llvm::json::Object> image = describe(options.kernels, name);
   if (image)
     (*image)["chip"] = chip;
