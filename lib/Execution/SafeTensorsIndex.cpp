@@ -79,19 +79,26 @@ static std::string indexText(llvm::ArrayRef<FileContents> files, llvm::ArrayRef<
   return text + "\n";
 }
 
-/// The files that a text of an index names; none where it is no such text.
-static llvm::StringSet<> filesNamedIn(llvm::StringRef path) {
+/// The files that a text of an index names; none where it is no such text, and nullopt where nobody
+/// can say.
+static std::optional<llvm::StringSet<>> filesNamedIn(llvm::StringRef path) {
   llvm::StringSet<> files;
-  if (!llvm::sys::fs::is_regular_file(path))
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status))
+    return std::nullopt;
+  if (!llvm::sys::fs::is_regular_file(status))
     return files;
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> text = readTextFile(path);
   if (!text) {
     llvm::consumeError(text.takeError());
-    return files;
+    return std::nullopt;
   }
   llvm::Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
   if (!value) {
     llvm::consumeError(value.takeError());
+    // Other texts that are called .json are not indexes; one that is called so is damaged.
+    if (llvm::sys::path::filename(path).contains(".index.json"))
+      return std::nullopt;
     return files;
   }
   const json::Object *object = value->getAsObject();
@@ -106,11 +113,14 @@ static llvm::StringSet<> filesNamedIn(llvm::StringRef path) {
 
 /// The files of an index, or of a temporary of it, that `writeIndexed` has named: those of others
 /// are not ours to remove.
-static llvm::StringSet<> ownFilesOf(llvm::StringRef index, llvm::StringRef text) {
+static std::optional<llvm::StringSet<>> ownFilesOf(llvm::StringRef index, llvm::StringRef text) {
   llvm::Regex own("^" + llvm::Regex::escape(stemOf(index)) +
                   "-[0-9a-f]{16}-[0-9]{5}-of-[0-9]{5}\\.safetensors$");
+  std::optional<llvm::StringSet<>> named = filesNamedIn(text);
+  if (!named)
+    return std::nullopt;
   llvm::StringSet<> files;
-  for (const auto &name : filesNamedIn(text))
+  for (const auto &name : *named)
     if (own.match(name.first()))
       files.insert(name.first());
   return files;
@@ -121,8 +131,8 @@ static llvm::StringSet<> ownFilesOf(llvm::StringRef index, llvm::StringRef text)
 //===----------------------------------------------------------------------===//
 
 /// Takes from `files` what an index in the folder names, whatever it is called, or what another
-/// writer is about to name.
-static void keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead,
+/// writer is about to name. False where one of them cannot be read.
+static bool keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead,
                       llvm::StringSet<> &files) {
   std::error_code code;
   for (llvm::sys::fs::directory_iterator at(folder, code), end; !code && at != end;
@@ -131,10 +141,15 @@ static void keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead
     bool isDead = llvm::any_of(dead, [&](const DeadTemporary &temporary) {
       return llvm::sys::path::filename(temporary.path()) == name;
     });
-    if (!isDead && (isIndex(name) || isIndex(targetOfTemporary(name))))
-      for (const auto &file : filesNamedIn(at->path()))
-        files.erase(file.first());
+    if (isDead || (!isIndex(name) && !isIndex(targetOfTemporary(name))))
+      continue;
+    std::optional<llvm::StringSet<>> named = filesNamedIn(at->path());
+    if (!named)
+      return false;
+    for (const auto &file : *named)
+      files.erase(file.first());
   }
+  return !code;
 }
 
 /// A writer that was killed has left a temporary of the index, or of the one before it, and that
@@ -145,12 +160,14 @@ static void sweep(llvm::StringRef index, llvm::StringRef target) {
     return;
   llvm::StringSet<> files;
   for (const DeadTemporary &temporary : dead)
-    for (const auto &file : ownFilesOf(index, temporary.path()))
-      files.insert(file.first());
+    if (std::optional<llvm::StringSet<>> own = ownFilesOf(index, temporary.path()))
+      for (const auto &file : *own)
+        files.insert(file.first());
   for (const auto &file : files)
     removeDeadTemporaries(beside(index, file.first()));
   llvm::StringRef folder = llvm::sys::path::parent_path(index);
-  keepNamed(folder.empty() ? "." : folder, dead, files);
+  if (!keepNamed(folder.empty() ? "." : folder, dead, files))
+    files.clear();
   for (const auto &file : files)
     unlink(beside(index, file.first()).c_str());
   // Behind the files: whoever is killed here leaves what names them.
@@ -205,7 +222,10 @@ llvm::Error llmmem::writeIndexed(llvm::StringRef path, llvm::ArrayRef<TensorEntr
   std::vector<FileContents> files = splitContents(contents, fileBytes);
   std::vector<std::string> names = namesOf(path, contents, files.size());
   std::optional<TemporaryFile> note = noteFiles(path);
-  llvm::StringSet<> before = ownFilesOf(path, path), now;
+  // Of an index that is there and cannot be read, any file may be one that it names.
+  std::optional<llvm::StringSet<>> before =
+      llvm::sys::fs::exists(path) ? ownFilesOf(path, path) : llvm::StringSet<>();
+  llvm::StringSet<> now;
   // Its temporary names the files before any of them is there.
   SharedFile index(path);
   auto writeAll = [&]() -> llvm::Error {
@@ -223,9 +243,11 @@ llvm::Error llmmem::writeIndexed(llvm::StringRef path, llvm::ArrayRef<TensorEntr
   };
   llvm::Error error = writeAll();
   index.discard();
-  if (error)
-    removeFiles(path, now, before, std::move(note));
+  if (!before)
+    removeFiles(path, {}, {}, std::move(note));
+  else if (error)
+    removeFiles(path, now, *before, std::move(note));
   else
-    removeFiles(path, before, now, std::move(note));
+    removeFiles(path, *before, now, std::move(note));
   return error;
 }

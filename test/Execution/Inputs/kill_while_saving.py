@@ -64,7 +64,16 @@ def name_elsewhere():
         fcntl.flock(held, fcntl.LOCK_EX)
         save(201)
         expect(expected() | {named, alive}, "a live writer")
+    # Half an index: nobody can say which files it names.
+    write_index(dead, named)
+    half = "half.index.json"
+    with open(os.path.join(folder, half), "w") as file:
+        file.write('{"weight_map": {')
     save(202)
+    expect(expected() | {named, half}, "half of an index")
+    os.remove(os.path.join(folder, half))
+    write_index(dead, named)
+    save(203)
     expect(expected(), "a writer that has died")
     print("what others name stays")
 
