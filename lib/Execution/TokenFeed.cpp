@@ -13,6 +13,18 @@ using namespace llmmem;
 /// What the public library ignores in a loss.
 static constexpr int32_t kNoLoss = -100;
 
+/// A training reads the text to its end, and a file that is cut off or written to meanwhile would
+/// change a mapped one. A larger one stays mapped: ranks of a machine share its pages.
+static std::unique_ptr<llvm::MemoryBuffer> withoutFile(std::unique_ptr<llvm::MemoryBuffer> text) {
+  constexpr size_t kMostCopied = size_t(1) << 30;
+  if (text->getBufferKind() != llvm::MemoryBuffer::MemoryBuffer_MMap ||
+      text->getBufferSize() > kMostCopied)
+    return text;
+  std::unique_ptr<llvm::MemoryBuffer> copy =
+      llvm::MemoryBuffer::getMemBufferCopy(text->getBuffer(), text->getBufferIdentifier());
+  return copy ? std::move(copy) : std::move(text);
+}
+
 llvm::Expected<TokenFeed>
 TokenFeed::fromText(llvm::StringRef file, std::unique_ptr<llvm::MemoryBuffer> text, Shape shape) {
   if (text->getBufferSize() < static_cast<size_t>(shape.size()))
@@ -20,7 +32,7 @@ TokenFeed::fromText(llvm::StringRef file, std::unique_ptr<llvm::MemoryBuffer> te
                                    " bytes; one batch of " + llvm::Twine(shape.batch) + " x " +
                                    llvm::Twine(shape.seq) + " needs " + llvm::Twine(shape.size()));
   TokenFeed feed(shape);
-  feed.bytes = std::move(text);
+  feed.bytes = withoutFile(std::move(text));
   for (uint32_t byte = 0; byte < 256; ++byte) {
     // Fibonacci hashing separates neighbouring letters.
     uint32_t hash = (byte * 2654435769u) >> 8;

@@ -1,8 +1,13 @@
 //===- TokenFeedTest.cpp - Batches from text and from ids ------------------===//
 
 #include "llmmem/Execution/TokenFeed.h"
+#include "llmmem/Support/TextFile.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "gtest/gtest.h"
 #include <set>
+#include <unistd.h>
 
 using namespace llmmem;
 
@@ -140,6 +145,19 @@ TEST(TokenFeed, TakesBytesAsTheyAreWhereTheVocabularyAllows) {
   auto feed = TokenFeed::fromText("text", llvm::MemoryBuffer::getMemBuffer("Az\xff!"), {1, 4, 256});
   ASSERT_TRUE(static_cast<bool>(feed));
   EXPECT_EQ(nextIds(*feed, 4), (std::vector<int32_t>{65, 122, 255, 33}));
+}
+
+TEST(TokenFeed, KeepsTheTextOfAFileThatIsCutOff) {
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("llmmem-text", "txt", path));
+  llvm::FileRemover remove(path);
+  const std::string text(1 << 16, 'A');
+  ASSERT_EQ(llvm::toString(writeTextFile(path, text)), "");
+  auto feed = TokenFeed::fromText(path, llvm::cantFail(readTextFile(path, FileKind::Data)),
+                                  {1, 1 << 16, 256});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  ASSERT_EQ(truncate(path.c_str(), 0), 0);
+  EXPECT_EQ(nextIds(*feed, text.size()), std::vector<int32_t>(text.size(), 'A'));
 }
 
 TEST(TokenFeed, HashesBytesIntoASmallVocabulary) {
