@@ -56,10 +56,11 @@ static size_t countWords(llvm::StringRef text) {
   return count;
 }
 
+static constexpr size_t kLongestNumber = 40;
+
 /// The word at the front, or as much of it as no number has.
 static llvm::StringRef firstWord(llvm::StringRef text) {
-  constexpr size_t kLongest = 40;
-  return text.take_front(kLongest).take_until(isWhite);
+  return text.take_front(kLongestNumber + 1).take_until(isWhite);
 }
 
 /// Numbers separated by white space. `expected` says what one should have been, or nothing where it
@@ -72,7 +73,7 @@ readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
     const size_t line = text.drop_back(text.end() - word.begin()).count('\n') + 1;
     std::string quoted;
     llvm::raw_string_ostream os(quoted);
-    llvm::printEscapedString(word, os);
+    llvm::printEscapedString(word.take_front(kLongestNumber), os);
     return llvm::createStringError(file + ":" + llvm::Twine(line) + ": " + what + " " +
                                    llvm::Twine(numbers.size() + 1) + ", '" + quoted + "', " + why);
   };
@@ -81,6 +82,9 @@ readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
        rest = rest.drop_while(isWhite)) {
     const llvm::StringRef word = firstWord(rest);
     int64_t number = 0;
+    if (word.size() > kLongestNumber)
+      return fail(word,
+                  "is not a number of at most " + llvm::Twine(kLongestNumber) + " characters");
     if (word.getAsInteger(10, number))
       return fail(word, "is not a number");
     if (std::string fault = expected(number); !fault.empty())

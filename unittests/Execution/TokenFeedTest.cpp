@@ -160,6 +160,14 @@ TEST(TokenFeed, KeepsTheTextOfAFileThatIsCutOff) {
   EXPECT_EQ(nextIds(*feed, text.size()), std::vector<int32_t>(text.size(), 'A'));
 }
 
+TEST(TokenFeed, RefusesANumberThatIsLongerThanAny) {
+  auto feed = TokenFeed::fromIds("ids", std::string(40, '0') + "1 2 3 4", {1, 4, 20});
+  EXPECT_EQ(llvm::toString(feed.takeError()), "ids:1: id 1, '" + std::string(40, '0') +
+                                                  "', is not a number of at most 40 characters");
+  EXPECT_TRUE(
+      static_cast<bool>(TokenFeed::fromIds("ids", std::string(39, '0') + "1 2 3 4", {1, 4, 20})));
+}
+
 TEST(TokenFeed, HashesBytesIntoASmallVocabulary) {
   auto feed = TokenFeed::fromText("text", llvm::MemoryBuffer::getMemBuffer("abab"), {1, 4, 7});
   ASSERT_TRUE(static_cast<bool>(feed));
