@@ -12,6 +12,7 @@
 #include <map>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 using namespace llmmem;
@@ -132,13 +133,25 @@ static void removeOwn(const std::string &name) {
     unlink(name.c_str());
 }
 
+/// On a network's file system a lock may be of its machine alone (NFS with nolock or local_lock,
+/// Lustre with localflock), so that what was written a short time ago may have a writer elsewhere.
+static bool mayBeWrittenElsewhere(int file, const struct stat &facts) {
+  constexpr decltype(statfs::f_type) kNfs = 0x6969, kLustre = 0x0BD00BD0;
+  constexpr time_t kQuietSeconds = 600;
+  struct statfs system = {};
+  if (fstatfs(file, &system) != 0)
+    return true;
+  return (system.f_type == kNfs || system.f_type == kLustre) &&
+         time(nullptr) - facts.st_mtime < kQuietSeconds;
+}
+
 /// The lock of a temporary of this user whose writer has died; -1 where it is alive, or where
 /// nobody knows.
 static int lockDead(const std::string &name) {
   int file = open(name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat facts = {};
   if (file >= 0 && fstat(file, &facts) == 0 && isOwn(facts) &&
-      flock(file, LOCK_EX | LOCK_NB) == 0 && hasName(file))
+      !mayBeWrittenElsewhere(file, facts) && flock(file, LOCK_EX | LOCK_NB) == 0 && hasName(file))
     return file;
   if (file >= 0)
     close(file);

@@ -10,6 +10,9 @@
 //   std::error_code code = file->keep(); // now it is model.safetensors
 //
 // Where a file system knows no locks (flock), or where another user has written, nothing is swept.
+// Where the locks of a network's file system are each machine's own (NFS with nolock or local_lock,
+// Lustre with localflock), a live writer on another machine is not known: on NFS and Lustre only
+// what nobody has written to for ten minutes is swept.
 //
 //===----------------------------------------------------------------------===//
 
