@@ -191,9 +191,11 @@ static std::vector<DeadTemporary> findDead(const std::string &folder, llvm::Stri
       found[parsed.temporary.str()] |= parsed.temporary == name;
   }
   std::vector<DeadTemporary> dead;
-  for (const auto &[name, isThere] : found) {
+  for (const auto &[name, isSeen] : found) {
     llvm::SmallString<256> whole(folder);
     path::append(whole, name);
+    // What was made while the folder was read may be seen in part: companions alone.
+    bool isThere = isSeen || fs::exists(whole);
     int lock = isThere ? lockDead(whole.str().str()) : -1;
     // A writer makes its temporary before its companions, and removes it behind them.
     if (lock >= 0 || !isThere)
