@@ -35,7 +35,7 @@ CodeCache::CodeCache(std::string named, Warn warn) : path(std::move(named)), war
   }
   folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder >= 0 && isOwn(folder, path))
-    removeDeadTemporariesIn(openFolder());
+    removeDeadTemporariesIn(openFolder(), {".o"});
 }
 
 std::string CodeCache::openFolder() const { return formatv("/proc/self/fd/{0}", folder); }

@@ -2,6 +2,7 @@
 
 #include "llmmem/Support/TemporaryFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -180,14 +181,15 @@ void DeadTemporary::remove() const {
   removeOwn(name);
 }
 
-/// The dead temporaries of a folder, of one target or, where that is empty, of all.
-static std::vector<DeadTemporary> findDead(const std::string &folder, llvm::StringRef target) {
+/// The dead temporaries of those targets of a folder.
+static std::vector<DeadTemporary> findDead(const std::string &folder,
+                                           llvm::function_ref<bool(llvm::StringRef)> isTarget) {
   std::map<std::string, bool> found; // and whether it is there itself, beside companions
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     llvm::StringRef name = path::filename(at->path());
     ParsedName parsed = parseName(name);
-    if (!parsed.target.empty() && (target.empty() || parsed.target == target))
+    if (!parsed.target.empty() && isTarget(parsed.target))
       found[parsed.temporary.str()] |= parsed.temporary == name;
   }
   std::vector<DeadTemporary> dead;
@@ -206,7 +208,8 @@ static std::vector<DeadTemporary> findDead(const std::string &folder, llvm::Stri
 
 std::vector<DeadTemporary> llmmem::findDeadTemporaries(const llvm::Twine &target) {
   std::string whole = target.str();
-  return findDead(folderOf(whole), path::filename(whole));
+  return findDead(folderOf(whole),
+                  [&](llvm::StringRef name) { return name == path::filename(whole); });
 }
 
 void llmmem::removeDeadTemporaries(const llvm::Twine &target) {
@@ -214,7 +217,11 @@ void llmmem::removeDeadTemporaries(const llvm::Twine &target) {
     dead.remove();
 }
 
-void llmmem::removeDeadTemporariesIn(const llvm::Twine &folder) {
-  for (const DeadTemporary &dead : findDead(folder.str(), ""))
+void llmmem::removeDeadTemporariesIn(const llvm::Twine &folder,
+                                     llvm::ArrayRef<llvm::StringRef> ends) {
+  auto isOfEnds = [&](llvm::StringRef name) {
+    return llvm::any_of(ends, [&](llvm::StringRef end) { return name.ends_with(end); });
+  };
+  for (const DeadTemporary &dead : findDead(folder.str(), isOfEnds))
     dead.remove();
 }

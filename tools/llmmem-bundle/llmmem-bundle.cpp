@@ -176,7 +176,7 @@ static int writeBundle(mlir::ModuleOp module) {
   if (std::error_code error =
           sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::perms::all_all))
     return fail("'" + folder + "' cannot be made: " + error.message());
-  removeDeadTemporariesIn(folder);
+  removeDeadTemporariesIn(folder, {".ptx", ".cubin", ".so"});
   if (Error error = checkOutputs({outputFile}))
     return fail(toString(std::move(error)));
   mlir::FailureOr<json::Object> bundle = makeBundle(module, options);

@@ -139,14 +139,15 @@ TEST_F(TemporaryFileTest, theTemporaryOfALiveProcessStaysUntilItIsKilled) {
   EXPECT_EQ(files(), std::set<std::string>{"a"});
 }
 
-TEST_F(TemporaryFileTest, aFolderOfItsOwnIsSweptOfAllTargets) {
-  Writer writer(path("alive"));
-  plant("a.0123abcd.tmp");
-  plant("b.0123abcd.tmp");
+TEST_F(TemporaryFileTest, aFolderIsSweptOfAllTargetsOfAKind) {
+  Writer writer(path("alive.o"));
+  plant("a.o.0123abcd.tmp");
+  plant("b.so.0123abcd.tmp");
   plant("c");
-  removeDeadTemporariesIn(folder);
-  EXPECT_EQ(files(),
-            (std::set<std::string>{"c", llvm::sys::path::filename(writer.temporary).str()}));
+  plant("notes.20261128.tmp");
+  removeDeadTemporariesIn(folder, {".o", ".so"});
+  EXPECT_EQ(files(), (std::set<std::string>{"c", "notes.20261128.tmp",
+                                            llvm::sys::path::filename(writer.temporary).str()}));
 }
 
 TEST_F(TemporaryFileTest, sweepersDoNotMeet) {
@@ -159,7 +160,7 @@ TEST_F(TemporaryFileTest, sweepersDoNotMeet) {
 }
 
 TEST_F(TemporaryFileTest, aFolderThatIsNotThereHasNone) {
-  removeDeadTemporariesIn(path("missing"));
+  removeDeadTemporariesIn(path("missing"), {".o"});
   EXPECT_TRUE(findDeadTemporaries(path("missing/a")).empty());
   EXPECT_FALSE(
       static_cast<bool>(llvm::expectedToOptional(TemporaryFile::create(path("missing/a")))));

@@ -19,6 +19,7 @@
 #ifndef LLMMEM_SUPPORT_TEMPORARYFILE_H
 #define LLMMEM_SUPPORT_TEMPORARYFILE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
@@ -77,8 +78,9 @@ private:
 /// Those of `target`.
 std::vector<DeadTemporary> findDeadTemporaries(const llvm::Twine &target);
 void removeDeadTemporaries(const llvm::Twine &target);
-/// Those of all targets in a folder that is llmmem's own.
-void removeDeadTemporariesIn(const llvm::Twine &folder);
+/// Those of all targets in a folder whose names end in one of `ends`: llmmem's own kinds of files,
+/// as the folder may have others, too.
+void removeDeadTemporariesIn(const llvm::Twine &folder, llvm::ArrayRef<llvm::StringRef> ends);
 
 /// Of the name of a temporary or of a companion, that of the target; empty for other names.
 /// Example: "a.json.0123abcd.tmp" gives "a.json".
