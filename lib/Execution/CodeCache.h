@@ -12,6 +12,7 @@ namespace llmmem {
 
 /// A folder of object files, each under a name that says all that its code depends on. What cannot
 /// be read is compiled again, and what cannot be written is not kept: a cache never fails a run.
+/// Files are written by way of /proc, and without it none is.
 ///
 /// What is in the folder is run. So the folder and each file must be this user's (or root's) and
 /// writable by nobody else, and no links; a folder or file that is not so ends the use of the

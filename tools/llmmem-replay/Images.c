@@ -153,8 +153,9 @@ void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *
   void *library = open_bytes(contents, (size_t)image.bytes);
   if (!library) {
     const char *why = dlerror();
-    snprintf(message, size, "'%s/%s' cannot be opened: %s", bundle->folder, image.file,
-             why ? why : strerror(errno));
+    snprintf(message, size,
+             "'%s/%s' cannot be opened from memory, which needs memfd_create and /proc: %s",
+             bundle->folder, image.file, why ? why : strerror(errno));
   }
   free(contents);
   return library;
