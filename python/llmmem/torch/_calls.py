@@ -46,7 +46,7 @@ class Calls:
 
     def watch(self, run: Callable[..., Any], report: Report, reserve: int, has_other_graphs: Callable[[], bool]) -> Callable[..., Any]:
         """`run`, which raises BudgetError where this call beside the earlier ones would need more than was promised: the
-        budget, or the report's peak where the least was asked for. reserve: of the bytes reserved in the report, those that
+        budget, or the peak of what runs where the least was asked for. reserve: of the bytes reserved in the report, those that
         earlier calls may take. has_other_graphs: whether the budget is shared, so that calls are not counted."""
 
         def check_and_run(*arguments: Any) -> Any:
@@ -70,12 +70,14 @@ class Calls:
         if pending:
             # The backward of the last call leaves gradients, to which those of the earlier calls are added.
             gradients += sum(_Storage(tensor).gradient for tensor in _tensors(arguments))
-        needed = report.peak - reserve + max(reserve, beside + gradients)
-        promised = report.peak if report.budget is None else report.budget
+        # What Inductor makes of a plan may need more than the plan.
+        peak = max(report.peak, report.compiled_peak or 0)
+        needed = peak - reserve + max(reserve, beside + gradients)
+        promised = peak if report.budget is None else report.budget
         if pending and (needed > promised or has_other_graphs):
             raise BudgetError(_again(len(pending), beside, gradients, needed, promised, has_other_graphs), promised, None, 0)
         if needed > promised and report.budget is not None:
-            raise BudgetError(_left(held, others, report.peak, needed, promised, beside + gradients), promised, None, 0)
+            raise BudgetError(_left(held, others, peak, needed, promised, beside + gradients), promised, None, 0)
 
     def _remember(self, arguments: Sequence[Any], results: Any) -> None:
         for tensor in _tensors(arguments):

@@ -25,6 +25,11 @@ class Logits(nn.Module):
         return logits.square().mean(), logits
 
 
+class Loss(nn.Sequential):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x).square().mean()
+
+
 class CallsTest(unittest.TestCase):
     def setUp(self) -> None:
         torch._dynamo.reset()
@@ -147,6 +152,24 @@ class CallsTest(unittest.TestCase):
                     del results
                 step(self.x)[0].backward()
                 self.model.zero_grad(set_to_none=True)
+
+    def test_inductors_code_is_counted_by_its_own_account(self) -> None:
+        """It fuses this model into an order that needs more than the plan."""
+        self.model, x = Loss(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)), torch.randn(512, 64)
+        self.compile("min", compiler="inductor")(x).backward()
+        budget = self.backend.reports[0].compiled_peak
+        self.model.zero_grad(set_to_none=True)
+        torch._dynamo.reset()
+        step = self.compile(budget, compiler="inductor")
+        loss = step(x)
+        loss.backward()
+        self.model.zero_grad(set_to_none=True)
+        report = self.backend.reports[0]
+        self.assertLess(report.peak + loss.nbytes, report.compiled_peak)
+        with self.assertRaisesRegex(llmmem.torch.BudgetError, f"a step planned for {report.compiled_peak:,} may need"):
+            step(x)
+        del loss
+        step(x).backward()
 
     def test_without_a_budget_nothing_is_refused(self) -> None:
         step = self.compile(None)
