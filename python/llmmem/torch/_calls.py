@@ -93,11 +93,16 @@ class Calls:
 
 
 def _again(count: int, beside: int, gradients: int, needed: int, promised: int, has_other_graphs: bool) -> str:
-    why = "several graphs share the budget, of which repeated calls are not counted" if has_other_graphs else \
-        f"this call may need {needed:,} of {promised:,} bytes"
+    if has_other_graphs:
+        why = "several graphs share the backend and its budget, under which no repeated call is counted"
+        fix = "give each model a backend of its own, compile it with fullgraph=True, or run each backward before the next forward"
+    else:
+        why = f"this call may need {needed:,} of {promised:,} bytes"
+        fix = ("compile the whole model in place of its blocks, run each backward before the next forward, or give a larger "
+               "budget")
     return (f"llmmem.torch: a planned graph is called again before the backward of {count} earlier call{'s' * (count > 1)}, as where "
             f"blocks are compiled one by one; those hold {beside:,} bytes and their gradients may take {gradients:,}, and {why}: "
-            "compile the whole model in place of its blocks, run each backward before the next forward, or give a larger budget")
+            f"{fix}")
 
 
 def _left(held: Dict[int, _Storage], others: Dict[int, _Storage], peak: int, needed: int, promised: int,

@@ -97,6 +97,17 @@ class CallsTest(unittest.TestCase):
         step = self.compile(3 * peak)
         (step(self.x)[0] + step(self.x)[0]).backward()
 
+    def test_two_forwards_where_graphs_share_a_backend(self) -> None:
+        """A larger budget would not help, so the error does not say so."""
+        step, other = self.compile("1GB"), torch.compile(Loss(nn.Linear(16, 8)), backend=self.backend)
+        other(self.x).backward()
+        loss = step(self.x)[0]
+        with self.assertRaisesRegex(llmmem.torch.BudgetError, "a backend of its own, compile it with fullgraph=True, or run each "
+                                                              "backward before the next forward$"):
+            step(self.x)
+        loss.backward()
+        step(self.x)[0].backward()
+
     def test_a_forward_that_was_dropped(self) -> None:
         step = self.compile("min")
         for _ in range(3):
