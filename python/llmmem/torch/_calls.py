@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 import torch
+from torch._subclasses import FakeTensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from .._errors import BudgetError
@@ -50,6 +51,9 @@ class Calls:
         earlier calls may take. has_other_graphs: whether the budget is shared, so that calls are not counted."""
 
         def check_and_run(*arguments: Any) -> Any:
+            # Where DDP splits a graph, each part is called once while it is compiled, and holds nothing.
+            if any(isinstance(argument, FakeTensor) for argument in arguments):
+                return run(*arguments)
             self._check(arguments, report, reserve, has_other_graphs())
             results = run(*arguments)
             self._remember(arguments, results)

@@ -84,7 +84,8 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
     first, planned = len(partition.reports), partition.budget
     least: Optional[int] = None
     is_last = False
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
+        partition.plans_again = attempt > 0
         try:
             run = _compile(partition, planned, module, inputs)
             partition.announce(first)
@@ -93,6 +94,8 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
             too_large, no_plan = _find(error, _TooLarge), _find(error, BudgetError)
             if too_large is None and (no_plan is None or least is None):
                 raise
+        finally:
+            partition.plans_again = False
         reports = partition.reports[first:]
         del partition.reports[first:]
         if is_last:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from torch import fx
@@ -51,6 +52,9 @@ class Partition:
                                               (("optimizer_state", optimizer_state), ("reserve", reserve)))
         self.held: Dict[Any, _Held] = {}
         self.calls: Dict[Any, Calls] = {}
+        self.key: Any = None  # of the graph that was planned last
+        self.compilation: Optional["weakref.ref[CompileContext]"] = None
+        self.attempt, self.part = 0, 0
         self.compiler: Optional[str] = None
         self.symbolic_bytes: List[Any] = []
         if costs not in ("table", "measured"):
@@ -61,6 +65,8 @@ class Partition:
         self.reports: List[Report] = []
         # For a compiler that needs more than the plan: what to plan for instead of the budget.
         self.planned_budget: Bytes = None
+        # Whether the graph that was planned last is planned once more.
+        self.plans_again = False
         self.workspace_of: Dict[Any, int] = {}
 
     def __call__(self, module: fx.GraphModule, joint_inputs: Sequence[Any], *, num_fwd_outputs: int,
@@ -73,7 +79,7 @@ class Partition:
         after_read = time.perf_counter()
         prices = price(program.kernels, device, self.measured, self.workspaces)
         after_price = time.perf_counter()
-        key = self._key()
+        key = self.key = self._next_key()
         others = [held for other, held in self.held.items() if other != key]
         beside = max(self.reserve, sum(held.between for held in others))
         problem = make_problem(program, prices, device.alignment, self.optimizer_state + beside)
@@ -110,13 +116,20 @@ class Partition:
         # Guards are the last thing to add, for a plan that is used.
         hold_sizes(self.symbolic_bytes)
         self.symbolic_bytes = []
-        calls = self.calls.setdefault(self._key(), Calls())
+        calls = self.calls.setdefault(self.key, Calls())
         return calls.watch(run, self.reports[-1], self.reserve, lambda: len(self.held) > 1)
 
-    def _key(self) -> Any:
-        """Equal for a graph that is compiled again, for other sizes say."""
-        compiled = CompileContext.current_compile_id()
-        return (compiled.frame_id, compiled.compiled_autograd_id) if compiled else len(self.held)
+    def _next_key(self) -> Any:
+        """Equal for a graph that is compiled again, for other sizes say. DDP splits a graph into several, which one compilation of
+        Dynamo hands over one behind the other: their numbers tell them apart."""
+        context = CompileContext.try_get()
+        if self.plans_again:
+            return self.key
+        if context is None or context.compile_id is None:
+            return len(self.held)
+        is_same = self.compilation is not None and self.compilation() is context and self.attempt == context.attempt
+        self.compilation, self.attempt, self.part = weakref.ref(context), context.attempt, self.part + 1 if is_same else 0
+        return context.compile_id.frame_id, context.compile_id.compiled_autograd_id, self.part
 
     def _hold(self, key: Any, report: Report, others: List[_Held], beside: int, program: Program) -> None:
         """Remembers a graph. Those before it must fit beside its parameters and gradients, too."""

@@ -1,5 +1,7 @@
 """What real graphs have beside kernels: each is planned with unchanged numbers, or refused by name."""
 
+import os
+import tempfile
 import threading
 import unittest
 from typing import Any, Callable
@@ -147,6 +149,17 @@ class Broken(nn.Module):
         return self.second(x).square().mean()
 
 
+class Large(nn.Module):
+    """Three layers, each more than the least bucket of DDP."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(520, 520) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(self.b(self.a(x).relu()).relu())
+
+
 class SeveralGraphsTest(unittest.TestCase):
     """One budget over all graphs."""
 
@@ -164,6 +177,28 @@ class SeveralGraphsTest(unittest.TestCase):
             self.assertTrue(is_equal(step, plain))
             print(f"budget {budget}: measured {step.peak}, predicted {[report.peak for report in backend.reports]}")
             self.assertLessEqual(step.peak, llmmem.torch._partition._budget(budget))
+
+    def test_ddp_splits_a_graph(self) -> None:
+        """In one compilation, into one for each bucket of gradients. Each is planned beside those before it."""
+        model, x = Large(), torch.randn(64, 520)
+        model(x).square().mean().backward()
+        plain = [parameter.grad for parameter in model.parameters()]
+        with tempfile.TemporaryDirectory() as folder:
+            torch.distributed.init_process_group("gloo", init_method=f"file://{os.path.join(folder, 'group')}", rank=0, world_size=1)
+            self.addCleanup(torch.distributed.destroy_process_group)
+            torch._dynamo.reset()
+            backend = llmmem.torch.backend("40MB")
+            step = torch.compile(nn.parallel.DistributedDataParallel(model, bucket_cap_mb=1), backend=backend)
+            for _ in range(2):
+                model.zero_grad(set_to_none=True)
+                step(x).square().mean().backward()
+        for parameter, gradient in zip(model.parameters(), plain):
+            torch.testing.assert_close(parameter.grad, gradient)
+        self.assertEqual(len(backend.reports), 3)
+        resident = [report.resident for report in backend.reports]
+        self.assertLess(resident[0], resident[1])
+        self.assertLess(resident[1], resident[2])
+        self.assertTrue(all(report.of_model for report in backend.reports))
 
     def test_what_does_not_fit_names_the_graph_break(self) -> None:
         with self.assertRaises(Exception) as caught:
