@@ -6,6 +6,7 @@ removed.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -13,10 +14,11 @@ import secrets
 import shutil
 import stat
 import tempfile
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 _TEMPORARY = re.compile(r"(?P<target>.+)\.[0-9a-f]{8}\.tmp")
 _LOCK = ".lock"
+_ATTEMPTS = 100
 
 
 def _try_lock(file: int) -> bool:
@@ -27,6 +29,23 @@ def _try_lock(file: int) -> bool:
     return True
 
 
+def _has_name(file: int) -> bool:
+    """Whether nobody has removed it: another may have seen it before its lock."""
+    return os.fstat(file).st_nlink > 0
+
+
+def _take(file: int) -> bool:
+    """Locks a file that this process has just made. Not where another takes it for a dead one's, and removes it. A file system
+    without locks has nobody who does."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return _has_name(file)
+
+
 def _lock_dead(path: str) -> Optional[int]:
     """The lock of a file of this user whose writer has died."""
     try:
@@ -34,7 +53,7 @@ def _lock_dead(path: str) -> Optional[int]:
     except OSError:
         return None
     facts = os.fstat(file)
-    if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid() and _try_lock(file):
+    if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid() and _try_lock(file) and _has_name(file):
         return file
     os.close(file)
     return None
@@ -60,13 +79,25 @@ def remove_dead(target: str) -> None:
             os.close(lock)
 
 
+def _make(path: str) -> Tuple[str, int]:
+    """A new file beside `path`, locked, and its name."""
+    for _ in range(_ATTEMPTS):
+        name = f"{path}.{secrets.token_hex(4)}.tmp"
+        try:
+            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            continue
+        if _take(file):
+            return name, file
+        os.close(file)
+    raise FileExistsError(errno.EEXIST, "each new file beside it is taken or removed by another program", path)
+
+
 def write_bytes(path: str, data: bytes) -> None:
     """Writes `data` as a whole or not at all. Fails with OSError."""
     remove_dead(path)
-    name = f"{path}.{secrets.token_hex(4)}.tmp"
-    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    name, file = _make(path)
     try:
-        _try_lock(file)
         with os.fdopen(file, "wb", closefd=False) as stream:
             stream.write(data)
         os.replace(name, path)
@@ -94,9 +125,12 @@ def temporary_folder(prefix: str) -> Iterator[str]:
     """A folder for the time of a `with`. Removes those of this prefix whose makers have died."""
     _remove_dead_folders(prefix)
     with tempfile.TemporaryDirectory(prefix=prefix) as folder:
-        lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+        # It gets its name when it is locked: without one the folder is nobody's.
+        new, name = os.path.join(folder, _LOCK + ".new"), os.path.join(folder, _LOCK)
+        lock = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _try_lock(lock)
+            os.rename(new, name)
             yield folder
         finally:
             os.close(lock)

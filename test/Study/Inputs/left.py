@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """left.py FOLDER: kills writers of llmmem._temporary, and looks at what stands in FOLDER behind the next one."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -63,4 +64,40 @@ with _temporary.temporary_folder("llmmem-study-") as own:
 kill(maker)
 with _temporary.temporary_folder("llmmem-study-") as own:
     expect("study.json", os.path.basename(own), "llmmem-study-foreign", *stays)
+expect("study.json", "llmmem-study-foreign", *stays)
+
+# Another takes a new file for a dead one's before it is locked, and removes it: the writer makes a new one.
+make, taken = os.open, []
+
+
+def open_and_lose(name, flags, mode=0o777):
+    file = make(name, flags, mode)
+    if flags & os.O_EXCL and len(taken) < 2:
+        # The first is locked as well, the second removed alone.
+        taken.append(make(name, os.O_RDWR))
+        if len(taken) == 1:
+            fcntl.flock(taken[0], fcntl.LOCK_EX)
+        os.unlink(name)
+    return file
+
+
+os.open = open_and_lose
+_temporary.write_bytes(path, b"again")
+os.open = make
+assert len(taken) == 2 and open(path, "rb").read() == b"again"
+expect("study.json", "llmmem-study-foreign", *stays)
+# The lock of a folder is held before it can be found.
+rename, found = os.rename, []
+
+
+def rename_and_look(name, to):
+    found.append(_temporary._try_lock(make(name, os.O_RDWR)))
+    rename(name, to)
+
+
+os.rename = rename_and_look
+with _temporary.temporary_folder("llmmem-study-") as own:
+    assert found == [False], found
+    expect("study.json", os.path.basename(own), "llmmem-study-foreign", *stays)
+os.rename = rename
 expect("study.json", "llmmem-study-foreign", *stays)
