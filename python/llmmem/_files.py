@@ -9,6 +9,7 @@ from typing import IO, Union
 # As the tools have them (include/llmmem/Support/TextFile.h).
 MOST_BYTES = 1 << 30
 WRITER_SECONDS = 2
+_PIECE_BYTES = 1 << 20
 
 
 def read_text(path: Union[str, "os.PathLike[str]"]) -> str:
@@ -27,10 +28,14 @@ def read_text(path: Union[str, "os.PathLike[str]"]) -> str:
 
 
 def _read(file: IO[bytes], size: int = 0) -> bytes:
-    data = file.read(MOST_BYTES + 1) if size <= MOST_BYTES else b""
-    if max(size, len(data)) > MOST_BYTES:
-        raise OSError(errno.EFBIG, f"it has more than {MOST_BYTES} bytes; is it the right one?", file.name)
-    return data
+    """In pieces: a read takes the memory of all that it is asked for, however little comes."""
+    data = bytearray()
+    while max(size, len(data)) <= MOST_BYTES:
+        piece = file.read(_PIECE_BYTES)
+        if not piece:
+            return bytes(data)
+        data += piece
+    raise OSError(errno.EFBIG, f"it has more than {MOST_BYTES} bytes; is it the right one?", file.name)
 
 
 def _read_pipe(file: IO[bytes]) -> bytes:

@@ -31,6 +31,15 @@ free = llmmem.plan(problem, seconds=0.1)
 """
 
 
+# Reads a small file, and one that comes through a pipe, in less memory than the largest file that is read.
+SMALL = """
+import resource, sys
+from llmmem import Problem
+resource.setrlimit(resource.RLIMIT_AS, (900_000_000, 900_000_000))
+print(*(len(Problem.load(path).ops) for path in sys.argv[1:]))
+"""
+
+
 def step() -> Problem:
     return Problem.load(STEP)
 
@@ -77,6 +86,13 @@ class Forms(unittest.TestCase):
                 within = None if budget == "min" else budget
                 self.assertEqual(llmmem.verify(problem, ours, within), [])
                 self.assertNotIn("refused", [claim.verdict for claim in llmmem.check(problem, ours, budget=within)])
+
+    def test_a_small_file_takes_little_memory(self):
+        with open(STEP, encoding="utf-8") as file:
+            result = subprocess.run([sys.executable, "-c", SMALL, STEP, "/dev/stdin"], input=file.read(), capture_output=True,
+                                    text=True)
+        count = len(step().ops)
+        self.assertEqual((result.stdout, result.stderr), (f"{count} {count}\n", ""))
 
     def test_a_plan_of_another_form_does_not_hold(self):
         problem = Problem.from_json(FORMS)
