@@ -44,6 +44,11 @@ class Calls:
     def __init__(self) -> None:
         self.calls: List[_Call] = []
         self.parameters: Dict[int, _Storage] = {}
+        self.has_parameters = False
+
+    def is_gone(self) -> bool:
+        """Whether the models that called it are no more. One that waits for its backward is there."""
+        return self.has_parameters and not any(held.is_alive() for held in self.parameters.values())
 
     def watch(self, run: Callable[..., Any], report: Report, reserve: int, has_other_graphs: Callable[[], bool]) -> Callable[..., Any]:
         """`run`, which raises BudgetError where this call beside the earlier ones would need more than was promised: the
@@ -87,7 +92,7 @@ class Calls:
         for tensor in _tensors(arguments):
             key = tensor.untyped_storage()._cdata
             if tensor.is_leaf and tensor.requires_grad and key not in self.parameters:
-                self.parameters[key] = _Storage(tensor)
+                self.parameters[key], self.has_parameters = _Storage(tensor), True
         given = {tensor.untyped_storage()._cdata for tensor in _tensors(arguments)}
         made = [tensor for tensor in _tensors(results if isinstance(results, (tuple, list)) else [results])
                 if tensor.untyped_storage()._cdata not in given]

@@ -117,7 +117,11 @@ class Partition:
         hold_sizes(self.symbolic_bytes)
         self.symbolic_bytes = []
         calls = self.calls.setdefault(self.key, Calls())
-        return calls.watch(run, self.reports[-1], self.reserve, lambda: len(self.held) > 1)
+        return calls.watch(run, self.reports[-1], self.reserve, self._has_other_graphs)
+
+    def _has_other_graphs(self) -> bool:
+        """Beside the one that is called, those of models that are no more aside."""
+        return sum(key not in self.calls or not self.calls[key].is_gone() for key in self.held) > 1
 
     def _next_key(self) -> Any:
         """Equal for a graph that is compiled again, for other sizes say. DDP splits a graph into several, which one compilation of

@@ -1,5 +1,6 @@
 """A plan is of one call. Calls that hold more beside it are counted, and refused where the budget does not cover them."""
 
+import gc
 import unittest
 from typing import Any, List
 
@@ -107,6 +108,10 @@ class CallsTest(unittest.TestCase):
             step(self.x)
         loss.backward()
         step(self.x)[0].backward()
+        # A model that is no more shares nothing.
+        del other
+        gc.collect()
+        (step(self.x)[0] + step(self.x)[0]).backward()
 
     def test_a_forward_that_was_dropped(self) -> None:
         step = self.compile("min")
