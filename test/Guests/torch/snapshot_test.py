@@ -22,9 +22,10 @@ class SnapshotTest(unittest.TestCase):
             path, out = os.path.join(folder, "problem.json"), os.path.join(folder, "out")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(llmmem.Problem(values, ops, keep=[2]).to_json())
-            subprocess.run([sys.executable, "-m", "llmmem._study.command", path, "--policies", "none", "--exports", out, "-o",
-                            os.path.join(folder, "study.json")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                           env=dict(os.environ, PATH=BIN + os.pathsep + os.environ["PATH"]))
+            study = subprocess.run([sys.executable, "-m", "llmmem._study.command", path, "--policies", "none", "--exports", out, "-o",
+                                    os.path.join(folder, "study.json")], capture_output=True, text=True,
+                                   env=dict(os.environ, PATH=BIN + os.pathsep + os.environ["PATH"]))
+            self.assertEqual(study.returncode, 0, study.stderr)
             with open(os.path.join(out, "none.snapshot.pickle"), "rb") as file:
                 self.snapshot = pickle.load(file)
 
