@@ -130,8 +130,8 @@ TEST(ProblemJson, RefusesResidentResults) {
       "value 1 is resident, which only inputs may be");
 }
 
-/// What an op reads in two ways has one entry, and one pair or none: whoever makes a problem says in
-/// it whether the result may stand in all of them.
+/// What an op reads in two ways has one entry, and one pair or none: whoever makes a problem says
+/// in it whether the result may stand in all of them.
 TEST(ProblemJson, RefusesAValueThatIsListedTwice) {
   llmmem::Result<Problem> problem = parseProblem(problemText(twoValues, oneOp));
   ASSERT_TRUE(static_cast<bool>(problem)) << problem.error();
