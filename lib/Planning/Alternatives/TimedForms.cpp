@@ -1,6 +1,7 @@
 //===- TimedForms.cpp - More budget never makes a step with copies longer --------===//
 
 #include "llmmem/Planning/Alternatives/TimedForms.h"
+#include "Budget/BisectTimes.h"
 #include <memory>
 
 using namespace llmmem::planning;
@@ -104,21 +105,9 @@ TimedPlan TimedSearch::within(int64_t budget) {
   TimedPlan low = bestFrom(llvm::ArrayRef(all).drop_front(below));
   if (!low || below == 0)
     return low;
-  TimedPlan high = searchAt(all[below - 1]);
-  high = high && high->time < low->time ? high : low;
-  int64_t under = all[below], above = all[below - 1];
   constexpr int mostHalvings = 6;
-  for (int halving = 0; halving < mostHalvings && high->time < low->time; ++halving) {
-    const int64_t middle = under + (above - under) / 2;
-    if (middle == under)
-      break;
-    TimedPlan found = searchAt(middle);
-    if (!found || found->time >= low->time || found->time < high->time)
-      found = low;
-    (budget < middle ? above : under) = middle;
-    (budget < middle ? high : low) = std::move(found);
-  }
-  return low;
+  return bisectTimes(budget, all[below], low, all[below - 1], searchAt(all[below - 1]),
+                     mostHalvings, [&](int64_t middle) { return searchAt(middle); });
 }
 
 AlternativePlan TimedSearch::certified(int64_t budget) {

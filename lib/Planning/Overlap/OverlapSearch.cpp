@@ -2,6 +2,7 @@
 
 #include "OverlapSearch.h"
 #include "Bounds/CostCertificate.h"
+#include "Budget/BisectTimes.h"
 #include "Budget/Certificate.h"
 #include "OverlapOrder.h"
 #include "Timeline.h"
@@ -233,19 +234,9 @@ TimedPlan OverlapSearch::within(int64_t budget) {
     return searchAt(budget);
   if (below == 0)
     return low;
-  TimedPlan high = searchAt(all[below - 1]);
-  high = high && high->time < low->time ? high : low;
-  int64_t under = all[below], above = all[below - 1];
   constexpr int mostHalvings = 4;
-  for (int halving = 0; halving < mostHalvings && high->time < low->time; ++halving) {
-    const int64_t middle = under + (above - under) / 2;
-    TimedPlan found = searchAt(middle);
-    if (!found || found->time >= low->time || found->time < high->time)
-      found = low;
-    (budget < middle ? above : under) = middle;
-    (budget < middle ? high : low) = std::move(found);
-  }
-  return low;
+  return bisectTimes(budget, all[below], low, all[below - 1], searchAt(all[below - 1]),
+                     mostHalvings, [&](int64_t middle) { return searchAt(middle); });
 }
 
 void OverlapSearch::certify(Plan &plan) {
