@@ -71,12 +71,14 @@ def module_of(name):
 
 
 def check_wheel(python, module, folder):
-    """Imports a module as pip installed it in `folder`, without the checkout."""
+    """Imports a module as pip installed it in `folder`, without the checkout, and loads the entry points that lead to it."""
     if not folder:
         return 0, 1, 0
     environment = dict(os.environ)
     environment.pop("LLMMEM_LIBRARY", None)
-    code = f"import sys; sys.path.insert(0, {folder!r}); import {module}; print({module}.__file__)"
+    code = (f"import sys; sys.path.insert(0, {folder!r}); import {module}; print({module}.__file__)\n"
+            "from importlib.metadata import distribution\n"
+            f"[entry.load() for entry in distribution('llmmem').entry_points if entry.value.startswith('{module}:')]")
     result = subprocess.run([python, "-I", "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     if result.returncode or not result.stdout.startswith(folder):
         print(f"guests: {module} of the wheel: {result.stdout}{result.stderr[-600:]}")

@@ -17,7 +17,8 @@ from ._costs import DEVICES, Device
 from .._errors import BudgetError
 from ._errors import UnsupportedGraphError
 from ._measure import peak_bytes
+from ._named import by_name
 from ._report import Report
 
 __all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "UnsupportedGraphError", "backend",
-           "partitioner", "peak_bytes", "run_in_order"]
+           "by_name", "partitioner", "peak_bytes", "run_in_order"]

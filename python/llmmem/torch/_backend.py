@@ -2,7 +2,7 @@
 
 import functools
 import uuid
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, List, Optional
 
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
@@ -21,7 +21,7 @@ class Backend:
         self.partition = partition
         partition.compiler = compiler
         if compiler == "eager":
-            self._compile = aot_autograd(fw_compiler=run_in_order, partition_fn=partition)
+            self._compile = functools.partial(_compile_in_order, aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
         elif compiler == "inductor":
             self._compile = functools.partial(compile_with_inductor, partition)
         else:
@@ -82,6 +82,16 @@ def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:
     one in the planned order: Inductor fuses and reorders what it is given, and may need more. There
     `backend(compiler="inductor")` keeps the budget."""
     return Partitioner(Partition(budget, **options))
+
+
+def _compile_in_order(compile_graph: Callable[..., Any], module: fx.GraphModule, inputs: List[Any], *, mode: Optional[str] = None,
+                      options: Optional[Dict[str, Any]] = None, name: Optional[str] = None) -> Callable[..., Any]:
+    """Refuses what it would ignore. `name` is a label for logs alone."""
+    ignored = " and ".join(f"{key}={value!r}" for key, value in (("mode", mode), ("options", options)) if value)
+    if ignored:
+        raise ValueError(f"llmmem.torch: {ignored}: compiler=\"eager\" runs the planned kernels one by one and generates no code, so "
+                         "it would ignore this; give compiler=\"inductor\", or leave it out")
+    return compile_graph(module, inputs)
 
 
 def run_in_order(module: fx.GraphModule, inputs: List[Any]) -> Callable[[List[Any]], Any]:

@@ -20,6 +20,13 @@ from ._partition import Partition
 
 ATTEMPTS = 8
 
+# What a plan sets: Inductor reorders or pools nothing after the account was made. A buffer that waits for its next use is held by
+# nobody, and was measured to raise the peak above the account.
+PLANNED_SETTINGS = {"reorder_for_peak_memory": False,  # The pass calls it.
+                    "allow_buffer_reuse": False, "memory_planning": False, "combo_kernels": False,
+                    "reorder_for_compute_comm_overlap": False}
+PLANNED_PASSES = ("custom_partitioner_fn", "_post_fusion_custom_pass")
+
 
 class _TooLarge(Exception):
     """What Inductor made of a plan needs `excess` bytes more than the budget."""
@@ -78,16 +85,19 @@ class _Partitioner(CustomPartitionerFn):
         return uuid.uuid4().hex
 
 
-def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: List[Any]) -> Callable[..., Any]:
+def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: List[Any], *, mode: Optional[str] = None,
+                          options: Optional[Dict[str, Any]] = None, name: Optional[str] = None) -> Callable[..., Any]:
     """Inductor's code for `module`, its forward and backward cut by `partition`, at whose budget its own account holds.
-    Raises BudgetError where no plan leads there."""
+    mode, options, name: those of torch.compile. Raises BudgetError where no plan leads there, and ValueError where an option takes
+    what the plan sets."""
+    settings = inductor_settings(mode, options)
     first, planned = len(partition.reports), partition.budget
     least: Optional[int] = None
     is_last = False
     for attempt in range(ATTEMPTS):
         partition.plans_again = attempt > 0
         try:
-            run = _compile(partition, planned, module, inputs)
+            run = _compile(partition, planned, module, inputs, settings)
             partition.announce(first)
             return run
         except Exception as error:  # Inductor wraps what a pass raises.
@@ -110,13 +120,21 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
         f"fits; the least that was found needs {least:,} by its own account", partition.budget, least, 0)
 
 
-def _compile(partition: Partition, planned: Any, module: fx.GraphModule, inputs: List[Any]) -> Callable[..., Any]:
+def inductor_settings(mode: Optional[str], options: Optional[Dict[str, Any]]) -> Dict[str, Any]:
+    """Inductor's settings for `mode` and `options` of torch.compile, which Inductor checks as it does without llmmem."""
+    settings = dict(torch._TorchCompileInductorWrapper(mode, options, None).config)
+    taken = [key for key in settings if key in PLANNED_PASSES or settings[key] != PLANNED_SETTINGS.get(key, settings[key])]
+    if taken:
+        raise ValueError(f"llmmem.torch: options: {', '.join(map(repr, sorted(taken)))} would reorder or pool what the plan has placed, "
+                         "after its bytes were counted; leave it out, or compile without llmmem")
+    return settings
+
+
+def _compile(partition: Partition, planned: Any, module: fx.GraphModule, inputs: List[Any],
+             settings: Dict[str, Any]) -> Callable[..., Any]:
     from torch._inductor.compile_fx import compile_fx
-    patches: Dict[str, Any] = {
-        "custom_partitioner_fn": _Partitioner(partition), "_post_fusion_custom_pass": _FusedPeak(partition),
-        "reorder_for_peak_memory": False,  # The pass calls it.
-        # A buffer that waits for its next use is held by nobody, and was measured to raise the peak above the account.
-        "allow_buffer_reuse": False}
+    patches: Dict[str, Any] = {**settings, **PLANNED_SETTINGS, "custom_partitioner_fn": _Partitioner(partition),
+                               "_post_fusion_custom_pass": _FusedPeak(partition)}
     # Inductor owns what it is given; parameters stay shared.
     copy = fx.GraphModule(module, copy_graph(module.graph))
     partition.planned_budget = planned
