@@ -1,6 +1,6 @@
 //===- Import.h - From a config.json to a graph -----------------*- C++ -*-===//
 //
-// `readModel` understands the config, `buildModule` writes the graph:
+// `readModel` parses the config, and `buildModule` builds the graph:
 //
 //   func.func @loss(%ids, %targets, [%seed,] parameters...) -> tensor<f32>     Mode::Train
 //   func.func @forward(%ids, parameters...) -> logits                          Mode::Forward
@@ -9,8 +9,8 @@
 //   func.func @decode(%ids, %lengths, [%pages,] parameters..., caches...)
 //       -> logits, caches...                                                   Mode::Decode
 //
-// Targets are the ids shifted by whoever feeds them. Every op carries `llm.name`, ops of a layer
-// `llm.block`. Nothing here prints or exits; errors name the file and the key.
+// Targets are the ids shifted by one; the caller shifts them. Every op carries `llm.name`, and the
+// ops of a layer carry `llm.block`. Nothing here prints or exits. Errors name the file and the key.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,24 +24,25 @@
 
 namespace llmmem::importer {
 
-/// Reads the text of a config.json; `file` is for messages.
+/// Reads the text of a config.json. Messages name `file`.
 llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::StringRef file,
                                                  const ImportOptions &options);
 
-/// A line for each family, for help: the keys that its config needs, and those that it may have.
+/// Returns a line of help for each family: the keys that its config needs, and those that are
+/// optional.
 std::string familyHelp();
 
-/// The parameters of `model` with the adapters and the freezing that the options ask for, in the
-/// order of the arguments. Fails where a target or a pattern names nothing.
+/// Lists the parameters of `model` with the adapters and the freezing that the options ask for, in
+/// the order of the arguments. Fails where a target or a pattern matches nothing.
 llvm::Expected<std::vector<Parameter>> listParameters(const Model &model,
                                                       const ImportOptions &options);
 
-/// The exact number of parameters; a tied head counts once.
+/// Returns the exact number of parameters. A tied head counts once.
 llvm::Expected<int64_t> countParameters(const Model &model);
-/// Of them those that are trained, which are the adapters where there are any.
+/// Returns how many parameters are trained: those of the adapters where there are any.
 llvm::Expected<int64_t> countTrained(const Model &model, const ImportOptions &options);
 
-/// Builds and verifies the graph of `model`. The context is given the dialects that it needs.
+/// Builds and verifies the graph of `model`. Loads the dialects that it needs into the context.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildModule(mlir::MLIRContext &context, const Model &model, const ImportOptions &options);
 

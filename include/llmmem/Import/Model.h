@@ -1,9 +1,9 @@
 //===- Model.h - One family of models ---------------------------*- C++ -*-===//
 //
-// A family is a reader of its config.json that yields a Model: the parameters under their public
-// names, and the way from ids to logits. Everything else (arguments, loss, overflow) is shared.
+// A family reads its config.json and yields a Model: the parameters under their public names, and
+// the computation from ids to logits. Everything else (arguments, loss, overflow checks) is shared.
 //
-// A new family is one file in lib/Import with its reader, and one line in Families.def.
+// A new family needs one file in lib/Import with its reader, and one line in Families.def.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,25 +22,25 @@ namespace llmmem::importer {
 
 class GraphBuilder;
 
-/// What rows of a parameter are looked up by.
+/// Says which index selects the rows of a parameter.
 enum class Lookup { None, Token, Position };
 
 struct Parameter {
-  std::string name; ///< as in the public checkpoint
+  std::string name; ///< The name in the public checkpoint.
   llvm::SmallVector<int64_t, 2> shape;
-  /// Of a projection's weight: which dimension its input is contracted with.
+  /// Says, for a projection's weight, which dimension is contracted with the input.
   std::optional<llm::WeightLayout> layout = std::nullopt;
-  bool frozen = false; ///< read and never trained
-  /// The public checkpoint has [in, out] where the shape is [out, in].
+  bool frozen = false; ///< Read and never trained.
+  /// The public checkpoint stores [in, out] where the shape is [out, in].
   bool transposed = false;
-  bool wide = false;      ///< never of fewer bits than f32
-  bool head = false;      ///< which gives the logits
-  bool ofExperts = false; ///< [expert, ...], which llm.grouped_linear multiplies by
+  bool wide = false;      ///< Always has at least the bits of f32.
+  bool head = false;      ///< The projection to the logits.
+  bool ofExperts = false; ///< [expert, ...], an operand of llm.grouped_linear.
   Lookup lookup = Lookup::None;
-  std::optional<double> weightDecay = std::nullopt; ///< none: by its shape
+  std::optional<double> weightDecay = std::nullopt; ///< None means that the shape decides.
 };
 
-/// A table whose rows are looked up.
+/// Returns a table whose rows are looked up.
 inline Parameter tableOf(std::string name, int64_t rows, int64_t width,
                          Lookup lookup = Lookup::Token) {
   Parameter table{std::move(name), {rows, width}};
@@ -48,12 +48,12 @@ inline Parameter tableOf(std::string name, int64_t rows, int64_t width,
   return table;
 }
 
-/// Of images that a step reads in the place of ids.
+/// Describes images that a step reads instead of ids.
 struct ImageShape {
   int64_t channels = 0, height = 0, width = 0;
 };
 
-/// A projection's weight, [out, in], and the bias that it may have.
+/// Adds the weight of a projection, [out, in], and its optional bias.
 inline void addProjection(std::vector<Parameter> &list, const std::string &module, int64_t out,
                           int64_t in, bool hasBias = true) {
   list.push_back({module + ".weight", {out, in}, llm::WeightLayout::OutIn});
@@ -66,28 +66,29 @@ inline void addLayerNorm(std::vector<Parameter> &list, const std::string &module
   list.push_back({module + ".bias", {width}});
 }
 
-/// What the shared code needs to know of any model.
+/// Holds what the shared code needs to know of any model.
 struct ModelFacts {
-  std::string file; ///< the config's, for messages
+  std::string file; ///< The path of the config, for messages.
   int64_t layers = 0;
-  int64_t maxSeq = 0;    ///< the longest sequence
-  std::string maxSeqKey; ///< the key that says so
-  bool dropsOut = false; ///< some dropout has a probability above 0
+  int64_t maxSeq = 0;    ///< The length of the longest sequence.
+  std::string maxSeqKey; ///< The key that sets `maxSeq`.
+  bool dropsOut = false; ///< Some dropout has a probability above 0.
   ElementKind dtype = ElementKind::F32;
-  /// Tokens are predicted in their own place and not from those before them: who feeds the step
-  /// says which (`labels`).
+  /// Tokens are predicted at their own positions, not from the previous ones. The caller says which
+  /// ones (`labels`).
   bool predictsMasked = false;
-  /// Images are sorted into classes, a label for each; the rows of a sequence follow from the
+  /// The model classifies images, with a label for each. The rows of a sequence follow from the
   /// config (`maxSeq`).
   std::optional<ImageShape> image;
-  /// An encoder reads the ids, and a decoder predicts the labels, a sequence of their own.
+  /// An encoder reads the ids, and a decoder predicts the labels, which are a sequence of their
+  /// own.
   bool encodes = false;
-  bool hasSinks = false;  ///< attention's rows have a score that no value belongs to
-  int64_t experts = 0;    ///< of a mixture
-  double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost
-  /// Why its attention cannot read what caches hold; empty where it can.
+  bool hasSinks = false;  ///< Rows of attention have a score that no value belongs to.
+  int64_t experts = 0;    ///< The number of experts of a mixture.
+  double balanceLoss = 0; ///< The coefficient of the loss for unequally chosen experts.
+  /// Says why attention cannot read caches. Empty means that it can.
   std::string whyNoCaches;
-  /// Of the layers that have one; none where all see every token.
+  /// Gives the window of the layers that have one; none means that all layers see every token.
   std::optional<int64_t> window;
 };
 
@@ -95,14 +96,14 @@ class Model {
 public:
   virtual ~Model();
 
-  /// In the order of the public state_dict; a tied head is not listed.
+  /// Lists the parameters in the order of the public state_dict, without a tied head.
   virtual std::vector<Parameter> parameters() const = 0;
   virtual mlir::Value buildLogits(GraphBuilder &graph, mlir::Value ids) const = 0;
 
   ModelFacts facts;
 };
 
-/// Complaints stay in the reader; the result counts only where there are none.
+/// The reader keeps complaints. The result is valid only where there are none.
 using ReadModel = std::unique_ptr<Model> (*)(ConfigReader &config, const ImportOptions &options);
 
 struct Family {
@@ -116,12 +117,13 @@ llvm::ArrayRef<Family> families();
   std::unique_ptr<Model> read##reader(ConfigReader &config, const ImportOptions &options);
 #include "llmmem/Import/Families.def"
 
-/// The probability of a dropout: 0 outside training, else what the options say, else the key's.
+/// Returns the probability of a dropout: 0 outside training; otherwise the option's or, without
+/// one, the key's.
 double readDropout(ConfigReader &config, const ImportOptions &options, llvm::StringRef key,
                    double fallback);
 
-/// A key of noise that is for training alone, and of which training supports nothing but 0. In a
-/// program for inference it has no meaning, whatever its value.
+/// Reads a key of noise that only training uses and that must be 0 there. A program for inference
+/// ignores the key.
 void expectNoNoise(ConfigReader &config, const ImportOptions &options, llvm::StringRef key);
 
 } // namespace llmmem::importer
