@@ -1,8 +1,8 @@
 //===- Tokenizer.h - Text as the ids that a model was trained on -----------===//
 //
-// Reads the `tokenizer.json` that models are published with, as far as it says how pairs of bytes
-// or of characters are merged (byte-level BPE: GPT-2, Llama 3, Qwen; BPE of characters with bytes
-// as the fallback: Llama 2, Mistral, Gemma). Ids and text are those of Hugging Face's tokenizers
+// Reads the `tokenizer.json` of published models where its model merges pairs of bytes or of
+// characters (byte-level BPE: GPT-2, Llama 3, Qwen; BPE of characters with bytes as the fallback:
+// Llama 2, Mistral, Gemma). Ids and text equal those of Hugging Face's tokenizers
 // (https://huggingface.co/docs/tokenizers/pipeline):
 //
 //   text --added tokens--> pieces --normalizer--> --pre-tokenizer--> words --model--> ids
@@ -12,7 +12,7 @@
 //   Expected<std::vector<int32_t>> ids = tokenizer->encode("Hello world");   // GPT-2: {15496, 995}
 //   std::string text = tokenizer->decode(*ids);
 //
-// Parts of the file that change ids and are not supported are refused by name.
+// The reader refuses, by name, parts of the file that change ids and are not supported.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,19 +31,20 @@ namespace llmmem {
 
 class Tokenizer {
 public:
-  /// Fails where the file cannot be read or has a part that is not supported, and where llmmem was
-  /// built without ICU, whose regular expressions and normal forms it needs.
+  /// Fails where the file cannot be read or has an unsupported part. Fails also where llmmem is
+  /// built without ICU, which provides regular expressions and normal forms.
   static llvm::Expected<Tokenizer> read(llvm::StringRef path);
   Tokenizer(Tokenizer &&);
   Tokenizer &operator=(Tokenizer &&);
   ~Tokenizer();
 
-  /// The ids of a text in UTF-8, with those that its template puts around one (`<s>`, say). Fails
-  /// where the text is not UTF-8.
+  /// Returns the ids of a text in UTF-8, including those that the template adds around it (`<s>`,
+  /// for example). Fails where the text is not UTF-8.
   llvm::Expected<std::vector<int32_t>> encode(llvm::StringRef text) const;
-  /// Special tokens and ids beyond the vocabulary have no text; bytes that are no UTF-8 are U+FFFD.
+  /// Special tokens and ids beyond the vocabulary have no text. Bytes that are no UTF-8 become
+  /// U+FFFD.
   std::string decode(llvm::ArrayRef<int32_t> ids) const;
-  /// The largest id and one.
+  /// Returns the largest id plus one.
   int64_t vocabulary() const;
 
 private:
