@@ -1,10 +1,10 @@
 //===- Fit.h - Does a model train on a card, and how ------------------------===//
 //
-// Asks the planner the questions that a person has before any pipeline: does this model train on
-// this card, with which batch and sequence, how fast, and what would help. Every answer is a plan
-// of the whole step under the card's bytes, the one that `llmmem-opt --checkpoint-budget` makes;
-// what does not fit is what no plan was found for. What is recommended is the batch of the most
-// tokens a second, not the largest one: that computes most of its activations again.
+// Answers what a person asks before any pipeline exists: does this model train on this card, with
+// which batch and sequence, how fast, and what would help. Every answer is a plan of the whole step
+// under the card's bytes, the plan that `llmmem-opt --checkpoint-budget` makes. A shape does not
+// fit where no plan is found. The recommended batch has the most tokens per second; the largest
+// batch is often slower, because it recomputes most of its activations.
 //
 // Example: GPT-2 124M in f32 at 1,024 tokens under 23 * 10^9 bytes.
 //
@@ -20,27 +20,27 @@
 
 namespace llmmem {
 
-/// Bytes of a card.
+/// Describes the bytes of a card.
 struct Card {
-  std::string name;     // as it is asked for: rtx4090, 24GB
-  int64_t memory = 0;   // that it has
-  int64_t reserve = 0;  // of them, for the context and libraries of a program
-  bool hasRates = true; // false: the bytes alone are known, and no time is said
+  std::string name;     // The name that the user gave: rtx4090, 24GB.
+  int64_t memory = 0;   // The card's memory.
+  int64_t reserve = 0;  // The part of it for the context and libraries of a program.
+  bool hasRates = true; // False: only the bytes are known, so no time is reported.
   int64_t budget() const { return memory - reserve; }
 };
 
 struct FitRequest {
   int64_t seq = 0;
-  std::optional<int64_t> batch; // none: the largest is looked for
+  std::optional<int64_t> batch; // None: the largest one is searched for.
 };
 
-/// What one measure against the bytes does, of the step that is asked for.
+/// Says how one measure changes the bytes of the requested step.
 struct MeasureOutcome {
   llvm::StringRef name;
   FitPoint point;
 };
 
-/// What another way to train needs of the card, where the step that is asked for has no plan.
+/// Says what another way to train needs of the card, where the requested step has no plan.
 struct ReliefOutcome {
   Relief relief;
   FitPoint point;
@@ -49,46 +49,49 @@ struct ReliefOutcome {
 struct FitAnswer {
   Card card;
   FitRequest request;
-  /// Batch 1, or the one asked for, by the search for the fewest bytes (--checkpoint-budget=min).
+  /// Has batch 1, or the requested one, and comes from the search for the fewest bytes
+  /// (--checkpoint-budget=min).
   FitPoint least;
-  // All others are plans under the card's budget, as the commands make them.
-  bool fits = false;           // this batch
-  FitPoint recommended;        // the fastest batch, or the one asked for; where it fits
-  FitPoint largest;            // of the largest batch at `request.seq`; its batch is 0: none
-  int64_t longestSequence = 0; // at batch 1, or the one asked for; 0: none
+  // All other points are plans under the card's budget, as the commands make them.
+  bool fits = false;           // This batch fits.
+  FitPoint recommended;        // The fastest batch, or the requested one, where it fits.
+  FitPoint largest;            // The largest batch at `request.seq`; batch 0 means none.
+  int64_t longestSequence = 0; // At batch 1, or the requested one; 0 means none.
   std::vector<FitPoint> batches;
-  std::vector<MeasureOutcome> measures;     // of the recommended batch, not under the budget
-  std::vector<ReliefOutcome> reliefs;       // only where no batch and no sequence has a plan
-  std::vector<std::string> commands;        // that plan the recommended batch
-  std::vector<std::string> largestCommands; // and the largest, where that is another
+  std::vector<MeasureOutcome> measures;     // Apply to the recommended batch, without a budget.
+  std::vector<ReliefOutcome> reliefs;       // Filled only where no batch and no sequence has a
+                                            // plan.
+  std::vector<std::string> commands;        // Plan the recommended batch.
+  std::vector<std::string> largestCommands; // Plan the largest batch, where it is another.
 };
 
-/// Lengths of sequences are looked for in steps of so many tokens.
+/// The search for sequence lengths uses multiples of this number of tokens.
 inline constexpr int64_t kSequenceStep = 128;
 
-/// Answers with plans alone. The error is that of a shape which the model does not have.
+/// Answers by planning alone. Fails for a shape that the model does not have.
 llvm::Expected<FitAnswer> fit(FitModel &model, const Card &card, const FitRequest &request);
 
-/// Plans the step with less state, with gradients that end at their update, on as many ranks as it
-/// takes, and with what lies on the device throughout on the host, into `answer.reliefs`.
+/// Plans the step with a smaller state, with gradients that end at their update, on as many ranks
+/// as it takes, and with permanent data on the host. Appends to `answer.reliefs`.
 llvm::Error findReliefs(const FitModel &model, FitAnswer &answer);
 
-/// `bf16`, as flags have it.
+/// Returns the name that flags use, such as `bf16`.
 llvm::StringRef dtypeName(importer::ElementKind kind);
 
-/// Which plans a number of an answer is of, as the flag of llmmem-opt: those of the fewest bytes,
-/// or under the card's budget.
+/// Return the flag of llmmem-opt that selects the plans of a number: fewest bytes, or the card's
+/// budget.
 std::string fewestBytesFlag();
 std::string budgetFlag(const Card &card);
 
-/// Plans `file`.mlir under the card's budget with the search that the model's plans had.
+/// Returns the command that plans `file`.mlir under the card's budget with the search that the
+/// model's plans use.
 std::string planCommand(const FitModel &model, const Card &card, const std::string &file,
                         const std::string &planned);
 
-/// What every answer for people begins with.
+/// Prints the lines that begin every answer for people.
 void printModelAndCard(const FitModel &model, const Card &card, llvm::raw_ostream &os);
 
-/// For people, and for programs (docs/Design/Reports.md).
+/// Print for people and for programs (docs/Design/Reports.md).
 void printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os);
 llvm::json::Value toJson(const FitModel &model, const FitAnswer &answer);
 

@@ -11,67 +11,74 @@
 
 namespace llmmem {
 
-/// A plan of the step at one shape.
+/// Describes a plan of the step at one shape.
 struct FitPoint {
   int64_t batch = 0, seq = 0;
   planning::Status status = planning::Status::Unknown;
   int64_t residentBytes = 0;
-  int64_t cacheBytes = 0;      // of them, of keys and values
-  int64_t hostBytes = 0;       // of what lies on the host throughout
-  int64_t neededBytes = 0;     // resident bytes and arena; 0 without a plan
-  int64_t ns = 0;              // modelled, of a step; 0 without a plan
-  int64_t withoutBudgetNs = 0; // the same with all kept
+  int64_t cacheBytes = 0;      // The part of them for keys and values.
+  int64_t hostBytes = 0;       // What lies on the host for the whole step.
+  int64_t neededBytes = 0;     // Resident bytes plus arena; 0 without a plan.
+  int64_t ns = 0;              // The modelled time of a step; 0 without a plan.
+  int64_t withoutBudgetNs = 0; // The same time with everything kept.
 
   bool fits() const { return status == planning::Status::Feasible; }
 };
 
-/// What a user can do against the bytes. A measure is a line of the table in Measures.cpp.
+/// This is something that a user can do to reduce the bytes: a line of the table in Measures.cpp.
 struct Measure {
   llvm::StringLiteral name;
-  planning::PolicyKind policy; // what decides on recomputation
-  bool hasChunks;              // the loss in its smallest chunks, or whole
+  planning::PolicyKind policy; // Decides on recomputation.
+  bool hasChunks;              // Computes the loss in its smallest chunks, or unchunked.
   llm::GradientLifetime gradients;
 };
 
 llvm::ArrayRef<Measure> measures();
 
-/// Another way to train the same model, for where no plan fits. Each is planned before it is named.
+/// This is another way to train the same model where no plan fits. Each is planned before it is
+/// reported.
 struct Relief {
-  std::string flags; // of the tools, as they are written
+  std::string flags; // Flags of the tools, as a user writes them.
   llm::GradientLifetime gradients;
   llm::OptimizerKind optimizer;
   importer::StateType state = importer::StateType::Wide;
-  int64_t ranks = 1;   // that share parameters, state and gradients (ZeRO-3); each has the batch
-  bool onHost = false; // state and parameters
+  int64_t ranks = 1;   // The number of ranks that share parameters, state and gradients
+                       // (ZeRO-3). Each has the batch.
+  bool onHost = false; // State and parameters lie on the host.
 };
 
-/// A step at one shape. A step of training is asked for by batch and sequence; one of inference, by
-/// batch and context: it decodes a token of each sequence, or reads a chunk of each prompt.
+/// Plans a step at one shape after another. Batch and sequence describe a step of training. Batch
+/// and context describe one of inference, which decodes a token of each sequence or reads a chunk
+/// of each prompt.
 class FitModel {
 public:
-  /// Reads a config.json; `file` is for messages and commands. `options` say all but the shape.
-  /// `seconds` bounds each search, as in PlanOptions.
+  /// Reads a config.json. Messages and commands name `file`. `options` say everything except the
+  /// shape. `seconds` bounds each search, as in PlanOptions.
   static llvm::Expected<FitModel> read(llvm::StringRef text, llvm::StringRef file,
                                        importer::ImportOptions options, DeviceModel device,
                                        double seconds);
 
-  /// What a plan is asked of: a shape, and the budget or the measure that it is made for.
+  /// Asks for a plan: a shape, and the budget or the measure that the plan is for.
   struct Question {
     int64_t batch = 0, seq = 0;
-    std::optional<int64_t> budget = {}; // none: the fewest bytes
-    const Measure *measure = nullptr;   // of the table, alone; none: all that changes no op
-    int64_t chunk = 0; // of inference: tokens of each prompt that the step reads; 0: it decodes
+    std::optional<int64_t> budget = {}; // None: the fewest bytes.
+    const Measure *measure = nullptr;   // The only measure taken, a line of the table; null
+                                        // takes all that change no op.
+    int64_t chunk = 0; // Is, for inference, the number of prompt tokens that the step reads; 0
+                       // means that it decodes.
     auto operator<=>(const Question &) const = default;
   };
-  /// The cheapest plan under a budget, in any form of the step.
+  /// Returns the cheapest plan under a budget, over all variants of the step.
   llvm::Expected<FitPoint> under(int64_t batch, int64_t seq, int64_t budget);
-  /// The plan of the fewest bytes.
+  /// Returns the plan of the fewest bytes.
   llvm::Expected<FitPoint> least(int64_t batch, int64_t seq);
-  /// The step with one measure. All of them together are `least`, which is planned once.
+  /// Returns the question for one measure. All measures together are `least`, which is planned
+  /// once.
   Question questionOf(const Measure &measure, int64_t batch, int64_t seq) const;
-  /// Answers each; all that are not known yet are planned on all cores, each once, in this order.
+  /// Answers each question in this order. Plans every unknown one once, on all cores.
   llvm::Expected<std::vector<FitPoint>> ask(llvm::ArrayRef<Question> questions);
-  /// The step of each rank, trained so, under a budget. The point has the batch of all ranks.
+  /// Plans the step of each rank, trained as `relief` says, under a budget. The point has the batch
+  /// of all ranks.
   llvm::Expected<FitPoint> with(const Relief &relief, int64_t batch, int64_t seq,
                                 int64_t budget) const;
 
@@ -83,7 +90,7 @@ public:
   double searchSeconds() const { return seconds; }
 
 private:
-  /// A step: its batch, its sequence, its chunk, and what becomes of its gradients.
+  /// Identifies a step: its batch, its sequence, its chunk, and the lifetime of its gradients.
   using Shape = std::tuple<int64_t, int64_t, int64_t, llm::GradientLifetime>;
   Shape shapeOf(const Question &question) const;
 
