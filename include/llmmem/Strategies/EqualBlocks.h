@@ -1,7 +1,7 @@
 //===- EqualBlocks.h - A model of a few of its equal blocks ----------------===//
 //
-// What a rank needs for a block is the same for each of equal blocks, so strategies are compared on
-// a model that has few of them: embedding, k blocks, head.
+// Equal blocks of a model have equal costs on a rank, so strategies are compared on a model with
+// few blocks: embedding, k blocks, head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,14 +12,15 @@
 
 namespace llmmem {
 
-/// The blocks of `loss` (`llm.block`), if they are equal: block by block the same ops with the same
-/// attributes, but for names, on the same types, reading values of the same places of the block
-/// before, of their own block, and of what stands before all blocks. Fails, after a located
+/// Returns the number of blocks of `loss` (`llm.block`) if they are equal: each has the same ops
+/// with the same attributes, except names, on the same types, and reads the same values of the
+/// previous block, of its own block, and of what precedes all blocks. Fails after a located
 /// diagnostic at the first op that differs.
 llvm::FailureOr<int64_t> countEqualBlocks(mlir::func::FuncOp loss);
 
-/// Removes all blocks of `loss` but the first `count`, and the arguments that only they read.
-/// `countEqualBlocks` must hold. Fails, after a diagnostic, where there are fewer.
+/// Removes all blocks of `loss` except the first `count`, and the arguments that only they read.
+/// Requires that `countEqualBlocks` succeeds. Fails after a diagnostic where there are fewer
+/// blocks.
 llvm::LogicalResult keepBlocks(mlir::func::FuncOp loss, int64_t count);
 
 } // namespace llmmem

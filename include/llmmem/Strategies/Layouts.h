@@ -1,12 +1,12 @@
 //===- Layouts.h - Which parameters are split over tp, by groups -----------===//
 //
-// `parallelize` splits every parameter that rules let it split. Parameters that one split ties
-// together (queries, keys, values and the product behind attention; both products of a
-// feed-forward; the embedding; the logits) are a group, and each group may as well stay whole: then
-// each rank computes all of it, and has no collective for it. Blocks are laid out alike.
+// `parallelize` splits every parameter that the rules let it split. Parameters that one split ties
+// together form a group: queries, keys, values and the product after attention; both products of a
+// feed-forward; the embedding; the logits. Each group may also stay unsharded: then each rank
+// computes all of it and needs no collective for it. All blocks have the same layout.
 //
 // Example, a Llama block over tp = 2: {q_proj, k_proj, v_proj, o_proj}, {gate_proj, up_proj,
-// down_proj}; and beside the blocks {embed_tokens}, {lm_head}.
+// down_proj}; and outside of the blocks {embed_tokens}, {lm_head}.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,17 @@
 namespace llmmem {
 
 struct LayoutGroup {
-  std::vector<std::string> names; // of its parameters, those of the first block
-  /// Where its parameters are read: by which op of a block and as which operand, or which one it
-  /// is where no block reads it.
+  std::vector<std::string> names; // Names the parameters of the first block.
+  /// Says which op of a block reads the parameters, and as which operand; or, where no block reads
+  /// them, which parameters they are.
   std::set<std::string> places;
 };
 
-/// The groups of `model`, whose blocks are equal, over `ranks` of tp. None where the passes refuse
-/// so many.
+/// Returns the groups of `model`, whose blocks are equal, over `ranks` of tp. Returns none where
+/// the passes refuse that number.
 std::vector<LayoutGroup> findLayoutGroups(mlir::ModuleOp model, int64_t ranks);
 
-/// Pins the parameters of the groups of `whole`, a bit each, as whole (`llm.sharding`).
+/// Marks the parameters of the groups of `whole`, one bit per group, as unsharded (`llm.sharding`).
 void keepWhole(mlir::func::FuncOp loss, llvm::ArrayRef<LayoutGroup> groups, uint32_t whole);
 
 } // namespace llmmem

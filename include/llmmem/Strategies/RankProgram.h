@@ -7,14 +7,14 @@
 
 namespace llmmem {
 
-/// @step and, of several micro-batches, @update, grouped and ready to be planned. Of a model
-/// without @loss its one function, as @decode is.
+/// Holds @step and, for several micro-batches, @update, grouped and ready to be planned. A model
+/// without @loss has one function, such as @decode.
 struct RankProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::func::FuncOp step, update; // the second may be null
+  mlir::func::FuncOp step, update; // The second may be null.
 };
 
-/// The first diagnostic of whatever fails while it lives; none is printed.
+/// Records the first diagnostic of any failure during its lifetime, and prints none.
 class DiagnosticText {
 public:
   explicit DiagnosticText(mlir::MLIRContext *context);

@@ -1,11 +1,11 @@
 //===- Strategy.h - The ways to run a step on a number of devices ----------===//
 //
-// A strategy is what a user would write beside `--mesh`: how many ranks share the batch (dp), the
-// heads, widths and vocabulary (tp) and the blocks (pp), what of the parameters is split over dp
-// (ZeRO), in how many micro-batches, and in which order stages run them.
+// A strategy is what a user would write in and next to `--mesh`: how many ranks share the batch
+// (dp), the heads, widths and vocabulary (tp) and the blocks (pp); what ZeRO splits over dp; the
+// number of micro-batches; and the order in which stages run them.
 //
-// Example: 8 devices and a batch of 4 sequences: pp=2,dp=2,tp=2 has 1 or 2 micro-batches; dp=8 is
-// refused, because 8 ranks do not divide 4 sequences.
+// Example: with 8 devices and a batch of 4 sequences, pp=2,dp=2,tp=2 has 1 or 2 micro-batches. dp=8
+// is refused, because 8 ranks do not divide 4 sequences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,45 +29,47 @@ struct Strategy {
   bool sequenceParallel = false;
   int64_t microBatches = 1;
   planning::PipelineKind schedule = planning::PipelineKind::OneForwardOneBackward;
-  int64_t chunks = 1; // of a stage
-  /// Groups of parameters that tp leaves whole (Layouts.h), a bit each. Flags do not say it.
+  int64_t chunks = 1; // The number of chunks of a stage.
+  /// Holds one bit for each group of parameters that tp leaves unsharded (Layouts.h). No flag sets
+  /// it.
   uint32_t whole = 0;
 
   int64_t numDevices() const { return pp * dp * tp; }
   planning::PipelineShape shape() const { return {schedule, pp, microBatches, chunks}; }
-  /// `pp=2,dp=4`: axes of one rank left out, the fastest last, so that what talks most is nearest;
-  /// `dp=1` where all are of one.
+  /// Returns the mesh, such as `pp=2,dp=4`: without axes of one rank, the fastest axis last, so
+  /// that ranks that communicate most are closest. Returns `dp=1` where all axes have one rank.
   std::string mesh() const;
-  /// The flags of llmmem-opt that mean this strategy.
+  /// Returns the flags of llmmem-opt that mean this strategy.
   std::string flags() const;
 
   auto operator<=>(const Strategy &other) const = default;
 };
 
-/// What of a model decides which strategies there are.
+/// Holds what of a model decides which strategies exist.
 struct ModelFacts {
-  int64_t batch = 0;  // sequences of a step, over all ranks
-  int64_t blocks = 0; // equal ones
+  int64_t batch = 0;  // The number of sequences of a step over all ranks.
+  int64_t blocks = 0; // The number of equal blocks.
 };
 
-/// What the user has decided already.
+/// Holds what the user has already decided.
 struct StrategyPins {
   std::optional<int64_t> zeroStage, microBatches, chunks;
   std::optional<bool> sequenceParallel;
   std::optional<planning::PipelineKind> schedule;
 };
 
-/// Why strategies are not looked at, and how many each reason excludes.
+/// Maps each reason why strategies are excluded to the number of strategies.
 using Refusals = std::map<std::string, int64_t>;
 
 struct Enumeration {
-  std::vector<Strategy> strategies; // in increasing order: the plainest of equal ones comes first
+  std::vector<Strategy> strategies; // In increasing order, so that the simplest of equal ones
+                                    // comes first.
   Refusals refused;
 };
 
-/// All strategies for so many devices. `refuse` says why a strategy cannot be built, or nothing; it
-/// is asked once what divides is known. A reason counts a mesh once, or a strategy where it is of
-/// that alone.
+/// Enumerates the strategies for a number of devices. `refuse` says why a strategy cannot be built,
+/// or nothing; it is asked once the divisors are known. A reason counts once per mesh, or once per
+/// strategy where it concerns that strategy alone.
 Enumeration
 enumerateStrategies(const ModelFacts &model, int64_t devices, const StrategyPins &pins,
                     llvm::function_ref<std::optional<std::string>(const Strategy &)> refuse);
