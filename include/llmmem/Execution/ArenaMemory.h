@@ -1,8 +1,8 @@
 //===- ArenaMemory.h - The arena of a run, and how much of it was touched --===//
 //
-// The arena ends where an inaccessible page begins, so that a write past it ends the process
-// instead of changing another value. Untouched pages are not resident, and the last page holds a
-// pattern: what a run has written is measured afterwards, independently of the plan.
+// The arena ends at an inaccessible page, so that a write past it ends the process instead of
+// changing another value. Untouched pages are not resident, and the last page holds a pattern. So
+// the bytes that a run wrote are measured independently of the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,21 +26,21 @@ public:
 
   static llvm::Expected<ArenaMemory> allocate(int64_t bytes);
 
-  /// The first byte, at a multiple of 256.
+  /// Returns the first byte, which is at a multiple of 256.
   void *base() const { return first; }
   int64_t size() const { return bytes; }
 
-  /// One past the highest byte that was written, rounded up to 256 inside the arena. A write past
-  /// its end is included.
+  /// Returns one past the highest written byte, rounded up to 256 inside the arena. A write past
+  /// the arena's end is included.
   int64_t measureHighWater() const;
-  /// Bytes of the resident pages.
+  /// Returns the bytes of the resident pages.
   int64_t measureTouchedPages() const;
 
 private:
   void swap(ArenaMemory &other);
   llvm::SmallVector<unsigned char> residentPages() const;
 
-  char *mapping = nullptr; // two guard pages, the pages of the arena between them
+  char *mapping = nullptr; // Two guard pages, with the pages of the arena between them.
   int64_t mapped = 0;
   char *first = nullptr;
   int64_t bytes = 0;

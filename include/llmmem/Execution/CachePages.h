@@ -1,9 +1,9 @@
 //===- CachePages.h - Pages of caches for sequences ------------------------===//
 //
-// Gives the pages of caches to sequences as they grow (Kwon et al. 2023, "PagedAttention"): no page
-// before a token needs it, so that what a sequence wastes is less than a page. All caches of a step
-// have as many pages and one table. Example: 3 tokens in pages of 2 hold 2 pages, of which one row
-// is wasted.
+// Gives the pages of caches to sequences as they grow (Kwon et al. 2023, "PagedAttention"). A page
+// is given only when a token needs it, so a sequence wastes less than a page. All caches of a step
+// have the same number of pages and share one table. Example: 3 tokens in pages of 2 hold 2 pages,
+// and one row is wasted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,21 +16,21 @@
 
 namespace llmmem {
 
-/// Rows of a cache, of all sequences together.
+/// Counts the rows of a cache, over all sequences.
 struct CacheUse {
-  int64_t reserved = 0; ///< that the cache has
-  int64_t used = 0;     ///< that hold a token
-  int64_t wasted = 0;   ///< that are given to a sequence and hold none
+  int64_t reserved = 0; ///< Rows that the cache has.
+  int64_t used = 0;     ///< Rows that hold a token.
+  int64_t wasted = 0;   ///< Rows that belong to a sequence and hold no token.
 };
 
 class CachePages {
 public:
-  /// `pages` of `page` tokens each, for `batch` sequences of at most `most` pages.
+  /// Manages `pages` of `page` tokens each, for `batch` sequences of at most `most` pages.
   CachePages(int64_t pages, int64_t page, int64_t batch, int64_t most);
 
-  /// Gives `sequence` the pages for so many tokens. Fails where there are none left.
+  /// Gives `sequence` the pages for this number of tokens. Fails where none are left.
   llvm::Error reach(int64_t sequence, int64_t tokens);
-  /// The pages of each sequence in turn, -1 where it has none: [batch, most].
+  /// Returns the pages of each sequence in order, -1 where it has none: [batch, most].
   llvm::ArrayRef<int32_t> table() const { return numbers; }
   CacheUse use() const;
 

@@ -1,7 +1,7 @@
 //===- CachedGeneration.h - Tokens from a step with caches ------------------===//
 //
-// Runs the planned @decode of an import, and perhaps its @prefill, on a batch of sequences: each
-// token passes the model once, and its keys and values stay in the caches.
+// Runs the planned @decode of an import, and optionally its @prefill, on a batch of sequences. Each
+// token passes through the model once, and its keys and values stay in the caches.
 //
 //   Expected<CachedGeneration> run = CachedGeneration::create(decode, roles, context);
 //   run->addPrefill(prefill, rolesOfPrefill);              // optional: prompts in chunks
@@ -24,12 +24,12 @@ class CachedGeneration {
 public:
   using Tokens = std::vector<int32_t>;
 
-  /// Fails where the function is no step of one token a sequence with caches; `context` is its
-  /// `llm.context`.
+  /// Fails where the function is no step that reads one token a sequence and has caches. `context`
+  /// is its `llm.context`.
   static llvm::Expected<CachedGeneration> create(const CompiledStep &decode, StepRoles roles,
                                                  int64_t context);
-  /// A step that takes several tokens at a time, on the same parameters and caches. Fails where
-  /// they differ, which two imports with the same --batch, --context and --page do not.
+  /// Adds a step that reads several tokens at a time, on the same parameters and caches. Fails
+  /// where these differ; two imports with the same --batch, --context and --page agree.
   llvm::Error addPrefill(const CompiledStep &prefill, StepRoles roles);
 
   ModelBuffers &model() { return decode; }
@@ -38,13 +38,13 @@ public:
   int64_t vocabulary() const { return decode.argumentRoles().vocabulary; }
   int64_t lengthOf(int64_t sequence) const { return lengths[sequence]; }
 
-  /// Puts tokens behind each sequence: `tokens[b]`, which may be none, behind sequence b. Fails
-  /// where there are more lists than sequences, a token is not in the vocabulary, a sequence would
-  /// exceed the context, or there is no page left.
+  /// Appends `tokens[b]`, which may be empty, to sequence b. Fails where there are more lists than
+  /// sequences, a token is not in the vocabulary, a sequence would exceed the context, or no page
+  /// is left.
   llvm::Error feed(llvm::ArrayRef<Tokens> tokens);
-  /// Those behind the last token of a sequence.
+  /// Returns the logits that follow the last token of a sequence.
   llvm::ArrayRef<double> logits(int64_t sequence) const { return logitsOf[sequence]; }
-  /// Of the layers whose caches hold every token.
+  /// Returns the use of the layers whose caches hold every token.
   CacheUse use() const;
 
 private:

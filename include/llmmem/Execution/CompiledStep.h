@@ -25,25 +25,26 @@
 
 namespace llmmem {
 
-/// Everything that compiling and running steps needs: the llm dialect with its kernels, the
-/// dialects that kernels are written in, and their translations to LLVM.
+/// Registers everything that compiling and running steps needs: the llm dialect with its kernels,
+/// the dialects that kernels are written in, and their translations to LLVM.
 void registerExecution(mlir::DialectRegistry &registry);
 
 struct StepArgument {
   std::optional<llm::Role> role;
-  std::string name;            // empty if the function does not say
-  mlir::RankedTensorType type; // of this rank's part, if it is split
+  std::string name;            // Empty if the function does not say.
+  mlir::RankedTensorType type; // The type of this rank's part, if the value is split.
   int64_t bytes = 0;
   Shard shard;
-  mlir::RankedTensorType whole; // of all parts together, in the same order of elements
-  double initial = 0;           // of all elements of a state that no file gives
-  bool transposed = false;      // files hold the matrix so
+  mlir::RankedTensorType whole; // The type of all parts together, in the same order of elements.
+  double initial = 0;           // The initial value of all elements of a state that no file gives.
+  bool transposed = false;      // Files hold the transposed matrix.
 };
 
 struct StepResult {
   mlir::RankedTensorType type;
   int64_t bytes = 0;
-  /// The argument whose buffer holds this result after a run; otherwise it has its own buffer.
+  /// Names the argument whose buffer holds this result after a run. Without one the result has its
+  /// own buffer.
   std::optional<unsigned> donatedArgument;
   std::string name = {}; // of the op that gives it; empty if it does not say
 };
@@ -56,39 +57,40 @@ class CompiledStep {
 public:
   struct Options {
     std::string function = "step";
-    /// Fill ranges of the arena with the pattern 0xFF when their values die (`--poison`).
+    /// Fills ranges of the arena with the pattern 0xFF when their values die (`--poison`).
     bool fillDeadBytes = false;
-    /// Take the time before and after each call: on a GPU by events, without capturing the step.
-    /// Not with `emulate`.
+    /// Records the time before and after each call; on a GPU by events, without capturing the step.
+    /// Excludes `emulate`.
     bool profile = false;
-    /// Compute matmuls by a library where it can, instead of generated code. The library must be
-    /// available: for f32, and for bf16 where the processor has units for it, the one that llmmem
-    /// was built with (oneDNN); on a GPU, for f32 and bf16, the one that the device has opened
-    /// (cuBLASLt). With `emulate`, kernels compute what cuBLASLt is documented to compute.
+    /// Computes matmuls by a library where it can, instead of generated code. The library must be
+    /// available: on a CPU it is the one that llmmem was built with (oneDNN), for f32, and for bf16
+    /// where the processor has units for it; on a GPU it is the one that the device has opened
+    /// (cuBLASLt), for f32 and bf16. With `emulate`, kernels compute what cuBLASLt is documented to
+    /// compute.
     bool libraryMatmuls = false;
-    /// On a GPU: where its library has no algorithm for a matmul, compute it otherwise, with its
+    /// On a GPU: a matmul for which the library has no algorithm is computed otherwise, with its
     /// epilogue in a launch of its own or, if that does not help, by generated kernels
-    /// (`replacedProducts`). Off: such a step cannot be prepared.
+    /// (`replacedProducts`). If this is off, such a step cannot be prepared.
     bool replacesMissing = false;
-    /// Compile for this processor (LLVM's name) instead of this machine's, which must have all of
-    /// its instructions. Does not change the bits of generated code's results.
+    /// Compiles for this processor (LLVM's name) instead of this machine's, which must have all of
+    /// its instructions. The bits of generated code's results do not change.
     std::string processor;
-    /// Run on this GPU, perhaps beside a step that shares buffers. The host only launches.
+    /// Runs on this GPU, which a step that shares buffers may use as well. The host only launches.
     std::shared_ptr<CudaDevice> cuda;
-    /// Run GPU kernels on the CPU, with each access checked: slow, and a wrong access fails the
-    /// run.
+    /// Runs GPU kernels on the CPU and checks each access. This is slow, and a wrong access fails
+    /// the run.
     bool emulate = false;
-    /// How generated kernels of a GPU multiply; nothing: as suits `cuda`, and by mma.sync with
-    /// `emulate`.
+    /// Says how generated kernels of a GPU multiply. None means what suits `cuda`, and mma.sync
+    /// with `emulate`.
     std::optional<TensorCores> tensorCores;
-    /// With tensor maps: which products' tiles two blocks share.
+    /// With tensor maps: says which products' tiles two blocks share.
     llm::TileSharing tileSharing = llm::TileSharing::Modelled;
-    /// Off: code of the CPU is compiled in a fraction of the time, runs slower and has the same
-    /// bits.
+    /// If this is off, code of the CPU compiles in a fraction of the time, runs slower and has the
+    /// same bits.
     bool optimize = true;
   };
 
-  /// Compiles a function of a planned module, which stays as it is (and must outlive this object).
+  /// Compiles a function of a planned module, which is not changed and must outlive this object.
   /// Fails after a located diagnostic.
   static mlir::FailureOr<std::unique_ptr<CompiledStep>> compile(mlir::ModuleOp module,
                                                                 const Options &options);
@@ -96,50 +98,51 @@ public:
     return compile(module, {});
   }
 
-  /// Sizes of the axes that ranks are arranged by, of the step's `llm.mesh`; none for one rank.
+  /// Returns the sizes of the mesh axes, from the step's `llm.mesh`; none for one rank.
   llvm::ArrayRef<int64_t> mesh() const { return meshSizes; }
-  /// The names of the parameters of all stages, in the model's order; none where the step is no
-  /// stage of a pipeline.
+  /// Returns the names of the parameters of all stages, in the model's order; none where the step
+  /// is no stage of a pipeline.
   llvm::ArrayRef<std::string> parametersOfAllStages() const { return parametersOfStages; }
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
-  /// The token ids of a batch: the argument `ids`, of a stage that reads none that of another one.
+  /// Returns the token ids of a batch: the argument `ids`, or that of another stage where this one
+  /// reads none.
   const std::optional<StepArgument> &ids() const { return idsOfStep; }
-  /// The images of a batch, `pixels`, in the same way.
+  /// Returns the images of a batch, `pixels`, in the same way.
   const std::optional<StepArgument> &pixels() const { return pixelsOfStep; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
-  /// Of the larger plan, where there is an update apart.
+  /// Returns the arena of the larger plan, where the update is separate.
   int64_t arenaBytes() const { return arena; }
-  /// Of what leaves for the host; 0 where nothing does.
+  /// Returns the arena of what is offloaded to the host; 0 where nothing is.
   int64_t hostArenaBytes() const { return hostArena; }
-  /// How often a step runs the function before it runs the update behind it.
+  /// Returns how often a step runs the function before it runs the update.
   int64_t microBatches() const { return updating ? runs : 1; }
-  /// The calls that a profile times, in order; empty without one.
+  /// Returns the calls that a profile times, in order; empty without a profile.
   llvm::ArrayRef<KernelCall> profiledCalls() const { return calls; }
-  /// The number of compiled functions (equal ops share one; on a GPU its kernels), and the seconds
-  /// of compilation.
+  /// Return the number of compiled functions (equal ops share one; on a GPU, its kernels), and the
+  /// seconds of compilation.
   unsigned numFunctions() const { return functions; }
   double compileSeconds() const { return seconds; }
-  /// The GPU that the step runs on; null on a CPU.
+  /// Returns the GPU that the step runs on; null on a CPU.
   const std::shared_ptr<CudaDevice> &cuda() const { return device; }
 
-  /// The op whose matmul the GPU's library could not compute; else the module.
+  /// Returns the op whose matmul the GPU's library could not compute, or the module.
   mlir::Location locationOfFault() const;
-  /// The number of `llm.library_product`s in host functions.
+  /// Returns the number of `llm.library_product`s in host functions.
   size_t numLibraryMatmuls() const { return products.size(); }
-  /// Why the library has no algorithm for a form of matmuls, of each that is computed otherwise.
+  /// Says for each form of matmuls that is computed otherwise why the library has no algorithm.
   llvm::ArrayRef<std::string> replacedProducts() const { return replaced; }
 
-  /// What the emulator runs; nothing without `emulate`.
+  /// Returns what the emulator runs; nothing without `emulate`.
   const std::optional<Emulation> &emulated() const { return emulation; }
 
-  /// Runs the step once. All that it accesses is in `memory`; nothing is allocated. Fails after a
-  /// located diagnostic, and then `memory` holds a part of a step.
+  /// Runs the step once. Everything that it accesses is in `memory`, and nothing is allocated.
+  /// Fails after a located diagnostic, and `memory` then holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
-  /// Runs what updates the parameters after `microBatches` runs, on the same buffers; nothing where
-  /// `run` updates them.
+  /// Runs the update of the parameters after `microBatches` runs, on the same buffers. Does nothing
+  /// where `run` updates them.
   mlir::LogicalResult runUpdate(StepMemory &memory) const;
-  /// The preparation of the first run: on a GPU the step is captured, and nothing runs. Fails after
-  /// a located diagnostic.
+  /// Prepares the first run: on a GPU this captures the step, and nothing runs. Fails after a
+  /// located diagnostic.
   mlir::LogicalResult prepare(StepMemory &memory) const;
 
 private:
@@ -163,7 +166,7 @@ private:
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
   int64_t arena = 0, hostArena = 0;
-  bool takesHostArena = false; // the function itself, not the update behind it
+  bool takesHostArena = false; // Describes the function itself, not the update after it.
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
@@ -172,61 +175,63 @@ private:
   std::vector<std::string> replaced;
   NativeCode code;
   std::optional<Emulation> emulation;
-  /// @update, of a step of micro-batches.
+  /// Holds the @update of a step of micro-batches.
   std::unique_ptr<CompiledStep> updating;
   int64_t runs = 1;
 };
 
-/// What a function of the step is called with.
+/// Holds what a function of the step is called with.
 struct StepCall {
-  /// Its arguments, and pointers to them, as its packed entry expects them.
+  /// Hold its arguments, and pointers to them, as its packed entry expects them.
   std::vector<void *> addresses, packed;
   std::unique_ptr<emulation::Emulator> emulator;
-  bool captured = false; // on a GPU
-  /// Nanoseconds before and after each of its profiled calls.
+  bool captured = false; // On a GPU only.
+  /// Holds the nanoseconds before and after each of its profiled calls.
   llvm::MutableArrayRef<int64_t> times;
 };
 
-/// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
-/// at multiples of 256 bytes and are zero at first; what nothing has read or written takes no
-/// memory. On a GPU they lie in its memory, and the host reads and writes mirrors of them.
+/// Owns a buffer for each argument and for each result that is not donated, and the arena. Buffers
+/// begin at multiples of 256 bytes and are zero at first. A page that nothing has read or written
+/// takes no memory. On a GPU the buffers lie in its memory, and the host reads and writes mirrors
+/// of them.
 class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
-  /// Argument i has the buffer of argument `shared[i]` of `other`, where that says one, of the same
-  /// type. `other` must outlive this object. On a GPU, which both steps have been compiled for, the
-  /// two have one arena, too, and none has run; where `step` has bytes of its own on the host, it
-  /// fails.
+  /// Argument i uses the buffer of argument `shared[i]` of `other`, where that is set and has the
+  /// same type. `other` must outlive this object. On a GPU, for which both steps are compiled, the
+  /// two also share one arena, and neither may have run. Fails there where `step` has bytes of its
+  /// own on the host.
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step, const StepMemory &other,
                                              llvm::ArrayRef<std::optional<unsigned>> shared);
   StepMemory(StepMemory &&);
   StepMemory &operator=(StepMemory &&);
   ~StepMemory();
 
-  /// An argument's bytes, for writing all of them before a step.
+  /// Returns an argument's bytes, so that the caller can write all of them before a step.
   void *argument(unsigned number);
-  /// An argument's bytes as the last step left them.
+  /// Returns an argument's bytes as the last step left them.
   const void *bytes(unsigned number) const;
   /// Fills an argument, which has `bytes` bytes, with zeros.
   void clear(unsigned number, int64_t bytes);
-  /// The bytes of a result after a run: an argument's, where it is donated.
+  /// Returns the bytes of a result after a run: those of an argument, where it is donated.
   const void *result(unsigned number) const;
   /// Fails if a copy from a GPU has failed.
   llvm::Error check() const;
-  /// Without pages on a GPU.
+  /// Has no pages on a GPU.
   const ArenaMemory &arena() const { return arenaMemory; }
-  /// Of what leaves for the host.
+  /// Holds what is offloaded to the host.
   const ArenaMemory &hostArena() const { return hostMemory; }
-  /// Nanoseconds before and after each profiled call of the last step.
+  /// Returns the nanoseconds before and after each profiled call of the last step.
   llvm::ArrayRef<int64_t> callTimes() const { return times; }
-  /// Bytes of the arguments' buffers, as allocated; without those of another.
+  /// Returns the bytes of the arguments' buffers as allocated, without those that another step
+  /// owns.
   int64_t residentBytes() const { return resident; }
-  /// The same of those that lie in the host's memory.
+  /// Returns the bytes of those buffers that lie in the host's memory.
   int64_t residentOnHost() const { return onHost; }
 
 private:
   friend class CompiledStep;
-  /// Buffers of another step, by the arguments that have them.
+  /// Names the buffers of another step by the arguments that use them.
   struct Shared {
     const StepMemory *other = nullptr;
     llvm::ArrayRef<std::optional<unsigned>> arguments = {};
@@ -236,33 +241,33 @@ private:
     }
   };
   struct Release {
-    size_t mapped = 0; // bytes from the system; none where the heap gave them
+    size_t mapped = 0; // Bytes from the system; none where the heap gave them.
     void operator()(void *bytes) const;
   };
   StepMemory();
   void *allocateZeroed(int64_t bytes, bool wholePages = false);
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step, const Shared &shared);
   bool allocateBuffers(const CompiledStep &step, const Shared &shared);
-  /// Of a step on a GPU, perhaps among the buffers of another.
+  /// Places the buffers of a step on a GPU, possibly among those of another step.
   llvm::Error placeOnDevice(const CompiledStep &step, const Shared &shared);
   llvm::Error allocateArenas(const CompiledStep &step);
-  /// A call of a function of the step, whose profiled calls are `calls` of the step's.
+  /// Returns a call of a function of the step, whose profiled calls are `calls` of the step's.
   StepCall callOf(const CompiledStep &function, size_t firstCall, size_t calls);
   void addEmulator(const CompiledStep &function, StepCall &call);
-  /// Of a call on a GPU, the addresses of its buffers, once no other step will be added.
+  /// Sets the addresses of the buffers of a call on a GPU, once no other step will be added.
   void locateOnDevice(const CompiledStep &function, StepCall &call) const;
 
   std::vector<std::unique_ptr<void, Release>> blocks;
-  /// In blocks of their own; null where there was no memory.
+  /// Hold blocks of their own; null where there was no memory.
   llvm::SmallVector<void *> arguments, ownResults;
-  /// Numbers of buffers: arguments, then the results that are not donated.
+  /// Number the buffers: arguments first, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
   ArenaMemory arenaMemory, hostMemory;
-  /// Behind what it has pinned, which must outlive it. Shared with steps that pin nothing of their
-  /// own.
+  /// It is declared after what it has pinned, which must outlive it. Steps that pin nothing of
+  /// their own share it.
   std::shared_ptr<DeviceBuffers> onDevice;
-  llvm::SmallVector<unsigned> numbersOnDevice; ///< of each buffer
-  /// The step, and the update behind its micro-batches.
+  llvm::SmallVector<unsigned> numbersOnDevice; ///< The number of each buffer.
+  /// Hold the calls of the step, and of the update after its micro-batches.
   StepCall stepCall, updateCall;
   std::vector<int64_t> times;
   int64_t resident = 0, onHost = 0;

@@ -1,7 +1,7 @@
 //===- CounterSamples.h - Random numbers by their place ----------------------===//
 //
-// Sample i of a stream is a function of (stream, i) alone, independent of order, threads and other
-// samples.
+// Sample i of a stream is a function of (stream, i) alone. It does not depend on order, threads or
+// other samples.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,19 +13,19 @@
 
 namespace llmmem {
 
-/// 64 uniform bits.
+/// Returns 64 uniform bits.
 uint64_t sampleWord(uint64_t stream, uint64_t counter);
-/// Uniform in (0, 1), with 53 bits.
+/// Returns a number that is uniform in (0, 1), with 53 bits.
 double sampleUniform(uint64_t stream, uint64_t counter);
-/// Normal, with mean 0 and standard deviation 1.
+/// Returns a normal number with mean 0 and standard deviation 1.
 double sampleNormal(uint64_t stream, uint64_t counter);
 
-/// Independent streams of one seed.
+/// Returns the stream of a seed. Streams of different seeds are independent.
 uint64_t streamOf(uint64_t seed);
 uint64_t streamOf(uint64_t seed, llvm::StringRef name);
 
-/// The number below which a normal sample lies with probability `p`, 0 < p < 1. Example: 0.5 gives
-/// 0, 0.975 gives 1.95996.
+/// Returns the number below which a normal sample lies with probability `p`, 0 < p < 1. Example:
+/// 0.5 gives 0, 0.975 gives 1.95996.
 double normalQuantile(double p);
 
 } // namespace llmmem

@@ -24,7 +24,7 @@ struct llmmem_cuda;
 
 namespace llmmem {
 
-/// A failure of a GPU or its driver, not of the input.
+/// Reports a failure of a GPU or its driver, not of the input.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;
@@ -36,70 +36,71 @@ private:
   std::string message;
 };
 
-/// Its functions fail with a DeviceError.
+/// Wraps a GPU. Its functions fail with a DeviceError.
 class CudaDevice {
 public:
-  /// A device of a CUDA driver, found by name as dlopen does: the first, or that of this process
-  /// among those that a launcher has started on this machine. Fails if there is no driver or no
-  /// device, or the device has no bf16.
+  /// Opens a device of a CUDA driver, whose name dlopen resolves: the first device, or that of this
+  /// process among those that a launcher has started on this machine. Fails if there is no driver
+  /// or no device, or the device has no bf16.
   static llvm::Expected<std::shared_ptr<CudaDevice>> open(const std::string &driver);
   ~CudaDevice();
   CudaDevice(const CudaDevice &) = delete;
   CudaDevice &operator=(const CudaDevice &) = delete;
 
-  /// "NVIDIA H200"
+  /// Returns, for example, "NVIDIA H200".
   llvm::StringRef name() const;
-  /// The architecture for which kernels are compiled: sm_90a on capability 9.0 only, else sm_80,
-  /// which later devices run too.
+  /// Returns the architecture for which kernels are compiled: sm_90a on capability 9.0 only, else
+  /// sm_80, which later devices run too.
   std::string chip() const;
-  /// Name, capability, CUDA version of the driver, clocks, bytes: for programs that report the
-  /// origin of a measurement.
+  /// Returns name, capability, CUDA version of the driver, clocks and bytes, for programs that
+  /// report the origin of a measurement.
   llvm::Expected<llvm::json::Object> describe();
 
-  /// Lets steps compute matmuls by cuBLASLt, the first of these libraries that dlopen finds. Fails
-  /// if none works; the device stays usable without.
+  /// Lets steps compute matmuls by cuBLASLt, using the first of these libraries that dlopen opens.
+  /// Fails if none works; the device stays usable without it.
   llvm::Error openProducts(llvm::ArrayRef<std::string> libraries);
-  /// "cuBLASLt 13.1.0"; empty if it was not opened.
+  /// Returns, for example, "cuBLASLt 13.1.0"; empty if it is not open.
   std::string products() const;
-  /// How many forms of matmuls have an algorithm so far: from a file, or chosen by this run.
+  /// Counts the forms of matmuls that have an algorithm: from a file, or chosen by this run.
   struct AlgorithmCounts {
     size_t given = 0, chosen = 0;
   };
   AlgorithmCounts countAlgorithms() const;
-  /// Has algorithms timed once for this device and version of the library, and kept in a file of
-  /// `folder` (llmmem/Runtime/ProductStore.h), which is made where it is missing.
+  /// Times algorithms once for this device and version of the library, and keeps them in a file of
+  /// `folder` (llmmem/Runtime/ProductStore.h). The folder is created where it is missing.
   llvm::Error keepAlgorithms(const std::string &folder);
-  /// Why the library has no algorithm for a matmul; nothing where it has one, or was not opened.
-  /// Addresses say whether there is such an operand.
+  /// Says why the library has no algorithm for a matmul. Returns nothing where it has one, or where
+  /// the library is not open. An address only says whether the operand exists.
   std::optional<std::string> whyMissing(const llmmem_product &product) const;
-  /// The number of the matmul that failed.
+  /// Returns the number of the matmul that failed.
   std::optional<int64_t> failedProduct() const;
 
   /// Hands the collectives of this process's job (RankJob) to the device, by a NCCL that dlopen
-  /// finds; empty: a job of one rank needs none. All ranks call it.
+  /// opens. The name may be empty: a job of one rank needs no NCCL. All ranks call it.
   llvm::Error joinRanks(const std::string &nccl);
-  /// Where all ranks are done. A device that is closed without it leaves as one that has failed.
+  /// Leaves the ranks when all are done. A device that is closed without this call leaves as one
+  /// that has failed.
   void leaveRanks();
-  /// What NCCL has taken of the device where ranks joined.
+  /// Returns the bytes of the device that NCCL took when the ranks joined.
   static int64_t ncclBytes();
 
   struct Kernel {
-    size_t module; // number of the PTX it is in
+    size_t module; // The number of its PTX.
     std::string name;
   };
   /// Loads a function of the step, and returns its number.
   llvm::Expected<int64_t> load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels);
-  /// What is captured, replayed or run from here on is that function.
+  /// Selects the function that later calls capture, replay or run.
   llvm::Error choose(int64_t function);
 
-  /// Two allocations; see include/llmmem/Runtime/Cuda.h. The addresses that follow are the
+  /// Makes two allocations; see include/llmmem/Runtime/Cuda.h. The addresses that follow are the
   /// device's.
   llvm::Error reserve(int64_t resident, int64_t arena);
   uint64_t resident() const;
   uint64_t arena() const;
-  /// The first failure so far.
+  /// Returns the first failure so far.
   llvm::Error check() const;
-  /// The decrease of the device's free bytes since it was opened.
+  /// Returns the decrease of the device's free bytes since it was opened.
   llvm::Expected<int64_t> measuredBytes();
 
   /// Lets the step's copies read and write bytes of the host's memory, whose pages hold nothing
@@ -111,18 +112,18 @@ public:
   llvm::Error download(void *to, uint64_t from, int64_t bytes);
   llvm::Error clear(uint64_t to, int64_t bytes);
 
-  /// Records what `step` launches on the run it is given, as the graph that `replay` runs: of each
-  /// function its own.
+  /// Records what `step` launches on the run that it is given, as the graph that `replay` runs.
+  /// Each function has its own graph.
   llvm::Error capture(llvm::function_ref<void(llmmem_cuda *run)> step);
   llvm::Error replay();
-  /// Nanoseconds that the last replay took on the device.
+  /// Returns the nanoseconds that the last replay took on the device.
   int64_t replayNs() const;
-  /// Runs what `step` launches without a graph, and returns the nanoseconds between its marks, of
-  /// which there is one more than `ns` has elements.
+  /// Runs what `step` launches without a graph, and returns the nanoseconds between its marks.
+  /// There is one more mark than `ns` has elements.
   llvm::Error runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
                         llvm::MutableArrayRef<int64_t> ns);
 
-  /// The nanoseconds of each call that the last such run has started, on its stream.
+  /// Returns the nanoseconds of each call that the last such run has started, on its stream.
   llvm::Error readStarts(llvm::MutableArrayRef<int64_t> ns);
 
 private:

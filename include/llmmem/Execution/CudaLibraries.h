@@ -15,16 +15,15 @@
 
 namespace llmmem {
 
-/// What to try, in this order: files of these names in each folder of LLMMEM_CUDA_PATH (separated
-/// by
-/// ':'; the folder itself, its lib64 and its lib), the names as they are, which dlopen looks up,
-/// and files in `lib/python*/site-packages/nvidia/*/lib` (Debian: dist-packages) beside the first
-/// python3 on the PATH. Example:
-/// {"libcublasLt.so.13"} in an environment with PyTorch gives "libcublasLt.so.13" and
+/// Returns the candidates in this order: files of these names in each folder of LLMMEM_CUDA_PATH
+/// (separated by ':'; the folder itself, its lib64 and its lib); the names themselves, which dlopen
+/// looks up; and files in `lib/python*/site-packages/nvidia/*/lib` (Debian: dist-packages) next to
+/// the first python3 on the PATH. Example: {"libcublasLt.so.13"} in an environment with PyTorch
+/// gives "libcublasLt.so.13" and
 /// "/home/me/venv/lib/python3.11/site-packages/nvidia/cu13/lib/libcublasLt.so.13".
 std::vector<std::string> findCudaLibraries(llvm::ArrayRef<llvm::StringRef> names);
 
-/// The first of those that dlopen opens; `name` where it opens none.
+/// Returns the first of those that dlopen opens, or `name` where it opens none.
 std::string findCudaLibrary(llvm::StringRef name);
 
 } // namespace llmmem

@@ -18,11 +18,11 @@ namespace llmmem {
 
 class Emulation {
 public:
-  /// Removes the attribute of `emulate-gpu-kernels` from the module and builds the program of it.
+  /// Removes the attribute of `emulate-gpu-kernels` from the module and builds the program from it.
   static Emulation takeFrom(mlir::ModuleOp module);
 
   const emulation::Program &program() const { return described; }
-  /// An error at the op at fault, with the op, the launch and the call as notes.
+  /// Emits an error at the op at fault, with the op, the launch and the call as notes.
   void report(const emulation::Fault &fault) const;
 
 private:
@@ -32,7 +32,7 @@ private:
   void readCall(mlir::DictionaryAttr call);
 
   emulation::Program described;
-  // By number, what only diagnostics need.
+  // Hold, by number, what only diagnostics need.
   std::vector<mlir::Location> sites, launches, calls;
   std::vector<std::string> texts;
 };

@@ -7,8 +7,9 @@
 
 namespace llmmem {
 
-/// Elements of an argument by their places in files, which hold a matrix with `llm.transposed` the
-/// other way: element (1, 0) of [3, 2], the third, is element (0, 1) of [2, 3], the second.
+/// Maps the elements of an argument to their places in files. A file holds an argument with
+/// `llm.transposed` transposed: element (1, 0) of [3, 2], the third, is element (0, 1) of [2, 3],
+/// the second.
 class FileOrder {
 public:
   explicit FileOrder(const StepArgument &argument)
@@ -19,7 +20,7 @@ public:
 
   llvm::ArrayRef<int64_t> shape() const { return extents; }
   bool isTransposed() const { return transposed; }
-  /// The place in the file of the argument's element `number`, counted row by row.
+  /// Returns the place in the file of the argument's element `number`, in row-major order.
   int64_t placeOf(int64_t number) const {
     return transposed ? number % extents[0] * extents[1] + number / extents[0] : number;
   }

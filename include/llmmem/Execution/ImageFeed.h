@@ -10,21 +10,23 @@
 
 namespace llmmem {
 
-/// Images one after another, starting again at the end, or each sampled by itself.
+/// Feeds images in order, restarting at the end, or samples each one independently.
 class ImageFeed final : public StepFeed {
 public:
   struct Shape {
-    int64_t batch = 1, firstRow = 0;     ///< of all ranks, and of it that this rank reads
-    llvm::SmallVector<int64_t, 3> image; ///< channels, height, width
+    int64_t batch = 1, firstRow = 0;     ///< The rows of all ranks, and the first one that this
+                                         ///< rank reads.
+    llvm::SmallVector<int64_t, 3> image; ///< Channels, height and width.
     int64_t classes = 0;
     int64_t elements() const;
   };
 
-  /// A file with `pixels` [images, channels, height, width] in floats and `labels` [images] in I64
-  /// or I32. Fails where one is missing or of another shape, and at a label that is no class.
+  /// Reads a file with `pixels` [images, channels, height, width] in floats and `labels` [images]
+  /// in I64 or I32. Fails where one is missing or has another shape, and at a label that is no
+  /// class.
   static llvm::Expected<ImageFeed> fromFile(llvm::StringRef file, SafeTensors tensors, Shape shape);
-  /// Noise from -1 to 1, as processors of images scale them, under sampled labels: image i is a
-  /// function of `seed` and i.
+  /// Samples noise from -1 to 1, as image processors scale pixels, with sampled labels. Image i is
+  /// a function of `seed` and i.
   static ImageFeed sampled(uint64_t seed, Shape shape);
 
   void fill(ModelBuffers &buffers, int64_t number) override;
@@ -37,19 +39,19 @@ private:
 
   llvm::Error checkPixels(llvm::StringRef file);
   llvm::Error readLabels(llvm::StringRef file);
-  /// Of the file or, without one, of all that there could be.
+  /// Returns the number of an image: of the file, or of all possible ones without a file.
   uint64_t imageAt(int64_t number, int64_t row) const;
   void writePixels(ModelBuffers &buffers, unsigned argument, int64_t row, uint64_t image) const;
   int32_t labelOf(uint64_t image) const;
 
   Shape shape;
-  std::optional<SafeTensors> tensors; ///< none: sampled
+  std::optional<SafeTensors> tensors; ///< None means sampled images.
   std::vector<int32_t> labels;
   uint64_t seed = 0;
   std::optional<uint64_t> shuffleSeed;
 };
 
-/// The shape of the batch that a step of images reads.
+/// Returns the shape of the batch that a step of images reads.
 ImageFeed::Shape imageShapeOf(const CompiledStep &step, const StepRoles &roles);
 
 } // namespace llmmem

@@ -1,7 +1,7 @@
 //===- ModelBuffers.h - The buffers of a compiled function, by name --------===//
 //
-// Parameters and other arguments that live from call to call: sampled from a seed, or loaded from a
-// file under their public names.
+// Holds parameters and other arguments that live from call to call. They are sampled from a seed,
+// or loaded from a file under their public names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,41 +19,42 @@ namespace llmmem {
 
 class FileOrder;
 
-/// How a parameter begins that no file gives: each element `value`, or `value` times a number of
-/// the normal distribution.
+/// Initializes a parameter that no file gives: each element is `value`, or `value` times a normal
+/// number.
 struct InitialSample {
   double value = 0;
   bool isNormal = false;
 };
-/// Weights are normal with standard deviation 0.02, scales of norms 1, biases and what ends an
-/// adapter 0.
+/// Weights are normal with standard deviation 0.02. Scales of norms are 1. Biases and the last
+/// matrix of an adapter are 0.
 InitialSample initialSampleOf(llvm::StringRef name, mlir::RankedTensorType type);
 
 class ModelBuffers {
 public:
   /// Fails if a parameter or a state is no tensor of floats, or there is not enough memory.
   static llvm::Expected<ModelBuffers> allocate(const CompiledStep &step, StepRoles roles);
-  /// Parameters and caches have the buffers of those of `other`, which must outlive this object.
-  /// Fails if one has another type there, or is not there.
+  /// Shares the buffers of the parameters and caches of `other`, which must outlive this object.
+  /// Fails if one is missing there or has another type.
   static llvm::Expected<ModelBuffers> allocateBeside(const ModelBuffers &other,
                                                      const CompiledStep &step, StepRoles roles);
 
   /// Samples parameters from `seed`, as `initialSampleOf` says.
   void sampleParameters(uint64_t seed);
-  /// States begin as the step says (`StepArgument::initial`); a step that says nothing of them
-  /// finds zeros.
+  /// Sets states to the value that the step gives (`StepArgument::initial`), or to zeros where it
+  /// gives none.
   void initializeStates();
-  /// Loads parameters and their f32 masters; of a file without adapters, adapters stay as they are.
+  /// Loads parameters and their f32 masters. Adapters keep their values if the file has none.
   /// Returns how many tensors of the file were used.
   llvm::Expected<int64_t> loadParameters(const SafeTensors &file);
   /// Loads a tensor into one argument. Fails if the shapes differ.
   llvm::Error loadArgument(unsigned argument, const TensorEntry &tensor);
-  /// An argument's bytes under a name, without a copy.
+  /// Returns an argument's bytes under a name, without a copy.
   TensorEntry tensorOf(llvm::StringRef name, unsigned argument) const;
-  /// The same as public checkpoints have it: where the name is a pattern, a tensor for each slice
-  /// along the first dimension (unless ranks split the argument: then the whole under the pattern).
+  /// Returns the same as public checkpoints have it: where the name is a pattern, a tensor for each
+  /// slice along the first dimension. If ranks split the argument, it is one tensor under the
+  /// pattern.
   std::vector<TensorEntry> tensorsOf(llvm::StringRef name, unsigned argument) const;
-  /// A hash of the hashes of all parameters' bytes, in the order of the arguments.
+  /// Returns a hash of the hashes of all parameters' bytes, in the order of the arguments.
   std::string digest() const;
 
   llvm::MutableArrayRef<int32_t> integers(unsigned argument);
@@ -61,7 +62,7 @@ public:
 
   /// Fails after a located diagnostic that says why.
   llvm::Error run();
-  /// Behind the runs of a step of micro-batches.
+  /// Runs the update after the runs of a step of micro-batches.
   llvm::Error runUpdate();
 
   const CompiledStep &compiled() const { return *step; }
@@ -85,17 +86,17 @@ private:
   llvm::Error loadTransposed(unsigned argument, const TensorEntry &tensor, const FileOrder &order);
   void sample(const StepRoles::Parameter &parameter, uint64_t stream);
 
-  // Of parameters in fewer bits (PackedParameters.cpp).
+  // Checks parameters in fewer bits (PackedParameters.cpp).
   static llvm::Error checkPacked(const CompiledStep &step, const StepRoles::Parameter &parameter);
   PackedBytes packedBytes(const StepRoles::Parameter &parameter);
-  /// Rounds all groups; `read` gives the weights from element `first` on. False where one is not
-  /// finite.
+  /// Rounds all groups. `read` gives the weights from element `first` on. Returns false where one
+  /// is not finite.
   bool pack(const StepRoles::Parameter &parameter,
             llvm::function_ref<void(int64_t first, llvm::MutableArrayRef<double> weights)> read);
   void samplePacked(const StepRoles::Parameter &parameter, uint64_t stream);
   llvm::Expected<int64_t> loadHeld(const StepRoles::Parameter &parameter, const SafeTensors &file,
                                    const TensorEntry &tensor);
-  /// Rounds the tensors that are the parameter, each of the `shape`: one, or its slices along the
+  /// Rounds the tensors that form the parameter, each of the `shape`: one, or its slices along the
   /// first dimension.
   llvm::Error loadPacked(const StepRoles::Parameter &parameter,
                          llvm::ArrayRef<const TensorEntry *> tensors,
@@ -108,15 +109,16 @@ private:
   StepMemory memory;
 };
 
-/// The shape of the batch that a function with these roles reads.
+/// Returns the shape of the batch that a function with these roles reads.
 TokenFeed::Shape feedShapeOf(const CompiledStep &step, const StepRoles &roles);
 
-/// The names under which public checkpoints may hold `name`: with and without the prefix of the
-/// family, and a norm's scale and shift as BERT's first files call them.
+/// Returns the names under which public checkpoints may hold `name`: with and without the prefix of
+/// the family, and with the names that BERT's first files give a norm's scale and shift.
 llvm::SmallVector<std::string> checkpointNames(llvm::StringRef name);
 
-/// The name of a slice along the first dimension of a parameter whose name has `*` for its number,
-/// as those of experts: "h.experts.*.up" is "h.experts.3.up" in slice 3. Empty if it has none.
+/// Returns the name of a slice along the first dimension of a parameter whose name has `*` for the
+/// number, such as experts: slice 3 of "h.experts.*.up" is "h.experts.3.up". Returns an empty
+/// string if the name has no `*`.
 std::string nameOfSlice(llvm::StringRef name, int64_t slice);
 
 } // namespace llmmem

@@ -7,7 +7,7 @@
 #include <memory>
 
 namespace llvm::orc {
-class LLJIT; // its header takes five seconds to read
+class LLJIT; // Its header takes five seconds to compile.
 } // namespace llvm::orc
 
 namespace llmmem {
@@ -22,17 +22,17 @@ struct NativeCode {
 };
 
 struct NativeOptions {
-  /// As LLVM names it ("x86-64-v3"), in the place of this machine's, which must have all of its
-  /// instructions.
+  /// Names the processor by LLVM's name ("x86-64-v3"). Empty means this machine's, which otherwise
+  /// must have all of its instructions.
   std::string processor;
-  /// Off for code that spends its time in calls: no bit changes, and compiling is faster.
+  /// This is off for code that spends its time in calls: no bit changes, and compiling is faster.
   bool optimize = true;
 };
 
-/// Compiles a module of what `buildKernelsToLLVMPipeline` lowers or has lowered, which may call
-/// llmmem's runtime, and finds `function`, which returns nothing. Of `module` nothing useful is
-/// left. Where LLMMEM_CODE_CACHE names a folder, the code of each function is kept there, and read
-/// from there where one was compiled before by the same program for the same processor.
+/// Compiles a module that `buildKernelsToLLVMPipeline` lowers or has lowered, which may call
+/// llmmem's runtime, and finds `function`, which returns nothing. Consumes `module`. Where
+/// LLMMEM_CODE_CACHE names a folder, the code of each function is kept there, and is read from
+/// there if the same program has compiled it for the same processor.
 llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp module, llvm::StringRef function,
                                            const NativeOptions &options = {});
 

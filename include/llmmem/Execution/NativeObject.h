@@ -8,14 +8,13 @@
 
 namespace llmmem {
 
-/// What code that another machine is to run is compiled for: of x86-64 a level with AVX2 and
-/// FMA, else whatever this architecture has everywhere. "x86-64-v3"
+/// Returns the processor that code for other machines is compiled for: on x86-64 a level with AVX2
+/// and FMA ("x86-64-v3"), elsewhere the baseline of this architecture.
 std::string portableProcessor();
 
-/// Compiles a module of what `buildKernelsToLLVMPipeline` lowers to an object file of this system
-/// for `processor`, position-independent. It has the functions of the module under their names,
-/// and needs of llmmem's runtime `llmmem_parallel_for` alone, and libm. Of `module` nothing useful
-/// is left.
+/// Compiles a module that `buildKernelsToLLVMPipeline` lowers to a position-independent object file
+/// of this system for `processor`. It exports the functions of the module under their names. It
+/// needs only `llmmem_parallel_for` of llmmem's runtime, and libm. Consumes `module`.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compileToObject(mlir::ModuleOp module,
                                                                     llvm::StringRef processor);
 

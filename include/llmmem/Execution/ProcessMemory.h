@@ -1,12 +1,12 @@
 //===- ProcessMemory.h - What the system says this process holds -----------===//
 //
-// Pages in memory, as Linux counts them: of the heap, the arena, mapped files and code alike.
+// Measures pages in memory as Linux counts them: heap, arena, mapped files and code.
 //
 //   ProcessMemory memory = ProcessMemory::begin();   before the buffers are allocated
 //   ... allocate, fill ...
-//   memory.forgetPeak();                             temporary memory of filling is not the step's
+//   memory.forgetPeak();                             excludes temporary memory of filling
 //   ... run steps ...
-//   memory.peakBytes();                              the peak since, less what was held at first
+//   memory.peakBytes();                              the peak since then, less the initial bytes
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@ class ProcessMemory {
 public:
   static ProcessMemory begin();
   void forgetPeak();
-  /// Nothing if the system does not report it, or did not reset the peak.
+  /// Returns nothing if the system does not report the peak, or did not reset it.
   std::optional<int64_t> peakBytes() const;
 
-  /// What is held now, less what was held at first.
+  /// Returns what is held now, less what was held at first.
   std::optional<int64_t> grownBytes() const;
 
 private:

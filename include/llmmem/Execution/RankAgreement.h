@@ -1,8 +1,8 @@
 //===- RankAgreement.h - What all ranks of a job must have alike -----------===//
 //
-// Ranks that run different programs, flags or data would compute nonsense in silence, or wait for
-// each other for ever. So they compare what must be alike before the first step, and all of them
-// end where something is not:
+// Ranks that run different programs, flags or data would silently compute nonsense, or wait for
+// each other for ever. So they compare before the first step what must be alike, and all of them
+// end where something differs:
 //
 //   ranks.add("--seed", "7"); ...
 //   if (llvm::Error error = ranks.compare()) // "rank 2 has --seed 7 where rank 0 has 1; ..."
@@ -20,17 +20,17 @@
 
 namespace llmmem {
 
-/// What a rank has under a name. Ranks agree where their identities are equal; messages show the
-/// value.
+/// Holds what a rank has under a name. Ranks agree where their identities are equal; messages show
+/// the value.
 struct RankFact {
   std::string name, identity, value;
 };
 
-/// How `facts`, one list for each rank, differ from those of rank 0: a sentence that names ranks
-/// and both values, or "" where all agree.
+/// Says how `facts`, one list for each rank, differ from those of rank 0: a sentence that names
+/// ranks and both values, or "" where all agree.
 std::string describeDifferences(llvm::ArrayRef<std::vector<RankFact>> facts);
 
-/// All ranks fail with it alike, and one of them says so.
+/// All ranks fail with this error, and one of them prints it.
 class RanksDiffer : public llvm::ErrorInfo<RanksDiffer> {
 public:
   static char ID;
@@ -48,15 +48,15 @@ public:
   void add(llvm::StringRef name, const std::string &identity, const std::string &value) {
     facts.push_back({name.str(), identity, value});
   }
-  /// All ranks call it. Fails with RanksDiffer on all of them where any differs, and the job is
-  /// then left by all together (`RankJob::leave`).
+  /// All ranks call it. Where anything differs it fails with RanksDiffer on all of them, and all
+  /// leave the job together (`RankJob::leave`).
   llvm::Error compare() const;
 
 private:
   std::vector<RankFact> facts;
 };
 
-/// "'book.txt' (3f2a91c0)": what a file is shown as, by the hash of its contents.
+/// Returns what a file is shown as, by the hash of its contents: "'book.txt' (3f2a91c0)".
 std::string describeContents(llvm::StringRef name, llvm::StringRef hash);
 
 } // namespace llmmem

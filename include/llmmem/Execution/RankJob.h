@@ -1,10 +1,10 @@
 //===- RankJob.h - This process among the ranks of its job -----------------===//
 //
-// Steps with a mesh (`llm.mesh`) run as one process for each rank, which a launcher starts:
+// A step with a mesh (`llm.mesh`) runs as one process for each rank, which a launcher starts:
 //
 //   mpirun -n 4 llmmem-run step.mlir
 //
-// A process that runs a step of one rank joins no job; all functions then speak of rank 0 of 1.
+// A process that runs a step of one rank joins no job. All functions then describe rank 0 of 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,33 +22,33 @@ namespace llmmem {
 
 class RankJob {
 public:
-  /// Joins the job of the launcher that started this process. Fails if its ranks are not those of
-  /// the mesh, on all of them alike. `starts`: whether the step starts collectives, which run on a
-  /// thread of their own. `onDevices`: whether its collectives are those of GPUs, for which
-  /// torchrun's and SLURM's variables suffice.
+  /// Joins the job of the launcher that started this process. Fails on all ranks alike if they are
+  /// not those of the mesh. `starts` says whether the step starts collectives, which run on a
+  /// thread of their own. `onDevices` says whether its collectives are those of GPUs, for which the
+  /// variables of torchrun and SLURM suffice.
   static llvm::Error join(llvm::ArrayRef<int64_t> mesh, bool starts, bool onDevices = false);
-  /// Hands the collectives of an emulated step to a NCCL on the host's memory.
+  /// Hands the collectives of an emulated step to a NCCL that works on the host's memory.
   static llvm::Error useNccl(const std::string &library);
-  /// The end of the process: with 0 all ranks leave together, with another code, which the others
-  /// need not know of, all of them end. Returns the code.
+  /// Ends the process. With code 0 all ranks leave together. With another code all of them end,
+  /// although the others need not know the failure. Returns the code.
   static int leave(int code);
 
   static int64_t rank();
   static int64_t size();
-  /// "4 ranks over Open MPI 4.1.4", "4 ranks over sockets, collectives by NCCL 2.28.9", or "" for
-  /// one rank.
+  /// Returns "4 ranks over Open MPI 4.1.4", "4 ranks over sockets, collectives by NCCL 2.28.9", or
+  /// "" for one rank.
   static std::string describe();
 
-  /// "Open MPI 4.1.4", "sockets", or "" for one rank.
+  /// Returns "Open MPI 4.1.4", "sockets", or "" for one rank.
   static std::string transport();
 
-  /// Whether of the ranks that hold the same part this one is the first: it writes it. Stages that
-  /// share a parameter all write it, and the same bytes.
+  /// Returns whether this rank is the first of those that hold the same part: it writes the part.
+  /// Stages that share a parameter all write it, with the same bytes.
   static bool isFirstWith(const Shard &shard);
 
-  /// The texts of all ranks in order, of any lengths. All ranks call it.
+  /// Returns the texts of all ranks in order, of any lengths. All ranks call it.
   static std::vector<std::string> gatherTexts(llvm::StringRef text);
-  /// `values` of all ranks in order. All ranks call it with as many.
+  /// Returns `values` of all ranks in order. All ranks call it with the same number of values.
   static std::vector<int64_t> gather(llvm::ArrayRef<int64_t> values);
 };
 

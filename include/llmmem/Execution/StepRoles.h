@@ -8,17 +8,18 @@
 
 namespace llmmem {
 
-/// Argument numbers of a training step, found by `llm.role`, `llm.name` and the update ops.
+/// Holds the argument numbers of a training step, found by `llm.role`, `llm.name` and the update
+/// ops.
 struct StepRoles {
   struct Parameter {
     std::string name;
     unsigned argument = 0;
-    std::optional<unsigned> master;   // its copy in f32
-    std::optional<unsigned> gradient; // resident: an argument
-    bool frozen = false;              // read and never updated
-    /// Of one that is held in fewer bits (include/llmmem/Dialect/FewerBits.h).
+    std::optional<unsigned> master;   // Its copy in f32.
+    std::optional<unsigned> gradient; // Resident: an argument.
+    bool frozen = false;              // Read and never updated.
+    /// Belong to a parameter in fewer bits (include/llmmem/Dialect/FewerBits.h).
     std::optional<unsigned> scales = std::nullopt, zeros = std::nullopt;
-    /// All that hold it.
+    /// Returns all arguments that hold it.
     llvm::SmallVector<unsigned, 3> arguments() const {
       llvm::SmallVector<unsigned, 3> all = {argument};
       for (std::optional<unsigned> beside : {scales, zeros})
@@ -28,30 +29,30 @@ struct StepRoles {
     }
   };
 
-  /// Targets are predicted from the ids before them, labels in their own place, or of a whole image
-  /// of `pixels`; positions are those
-  /// in sequences that are packed into rows.
+  /// Targets are predicted from the previous ids. Labels are predicted at their own places, or for
+  /// a whole image of `pixels`. Positions are those within sequences that are packed into rows.
   std::optional<unsigned> ids, pixels, targets, labels, positions, seed, learningRate, step,
       microBatch;
-  /// Of a step with caches: tokens in them, new ones, and the table of pages.
+  /// Belong to a step with caches: the numbers of tokens in them, of new ones, and the table of
+  /// pages.
   std::optional<unsigned> lengths, counts, pages;
   llvm::SmallVector<Parameter> parameters;
   llvm::SmallVector<unsigned> gradients;
-  llvm::SmallVector<unsigned> states; // of the optimizer, masters among them
+  llvm::SmallVector<unsigned> states; // The states of the optimizer, masters included.
   llvm::SmallVector<unsigned> caches;
-  /// Rows of the table that the ids are looked up in.
+  /// Counts the rows of the table that the ids index.
   int64_t vocabulary = 0;
-  /// Of labels that a decoder behind an encoder predicts, in rows of their own: those of a row;
-  /// else 0.
+  /// Counts the labels in a row that the decoder of an encoder-decoder predicts, in rows
+  /// of their own; else 0.
   int64_t labelSeq = 0;
-  /// Of a step of images: what a label may be.
+  /// Is, for a step of images, the number of possible labels.
   int64_t classes = 0;
 
-  /// Fails where a step that is to write text samples a dropout, which inference has none of.
+  /// Fails where a step that writes text samples a dropout, which inference does not have.
   llvm::Error checkWritesText() const;
 
-  /// Fails if a step cannot be fed: it has neither ids nor pixels, in no stage of a pipeline, or an
-  /// unknown input.
+  /// Fails if a step cannot be fed: it has neither ids nor pixels in any stage of a pipeline, or
+  /// has an unknown input.
   static llvm::Expected<StepRoles> find(mlir::func::FuncOp step);
 };
 

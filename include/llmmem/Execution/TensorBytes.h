@@ -8,11 +8,11 @@
 
 namespace llmmem {
 
-/// A float of 64, 32 or 16 bits, as files and tensors have them.
+/// Names a float type of 64, 32 or 16 bits, as files and tensors have them.
 enum class FloatKind { F64, F32, BF16, F16 };
 
 std::optional<FloatKind> floatKindOf(mlir::Type element);
-/// By the name that safetensors files use: F64, F32, BF16, F16.
+/// Parses the name that safetensors files use: F64, F32, BF16, F16.
 std::optional<FloatKind> floatKindOf(llvm::StringRef dtype);
 llvm::StringRef dtypeOf(FloatKind kind);
 int64_t bytesOf(FloatKind kind);
@@ -21,7 +21,7 @@ double readFloat(FloatKind kind, const void *bytes, int64_t index);
 /// Rounds to nearest even.
 void writeFloat(FloatKind kind, void *bytes, int64_t index, double value);
 
-/// `count` floats of one kind as floats of another, rounded to nearest even.
+/// Converts `count` floats of one kind to another, rounded to nearest even.
 void convertFloats(FloatKind fromKind, const void *from, FloatKind toKind, void *to, int64_t count);
 
 } // namespace llmmem

@@ -1,6 +1,6 @@
 //===- TextGeneration.h - Text from a trained model ------------------------===//
 //
-// A planned @forward gives logits for a whole window; each new byte is sampled from those of the
+// A planned @forward gives logits for a whole window. Each new byte is sampled from those of the
 // last position. Nothing is kept from token to token: at the sizes that a CPU trains, recomputing
 // the whole window is cheap.
 //
@@ -16,7 +16,7 @@ namespace llmmem {
 class TextGeneration {
 public:
   struct Options {
-    double temperature = 1.0; // 0: always the most likely byte
+    double temperature = 1.0; // The value 0 always chooses the most likely byte.
     uint64_t seed = 0;
   };
 
@@ -25,7 +25,7 @@ public:
 
   llvm::Expected<int64_t> load(const SafeTensors &file) { return buffers.loadParameters(file); }
 
-  /// The byte after `text`, of which the last window, less one, is read: byte i of a text is
+  /// Returns the byte after `text`, given the last window of it, less one byte. Byte i of a text is
   /// sampled from (seed, i) alone. Ids beyond 255 are no bytes and are never sampled. `text` must
   /// not be empty.
   llvm::Expected<char> next(llvm::StringRef text, const Options &options);
