@@ -9,16 +9,17 @@
 extern "C" {
 #endif
 
-/* Fills dead bytes with the pattern 0xFF, a NaN in every float type, so that a read of them shows.
- * */
+/* Fills dead bytes with the pattern 0xFF, which is a NaN in every float type, so that a read of
+ * them shows. */
 void llmmem_fill_dead(void *bytes, int64_t count);
 
 /* Copies `rows` rows of `bytes` bytes, whose beginnings lie `from_stride` and `to_stride` bytes
- * apart; with all threads of the caller where they are many. Rows of the two do not overlap. */
+ * apart. Uses all threads of the caller for many rows. Source and destination rows do not overlap.
+ * */
 void llmmem_copy_rows(const void *from, int64_t from_stride, void *to, int64_t to_stride,
                       int64_t rows, int64_t bytes);
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Returns the nanoseconds of a monotonic clock. */
 int64_t llmmem_clock(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /*===- TensorMaps.h - What a launch says of a tensor map --------------------===*\
 |*
-|* A kernel may take tensor maps behind its other arguments
-(include/llmmem/Codegen/Gpu/TensorMap.h).
-|* The driver encodes each when the kernel is launched or captured.
+|* A kernel may take tensor maps after its other arguments
+|* (include/llmmem/Codegen/Gpu/TensorMap.h). The driver encodes each when the kernel is launched or
+|* captured.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -11,15 +11,16 @@
 
 #include <stdint.h>
 
-/* A matrix of 16-bit elements: words alone, so that compiled code can store it. Numbers are of
- * elements; a box has 64 columns, in the 128-byte swizzle. */
+/* Describes a matrix of 16-bit elements by words alone, so that compiled code can store it. Numbers
+ * count elements. A box has 64 columns, in the 128-byte swizzle. */
 typedef struct {
-  int64_t argument;       /* of the launch: the address from which on `begin` counts */
-  int64_t begin;          /* of the matrix */
-  int64_t first_argument; /* of the launch: more elements to its begin; -1: none */
+  int64_t argument;       /* The argument of the launch whose address `begin` counts from. */
+  int64_t begin;          /* Where the matrix begins. */
+  int64_t first_argument; /* The argument of the launch that adds elements to `begin`; -1 means
+                           * none. */
   int64_t rows, columns, pitch;
   int64_t box_rows;
-  int64_t is_f16; /* else bf16 */
+  int64_t is_f16; /* The value 0 means bf16. */
 } llmmem_tensor_map;
 
 enum { LLMMEM_TENSOR_MAP_WORDS = sizeof(llmmem_tensor_map) / sizeof(int64_t) };

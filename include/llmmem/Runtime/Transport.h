@@ -1,11 +1,11 @@
 /*===- Transport.h - How bytes move between the ranks of a job -------------===*\
 |*
-|* What a library that connects processes (MPI) does for llmmem: it moves bytes and adds nothing.
-|* Sums are llmmem's own (Collectives.h), in the order of the ranks, so that they are the same over
-|* every transport.
+|* Says what a library that connects processes (MPI) does for llmmem: it moves bytes and adds
+|* nothing. Sums are llmmem's own (Collectives.h), in the order of the ranks, so that they are the
+|* same over every transport.
 |*
-|* A transport is a shared library with one function, `llmmem_open_transport`. No type of the
-|* library behind it is seen here, so that one llmmem-run serves every implementation of MPI. All
+|* A transport is a shared library with one function, `llmmem_open_transport`. The interface shows
+|* no type of the library that it wraps, so one llmmem-run serves every implementation of MPI. All
 |* ranks call the same functions in the same order, each from one thread at a time: always the one
 |* that opened it, unless it was opened as `serialized`.
 |*
@@ -24,55 +24,55 @@ extern "C" {
 
 enum { LLMMEM_TRANSPORT_VERSION = 3, LLMMEM_TRANSPORT_MESSAGE = 512 };
 
-/* Pieces of a buffer of `total` bytes, one for each member of a group, in order: piece k has the
- * bytes from min(k * size, total) to min((k + 1) * size, total). Of 10 bytes for 4 members with
- * size 3, the pieces have 3, 3, 3 and 1. */
+/* Splits a buffer of `total` bytes into pieces, one for each member of a group, in order: piece k
+ * has the bytes from min(k * size, total) to min((k + 1) * size, total). Example: 10 bytes for 4
+ * members with size 3 make pieces of 3, 3, 3 and 1. */
 typedef struct {
   int64_t total, size;
 } llmmem_pieces;
 
-/* Bytes of piece `k`, which may be 0. */
+/* Returns the bytes of piece `k`, which may be 0. */
 static inline int64_t llmmem_piece_bytes(llmmem_pieces pieces, int64_t k) {
   int64_t left = pieces.total - k * pieces.size;
   return left < 0 ? 0 : left < pieces.size ? left : pieces.size;
 }
 
-typedef struct llmmem_group llmmem_group; /* the transport's own */
+typedef struct llmmem_group llmmem_group; /* The transport defines it. */
 
 typedef struct {
   int32_t version; /* LLMMEM_TRANSPORT_VERSION */
   int32_t rank, ranks;
-  int32_t
-      serialized; /* asked for by who opens it: calls come from several threads, one at a time */
-  char name[64];  /* "Open MPI 4.1.4" */
+  int32_t serialized; /* Set by the opener: calls come from several threads, one at a time. */
+  char name[64];      /* For example "Open MPI 4.1.4". */
   void *state;
   char message[LLMMEM_TRANSPORT_MESSAGE];
 
-  /* Ranks of equal `color` form a group, in the order of `key`. Called by all ranks of the job. */
+  /* Makes ranks of equal `color` a group, in the order of `key`. All ranks of the job call it. */
   int (*open_group)(void *state, int32_t color, int32_t key, llmmem_group **group);
   /* Member j sends its piece k of `whole` to member k, which receives it at `received` + j times
    * the bytes of piece k. With pieces.total = members * size this is an all-to-all. */
   int (*scatter)(void *state, llmmem_group *group, const void *whole, llmmem_pieces pieces,
                  void *received);
-  /* Each member has its own piece of `whole` in its place, and receives the others'. */
+  /* Each member has its own piece of `whole` in place, and receives those of the others. */
   int (*gather)(void *state, llmmem_group *group, void *whole, llmmem_pieces pieces);
   int (*broadcast)(void *state, llmmem_group *group, void *data, int64_t bytes, int32_t root);
-  /* Sends to member `to` and receives from member `from` at once; -1: neither. */
+  /* Sends to member `to` and receives from member `from` at once; -1 means no member. */
   int (*exchange)(void *state, llmmem_group *group, const void *sent, int64_t sent_bytes,
                   int32_t to, void *received, int64_t received_bytes, int32_t from);
-  /* Messages that start at once and are done when wait_all returns; their buffers are the
-   * transport's until then. Between two members they arrive in the order in which they start. */
+  /* Start messages that are done when wait_all returns; until then the transport owns their
+   * buffers. Between two members they arrive in the order in which they start. */
   int (*start_send)(void *state, llmmem_group *group, const void *sent, int64_t bytes, int32_t to);
   int (*start_receive)(void *state, llmmem_group *group, void *received, int64_t bytes,
                        int32_t from);
   int (*wait_all)(void *state, llmmem_group *group);
   int (*barrier)(void *state, llmmem_group *group);
-  /* Called by all ranks when each knows that the job fails: every one ends by itself then, with its
-   * own message, and none takes the end of another for a fault. Null: the launcher ends all. */
+  /* All ranks call it when each knows that the job fails. Every rank then ends by itself, with its
+   * own message, and none takes the end of another for a fault. Null means that the launcher ends
+   * all. */
   void (*fail_together)(void *state);
   /* Ends all ranks of the job. */
   void (*abort)(void *state, int32_t code);
-  /* Called by all ranks when they are done. */
+  /* All ranks call it when they are done. */
   void (*close)(void *state);
 } llmmem_transport;
 
