@@ -1,8 +1,8 @@
 //===- KernelLoops.h - The loops of a kernel on each target ---------------===//
 //
-// The formulas of a kernel are the same on every target; its loops differ. On a CPU one thread runs
-// an iteration and goes through its rows in vectors. On a GPU a thread group runs an iteration, and
-// each of its threads takes vectors of 128 bits.
+// The formulas of a kernel are the same on every target, but its loops differ. On a CPU one thread
+// runs an iteration and goes through its rows in vectors. On a GPU a thread group runs an
+// iteration, and each of its threads takes vectors of 128 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +13,15 @@
 
 namespace llmmem {
 
-/// How a sum or a maximum combines its elements.
+/// Says how a sum or a maximum combines its elements.
 struct Reduction {
   double neutral;
   llvm::function_ref<Num(Num, Num)> combine;
-  /// All lanes of a vector, in a fixed tree.
+  /// Combines all lanes of a vector, in a fixed tree.
   llvm::function_ref<Num(Num)> acrossLanes;
 };
 
-/// The loops of `KernelEmitter`, whose contracts these functions have.
+/// Emits the loops of `KernelEmitter`, whose contracts these functions have.
 class KernelLoops {
 public:
   using Body = llvm::function_ref<void(Index)>;
@@ -32,7 +32,7 @@ public:
 
   virtual ~KernelLoops() = default;
 
-  /// Lanes of a whole vector where a kernel computes in `computeType`.
+  /// Returns the lanes of a whole vector where a kernel computes in `computeType`.
   virtual unsigned lanes(mlir::FloatType computeType) const = 0;
   virtual Buffer scratch(KernelEmitter &e, int64_t size, mlir::Type element) = 0;
   virtual void forLanes(KernelEmitter &e, int64_t count, LanesBody body) = 0;
@@ -40,13 +40,13 @@ public:
   virtual void forLanesParallel(KernelEmitter &e, int64_t count, Common common,
                                 CommonBody body) = 0;
   virtual Num reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) = 0;
-  /// Writes `store`, of one element, so that one thread of the iteration's thread group runs it.
+  /// Emits `store`, of one element, so that one thread of the iteration's thread group runs it.
   virtual void storeOnce(KernelEmitter &e, llvm::function_ref<void()> store) = 0;
 };
 
-/// For a kernel whose code begins in `entry`.
+/// Makes the loops of a kernel whose code begins in `entry`.
 std::shared_ptr<KernelLoops> makeCpuLoops(mlir::Block *entry);
-/// For the kernel of `op`.
+/// Makes the loops of the kernel of `op`.
 std::shared_ptr<KernelLoops> makeDeviceLoops(mlir::Operation *op);
 
 } // namespace llmmem

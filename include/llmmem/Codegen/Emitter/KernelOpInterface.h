@@ -7,7 +7,7 @@
 #include "mlir/IR/OpDefinition.h"
 
 namespace llmmem {
-/// The buffers of one of several ops that share a launch.
+/// Holds the buffers of one of several ops that share a launch.
 struct OpBuffers {
   llvm::SmallVector<Buffer> operands, results;
 };

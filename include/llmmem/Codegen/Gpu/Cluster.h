@@ -1,9 +1,10 @@
 //===- Cluster.h - Blocks that read and write each other's shared memory ----===//
 //
-// On sm_90 neighbouring blocks of a launch, along x, may form a cluster: they run at the same time,
-// wait for each other, and reach each other's shared memory (PTX ISA, "Cluster of Cooperative
-// Thread Arrays"). A kernel says how many blocks its clusters have (`.reqnctapercluster`), so an
-// ordinary launch launches clusters. In the form between emission and targets:
+// On sm_90, neighbouring blocks of a launch, along x, may form a cluster: they run at the same
+// time, wait for each other, and access each other's shared memory (PTX ISA, "Cluster of
+// Cooperative Thread Arrays"). A kernel says how many blocks its clusters have
+// (`.reqnctapercluster`), so an ordinary launch launches clusters. Between emission and targets the
+// ops are:
 //
 //   %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
 //   nvvm.cluster.arrive {aligned, llm.cluster_blocks = 2 : i32}
@@ -12,15 +13,15 @@
 //   %peer = nvvm.mapa %own, %other : !llvm.ptr<3> -> !llvm.ptr<7>
 //   %x = llvm.load %peer {alignment = 16 : i64} : !llvm.ptr<7> -> vector<4xi32>
 //
-// where the attribute stands at the barriers, as a launch has no function yet when it is written; a
-// kernel that is written by hand may have `known_cluster_size` in its place.
+// The attribute is on the barriers, because a launch has no function yet when it is emitted. A
+// kernel that is written by hand may have `known_cluster_size` instead.
 //
-// A block may access another one's shared memory between two barriers of the cluster alone: the
+// A block may access another one's shared memory only between two barriers of the cluster: the
 // first says that the other block has begun, the second that it has not ended.
 //
 // Blocks may also arrive at each other's mbarriers, and copy to each other's shared memory by
-// tensor maps (multicast: each block of a mask gets the box at the same address of its own, where
-// the mbarrier lies, at the same address too, that counts its bytes):
+// tensor maps. With multicast, each block of a mask gets the box at the same address of its own
+// shared memory, and its mbarrier, also at the same address, counts the bytes:
 //
 //   nvvm.fence.mbarrier.init
 //   nvvm.mbarrier.arrive %peer : !llvm.ptr<7>
@@ -28,9 +29,9 @@
 //   %both
 //
 // Such an arrival, and the wait for it, order what copies and wgmma do to shared memory and nothing
-// else, so both have the scope of a block, as in CUTLASS. Whoever would hand over what a thread has
-// written by an arrival, too, needs the scope of the cluster: a barrier of the memory at each, and
-// an invalidated cache (docs/Design/Gpu.md says what they cost).
+// else, so both have the scope of a block, as in CUTLASS. An arrival that also publishes what a
+// thread has written needs the scope of the cluster: a memory barrier at each, and an invalidated
+// cache (docs/Design/Gpu.md says what they cost).
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,33 +45,34 @@
 
 namespace llmmem {
 
-/// What every device with clusters can run; more blocks need leave of the driver.
+/// Every device with clusters can run this number; more blocks need a permission of the driver.
 constexpr int64_t kMostClusterBlocks = 8;
 
 //===----------------------------------------------------------------------===//
 // Of kernels
 //===----------------------------------------------------------------------===//
 
-/// Blocks of a cluster; 1 where the kernel names none.
+/// Returns the blocks of a cluster; 1 where the kernel names none.
 int64_t clusterBlocksOf(mlir::gpu::GPUFuncOp kernel);
 /// Fails after a located diagnostic where a kernel names several sizes, one of several dimensions,
 /// or more blocks than a cluster can have.
 llvm::LogicalResult verifyClusterSize(mlir::gpu::GPUFuncOp kernel);
-/// The same, and where the launch's grid is no multiple of the cluster. Of an unknown grid too, if
-/// there are clusters.
+/// Does the same, and fails where the launch's grid is no multiple of the cluster. Fails also for
+/// an unknown grid if there are clusters.
 llvm::LogicalResult verifyClusters(mlir::gpu::LaunchFuncOp launch);
 
-/// A load from, or a store to, the shared memory of a block of the cluster.
+/// Represents a load from, or a store to, the shared memory of a block of the cluster.
 class PeerAccess {
 public:
-  /// Nothing for other ops.
+  /// Returns nothing for other ops.
   static std::optional<PeerAccess> match(mlir::Operation *op);
 
   mlir::Operation *op() const { return access; }
   bool isWrite() const;
-  /// An element or a vector.
+  /// Returns the type of an element or a vector.
   mlir::Type type() const;
-  /// Where the bytes would lie in the block's own shared memory (i64), and the block's rank (i32).
+  /// Return where the bytes would lie in the block's own shared memory (i64), and the block's rank
+  /// (i32).
   mlir::Value address() const;
   mlir::Value rank() const;
   mlir::Value pointer() const { return access->getOperand(isWrite() ? 1 : 0); }
@@ -86,13 +88,13 @@ private:
 // Emission
 //===----------------------------------------------------------------------===//
 
-/// The number of the block in its cluster.
+/// Returns the number of the block in its cluster.
 Index clusterRank(KernelEmitter &e);
-/// A barrier of all threads of the cluster's blocks, where control flow is uniform over all of
-/// them.
+/// Emits a barrier of all threads of the cluster's blocks, where control flow is uniform over all
+/// of them.
 void clusterBarrier(KernelEmitter &e, int64_t blocks);
-/// `type`, a number or a vector of at most 16 bytes, from element `index` on of `buffer`, workgroup
-/// memory, as block `rank` has it.
+/// Loads `type`, a number or a vector of at most 16 bytes, from element `index` of `buffer` on. The
+/// buffer is workgroup memory of block `rank`.
 mlir::Value loadOfPeer(KernelEmitter &e, Buffer buffer, Index index, mlir::Type type, Index rank);
 
 } // namespace llmmem

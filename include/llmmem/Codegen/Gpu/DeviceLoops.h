@@ -2,14 +2,14 @@
 //
 // A parallel loop is one launch. A thread group runs an iteration of a loop over rows: a warp if
 // the row is short, else a block. Elements are distributed in vectors of 128 bits (of the narrowest
-// floating-point type that the kernel touches), thread after thread, so that neighbouring threads
+// floating-point type that the kernel accesses), thread after thread, so that neighbouring threads
 // access neighbouring bytes. Reductions over the group combine the values of its threads in a fixed
 // tree of shuffles, and those of warps in workgroup memory, so bits do not depend on the schedule.
 // Code outside of forLanes runs on all threads of the group, except for stores, which one of them
 // makes.
 //
-// Example, llm.softmax of rows of 512 bf16: eight rows in a block of 256 threads, each thread of a
-// warp with two vectors of eight elements.
+// Example: llm.softmax of rows of 512 bf16 has eight rows in a block of 256 threads, and each
+// thread of a warp has two vectors of eight elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,55 +41,55 @@ public:
   //===--------------------------------------------------------------------===//
 
   using LaunchBody = llvm::function_ref<void(Index block, Index thread)>;
-  /// One launch. `body` is written once and runs on every thread of every block; every thread makes
-  /// its own stores. A block has `dynamicBytes` of `dynamicWorkgroup`.
+  /// Emits one launch. `body` is emitted once and runs on every thread of every block. Every thread
+  /// makes its own stores. A block has `dynamicBytes` of `dynamicWorkgroup`.
   void launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body,
               int64_t dynamicBytes = 0);
-  /// A launch of one block, all of whose threads run `body`.
+  /// Emits a launch of one block, all of whose threads run `body`.
   void once(KernelEmitter &e, llvm::function_ref<void()> body);
-  /// Inside a launch: workgroup memory of the block.
+  /// Returns workgroup memory of the block, inside a launch.
   Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
-  /// All of the block's `bytes` (i8) that its launch asks for, which may be more than the 48 KiB of
-  /// `workgroup`.
+  /// Returns all of the block's `bytes` (i8) that its launch asks for, which may be more than the
+  /// 48 KiB of `workgroup`.
   Buffer dynamicWorkgroup(KernelEmitter &e, int64_t bytes);
-  /// `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
+  /// Returns `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
   Buffer partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size, mlir::Type element);
-  /// Inside a launch, where control flow is uniform over the block.
+  /// Emits a barrier inside a launch, where control flow is uniform over the block.
   void barrier(KernelEmitter &e);
-  /// A barrier of a kernel whose threads need so many registers; without it the assembler would
-  /// spill some to fit more blocks.
+  /// Emits a barrier of a kernel whose threads need this number of registers. Without it the
+  /// assembler would spill some to fit more blocks.
   void barrierNeeding(KernelEmitter &e, int32_t registers);
-  /// Inside a launch, for the threads of a warp: `x` of the thread whose number differs in
+  /// Returns, inside a launch, for the threads of a warp, `x` of the thread whose number differs in
   /// `distance`, a power of two.
   Num exchange(KernelEmitter &e, Num x, int32_t distance);
-  /// Inside a launch: `x` of each `lanes` neighbouring threads (a power of two up to a warp),
-  /// combined in a fixed tree and known to all of them.
+  /// Combines, inside a launch, `x` of each `lanes` neighbouring threads (a power of two up to a
+  /// warp) in a fixed tree. All of them get the result.
   Num acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
                   llvm::function_ref<Num(Num, Num)> combine);
-  /// `x` of all threads of the group, combined in a fixed tree and known to all of them.
+  /// Combines `x` of all threads of the group in a fixed tree. All of them get the result.
   Num acrossThreadGroup(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
   using Start = llvm::function_ref<Row(unsigned lanes)>;
   using Step = llvm::function_ref<Row(Index, unsigned lanes, llvm::ArrayRef<Num>)>;
   using ReduceLanes = llvm::function_ref<Row(llvm::ArrayRef<Num>)>;
-  /// Values carried through this thread's elements of a row: whole vectors from `start` on, whose
+  /// Carries values through this thread's elements of a row: whole vectors from `start` on, whose
   /// lanes are then reduced, and then the remaining elements one by one.
   Row foldOwn(KernelEmitter &e, int64_t count, Start start, Step step, ReduceLanes acrossLanes);
-  /// Distributes the elements over the threads of the group; each makes its own stores.
+  /// Distributes the elements over the threads of the group. Each makes its own stores.
   void forElements(KernelEmitter &e, int64_t count, Body body);
-  /// The sum of terms that are not read in vectors.
+  /// Sums terms that are not read in vectors.
   Num sumOfElements(KernelEmitter &e, int64_t count, llvm::function_ref<Num(Index)> term);
-  /// Inside a launch: values that one thread of the block computes and all know.
+  /// Computes values, inside a launch, by one thread of the block. All threads get them.
   Row commonNumbers(KernelEmitter &e, Index thread, Common common);
-  /// A store that this thread makes.
+  /// Emits a store that this thread makes.
   void storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x);
   void storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, mlir::Value value);
-  /// This thread's number in its group, and the number of threads of the group.
+  /// Return this thread's number in its group, and the number of threads of the group.
   Index thread() const { return *threadInGroup; }
   int64_t threadGroupSize() const { return groupThreads; }
 
 private:
-  /// How the elements [0, count) of an iteration are distributed: `head` single ones, `vectors`
-  /// vectors of `lanes` from there, and single ones from `rest` to `count` if `hasRest`.
+  /// Says how the elements [0, count) of an iteration are distributed: `head` single ones,
+  /// `vectors` vectors of `lanes` from there, and single ones from `rest` to `count` if `hasRest`.
   struct Distribution {
     std::optional<Index> head;
     Index vectors;
@@ -98,19 +98,20 @@ private:
     bool hasRest;
   };
   Distribution distribute(KernelEmitter &e, int64_t count);
-  /// A vector of a row that this thread takes. Beyond the end of the row `inside` is false, and
-  /// `first` is that of the row's last vector.
+  /// Describes a vector of a row that this thread takes. Beyond the end of the row `inside` is
+  /// false, and `first` is that of the row's last vector.
   struct OwnVector {
     Index first;
-    mlir::Value inside; // null: always
+    mlir::Value inside; // Null means always.
   };
   struct Portion {
     int64_t count;
-    mlir::Block *block; // where the indices are computed
+    mlir::Block *block; // The block where the indices are computed.
     unsigned lanes;
     llvm::SmallVector<OwnVector> vectors;
   };
-  /// Null if the vectors are too many to be kept in registers, or some elements are in no vector.
+  /// Returns null if the vectors are too many to be kept in registers, or some elements are in no
+  /// vector.
   const Portion *portionOf(KernelEmitter &e, int64_t count);
   Index firstOfVector(const Distribution &distribute, Index number);
   bool isInThreadGroup() const { return threadInGroup.has_value(); }
@@ -125,9 +126,9 @@ private:
   std::vector<Portion> portions;
 };
 
-/// The loops of a kernel whose target is a GPU.
+/// Returns the loops of a kernel whose target is a GPU.
 DeviceLoops &deviceLoops(KernelEmitter &e);
-/// The op before the place where `builder` stands, if there is one.
+/// Returns the op before the insertion point of `builder`, if there is one.
 mlir::Operation *lastOpBefore(mlir::OpBuilder &builder);
 
 } // namespace llmmem

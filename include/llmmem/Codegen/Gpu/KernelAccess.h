@@ -1,7 +1,7 @@
 //===- KernelAccess.h - What an op of a GPU kernel reads and writes --------===//
 //
-// The ops of a kernel that name memory by a buffer and indices. `nvgpu.device_async_copy` accesses
-// two buffers, all others one:
+// Finds the ops of a kernel that access memory by a buffer and indices. `nvgpu.device_async_copy`
+// accesses two buffers, all others one:
 //
 //   vector.store %v, %tile[%i] : memref<4096xbf16, workgroup>, vector<8xbf16>
 //     -> {memref = %tile, indices = {%i}, type = vector<8xbf16>, isWrite = true}
@@ -18,26 +18,27 @@
 
 namespace llmmem {
 
-/// A read or a write by one thread.
+/// Describes a read or a write by one thread.
 struct KernelAccess {
   mlir::Value memref;
   mlir::ValueRange indices;
-  mlir::Type type; // an element, or a vector of elements
+  mlir::Type type; // The type of an element, or of a vector of elements.
   bool isWrite = false;
-  /// How many elements of `type` are read, the rest being zero; null: all.
+  /// Says how many elements of `type` are read, the rest being zero; null means all.
   mlir::Value count = {};
-  /// 8 x 8 matrices of bf16 that a warp reads together (ldmatrix): lane i of the first 8 * matrices
-  /// names row i % 8 of matrix i / 8. 0: each thread reads for itself.
+  /// Counts the 8 x 8 matrices of bf16 that a warp reads together (ldmatrix): lane i of the first 8
+  /// * matrices names row i % 8 of matrix i / 8. The value 0 means that each thread reads for
+  /// itself.
   int64_t matrices = 0;
 };
 
-/// The accesses of `op`, reads first; none if it is no op of the above kind.
+/// Returns the accesses of `op`, reads first; none if it is no such op.
 llvm::SmallVector<KernelAccess, 2> kernelAccessesOf(mlir::Operation *op);
 
-/// The kernel's argument that a buffer is a part of; nothing for workgroup memory.
+/// Returns the kernel's argument that a buffer is a part of; nothing for workgroup memory.
 std::optional<unsigned> kernelArgumentOf(mlir::gpu::GPUFuncOp kernel, mlir::Value buffer);
 
-/// Bytes of an element or of a vector of elements, as they lie in memory.
+/// Returns the bytes of an element or of a vector of elements in memory.
 int64_t bytesInMemory(mlir::Type type);
 
 } // namespace llmmem

@@ -7,9 +7,9 @@
 
 namespace llmmem {
 
-/// All of a call of cuBLASLt but its addresses: sizes, layouts, types, epilogue, workspace. A
-/// module's `llm.missing_products` lists such forms: kernels are then written without calls of
-/// them.
+/// Returns everything in a call of cuBLASLt except its addresses: sizes, layouts, types, epilogue,
+/// workspace. A module's `llm.missing_products` lists such forms, and kernels are then emitted
+/// without calls of them.
 mlir::DictionaryAttr libraryFormOf(llm::LibraryProductOp op);
 
 } // namespace llmmem

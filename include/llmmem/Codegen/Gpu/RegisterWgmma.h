@@ -2,9 +2,9 @@
 //
 // wgmma.mma_async.m64nNk16 takes its A, 64 x 16 elements of 16 bits, from shared memory or from the
 // registers of its four warps, in the fragments of mma.sync (PTX ISA, "Register Fragments and
-// Shared Memory Matrix Layouts"). NVVM's op knows the first form alone. The second is written in
-// kernels as a call of an intrinsic that LLVM does not have, so that passes over kernels find its
-// operands, and becomes inline assembly when kernels are lowered:
+// Shared Memory Matrix Layouts"). NVVM's op knows only the first variant. Kernels write the second
+// as a call of an intrinsic that LLVM does not have, so that passes over kernels find its operands.
+// It becomes inline assembly when kernels are lowered:
 //
 //   %next = llvm.call_intrinsic "llvm.llmmem.wgmma.bf16.turned"(%sums, %a0, %a1, %a2, %a3, %b)
 //     : (!llvm.struct<(f32, ... )>, i32, i32, i32, i32, i64) -> !llvm.struct<(f32, ...)>
@@ -21,11 +21,11 @@ namespace llmmem {
 
 class RegisterWgmma {
 public:
-  /// sums + A B; `sums` is a struct of N / 2 f32, `a` has four words of two elements, `b` is a
-  /// descriptor. `isTurned`: lines of B in shared memory are inner places.
+  /// Computes sums + A B. `sums` is a struct of N / 2 f32, `a` has four words of two elements, and
+  /// `b` is a descriptor. With `isTurned`, lines of B in shared memory are inner places.
   static mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sums,
                             mlir::ValueRange a, mlir::Value b, bool isTurned, bool isF16);
-  /// Nothing for other ops.
+  /// Returns nothing for other ops.
   static std::optional<RegisterWgmma> match(mlir::Operation *op);
 
   mlir::Value result() const { return call.getResult(0); }
@@ -34,7 +34,7 @@ public:
   mlir::Value b() const { return call.getArgs().back(); }
   bool isTurned() const;
   bool isF16() const;
-  /// N.
+  /// Returns N.
   int64_t columns() const;
   /// Replaces the op by inline assembly.
   void lower(mlir::OpBuilder &builder) const;
