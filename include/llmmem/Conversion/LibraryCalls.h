@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// All of a call that its addresses and its number do not say; those are 0.
+/// Returns everything in a call except its addresses and its number, which are 0.
 llmmem_product constantsOf(llm::LibraryProductOp op);
 
 } // namespace llmmem

@@ -29,12 +29,13 @@ namespace llmmem {
 #define GEN_PASS_REGISTRATION
 #include "llmmem/Conversion/Passes.h.inc"
 
-/// Functions of f64 as arithmetic: sine, cosine, powers with a whole exponent.
+/// Adds patterns that expand functions of f64 into arithmetic: sine, cosine, powers with an integer
+/// exponent.
 void populateExpandDoubleFunctionsPatterns(mlir::RewritePatternSet &patterns);
 
-/// How GPU kernels are simplified: blocks that differ only in what they read are not merged. The
-/// merged block would take all operands as arguments: a tree of comparisons over a hundred tensors
-/// would hold all their addresses in registers.
+/// Returns how GPU kernels are simplified: blocks that differ only in what they read are not
+/// merged. The merged block would take all operands as arguments: a tree of comparisons over a
+/// hundred tensors would hold all their addresses in registers.
 mlir::GreedyRewriteConfig keepBlocksApart();
 
 } // namespace llmmem
