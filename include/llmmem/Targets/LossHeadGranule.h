@@ -1,9 +1,9 @@
 //===- LossHeadGranule.h - Tokens that a loss head sums as one unit --------===//
 //
 // A library multiplies a granule of the loss head at a time, whatever the chunk, so that bits do
-// not hang on the plan. The gradient of x has one tile for each 128 tokens and 128 elements of the
-// width: of 512 tokens and a width of 768 that is 24, for 132 multiprocessors. And each granule
-// reads and writes the whole sum of the weight's gradient. A larger granule has more tiles and
+// not depend on the plan. The gradient of x has one tile for each 128 tokens and 128 elements of
+// the width: for 512 tokens and a width of 768 that is 24, for 132 multiprocessors. Each granule
+// also reads and writes the whole sum of the weight's gradient. A larger granule has more tiles and
 // fewer sums, and logits of more bytes at the least budget.
 //
 //===----------------------------------------------------------------------===//
@@ -15,13 +15,13 @@
 
 namespace llmmem::llm {
 
-/// The granule where nothing is known of the device.
+/// Gives the granule where nothing is known of the device.
 constexpr int64_t kLossHeadGranule = 512;
 
-/// The granule for a library on the device that `kMultiprocessors` is of: 512, doubled as long as
-/// each time saves a twentieth of the loss head's modelled time. The shape alone says it, so bits
-/// hang neither on the budget nor on the chunk. Example: 2048 for 8192 tokens of GPT-2 (768, 50257
-/// words), 512 of Llama-3-8B (4096, 128256).
+/// Returns the granule for a library on the device that `kMultiprocessors` describes: 512, doubled
+/// as long as each doubling saves a twentieth of the loss head's modelled time. It depends on the
+/// shape alone, so bits depend neither on the budget nor on the chunk. Example: it is 2048 for 8192
+/// tokens of GPT-2 (768, 50257 words), and 512 for Llama-3-8B (4096, 128256).
 int64_t lossHeadGranule(int64_t tokens, int64_t width, int64_t vocabulary);
 
 } // namespace llmmem::llm
