@@ -7,7 +7,7 @@
 //   emulator.endStep();
 //   if (const Fault *fault = emulator.fault()) ...
 //
-// Blocks run one after another, and the threads of a block as fibers that switch only where they
+// Blocks run one after another. The threads of a block run as fibers that switch only where they
 // synchronize: at barriers, shuffles and mma ops of a warp. The first fault ends the current
 // launch, and further launches do nothing.
 //
@@ -25,23 +25,24 @@ namespace llmmem::emulation {
 
 using Triple = std::array<int64_t, 3>;
 
-/// What went wrong, and where.
+/// Says what went wrong, and where.
 struct Fault {
-  std::string kernel;                  // empty: a call of the runtime
-  int64_t launch = 0, call = -1;       // of the program; launch -1: a call of the runtime
-  std::optional<Triple> block, thread; // none: the launch itself
-  std::optional<int64_t> site;         // the op at fault
+  std::string kernel;                  // Empty for a call of the runtime.
+  int64_t launch = 0, call = -1;       // Numbers of the program; launch -1 is a call of the
+                                       // runtime.
+  std::optional<Triple> block, thread; // None means the launch itself.
+  std::optional<int64_t> site;         // The op at fault.
   std::string message;
-  std::optional<int64_t> otherSite; // the op of the other thread, in faults of two threads
+  std::optional<int64_t> otherSite; // The op of the other thread, in faults of two threads.
   std::string otherMessage;
 };
 
-/// Whether llmmem was built with what the emulator needs (Boost.Context).
+/// Returns whether llmmem was built with what the emulator needs (Boost.Context).
 bool isEmulatorBuilt();
 
 class Emulator {
 public:
-  /// What a buffer holds at the beginning of a step: undefined bytes, or given ones.
+  /// Says what a buffer holds at the beginning of a step: undefined or given bytes.
   enum class Contents { None, Given };
 
   explicit Emulator(Program program);
@@ -51,10 +52,10 @@ public:
   void addBuffer(void *begin, int64_t bytes, Contents contents);
   /// Forgets all accesses and owners.
   void beginStep();
-  /// The host code has returned: a copy or an update on the host that nothing has waited for is a
-  /// fault.
+  /// Ends a step, when the host code has returned. A copy or an update on the host that nothing has
+  /// waited for is a fault.
   void endStep();
-  /// The first fault since the step began.
+  /// Returns the first fault since the step began.
   const Fault *fault() const;
 
   class State;
