@@ -1,8 +1,8 @@
 //===- Bundle.h - A step that runs where there is no compiler ---*- C++ -*-===//
 //
-// All that a planned step needs on a machine with a GPU alone, as data: machine code of its
-// kernels, every call in order, and how its buffers are filled. llmmem-replay, plain C, runs it
-// (docs/Design/Gpu.md, "A bundle").
+// A bundle is everything that a planned step needs on a machine with a GPU alone, as data: machine
+// code of its kernels, every call in order, and how its buffers are filled. llmmem-replay, plain C,
+// runs it (docs/Design/Gpu.md, "A bundle").
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,45 +19,45 @@ namespace llmmem {
 
 struct BundleOptions {
   std::string function = "step";
-  /// What the kernels run on; the machine takes the latest that it can.
+  /// Says what the kernels run on. The machine takes the latest that it can.
   std::vector<std::string> chips = {"sm_80", "sm_90a"};
-  /// The CUDA toolkit's assembler. Empty: kernels stay PTX, which the driver compiles.
+  /// Names the CUDA toolkit's assembler. If it is empty, kernels stay PTX, which the driver
+  /// compiles.
   std::string ptxas;
-  /// A C compiler, which links the code of updates on the host. Empty: there is none.
+  /// Names a C compiler that links the code of updates on the host. Empty means that there is none.
   std::string linker;
-  /// How kernels for sm_90a multiply.
+  /// Says how kernels for sm_90a multiply.
   TensorCores warpgroups = TensorCores::WarpgroupTma;
-  /// To measure tiles: which two blocks share, and the only ones of products that can have them, as
-  /// 128x192.
+  /// Set, for measurements of tiles, which two blocks share, and the only tiles of products that
+  /// can have them, as 128x192.
   llm::TileSharing tileSharing = llm::TileSharing::Modelled;
   std::string tile;
-  /// Beside the program of generated kernels, one whose matmuls a library computes.
+  /// Adds to the program of generated kernels one whose matmuls a library computes.
   bool withLibrary = true;
-  /// Where images of kernels are written, each under the hash of its PTX: bundles that share the
-  /// folder share kernels. Must exist.
+  /// Names the folder where images of kernels are written, each under the hash of its PTX. Bundles
+  /// that share the folder share kernels. It must exist.
   std::string kernels;
 };
 
-/// The bundle of a planned step of one rank. *Requires* a plan that `verifyPlan` accepts. Fails
-/// after a located diagnostic for what a bundle cannot hold: several ranks, stages or
-/// micro-batches, inputs other than tokens and what they are followed by, and elements in fewer
-/// bits.
+/// Makes the bundle of a planned step of one rank. *Requires* a plan that `verifyPlan` accepts.
+/// Fails after a located diagnostic for what a bundle cannot hold: several ranks, stages or
+/// micro-batches; inputs other than tokens and what follows them; and elements in fewer bits.
 mlir::FailureOr<llvm::json::Object> makeBundle(mlir::ModuleOp module, const BundleOptions &options);
 
-/// The buffers of a planned step, in the order of its addresses behind the arena: arguments, then
-/// results of their own. `{"name", "role", "type", "elements", "columns", "make": {"kind", ...}}`.
+/// Describes the buffers of a planned step, in the order of their addresses after the arena:
+/// arguments, then results of their own. `{"name", "role", "type", "elements", "columns", "make":
+/// {"kind", ...}}`.
 mlir::FailureOr<llvm::json::Array> describeBuffers(mlir::func::FuncOp step);
 
 /// Assembles `ptx` into the file NAME.CHIP.cubin of the folder, or writes it as NAME.CHIP.ptx where
-/// there is no assembler; NAME is the hash of the text. Does nothing where the file is there.
-/// Returns `{"chip", "file", "bytes", "hash"}`.
+/// there is no assembler. NAME is the hash of the text. Does nothing where the file exists. Returns
+/// `{"chip", "file", "bytes", "hash"}`.
 llvm::Expected<llvm::json::Object> writeImage(llvm::StringRef ptx, llvm::StringRef chip,
                                               const BundleOptions &options);
 
 /// Compiles the functions of `module` for processors with AVX2 and FMA, into the library
-/// NAME.PROCESSOR.so of the folder; NAME is the hash of their machine code. Writes it again where
-/// it is there. Of `module` nothing useful is left. Returns `{"processor", "file", "bytes",
-/// "hash"}`.
+/// NAME.PROCESSOR.so of the folder. NAME is the hash of their machine code. Overwrites an existing
+/// file. Consumes `module`. Returns `{"processor", "file", "bytes", "hash"}`.
 llvm::Expected<llvm::json::Object> writeHostCode(mlir::ModuleOp module,
                                                  const BundleOptions &options);
 
