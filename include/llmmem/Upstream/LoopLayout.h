@@ -1,12 +1,13 @@
 //===- LoopLayout.h - Where the values of a loop's body lie ----------------===//
 //
-// A loop is one op of a step. What it carries lies in the bytes of its results; what one round
-// makes beside that lies in scratch bytes, which are the loop's workspace. The order in a body is
-// that of its text, so the places are known before any plan is made.
+// A loop is one op of a step. The values that it carries lie in the bytes of its results.
+// Everything else that one iteration computes lies in scratch bytes, which are the loop's
+// workspace. The order in a body is that of its text, so the places are known before any plan is
+// made.
 //
-// Example: `scf.for %i = ... iter_args(%acc = %x) { %t = linalg.matmul ins(%acc, %w) outs(%e);
-// %n = linalg.exp ins(%t) outs(%acc); yield %n }`: %acc and %n lie in the result's bytes, %t in
-// scratch. Yielding %t instead costs a copy into the result's bytes at the end of each round.
+// Example: `scf.for %i = ... iter_args(%acc = %x) { %t = linalg.matmul ins(%acc, %w) outs(%e); %n =
+// linalg.exp ins(%t) outs(%acc); yield %n }`: %acc and %n lie in the result's bytes, %t in scratch.
+// Yielding %t instead costs a copy into the result's bytes at the end of each iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,32 +19,34 @@
 
 namespace llmmem {
 
-/// Whether result `number` of `loop` is what it was given: no round changes it.
+/// Returns whether result `number` of `loop` equals its initial value because no iteration changes
+/// it.
 bool isCarriedUnchanged(mlir::LoopLikeOpInterface loop, unsigned number);
 
-/// How often the body of `loop` runs, where its bounds and its step are constants.
+/// Returns how often the body of `loop` runs, where its bounds and its step are constants.
 std::optional<int64_t> countLoopRounds(mlir::LoopLikeOpInterface loop);
 
-/// Whether a plan can price `loop`: its rounds are counted, and each op of its body has a cost.
-/// Fails after a diagnostic that says what stands in the way.
+/// Checks whether a plan can price `loop`: its iterations are counted, and each op of its body has
+/// a cost. Fails after a diagnostic that says why it cannot.
 llvm::LogicalResult checkLoopHasCost(mlir::LoopLikeOpInterface loop);
 
-/// Whether `op`, in the body of a loop, costs nothing: a view, a constant, or what computes on
-/// numbers alone, beside the kernels.
+/// Returns whether `op`, in the body of a loop, costs nothing: a view, a constant, or a computation
+/// on numbers alone, outside of the kernels.
 bool isFreeInLoop(mlir::Operation &op);
 
-/// The places of all tensors that one round of a loop makes, by the first place that is free, the
-/// largest first. The same for equal loops.
+/// Places all tensors that one iteration of a loop computes, each at the first free place, the
+/// largest first. Equal loops have equal layouts.
 class LoopLayout {
 public:
-  /// In the bytes of a result of the loop, or at an offset of its scratch bytes.
+  /// A place is in the bytes of a result of the loop, or at an offset of its scratch bytes.
   struct Place {
     std::optional<unsigned> carried;
     int64_t offset = 0;
   };
 
-  /// What goes into the next round from elsewhere than the bytes that carry it. Those in each
-  /// other's bytes go by way of scratch bytes, all of them before the first of the others.
+  /// Describes a value for the next iteration that lies elsewhere than in the bytes that carry it.
+  /// Those in each other's bytes go by way of scratch bytes, all of them before the first of the
+  /// others.
   struct Copy {
     unsigned carried;
     std::optional<int64_t> by;
@@ -52,22 +55,22 @@ public:
   /// `loop` has one block, and carries by values.
   explicit LoopLayout(mlir::LoopLikeOpInterface loop);
 
-  /// Scratch bytes of one round; -1 of more than 2^63.
+  /// Returns the scratch bytes of one iteration; -1 for more than 2^63.
   int64_t getBytes() const { return bytes; }
 
-  /// Places of what the ops of the body write; views have none.
+  /// Returns the places of what the ops of the body write; views have none.
   const llvm::DenseMap<mlir::Value, Place> &getPlaces() const { return places; }
 
-  /// Where the scratch bytes of an op of the body begin, of one that needs some.
+  /// Returns where the scratch bytes of an op of the body begin, if it needs some.
   int64_t getScratch(mlir::Operation *op) const { return scratch.lookup(op); }
 
   llvm::ArrayRef<Copy> getCopies() const { return copies; }
 
-  /// Bytes that the copies of one round read and write.
+  /// Returns the bytes that the copies of one iteration read and write.
   int64_t getBytesCopied() const;
 
 private:
-  /// Scratch bytes that are held from one op to another.
+  /// Describes a range of scratch bytes that is held from one op to another.
   struct Buffer {
     int64_t bytes, first, last;
     int64_t offset = 0;
@@ -86,13 +89,13 @@ private:
   llvm::SmallVector<Buffer> buffers;
   llvm::SmallVector<Copy> copies;
   llvm::DenseMap<mlir::Value, int64_t> lastRead;
-  llvm::DenseSet<mlir::Value> taken; // whose bytes are another's now
+  llvm::DenseSet<mlir::Value> taken; // Values whose bytes now belong to another.
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
-  // Numbers of buffers, until their offsets are known.
+  // Holds numbers of buffers, until their offsets are known.
   llvm::DenseMap<mlir::Value, unsigned> bufferOf;
   llvm::DenseMap<mlir::Operation *, unsigned> scratchOf;
-  llvm::DenseMap<unsigned, unsigned> wayOf; // carried -> buffer
+  llvm::DenseMap<unsigned, unsigned> wayOf; // Maps a carried value to its buffer.
 };
 
 } // namespace llmmem
