@@ -11,20 +11,20 @@
 
 namespace llmmem::llm {
 
-/// Where an annotation may stand. `Op` is any op but a function or a module.
+/// Says where an annotation may stand. `Op` is any op except a function or a module.
 enum class AnnotationPlace { Argument, Op, ArgumentOrOp, Function, Module };
 
-/// A discardable attribute of the dialect.
+/// Describes a discardable attribute of the dialect.
 struct Annotation {
   llvm::StringLiteral name;
-  /// What `holds` accepts, in words.
+  /// Says in words what `holds` accepts.
   llvm::StringLiteral expected;
-  /// Whether an op, or one of its arguments, may carry `attribute` under this name.
+  /// Returns whether an op, or one of its arguments, may carry `attribute` under this name.
   bool (*holds)(mlir::Operation *op, mlir::Attribute attribute);
   AnnotationPlace place;
 };
 
-/// What annotations hold (`Llm_Value` in LlmAnnotations.td).
+/// These check what annotations hold (`Llm_Value` in LlmAnnotations.td).
 namespace annotation {
 bool isRole(mlir::Operation *op, mlir::Attribute attribute);
 bool isPhase(mlir::Operation *op, mlir::Attribute attribute);

@@ -1,7 +1,7 @@
 //===- LlmAnnotations.h - Words of annotations as enums --------------------===//
 //
-// The one place that turns the strings of `llm.phase`, `llm.role` and `llm.decision` into enums and
-// back. (In the text they are strings, which a tool without this dialect reads too.)
+// This is the one place that turns the strings of `llm.phase`, `llm.role` and `llm.decision` into
+// enums and back. (In the text they are strings, which a tool without this dialect reads too.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,14 +13,14 @@
 
 namespace llmmem::llm {
 
-/// None where the op carries no phase.
+/// Returns none where the op carries no phase.
 std::optional<Phase> readPhase(mlir::Operation *op);
 void writePhase(mlir::Operation *op, Phase phase);
 
-/// None where the argument carries no role.
+/// Returns none where the argument carries no role.
 std::optional<Role> readRole(mlir::FunctionOpInterface function, unsigned argument);
 
-/// One for each result; none where no plan has decided.
+/// Returns one decision for each result; none where no plan has decided.
 llvm::SmallVector<Decision> readDecisions(mlir::Operation *op);
 void writeDecisions(mlir::Operation *op, llvm::ArrayRef<Decision> decisions);
 
@@ -28,10 +28,11 @@ void writeDecisions(mlir::Operation *op, llvm::ArrayRef<Decision> decisions);
 
 namespace llmmem {
 
-/// Bytes, a multiple of 256, that a plan gives to a matmul library while `op` runs; 0 without.
+/// Returns the bytes, a multiple of 256, that a plan gives to a matmul library while `op` runs; 0
+/// without.
 int64_t libraryWorkspaceBytes(mlir::Operation *op);
 
-/// Whether the plan is made for a library that computes `op`: then `op` has what it may have as
+/// Returns whether the plan is for a library that computes `op`: then `op` has its library
 /// workspace (`llm.library_workspace`).
 bool isForLibrary(mlir::Operation *op);
 

@@ -12,7 +12,7 @@
 #define GET_ATTRDEF_CLASSES
 #include "llmmem/Dialect/LlmAttributes.h.inc"
 
-// Its helpers of annotations name the attributes above.
+// Its helpers for annotations name the attributes above.
 #include "llmmem/Dialect/LlmDialect.h.inc"
 
 #endif // LLMMEM_DIALECT_LLMDIALECT_H

@@ -19,73 +19,74 @@
 
 namespace llmmem::llm {
 
-/// What exchanges between devices read and write, as memory effects go: they keep their order.
+/// Represents what exchanges between devices read and write, as memory effects, so that they keep
+/// their order.
 struct NetworkResource : mlir::SideEffects::Resource::Base<NetworkResource> {
   llvm::StringRef getName() final { return "llm.network"; }
 };
 
-/// The element type that statistics and losses of an op on `elementType` have: f64 beside f64, else
-/// f32.
+/// Returns the element type of the statistics and losses of an op on `elementType`: f64 for f64,
+/// else f32.
 mlir::FloatType wideTypeFor(mlir::Type elementType);
 
-/// `llm.mesh` of the function around `op`; null where there is none.
+/// Returns the `llm.mesh` of the function around `op`; null where there is none.
 MeshAttr meshOf(mlir::Operation *op);
 
-/// Ranks of a group of `op`, which stands under a mesh that has these axes.
+/// Returns the number of ranks of a group of `op`, which stands under a mesh that has these axes.
 int64_t groupSizeOf(mlir::Operation *op, mlir::ArrayAttr axes);
 
-/// Whether `op` sends to other ranks: a collective, or an op that has one inside.
+/// Returns whether `op` sends to other ranks: it is a collective, or an op that contains one.
 bool isSending(mlir::Operation *op);
 
-/// Whether `op` is a collective that may be started: one over more than this rank.
+/// Returns whether `op` is a collective that may be started: one over more than this rank.
 bool isStartable(mlir::Operation *op);
 
-/// Whether `op` was started, and is waited for by an llm.wait.
+/// Returns whether `op` was started, so that an llm.wait waits for it.
 bool isStarted(mlir::Operation *op);
 
-/// What is started runs one after another within a queue, and beside what is in the others.
+/// Started ops run one after another within a queue, and concurrently with those of other queues.
 enum class StartQueue { Network, Up, Down, Host };
 inline constexpr size_t kStartQueues = 4;
 
-/// The queue of a Startable op: that of collectives, of copies in one direction, or of what runs on
-/// the host.
+/// Returns the queue of a Startable op: that of collectives, of copies in one direction, or of what
+/// runs on the host.
 StartQueue queueOf(mlir::Operation *op);
 
-/// Whether a value of this type lies in the host's memory.
+/// Returns whether a value of this type lies in the host's memory.
 bool isOnHost(mlir::Type type);
 
-/// Whether `op` copies between the device and the host.
+/// Returns whether `op` copies between the device and the host.
 bool isHostCopy(mlir::Operation *op);
 
-/// Whether `op` runs on the host, as an update whose operands and results lie there does.
+/// Returns whether `op` runs on the host, as an update does whose operands and results lie there.
 bool runsOnHost(mlir::Operation *op);
 
-/// The value whose bits `value` has, through any number of copies between the device and the host
-/// and their waits; itself where no copy made it.
+/// Returns the value whose bits `value` has, through any number of copies between the device and
+/// the host and their waits; itself where no copy made it.
 mlir::Value copiedFrom(mlir::Value value);
 
-/// The verifier of ops that touch the device alone.
+/// Verifies ops that use the device alone.
 llvm::LogicalResult verifyOnDevice(mlir::Operation *op);
 
-/// A trait of ops that neither read nor write values of the host's memory.
+/// Marks ops that neither read nor write values of the host's memory.
 template <typename ConcreteOp>
 struct OnDevice : mlir::OpTrait::TraitBase<ConcreteOp, OnDevice> {
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyOnDevice(op); }
 };
 
-/// The verifier of ops that run on the device or on the host.
+/// Verifies ops that run on the device or on the host.
 llvm::LogicalResult verifyInOneMemory(mlir::Operation *op);
 
-/// A trait of ops that run where all of their operands and results lie.
+/// Marks ops that run where all of their operands and results lie.
 template <typename ConcreteOp>
 struct InOneMemory : mlir::OpTrait::TraitBase<ConcreteOp, InOneMemory> {
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyInOneMemory(op); }
 };
 
-/// The verifier of Startable ops.
+/// Verifies Startable ops.
 llvm::LogicalResult verifyStart(mlir::Operation *op);
 
-/// A trait of ops that may carry `llm.started`.
+/// Marks ops that may carry `llm.started`.
 template <typename ConcreteOp>
 struct Startable : mlir::OpTrait::TraitBase<ConcreteOp, Startable> {
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyStart(op); }

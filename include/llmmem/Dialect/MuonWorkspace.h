@@ -7,8 +7,8 @@
 
 namespace llmmem::llm {
 
-/// Elements that a part of `size` takes: the next begins where a vector of 16 bytes of f32 may.
-/// Example: 28 for the 27 of a parameter of 3 x 9.
+/// Returns the elements that a part of `size` takes, so that the next begins where a vector of 16
+/// bytes of f32 may. Example: 28 for the 27 of a parameter of 3 x 9.
 inline Count muonPart(Count size) { return alignTo(size, 4); }
 
 } // namespace llmmem::llm
