@@ -7,8 +7,8 @@ include "mlir/IR/OpBase.td"
 
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let description = [{
-    How an op becomes a kernel: loops over flat buffers, in destination style. Ops of another dialect take part by
-    external models. An op whose results are all views needs none.
+    Says how an op becomes a kernel: loops over flat buffers, in destination style. Ops of another dialect take part by
+    external models. An op whose results are all views needs no model.
   }];
   let cppNamespace = "::llmmem";
   let methods = [
