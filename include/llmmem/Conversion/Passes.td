@@ -8,20 +8,21 @@ include "mlir/Pass/PassBase.td"
 def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
   let summary = "Turns a planned step into calls of kernels on views of one arena";
   let description = [{
-    *Requires*: a straight-line function with `llm.arena`, whose ops carry `llm.offsets` (and `llm.workspace`) and
-    have kernels (`KernelOpInterface`). *Ensures*: the function takes the arena, then a flat buffer for each argument,
-    then one for each result that is not donated; its body is calls on `memref.view`s of the arena, one kernel for
-    all equal ops, and nothing allocates.
+    *Requires*: a straight-line function with `llm.arena`, whose ops carry `llm.offsets` (and `llm.workspace`) and have
+    kernels (`KernelOpInterface`). *Ensures*: the function takes the arena, then a flat buffer for each argument, then
+    one for each result that is not donated. Its body consists of calls on `memref.view`s of the arena, with one kernel
+    for all equal ops, and nothing allocates.
 
-    With `profile` the function takes one buffer more, for nanoseconds before and after each call, and each call says
-    what it runs: `{llm.profile = {kind = "linear", key = "linear(...) -> ...", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
-    recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`. For `target=gpu` there is no buffer: before each
-    call and behind the last stands `call @llmmem_cuda_mark(%number)`, of which the runtime makes events.
+    With `profile` the function takes one more buffer, for nanoseconds before and after each call, and each call says
+    what it runs: `{llm.profile = {kind = "linear", key = "linear(...) -> ...", name = "h.0.attn.qkv", phase =
+    "forward", block = 0 : i64, recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`. For `target=gpu` there
+    is no buffer. Instead `call @llmmem_cuda_mark(%number)` precedes each call and follows the last, and the runtime
+    makes events of these marks.
 
-    With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else, and each call
-    says which value each of its buffers holds and which it writes: `{llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>}`
-    (docs/Design/Gpu.md). With `products=library` beside it, matmuls that cuBLASLt can compute are
-    `llm.library_product`s in the place of launches.
+    With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else. Each call says
+    which value each of its buffers holds and which it writes: `{llm.values = array<i64: 4, 7>, llm.writes = array<i64:
+    1>}` (docs/Design/Gpu.md). With `products=library` as well, matmuls that cuBLASLt can compute are
+    `llm.library_product`s instead of launches.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 256 : i64} {
@@ -79,18 +80,18 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let statistics = [
-    Statistic<"numKernels", "kernels", "Distinct kernels">,
-    Statistic<"numCalls", "calls", "Calls of kernels">,
+    Statistic<"numKernels", "kernels", "Number of distinct kernels">,
+    Statistic<"numCalls", "calls", "Number of calls of kernels">,
   ];
 }
 
 def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
   let summary = "Outlines each scf.forall into a function of iterations that the runtime distributes over threads";
   let description = [{
-    *Requires*: `scf.forall` of one dimension, from 0 to a constant, without results, and none inside another.
-    *Ensures*: `func @kernel_iterations_0(%context, %begin, %end)` runs the iterations one after another, and the
-    kernel calls `llmmem_parallel_for(count, @kernel_iterations_0, %context)` (include/llmmem/Runtime/Parallel.h).
-    Scratch of an iteration lies on the stack of the thread that runs it.
+    *Requires*: each `scf.forall` has one dimension, from 0 to a constant, has no results, and contains no other.
+    *Ensures*: `func @kernel_iterations_0(%context, %begin, %end)` runs the iterations one after another, and the kernel
+    calls `llmmem_parallel_for(count, @kernel_iterations_0, %context)` (include/llmmem/Runtime/Parallel.h). Scratch of
+    an iteration lies on the stack of the thread that runs it.
 
     ```mlir
     func.func private @kernel(%x: memref<64xf32>) {
@@ -126,10 +127,11 @@ def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
 def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
   let summary = "Turns transcendental functions of f32 into polynomials, and roundings to bf16 into integer arithmetic";
   let description = [{
-    *Ensures*: what is left gives the same bits on any machine and in any number of lanes. Sine and cosine of f64 become
-    polynomials, and powers of f64 with a whole exponent repeated multiplication; other functions of f64 stay libm's.
+    *Ensures*: the remaining ops give the same bits on any machine and in any number of lanes. Sine and cosine of f64
+    become polynomials, and powers of f64 with an integer exponent become repeated multiplication. Other functions of
+    f64 stay libm's.
 
-    With `device` roundings to bf16 stay: an NVIDIA GPU has an instruction for them, whose bits are the same (a NaN is
+    With `device` roundings to bf16 stay, because an NVIDIA GPU has an instruction for them with the same bits (a NaN is
     another NaN).
 
     ```mlir
@@ -155,19 +157,18 @@ def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
     ```
   }];
   let options = [
-    Option<"device", "device", "bool", "false", "For a GPU instead of a CPU">,
+    Option<"device", "device", "bool", "false", "Expand for a GPU instead of a CPU">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"];
 }
 
 def CarryBF16AsBits : Pass<"carry-bf16-as-bits", "::mlir::ModuleOp"> {
-  let summary = "Makes bf16 that is only moved an integer of 16 bits";
+  let summary = "Turns bf16 that is only moved into an integer of 16 bits";
   let description = [{
     *Requires*: the LLVM dialect, in which nothing computes in bf16 (`expand-kernel-numbers`): it is loaded, selected,
-    taken for its bits, stored.
-    *Ensures*: no type is bf16, and no byte that is moved has changed. Where a processor has no such type, LLVM moves
-    chosen elements as f32 and back, by a function (`__truncsfbf2`) that no runtime of ours brings.
+    bitcast and stored. *Ensures*: no type is bf16, and no moved byte has changed. Where a processor has no such type,
+    LLVM would move selected elements as f32 and back, by a function (`__truncsfbf2`) that our runtime does not provide.
 
     ```mlir
     llvm.func @kernel(%c: i1, %x: bf16) -> bf16 {
@@ -189,9 +190,9 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModu
   let summary = "Lowers the kernels of a gpu.module to the NVVM and LLVM dialects";
   let description = [{
     *Requires*: what docs/Design/Gpu.md lets a kernel hold, after `expand-kernel-numbers{device}` and without `scf`.
-    *Ensures*: buffers are bare pointers, an index has 64 bits, whole vectors move in one access, no function of
-    libdevice is called. Where upstream's `convert-gpu-to-nvvm` makes each function of `math` a call of libdevice, here
-    the ones that are instructions stay intrinsics, and the others are refused.
+    *Ensures*: buffers are bare pointers, an index has 64 bits, vectors move in one access, and no function of libdevice
+    is called. Upstream's `convert-gpu-to-nvvm` turns each function of `math` into a call of libdevice. This pass keeps
+    those that are instructions as intrinsics and refuses the others.
 
     ```mlir
     gpu.module @kernels {
@@ -226,7 +227,7 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModu
 def TranslateKernelsToPTX : Pass<"translate-kernels-to-ptx", "::mlir::ModuleOp"> {
   let summary = "Turns each gpu.module of NVVM into a gpu.binary of PTX";
   let description = [{
-    LLVM's NVPTX backend alone does it: neither the CUDA toolkit nor libdevice is needed.
+    LLVM's NVPTX backend alone does it, so neither the CUDA toolkit nor libdevice is needed.
 
     ```mlir --translate-kernels-to-ptx=chip=sm_80
     gpu.module @kernels {
@@ -242,11 +243,11 @@ def TranslateKernelsToPTX : Pass<"translate-kernels-to-ptx", "::mlir::ModuleOp">
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_90a\"", "What the kernels run on: sm_80, sm_90a, ...">,
+    Option<"chip", "chip", "std::string", "\"sm_90a\"", "Chip that the kernels run on: sm_80, sm_90a, ...">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
   let statistics = [
-    Statistic<"numKernels", "kernels", "Distinct kernels">,
+    Statistic<"numKernels", "kernels", "Number of distinct kernels">,
   ];
 }
 
@@ -256,9 +257,9 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
     *Ensures*: each function that launches takes the run (`llmmem_cuda *`, include/llmmem/Runtime/Cuda.h) as its first argument,
     and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llm.kernels`:
 
-    Buffers are addresses of the device, which the host hands on and never reads. An `llm.library_product` becomes a call
-    of `llmmem_cuda_multiply` with the words of its `llmmem_product` on the stack; its number is that of its location in
-    the module's attribute `llm.library_calls`.
+    Buffers are addresses of the device, which the host passes on and never reads. An `llm.library_product` becomes a
+    call of `llmmem_cuda_multiply` with the words of its `llmmem_product` on the stack. Its number is that of its
+    location in the module's attribute `llm.library_calls`.
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -288,26 +289,26 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect"];
   let statistics = [
-    Statistic<"numKernels", "kernels", "Distinct kernels">,
-    Statistic<"numLaunches", "launches", "Launches in the text of host functions">,
+    Statistic<"numKernels", "kernels", "Number of distinct kernels">,
+    Statistic<"numLaunches", "launches", "Number of launches in the text of host functions">,
   ];
 }
 
 def ReportKernelCounts : Pass<"report-kernel-counts", "::mlir::ModuleOp"> {
   let summary = "Prints what makes GPU kernels slow: bank conflicts, sectors, barriers, instructions";
   let description = [{
-    *Requires*: outlined kernels (docs/Design/Gpu.md), best after `expand-kernel-numbers`, which makes arithmetic of
-    functions. Changes nothing. *Fails* where an op conflicts more than `most-conflicts` allows.
+    *Requires*: outlined kernels (docs/Design/Gpu.md), preferably after `expand-kernel-numbers`, which turns functions
+    into arithmetic. Changes nothing. *Fails* where an op conflicts more than `most-conflicts` allows.
 
-    Counted statically from the index arithmetic of all warps of four blocks that stand for all
+    The counts follow statically from the index arithmetic of all warps of four blocks that represent all
     (include/llmmem/Codegen/Gpu/KernelCounts.h), for all launches of a kernel in one call of its host function:
 
-    - `mma`: mma.sync ops of warps, and wgmma in as many (the JSON has them apart); `barriers`: of blocks; `instructions`: of warps, without index arithmetic;
-    - `passes`: cycles of shared memory (128 bytes each), and the fewest that the same accesses could take;
-    - `conflict`: the most passes that one op needs for lanes that could go together; 1 is none;
-    - `sectors`: 32 bytes each of global memory that warps ask for, and the fewest that could hold the bytes.
+    - `mma` counts mma.sync ops of warps, and wgmma in the same units (the JSON separates them); `barriers` those of blocks; `instructions` those of warps, without index arithmetic;
+    - `passes` counts cycles of shared memory (128 bytes each), and the fewest that the same accesses could take;
+    - `conflict` is the most passes that one op needs for lanes that could share a pass; 1 means no conflict;
+    - `sectors` counts 32-byte units of global memory that warps ask for, and the fewest that could hold the bytes.
 
-    In the example a lane reads a word of shared memory two words behind its neighbour's, so 32 lanes share 16 banks.
+    In the example a lane reads a word of shared memory two words after its neighbour's, so 32 lanes share 16 banks.
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -345,16 +346,16 @@ def ReportKernelCounts : Pass<"report-kernel-counts", "::mlir::ModuleOp"> {
 }
 
 def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
-  let summary = "Prints the bytes that each GPU kernel moves, against the least possible";
+  let summary = "Prints the bytes that each GPU kernel moves, compared with the least possible";
   let description = [{
     *Requires*: outlined kernels (docs/Design/Gpu.md). Changes nothing.
 
-    Counted statically: the accesses of a kernel's buffers, with the loops and the threads around them, for some blocks
-    that stand for all. What threads of a warp read at one address at one time counts once, and what every block reads
-    alike counts once a launch, as it stays in the cache (`asked`). What a block reads again counts once where all that
-    it touches fits a cache (`moved`). The least is every operand and result that is touched, once; a workspace counts
-    as moved alone, as what an op must read and write does not hang on how it is computed. The least of one of several
-    launches has what passes between them, too.
+    The counts are static: the accesses of a kernel's buffers, with the loops and the threads around them, for some
+    blocks that represent all. What threads of a warp read at one address at one time counts once. What all blocks read
+    alike counts once a launch, because it stays in the cache (`asked`). What a block reads repeatedly counts once where
+    everything that it touches fits a cache (`moved`). The least counts every operand and result that is touched, once.
+    A workspace counts only as moved, because what an op must read and write does not depend on how it is computed. The
+    least of one of several launches includes what passes between them.
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -391,13 +392,13 @@ def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
 }
 
 def ReportLaunches : Pass<"report-launches", "::mlir::ModuleOp"> {
-  let summary = "Prints all that the host code of a step asks of a GPU, in order";
+  let summary = "Prints all calls that the host code of a step makes to a GPU, in order";
   let description = [{
     *Requires*: outlined kernels, or their PTX, and a step that calls host functions (docs/Design/Gpu.md). Changes
     nothing. *Fails* where something depends on what is not known before the step runs.
 
-    Loops of the host are unrolled. `1+256` is byte 256 of the step's argument 1, counted from 0; a number without `+` is
-    handed over as it is (include/llmmem/Conversion/LaunchList.h). `llmmem-bundle` writes the same as JSON.
+    Loops of the host are unrolled. `1+256` is byte 256 of the step's argument 1, counted from 0. A number without `+`
+    is passed unchanged (include/llmmem/Conversion/LaunchList.h). `llmmem-bundle` writes the same as JSON.
 
     ```mlir
     module attributes {gpu.container_module} {
