@@ -8,8 +8,9 @@ include "mlir/Pass/PassBase.td"
 def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> {
   let summary = "Turns matmuls by a library into launches that compute what the library is documented to compute";
   let description = [{
-    For the emulator, which has no library: each `llm.library_product` of a host function becomes a `gpu.launch`, in
-    which a thread makes an element of C, and all of the workspace is written to. Not fast, and no library's bits.
+    The emulator has no library, so each `llm.library_product` of a host function becomes a `gpu.launch`, in which a
+    thread computes an element of C, and all of the workspace is written. It is slow, and its bits are those of no
+    library.
 
     ```mlir
     func.func @kernel_0(%x: memref<32xf32>, %w: memref<64xf32>, %y: memref<32xf32>) {
@@ -35,18 +36,18 @@ def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> 
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"numProducts", "products", "Matmuls that became launches">];
+  let statistics = [Statistic<"numProducts", "products", "Number of matmuls that became launches">];
 }
 
 def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Turns GPU kernels and their launches into functions that fibers run on the CPU";
   let description = [{
-    *Requires*: the form of docs/Design/Gpu.md: `gpu.module`s of kernels, and host functions with
-    `gpu.launch_func`. *Ensures*: a kernel is `func @kernel(%thread: !llvm.ptr, %arguments: !llvm.ptr)`, in which
-    each read and write of memory follows a call of `llmmem_emulate_access`, and barriers, shuffles and mma
-    ops are calls (include/llmmem/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
-    as their last argument, and launch through it. The module says in `llm.emulation` what it has,
-    from which lib/Execution/Emulation.cpp builds an `emulation::Program`:
+    *Requires*: the form of docs/Design/Gpu.md: `gpu.module`s of kernels, and host functions with `gpu.launch_func`.
+    *Ensures*: a kernel is `func @kernel(%thread: !llvm.ptr, %arguments: !llvm.ptr)`, in which a call of
+    `llmmem_emulate_access` precedes each read and write of memory, and barriers, shuffles and mma ops are calls
+    (include/llmmem/Emulation/Hooks.h). Host functions that launch, and those that call them, take the emulator as their
+    last argument, and launch through it. The module's `llm.emulation` says what it has, from which
+    lib/Execution/Emulation.cpp builds an `emulation::Program`:
 
     ```
     llm.emulation = {
