@@ -1,8 +1,9 @@
 //===- LlmAnnotations.td - Attributes that passes leave on ops -*- tablegen -*-===//
 //
-// The one list of the dialect's discardable attributes. From it come their names (`LlmDialect::kPhase`), the typed
-// helpers of MLIR (`getPhaseAttrHelper()`), the table in the dialect's description, and what its verifier accepts:
-// an `llm.*` attribute that is not here, holds something else or stands in the wrong place is refused.
+// This is the one list of the dialect's discardable attributes. It generates their names
+// (`LlmDialect::kPhase`), the typed helpers of MLIR (`getPhaseAttrHelper()`), the table in the
+// dialect's description, and the dialect's verifier, which refuses an `llm.*` attribute that is not
+// here, holds something else or stands in the wrong place.
 //
 // Their values are attributes of MLIR itself wherever a tool without this dialect must read them.
 //
@@ -17,7 +18,7 @@ include "mlir/IR/EnumAttr.td"
 // Words
 //===----------------------------------------------------------------------===//
 
-// An annotation that is one of some words is a string in the text and an enum in C++.
+// An annotation with a fixed set of words is a string in the text and an enum in C++.
 class Llm_Words<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::llmmem::llm";
 }
@@ -50,8 +51,9 @@ def Llm_CostSource : Llm_Words<"CostSource", "Who says what an op of a foreign g
 // Values and places
 //===----------------------------------------------------------------------===//
 
-// What an annotation holds. `check` is a function of include/llmmem/Dialect/Annotation.h that is given the op and the
-// attribute; `expected` ends the sentence "'llm.name' is ..., expected ...".
+// Says what an annotation holds. `check` is a function of include/llmmem/Dialect/Annotation.h that
+// receives the op and the attribute; `expected` ends the sentence "'llm.name' is ..., expected
+// ...".
 class Llm_Value<string storageType, string checkFunction, string expectedText> {
   string storage = storageType;
   string check = checkFunction;
@@ -87,7 +89,7 @@ def Llm_IsTensorType : Llm_Value<"::mlir::TypeAttr", "isTensorType", "a type of 
 def Llm_IsSharding : Llm_Value<"::llmmem::llm::ShardingAttr", "isSharding", "#llm.sharding<...>">;
 def Llm_IsDataParallel : Llm_Value<"::llmmem::llm::DataParallelAttr", "isDataParallel", "#llm.data_parallel<...>">;
 
-// Where an annotation may stand.
+// Says where an annotation may stand.
 class Llm_Place<string caseName, string spelling> {
   string cpp = "AnnotationPlace::" # caseName;
   string text = spelling;
@@ -104,14 +106,14 @@ def Llm_OnModule : Llm_Place<"Module", "module">;
 
 class Llm_Annotation<string cppName, string attributeName, Llm_Value annotationValue, Llm_Place annotationPlace,
     string text> {
-  string cpp = cppName; // `LlmDialect::k` and this
+  string cpp = cppName; // Follows `LlmDialect::k`.
   string name = attributeName;
   Llm_Value value = annotationValue;
   Llm_Place place = annotationPlace;
   string meaning = text;
 }
 
-// What the importer and `differentiate` say of a step.
+// The importer and `differentiate` say these of a step.
 def Llm_TrainingAnnotation : Llm_Annotation<"Training", "training", Llm_IsTraining, Llm_OnModule,
     "how `differentiate` makes a training step of the forward function">;
 def Llm_MeshAnnotation : Llm_Annotation<"Mesh", "mesh", Llm_IsMesh, Llm_OnFunction,
@@ -119,7 +121,7 @@ def Llm_MeshAnnotation : Llm_Annotation<"Mesh", "mesh", Llm_IsMesh, Llm_OnFuncti
 def Llm_ShardingAnnotation : Llm_Annotation<"Sharding", "sharding", Llm_IsSharding, Llm_OnArgumentOrOp,
     "over which axes its dimensions, or those of an op's first result, are split; `parallelize` takes it as given">;
 def Llm_ShardAnnotation : Llm_Annotation<"Shard", "shard", Llm_AreTexts, Llm_OnArgument,
-    "axes over which it, or what `llm.sharding` leaves of it, is split: a rank holds the part of its position, of equal parts in row-major order">;
+    "axes over which it, or the part that `llm.sharding` gives, is split into equal parts in row-major order; a rank holds the part of its position">;
 def Llm_WholeAnnotation : Llm_Annotation<"Whole", "whole", Llm_IsTensorType, Llm_OnArgument,
     "type of what all ranks hold together of an argument with `llm.shard` or `llm.sharding`; checkpoints have its shape">;
 def Llm_ServerAnnotation : Llm_Annotation<"Server", "server", Llm_AreTexts, Llm_OnArgument,
@@ -139,28 +141,29 @@ def Llm_RoleAnnotation : Llm_Annotation<"Role", "role", Llm_IsRole, Llm_OnArgume
 def Llm_FrozenAnnotation : Llm_Annotation<"Frozen", "frozen", Llm_IsFlag, Llm_OnArgument,
     "a parameter that is not trained: it gets no gradient, no state and no update">;
 def Llm_TransposedAnnotation : Llm_Annotation<"Transposed", "transposed", Llm_IsFlag, Llm_OnArgument,
-    "a matrix of parameters that checkpoints hold transposed, and that begins as they would">;
+    "a matrix of parameters that checkpoints hold transposed, and that is initialised in their order">;
 def Llm_WeightDecayAnnotation : Llm_Annotation<"WeightDecay", "weight_decay", Llm_IsReal, Llm_OnArgument,
-    "the weight decay of a parameter, in the place of what `llm.training` has for its shape">;
+    "the weight decay of a parameter, which overrides that of `llm.training`">;
 def Llm_InitialAnnotation : Llm_Annotation<"Initial", "initial", Llm_IsReal, Llm_OnArgument,
     "the number that a state begins as where no file gives it; 0 without">;
 def Llm_DonatedAnnotation : Llm_Annotation<"Donated", "donated", Llm_IsNumber, Llm_OnArgument,
-    "index of the function result that takes over its bytes">;
+    "index of the function result that reuses its bytes">;
 def Llm_ContextAnnotation : Llm_Annotation<"Context", "context", Llm_IsNumber, Llm_OnFunction,
-    "of a step with caches: the most tokens that a sequence may have">;
+    "the largest number of tokens of a sequence, for a step with caches">;
 def Llm_NameAnnotation : Llm_Annotation<"Name", "name", Llm_IsText, Llm_OnArgumentOrOp,
     "the public name of a parameter; a name for people">;
 def Llm_ResultNamesAnnotation : Llm_Annotation<"ResultNames", "result_names", Llm_AreTexts, Llm_OnOp,
-    "names of its results, where it is a group with several">;
+    "names of its results, for a group with several">;
 def Llm_PhaseAnnotation : Llm_Annotation<"Phase", "phase", Llm_IsPhase, Llm_OnOp,
     "`forward`, `backward` or `update`">;
 def Llm_BlockAnnotation : Llm_Annotation<"Block", "block", Llm_IsBlock, Llm_OnOp,
     "the transformer layer that it belongs to">;
 def Llm_CoreAttentionAnnotation : Llm_Annotation<"CoreAttention", "core_attention", Llm_IsFlag, Llm_OnOp,
-    "lies between the scores and the matmul with the values">;
+    "it lies between the scores and the matmul with the values">;
 
-// What a graph of another compiler says of itself, by hand or by an op table (docs/Design/Graphs.md). Ops that implement
-// `BufferOpInterface` and `CostOpInterface` are asked instead.
+// A graph of another compiler says these of itself, by hand or by an op table
+// (docs/Design/Graphs.md). Ops that implement `BufferOpInterface` and `CostOpInterface` answer
+// instead.
 def Llm_EntryAnnotation : Llm_Annotation<"Entry", "entry", Llm_IsText, Llm_OnModule,
     "name of the function that is the step">;
 def Llm_LossAnnotation : Llm_Annotation<"Loss", "loss", Llm_IsNumber, Llm_OnFunction,
@@ -168,37 +171,37 @@ def Llm_LossAnnotation : Llm_Annotation<"Loss", "loss", Llm_IsNumber, Llm_OnFunc
 def Llm_ViewsAnnotation : Llm_Annotation<"Views", "views", Llm_AreViews, Llm_OnOp,
     "for each result the operand that it is a view of; -1 where it has bytes of its own">;
 def Llm_InPlaceAnnotation : Llm_Annotation<"InPlace", "in_place", Llm_AreOperandLists, Llm_OnOp,
-    "for each result the operands whose bytes it may take over">;
+    "for each result the operands whose bytes it may reuse">;
 def Llm_InArgumentAnnotation : Llm_Annotation<"InArgument", "in_argument", Llm_AreNumbers, Llm_OnOp,
     "for each result the argument whose bytes it overwrites, once nobody reads them; -1 where there is none">;
 def Llm_PureAnnotation : Llm_Annotation<"Pure", "pure", Llm_IsFlag, Llm_OnOp,
-    "a second run gives the same bits and changes nothing else">;
+    "running it twice gives the same bits and changes nothing else">;
 def Llm_ResidentAnnotation : Llm_Annotation<"Resident", "resident", Llm_IsResident, Llm_OnOp,
-    "a constant: its results are held throughout, as arguments are">;
+    "a constant, whose results are held throughout, as arguments are">;
 def Llm_CostFromAnnotation : Llm_Annotation<"CostFrom", "cost_from", Llm_IsCostSource, Llm_OnOp,
-    "who says its `llm.cost`: `written` by hand, an op `table`, or its `traffic` alone">;
+    "the source of its `llm.cost`: `written` by hand, an op `table`, or its `traffic` alone">;
 
-// What `annotate-memory` computes.
+// `annotate-memory` computes these.
 def Llm_CostAnnotation : Llm_Annotation<"Cost", "cost", Llm_IsCost, Llm_OnOp,
     "modelled cost of one run (in the chunk of `llm.chunk`, where there is one)">;
 def Llm_BytesAnnotation : Llm_Annotation<"Bytes", "bytes", Llm_AreNumbers, Llm_OnOp,
     "bytes of each result">;
 
-// What `plan-checkpoints` decides.
+// `plan-checkpoints` decides these.
 def Llm_PolicyAnnotation : Llm_Annotation<"Policy", "policy", Llm_IsText, Llm_OnFunction,
     "the policy that decided">;
 def Llm_BudgetAnnotation : Llm_Annotation<"Budget", "budget", Llm_IsNumber, Llm_OnFunction,
     "budget in bytes">;
 def Llm_HostBudgetAnnotation : Llm_Annotation<"HostBudget", "host_budget", Llm_IsNumber, Llm_OnFunction,
-    "what it may hold of the host's memory, in bytes">;
+    "budget of the host's memory, in bytes">;
 def Llm_DecisionAnnotation : Llm_Annotation<"Decision", "decision", Llm_AreDecisions, Llm_OnOp,
     "for each result `keep`, `recompute`, `offload` (to the host and back), or `unsaved` where the backward does not read it">;
 def Llm_ChunkAnnotation : Llm_Annotation<"Chunk", "chunk", Llm_IsNumber, Llm_OnOp,
-    "rows at a time, decided and not yet set (`ChunkedOpInterface`)">;
+    "the rows of a chunk, decided but not yet set (`ChunkedOpInterface`)">;
 def Llm_ScheduleAnnotation : Llm_Annotation<"Schedule", "schedule", Llm_AreNumbers, Llm_OnFunction,
     "numbers of the ops in execution order">;
 def Llm_CopiesAnnotation : Llm_Annotation<"Copies", "copies", Llm_AreNumbers, Llm_OnFunction,
-    "what leaves for the host: for each value the number of its op and of the result, and the ns of a copy up and of one down; in the schedule copy k goes up as the number of the ops + 2k, and down as the next">;
+    "the offloaded values: for each the number of its op and of the result, and the ns of its device-to-host and its host-to-device copy; in the schedule the first copy of value k is the number of the ops + 2k, and the second the next number">;
 def Llm_PlacementAnnotation : Llm_Annotation<"Placement", "placement", Llm_AreNumbers, Llm_OnFunction,
     "the offsets of the schedule's results, for `plan-arena`">;
 def Llm_CertificateAnnotation : Llm_Annotation<"Certificate", "certificate", Llm_IsDictionary, Llm_OnFunction,
@@ -206,17 +209,17 @@ def Llm_CertificateAnnotation : Llm_Annotation<"Certificate", "certificate", Llm
 def Llm_EpiloguesAnnotation : Llm_Annotation<"Epilogues", "epilogues", Llm_AreDictionaries, Llm_OnFunction,
     "the choices of epilogues that were compared, with the cost and bytes of their plans">;
 def Llm_LibraryWorkspaceAnnotation : Llm_Annotation<"LibraryWorkspace", "library_workspace", Llm_IsLibraryWorkspace, Llm_OnOp,
-    "scratch bytes that a matmul library has while it runs">;
+    "scratch bytes of a matmul library while it runs">;
 
-// What `apply-checkpoints` writes.
+// `apply-checkpoints` writes these.
 def Llm_IdAnnotation : Llm_Annotation<"Id", "id", Llm_IsNumber, Llm_OnOp,
-    "its number, where it has clones">;
+    "its number, if it has clones">;
 def Llm_CloneOfAnnotation : Llm_Annotation<"CloneOf", "clone_of", Llm_IsNumber, Llm_OnOp,
-    "the number of the op that it runs again">;
+    "the number of the op that it recomputes">;
 def Llm_InstanceAnnotation : Llm_Annotation<"Instance", "instance", Llm_IsNumber, Llm_OnOp,
     "which run this is; keeps CSE from merging clones">;
 
-// What `plan-arena` writes.
+// `plan-arena` writes these.
 def Llm_OffsetsAnnotation : Llm_Annotation<"Offsets", "offsets", Llm_AreNumbers, Llm_OnOp,
     "arena byte offset of each result, in the arena of its memory; -1 where its bytes are an argument's">;
 def Llm_WorkspaceAnnotation : Llm_Annotation<"Workspace", "workspace", Llm_AreNumbers, Llm_OnOp,
@@ -228,14 +231,14 @@ def Llm_HostArenaAnnotation : Llm_Annotation<"HostArena", "host_arena", Llm_IsNu
 def Llm_PeakAnnotation : Llm_Annotation<"Peak", "peak", Llm_IsNumber, Llm_OnFunction,
     "claimed peak in bytes">;
 
-// What `start-collectives` and `start-host-copies` write.
+// `start-collectives` and `start-host-copies` write this.
 def Llm_StartedAnnotation : Llm_Annotation<"Started", "started", Llm_IsStart, Llm_OnOp,
-    "runs beside the ops behind it, until the `llm.wait` for it; on a loop that is lowered, the same">;
+    "overlaps the ops after it, until the `llm.wait` for it; it has the same meaning on a lowered loop">;
 
 def Llm_OnHostAnnotation : Llm_Annotation<"OnHost", "on_host", Llm_IsFlag, Llm_OnOp,
-    "on a loop that is lowered and started, and on a call of a step for a GPU: what runs on the host, beside the step where it is started">;
+    "on a started loop after lowering, and on a call of a step for a GPU: it runs on the host and, if started, overlaps the step">;
 
-// What lowered steps say to later passes, to profiles and to the emulator (docs/Design/Gpu.md).
+// Lowered steps say these to later passes, to profiles and to the emulator (docs/Design/Gpu.md).
 def Llm_ProfileAnnotation : Llm_Annotation<"Profile", "profile", Llm_IsDictionary, Llm_OnOp,
     "on a call: the kernel, name, phase, block, FLOPs and bytes that a profile prints">;
 def Llm_ValuesAnnotation : Llm_Annotation<"Values", "values", Llm_AreNumbers, Llm_OnOp,
@@ -243,19 +246,19 @@ def Llm_ValuesAnnotation : Llm_Annotation<"Values", "values", Llm_AreNumbers, Ll
 def Llm_WritesAnnotation : Llm_Annotation<"Writes", "writes", Llm_AreNumbers, Llm_OnOp,
     "on a call: the operands that it writes">;
 def Llm_RegistersAnnotation : Llm_Annotation<"Registers", "registers", Llm_IsNumber, Llm_OnOp,
-    "on a barrier of a GPU kernel: registers that a thread needs">;
+    "on a barrier of a GPU kernel: the registers that a thread needs">;
 def Llm_ClusterBlocksAnnotation : Llm_Annotation<"ClusterBlocks", "cluster_blocks", Llm_IsNumber, Llm_OnOp,
     "on a barrier of a GPU kernel's clusters: the blocks of a cluster">;
 def Llm_ExpectedIterationsAnnotation : Llm_Annotation<"ExpectedIterations", "expected_iterations", Llm_IsReal, Llm_OnOp,
-    "on a loop or branch of a GPU kernel that data decides: how often its body runs on average">;
+    "on a data-dependent loop or branch of a GPU kernel: how often its body runs on average">;
 def Llm_ExpectedShareAnnotation : Llm_Annotation<"ExpectedShare", "expected_share", Llm_IsReal, Llm_OnArgument,
-    "on a buffer of the host function of a GPU kernel: the share of its bytes that must be read, where data decides which">;
+    "on a buffer of the host function of a GPU kernel, where data decides what is read: the share of its bytes that must be read">;
 def Llm_KernelsAnnotation : Llm_Annotation<"Kernels", "kernels", Llm_AreSymbols, Llm_OnModule,
     "the GPU kernels that host code launches by number">;
 def Llm_LibraryCallsAnnotation : Llm_Annotation<"LibraryCalls", "library_calls", Llm_AreLocations, Llm_OnModule,
     "the locations of the library matmuls that host code runs by number">;
 def Llm_MissingProductsAnnotation : Llm_Annotation<"MissingProducts", "missing_products", Llm_AreDictionaries, Llm_OnModule,
-    "forms of matmuls that the library of a device has no algorithm for: what converts the step calls it for none of them">;
+    "forms of matmuls for which the library of a device has no algorithm, so that the converted step does not call it for them">;
 def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDictionary, Llm_OnModule,
     "what the emulator checks accesses and launches against">;
 

@@ -9,15 +9,16 @@ include "mlir/IR/EnumAttr.td"
 
 def Llm_WeightLayout : I32EnumAttr<"WeightLayout",
     "Which dimension of a weight the input is contracted with",
-    [I32EnumAttrCase<"InOut", 0, "in_out">,  // y = x W, as GPT-2's Conv1D
-     I32EnumAttrCase<"OutIn", 1, "out_in">]> // y = x W^T, as every other projection and a tied embedding
+    [I32EnumAttrCase<"InOut", 0, "in_out">,  // y = x W, as in GPT-2's Conv1D
+     I32EnumAttrCase<"OutIn", 1, "out_in">]> // y = x W^T, as in every other projection and a tied
+                                             // embedding
 {
   let cppNamespace = "::llmmem::llm";
 }
 
 def Llm_Gradients : I32EnumAttr<"GradientLifetime", "How long a parameter's gradient lives",
-    [I32EnumAttrCase<"Resident", 0, "resident">,   // arguments: micro-batches add to them
-     I32EnumAttrCase<"Transient", 1, "transient">]> // end at their parameter's update
+    [I32EnumAttrCase<"Resident", 0, "resident">,   // arguments, to which micro-batches add
+     I32EnumAttrCase<"Transient", 1, "transient">]> // values that end at their parameter's update
 {
   let cppNamespace = "::llmmem::llm";
 }
@@ -33,11 +34,11 @@ class Llm_Attr<string name, string mnemonicText> : AttrDef<LlmDialect, name> {
 }
 
 def Llm_LossScalingAttr : Llm_Attr<"LossScaling", "loss_scaling"> {
-  let summary = "By what a loss is multiplied before its gradients are made, and how that follows what overflows.";
+  let summary = "Says by what a loss is multiplied before its gradients are computed, and how that adapts to overflows.";
   let description = [{
-    As torch.amp.GradScaler: the scale begins as `initial`; a step whose gradients are not all finite changes no parameter and
-    multiplies the scale by `backoff`; `interval` steps with finite gradients in a row multiply it by `growth`. A scale that never
-    changes has 1 for both.
+    As in torch.amp.GradScaler, the scale begins as `initial`. A step whose gradients are not all finite changes no
+    parameter and multiplies the scale by `backoff`. After `interval` consecutive steps with finite gradients the scale
+    is multiplied by `growth`. A constant scale has 1 for both.
 
     Example: `#llm.loss_scaling<initial = 65536.0 : f64, growth = 2.0 : f64, backoff = 0.5 : f64, interval = 2000>`.
   }];
@@ -46,16 +47,16 @@ def Llm_LossScalingAttr : Llm_Attr<"LossScaling", "loss_scaling"> {
 }
 
 def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
-  let summary = "How a forward function becomes a training step.";
+  let summary = "Says how a forward function becomes a training step.";
   let description = [{
-    Written by the importer on the module, read by `differentiate`.
+    The importer writes it on the module, and `differentiate` reads it.
 
-    Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 0.9 : f64, beta2 = 0.999 : f64,
-    eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 clips nothing. What may
-    follow: `momentum` and `nesterov` (of sgd and muon; 0 and false), `beta2_decay` (of adafactor; -0.8), `master`
-    (whether a bf16 or f16 parameter has an f32 copy; true, but for sgd), `moments` (the type of what the optimizer keeps:
-    bf16, rounded by chance so that small changes are not lost; i8, by blocks, of parameters of 4096 elements or more; else
-    f32, or f64 beside f64), `loss_scaling` (none).
+    Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps =
+    1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 turns clipping off. Optional
+    parameters are `momentum` and `nesterov` (of sgd and muon; 0 and false by default), `beta2_decay` (of adafactor;
+    -0.8), `master` (whether a bf16 or f16 parameter has an f32 copy; true, except for sgd), `moments` (the type of the
+    optimizer's state: bf16, rounded stochastically so that small changes are not lost; i8, by blocks, for parameters of
+    4096 elements or more; else f32, or f64 for f64 parameters), and `loss_scaling` (none).
   }];
   let parameters = (ins EnumParameter<Llm_Optimizer>:$optimizer, EnumParameter<Llm_Gradients>:$gradients,
     "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2, "::mlir::FloatAttr":$eps, "::mlir::FloatAttr":$weight_decay, "::mlir::FloatAttr":$clip_norm,
@@ -65,36 +66,38 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
     OptionalParameter<"::llmmem::llm::LossScalingAttr">:$loss_scaling);
   let extraClassDeclaration = [{
     TrainingAttr withResidentGradients() const;
-    /// What `momentum`, `nesterov` and `beta2_decay` are where they are left out, too.
+    /// Return `momentum`, `nesterov` and `beta2_decay`, or their defaults where they are left out.
     double momentumOrNone() const;
     bool usesNesterov() const;
     double beta2DecayOrUsual() const;
-    /// Whether a parameter of such elements has a copy in f32.
+    /// Returns whether a parameter of this element type has a copy in f32.
     bool hasMaster(::mlir::Type element) const;
-    /// The type of a moment of such a parameter.
+    /// Returns the type of a moment of such a parameter.
     ::mlir::RankedTensorType momentOf(::mlir::RankedTensorType param) const;
   }];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
-  let summary = "By how much rotary frequencies are slowed down, pair by pair.";
+  let summary = "Says by how much the rotary frequency of each pair is slowed down.";
   let description = [{
-    Pair i of a head turns by theta^(-2i/d) / divisors[i] from one position to the next, and what has been turned is multiplied by
-    `magnitude`. All published scalings are such a list: a linear one divides all pairs alike, those of Llama 3.1 and of
-    YaRN leave the fast pairs as they are, LongRoPE publishes the list. The importer computes it (Import/RopeScaling.h).
+    Pair i of a head rotates by theta^(-2i/d) / divisors[i] from one position to the next, and the result is multiplied
+    by `magnitude`. All published scalings are such lists: a linear one divides all pairs alike, those of Llama 3.1 and
+    of YaRN leave the fast pairs unchanged, and LongRoPE publishes the list. The importer computes it
+    (Import/RopeScaling.h).
 
     Example: `#llm.rope_scaling<divisors = dense<[1.0, 8.0]> : tensor<2xf64>, magnitude = 1.0 : f64>` for heads of 4.
   }];
   let parameters = (ins "::mlir::DenseFPElementsAttr":$divisors, "::mlir::FloatAttr":$magnitude);
   let assemblyFormat = "`<` struct(params) `>`";
-  let genMnemonicAlias = 1; // long: written once, at the head of the text
+  let genMnemonicAlias = 1; // It is long, so the text defines it once, at the top.
 }
 
 def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {
-  let summary = "The axes that the ranks of a run are arranged by.";
+  let summary = "Names the axes that the ranks of a run are arranged by.";
   let description = [{
-    Names and sizes of the axes, in order. Ranks are numbered row-major over them: the last axis is the fastest.
+    It holds names and sizes of the axes, in order. Ranks are numbered row-major over them: the last axis is the
+    fastest.
 
     Example: `#llm.mesh<dp = 2, tp = 4>`: 8 ranks; rank 6 has the coordinates dp 1 and tp 2.
   }];
@@ -103,22 +106,22 @@ def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getNumRanks() const;
-    /// The number of an axis in the mesh's order.
+    /// Returns the number of an axis in the mesh's order.
     std::optional<unsigned> findAxis(::llvm::StringRef name) const;
-    /// Ranks that differ in these axes alone. The axes are the mesh's.
+    /// Returns the number of ranks that differ in these axes alone. The axes are the mesh's.
     int64_t getGroupSize(::mlir::ArrayAttr axes) const;
-    /// Bit i: axis i is among them.
+    /// Returns bits: bit i says that axis i is among them.
     int64_t getAxisBits(::mlir::ArrayAttr axes) const;
   }];
 }
 
 def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
-  let summary = "How the ranks of a group share the update of a parameter.";
+  let summary = "Says how the ranks of a group share the update of a parameter.";
   let description = [{
-    Its gradient is the sum over the ranks of these axes. Stages of ZeRO (Rajbhandari et al. 2020): 0 splits nothing over
-    them, 1 the optimizer's state, 2 the gradient too, 3 the parameter too. Values of together at most `bucket_bytes` share a
-    collective (0: each has its own; 25 MB if left out). With a `server`, position 0 of these axes alone has the state and
-    updates. Written by `parallelize`, read by `differentiate`.
+    Its gradient is the sum over the ranks of these axes. Stages of ZeRO (Rajbhandari et al. 2020): 0 splits nothing
+    over them, 1 splits the optimizer's state, 2 also the gradient, 3 also the parameter. Values with at most
+    `bucket_bytes` in total share a collective (0: each has its own; the default is 25 MB). With a `server`, position 0
+    of these axes alone has the state and updates. `parallelize` writes it, and `differentiate` reads it.
 
     Example: `#llm.data_parallel<axes = ["dp"], zero = 1>`.
   }];
@@ -128,11 +131,12 @@ def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
 }
 
 def Llm_ShardingAttr : Llm_Attr<"Sharding", "sharding"> {
-  let summary = "Over which axes of the mesh each dimension of a value is split.";
+  let summary = "Says over which axes of the mesh each dimension of a value is split.";
   let description = [{
-    For each dimension the axes, outermost first; none where it is whole. A rank holds the part of its position, of equal parts;
-    where the ranks do not divide a dimension the last ones are padded. `pieces` are the sizes of what lies side by side in a
-    dimension, each split by itself: of GPT-2's weight for queries, keys and values, a rank has its heads of each.
+    It lists for each dimension the axes, outermost first; an unsharded dimension has none. A rank holds the part of its
+    position, of equal parts. Where the ranks do not divide a dimension the last parts are padded. `pieces` are the
+    sizes of adjacent pieces of a dimension, each split by itself: of GPT-2's weight for queries, keys and values, a
+    rank has its heads of each.
 
     Example: `#llm.sharding<dimensions = [[], ["tp"]], pieces = [array<i64>, array<i64: 768, 768, 768>]>` of 768x2304 over
     tp = 2: rank 1 holds the columns 384 to 767, 1152 to 1535 and 1920 to 2303.
@@ -141,19 +145,19 @@ def Llm_ShardingAttr : Llm_Attr<"Sharding", "sharding"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The axes of a dimension.
+    /// Returns the axes of a dimension.
     ::mlir::ArrayAttr getAxes(unsigned dimension) const;
-    /// The sizes of its pieces; empty where it is one.
+    /// Returns the sizes of its pieces; empty where it is one.
     ::llvm::ArrayRef<int64_t> getPiecesOf(unsigned dimension) const;
     unsigned getRank() const { return getDimensions().size(); }
   }];
 }
 
 def Llm_VocabularyAttr : Llm_Attr<"Vocabulary", "vocabulary"> {
-  let summary = "The rows or columns of a vocabulary that a rank has.";
+  let summary = "Says which rows or columns of a vocabulary a rank has.";
   let description = [{
-    Of `size` tokens a rank of these axes has as many as its tensor has rows or columns, from its position times that many on.
-    What lies beyond `size` is padding, which nothing looks up and no sum counts.
+    Of `size` tokens a rank of these axes has as many as its tensor has rows or columns, starting at its position times
+    that number. What lies beyond `size` is padding, which nothing looks up and no sum counts.
 
     Example: `#llm.vocabulary<axes = ["tp"], size = 50257>` on a tensor of 12565 rows, tp = 4: position 3 has the tokens 37695
     to 50256, and 3 rows of padding.
@@ -163,7 +167,7 @@ def Llm_VocabularyAttr : Llm_Attr<"Vocabulary", "vocabulary"> {
 }
 
 def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
-  let summary = "What one run of an op costs on the modelled device.";
+  let summary = "Says what one run of an op costs on the modelled device.";
   let description = [{
     Example: `#llm.cost<flops = 309237645312, bytes = 75497472, ns = 314677, workspace = 0>`.
   }];
@@ -174,8 +178,8 @@ def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
 def Llm_HostAttr : Llm_Attr<"Host", "host"> {
   let summary = "Says in a tensor's type that the value lies in the host's memory.";
   let description = [{
-    The encoding of a tensor: `tensor<8x1024xbf16, #llm.host>`. What has none lies in the device's memory. Kernels read and
-    write the device alone; llm.copy_up and llm.copy_down go between both.
+    It is the encoding of a tensor: `tensor<8x1024xbf16, #llm.host>`. A tensor without an encoding lies in the device's
+    memory. Kernels read and write the device alone; llm.copy_up and llm.copy_down copy between the two.
   }];
 }
 
@@ -183,11 +187,12 @@ def Llm_Axes : TypedArrayAttrBase<StrAttr, "axes of the mesh">;
 
 // Element types of activations, parameters and gradients.
 def Llm_Float : AnyTypeOf<[BF16, F16, F32, F64]>;
-// Element types of statistics and losses: f64 beside f64, else f32.
+// Element types of statistics and losses: f64 for f64 tensors, else f32.
 def Llm_Wide : AnyTypeOf<[F32, F64]>;
 
-// Numbers held in fewer bits than they are computed in, as products of an element and the scale of its group
-// (docs/Design/FewerBits.md): i4 is 0 to 15 and has a zero point for each group, i8 is -127 to 127.
+// Numbers that are stored in fewer bits than they are computed in, as products of an element and
+// the scale of its group (docs/Design/FewerBits.md): i4 is 0 to 15 and has a zero point for each
+// group, i8 is -127 to 127.
 def Llm_I4 : I<4>;
 def Llm_Packed : AnyTypeOf<[Llm_I4, I8, F8E4M3FN, F8E5M2]>;
 
@@ -197,15 +202,16 @@ class Llm_TensorOf<Type element> : RankedTensorOf<[element], [HasStaticShapePred
     "statically shaped tensor without empty dimensions">;
 
 def Llm_Tensor : Llm_TensorOf<Llm_Float>;
-def Llm_AnyTensor : Llm_TensorOf<AnyTypeOf<[AnyFloat, AnyInteger]>>; // what copies and waits pass on
+def Llm_AnyTensor : Llm_TensorOf<AnyTypeOf<[AnyFloat, AnyInteger]>>; // Copies and waits pass these
+                                                                     // on.
 def Llm_Rows : RankedTensorOf<[Llm_Float], [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
-    "statically shaped tensor of at least one dimension, none empty,">; // normalised along the last
+    "Rows are normalised along the last dimension.">; // normalised along the last
 def Llm_PackedTensor : Llm_TensorOf<Llm_Packed>;
 def Llm_ZeroPoints : Llm_TensorOf<Llm_I4>;
-// What may be held in fewer bits: weights, tables, and the rows of caches.
+// What may be stored in fewer bits: weights, tables, and the rows of caches.
 def Llm_HeldTensor : Llm_TensorOf<AnyTypeOf<[Llm_Float, Llm_Packed]>>;
 def Llm_WideTensor : Llm_TensorOf<Llm_Wide>;
-def Llm_Moment : Llm_TensorOf<AnyTypeOf<[Llm_Float, I8]>>; // in i8 by blocks, with scales beside it
+def Llm_Moment : Llm_TensorOf<AnyTypeOf<[Llm_Float, I8]>>; // In i8 by blocks, with separate scales.
 def Llm_Ids : Llm_TensorOf<I32>;
 def Llm_Mask : Llm_TensorOf<I8>;
 def Llm_Seed : Llm_TensorOf<I32>; // tensor<2xi32>: the key of Philox4x32-10

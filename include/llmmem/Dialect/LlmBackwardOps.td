@@ -1,7 +1,8 @@
 //===- LlmBackwardOps.td - What gradients are written in -------*- tablegen -*-===//
 //
-// Only what a forward op cannot express has an op of its own. Gradients of parameters take an accumulator,
-// `into`, whose bytes the result takes over (a resident gradient, or an earlier use of a tied weight).
+// Only what a forward op cannot express has an op of its own. Gradients of parameters take an
+// accumulator, `into`, whose bytes the result reuses (a resident gradient, or an earlier use of a
+// tied weight).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +17,9 @@ include "llmmem/Dialect/LlmForwardOps.td"
 
 def Llm_LinearWeightGradOp : Llm_PureOp<"linear_weight_grad", [CostOfMatmul, BuffersInPlace, GroupMatmul,
     AccumulatingOpInterface]> {
-  let summary = "Gradient of a linear's weight.";
+  let summary = "Computes the gradient of a linear's weight.";
   let description = [{
-    dw = into + x^T dy (layout in_out) or into + dy^T x (out_in), summed over all rows in f32, rounded once.
+    dw = into + x^T dy (layout in_out) or into + dy^T x (out_in), summed over all rows in f32 and rounded once.
 
     ```mlir
     %dw = llm.linear_weight_grad %x, %dy into(%acc) layout(in_out)
@@ -34,7 +35,7 @@ def Llm_LinearWeightGradOp : Llm_PureOp<"linear_weight_grad", [CostOfMatmul, Buf
 }
 
 def Llm_SumRowsOp : Llm_PureOp<"sum_rows", [Cost, BuffersInPlace, GroupColumnReduction, AccumulatingOpInterface]> {
-  let summary = "Sums all but the last dimension: the gradient of a bias.";
+  let summary = "Sums all dimensions except the last: the gradient of a bias.";
   let description = [{
     db = into + the sum of dy over all rows in f32, rounded once.
 
@@ -49,10 +50,10 @@ def Llm_SumRowsOp : Llm_PureOp<"sum_rows", [Cost, BuffersInPlace, GroupColumnRed
 }
 
 def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
-  let summary = "Gradient of an embedding's table.";
+  let summary = "Computes the gradient of an embedding's table.";
   let description = [{
-    dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions. With a `vocabulary`,
-    dtable is a rank's part of it, and ids that others have add nothing.
+    dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions. With a
+    `vocabulary`, dtable is a rank's part of it, and ids of other ranks add nothing.
 
     ```mlir
     %dt = llm.embedding_grad %ids, %dy into(%acc)
@@ -67,10 +68,10 @@ def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, Buffers
 }
 
 def Llm_PositionsGradOp : Llm_PureOp<"positions_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
-  let summary = "Gradient of a table of positions.";
+  let summary = "Computes the gradient of a table of positions.";
   let description = [{
-    dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq get nothing. With `axes`, dy is a rank's part of the sequence, and
-    only its positions get something.
+    dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq receive nothing. With `axes`, dy is a rank's part of
+    the sequence, and only its positions receive something.
 
     ```mlir
     %dt = llm.positions_grad %dy into(%acc)
@@ -85,9 +86,9 @@ def Llm_PositionsGradOp : Llm_PureOp<"positions_grad", [CostWithTraffic, Buffers
 
 def Llm_NormWeightGradOp : Llm_PureOp<"norm_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface, AttrSizedOperandSegments,
     AllTypesMatch<["x", "dy"]>]> {
-  let summary = "Gradient of the scale of a norm.";
+  let summary = "Computes the gradient of the scale of a norm.";
   let description = [{
-    dw = into + sum over rows of dy * (x - mean) * rstd; without a mean it is RMSNorm's.
+    dw = into + sum over rows of dy * (x - mean) * rstd. Without a mean it is the gradient of RMSNorm.
 
     ```mlir
     %dw = llm.norm_weight_grad %x, %dy, %rstd mean(%mean)
@@ -109,7 +110,7 @@ def Llm_NormWeightGradOp : Llm_PureOp<"norm_weight_grad", [Cost, BuffersInPlace,
 //===----------------------------------------------------------------------===//
 
 def Llm_LayerNormGradOp : Llm_PureOp<"layer_norm_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "dy", "dx"]>]> {
-  let summary = "Gradient of layer_norm's input.";
+  let summary = "Computes the gradient of layer_norm's input.";
   let description = [{
     With n = (x - mean) rstd and g = dy * weight: dx = rstd (g - mean(g) - n mean(g n)), per row.
 
@@ -128,7 +129,7 @@ def Llm_LayerNormGradOp : Llm_PureOp<"layer_norm_grad", [Cost, BuffersInPlace, G
 }
 
 def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "dy", "dx"]>]> {
-  let summary = "Gradient of rms_norm's input.";
+  let summary = "Computes the gradient of rms_norm's input.";
   let description = [{
     With n = x rstd and g = dy * (offset + weight): dx = rstd (g - n mean(g n)), per row.
 
@@ -147,11 +148,12 @@ def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, Group
 
 def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random, GroupAttention, AttrSizedOperandSegments,
     AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
-  let summary = "Gradients of attention's queries, keys and values, without ever holding the scores.";
+  let summary = "Computes the gradients of attention's queries, keys and values without ever storing the scores.";
   let description = [{
-    Probabilities come back from q, k and lse (Dao et al. 2022, algorithm 4); delta = rowsum(dout * out) is the
-    workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout samples the forward's mask again. With a `softcap` c, the gradient
-    of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2. Sinks are in lse and in out already; `positions` are those of llm.attention.
+    Probabilities are recomputed from q, k and lse (Dao et al. 2022, algorithm 4). The workspace is delta = rowsum(dout
+    * out), [batch, heads, seq] in f32 (f64 for f64). Dropout samples the forward's mask again. With a `softcap` c, the
+    gradient of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2. Sinks are already in lse and in out.
+    `positions` are those of llm.attention.
 
     ```mlir
     %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %dout
@@ -175,10 +177,10 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
 }
 
 def Llm_AttentionSinkGradOp : Llm_PureOp<"attention_sink_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
-  let summary = "Gradient of attention's sinks.";
+  let summary = "Computes the gradient of attention's sinks.";
   let description = [{
-    dsinks[h] = into[h] - sum over b and i of exp(sinks[h] - lse[b, h, i]) delta[b, h, i], with delta = rowsum(dout * out) of a head:
-    what a sink takes, all values lose.
+    dsinks[h] = into[h] - sum over b and i of exp(sinks[h] - lse[b, h, i]) delta[b, h, i], with delta = rowsum(dout *
+    out) of a head: all values lose what a sink takes.
 
     ```mlir
     %ds = llm.attention_sink_grad %sinks, %out, %lse, %dout
@@ -194,7 +196,7 @@ def Llm_AttentionSinkGradOp : Llm_PureOp<"attention_sink_grad", [Cost, BuffersIn
 }
 
 def Llm_AttentionValuesTransposedOp : Llm_PureOp<"attention_values_transposed", [CostOfMatmul]> {
-  let summary = "The matmul of transposed probabilities and queries, summed over a group of heads.";
+  let summary = "Multiplies transposed probabilities by queries, summed over a group of heads.";
   let description = [{
     out[b, j, g, d] = scale * sum over i and the query heads h of group g of p[b, h, i, j] x[b, i, h, d]:
     the gradient of values (x = dout) and of keys (p = dscores, x = q).
@@ -219,7 +221,7 @@ class Llm_UnaryGradOp<string mnemonic, Trait elements = GroupElementwise, dag at
 }
 
 def Llm_SoftmaxGradOp : Llm_PureOp<"softmax_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["y", "dy", "dx"]>]> {
-  let summary = "Gradient of softmax's input, from its result.";
+  let summary = "Computes the gradient of softmax's input from its result.";
   let description = [{
     dx = y (dy - sum(dy y)) over the last dimension.
 
@@ -233,9 +235,9 @@ def Llm_SoftmaxGradOp : Llm_PureOp<"softmax_grad", [Cost, BuffersInPlace, GroupR
 }
 
 def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue, (ins UnitAttr:$exact)> {
-  let summary = "Gradient of gelu's input.";
+  let summary = "Computes the gradient of gelu's input.";
   let description = [{
-    With u = sqrt(2/pi) (x + 0.044715 x^3) and t = tanh(u): dx = dy ((1 + t)/2 + x/2 (1 - t^2) u'), u' = du/dx. Where it is
+    With u = sqrt(2/pi) (x + 0.044715 x^3) and t = tanh(u): dx = dy ((1 + t)/2 + x/2 (1 - t^2) u'), u' = du/dx. With
     `exact`: dx = dy ((1 + erf(x / sqrt(2)))/2 + x exp(-x^2/2) / sqrt(2 pi)).
 
     ```mlir
@@ -245,7 +247,7 @@ def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue, (ins
 }
 
 def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad", GroupElementwise, (ins DefaultValuedAttr<F64Attr, "1.0">:$alpha)> {
-  let summary = "Gradient of silu's input.";
+  let summary = "Computes the gradient of silu's input.";
   let description = [{
     dx = dy s (1 + alpha x (1 - s)) with s = 1 / (1 + exp(-alpha x)).
 
@@ -258,7 +260,7 @@ def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad", GroupElementwise, (ins Default
 
 def Llm_ClampGradOp : Llm_UnaryGradOp<"clamp_grad", GroupElementwise,
     (ins OptionalAttr<F64Attr>:$low, OptionalAttr<F64Attr>:$high)> {
-  let summary = "Gradient of clamp's input.";
+  let summary = "Computes the gradient of clamp's input.";
   let description = [{
     dx = dy where low <= x <= high, else 0.
 
@@ -270,7 +272,7 @@ def Llm_ClampGradOp : Llm_UnaryGradOp<"clamp_grad", GroupElementwise,
 }
 
 def Llm_SoftcapGradOp : Llm_PureOp<"softcap_grad", [Cost, BuffersInPlace, GroupElementwise, AllTypesMatch<["y", "dy", "dx"]>]> {
-  let summary = "Gradient of softcap's input, from its result.";
+  let summary = "Computes the gradient of softcap's input from its result.";
   let description = [{
     dx = dy (1 - (y / cap)^2).
 
@@ -286,12 +288,12 @@ def Llm_SoftcapGradOp : Llm_PureOp<"softcap_grad", [Cost, BuffersInPlace, GroupE
 
 def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
     [Cost, BuffersInPlace, AllTypesMatch<["logits", "dlogits"]>]> {
-  let summary = "Gradient of the logits.";
+  let summary = "Computes the gradient of the logits.";
   let description = [{
-    dlogits = dloss / n ((1 + 2 z lse) exp(logits - lse) - (1 - e) [j == target] - e / vocabulary), with the `z_loss` z and the
-    `label_smoothing` e of the loss; 0 in rows whose target is ignored; n counts the others, or is
-    `count`. With a `vocabulary`, the logits are a rank's columns of it: targets elsewhere subtract nothing, and padding has the
-    gradient 0.
+    dlogits = dloss / n ((1 + 2 z lse) exp(logits - lse) - (1 - e) [j == target] - e / vocabulary), with the `z_loss` z
+    and the `label_smoothing` e of the loss. Rows whose target is ignored have the gradient 0; n counts the others, or
+    is `count`. With a `vocabulary`, the logits are a rank's columns of it: targets elsewhere subtract nothing, and
+    padding has the gradient 0.
 
     ```mlir
     %dlogits = llm.cross_entropy_grad %logits, %lse, %targets, %dloss

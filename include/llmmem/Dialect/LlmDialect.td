@@ -9,20 +9,20 @@ include "mlir/IR/OpBase.td"
 def LlmDialect : Dialect {
   let name = "llm";
   let cppNamespace = "::llmmem::llm";
-  let summary = "Training steps of transformers on statically shaped tensors.";
+  let summary = "Describes training steps of transformers on statically shaped tensors.";
   let description = [{
-    The ops that GPT-2, Llama, Mistral and Qwen2 need, forward, backward and update, and what
-    ranks do together. All are functions of tensors: an accumulator (`into`) is a value whose bytes a result may take over,
-    never hidden state.
+    The dialect has the ops that GPT-2, Llama, Mistral and Qwen2 need, forward, backward and update, and the collectives
+    of ranks. All are functions of tensors: an accumulator (`into`) is a value whose bytes a result may reuse, never
+    hidden state.
 
-    Rounding. Every op computes in f32 (f64 on f64 tensors) and rounds once, when it stores a result. Sums run in
-    a fixed order. So equal operands give equal bits, wherever and however often an op runs.
+    Rounding. Every op computes in f32 (f64 on f64 tensors) and rounds once, when it stores a result. Sums run in a
+    fixed order. So equal operands give equal bits, wherever and however often an op runs.
 
-    Shapes. `x` is [batch, seq, width] unless an op says else. Heads lie side by side in the width:
-    head i is columns i*d to (i+1)*d.
+    Shapes. `x` is [batch, seq, width] unless an op says otherwise. Heads are adjacent in the width: head i is columns
+    i*d to (i+1)*d.
 
-    Facts of the whole step are attributes that passes leave on ops, functions, arguments and the module. Any other
-    `llm.*` attribute is refused: a misspelt one would change a plan without a word.
+    Facts of the whole step are attributes that passes leave on ops, functions, arguments and the module. The dialect
+    refuses any other `llm.*` attribute, because a misspelt one would change a plan without a word.
 
     | attribute | on | meaning |
     |---|---|---|

@@ -1,9 +1,10 @@
 //===- LlmExpertOps.td - Mixtures of experts -------------------*- tablegen -*-===//
 //
-// Of each token a router chooses k of E experts. Shapes are static, so each expert has as many places as its capacity, in each
-// sequence by itself: what a part of the batch computes does not depend on the others. Tensors of experts are
-// [expert, batch, place, width], so that an expert's rows lie together. All that moves tokens reads by a table of numbers, so
-// bits depend on no order of threads.
+// For each token a router chooses k of E experts. Shapes are static, so each expert has as many
+// places as its capacity, in each sequence separately: what a part of the batch computes does not
+// depend on the others. Tensors of experts are [expert, batch, place, width], so that an expert's
+// rows are contiguous. All ops that move tokens read by a table of numbers, so bits do not depend
+// on an order of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +20,14 @@ include "llmmem/Dialect/LlmBackwardOps.td"
 def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
   let summary = "Chooses the experts of each token, and their weights.";
   let description = [{
-    The k experts of a token are those of its largest logits, largest first; of equal ones the lowest is first. (A logit that is
-    NaN is never chosen; where fewer than k are left, expert 0 stands for the rest.) A score is the softmax of the token's logits
-    or, where it is `logistic`, 1 / (1 + exp(-logit)). With `bias`, in f32 (f64 beside f64), an expert is chosen by
-    score + bias[e], and its weight is of its score alone; the bias has no gradient. With `groups`, the experts are so many groups of
-    neighbours, and the choice is among the `kept_groups` with the largest sum of what their `group_best` best experts are chosen by:
-    of one expert, unless another number is given. weights[..., j] is `factor` times the score of experts[..., j], divided by the
-    sum of those of all k where they are `normalized`. lse is the log of the sum of exponentials of the logits, in f32 (f64
-    beside f64). Keeps for the backward: logits, experts, lse.
+    The k experts of a token are those of its largest logits, largest first; of equal ones the lowest is first. (A logit
+    that is NaN is never chosen; where fewer than k are left, expert 0 fills the rest.) A score is the softmax of the
+    token's logits or, where it is `logistic`, 1 / (1 + exp(-logit)). With `bias`, in f32 (f64 for f64), an expert is
+    chosen by score + bias[e], and its weight comes from its score alone; the bias has no gradient. With `groups`, the
+    experts form that many groups of neighbours, and the choice is among the `kept_groups` groups with the largest sum
+    of the selection scores of their `group_best` best experts, one expert by default. weights[..., j] is `factor` times
+    the score of experts[..., j], divided by the sum of those of all k where they are `normalized`. lse is the log of
+    the sum of exponentials of the logits, in f32 (f64 for f64). Keeps for the backward: logits, experts, lse.
 
     ```mlir
     %weights, %experts, %lse = llm.route %logits {normalized}
@@ -42,10 +43,11 @@ def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
 }
 
 def Llm_RouteGradOp : Llm_PureOp<"route_grad", [Cost]> {
-  let summary = "Gradient of the logits of a router, from that of the weights.";
+  let summary = "Computes the gradient of a router's logits from that of its weights.";
   let description = [{
-    With r the scores of the chosen experts: dr = factor dweights, or factor (dweights - sum(dweights r) / sum(r)) / sum(r) where
-    they are `normalized`. dlogits is that of the softmax, or of each logistic; which experts are chosen has no gradient.
+    With r the scores of the chosen experts: dr = factor dweights, or factor (dweights - sum(dweights r) / sum(r)) /
+    sum(r) where they are `normalized`. dlogits is that of the softmax, or of each logistic; the choice of experts has
+    no gradient.
 
     ```mlir
     %dlogits = llm.route_grad %logits, %experts, %lse, %dweights {normalized}
@@ -62,12 +64,12 @@ def Llm_RouteGradOp : Llm_PureOp<"route_grad", [Cost]> {
 }
 
 def Llm_AssignPlacesOp : Llm_PureOp<"assign_places", [Shardable, Cost]> {
-  let summary = "Gives each choice of a token a place at its expert, as long as there are some.";
+  let summary = "Gives each choice of a token a place at its expert while places are left.";
   let description = [{
-    Choice i = s * k + j of sequence b is expert e = experts[b, s, j]. The choices of e take its places 0, 1, ... in their order;
-    places[b, s, j] is e * capacity + the place, or -1 where e has none left: the choice is dropped. choices[e, b, c] is the
-    choice that has place c, or -1 where it is empty. Capacity is the last dimension of `choices`; at one of seq, nothing can be
-    dropped. Has no gradient.
+    Choice i = s * k + j of sequence b is expert e = experts[b, s, j]. The choices of e take its places 0, 1, ... in
+    their order; places[b, s, j] is e * capacity + the place, or -1 where e has none left: the choice is dropped.
+    choices[e, b, c] is the choice that has place c, or -1 where it is empty. The capacity is the last dimension of
+    `choices`; with a capacity of seq, nothing can be dropped. The op has no gradient.
 
     ```mlir
     %places, %choices = llm.assign_places %experts
@@ -83,7 +85,7 @@ def Llm_AssignPlacesOp : Llm_PureOp<"assign_places", [Shardable, Cost]> {
 def Llm_CountDroppedOp : Llm_PureOp<"count_dropped", [Shardable, Cost]> {
   let summary = "Counts the choices that found no place.";
   let description = [{
-    count = how many numbers in the tensors of places are -1.
+    count = the number of elements in the tensors of places that are -1.
 
     ```mlir
     %dropped = llm.count_dropped %p0, %p1 : tensor<1x4096x2xi32>, tensor<1x4096x2xi32> -> tensor<i32>
@@ -102,8 +104,9 @@ def Llm_CountDroppedOp : Llm_PureOp<"count_dropped", [Shardable, Cost]> {
 def Llm_DispatchOp : Llm_PureOp<"dispatch", [Shardable, CostWithTraffic, Differentiable]> {
   let summary = "Copies each token to the places of its experts.";
   let description = [{
-    y[e, b, c, :] = x[b, s, :] where choices[e, b, c] = s * k + j; 0 where it is -1. With `weights`, that times weights[b, s, j]: the
-    gradient of what llm.combine reads. Places are read by the gradient alone. Keeps for the backward: places and choices.
+    y[e, b, c, :] = x[b, s, :] where choices[e, b, c] = s * k + j; 0 where it is -1. With `weights`, that is multiplied
+    by weights[b, s, j]: the gradient of what llm.combine reads. Only the gradient reads places. Keeps for the backward:
+    places and choices.
 
     ```mlir
     %y = llm.dispatch %x, %places, %choices
@@ -119,11 +122,11 @@ def Llm_DispatchOp : Llm_PureOp<"dispatch", [Shardable, CostWithTraffic, Differe
 }
 
 def Llm_CombineOp : Llm_PureOp<"combine", [Shardable, CostWithTraffic, Differentiable]> {
-  let summary = "Adds up what its experts give for each token.";
+  let summary = "Adds up the results of its experts for each token.";
   let description = [{
-    y[b, s, :] = sum over j of weights[b, s, j] x[e, b, c, :] where places[b, s, j] = e * capacity + c, in the order of j and rounded
-    once; a choice that was dropped adds nothing. Without weights they are 1: the gradient of llm.dispatch. Choices are read by
-    the gradient alone. Keeps for the backward: x, places, choices, weights.
+    y[b, s, :] = sum over j of weights[b, s, j] x[e, b, c, :] where places[b, s, j] = e * capacity + c, in the order of
+    j and rounded once; a dropped choice adds nothing. Without weights they are 1: the gradient of llm.dispatch. Only
+    the gradient reads choices. Keeps for the backward: x, places, choices, weights.
 
     ```mlir
     %y = llm.combine %x, %places, %choices weights(%w)
@@ -140,7 +143,7 @@ def Llm_CombineOp : Llm_PureOp<"combine", [Shardable, CostWithTraffic, Different
 }
 
 def Llm_CombineWeightsGradOp : Llm_PureOp<"combine_weights_grad", [CostWithTraffic]> {
-  let summary = "Gradient of the weights that what experts give is combined by.";
+  let summary = "Computes the gradient of the weights by which experts' results are combined.";
   let description = [{
     dweights[b, s, j] = sum over the width of dy[b, s, :] x[e, b, c, :] where places[b, s, j] = e * capacity + c; 0 where it is -1.
 
@@ -163,14 +166,15 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
     [Shardable, CostOfUnpackingMatmul, Differentiable, AttrSizedOperandSegments]> {
   let summary = "Multiplies the rows of each group by the group's own weight.";
   let description = [{
-    y[g, ..., o] = sum_i x[g, ..., i] W[g, i, o], with W stored as [groups, in, out] or as [groups, out, in]. Keeps for the
-    backward: x and choices. FLOPs: 2 * rows of all groups * in * out, those of empty places too. A weight in fewer bits has scales and
-    zero points as one of llm.linear has, for groups of neighbours in its rows as they are stored.
+    y[g, ..., o] = sum_i x[g, ..., i] W[g, i, o], with W stored as [groups, in, out] or as [groups, out, in]. Keeps for
+    the backward: x and choices. FLOPs: 2 * rows of all groups * in * out, those of empty places included. A weight in
+    fewer bits has scales and zero points as a weight of llm.linear does, for groups of neighbours in its rows as they
+    are stored.
 
-    `choices` are those of llm.assign_places, one for each row of x. Rows whose choice is -1 are zeros in x, as llm.dispatch writes
-    them, and so in y: a kernel need not read the weight of a group that has no other rows, whatever is in it. Where x has other
-    numbers there, which nobody checks, y has zeros or their products. The gradient counts on such rows of dy being zeros, too, as
-    llm.combine gives them.
+    `choices` are those of llm.assign_places, one for each row of x. Rows whose choice is -1 are zeros in x, as
+    llm.dispatch writes them, and so in y: a kernel need not read the weight of a group that has no other rows, whatever
+    is in it. Where x has other numbers there, which nobody checks, y has zeros or their products. The gradient also
+    relies on zeros in such rows of dy, as llm.combine gives them.
 
     ```mlir
     %y = llm.grouped_linear %x, %w layout(out_in)
@@ -193,10 +197,10 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
 }
 
 def Llm_GroupedWeightGradOp : Llm_PureOp<"grouped_weight_grad", [CostOfMatmul, BuffersInPlace, AccumulatingOpInterface]> {
-  let summary = "Gradient of the weights of llm.grouped_linear.";
+  let summary = "Computes the gradient of the weights of llm.grouped_linear.";
   let description = [{
-    dw[g] = into[g] + x[g]^T dy[g] (layout in_out) or into[g] + dy[g]^T x[g] (out_in), summed over the group's rows in f32, rounded
-    once.
+    dw[g] = into[g] + x[g]^T dy[g] (layout in_out) or into[g] + dy[g]^T x[g] (out_in), summed over the group's rows in
+    f32 and rounded once.
 
     ```mlir
     %dw = llm.grouped_weight_grad %x, %dy into(%acc) layout(out_in)
@@ -215,9 +219,9 @@ def Llm_AddGroupBiasOp : Llm_PureOp<"add_group_bias",
     [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds to the rows of each group the group's own bias.";
   let description = [{
-    y[g, ..., o] = x[g, ..., o] + bias[g, o]. With `choices`, one for each row of x, rows whose choice is -1 stay as they are: where
-    they are zeros, the next llm.grouped_linear may have `choices`, too. Its gradient counts on zeros in the rows of dy whose
-    choice is -1, as llm.combine gives them. Keeps nothing.
+    y[g, ..., o] = x[g, ..., o] + bias[g, o]. With `choices`, one for each row of x, rows whose choice is -1 do not
+    change: where they are zeros, the next llm.grouped_linear may have `choices`, too. Its gradient relies on zeros in
+    the rows of dy whose choice is -1, as llm.combine gives them. Keeps nothing.
 
     ```mlir
     %y = llm.add_group_bias %x, %bias choices(%c)
@@ -251,7 +255,8 @@ def Llm_SumGroupRowsOp : Llm_PureOp<"sum_group_rows", [Cost, BuffersInPlace, Acc
 def Llm_GateRowsOp : Llm_PureOp<"gate_rows", [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Multiplies each row by the logistic of a number of its own.";
   let description = [{
-    y[..., :] = x[..., :] / (1 + exp(-gate[..., 0])): how much of a shared expert a token takes. Keeps for the backward: x, gate.
+    y[..., :] = x[..., :] / (1 + exp(-gate[..., 0])): the share of a shared expert that a token takes. Keeps for the
+    backward: x, gate.
 
     ```mlir
     %y = llm.gate_rows %x, %gate : (tensor<1x4096x2048xbf16>, tensor<1x4096x1xbf16>) -> tensor<1x4096x2048xbf16>
@@ -264,7 +269,7 @@ def Llm_GateRowsOp : Llm_PureOp<"gate_rows", [Shardable, Cost, Differentiable, B
 }
 
 def Llm_GateRowsGradOp : Llm_PureOp<"gate_rows_grad", [Cost]> {
-  let summary = "Gradient of the number that each row's logistic is of.";
+  let summary = "Computes the gradient of the number whose logistic multiplies each row.";
   let description = [{
     With s = 1 / (1 + exp(-gate)): dgate[..., 0] = s (1 - s) sum(x[..., :] dy[..., :]).
 
@@ -284,10 +289,10 @@ def Llm_GateRowsGradOp : Llm_PureOp<"gate_rows_grad", [Cost]> {
 //===----------------------------------------------------------------------===//
 
 def Llm_RouterLoadOp : Llm_PureOp<"router_load", [Shardable, Cost, Differentiable]> {
-  let summary = "How often each expert is chosen, and how probable it is.";
+  let summary = "Counts how often each expert is chosen, and sums its probabilities.";
   let description = [{
-    counts[e] = how many choices are e; sums[e] = the sum over all tokens of the softmax of their logits, exp(logits - lse). Both
-    in f32 (f64 beside f64). Counts have no gradient. Keeps for the backward: logits, lse.
+    counts[e] = the number of choices that are e; sums[e] = the sum over all tokens of the softmax of their logits,
+    exp(logits - lse). Both are in f32 (f64 for f64). Counts have no gradient. Keeps for the backward: logits, lse.
 
     ```mlir
     %counts, %sums = llm.router_load %logits, %experts, %lse
@@ -301,7 +306,7 @@ def Llm_RouterLoadOp : Llm_PureOp<"router_load", [Shardable, Cost, Differentiabl
 }
 
 def Llm_RouterLoadGradOp : Llm_PureOp<"router_load_grad", [Cost]> {
-  let summary = "Gradient of the logits of a router, from that of its sums of probabilities.";
+  let summary = "Computes the gradient of a router's logits from that of its sums of probabilities.";
   let description = [{
     With p = exp(logits - lse): dlogits = p (dsums - sum(p dsums)), token by token.
 
@@ -317,11 +322,11 @@ def Llm_RouterLoadGradOp : Llm_PureOp<"router_load_grad", [Cost]> {
 }
 
 def Llm_BalanceLossOp : Llm_PureOp<"balance_loss", [Shardable, Cost, Differentiable]> {
-  let summary = "What a mixture pays for experts that are chosen unequally.";
+  let summary = "Computes the loss of a mixture for unequally chosen experts.";
   let description = [{
-    loss = coefficient * E * sum_e (counts[e] / tokens) (sums[e] / tokens) over the E experts (Fedus et al. 2021), least where
-    all are chosen alike. `tokens` counts those that counts and sums are of, each layer by itself. Keeps for the
-    backward: counts.
+    loss = coefficient * E * sum_e (counts[e] / tokens) (sums[e] / tokens) over the E experts (Fedus et al. 2021), which
+    is least where all are chosen equally often. `tokens` is the number that counts and sums cover, each layer
+    separately. Keeps for the backward: counts.
 
     ```mlir
     %loss = llm.balance_loss %counts, %sums {coefficient = 0.02 : f64, tokens = 4096 : i64}
@@ -335,7 +340,7 @@ def Llm_BalanceLossOp : Llm_PureOp<"balance_loss", [Shardable, Cost, Differentia
 }
 
 def Llm_BalanceLossGradOp : Llm_PureOp<"balance_loss_grad", [Cost, AllTypesMatch<["counts", "dsums"]>]> {
-  let summary = "Gradient of the sums of probabilities that a balance is made of.";
+  let summary = "Computes the gradient of the sums of probabilities of a balance loss.";
   let description = [{
     dsums[e] = dloss * coefficient * E * counts[e] / tokens^2.
 

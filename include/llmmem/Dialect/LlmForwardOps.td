@@ -16,16 +16,18 @@ def Llm_LinearOp : Llm_PureOp<"linear",
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
     Keeps for the backward: x. FLOPs: 2 * rows * in * out.
 
-    A weight in fewer bits has `scales`, one for each group of elements that are neighbours in a row as it is stored, whatever its
-    layout: a row of 768 elements with 6 scales has groups of 128. An element is the stored number times its scale, rounded to f32;
-    of i4, the stored number less the group's zero point, times its scale. So the bits of y are those of a product by such f32s.
+    A weight in fewer bits has `scales`, one for each group of elements that are neighbours in a row as it is stored,
+    whatever its layout: a row of 768 elements with 6 scales has groups of 128. An element is the stored number times
+    its scale, rounded to f32; for i4 it is the stored number less the group's zero point, times its scale. So the bits
+    of y are those of a product by such f32s.
 
-    With `activation_group` = G, the weight is of i4 or i8 and what multiplies its numbers is rounded to 8 bits, so that products are
-    of integers. A factor is x[i] where groups lie along the sum (out_in), and x[i] times the group's scale, rounded to f32, where they
-    lie along the outputs (in_out). G neighbours along i are rounded as `llm.pack` rounds a group to i8: s = max |factor| / 127 and
-    r[i] = factor[i] / s, to nearest and ties to even. The sum of r[i] (number less zero point) of the group is an integer, exact; times s
-    (out_in: times s times the scale, rounded to f32) it is added by a fused multiply-add in f32, group after group from i = 0 up. Such a product is
-    computed on a CPU alone and has no gradient.
+    With `activation_group` = G, the weight is of i4 or i8 and the factors of its numbers are rounded to 8 bits, so that
+    products are of integers. A factor is x[i] where groups lie along the sum (out_in), and x[i] times the group's
+    scale, rounded to f32, where they lie along the outputs (in_out). G neighbours along i are rounded as `llm.pack`
+    rounds a group to i8: s = max |factor| / 127 and r[i] = factor[i] / s, to nearest and ties to even. The sum of r[i]
+    (number less zero point) of the group is an exact integer; times s (out_in: times s times the scale, rounded to f32)
+    it is added by a fused multiply-add in f32, group after group from i = 0 up. Only a CPU computes such a product, and
+    it has no gradient.
 
     ```mlir
     %y = llm.linear %x, %w bias(%b) layout(in_out)
@@ -55,9 +57,9 @@ def Llm_EmbeddingOp : Llm_PureOp<"embedding",
     [ShardableWithChange, CostWithTraffic, Differentiable, AttrSizedOperandSegments]> {
   let summary = "Looks up rows of a table by id.";
   let description = [{
-    y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids. With a
-    `vocabulary`, the table is a rank's part of it: an id that another rank has gives 0, and the sum over ranks is the row. A table
-    in fewer bits has scales as a weight of llm.linear has; its rows are rounded to y's type.
+    y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids. With
+    a `vocabulary`, the table is a rank's part of it: an id that another rank has gives 0, and the sum over ranks is the
+    row. A table in fewer bits has scales as a weight of llm.linear does; its rows are rounded to y's type.
 
     ```mlir
     %y = llm.embedding %ids, %table : (tensor<8x1024xi32>, tensor<50257x768xbf16>) -> tensor<8x1024x768xbf16>
@@ -79,9 +81,9 @@ def Llm_EmbeddingOp : Llm_PureOp<"embedding",
 }
 
 def Llm_ShiftTokensOp : Llm_PureOp<"shift_tokens", [Shardable, Cost, AllTypesMatch<["labels", "ids"]>]> {
-  let summary = "What a decoder reads to predict labels: each token behind the one before it.";
+  let summary = "Returns what a decoder reads to predict labels: the labels shifted by one.";
   let description = [{
-    ids[b, 0] = start, ids[b, j] = labels[b, j - 1], or `padding` where that label is below 0 and stands for no loss.
+    ids[b, 0] = start, and ids[b, j] = labels[b, j - 1], or `padding` where that label is below 0, which means no loss.
 
     ```mlir
     %ids = llm.shift_tokens %labels {padding = 0 : i64, start = 0 : i64} : tensor<8x512xi32>
@@ -115,8 +117,8 @@ def Llm_AddBiasOp : Llm_PureOp<"add_bias",
     [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds a bias to every row.";
   let description = [{
-    y[..., o] = x[..., o] + bias[o]: what a product adds itself, unless its sum is over ranks and the bias is to be added once.
-    Keeps nothing.
+    y[..., o] = x[..., o] + bias[o]. A product adds its bias itself, unless its sum is over ranks and the bias must be
+    added once. Keeps nothing.
 
     ```mlir
     %y = llm.add_bias %x, %b : (tensor<8x1024x768xbf16>, tensor<768xbf16>) -> tensor<8x1024x768xbf16>
@@ -135,9 +137,8 @@ def Llm_AddBiasOp : Llm_PureOp<"add_bias",
 def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Shardable, Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Normalises rows to mean 0 and variance 1, then scales and shifts.";
   let description = [{
-    y = (x - mean) * rstd * weight + bias over the last dimension, with the biased variance and
-    rstd = 1 / sqrt(var + eps). mean and rstd are [batch, seq] in f32 (f64 beside f64).
-    Keeps for the backward: x, mean, rstd.
+    y = (x - mean) * rstd * weight + bias over the last dimension, with the biased variance and rstd = 1 / sqrt(var +
+    eps). mean and rstd are [batch, seq] in f32 (f64 for f64). Keeps for the backward: x, mean, rstd.
 
     ```mlir
     %y, %mean, %rstd = llm.layer_norm %x, %w, %b {eps = 1.0e-5 : f64}
@@ -154,8 +155,8 @@ def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Shardable, Cost, Differentiable,
 def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Divides rows by their root mean square, then scales.";
   let description = [{
-    y = x * rstd * (offset + weight), rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64). Gemma's
-    weights count from an `offset` of 1. Keeps for the backward: x, rstd.
+    y = x * rstd * (offset + weight), rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 for f64). Gemma's
+    weights have an `offset` of 1. Keeps for the backward: x, rstd.
 
     ```mlir
     %y, %rstd = llm.rms_norm %x, %w {eps = 1.0e-5 : f64}
@@ -175,11 +176,11 @@ def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, Gro
 def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Rotates halves of each head by an angle that grows with the position.";
   let description = [{
-    With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
-    y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` rotates the other way, which
-    is the vector-Jacobian product. With `rotary`, d is that number: the other elements of a head stay as they are. A `scaling`
-    slows pairs down. Where it is `interleaved`, pair i is the elements 2i and 2i + 1 in the place of i and i + d/2, as in
-    DeepSeek's. The position of x[b, s] is s, or positions[b, s] where they are given; below 0 they say nothing. Keeps nothing.
+    With d = width / heads, i < d/2 and angle = s * theta^(-2i/d): y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i +
+    d/2] cos + x[i] sin. `inverse` rotates the other way, which is the vector-Jacobian product. With `rotary`, d is that
+    number, and the other elements of a head do not change. A `scaling` slows pairs down. Where it is `interleaved`,
+    pair i is the elements 2i and 2i + 1 instead of i and i + d/2, as in DeepSeek's models. The position of x[b, s] is
+    s, or positions[b, s] where they are given; negative ones mean nothing. Keeps nothing.
 
     ```mlir
     %y = llm.rope %x {heads = 32 : i64, theta = 500000.0 : f64} : tensor<1x8192x4096xbf16>
@@ -194,16 +195,18 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, 
 
 def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random, GroupAttention,
     AttrSizedOperandSegments]> {
-  let summary = "Attention with grouped heads, causal or not, without ever holding the scores.";
+  let summary = "Computes attention with grouped heads, causal or not, without ever storing the scores.";
   let description = [{
-    out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
-    i / (heads / kv_heads). With a `softcap` c, a score s is c tanh(s / c) before the mask. Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given; all keys where it is
-    `bidirectional`. With `positions`, of a row that several sequences are packed into, positions[b, i] is the number of keys before i
-    in the sequence of i: unmasked are those and i itself, as far as a window reaches. With `sinks`, each row of head h has one more score, sinks[h], that no value belongs to: it takes a share of the
-    probabilities and counts in lse. Dropout of the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j],
-    the tensors are a rank's part of batch and heads, and b and h count the whole ones.
-    lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
-    Keeps for the backward: q, k, v, sinks, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
+    out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head i / (heads / kv_heads).
+    With a `softcap` c, a score s is c tanh(s / c) before the mask. A query at i attends to the keys j <= i, with j > i
+    - window where a window is given; to all keys where it is `bidirectional`. With `positions`, for a row that packs
+    several sequences, positions[b, i] is the number of keys before i in the sequence of i: the query attends to those
+    and to i itself, as far as a window reaches. With `sinks`, each row of head h has one more score, sinks[h], that no
+    value belongs to: it takes a share of the probabilities and counts in lse. Dropout of the probabilities samples
+    element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j], the tensors
+    are a rank's part of batch and heads, and b and h are those of the unsharded tensors. lse = log(sum_j exp(score)) is
+    [batch, heads, seq] in f32 (f64 for f64). Keeps for the backward: q, k, v, sinks, out, lse. FLOPs: 4 * batch * seq^2
+    * width, half of it where causal.
 
     ```mlir
     %out, %lse = llm.attention %q, %k, %v {heads = 32 : i64, kv_heads = 8 : i64, scale = 0.088388 : f64}
@@ -223,7 +226,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
 }
 
 def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [ShardableWithChange, CostOfMatmul, Differentiable]> {
-  let summary = "The matmul of queries and keys, per head.";
+  let summary = "Multiplies queries by keys, per head.";
   let description = [{
     s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. There may be more keys than queries, or fewer. Keeps for the backward: q, k.
 
@@ -257,7 +260,7 @@ def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
 
 def Llm_SoftmaxOp : Llm_PureOp<"softmax",
     [Shardable, Cost, Differentiable, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
-  let summary = "Softmax over the last dimension.";
+  let summary = "Computes softmax over the last dimension.";
   let description = [{
     y = exp(x - max) / sum exp(x - max). Keeps for the backward: y.
 
@@ -271,7 +274,7 @@ def Llm_SoftmaxOp : Llm_PureOp<"softmax",
 }
 
 def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange, CostOfMatmul, Differentiable]> {
-  let summary = "The matmul of probabilities and values, per head.";
+  let summary = "Multiplies probabilities by values, per head.";
   let description = [{
     out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.
 
@@ -299,10 +302,10 @@ class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise, dag attrib
 }
 
 def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue, (ins UnitAttr:$exact)> {
-  let summary = "GELU, in its tanh form or exact.";
+  let summary = "Computes GELU, by the tanh approximation or exactly.";
   let description = [{
-    y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`; where it is `exact`,
-    y = x/2 (1 + erf(x / sqrt(2))), as GPT-NeoX's `gelu`. Keeps for the backward: x.
+    y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`; with `exact`, y = x/2 (1 + erf(x /
+    sqrt(2))), as GPT-NeoX's `gelu`. Keeps for the backward: x.
 
     ```mlir
     %y = llm.gelu %x : tensor<8x1024x3072xbf16>
@@ -311,9 +314,9 @@ def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue, (ins UnitAttr:$ex
 }
 
 def Llm_SiluOp : Llm_UnaryOp<"silu", GroupElementwise, (ins DefaultValuedAttr<F64Attr, "1.0">:$alpha)> {
-  let summary = "x times its logistic.";
+  let summary = "Multiplies x by its logistic.";
   let description = [{
-    y = x / (1 + exp(-alpha x)), with an alpha of 1 where none is given. Keeps for the backward: x.
+    y = x / (1 + exp(-alpha x)), with an alpha of 1 by default. Keeps for the backward: x.
 
     ```mlir
     %y = llm.silu %x : tensor<1x8192x14336xbf16>
@@ -323,7 +326,7 @@ def Llm_SiluOp : Llm_UnaryOp<"silu", GroupElementwise, (ins DefaultValuedAttr<F6
 }
 
 def Llm_ClampOp : Llm_UnaryOp<"clamp", GroupElementwise, (ins OptionalAttr<F64Attr>:$low, OptionalAttr<F64Attr>:$high)> {
-  let summary = "Cuts off what is below `low` or above `high`.";
+  let summary = "Clamps values below `low` or above `high`.";
   let description = [{
     y = min(max(x, low), high), with one of the bounds or both. Keeps for the backward: x.
 
@@ -347,9 +350,9 @@ def Llm_ScaleOp : Llm_UnaryOp<"scale", GroupElementwise, (ins F64Attr:$factor)> 
 }
 
 def Llm_SoftcapOp : Llm_UnaryOp<"softcap", GroupElementwise, (ins F64Attr:$cap)> {
-  let summary = "Bends large numbers back below a cap.";
+  let summary = "Limits large numbers smoothly to a cap.";
   let description = [{
-    y = cap tanh(x / cap), as Gemma 2's logits. Keeps for the backward: y.
+    y = cap tanh(x / cap), as for Gemma 2's logits. Keeps for the backward: y.
 
     ```mlir
     %y = llm.softcap %x {cap = 30.0 : f64} : tensor<1x8192x256000xbf16>
@@ -393,11 +396,11 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
   let summary = "Zeroes elements at random by a counter-based generator, and scales the rest.";
   let description = [{
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
-    Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone samples the same
-    mask. Folds where p is 0. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
-    With a `sharding`, x is a rank's part of a whole, and i is the element's number in the whole. A seed of four words
+    Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. It has no state: a clone samples the same
+    mask. Folds where p is 0. The vector-Jacobian product is the same op on the gradient. Keeps the seed. With a
+    `sharding`, x is a rank's part of a whole, and i is the element's number in the whole. A seed of four words
     (llm.micro_batch_seed) says that x is a micro-batch: a part of the rows of dimension 0 that this rank has. i is then
-    the number of the element in the whole of which all micro-batches of the rank together are its part.
+    the element's number in the whole of which all micro-batches of the rank together are its part.
 
     ```mlir
     %y = llm.dropout %x, %seed {key = 7 : i64, p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<2xi32>
@@ -413,9 +416,9 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
 
 def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
     [ShardableWithChange, Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
-  let summary = "Dropout that hands out its mask, one byte an element.";
+  let summary = "Applies dropout and returns its mask, one byte an element.";
   let description = [{
-    As llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
+    It computes llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
 
     ```mlir
     %y, %mask = llm.stored_dropout %x, %seed {key = 7 : i64, p = 0.1 : f64}
@@ -463,9 +466,9 @@ def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, Differentiable, BuffersInP
 }
 
 def Llm_FillOp : Llm_PureOp<"fill", [Cost, Differentiable]> {
-  let summary = "A tensor of one number.";
+  let summary = "Fills a tensor with one number.";
   let description = [{
-    y = value everywhere. The gradient that a backward starts from is a fill of 1.
+    y = value everywhere. A backward starts from a gradient that is a fill of 1.
 
     ```mlir
     %one = llm.fill {value = 1.0 : f64} : tensor<f32>
@@ -481,9 +484,10 @@ def Llm_FillOp : Llm_PureOp<"fill", [Cost, Differentiable]> {
 //===----------------------------------------------------------------------===//
 
 def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Differentiable, BuffersView]> {
-  let summary = "The same bytes under another shape.";
+  let summary = "Gives the same bytes another shape.";
   let description = [{
-    A view: no bytes of its own, no work. Keeps nothing. Folds with another, and where it changes no shape.
+    It is a view, with no bytes of its own and no work. Keeps nothing. Folds with another, and where it changes no
+    shape.
 
     ```mlir
     %y = llm.reshape %x : tensor<8x1024x768xbf16> -> tensor<8192x768xbf16>
@@ -499,8 +503,8 @@ def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Different
 def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable, GroupColumns]> {
   let summary = "Copies column ranges of the last dimension into tensors of their own.";
   let description = [{
-    parts[k] = x[..., begin_k : begin_k + width_k], side by side. Keeps nothing. Folds where there is one part, and where
-    it undoes a concat.
+    parts[k] = x[..., begin_k : begin_k + width_k], one after another. Keeps nothing. Folds where there is one part, and
+    where it undoes a concat.
 
     ```mlir
     %q, %k, %v = llm.split %qkv : (tensor<8x1024x2304xbf16>)
@@ -515,9 +519,9 @@ def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable, GroupCol
 }
 
 def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable, GroupColumns]> {
-  let summary = "Copies tensors side by side along the last dimension.";
+  let summary = "Concatenates tensors along the last dimension.";
   let description = [{
-    The inverse of llm.split. Keeps nothing. Folds where there is one part, and where it undoes a split.
+    It is the inverse of llm.split. Keeps nothing. Folds where there is one part, and where it undoes a split.
 
     ```mlir
     %dqkv = llm.concat %dq, %dk, %dv
@@ -567,13 +571,14 @@ def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
 //===----------------------------------------------------------------------===//
 
 def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableBySeparationAndChange, Cost, Differentiable]> {
-  let summary = "Mean negative log-likelihood of the targets.";
+  let summary = "Computes the mean negative log-likelihood of the targets.";
   let description = [{
-    loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64
-    beside f64); lse = log(sum exp(logits)) is [batch, seq]. Logits are never copied: their f32 form exists only in
-    registers. With a `label_smoothing` e the likelihood of the target weighs 1 - e, and e / vocabulary that of every token, as
-    torch.nn.functional.cross_entropy has it; a `z_loss` z adds z lse^2 (Chowdhery et al. 2022, section 5). With a count, that is divided by instead of the number of such targets: where it counts those of all
-    ranks, the sum of the losses is the mean of all. Keeps for the backward: logits, lse, targets.
+    loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64 for f64);
+    lse = log(sum exp(logits)) is [batch, seq]. Logits are never copied: their f32 values exist only in registers. With
+    a `label_smoothing` e the likelihood of the target has the weight 1 - e, and that of every token e / vocabulary, as
+    in torch.nn.functional.cross_entropy; a `z_loss` z adds z lse^2 (Chowdhery et al. 2022, section 5). A count replaces
+    the number of such targets as the divisor: where it counts those of all ranks, the sum of the losses is the mean of
+    all. Keeps for the backward: logits, lse, targets.
 
     ```mlir
     %loss, %lse = llm.cross_entropy %logits, %targets
@@ -591,11 +596,11 @@ def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableBySeparationAndCh
 }
 
 def Llm_LogSumExpOp : Llm_PureOp<"log_sum_exp", [ShardableByJoin, Cost]> {
-  let summary = "The logarithm of the sum of exponentials of each row.";
+  let summary = "Computes the logarithm of the sum of exponentials of each row.";
   let description = [{
-    lse[...] = log(sum_v exp(x[..., v])), in f32 (f64 beside f64). With a `vocabulary`, the columns are a rank's part of it, and
-    lse is that of its tokens: what ranks have is joined by the same op, over a dimension of ranks. It has no gradient: that of
-    llm.target_loss has its part.
+    lse[...] = log(sum_v exp(x[..., v])), in f32 (f64 for f64). With a `vocabulary`, the columns are a rank's part of
+    it, and lse is that of its tokens; the same op, over a dimension of ranks, combines those of all ranks. It has no
+    gradient, because that of llm.target_loss includes it.
 
     ```mlir
     %lse = llm.log_sum_exp %logits : (tensor<8x1024x50257xbf16>) -> tensor<8x1024xf32>
@@ -608,12 +613,13 @@ def Llm_LogSumExpOp : Llm_PureOp<"log_sum_exp", [ShardableByJoin, Cost]> {
 }
 
 def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Differentiable]> {
-  let summary = "Mean negative log-likelihood of the targets, from the logarithm of each row's sum.";
+  let summary = "Computes the mean negative log-likelihood of the targets from the logarithm of each row's sum.";
   let description = [{
     loss = sum over the targets that are not `ignore_index` of lse - logits[target], divided by the count: the loss of
-    llm.cross_entropy, whose lse is llm.log_sum_exp of the logits. With a `vocabulary`, the logits are a rank's columns of it and
-    only targets among them are summed, and of a `label_smoothing` only these columns, so that the sum over ranks is the loss. The gradient of the logits contains that of
-    their lse. Keeps for the backward: logits, lse, targets.
+    llm.cross_entropy, whose lse is llm.log_sum_exp of the logits. With a `vocabulary`, the logits are a rank's columns
+    of it. Only targets among them are summed, and a `label_smoothing` covers only these columns, so that the sum over
+    ranks is the loss. The gradient of the logits contains that of their lse. Keeps for the backward: logits, lse,
+    targets.
 
     ```mlir
     %loss = llm.target_loss %logits, %lse, %targets
@@ -633,7 +639,7 @@ def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Dif
 def Llm_CountTargetsOp : Llm_PureOp<"count_targets", [Cost]> {
   let summary = "Counts the targets that a loss is the mean over.";
   let description = [{
-    count = how many targets are not `ignore_index`.
+    count = the number of targets that are not `ignore_index`.
 
     ```mlir
     %count = llm.count_targets %targets : tensor<8x1024xi32> -> tensor<i32>

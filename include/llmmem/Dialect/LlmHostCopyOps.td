@@ -1,11 +1,14 @@
 //===- LlmHostCopyOps.td - Values that leave for the host -------*- tablegen -*-===//
 //
-// A value of the host's memory has `#llm.host` in its type, so that no kernel of the device can read it: only these copies,
-// their waits, ops that run on the host (trait InOneMemory) and the function's `return` take such values.
-// docs/Design/SeveralMemories.md says who decides which values leave.
+// A value of the host's memory has `#llm.host` in its type, so that no kernel of the device can
+// read it: only these copies, their waits, ops that run on the host (trait InOneMemory) and the
+// function's `return` take such values. docs/Design/SeveralMemories.md says who decides which
+// values are offloaded.
 //
-// A copy with `llm.started` runs beside what follows it, until the llm.wait that reads its result. Copies up run one after
-// another in the order of the text, copies down do, ops of the host do, and all of these run beside each other and beside collectives.
+// A copy with `llm.started` overlaps the ops that follow it, until the llm.wait that reads its
+// result. Device-to-host copies run one after another in the order of the text, and so do
+// host-to-device copies and ops of the host. All of these run concurrently with each other and with
+// collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +21,8 @@ def Llm_IsOnHost : CPred<"::llmmem::llm::isOnHost($_self)">;
 def Llm_OnHostTensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred, HasNoEmptyDimension, Llm_IsOnHost],
     "statically shaped tensor with #llm.host, without empty dimensions">;
 
-// Verifies that all operands and results lie in one memory, which is where the op runs. On the host it may carry
-// `llm.started`.
+// Verifies that all operands and results lie in one memory, which is where the op runs. On the host
+// it may carry `llm.started`.
 def Llm_InOneMemory : NativeOpTrait<"InOneMemory"> {
   let cppNamespace = "::llmmem::llm";
 }
@@ -32,7 +35,7 @@ class Llm_HostCopyOp<string mnemonic, list<Trait> traits>
 def Llm_CopyUpOp : Llm_HostCopyOp<"copy_up", [BuffersInPlace]> {
   let summary = "Copies a value from the device to the host.";
   let description = [{
-    host = x, bit for bit, in the host's memory. With a destination, whose elements are not read, the result may take over
+    host = x, bit for bit, in the host's memory. With a destination, whose elements are not read, the result may reuse
     its bytes: state that an argument holds there between steps.
 
     ```mlir
@@ -50,8 +53,8 @@ def Llm_CopyUpOp : Llm_HostCopyOp<"copy_up", [BuffersInPlace]> {
 def Llm_CopyDownOp : Llm_HostCopyOp<"copy_down", [BuffersInPlace]> {
   let summary = "Copies a value from the host to the device.";
   let description = [{
-    y = host, bit for bit, in the device's memory. With a destination, whose elements are not read, the result may take over
-    its bytes: a parameter whose new value the host made.
+    y = host, bit for bit, in the device's memory. With a destination, whose elements are not read, the result may reuse
+    its bytes: a parameter whose new value the host computes.
 
     ```mlir
     func.func @pass(%x: tensor<8x1024xbf16>, %z: tensor<8x1024xbf16>) -> (tensor<8x1024xbf16>, tensor<8x1024xbf16>) {

@@ -6,7 +6,7 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 // The numbers are those of include/llmmem/Runtime/CudaProducts.h.
-def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What becomes of a matmul before it is rounded and stored", [
+def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What is applied to a matmul before it is rounded and stored", [
     I64EnumAttrCase<"None", 0, "none">,
     I64EnumAttrCase<"Bias", 1, "bias">,                  // x + bias
     I64EnumAttrCase<"GeluBias", 2, "gelu_bias">,         // gelu(x + bias)
@@ -20,10 +20,10 @@ def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What becomes of a matm
 }
 
 def Llm_MatrixAttr : Llm_Attr<"Matrix", "matrix"> {
-  let summary = "How a row-major matrix lies in a flat buffer.";
+  let summary = "Says how a row-major matrix lies in a flat buffer.";
   let description = [{
-    Rows begin `pitch` elements apart, the matrices of a batch `stride`; stride 0 shares one matrix. Of a `transposed`
-    one the rows in memory are its columns. It begins at a multiple of `alignment` bytes.
+    Rows begin `pitch` elements apart, and the matrices of a batch `stride`; stride 0 shares one matrix. In memory the
+    rows of a `transposed` one are its columns. It begins at a multiple of `alignment` bytes.
 
     Example: `#llm.matrix<pitch = 768>`, `#llm.matrix<pitch = 64, transposed = true, stride = 4096, alignment = 128>`.
   }];
@@ -36,12 +36,12 @@ def Llm_FlatBuffer : StaticShapeMemRefOf<[BF16, F32]>;
 def Llm_Bytes : StaticShapeMemRefOf<[I8]>;
 
 def Llm_LibraryProductOp : Llm_Op<"library_product", [AttrSizedOperandSegments]> {
-  let summary = "A matmul that a GPU's library computes.";
+  let summary = "Multiplies matrices by a GPU's library.";
   let description = [{
-    C = epilogue(scale * A B + initial), `batch` times, in f32 and rounded once. Stands in the host functions of a lowered
-    step, in the place of a launch, and becomes a call of `llmmem_cuda_multiply` (include/llmmem/Runtime/CudaProducts.h). Matrices
-    begin at an element of their flat buffers. `bias` and `aux` are what the epilogue (1 is `bias`) reads or writes; `aux`
-    lies like C.
+    C = epilogue(scale * A B + initial), `batch` times, in f32 and rounded once. It stands in the host functions of a
+    lowered step instead of a launch, and becomes a call of `llmmem_cuda_multiply`
+    (include/llmmem/Runtime/CudaProducts.h). Matrices begin at an element of their flat buffers. `bias` and `aux` are
+    what the epilogue (1 is `bias`) reads or writes; `aux` has the layout of C.
 
     ```mlir
     llm.library_product %x[%c0], %w[%c0], %y[%c0] bias(%b : memref<96xbf16>) workspace(%s : memref<4096xi8>)

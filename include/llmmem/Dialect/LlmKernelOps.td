@@ -10,29 +10,32 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
     DeclareOpInterfaceMethods<CostOpInterface, ["getKernelCosts", "getLibraryWorkspaceBytes", "getWorkspaceBytes",
       "multipliesMatrices"]>, BuffersInPlace,
     IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
-  let summary = "Ops that run as one kernel: what lives only between them has no bytes.";
+  let summary = "Runs ops as one kernel: values that live only between them have no bytes.";
   let description = [{
-    The body computes what its ops compute, with every rounding point of theirs, so grouping changes no bit; but its
-    values exist an element (or a row) at a time. The body is made of ops that are `GroupableOpInterface`: at most one
-    is a row reduction, elementwise ops stand before and after it, and its results leave the kernel or go through
-    elementwise ops. In its place may stand a matmul of operands of the kernel; the ops after it are its epilogue, which
-    works on the matmul's result rounded to its own type. Or the body is a matmul and the sum over the rows of one of its
-    factors, a bias's gradient beside its weight's: both leave the kernel, and without a library they are computed one
-    after the other. Or it is attention, or its gradient, whose queries, keys and values are columns of an operand
-    (`llm.split`), and whose gradients are columns of a result (`llm.concat`): they are read and written where they lie.
+    The body computes what its ops compute, with all of their rounding points, so grouping changes no bit; but its
+    values exist an element (or a row) at a time. The body consists of ops that are `GroupableOpInterface`: at most one
+    is a row reduction, elementwise ops come before and after it, and its results leave the kernel or go through
+    elementwise ops. A matmul of operands of the kernel may replace the reduction. The ops after it are its epilogue,
+    which works on the matmul's result rounded to its own type. Alternatively the body is a matmul and the sum over the
+    rows of one of its factors, the gradients of a weight and of its bias: both leave the kernel, and without a library
+    they are computed one after the other. Or it is attention, or its gradient, whose queries, keys and values are
+    columns of an operand (`llm.split`), and whose gradients are columns of a result (`llm.concat`): they are read and
+    written in place.
 
-    FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
-    whose elements are as wide, where each op on the way from one to the other may work in place.
+    FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A
+    result may reuse the bytes of an operand whose elements are as wide, where each op on the way from one to the other
+    may work in place.
 
-    What multiplies may know no epilogue (a CPU's library): then it writes the whole matmul before the ops after it read
-    an element. So a matmul has bytes in every plan: those of the result that hands it out, else of the first result of
-    its type, else a workspace. Such a result takes over no bytes but those of an accumulator of the matmul itself.
+    The library that multiplies may have no epilogue (a CPU's library): then it writes the whole matmul before the ops
+    after it read an element. So a matmul has bytes in every plan: those of the result that returns it, else of the
+    first result of its type, else a workspace. Such a result reuses no bytes except those of an accumulator of the
+    matmul itself.
 
     With `llm.library_workspace` a matmul library computes the kernel in one call, where a target has one
-    (Dialect/TargetInterface.h). Then a result takes over the bytes of what is added to the matmul alone: nobody says that
-    the library has read an element of anything else before it writes the one of the result. A sum over rows that has an
-    accumulator is first written to bytes of the workspace, before the library's own, as the library overwrites; a second
-    kernel adds it.
+    (Dialect/TargetInterface.h). Then a result reuses only the bytes of what is added to the matmul: nothing guarantees
+    that the library has read an element of anything else before it writes that of the result. A sum over rows that has
+    an accumulator is first written to bytes of the workspace, before the library's own, because the library overwrites;
+    a second kernel adds it.
 
     ```mlir
     %y = llm.kernel(%g = %gate, %u = %up)
@@ -81,24 +84,26 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// What the kernel hands out: one value of the body for each result.
+    /// Returns what the kernel returns: one value of the body for each result.
     ::mlir::OperandRange getYielded();
-    /// The op of the body whose loops the others share: a row reduction, a matmul or attention. Null where all are
-    /// elementwise.
+    /// Returns the op of the body whose loops the others share: a row reduction, a matmul or
+    /// attention. Null where all are elementwise.
     ::mlir::Operation *getLeadingOp();
-    /// The sum over rows that stands beside a matmul, or null.
+    /// Returns the sum over rows that accompanies a matmul, or null.
     ::mlir::Operation *getSumOp();
-    /// The matmul whose epilogue the rest of the body is. Null without one, and where a GPU's library computes both.
+    /// Returns the matmul whose epilogue the rest of the body is. Null without one, and where a
+    /// GPU's library computes both.
     ::mlir::Operation *getProductBeforeEpilogue();
-    /// The result whose bytes hold that matmul before the epilogue reads it; none where no result has its type.
+    /// Returns the result whose bytes hold that matmul before the epilogue reads it; none where no
+    /// result has its type.
     std::optional<unsigned> getResultOfProduct();
   }];
 }
 
 def Llm_YieldOp : Llm_PureOp<"yield", [Terminator, HasParent<"KernelOp">]> {
-  let summary = "Hands the results of a kernel's body out.";
+  let summary = "Returns the results of a kernel's body.";
   let description = [{
-    Operand i is result i of the kernel: what an op of the body computes.
+    Operand i, which an op of the body computes, is result i of the kernel.
 
     ```mlir
     %y = llm.kernel(%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {

@@ -1,10 +1,12 @@
 //===- LlmLatentOps.td - Attention to latent rows in caches ----*- tablegen -*-===//
 //
-// Latent attention (DeepSeek-AI 2024) keeps one narrow row for each token, from which keys and values of all heads could be made:
-// the latent, which has passed its norm, and behind it the key that turns with the position, which all heads share. A step of
-// inference makes neither. A head's key is W_k c for the latent c, so its score with a query q is (W_k^T q) c: each query is taken
-// through W_k once (llm.head_linear), scores and sums are of latents (llm.latent_attention), and what a head gives, a latent too,
-// is taken through W_v. W_k and W_v of a head are rows of one weight. Caches, positions and tables are those of LlmCacheOps.td.
+// Latent attention (DeepSeek-AI 2024) keeps one narrow row for each token, from which keys and
+// values of all heads can be computed: the latent, after its norm, followed by the key that is
+// rotated by the position, which all heads share. A step of inference computes neither keys nor
+// values. A head's key is W_k c for the latent c, so its score with a query q is (W_k^T q) c. Each
+// query is multiplied by W_k once (llm.head_linear), scores and sums are of latents
+// (llm.latent_attention), and the result of a head, also a latent, is multiplied by W_v. W_k and
+// W_v of a head are rows of one weight. Caches, positions and tables are those of LlmCacheOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +22,10 @@ def CostOfLatentAttention : DeclareOpInterfaceMethods<CostOpInterface, ["getWork
 def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight, AttrSizedOperandSegments]> {
   let summary = "Multiplies each head of a row by the head's own part of a weight.";
   let description = [{
-    y[b, s, h, o] = sum_i x[b, s, h, i] W_h[i, o], where heads stand side by side in the rows of x and of y. The weight is
-    [heads * rows, columns]; of the rows of head h those from `first` on are W_h, as [in, out] (layout in_out) or as [out, in]
-    (out_in). FLOPs: 2 * elements of x * out of a head. A weight in fewer bits has scales and zero points as one of llm.linear has.
+    y[b, s, h, o] = sum_i x[b, s, h, i] W_h[i, o], where heads are adjacent in the rows of x and of y. The weight is
+    [heads * rows, columns]; of the rows of head h those from `first` on are W_h, as [in, out] (layout in_out) or as
+    [out, in] (out_in). FLOPs: 2 * elements of x * out of a head. A weight in fewer bits has scales and zero points as a
+    weight of llm.linear does.
 
     ```mlir
     %y = llm.head_linear %x, %w layout(in_out) {first = 0 : i64, heads = 128 : i64}
@@ -40,15 +43,15 @@ def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight, AttrSizedO
 }
 
 def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfLatentAttention, BuffersOnce, AttrSizedOperandSegments]> {
-  let summary = "Attention of new tokens to latent rows in a cache and to each other's.";
+  let summary = "Computes attention of new tokens to latent rows in a cache and to each other's.";
   let description = [{
-    out = softmax(q r^T * scale) v per head, where all heads read the same rows r and v is the first `rank` elements of r. Which
-    rows a query attends to, in which order they are added up and what a row without a position gives is as in
-    llm.cached_attention; there is no window. It runs once, before llm.append_rows overwrites what it reads. FLOPs:
-    2 * (elements of q + elements of out) * the rows that a full cache holds.
+    out = softmax(q r^T * scale) v per head, where all heads read the same rows r and v is the first `rank` elements of
+    r. The rows that a query attends to, the order in which they are added up and the result of a row without a position
+    are as in llm.cached_attention; there is no window. The op runs once, before llm.append_rows overwrites what it
+    reads. FLOPs: 2 * (elements of q + elements of out) * the rows that a full cache holds.
 
-    A cache in fewer bits has `scales`, of the new rows and of the cache, one for each row: the new rows are rounded before
-    (llm.pack).
+    A cache in fewer bits has `scales`, of the new rows and of the cache, one for each row. The new rows are rounded
+    before (llm.pack).
 
     ```mlir
     %out = llm.latent_attention %q, %row cache(%rows) at(%positions) {heads = 128 : i64, rank = 512 : i64, scale = 0.135 : f64}
@@ -64,7 +67,8 @@ def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfLatentAttentio
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Tokens that a sequence can have in the cache, all of which a query can attend to.
+    /// Returns the tokens that a sequence can have in the cache, all of which a query can attend
+    /// to.
     int64_t getCapacity();
   }];
 }
@@ -72,8 +76,8 @@ def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfLatentAttentio
 def Llm_AppendRowsOp : Llm_PureOp<"append_rows", [CostWithTraffic, BuffersInPlace, AllTypesMatch<["rows", "new_rows"]>]> {
   let summary = "Puts one row of each new token into a cache.";
   let description = [{
-    The cache with row[b, s] in the row of positions[b, s]; rows without a position, and those behind the end of the cache,
-    are not stored. The result takes over the cache's bytes, so that only the new rows move.
+    The result is the cache with row[b, s] in the row of positions[b, s]. Rows without a position, and those beyond the
+    end of the cache, are not stored. The result reuses the cache's bytes, so that only the new rows move.
 
     ```mlir
     %rows1 = llm.append_rows %rows, %row at(%positions)

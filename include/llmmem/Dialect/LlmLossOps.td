@@ -6,29 +6,32 @@
 include "llmmem/Dialect/LlmOpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
-// Over a part of the vocabulary it is a collective, which nothing hoists.
+// Over a part of the vocabulary it is a collective, which no pass hoists.
 def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getTransfer",
       "getWorkspaceBytes", "multipliesMatrices"]>,
     BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
+  let summary = "Computes the loss of a last projection and its gradients, a chunk of tokens at a time, so that logits never exist as a whole.";
   let description = [{
-    With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
-    dx and dw its gradients, dw added to the accumulator `into`; with a `count`, that takes the place of
-    the number of such targets; `label_smoothing` and `z_loss` are those of llm.cross_entropy. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with
-    the `dloss` or, without one, a dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
-    x's element type, as those ops round them. Of a frozen weight there is no dw, and nothing is held for it; of a `constant_x`,
-    which no trained parameter reaches, there is no dx.
+    With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target];
+    dx and dw are its gradients, and dw is added to the accumulator `into`. A `count` replaces the number of such
+    targets; `label_smoothing` and `z_loss` are those of llm.cross_entropy. The op computes llm.linear,
+    llm.cross_entropy, llm.cross_entropy_grad with the `dloss` or, without one, a dloss of 1, llm.linear_weight_grad and
+    the linear of the other layout. Logits and their gradient are rounded to x's element type, as those ops round them.
+    A frozen weight has no dw, and nothing is held for it; a `constant_x`, which no trained parameter reaches, has no
+    dx.
 
-    Tokens go through in chunks of `chunk`, whose logits are in the workspace. Matmuls and the sum of dw are computed one
-    accumulation tile of `granule` tokens after another, whatever the chunk, and a chunk is whole accumulation tiles: so
-    equal operands give equal bits for every chunk. The accumulator of dw is f32 beside bf16 and f16, until it is
-    rounded at the end: beside bf16 its upper halves stand in dw and its lower ones in the workspace, beside f16 all of it there.
+    Tokens are processed in chunks of `chunk`, whose logits are in the workspace. Matmuls and the sum of dw are computed
+    one accumulation tile of `granule` tokens after another, whatever the chunk, and a chunk consists of whole
+    accumulation tiles, so equal operands give equal bits for every chunk. For bf16 and f16 the accumulator of dw is f32
+    until it is rounded at the end: for bf16 its upper halves are in dw and its lower ones in the workspace, for f16 all
+    of it is in the workspace.
 
-    With a `vocabulary`, the weight has a rank's part of it, and the ranks of its axes tell each other, chunk by chunk, the
-    log-sum-exp that each has of a token: one all_gather of a number a token. The loss is then that of the targets that this
-    rank has, and dx what its part contributes: sums over the ranks are the whole's. dw is the rank's own.
+    With a `vocabulary`, the weight has a rank's part of it, and the ranks of its axes exchange, chunk by chunk, the
+    log-sum-exp that each has of a token: one all_gather of a number a token. The loss is then that of the targets that
+    this rank has, and dx what its part contributes: sums over the ranks give those of the unsharded weight. dw is the
+    rank's own.
 
     ```mlir
     %loss, %dx, %dw = llm.loss_head %x, %w, %targets into(%acc) layout(out_in) {chunk = 1024 : i64}
@@ -50,20 +53,22 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getWidth();
-    /// The gradients, in the order of the results; null where there is none.
+    /// Return the gradients, in the order of the results; null where there is none.
     ::mlir::TypedValue<::mlir::RankedTensorType> getDx();
     ::mlir::TypedValue<::mlir::RankedTensorType> getDw();
-    /// Tokens of the vocabulary that the weight has.
+    /// Returns the tokens of the vocabulary that the weight has.
     int64_t getColumns();
-    /// Ranks that have the vocabulary together; 1 where this one has all of it.
+    /// Returns the number of ranks that have the vocabulary together; 1 where this one has all of
+    /// it.
     int64_t getGroupSize();
-    /// Whether there is a dw, and its sum takes more than one accumulation tile and its accumulator is wider than dw.
+    /// Returns whether there is a dw whose sum takes more than one accumulation tile and whose
+    /// accumulator is wider than dw.
     bool splitsSum();
-    /// Bytes of that accumulator that do not lie in dw: the lower halves of f32 beside bf16, whose bits are the upper ones, and
-    /// all of it beside f16.
+    /// Returns the bytes of that accumulator that do not lie in dw: for bf16 the lower halves of
+    /// f32, whose upper halves are dw's bits, and for f16 all of it.
     int64_t getAccumulatorBytes();
-    /// How many of its columns a library multiplies by one call; it multiplies the rest, where there are any, by another.
-    /// Example: 50176 of the 50257 of GPT-2.
+    /// Returns how many of its columns a library multiplies by one call; it multiplies the rest, if
+    /// there is any, by another. Example: 50176 of the 50257 of GPT-2.
     int64_t getLibraryColumns();
   }];
 }

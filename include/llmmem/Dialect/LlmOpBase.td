@@ -46,8 +46,8 @@ def GroupAttention : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraver
     "getHeadResults"]>;
 def GroupColumns : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 
-// What generic passes (cse, canonicalize, loop-invariant-code-motion) may do with an op is what its class says. The
-// lists are named, so that other dialects and tests take them too.
+// The class of an op says what generic passes (cse, canonicalize, loop-invariant-code-motion) may
+// do with it. The lists are named, so that other dialects and tests use them too.
 //
 //   class       memory effects   dead: erased   equal: merged   hoisted   recomputed by plans
 //   pure        none             yes            yes             yes       yes
@@ -55,18 +55,20 @@ def GroupColumns : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversa
 //   exchange    the network      no             no              no        no
 //   wait        as its start's
 //
-// All devices run one program, so what is dead or equal is so on all of them. But only where the program says so do all
-// of them come by an op: a collective (an all-gather) that is hoisted out of a loop or a branch may wait for devices
-// that never arrive. Its repetitions carry different `llm.instance`s, as those of pure ops do, and stay apart. An
-// exchange (send, receive, the reduction of a gradient in place) happens exactly once, in the order of the text.
-// (What is not speculatable lacks AlwaysSpeculatable, which is in Pure.)
+// All devices run one program, so what is dead or equal is so on all of them. But only where the
+// program says so do all of them reach an op: a collective (an all-gather) that is hoisted out of a
+// loop or a branch may wait for devices that never arrive. Its repeats carry different
+// `llm.instance`s, as those of pure ops do, and stay apart. An exchange (send, receive, the
+// reduction of a gradient in place) happens exactly once, in the order of the text. (An op that is
+// not speculatable lacks AlwaysSpeculatable, which is in Pure.)
 defvar Llm_PureTraits = [Pure];
 defvar Llm_CollectiveTraits = [NoMemoryEffect];
 def Llm_Network : Resource<"::llmmem::llm::NetworkResource">;
 defvar Llm_WaitTraits = [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>];
 defvar Llm_ExchangeTraits = [MemoryEffects<[MemRead<Llm_Network>, MemWrite<Llm_Network>]>];
 
-// Verifies that no operand and no result lies in the host's memory. What may touch those is no Llm_Op.
+// Verifies that no operand and no result lies in the host's memory. An op that may use those is no
+// Llm_Op.
 def Llm_OnDevice : NativeOpTrait<"OnDevice"> {
   let cppNamespace = "::llmmem::llm";
 }

@@ -1,7 +1,7 @@
 //===- LlmPipelineOps.td - Micro-batches and pipeline stages ---*- tablegen -*-===//
 //
-// A step in which a rank's batch is several micro-batches, and the stages of a pipeline, whose programs differ
-// (docs/Design/Pipeline.md).
+// These ops serve a step in which a rank's batch consists of several micro-batches, and the stages
+// of a pipeline, whose programs differ (docs/Design/Pipeline.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,8 @@ include "llmmem/Dialect/LlmCollectiveOps.td"
 
 def Llm_MicroBatchNumber : TensorRankOf<[I32], [0]>;
 
-// The number of the micro-batch is a value where one function runs once for each, and an attribute where one has all.
+// The number of the micro-batch is a value where one function runs once for each, and an attribute
+// where one has all.
 class Llm_MicroBatchOf<string mnemonic> : Llm_PureOp<mnemonic, [CostWithTraffic]> {
   let arguments = (ins Llm_SharedRows:$x, Optional<Llm_MicroBatchNumber>:$at, OptionalAttr<I64Attr>:$number, I64Attr:$of);
   let results = (outs Llm_SharedRows:$y);
@@ -21,10 +22,10 @@ class Llm_MicroBatchOf<string mnemonic> : Llm_PureOp<mnemonic, [CostWithTraffic]
 }
 
 def Llm_MicroBatchOp : Llm_MicroBatchOf<"micro_batch"> {
-  let summary = "The rows of one micro-batch.";
+  let summary = "Takes the rows of one micro-batch.";
   let description = [{
-    y = the rows of x from number * rows / of on, rows / of of them, where rows is x's first dimension. `number` is given
-    either as an attribute or as an operand, and is from 0 to of - 1.
+    y = the rows / of rows of x that begin at number * rows / of, where rows is x's first dimension. `number` is either
+    an attribute or an operand, and is from 0 to of - 1.
 
     ```mlir
     %ids = llm.micro_batch %batch {number = 1 : i64, of = 4 : i64} : (tensor<8x1024xi32>) -> tensor<2x1024xi32>
@@ -33,10 +34,10 @@ def Llm_MicroBatchOp : Llm_MicroBatchOf<"micro_batch"> {
 }
 
 def Llm_MicroBatchSeedOp : Llm_MicroBatchOf<"micro_batch_seed"> {
-  let summary = "A seed that also says which micro-batch samples.";
+  let summary = "Makes a seed that also says which micro-batch samples.";
   let description = [{
-    y = (x[0], x[1], number, of). What samples by it takes the numbers that its elements have in the whole batch:
-    those of the micro-batches come one after another. `number` as in llm.micro_batch.
+    y = (x[0], x[1], number, of). An op that samples with it uses the numbers that its elements have in the whole batch,
+    in which micro-batches are consecutive. `number` is as in llm.micro_batch.
 
     ```mlir
     %s = llm.micro_batch_seed %seed {number = 1 : i64, of = 4 : i64} : (tensor<2xi32>) -> tensor<4xi32>
@@ -47,10 +48,11 @@ def Llm_MicroBatchSeedOp : Llm_MicroBatchOf<"micro_batch_seed"> {
 def Llm_ExchangeOp : Llm_Op<"exchange", !listconcat(Llm_ExchangeTraits, [Collective, Llm_Startable])> {
   let summary = "Sends to other stages of a pipeline and receives from others, all at once.";
   let description = [{
-    Sends operand i to position to[i] of the group, and result i is what position from[i] sends. All of it starts at once and
-    the op ends when all of it is done, so it waits only until the others have come to the op that sends what it receives,
-    or receives what it sends. Between two positions messages arrive in the order in which they were sent. The programs of
-    the stages differ; that their exchanges fit each other is checked for all of them together (`check-exchanges`).
+    Sends operand i to position to[i] of the group; result i is what position from[i] sends. All of it starts at once
+    and the op ends when all of it is done, so it waits only until the others have reached the op that sends what it
+    receives, or receives what it sends. Between two positions messages arrive in the order in which they were sent. The
+    programs of the stages differ; `check-exchanges` checks for all of them together that their exchanges fit each
+    other.
 
     ```mlir
     func.func @stage1(%dx: tensor<2x1024x768xbf16>) -> tensor<2x1024x768xbf16> attributes {llm.mesh = #llm.mesh<pp = 4>} {
@@ -64,7 +66,7 @@ def Llm_ExchangeOp : Llm_Op<"exchange", !listconcat(Llm_ExchangeTraits, [Collect
   let results = (outs Variadic<Llm_Shared>:$received);
   let assemblyFormat = "`(` $sent `)` `over` $axes attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
-    /// Positions along the axes.
+    /// Returns the number of positions along the axes.
     int64_t getGroupSize();
   }];
   let hasVerifier = 1;

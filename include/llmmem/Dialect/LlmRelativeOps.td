@@ -1,8 +1,9 @@
 //===- LlmRelativeOps.td - Biases by relative position ---------*- tablegen -*-===//
 //
-// Raffel et al. 2020, section 2.1: each head adds to a score a number that depends on how far the key lies from the query, one for
-// each of a few ranges of distances. The number of every distance is written out once (llm.relative_bias), for all layers that
-// share the table, and added along the diagonals of each layer's scores.
+// Raffel et al. 2020, section 2.1: each head adds to a score a number that depends on the distance
+// between the query and the key, one for each of a few ranges of distances. The number of every
+// distance is computed once (llm.relative_bias), for all layers that share the table, and added
+// along the diagonals of each layer's scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,12 +13,12 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 def Llm_RelativeBiasOp : Llm_PureOp<"relative_bias", [Shardable, Cost, Differentiable]> {
-  let summary = "The bias of every distance between a query and a key, for each head.";
+  let summary = "Computes the bias of every distance between a query and a key, for each head.";
   let description = [{
-    bias[h, d] = table[bucket(d - (queries - 1)), h], for the distances from 1 - queries to keys - 1 of a key from a query. Buckets of
-    distances (`include/llmmem/Dialect/RelativePositions.h`): half of them for keys behind the query and half for the others where
-    `bidirectional`, else all for the keys that are not behind it; of each side, half are one distance each, and the others grow
-    by a factor up to `max_distance`. Keeps nothing.
+    bias[h, d] = table[bucket(d - (queries - 1)), h], for the distances from 1 - queries to keys - 1 of a key from a
+    query. Buckets of distances (`include/llmmem/Dialect/RelativePositions.h`): where `bidirectional`, half of them are
+    for keys after the query and half for the others; else all are for the keys that are not after it. On each side,
+    half are one distance each, and the others grow by a factor up to `max_distance`. Keeps nothing.
 
     ```mlir
     %b = llm.relative_bias %table {bidirectional, keys = 512 : i64, max_distance = 128 : i64, queries = 512 : i64}
@@ -31,7 +32,7 @@ def Llm_RelativeBiasOp : Llm_PureOp<"relative_bias", [Shardable, Cost, Different
 }
 
 def Llm_RelativeBiasGradOp : Llm_PureOp<"relative_bias_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
-  let summary = "Gradient of a table of biases by distance.";
+  let summary = "Computes the gradient of a table of biases by distance.";
   let description = [{
     dtable[r, h] = into[r, h] + the sum of dbias[h, d] over the distances of bucket r, in their order.
 
@@ -64,7 +65,7 @@ def Llm_AddRelativeBiasOp : Llm_PureOp<"add_relative_bias",
 }
 
 def Llm_SumDiagonalsOp : Llm_PureOp<"sum_diagonals", [Cost]> {
-  let summary = "Sums of the diagonals of each head's scores, over the batch.";
+  let summary = "Sums the diagonals of each head's scores, over the batch.";
   let description = [{
     sums[h, d] = the sum over b and i of x[b, h, i, i + d - (queries - 1)], where that is a key: the gradient of biases by distance.
 

@@ -1,7 +1,7 @@
 //===- LlmShapeOps.td - Other orders and ranges of elements ----*- tablegen -*-===//
 //
-// What an image needs on its way to rows of patches, and a row that stands for a whole image: each op's adjoint is
-// another of them.
+// These ops turn an image into rows of patches, and make a row that represents a whole image. Each
+// op's adjoint is another of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,9 @@ include "llmmem/Dialect/LlmOpBase.td"
 def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, Differentiable]> {
   let summary = "Copies the elements into another order of the dimensions.";
   let description = [{
-    Dimension k of y is dimension order[k] of x: y[i_order[0], i_order[1], ...] = x[i_0, i_1, ...]. Between two views it cuts
-    images into rows of patches, each with its channels, lines and columns in the order of a convolution's weight. The
-    vector-Jacobian product is the transpose that undoes it. Keeps nothing. Folds where it changes no order.
+    Dimension k of y is dimension order[k] of x: y[i_order[0], i_order[1], ...] = x[i_0, i_1, ...]. Between two views it
+    cuts images into rows of patches, each with its channels, lines and columns in the order of a convolution's weight.
+    The vector-Jacobian product is the transpose that undoes it. Keeps nothing. Folds where it changes no order.
 
     ```mlir
     // [batch, channels, patches down, lines, patches across, columns]
@@ -33,7 +33,7 @@ def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, Differentiable]>
 def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, Differentiable]> {
   let summary = "Copies a range of the last dimension.";
   let description = [{
-    y[..., j] = x[..., begin + j]. Of a view in which the last dimension is all rows of an image, it takes one. The
+    y[..., j] = x[..., begin + j]. On a view whose last dimension is all rows of an image, it takes one row. The
     vector-Jacobian product is llm.pad. Keeps nothing. Folds where the range is the whole.
 
     ```mlir
@@ -48,7 +48,7 @@ def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, Differentiable]> {
 }
 
 def Llm_PadOp : Llm_PureOp<"pad", [Shardable, Cost, Differentiable]> {
-  let summary = "Copies x into a range of the last dimension, among zeros.";
+  let summary = "Copies x into a range of the last dimension, with zeros elsewhere.";
   let description = [{
     y[..., begin + j] = x[..., j], and 0 elsewhere. The vector-Jacobian product is llm.slice. Keeps nothing. Folds where the
     range is the whole.
