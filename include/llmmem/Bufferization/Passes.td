@@ -6,12 +6,13 @@
 include "mlir/Pass/PassBase.td"
 
 def GiveDestinations : Pass<"give-destinations", "::mlir::ModuleOp"> {
-  let summary = "Gives ops on tensors without a destination something to write into";
+  let summary = "Gives a destination to ops on tensors that have none";
   let description = [{
-    Elementwise ops of `arith` and `math` become `linalg.generic`; `tensor.pad`, `concat`, `generate`, `from_elements` and
-    `splat` write into `tensor.empty`. For what `llmmem-arena-bufferize` is to run, before it is planned.
+    Elementwise ops of `arith` and `math` become `linalg.generic`. The ops `tensor.pad`, `concat`, `generate`,
+    `from_elements` and `splat` write into `tensor.empty`. The pass runs before planning, on programs for
+    `llmmem-arena-bufferize`.
 
-    *Ensures*: the same bits.
+    *Ensures*: the bits of all results are unchanged.
 
     ```mlir --give-destinations
     func.func @step(%x: f32) -> tensor<4xf32> {
@@ -30,8 +31,8 @@ def GiveDestinations : Pass<"give-destinations", "::mlir::ModuleOp"> {
 def ArenaBufferize : Pass<"llmmem-arena-bufferize", "::mlir::ModuleOp"> {
   let summary = "Writes a planned step of MLIR's own dialects over views of one arena";
   let description = [{
-    The offsets of the plan are the buffers: each op becomes its form on memrefs, in the order of the text, and writes
-    into a view of the arena, which is the last argument of the step, or into the argument that it overwrites.
+    The offsets of the plan are the buffers. Each op becomes its variant on memrefs, in the order of the text, and
+    writes into a view of the arena, which is the last argument of the step, or into the argument that it overwrites.
     `include/llmmem/Bufferization/ArenaBufferize.h` has the contract.
 
     *Requires*: a step with `llm.offsets` and `llm.arena`, of ops with destinations (`give-destinations`,
