@@ -1,4 +1,4 @@
-//===- Adapters.h - Low-rank adapters beside projections --------*- C++ -*-===//
+//===- Adapters.h - Low-rank adapters of projections ------------*- C++ -*-===//
 
 #ifndef LLMMEM_LIB_IMPORT_ADAPTERS_H
 #define LLMMEM_LIB_IMPORT_ADAPTERS_H
@@ -8,12 +8,11 @@
 
 namespace llmmem::importer {
 
-/// The modules of an adapter, as PEFT names them in the file of an adapter: of
-/// model.layers.0.mlp.up_proj they are base_model.model.model.layers.0.mlp.up_proj.lora_A and
-/// .lora_B.
+/// Names the modules of an adapter as PEFT's adapter files do: for model.layers.0.mlp.up_proj they
+/// are base_model.model.model.layers.0.mlp.up_proj.lora_A and .lora_B.
 struct AdapterNames {
-  std::string down; ///< from the input to the rank
-  std::string up;   ///< from the rank to the output
+  std::string down; ///< From the input to the rank.
+  std::string up;   ///< From the rank to the output.
 };
 
 AdapterNames adapterNames(llvm::StringRef module);

@@ -9,8 +9,9 @@ using namespace llmmem::importer;
 
 namespace {
 
-/// Attention in both directions, norms behind each sum, and a head of a projection, a norm and the
-/// embedding again, with a bias. All tokens are of the first type, as in a text of one sentence.
+/// Has attention in both directions, a norm after each sum, and a head that is a projection, a norm
+/// and the embedding once more, with a bias. All tokens have the first type, as in a text of one
+/// sentence.
 class Bert final : public Model {
 public:
   Bert(ConfigReader &config, const ImportOptions &options);

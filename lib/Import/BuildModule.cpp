@@ -11,7 +11,7 @@ using namespace llmmem;
 using namespace llmmem::importer;
 
 namespace {
-/// An argument of the function to be.
+/// Describes an argument of the function that is built.
 struct Argument {
   std::string name;
   llm::Role role;
@@ -36,7 +36,7 @@ static FloatType elementTypeOf(OpBuilder &builder, ElementKind kind) {
   llvm_unreachable("a kind beyond the enum");
 }
 
-/// The parameter in fewer bits, its scales and zero points, none of which are trained.
+/// Adds the parameter in fewer bits, its scales and its zero points, none of which are trained.
 static void addHeld(OpBuilder &builder, Type computed, const Parameter &parameter,
                     const HeldFormat &format, std::vector<Argument> &arguments) {
   Type element = elementOf(builder, format.kind);
@@ -53,8 +53,7 @@ static void addHeld(OpBuilder &builder, Type computed, const Parameter &paramete
     add(llm::kZerosSuffix, groups, element);
 }
 
-/// What a step reads of the data: images, or ids of tokens, and in training what is predicted of
-/// them.
+/// Lists what a step reads of the data: images or ids of tokens and, in training, the targets.
 static std::vector<Argument> listData(OpBuilder &builder, const ModelFacts &facts, Type element,
                                       const ImportOptions &options) {
   Type i32 = builder.getI32Type();
@@ -103,7 +102,7 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
   return arguments;
 }
 
-/// A function with these arguments and an empty body, its result types still to come.
+/// Creates a function with these arguments and an empty body. Its result types follow later.
 static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
                                    ArrayRef<Argument> arguments) {
   SmallVector<Type> types;
@@ -139,7 +138,7 @@ static void finishFunction(OpBuilder &builder, func::FuncOp function, ValueRange
   function.setType(builder.getFunctionType(function.getArgumentTypes(), results.getTypes()));
 }
 
-/// The loss, and what a training run should know beside it.
+/// Builds the loss, and the counts that a training run reports.
 static SmallVector<Value> buildLoss(GraphBuilder &graph, const Model &model,
                                     const ImportOptions &options, Value logits, Value targets) {
   double coefficient = options.balanceLoss.value_or(model.facts.balanceLoss);
@@ -153,14 +152,14 @@ static SmallVector<Value> buildLoss(GraphBuilder &graph, const Model &model,
   return results;
 }
 
-/// Null where the loss is not scaled. The options were checked before.
+/// Returns null where the loss is not scaled. The options were checked before.
 static llm::LossScalingAttr lossScalingAttr(OpBuilder &builder, const TrainingOptions &training,
                                             ElementKind dtype) {
   std::string scale = training.lossScale.value_or(dtype == ElementKind::F16 ? "dynamic" : "none");
   if (scale == "none")
     return {};
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
-  // Those of torch.amp.GradScaler.
+  // These are the numbers of torch.amp.GradScaler.
   if (scale == "dynamic")
     return llm::LossScalingAttr::get(builder.getContext(), number(training.lossScaleInitial),
                                      number(2.0), number(0.5), training.lossScaleInterval);
@@ -170,7 +169,7 @@ static llm::LossScalingAttr lossScalingAttr(OpBuilder &builder, const TrainingOp
                                    training.lossScaleInterval);
 }
 
-/// Null where it is as wide as the numbers of an update.
+/// Returns null where it is as wide as the numbers of an update.
 static TypeAttr typeOfState(OpBuilder &builder, StateType state) {
   if (state == StateType::Wide)
     return {};
@@ -182,7 +181,7 @@ static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions 
                                       ElementKind dtype) {
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
   const UsualTraining &usual = usualOf(training.optimizer);
-  // What an optimizer has no use for, and what is 0 or false, is left out.
+  // An optimizer's unused options, and those that are 0 or false, are left out.
   auto optional = [&](std::optional<double> given, std::optional<double> otherwise) {
     double value = given.value_or(otherwise.value_or(0.0));
     return value == 0.0 ? FloatAttr() : number(value);

@@ -64,8 +64,8 @@ void CachedGraph::setUpdated(Value argument, Value updated) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Attention reads the caches as they were, and the new rows apart; so a ring holds its window and
-/// no more, however many tokens come at a time.
+/// Attention reads the caches before they change, and the new rows separately. So a ring holds its
+/// window and no more, however many tokens arrive at a time.
 Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
   int64_t context = *options.context;
   bool isRing = shape.window && *shape.window < context;
@@ -93,7 +93,7 @@ Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionSh
   return attention.getOut();
 }
 
-/// Puts new rows of keys and of values behind those of their caches.
+/// Appends new rows of keys and of values to their caches.
 void GraphBuilder::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Value> rows,
                               bool isRing) {
   auto append = create<llm::AppendCacheOp>(
@@ -103,7 +103,7 @@ void GraphBuilder::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Val
   caches->setUpdated(held[1], append.getNewValues());
 }
 
-/// There are no windows of latent rows, so the cache is as long as the context.
+/// Latent rows have no windows, so the cache is as long as the context.
 Value GraphBuilder::latentAttention(Value q, Value row, int64_t rank, const AttentionShape &shape) {
   inCoreAttention = true;
   SmallVector<Value, 2> scales;
@@ -124,14 +124,14 @@ Value GraphBuilder::latentAttention(Value q, Value row, int64_t rank, const Atte
   return attention.getOut();
 }
 
-/// Puts new rows behind those of their cache.
+/// Appends new rows to their cache.
 void GraphBuilder::appendRow(StringRef name, Value held, Value row) {
   auto append = create<llm::AppendRowsOp>(name, held.getType(), held, row, caches->positions,
                                           caches->input("pages"));
   caches->setUpdated(held, append.getNewRows());
 }
 
-/// Rounds the heads of `x` to what caches hold; returns their scales.
+/// Rounds the heads of `x` to the type of the caches, and returns their scales.
 Value GraphBuilder::packHeads(StringRef name, Value &x, int64_t heads) {
   RankedTensorType type = tensorType(x);
   auto pack =

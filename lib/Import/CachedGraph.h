@@ -1,9 +1,9 @@
 //===- CachedGraph.h - The caches of a step of inference --------*- C++ -*-===//
 //
-// A graph of `Mode::Prefill` or `Mode::Decode` has arguments beside those of a forward: how many
-// tokens each sequence has in its caches, how many are new (where a step takes several), a table of
-// pages (where there are pages), and behind the parameters a cache of keys and one of values for
-// each layer (of latent rows one, `attn.cache.latents`), each donated to a result:
+// A graph of `Mode::Prefill` or `Mode::Decode` has more arguments than a forward: how many tokens
+// each sequence has in its caches, how many are new (where a step takes several), and a table of
+// pages (where there are pages). After the parameters each layer has a cache of keys and one of
+// values (with latent rows one cache, `attn.cache.latents`), each donated to a result:
 //
 //   func.func @decode(%ids: [B, 1], %lengths: [B], parameters..., %h.0.attn.cache.keys: [B, C, W],
 //                     %h.0.attn.cache.values, ...) -> (logits, caches...)
@@ -30,20 +30,20 @@ public:
     std::string name;
     mlir::RankedTensorType type;
   };
-  /// What the function reads beside the ids, in the order of its arguments.
+  /// Lists what the function reads in addition to the ids, in the order of its arguments.
   static llvm::SmallVector<Input> inputs(mlir::OpBuilder &builder, const ImportOptions &options);
-  /// The argument of such a name; null where there is none.
+  /// Returns the argument of this name; null where there is none.
   mlir::Value input(llvm::StringRef name);
 
-  /// A cache of `rows` rows a sequence, or of the pages, for rows like those of `x`: a new
-  /// argument.
+  /// Adds an argument: a cache of `rows` rows a sequence, or of the pages, for rows like those of
+  /// `x`.
   mlir::Value addCache(llvm::StringRef name, mlir::Value x, int64_t rows);
-  /// The cache of `argument` after the step.
+  /// Sets the cache of `argument` after the step.
   void setUpdated(mlir::Value argument, mlir::Value updated);
-  /// Results of the function behind its first, each of which an argument is donated to.
+  /// Returns the results of the function after its first, each of which has a donated argument.
   llvm::ArrayRef<mlir::Value> updated() const { return results; }
 
-  mlir::Value positions; ///< of the new tokens, [batch, seq]
+  mlir::Value positions; ///< Those of the new tokens, [batch, seq].
 
 private:
   mlir::func::FuncOp function;

@@ -15,11 +15,11 @@ using llvm::Twine;
 namespace json = llvm::json;
 
 llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, StringRef file) {
-  text.consume_front("\xEF\xBB\xBF"); // a mark that editors write; RFC 8259 lets readers skip it
+  text.consume_front("\xEF\xBB\xBF"); // Editors write this mark, and RFC 8259 lets readers skip it.
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
     return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
-  // The tree has the last of two values of one key, and says nothing.
+  // Of two values of one key, the tree has the last and does not report the first.
   JsonReader reader(text);
   reader.skip();
   if (llvm::Error error = reader.finish())
@@ -62,7 +62,7 @@ llvm::Error ConfigReader::takeError(StringRef what) {
   return llvm::createStringError(text);
 }
 
-/// Says what stands at `key`, in short.
+/// Describes briefly what stands at `key`.
 void ConfigReader::expected(StringRef key, StringRef what) {
   constexpr size_t kLongest = 40;
   std::string found;
@@ -125,7 +125,7 @@ double ConfigReader::real(StringRef key, bool (*holds)(double), StringRef what) 
   if (number && std::isfinite(*number) && holds(*number))
     return *number;
   expected(key, what);
-  return 0.5; // positive, and a probability
+  return 0.5; // This is positive, and a probability.
 }
 
 double ConfigReader::positiveRealOr(StringRef key, double fallback) {

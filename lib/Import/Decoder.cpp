@@ -11,7 +11,7 @@ using Fusion = AttentionParts::Fusion;
 
 namespace {
 
-/// A block's parameters in the graph being built.
+/// Gives access to a block's parameters while the graph is built.
 struct BlockGraph {
   GraphBuilder &graph;
   std::string prefix;
@@ -275,7 +275,7 @@ RotaryShape Decoder::rotaryOfLatent(const GraphBuilder &graph) const {
           scalingAttr(graph.getContext(), attention.rotary), attention.rotary.interleaved};
 }
 
-/// [..., heads, plain] and [..., heads, turning], the second turned.
+/// Returns [..., heads, plain] and [..., heads, turning], the second rotated.
 SmallVector<Value> Decoder::buildLatentQueries(const BlockGraph &block, Value x,
                                                const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
@@ -294,8 +294,8 @@ SmallVector<Value> Decoder::buildLatentQueries(const BlockGraph &block, Value x,
   return {parts[0], graph.separateHeads("attn.q.turned", turned, attention.heads)};
 }
 
-/// The latent that keys and values are made of, [..., rank], and the key of all heads that is to
-/// turn.
+/// Returns the latent that keys and values are computed from, [..., rank], and the key of all heads
+/// before its rotation.
 SmallVector<Value> Decoder::buildLatentRow(const BlockGraph &block, Value x,
                                            const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
@@ -305,7 +305,7 @@ SmallVector<Value> Decoder::buildLatentRow(const BlockGraph &block, Value x,
   return {row, narrow[1]};
 }
 
-/// Keys and values as rows of all heads; values as wide as keys, with zeros.
+/// Returns keys and values as rows of all heads. Zeros make values as wide as keys.
 SmallVector<Value> Decoder::buildLatentKeysValues(const BlockGraph &block, Value x,
                                                   const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
@@ -320,9 +320,9 @@ SmallVector<Value> Decoder::buildLatentKeysValues(const BlockGraph &block, Value
   return {graph.joinHeads("attn.k.row", keys), graph.joinHeads("attn.v.row", values)};
 }
 
-/// Over a cache of latents. Rows `plain` of a head's weight make its key of a latent, and those
-/// behind them its value: queries go through the first before, what heads give through the others
-/// behind.
+/// Attends over a cache of latents. The first `plain` rows of a head's weight compute its key from
+/// a latent, and the other rows its value. Queries are multiplied by the former before attention,
+/// and the results of heads by the latter after it.
 Value Decoder::buildCachedLatentAttention(const BlockGraph &block, Value x,
                                           const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
@@ -342,7 +342,8 @@ Value Decoder::buildCachedLatentAttention(const BlockGraph &block, Value x,
                           {attention.heads, latent.plain, latent.value, llm::WeightLayout::OutIn});
 }
 
-/// Attention's kernels have heads of one size, so values get zeros, which are cut off again.
+/// Attention's kernels have heads of one size, so values are padded with zeros, which are then cut
+/// off.
 Value Decoder::buildLatentAttention(const BlockGraph &block, Value x,
                                     const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
@@ -365,7 +366,7 @@ Value Decoder::buildLatentAttention(const BlockGraph &block, Value x,
   return graph.joinHeads("attn.out.row", y);
 }
 
-/// What attention's heads give side by side.
+/// Returns the results of attention's heads next to each other.
 Value Decoder::buildHeads(const BlockGraph &block, Value x) const {
   if (attention.latent)
     return buildLatentAttention(block, x, *attention.latent);
@@ -391,7 +392,7 @@ Value Decoder::buildHeads(const BlockGraph &block, Value x) const {
                           .sinks = attention.sinks.empty() ? "" : block.prefix + attention.sinks});
 }
 
-/// What attention adds to its input `x`, which is normalised already.
+/// Returns what attention adds to the residual, from its normalised input `x`.
 Value Decoder::buildAttention(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
   Value y = block.project("attn.proj", buildHeads(block, x), attention.output);
@@ -411,7 +412,7 @@ Value Decoder::activate(GraphBuilder &graph, StringRef name, Value x) const {
   return graph.gelu(name, x, /*exact=*/mlp.activation == Activation::GeluExact);
 }
 
-/// A gate's projection and another one, each apart; `name` is that of the part.
+/// Builds the projections of a gate and of what it gates, separately; `name` is that of the part.
 Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
                           const MlpParts &mlp) const {
   GraphBuilder &graph = block.graph;
@@ -421,7 +422,7 @@ Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
   return graph.mul(named(".gated"), activate(graph, named(".act"), gate), up);
 }
 
-/// What each expert gives for the rows that stand in its places.
+/// Returns the result of each expert for the rows in its places.
 Value Decoder::buildEachExpert(const BlockGraph &block, Value rows, const Routing &routing) const {
   GraphBuilder &graph = block.graph;
   if (experts.joined)
@@ -479,7 +480,7 @@ Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
   return graph.add("mlp.experts", y, own);
 }
 
-/// What the MLP adds to its input `x`, which is normalised already.
+/// Returns what the MLP adds to the residual, from its normalised input `x`.
 Value Decoder::buildMlp(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
   if (experts.isIn(block.layer))

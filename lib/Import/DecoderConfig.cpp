@@ -50,7 +50,7 @@ static void readHeads(ConfigReader &config, const KeyNames &names, DecoderParts 
                 "; rotary positions need an even one");
 }
 
-/// Older files have rope_theta and rope_scaling side by side, newer ones rope_parameters with both.
+/// Older files have the keys rope_theta and rope_scaling, newer ones rope_parameters with both.
 static void readRotary(ConfigReader &config, const ImportOptions &options, const KeyNames &names,
                        DecoderParts &parts) {
   AttentionParts &attention = parts.attention;
@@ -58,7 +58,7 @@ static void readRotary(ConfigReader &config, const ImportOptions &options, const
   rotary.theta = config.positiveRealOr(names.theta, names.thetaOr);
   double fraction = config.positiveRealOr(names.rotaryFraction, names.rotaryFractionOr);
   rotary.elements = static_cast<int64_t>(static_cast<double>(attention.headSize) * fraction);
-  // Phi-3's files say it beside the scaling.
+  // Phi-3's files have this key outside of the scaling.
   RotaryContext context{attention.headSize, options.longest(), parts.maxSeq,
                         config.optionalPositive("original_max_position_embeddings")};
   for (StringRef key : {"rope_scaling", "rope_parameters"}) {

@@ -7,8 +7,8 @@ using namespace llmmem::importer;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// The part of a head that turns is a head of its own for rotary positions. A scaling of YaRN's
-/// also makes the scores larger, by `mscale_all_dim`.
+/// The rotating part of a head is a head of its own for rotary positions. YaRN's scaling also
+/// increases the scores, by `mscale_all_dim`.
 static void readRotary(ConfigReader &config, const ImportOptions &options, DecoderParts &parts) {
   AttentionParts &attention = parts.attention;
   int64_t turning = attention.latent->turning;

@@ -7,18 +7,18 @@
 
 namespace llmmem::importer {
 
-/// What a key means that a version's file leaves out.
+/// Says what the missing keys of a version mean.
 struct DeepseekDefaults {
-  double factor; ///< of the weights of experts
+  double factor; ///< Multiplies the weights of experts.
   int64_t denseLayers, sharedExperts;
 };
 
-/// Latent attention; an MLP in the first layers, then experts beside shared ones. How experts are
-/// chosen is left to the version.
+/// Describes latent attention, and an MLP in the first layers, then experts with shared ones. The
+/// version says how experts are chosen.
 DecoderParts readDeepseekKeys(ConfigReader &config, const ImportOptions &options,
                               const DeepseekDefaults &defaults);
 
-/// The experts in `n_group` groups, of which a token keeps `topk_group`.
+/// Reads the experts in `n_group` groups, of which a token keeps `topk_group`.
 void readExpertGroups(ConfigReader &config, ExpertParts &experts);
 
 } // namespace llmmem::importer

@@ -5,8 +5,8 @@
 using namespace llmmem::importer;
 using llvm::Twine;
 
-/// Scores are logistic; experts are chosen by score and a bias that is trained by rule and by no
-/// gradient, in the groups whose two best experts add up to the most.
+/// Scores are logistic. Experts are chosen by score and a bias that a rule and no gradient trains,
+/// in the groups whose two best experts have the largest sum.
 static void readRouter(ConfigReader &config, ExpertParts &experts) {
   experts.logistic = true;
   experts.biasOfChoice = "mlp.gate.e_score_correction_bias";
@@ -20,8 +20,9 @@ static void readRouter(ConfigReader &config, ExpertParts &experts) {
                 " experts, expected groups of two or more: the two best speak for theirs");
 }
 
-/// DeepSeek-V2 with another router. Layers behind the last that predict further tokens
-/// (`num_nextn_predict_layers`) are left out, as the public library leaves them out of training.
+/// This is DeepSeek-V2 with another router. The layers after the last one that predict further
+/// tokens (`num_nextn_predict_layers`) are left out, as the public library leaves them out of
+/// training.
 std::unique_ptr<Model> llmmem::importer::readDeepseekV3(ConfigReader &config,
                                                         const ImportOptions &options) {
   DecoderParts parts =

@@ -4,14 +4,14 @@
 
 using namespace llmmem::importer;
 
-/// Falcon 40B and 180B have key/value heads by group, Falcon 7B one for all heads.
+/// Falcon 40B and 180B have key/value heads by group, and Falcon 7B has one for all heads.
 static void readGroups(ConfigReader &config, DecoderParts &parts, bool isNew) {
   parts.attention.fusion = AttentionParts::Fusion::ByGroup;
   if (!isNew)
     parts.attention.kvHeads = config.flagOr("multi_query", true) ? 1 : parts.attention.heads;
 }
 
-/// Attention and MLP side by side, behind one layer norm or one each.
+/// Attention and MLP are parallel, after one layer norm or one each.
 static void readBlock(ConfigReader &config, BlockParts &block, bool isNew) {
   block.prefix = "transformer.h.";
   block.parallel = config.flagOr("parallel_attn", true) || isNew;
@@ -47,7 +47,7 @@ std::unique_ptr<Model> llmmem::importer::readFalcon(ConfigReader &config,
   parts.mlp.gate.module.clear();
   parts.mlp.up = {"mlp.dense_h_to_4h", bias};
   parts.mlp.down = {"mlp.dense_4h_to_h", bias};
-  // The public code drops out of the sum of both branches, or by attention_dropout behind
+  // The public code applies dropout to the sum of both branches, or by attention_dropout after
   // attention.
   if (config.probabilityOr("hidden_dropout", 0.0) > 0 && options.trains())
     config.fail("key 'hidden_dropout' is above 0; nothing else than 0 is supported");

@@ -20,7 +20,7 @@ DecoderParts llmmem::importer::readGemmaKeys(ConfigReader &config, const ImportO
 std::unique_ptr<Model> llmmem::importer::readGemma(ConfigReader &config,
                                                    const ImportOptions &options) {
   DecoderParts parts = readGemmaKeys(config, options, {});
-  // The first files say "gelu" and mean the tanh form, which the public library takes too.
+  // The first files say "gelu" and mean the tanh approximation, which the public library uses, too.
   if (parts.mlp.activation == MlpParts::Activation::GeluExact)
     parts.mlp.activation = MlpParts::Activation::GeluTanh;
   return makeDecoder(std::move(parts));

@@ -7,11 +7,11 @@
 
 namespace llmmem::importer {
 
-/// Norms whose weights count from 1, embeddings times sqrt(width), a tied head.
+/// Adds norms with an offset of 1, embeddings times sqrt(width), and a tied head.
 DecoderParts readGemmaKeys(ConfigReader &config, const ImportOptions &options, KeyNames names);
 
-/// What versions 2 and 3 add: norms behind the branches too, a scale of scores and caps of their
-/// own, windows.
+/// Adds what versions 2 and 3 have: norms after the branches as well, a scale of scores, caps, and
+/// windows.
 DecoderParts readGemma2Keys(ConfigReader &config, const ImportOptions &options,
                             KeyNames names = {});
 

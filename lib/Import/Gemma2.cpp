@@ -18,7 +18,7 @@ DecoderParts llmmem::importer::readGemma2Keys(ConfigReader &config, const Import
   return parts;
 }
 
-/// Every other layer has a window; scores and logits are capped.
+/// Every other layer has a window, and scores and logits are capped.
 std::unique_ptr<Model> llmmem::importer::readGemma2(ConfigReader &config,
                                                     const ImportOptions &options) {
   DecoderParts parts = readGemma2Keys(config, options);

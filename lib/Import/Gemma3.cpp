@@ -5,8 +5,8 @@
 using namespace llmmem::importer;
 using llvm::StringRef;
 
-/// Layers with a window turn by positions of their own. Newer files have an object for each kind of
-/// layer, older ones rope_theta and rope_scaling for those without a window.
+/// Layers with a window have rotary positions of their own. Newer files have an object for each
+/// kind of layer, older ones rope_theta and rope_scaling for those without a window.
 static void readRotaries(ConfigReader &config, const ImportOptions &options, DecoderParts &parts) {
   AttentionParts &attention = parts.attention;
   attention.rotary = {config.positiveRealOr("rope_theta", 1e6), attention.headSize, {}};
@@ -31,7 +31,7 @@ static void readRotaries(ConfigReader &config, const ImportOptions &options, Dec
   }
 }
 
-/// Five layers with a window, then one without; queries and keys are normalised head by head.
+/// Five layers with a window precede one without. Queries and keys are normalised per head.
 std::unique_ptr<Model> llmmem::importer::readGemma3Text(ConfigReader &config,
                                                         const ImportOptions &options) {
   DecoderParts parts = readGemma2Keys(config, options, {.rotaryByLayerType = true});

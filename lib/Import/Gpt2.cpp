@@ -9,8 +9,8 @@ using namespace llmmem::importer;
 
 namespace {
 
-/// Layer norms before attention and MLP, learned positions, one projection for q, k and v, the head
-/// tied to the embedding. Projections are Conv1D: [in, out] in checkpoints.
+/// Has layer norms before attention and MLP, learned positions, one projection for q, k and v, and
+/// a head that is tied to the embedding. Projections are Conv1D: [in, out] in checkpoints.
 class Gpt2 final : public Model {
 public:
   Gpt2(ConfigReader &config, const ImportOptions &options);
@@ -37,10 +37,10 @@ static std::string blockPrefix(int64_t layer) {
   return "transformer.h." + std::to_string(layer) + ".";
 }
 
-/// With caches as [out, in]: a step of decoding reads each weight once, in long streams, and where
-/// activations are rounded their groups lie along the sum, so that they are rounded once and not
-/// for each group of outputs. Else as a checkpoint has them, and beside adapters as their training
-/// has saved them.
+/// With caches the layout is [out, in]. A step of decoding reads each weight once, in long streams;
+/// and where activations are rounded their groups lie along the sum, so that they are rounded once
+/// and not for each group of outputs. Otherwise the layout is that of the checkpoint and, with
+/// adapters, the one that their training saved.
 static llm::WeightLayout layoutFor(const ImportOptions &options) {
   return options.keepsCaches() && !options.lora ? llm::WeightLayout::OutIn
                                                 : llm::WeightLayout::InOut;
@@ -52,7 +52,7 @@ Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) : layout(layoutFo
   vocabulary = config.positive("vocab_size");
   inner = config.optionalPositive("n_inner").value_or(4 * width);
   eps = config.positiveReal("layer_norm_epsilon");
-  // Three public names of one function; "gelu" alone is the exact form, which is another.
+  // These are three public names of one function; "gelu" alone is the exact function.
   config.choice("activation_function", {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"});
   config.onlyFlag("scale_attn_weights", true);
   config.onlyFlag("scale_attn_by_inverse_layer_idx", false);

@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// Attention and MLP side by side, each behind a layer norm; queries, keys and values from one
+/// Attention and MLP are parallel, each after a layer norm. Queries, keys and values come from one
 /// projection, head after head.
 std::unique_ptr<Model> llmmem::importer::readGptNeoX(ConfigReader &config,
                                                      const ImportOptions &options) {

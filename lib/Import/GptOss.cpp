@@ -13,8 +13,8 @@ static void readJoinedExperts(ConfigReader &config, DecoderParts &parts) {
   parts.experts.joined = joined;
 }
 
-/// Sinks, a window in every other layer from the first on, and experts with biases and a clamped
-/// gate in every layer.
+/// Has sinks, a window in every other layer from the first on, and experts with biases and a
+/// clamped gate in every layer.
 std::unique_ptr<Model> llmmem::importer::readGptOss(ConfigReader &config,
                                                     const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.thetaOr = 150000});

@@ -64,7 +64,7 @@ RankedTensorType GraphBuilder::rowStatistic(Value x) const {
 //===----------------------------------------------------------------------===//
 
 Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
-  // Rows are rounded, not the table.
+  // The rows are rounded, not the table.
   Value table = parameters.lookup((module + ".weight").str());
   SmallVector<int64_t> shape(tensorType(ids).getShape());
   shape.push_back(tensorType(table).getDimSize(1));
@@ -87,7 +87,7 @@ Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
                                      ArrayAttr());
 }
 
-/// As the position of rows that are sequences of one.
+/// The position is that of rows that are sequences of one.
 Value GraphBuilder::decoderIds(StringRef name, int64_t start, int64_t padding) {
   if (ofDecoder)
     return ofDecoder;
@@ -116,7 +116,7 @@ Value GraphBuilder::addFirstRow(StringRef name, Value x, StringRef module) {
   return create<llm::ReshapeOp>(name, type, sums);
 }
 
-/// The factor alpha / rank stands on the few columns between the two products.
+/// The factor alpha / rank multiplies the few columns between the two products.
 Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
   AdapterNames adapter = adapterNames(module);
   if (!hasParameter(adapter.down + ".weight"))
@@ -370,7 +370,7 @@ void GraphBuilder::viewAsMatrix(StringRef name) {
   value = view((name + ".matrix").str(), value, {rows, type.getNumElements() / rows});
 }
 
-/// In a view whose last dimension is all rows.
+/// Pads a view whose last dimension is all rows.
 Value GraphBuilder::padRows(StringRef name, Value x, int64_t before, int64_t behind) {
   ArrayRef<int64_t> shape = tensorType(x).getShape();
   int64_t batch = shape[0], width = shape[2], rows = before + shape[1] + behind;

@@ -6,9 +6,9 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::importer;
 
-/// A training step has the head's logits in chunks, never whole, which a weight as it is serves; as
-/// in QLoRA (Dettmers et al. 2023), tables then stay as they are, too. Routers stay always: they
-/// are small, and what they are rounded to would choose other experts.
+/// A training step has the head's logits in chunks, never as a whole, which an unrounded weight
+/// serves; as in QLoRA (Dettmers et al. 2023), tables then stay unrounded, too. Routers always stay
+/// unrounded: they are small, and rounded ones would choose other experts.
 bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options) {
   const bool isTable = parameter.lookup == Lookup::Token;
   const bool isRead = parameter.layout.has_value() || isTable || parameter.ofExperts;
@@ -16,7 +16,7 @@ bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions
   return options.weights && isRead && !isTrained && !parameter.wide;
 }
 
-/// Groups of other sizes, the largest first, that divide a row.
+/// Lists groups of other sizes that divide a row, the largest first.
 static std::string mendOf(const HeldFormat &format, int64_t width) {
   for (int64_t group = llvm::alignDown(width, llm::kGroupStep); group > 0; group -= llm::kGroupStep)
     if (width % group == 0 && group <= format.group)
@@ -46,7 +46,7 @@ static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOpti
   return llvm::Error::success();
 }
 
-/// Groups lie along a product's sum: rows of a weight [in, out], groups of one [out, in].
+/// Groups lie along a product's sum: rows of a weight [in, out], and groups of a weight [out, in].
 static llvm::Error checkActivations(ArrayRef<Parameter> parameters, const ImportOptions &options) {
   const bool isOfIntegers = options.weights && (options.weights->kind == HeldKind::Int4 ||
                                                 options.weights->kind == HeldKind::Int8);

@@ -25,7 +25,7 @@ static llvm::Error refuse(const Twine &flag, double value, StringRef expected) {
   return llvm::createStringError(text);
 }
 
-/// Flags of other optimizers, which an import without them would pass over.
+/// Checks flags of other optimizers, which an import without them would ignore.
 static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
   const UsualTraining &usual = usualOf(training.optimizer);
   using Kind = llm::OptimizerKind;
@@ -98,7 +98,7 @@ static llvm::Error checkTraining(const TrainingOptions &training) {
   return checkFlagsOfOptimizer(training);
 }
 
-/// Flags of mixtures of experts.
+/// Checks flags of mixtures of experts.
 static llvm::Error checkExperts(const ImportOptions &options, const ModelFacts &facts) {
   for (auto [flag, isGiven] : {std::pair("--expert-capacity", options.expertCapacity.has_value()),
                                {"--balance-loss", options.balanceLoss.has_value()}})
@@ -117,7 +117,7 @@ static llvm::Error checkExperts(const ImportOptions &options, const ModelFacts &
   return llvm::Error::success();
 }
 
-/// Of a step with caches: what a sequence, a page and a step may be.
+/// Checks a step with caches: what a sequence, a page and a step may be.
 static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &facts) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   int64_t context = options.context.value_or(0);
@@ -161,7 +161,7 @@ static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &f
   return llvm::Error::success();
 }
 
-/// Rows with several sequences in them.
+/// Checks rows that pack several sequences.
 static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &facts) {
   if (!options.packed)
     return llvm::Error::success();
@@ -178,7 +178,7 @@ static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &f
   return llvm::Error::success();
 }
 
-/// Of images --seq may stay 0: it is no one's choice.
+/// For images --seq may stay 0, because the config sets it.
 static llvm::Error checkSequence(const ImportOptions &options, const ModelFacts &facts) {
   if (facts.image && !options.keepsCaches() && options.seq != 0 && options.seq != facts.maxSeq)
     return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +

@@ -11,24 +11,26 @@
 
 namespace llmmem::importer {
 
-/// Options against their own ranges and against what the model allows.
+/// Checks options against their own ranges and against what the model allows.
 llvm::Error checkOptions(const ImportOptions &options, const ModelFacts &facts);
 
-/// Whether the parameter is held as `--weights` says: it is read by projections or looked up, and
-/// not trained.
+/// Returns whether the parameter has the type of `--weights`: projections read it or it is looked
+/// up, and it is not trained.
 bool isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options);
-/// What is held in fewer bits: groups divide rows, and there is a kernel for it.
+/// Checks what has fewer bits: groups divide rows, and there is a kernel for it.
 llvm::Error checkHeld(llvm::ArrayRef<Parameter> parameters, const ImportOptions &options,
                       const ModelFacts &facts);
 
-/// A function for inference samples nothing: it has no seed, without which no op can.
+/// A function for inference samples nothing: it has no seed, without which no op can sample.
 llvm::Error checkInference(mlir::func::FuncOp function, const ModelFacts &facts);
 
-/// All values together stay under 2^63 bytes, so that no later sum over some of them can overflow.
-/// Comes before `checkGraph`, whose verifiers multiply dimensions without looking.
+/// Checks that all values together have less than 2^63 bytes, so that no later sum over some of
+/// them can overflow. It runs before `checkGraph`, whose verifiers multiply dimensions without a
+/// check.
 llvm::Error checkBytes(mlir::func::FuncOp function, const ModelFacts &facts);
 
-/// A graph that does not verify is a fault of the importer, and still must not be handed out.
+/// Reports a graph that does not verify. This is a fault of the importer, and such a graph must not
+/// be returned.
 llvm::Error checkGraph(mlir::ModuleOp module, const ModelFacts &facts);
 
 } // namespace llmmem::importer

@@ -25,7 +25,7 @@ AdapterNames importer::adapterNames(StringRef module) {
 // Adapters
 //===----------------------------------------------------------------------===//
 
-/// As PEFT has it: the whole name of a module, or the last parts of it.
+/// As in PEFT, a target is the whole name of a module, or its last parts.
 static bool isTarget(StringRef module, StringRef target) {
   return module == target ||
          (module.ends_with(target) && module.drop_back(target.size()).ends_with("."));
@@ -62,7 +62,7 @@ static llvm::Error checkTargets(llvm::ArrayRef<Parameter> parameters, const Lora
   return llvm::Error::success();
 }
 
-/// The two weights beside that of a projection.
+/// Returns the two weights that accompany that of a projection.
 static llvm::SmallVector<Parameter, 2> adapterOf(const Parameter &weight, int64_t rank) {
   auto [in, out] = std::pair(weight.shape[0], weight.shape[1]);
   if (weight.layout == llm::WeightLayout::OutIn)
@@ -72,7 +72,7 @@ static llvm::SmallVector<Parameter, 2> adapterOf(const Parameter &weight, int64_
           {names.up + ".weight", {out, rank}, llm::WeightLayout::OutIn}};
 }
 
-/// Adapters stand right behind their weights; all else is frozen.
+/// Adapters follow their weights directly; all else is frozen.
 static std::vector<Parameter> addAdapters(std::vector<Parameter> base, const LoraOptions &lora) {
   std::vector<Parameter> list;
   for (Parameter &parameter : base) {
@@ -112,7 +112,7 @@ static llvm::Error freeze(std::vector<Parameter> &parameters, StringRef pattern)
 
 using IsMember = std::function<bool(const Parameter &)>;
 
-/// Who is of the group of this name.
+/// Returns the members of the group of this name.
 static llvm::Expected<IsMember> memberOf(const std::string &group) {
   auto isBias = [](const Parameter &parameter) {
     return StringRef(parameter.name).ends_with("bias");

@@ -6,7 +6,7 @@ using namespace llmmem::importer;
 
 std::unique_ptr<Model> llmmem::importer::readLlama(ConfigReader &config,
                                                    const ImportOptions &options) {
-  // Without key/value heads: files older than grouped heads.
+  // Files from before grouped heads have no key/value heads.
   DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true});
   parts.attention.output.bias = config.flagOr("attention_bias", false);
   setInputBias(parts.attention, parts.attention.output.bias);

@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// Mistral with experts in every layer, whose weights are called w1, w3 and w2.
+/// This is Mistral with experts in every layer, whose weights are called w1, w3 and w2.
 std::unique_ptr<Model> llmmem::importer::readMixtral(ConfigReader &config,
                                                      const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);

@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// Branches are normalised behind, not before, and whole rows of queries and of keys.
+/// Branches are normalised after them, not before, and so are whole rows of queries and of keys.
 std::unique_ptr<Model> llmmem::importer::readOlmo2(ConfigReader &config,
                                                    const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true});

@@ -4,7 +4,8 @@
 
 using namespace llmmem::importer;
 
-/// Attention and MLP side by side behind one layer norm; biases everywhere, on the head too.
+/// Attention and MLP are parallel, after one layer norm. There are biases everywhere, the head
+/// included.
 std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
                                                  const ImportOptions &options) {
   KeyNames names;

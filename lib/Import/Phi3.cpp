@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// One projection for queries, keys and values, one for the gate and what it gates.
+/// There is one projection for queries, keys and values, and one for the gate and what it gates.
 std::unique_ptr<Model> llmmem::importer::readPhi3(ConfigReader &config,
                                                   const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true});

@@ -4,12 +4,12 @@
 
 using namespace llmmem::importer;
 
-/// Qwen2 with experts, and one beside them of which each token takes a share.
+/// This is Qwen2 with experts, and a shared one of which each token takes a share.
 std::unique_ptr<Model> llmmem::importer::readQwen2Moe(ConfigReader &config,
                                                       const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   setInputBias(parts.attention, config.flagOr("qkv_bias", true));
-  // Which layers have one differs between versions of the public library.
+  // Versions of the public library differ in which layers have one.
   config.onlyFlag("use_sliding_window", false);
   readQwenExperts(config, parts);
   MlpParts shared = parts.mlp;

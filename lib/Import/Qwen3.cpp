@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// Queries and keys are normalised head by head.
+/// Queries and keys are normalised per head.
 std::unique_ptr<Model> llmmem::importer::readQwen3(ConfigReader &config,
                                                    const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);

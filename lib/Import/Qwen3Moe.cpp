@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// Queries and keys are normalised head by head; no expert is shared.
+/// Queries and keys are normalised per head, and no expert is shared.
 std::unique_ptr<Model> llmmem::importer::readQwen3Moe(ConfigReader &config,
                                                       const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);

@@ -11,7 +11,7 @@ using namespace llmmem::importer;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// Far beyond any model; a slip of the keyboard must not fill the memory with ops.
+/// This is far beyond any model. A typing error must not fill the memory with ops.
 static constexpr int64_t kMostLayers = 65536;
 
 static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
@@ -24,11 +24,12 @@ static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
   return llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
 }
 
-/// What the public library would load the weights as: float32 where the config does not say.
+/// Returns the type in which the public library would load the weights: float32 where the config
+/// does not say.
 static ElementKind readElementKind(ConfigReader &config, const ImportOptions &options) {
   if (options.dtype)
     return *options.dtype;
-  StringRef key = config.has("dtype") ? "dtype" : "torch_dtype"; // the newer name first
+  StringRef key = config.has("dtype") ? "dtype" : "torch_dtype"; // The newer name comes first.
   std::string text = config.optionalText(key).value_or("float32");
   auto kind = llvm::StringSwitch<std::optional<ElementKind>>(text)
                   .Case("bfloat16", ElementKind::BF16)
@@ -42,8 +43,8 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
   return kind.value_or(ElementKind::F32);
 }
 
-/// Keys that make another model of the same sizes, which an import without them would pass off as
-/// this one.
+/// Refuses keys that make another model of the same sizes, which an import without them would
+/// present as this one.
 static void checkMeaning(ConfigReader &config, const ModelFacts &facts) {
   if (const llvm::json::Object *quantized = config.optionalObject("quantization_config")) {
     std::optional<StringRef> method = quantized->getString("quant_method");

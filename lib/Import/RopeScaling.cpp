@@ -30,7 +30,7 @@ double llmmem::importer::yarnMagnitude(double factor, double weight) {
 RopeScaling llmmem::importer::yarnScaling(double theta, int64_t elements,
                                           const YarnNumbers &numbers) {
   auto d = static_cast<double>(elements);
-  // The pair that turns so often over the original positions.
+  // Returns the pair that rotates this often over the original positions.
   auto pairOf = [&](double turns) {
     return d * std::log(static_cast<double>(numbers.originalMaxSeq) / (turns * 2.0 * M_PI)) /
            (2.0 * std::log(theta));
@@ -40,7 +40,7 @@ RopeScaling llmmem::importer::yarnScaling(double theta, int64_t elements,
     low = std::floor(low), high = std::ceil(high);
   low = std::max(low, 0.0), high = std::min(high, d - 1.0);
   if (low == high)
-    high += 0.001; // a step
+    high += 0.001; // Avoids a ramp of width 0.
   RopeScaling scaling;
   for (int64_t pair = 0; pair < elements / 2; ++pair) {
     double ramp = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);

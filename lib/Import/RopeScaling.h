@@ -1,7 +1,7 @@
 //===- RopeScaling.h - The published scalings of rotary positions -*- C++ -*-===//
 //
 // A scaling is a divisor of the frequency theta^(-2i/d) of each pair i < d/2, and a magnitude of
-// what has been turned. Sources, which transformers' modeling_rope_utils.py follows:
+// the rotated elements. The sources, which transformers' modeling_rope_utils.py follows, are:
 //
 //   linear    divisors f                                        Chen et al. 2023
 //   dynamic   theta' = theta (f s/m - (f - 1))^(d/(d-2)) for sequences of s > m positions
@@ -24,24 +24,25 @@
 namespace llmmem::importer {
 
 struct RopeScaling {
-  llvm::SmallVector<double> divisors; ///< one for each pair
+  llvm::SmallVector<double> divisors; ///< One for each pair.
   double magnitude = 1;
 };
 
 RopeScaling linearScaling(int64_t elements, double factor);
 
-/// The base in place of theta for sequences of `seq` positions.
+/// Returns the base that replaces theta for sequences of `seq` positions.
 double dynamicTheta(double theta, int64_t elements, double factor, int64_t seq, int64_t maxSeq);
 
 struct YarnNumbers {
   double factor = 1;
   int64_t originalMaxSeq = 0;
-  double fastTurns = 32; ///< over the original positions: pairs that turn more often are left
+  double fastTurns = 32; ///< Counts over the original positions; pairs that rotate more often do
+                         ///< not change.
   double slowTurns = 1;
-  bool wholeBounds = true; ///< the ramp begins and ends at pairs
+  bool wholeBounds = true; ///< The ramp begins and ends at pairs.
 };
 RopeScaling yarnScaling(double theta, int64_t elements, const YarnNumbers &numbers);
-/// 0.1 weight ln(factor) + 1, or 1 where nothing is stretched.
+/// Returns 0.1 weight ln(factor) + 1, or 1 where nothing is stretched.
 double yarnMagnitude(double factor, double weight = 1);
 
 struct Llama3Numbers {

@@ -36,7 +36,7 @@ static RopeScaling readLlama3(ConfigReader &rope, const Rotary &rotary) {
   return llama3Scaling(rotary.theta, rotary.elements, numbers);
 }
 
-/// The list for sequences of the length that is imported.
+/// Reads the list for sequences of the imported length.
 static RopeScaling readLongRope(ConfigReader &rope, const RotaryContext &context,
                                 const Rotary &rotary) {
   int64_t original = context.originalMaxSeq ? *context.originalMaxSeq
@@ -86,6 +86,6 @@ void llmmem::importer::readRotaryObject(ConfigReader &rope, RotaryContext &conte
     rotary.scaling = readYarn(rope, context, rotary);
   else if (kind == "llama3")
     rotary.scaling = readLlama3(rope, rotary);
-  else if (kind == "longrope" || kind == "su") // its older name
+  else if (kind == "longrope" || kind == "su") // This is its older name.
     rotary.scaling = readLongRope(rope, context, rotary);
 }

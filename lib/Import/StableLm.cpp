@@ -4,7 +4,7 @@
 
 using namespace llmmem::importer;
 
-/// Llama with layer norms, on a quarter of each head.
+/// This is Llama with layer norms, and rotary positions on a quarter of each head.
 std::unique_ptr<Model> llmmem::importer::readStableLm(ConfigReader &config,
                                                       const ImportOptions &options) {
   KeyNames names;

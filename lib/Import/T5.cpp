@@ -11,7 +11,7 @@ using namespace llmmem::importer;
 
 namespace {
 
-/// The encoder and the decoder; blocks count through both.
+/// Describes the encoder or the decoder. Blocks are numbered through both.
 struct Stack {
   std::string module; ///< "encoder" or "decoder"
   int64_t layers = 0;
@@ -21,12 +21,13 @@ struct Stack {
   std::string sublayer(int64_t layer, int64_t number) const {
     return module + ".block." + std::to_string(layer) + ".layer." + std::to_string(number) + ".";
   }
-  /// Attention, attention to the encoder in a decoder, and the feed-forward.
+  /// The parts are attention, attention to the encoder in a decoder, and the feed-forward.
   int64_t feedForward() const { return decodes ? 2 : 1; }
 };
 
-/// Norms before each branch, no biases, scores that are not scaled but have a bias by distance,
-/// which all layers of a stack share. So attention is written out: no fused one reads biases.
+/// Has norms before each branch, no biases, and scores that are not scaled but have a bias by
+/// distance, which all layers of a stack share. So attention is built from separate ops: no fused
+/// op reads biases.
 class T5 final : public Model {
 public:
   T5(ConfigReader &config, const ImportOptions &options);
@@ -231,7 +232,7 @@ Value T5::buildLogits(GraphBuilder &graph, Value ids) const {
   Value encoded = buildStack(graph, encoder, ids, Value());
   Value read = graph.decoderIds("decoder.ids", start, padding);
   Value x = buildStack(graph, decoder, read, encoded);
-  // A tied head multiplies by an embedding of rows that were not scaled.
+  // A tied head multiplies by an embedding whose rows were not scaled.
   if (isTied)
     x = graph.scale("scaled", x, 1.0 / std::sqrt(static_cast<double>(width)));
   return project(graph, "logits", x, isTied ? "shared" : "lm_head");

@@ -1,10 +1,10 @@
 //===- TrainingAlone.cpp - What a program for inference has nothing of -----===//
 //
 // Public configs say how the model was trained: dropouts, noise of routers. The public library
-// applies them in training alone (`train()`), and so does an import: all keys of that kind are read
-// here, and are 0 in every mode but `Mode::Train`. Losses, with what they add for the balance of
-// experts, for smoothing or for the size of logits, belong to @loss, which no other mode has; flags
-// that say how to train are refused by `llmmem-import` beside the other modes.
+// applies them only in training (`train()`), and so does an import: all keys of that kind are read
+// here, and are 0 in every mode except `Mode::Train`. Losses, including those for the balance of
+// experts, for smoothing or for the size of logits, belong to @loss, which no other mode has.
+// `llmmem-import` refuses flags that say how to train in the other modes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using llvm::StringRef;
 
 double importer::readDropout(ConfigReader &config, const ImportOptions &options, StringRef key,
                              double fallback) {
-  // Read in any case: a wrong value is an error whatever the flags say.
+  // The key is read in any case: a wrong value is an error whatever the flags say.
   double own = config.probabilityOr(key, fallback);
   return options.trains() ? options.dropout.value_or(own) : 0.0;
 }

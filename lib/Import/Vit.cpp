@@ -10,8 +10,8 @@ using namespace llmmem::importer;
 
 namespace {
 
-/// An image is the rows of its patches behind that of a class token, which attends to all of them
-/// and which the classifier reads.
+/// An image is the rows of its patches after that of a class token. This token attends to all of
+/// them, and the classifier reads it.
 class Vit final : public Model {
 public:
   Vit(ConfigReader &config, const ImportOptions &options);
@@ -46,8 +46,8 @@ static std::string blockPrefix(int64_t layer) {
 // Config
 //===----------------------------------------------------------------------===//
 
-/// Of a side of the image that is no whole number of patches the public library's convolution drops
-/// the rest; here it is refused.
+/// Where a side of the image is no whole number of patches, the public library's convolution drops
+/// the rest. The importer refuses it.
 void Vit::readImage(ConfigReader &config) {
   int64_t size = config.optionalPositive("image_size").value_or(224);
   patch = config.optionalPositive("patch_size").value_or(16);
@@ -133,7 +133,7 @@ std::vector<Parameter> Vit::parameters() const {
 // Graph
 //===----------------------------------------------------------------------===//
 
-/// The class token is added where its row's position is, so no copy of it for each image is made.
+/// The class token is added where its row's position is added, so each image needs no copy of it.
 Value Vit::buildEmbedding(GraphBuilder &graph, Value pixels) const {
   std::string prefix = kEmbeddings.str(), module = prefix + "patch_embeddings.projection";
   graph.viewAsMatrix(module + ".weight");
@@ -167,7 +167,7 @@ Value Vit::buildMlp(GraphBuilder &graph, const std::string &prefix, Value x) con
   return graph.add("mlp.residual", x, graph.dropout("mlp.dropout", y, hiddenDropout));
 }
 
-/// The last norm is of the class token alone, since nothing reads the other rows of it.
+/// The last norm reads the class token alone, because nothing reads its other rows.
 Value Vit::buildLogits(GraphBuilder &graph, Value pixels) const {
   Value x = buildEmbedding(graph, pixels);
   for (int64_t layer = 0; layer < facts.layers; ++layer) {
