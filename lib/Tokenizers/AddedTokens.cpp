@@ -67,7 +67,7 @@ const AddedTokens::Spelling *AddedTokens::longestAt(llvm::StringRef text, bool n
 
 std::vector<Piece> AddedTokens::split(llvm::StringRef text, bool normalized) const {
   std::vector<Piece> pieces;
-  size_t end = 0; // of what is in `pieces`
+  size_t end = 0; // The end of what is in `pieces`.
   for (size_t begin = 0; begin < text.size();) {
     const Spelling *found = longestAt(text.substr(begin), normalized);
     if (!found) {

@@ -1,8 +1,8 @@
 //===- AddedTokens.h - Tokens that a text may name -------------------------===//
 //
-// What the file lists as "added_tokens" is found in the text before anything else is done to it,
-// the longest where several begin: "<|endoftext|>" is one id wherever it stands. Tokens that say
-// "normalized" are found behind the normalizer, in its spelling.
+// The "added_tokens" of the file are found in the text before anything else changes it, the longest
+// where several begin: "<|endoftext|>" is one id wherever it stands. Tokens that say "normalized"
+// are found after the normalizer, in its spelling.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@ struct AddedToken {
   std::string content;
   int32_t id = 0;
   bool isSpecial = false, isNormalized = false;
-  bool stripsLeft = false, stripsRight = false; // takes the white space on that side, too
+  bool stripsLeft = false, stripsRight = false; // Takes the white space on that side as well.
 };
 
-/// A part of a text: a token, or what lies between tokens.
+/// Holds a part of a text: a token, or the text between tokens.
 struct Piece {
   llvm::StringRef text;
   const AddedToken *token = nullptr;
@@ -30,7 +30,7 @@ struct Piece {
 class AddedTokens {
 public:
   static llvm::Expected<AddedTokens> read(const llvm::json::Object &file);
-  /// Normalized tokens are looked for in the spelling of `normalizer`.
+  /// Spells normalized tokens as `normalizer` does.
   llvm::Error spell(const Normalizer &normalizer);
 
   /// Cuts `text` at the tokens that are normalized, or at those that are not.
@@ -45,8 +45,8 @@ private:
   const Spelling *longestAt(llvm::StringRef text, bool normalized) const;
 
   std::vector<AddedToken> all;
-  std::vector<Spelling> spellings; // the longest first
-  std::array<bool, 256> begins{};  // whether one begins with this byte
+  std::vector<Spelling> spellings; // The longest come first.
+  std::array<bool, 256> begins{};  // Says whether one begins with this byte.
 };
 
 } // namespace llmmem::tokenizers

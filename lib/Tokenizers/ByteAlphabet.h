@@ -15,9 +15,9 @@
 
 namespace llmmem::tokenizers {
 
-/// In UTF-8.
+/// Returns the characters in UTF-8.
 std::string charactersOf(llvm::StringRef bytes);
-/// The other way; nothing where some character stands for no byte.
+/// Returns the bytes, or nothing where some character represents no byte.
 std::optional<std::string> bytesOf(llvm::StringRef characters);
 
 } // namespace llmmem::tokenizers

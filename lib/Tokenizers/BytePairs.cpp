@@ -41,7 +41,7 @@ llvm::Error BytePairs::addMerge(llvm::StringRef left, llvm::StringRef right) {
   return llvm::Error::success();
 }
 
-/// ["a b", ...], or [["a", "b"], ...] in newer files.
+/// The merges are ["a b", ...] or, in newer files, [["a", "b"], ...].
 llvm::Error BytePairs::readMerges(const json::Object &model) {
   const json::Array *list = model.getArray("merges");
   if (!list)
@@ -86,7 +86,7 @@ const BytePairs::Merge *BytePairs::find(int32_t left, int32_t right) const {
   return merge == merges.end() ? nullptr : &merge->second;
 }
 
-/// <0xE2> and its like, of each byte or of none.
+/// Adds <0xE2> and the like for each byte, or for none.
 bool BytePairs::addBytes(llvm::StringRef character, std::vector<int32_t> &to) const {
   std::vector<int32_t> bytes;
   for (unsigned char byte : character) {
@@ -118,8 +118,8 @@ std::vector<int32_t> BytePairs::charactersOf(llvm::StringRef word) const {
   return characters;
 }
 
-/// The word is a list of symbols, each with the places of its neighbours. A pair that waits in the
-/// heap is out of date where one of its symbols has been merged since.
+/// The word is a list of symbols, each with the places of its neighbours. A pair in the heap is out
+/// of date where one of its symbols has been merged since.
 void BytePairs::mergePairs(std::vector<int32_t> &word) const {
   struct Pair {
     uint32_t rank;

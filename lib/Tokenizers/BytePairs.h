@@ -1,8 +1,8 @@
 //===- BytePairs.h - Pairs merged by rank ----------------------------------===//
 //
-// Byte pair encoding (Sennrich et al. 2016, section 3.2; Gage 1994): a word begins as its
-// characters, and the pair of neighbours that was learned first is merged, the leftmost of equals,
-// until none is left. A heap of pairs makes that n log n steps for n characters.
+// Byte pair encoding (Sennrich et al. 2016, section 3.2; Gage 1994) begins with the characters of a
+// word. It merges the pair of neighbours that was learned first, the leftmost of equal ones, until
+// no pair is left. A heap of pairs makes that n log n steps for n characters.
 //
 //   merges "l o", "lo w"    l o w e r -> lo w e r -> low e r
 //
@@ -40,8 +40,8 @@ private:
   const Merge *find(int32_t left, int32_t right) const;
 
   llvm::StringMap<int32_t> ids;
-  llvm::DenseMap<uint64_t, Merge> merges; // by both ids
-  int32_t unknown = -1;                   // none
+  llvm::DenseMap<uint64_t, Merge> merges; // Indexed by both ids.
+  int32_t unknown = -1;                   // The value -1 means none.
   bool fusesUnknown = false, fallsBackToBytes = false, ignoresMerges = false;
 };
 

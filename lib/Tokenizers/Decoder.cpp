@@ -14,7 +14,7 @@ static void fuse(Tokens &tokens) {
   tokens = {std::move(all)};
 }
 
-/// A token with a character that stands for no byte is text itself.
+/// A token with a character that represents no byte is text itself.
 static void decodeByteLevel(Tokens &tokens) {
   for (std::string &token : tokens)
     if (std::optional<std::string> bytes = bytesOf(token))
@@ -23,7 +23,7 @@ static void decodeByteLevel(Tokens &tokens) {
   tokens.front() = replaceInvalid(tokens.front());
 }
 
-/// The byte of "<0x0A>"; nothing of another token.
+/// Returns the byte of "<0x0A>"; nothing for another token.
 static std::optional<char> byteOf(llvm::StringRef token) {
   unsigned byte = 0;
   if (token.size() != 6 || !token.consume_front("<0x") || !token.consume_back(">") ||
@@ -32,7 +32,7 @@ static std::optional<char> byteOf(llvm::StringRef token) {
   return static_cast<char>(byte);
 }
 
-/// Bytes that stand together and are no UTF-8 are each U+FFFD.
+/// Adjacent bytes that are no UTF-8 each become U+FFFD.
 static void decodeBytes(Tokens &tokens) {
   Tokens decoded;
   std::string bytes;
@@ -56,7 +56,7 @@ static void decodeBytes(Tokens &tokens) {
   tokens = std::move(decoded);
 }
 
-/// `content` is one character, taken away so many times from either end.
+/// Removes `content`, which is one character, up to this number of times from either end.
 static void strip(Tokens &tokens, llvm::StringRef content, int64_t start, int64_t stop) {
   for (std::string &token : tokens) {
     llvm::StringRef text = token;
@@ -68,7 +68,7 @@ static void strip(Tokens &tokens, llvm::StringRef content, int64_t start, int64_
   }
 }
 
-/// The replacement is a space again, but for that which was put in front.
+/// Replaces the replacement by a space, except for the one that was prepended.
 static void decodeMetaspace(Tokens &tokens, llvm::StringRef space, bool isPrepended) {
   for (auto [number, token] : llvm::enumerate(tokens)) {
     llvm::StringRef by = number == 0 && isPrepended ? "" : " ";

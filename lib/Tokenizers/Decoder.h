@@ -11,7 +11,7 @@ namespace llmmem::tokenizers {
 
 class Decoder {
 public:
-  /// `part` may be null: tokens are then separated by spaces.
+  /// `part` may be null: spaces then separate tokens.
   static llvm::Expected<Decoder> read(const llvm::json::Object *part);
   std::string apply(std::vector<std::string> tokens) const;
 

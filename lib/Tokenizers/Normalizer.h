@@ -11,7 +11,7 @@ namespace llmmem::tokenizers {
 
 class Normalizer {
 public:
-  /// `part` may be null: texts then stay as they are.
+  /// `part` may be null: texts then do not change.
   static llvm::Expected<Normalizer> read(const llvm::json::Object *part);
   llvm::Expected<std::string> apply(llvm::StringRef text) const;
 

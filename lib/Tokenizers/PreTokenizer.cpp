@@ -7,7 +7,7 @@
 using namespace llmmem::tokenizers;
 namespace json = llvm::json;
 
-/// Of GPT-2's encoder (Radford et al. 2019).
+/// This is the pattern of GPT-2's encoder (Radford et al. 2019).
 static constexpr llvm::StringLiteral kByteLevelWords =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -16,7 +16,7 @@ static constexpr llvm::StringLiteral kByteLevelWords =
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What becomes of matches: the names are those of the file.
+/// Says what becomes of matches. The names are those of the file.
 enum class Behavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
 struct Range {
@@ -35,7 +35,7 @@ static std::optional<Behavior> behaviorOf(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-/// The text as matches and what lies between them.
+/// Returns the text as matches and the text between them.
 static llvm::Expected<std::vector<Range>> rangesOf(const Pattern &pattern, llvm::StringRef text,
                                                    bool invert) {
   std::vector<Range> ranges;
@@ -59,7 +59,7 @@ static std::vector<Range> merge(llvm::ArrayRef<Range> ranges, Behavior behavior)
     if (behavior == Behavior::Removed && range.isMatch)
       continue;
     const Range *before = number > 0 ? &ranges[number - 1] : nullptr;
-    bool joins = false; // what was taken last
+    bool joins = false; // Says what was taken last.
     if (behavior == Behavior::Contiguous)
       joins = before && before->isMatch == range.isMatch;
     else if (behavior == Behavior::MergedWithPrevious)
@@ -129,11 +129,11 @@ llvm::Error PreTokenizer::addByteLevel(const json::Object &part) {
   return llvm::Error::success();
 }
 
-/// Spaces as a character of their own, as SentencePiece has it, and one in front.
+/// Replaces spaces by a character, as SentencePiece does, and prepends one.
 void PreTokenizer::addMetaspace(const json::Object &part) {
   std::string space = textOf(part, "replacement").str();
   llvm::StringRef scheme = textOf(part, "prepend_scheme");
-  if (scheme.empty()) // as older files say it
+  if (scheme.empty()) // Older files say it this way.
     scheme = flagOf(part, "add_prefix_space", true) ? "always" : "never";
   bool always = scheme == "always", first = scheme == "first";
   steps.emplace_back([=](const Word &word, Words &to) -> llvm::Error {

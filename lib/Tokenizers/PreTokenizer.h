@@ -9,22 +9,22 @@
 
 namespace llmmem::tokenizers {
 
-/// A piece of the text, spelled as the model knows it.
+/// Holds a piece of the text, in the spelling that the model knows.
 struct Word {
   std::string text;
-  bool isFirst = false; // whether the whole text begins with it
+  bool isFirst = false; // Says whether the whole text begins with it.
 };
 using Words = std::vector<Word>;
 
 class PreTokenizer {
 public:
-  /// `part` may be null: a text then is one word.
+  /// `part` may be null: a text is then one word.
   static llvm::Expected<PreTokenizer> read(const llvm::json::Object *part);
-  /// None of what it gives is empty.
+  /// No returned word is empty.
   llvm::Expected<Words> apply(Word text) const;
 
 private:
-  /// Appends what becomes of a word.
+  /// Appends the words that a word becomes.
   using Step = std::function<llvm::Error(Word, Words &)>;
   llvm::Error add(const llvm::json::Object &part);
   llvm::Error addSplit(const llvm::json::Object &part);

@@ -14,7 +14,7 @@ using namespace llmmem;
 using namespace llmmem::tokenizers;
 namespace json = llvm::json;
 
-/// Ids around those of a text.
+/// Holds the ids around those of a text.
 struct Template {
   std::vector<int32_t> before, behind;
 };
@@ -26,7 +26,7 @@ struct Tokenizer::Parts {
   BytePairs model;
   Template around;
   Decoder decoder;
-  std::vector<std::string> texts; // by id
+  std::vector<std::string> texts; // Indexed by id.
   llvm::DenseSet<int32_t> special;
 
   llvm::Error encodePiece(llvm::StringRef text, bool isFirst, std::vector<int32_t> &ids) const;
@@ -43,8 +43,8 @@ Tokenizer::~Tokenizer() = default;
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// {"single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}],
-///  "special_tokens": {"<s>": {"ids": [1]}}}
+/// A template is {"single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}],
+/// "special_tokens": {"<s>": {"ids": [1]}}}.
 static llvm::Error readTemplate(const json::Object &part, Template &around) {
   const json::Array *single = part.getArray("single");
   const json::Object *known = part.getObject("special_tokens");
@@ -75,7 +75,7 @@ static llvm::Expected<Template> readAround(const json::Object *part) {
   llvm::Error error = forEachPart(part, "processors", [&](const json::Object &step) -> llvm::Error {
     if (typeOf(step) == "TemplateProcessing")
       return readTemplate(step, around);
-    // It changes where tokens stand in the text, and no id.
+    // It changes where tokens stand in the text, but no id.
     if (typeOf(step) == "ByteLevel")
       return llvm::Error::success();
     return notSupported("post-processor", typeOf(step), "TemplateProcessing, ByteLevel, Sequence");
@@ -100,7 +100,7 @@ void Tokenizer::Parts::nameIds() {
   }
 }
 
-/// Takes a part of the file, or its error.
+/// Takes a part of the file, or returns its error.
 template <typename T>
 static llvm::Error take(llvm::Expected<T> part, T &to) {
   if (!part)
@@ -154,7 +154,7 @@ int64_t Tokenizer::vocabulary() const { return static_cast<int64_t>(parts->texts
 // Encoding and decoding
 //===----------------------------------------------------------------------===//
 
-/// What lies between added tokens, in the spelling of the normalizer.
+/// Encodes the text between added tokens, in the spelling of the normalizer.
 llvm::Error Tokenizer::Parts::encodeBetween(llvm::StringRef text, bool isFirst,
                                             std::vector<int32_t> &ids) const {
   llvm::Expected<Words> words = preTokenizer.apply({text.str(), isFirst});
@@ -181,7 +181,7 @@ llvm::Error Tokenizer::Parts::encodePiece(llvm::StringRef text, bool isFirst,
 }
 
 llvm::Expected<std::vector<int32_t>> Tokenizer::encode(llvm::StringRef text) const {
-  constexpr size_t kLongest = size_t(1) << 30; // ICU counts in 32 bits
+  constexpr size_t kLongest = size_t(1) << 30; // ICU counts in 32 bits.
   if (text.size() > kLongest)
     return llvm::createStringError("the text has " + llvm::Twine(text.size()) +
                                    " bytes, expected at most " + llvm::Twine(kLongest) +

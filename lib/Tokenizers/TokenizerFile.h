@@ -1,7 +1,7 @@
 //===- TokenizerFile.h - The parts of a tokenizer.json ---------------------===//
 //
-// Each part of the file is an object with a "type", or null. A type that is not known here may
-// change ids, so it is refused by its name.
+// Each part of the file is an object with a "type", or null. An unknown type may change ids, so the
+// reader refuses it by its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,21 +13,21 @@
 
 namespace llmmem::tokenizers {
 
-/// Texts of tokens stand in a list by id: a file must not make it as long as it likes.
+/// A list holds the texts of tokens by id, and a file must not be able to make it arbitrarily long.
 inline constexpr int64_t kLargestId = (1 << 24) - 1;
 
-/// The part of the file under `key`; null where there is none.
+/// Returns the part of the file under `key`; null where there is none.
 const llvm::json::Object *partOf(const llvm::json::Object &file, llvm::StringRef key);
 llvm::StringRef typeOf(const llvm::json::Object &part);
 llvm::StringRef textOf(const llvm::json::Object &part, llvm::StringRef key);
 bool flagOf(const llvm::json::Object &part, llvm::StringRef key, bool otherwise);
-/// {"String": "..."} or {"Regex": "..."} under "pattern".
+/// Reads {"String": "..."} or {"Regex": "..."} under "pattern".
 llvm::Expected<Pattern> patternOf(const llvm::json::Object &part);
 
-/// "the decoder 'WordPiece' is not supported; there are: ...".
+/// Returns "the decoder 'WordPiece' is not supported; there are: ...".
 llvm::Error notSupported(llvm::StringRef what, llvm::StringRef type, llvm::StringRef known);
 
-/// Calls `read` with the part, or, where it is a "Sequence", with each of the parts in its `list`.
+/// Calls `read` with the part or, where it is a "Sequence", with each of the parts in its `list`.
 llvm::Error forEachPart(const llvm::json::Object *part, llvm::StringRef list,
                         llvm::function_ref<llvm::Error(const llvm::json::Object &)> read);
 

@@ -15,7 +15,7 @@ namespace llmmem::tokenizers {
 //===----------------------------------------------------------------------===//
 
 struct Pattern::Compiled {
-  std::string text; // of a literal; else empty
+  std::string text; // The text of a literal; else empty.
   std::unique_ptr<icu::RegexPattern> regex;
 };
 
@@ -76,7 +76,7 @@ llvm::Error Pattern::forEachMatch(llvm::StringRef text,
   std::unique_ptr<UText, decltype(&utext_close)> source(opened, utext_close);
   std::unique_ptr<icu::RegexMatcher> matcher(compiled->regex->matcher(status));
   if (U_SUCCESS(status)) {
-    matcher->setStackLimit(0, status); // a run of spaces may be as long as the text
+    matcher->setStackLimit(0, status); // A run of spaces may be as long as the text.
     matcher->reset(source.get());
     while (matcher->find(status) && U_SUCCESS(status)) {
       int64_t begin = matcher->start64(status), end = matcher->end64(status);

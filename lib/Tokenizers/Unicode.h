@@ -11,16 +11,16 @@
 
 namespace llmmem::tokenizers {
 
-/// A regular expression, with the syntax that tokenizers share with ICU. `\s` is what has the
-/// property White_Space, as it is for Oniguruma; ICU's own lacks U+000B and U+0085.
+/// Holds a regular expression, with the syntax that tokenizers share with ICU. `\s` matches the
+/// property White_Space, as in Oniguruma; ICU's own lacks U+000B and U+0085.
 class Pattern {
 public:
   static llvm::Expected<Pattern> compile(llvm::StringRef regex);
-  /// Of exactly this text.
+  /// Returns a pattern of exactly this text.
   static Pattern literal(llvm::StringRef text);
 
-  /// Calls `body` with the bytes [begin, end) of each match in UTF-8, from left to right; matches
-  /// of nothing are left out. Fails where ICU gives up.
+  /// Calls `body` with the bytes [begin, end) of each match in UTF-8, from left to right, without
+  /// empty matches. Fails where ICU gives up.
   llvm::Error forEachMatch(llvm::StringRef text,
                            llvm::function_ref<void(size_t begin, size_t end)> body) const;
   llvm::Expected<std::string> replaceAll(llvm::StringRef text, llvm::StringRef by) const;
@@ -34,13 +34,13 @@ private:
 enum class NormalForm { NFC, NFD, NFKC, NFKD };
 std::string normalize(NormalForm form, llvm::StringRef text);
 std::string lowerCase(llvm::StringRef text);
-/// Bytes that are no UTF-8 become U+FFFD.
+/// Replaces bytes that are no UTF-8 by U+FFFD.
 std::string replaceInvalid(llvm::StringRef bytes);
 
-/// The bytes of the code point that begins at `text`, which is UTF-8.
+/// Returns the bytes of the code point at the beginning of `text`, which is UTF-8.
 size_t lengthOfFirst(llvm::StringRef text);
 bool isSpace(llvm::StringRef codePoint);
-/// Bytes of the white space that `text` begins, or ends, with.
+/// Return the bytes of the white space at the beginning and at the end of `text`.
 size_t spaceBefore(llvm::StringRef text);
 size_t spaceBehind(llvm::StringRef text);
 
