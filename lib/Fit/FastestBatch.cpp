@@ -29,7 +29,7 @@ private:
   FitModel &model;
   int64_t budget;
   const FitPoint &largest;
-  Planned planned; // by the batch
+  Planned planned; // Indexed by batch.
 };
 } // namespace
 
@@ -50,8 +50,9 @@ FastestSearch::Planned::const_iterator FastestSearch::best() const {
   });
 }
 
-/// Whether a batch beyond this plan's may be the fastest: without a budget the largest handles the
-/// most tokens a second, and none beyond pays less for the budget than this one does.
+/// Returns whether a batch beyond this plan's may be the fastest. Without a budget the largest
+/// batch handles the most tokens per second, and none beyond pays less for the budget than this one
+/// does.
 bool FastestSearch::mayLargerBeFaster(const FitPoint &than) const {
   if (!than.fits())
     return false;
@@ -62,9 +63,10 @@ bool FastestSearch::mayLargerBeFaster(const FitPoint &than) const {
   return tokensPerNs(free) > tokensPerNs(best()->second) * std::max(paid, 1.0);
 }
 
-/// The middles between the best and its neighbours, where these are far enough away to matter.
+/// Returns the midpoints between the best and its neighbours, where these are far enough away to
+/// matter.
 std::vector<int64_t> FastestSearch::besideBest() const {
-  constexpr int64_t kNear = 16; // parts of the batch
+  constexpr int64_t kNear = 16; // As a fraction of the batch.
   const auto it = best();
   const int64_t batch = it->first, near = std::max<int64_t>(1, batch / kNear);
   std::vector<int64_t> middles;

@@ -9,7 +9,8 @@
 
 using namespace llmmem;
 
-/// Powers of two below the largest, of four or sixteen where these are many; the largest first.
+/// Returns powers of two below the largest, or of four or sixteen where these are many; the largest
+/// first.
 static std::vector<int64_t> shownBatches(int64_t largest) {
   constexpr int64_t kMany = 64, kVeryMany = 128;
   const int64_t factor = largest > kVeryMany ? 16 : largest > kMany ? 4 : 2;
@@ -19,7 +20,7 @@ static std::vector<int64_t> shownBatches(int64_t largest) {
   return batches;
 }
 
-/// What both tables show: batches from the largest down, since a plan that nearly fills the card
+/// Fills both tables: batches from the largest down, because a plan that nearly fills the card
 /// takes the longest, then measures.
 static llvm::Error fillTables(FitModel &model, FitAnswer &answer) {
   const int64_t seq = answer.request.seq;
@@ -79,7 +80,7 @@ static void fillCommands(const FitModel &model, FitAnswer &answer) {
 // The largest, the longest and the fastest
 //===----------------------------------------------------------------------===//
 
-/// At the sequence that is asked for.
+/// Searches at the requested sequence.
 static llvm::Error findLargestBatch(FitModel &model, FitAnswer &answer, int64_t batch) {
   auto stepOf = [&](int64_t size) { return FitModel::Question{size, answer.request.seq}; };
   LargestSearch search(model, stepOf, answer.card.budget(), kMostBatches);
@@ -97,7 +98,7 @@ static llvm::Error findLargestBatch(FitModel &model, FitAnswer &answer, int64_t 
   return llvm::Error::success();
 }
 
-/// An image's sequence is no one's choice.
+/// The config sets an image's sequence.
 static llvm::Error findLongestSequence(FitModel &model, FitAnswer &answer, int64_t batch) {
   if (model.facts().image) {
     answer.longestSequence = answer.fits ? answer.request.seq : 0;
@@ -112,7 +113,8 @@ static llvm::Error findLongestSequence(FitModel &model, FitAnswer &answer, int64
   llvm::Expected<int64_t> longest = search.run();
   if (!longest)
     return longest.takeError();
-  // The search goes by least needs, which another search finds than the plan under the budget.
+  // The search goes by least-memory plans, which another search finds than the one under the
+  // budget.
   answer.longestSequence =
       std::max(*longest * kSequenceStep, isStep && answer.fits ? answer.request.seq : 0);
   return llvm::Error::success();
@@ -143,7 +145,7 @@ llvm::Expected<FitAnswer> llmmem::fit(FitModel &model, const Card &card,
   if (llvm::Error error = findLongestSequence(model, answer, batch))
     return std::move(error);
   if (!answer.fits) {
-    // A smaller batch or a shorter sequence is the way, where there is one.
+    // Where a smaller batch or a shorter sequence has a plan, that is the way.
     if (answer.largest.batch == 0 && answer.longestSequence == 0)
       if (llvm::Error error = findReliefs(model, answer))
         return std::move(error);

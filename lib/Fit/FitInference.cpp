@@ -11,7 +11,7 @@ static llvm::Expected<int64_t> largestBatch(FitModel &model, int64_t context, in
   return LargestSearch(model, stepOf, budget, kMostBatches).run();
 }
 
-/// In steps of `kSequenceStep` tokens, or what is asked for where that is longer.
+/// Searches in steps of `kSequenceStep` tokens, or of the requested number where that is longer.
 static llvm::Error findLongestContext(FitModel &model, InferenceAnswer &answer, int64_t batch) {
   auto stepOf = [&](int64_t size) { return FitModel::Question{batch, size * kSequenceStep}; };
   llvm::Expected<int64_t> longest =
@@ -24,8 +24,8 @@ static llvm::Error findLongestContext(FitModel &model, InferenceAnswer &answer, 
   return llvm::Error::success();
 }
 
-/// Powers of four from 1,024 tokens up, as long as a sequence of them fits, and the context that is
-/// asked for.
+/// Takes powers of four from 1,024 tokens up, as long as a sequence of them fits, and the requested
+/// context.
 static llvm::Error fillContexts(FitModel &model, InferenceAnswer &answer) {
   constexpr int64_t kShortest = 1024, kFactor = 4;
   std::vector<int64_t> contexts{answer.request.context};
@@ -38,7 +38,7 @@ static llvm::Error fillContexts(FitModel &model, InferenceAnswer &answer) {
     if (!batch)
       return batch.takeError();
     if (*batch == 0)
-      break; // nor do longer ones fit
+      break; // Longer ones do not fit either.
     llvm::Expected<FitPoint> point = model.under(*batch, context, answer.card.budget());
     if (!point)
       return point.takeError();
@@ -47,8 +47,8 @@ static llvm::Error fillContexts(FitModel &model, InferenceAnswer &answer) {
   return llvm::Error::success();
 }
 
-/// The share of the card, less what is no cache. Caches of a sequence are those of batch 1: each
-/// has its own.
+/// Returns the share of the card, less what is no cache. Caches of a sequence are those of batch 1,
+/// because each has its own.
 static llvm::Expected<Reservation> reserve(FitModel &model, const InferenceAnswer &answer,
                                            int64_t shown) {
   const int64_t context = answer.request.context;
@@ -72,8 +72,8 @@ static llvm::Expected<Reservation> reserve(FitModel &model, const InferenceAnswe
 /// Chunks are multiples of this.
 static constexpr int64_t kChunkStep = 16;
 
-/// As few steps as the budget allows, and all of them as short as so few can be: a step computes
-/// its whole chunk, also where the prompt has ended.
+/// Takes as few steps as the budget allows, and makes all of them as short as that number allows,
+/// because a step computes its whole chunk, also after the prompt has ended.
 static llvm::Expected<std::optional<Prefill>>
 choosePrefill(FitModel &model, const InferenceAnswer &answer, int64_t batch) {
   const int64_t context = answer.request.context;
@@ -102,7 +102,8 @@ choosePrefill(FitModel &model, const InferenceAnswer &answer, int64_t batch) {
                  evenFits ? points->front() : points->back()};
 }
 
-/// That import and plan a step of inference, as `mode` and what it takes beside the batch say.
+/// Adds the commands that import and plan a step of inference, according to `mode` and its other
+/// arguments.
 static void addCommands(const FitModel &model, InferenceAnswer &answer, int64_t batch,
                         const std::string &mode, const std::string &file) {
   const importer::ImportOptions &options = model.importOptions();
@@ -119,7 +120,7 @@ static void addCommands(const FitModel &model, InferenceAnswer &answer, int64_t 
   answer.commands.push_back(planCommand(model, answer.card, file, file + ".planned"));
 }
 
-/// What a card that holds the batch does with it.
+/// Describes what a card that holds the batch does with it.
 static llvm::Error addSteps(FitModel &model, InferenceAnswer &answer, int64_t batch) {
   llvm::Expected<std::optional<Prefill>> prefill = choosePrefill(model, answer, batch);
   if (!prefill)

@@ -160,7 +160,7 @@ static void printPrefill(const FitModel &model, const InferenceAnswer &answer,
   os << "\n";
 }
 
-/// Why the bytes that an engine shows as taken say little of the model.
+/// Explains why the bytes that an engine shows as taken say little about the model.
 static void printReservation(const InferenceAnswer &answer, llvm::raw_ostream &os) {
   const Reservation &it = *answer.reservation;
   os << formatv(

@@ -31,20 +31,21 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
   return std::move(result);
 }
 
-/// That of the card's table; of a card that is bytes alone any, as it moves no byte of the device.
+/// Returns the link of the card's table. For a card that is only a number of bytes any link will
+/// do, because it moves no byte of the device.
 planning::HostLink FitModel::linkToHost() const {
   constexpr int64_t nanoseconds = 1'000'000'000;
   const DeviceLink *own = table.linkTo(DeviceLink::To::Host);
   if (!own)
     return {25 * nanoseconds, 25 * nanoseconds, 0};
-  // A rate that is too large for 64 bits is the largest one.
+  // A rate that is too large for 64 bits becomes the largest one.
   auto perSecond = [&](int64_t bytesPerNs) {
     return llvm::checkedMul(bytesPerNs, nanoseconds).value_or(INT64_MAX);
   };
   return {perSecond(own->upBytesPerNs), perSecond(own->downBytesPerNs), own->latencyNs};
 }
 
-/// The step as the pipeline of llmmem-opt plans it with its defaults: on one device, or that of
+/// Builds the step as the pipeline of llmmem-opt plans it by default: on one device, or that of
 /// each of several ranks which share the batch.
 llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, int64_t ranks,
                                                bool onHost) const {
@@ -110,10 +111,10 @@ FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKin
   planning::PlanOptions planOptions;
   planOptions.policy.kind = policy;
   planOptions.seconds = seconds;
-  planOptions.provesCost = false; // no bound is shown
+  planOptions.provesCost = false; // No bound is shown.
   FitPoint point;
   point.residentBytes = forms.alternatives.front().problem.residentBytes();
-  // No search is needed for what is held throughout.
+  // What is held throughout needs no search.
   const std::optional<int64_t> budget = forms.alternatives.front().problem.budget;
   if (budget && point.residentBytes > *budget) {
     point.status = planning::Status::Infeasible;
@@ -165,7 +166,7 @@ FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, i
   return {batch, seq, std::nullopt, isAll ? nullptr : &measure};
 }
 
-/// A question is answered from what is known alone, so that several threads can.
+/// Answers from what is known alone, so that several threads can.
 llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) const {
   llvm::Expected<Step> step = stepOf(question);
   if (!step)

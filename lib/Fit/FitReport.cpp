@@ -138,7 +138,7 @@ private:
 };
 } // namespace
 
-/// Three lines: what is asked for, what stands in the way, what would do.
+/// Prints three lines: what is requested, what prevents it, what would help.
 void FitPrinter::printNo() {
   const FitPoint &least = answer.least;
   const int64_t batch = answer.request.batch.value_or(1), budget = answer.card.budget();
@@ -160,7 +160,7 @@ void FitPrinter::printNo() {
   printReliefs();
 }
 
-/// Each was planned, so what is said of it is what was found.
+/// Each was planned, so the report says what was found.
 void FitPrinter::printReliefs() {
   if (answer.reliefs.empty())
     return;
@@ -198,14 +198,14 @@ void FitPrinter::printYes() {
                     : "");
 }
 
-/// Rates of a datasheet are never exceeded, so what they give is a bound.
+/// Rates of a datasheet are never exceeded, so the resulting time is a bound.
 std::string FitPrinter::timeOf(const FitPoint &point) {
   return formatv("  {0,10:f2} ms  {1,9} tokens/s{2}", point.ns / 1e6, tokensPerSecond(point),
                  model.device().isMeasured() ? "" : " at most (datasheet)")
       .str();
 }
 
-/// The batch that is recommended; without a table by the times that llmmem-opt plans with then.
+/// Prints the recommended batch. Without a table it uses the times that llmmem-opt then plans with.
 void FitPrinter::printFastest() {
   const FitPoint &point = answer.recommended;
   os << formatv("fastest    batch {0} at {1} tokens: {2}", point.batch, point.seq,
@@ -217,7 +217,7 @@ void FitPrinter::printFastest() {
     os << formatv(", modelled for {0}, as llmmem-opt does without a device\n", model.device().name);
 }
 
-/// What a row of the table is, where it is more than a batch.
+/// Says what a row of the table is, where it is more than a batch.
 llvm::StringRef FitPrinter::nameOf(const FitPoint &point) {
   const bool isRecommended = !answer.request.batch && point.batch == answer.recommended.batch;
   if (point.batch == answer.largest.batch)

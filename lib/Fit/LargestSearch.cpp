@@ -5,8 +5,8 @@
 
 using namespace llmmem;
 
-/// Where the line through the two nearest needs meets the budget. A line that moves one end alone
-/// is not where the needs are: then the middle.
+/// Returns where the line through the two nearest footprints meets the budget. A line that keeps
+/// moving one end alone is a bad model, so the midpoint follows.
 int64_t LargestSearch::guess() const {
   const int64_t middle = fits.number + (fails.number - fits.number) / 2;
   const Tried &other = fails.need ? fails : below;
@@ -18,7 +18,7 @@ int64_t LargestSearch::guess() const {
          static_cast<int64_t>(static_cast<double>(budget - *fits.need) / std::max(slope, 1.0));
 }
 
-/// Numbers far above what is known, through which there is a line.
+/// Returns numbers far above what is known, to have a first line.
 std::vector<int64_t> LargestSearch::first() const {
   constexpr int64_t kFar = 16;
   const int64_t last = fails.number - 1;
@@ -31,7 +31,7 @@ std::vector<int64_t> LargestSearch::first() const {
   return numbers;
 }
 
-/// The guess and the number behind it, which together may be the answer.
+/// Returns the guess and the number after it, which together may be the answer.
 std::vector<int64_t> LargestSearch::next() const {
   const int64_t number = std::clamp(guess(), fits.number + 1, fails.number - 1);
   return number + 1 < fails.number ? std::vector{number, number + 1} : std::vector{number};
@@ -47,7 +47,7 @@ void LargestSearch::take(int64_t number, const FitPoint &point) {
 }
 
 llvm::Expected<int64_t> LargestSearch::byLeastNeeds() {
-  std::optional<bool> last; // whether the last guess fitted
+  std::optional<bool> last; // Says whether the last guess fitted.
   for (bool isFirst = true; fits.number + 1 < fails.number; isFirst = false) {
     const std::vector<int64_t> asked = isFirst ? first() : next();
     llvm::Expected<std::vector<FitPoint>> points =
@@ -68,8 +68,8 @@ llvm::Expected<int64_t> LargestSearch::byLeastNeeds() {
 // Under the budget
 //===----------------------------------------------------------------------===//
 
-/// Beside what is known in steps that grow, as long as it is known on one side alone; then what
-/// cuts the gap in three. Something must lie between the two.
+/// Returns neighbours of what is known in growing steps, as long as it is known on one side alone,
+/// and then what cuts the interval in three. Something must lie between the two.
 std::vector<int64_t> LargestSearch::beside(const Bracket &known, int64_t step) const {
   const int64_t gap = known.fails - known.fits;
   std::vector<int64_t> numbers = {known.fits + (gap + 2) / 3, known.fits + (2 * gap + 1) / 3};
@@ -103,7 +103,7 @@ llvm::Error LargestSearch::tryUnderBudget(llvm::ArrayRef<int64_t> numbers, Brack
   return llvm::Error::success();
 }
 
-/// Two at a time, as each is a search of its own.
+/// It asks two at a time, because each is a search of its own.
 llvm::Expected<int64_t> LargestSearch::run() {
   llvm::Expected<int64_t> found = byLeastNeeds();
   if (!found || *found == 0)

@@ -1,7 +1,8 @@
 //===- LargestSearch.h - The largest number whose step fits -----*- C++ -*-===//
 //
-// Example: needs of 2, 3, 5 and 9 GB for the batches 1, 2, 4 and 8, under 6 GB: 1 is known, 16 and
-// 256 are asked at first, then what lies on the line between the two nearest; 4 is the answer.
+// Example: with footprints of 2, 3, 5 and 9 GB for the batches 1, 2, 4 and 8, under 6 GB: 1 is
+// known, 16 and 256 are asked first, then what lies on the line between the two nearest; 4 is the
+// answer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,40 +13,42 @@
 
 namespace llmmem {
 
-/// A batch beyond this is none that anybody asks for.
+/// Nobody asks for a batch beyond this.
 inline constexpr int64_t kMostBatches = 1 << 16;
 
-/// What a report says behind a largest batch: where the search ended, one more may fit, too.
+/// Returns what a report says after a largest batch: where the search ended, one more may fit, too.
 inline const char *endOfSearch(int64_t largestBatch) {
   return largestBatch < kMostBatches ? "" : " (no more are looked for)";
 }
 
-/// The largest number from 1 to `most` of which a plan under the budget is found. Bytes grow almost
-/// in proportion to the number, so a line through two least needs says where to look. The search
-/// for the fewest bytes is another than that under a budget, so the plans under the budget of the
-/// largest number whose least need is within it, and of those around it, decide.
+/// Searches for the largest number from 1 to `most` for which a plan under the budget is found.
+/// Bytes grow almost in proportion to the number, so a line through two least footprints says where
+/// to look. The search for the fewest bytes differs from that under a budget. So the plans under
+/// the budget decide, of the largest number whose least footprint is within it, and of its
+/// neighbours.
 class LargestSearch {
 public:
-  /// The step of a number, whose least need is asked for. What it refers to must outlive the
-  /// search.
+  /// Returns the step of a number whose least footprint is asked for. What it refers to must
+  /// outlive the search.
   using StepOf = llvm::function_ref<FitModel::Question(int64_t)>;
   LargestSearch(FitModel &model, StepOf stepOf, int64_t budget, int64_t most)
       : model(model), stepOf(stepOf), budget(budget), most(most), fails{most + 1, std::nullopt} {}
 
-  /// What is known of the least need of a number. Of several the smaller is told first.
+  /// Records the least footprint of a number. Of several the smaller is told first.
   void take(int64_t number, const FitPoint &point);
-  /// 0 where there is none. Of the answer the plan under the budget is known then.
+  /// Returns the largest number, 0 where there is none. The plan of the answer under the budget is
+  /// known then.
   llvm::Expected<int64_t> run();
 
 private:
   struct Tried {
     int64_t number;
-    std::optional<int64_t> need; // none: not planned, or no plan was found
+    std::optional<int64_t> need; // None: not planned, or no plan was found.
   };
 
   llvm::Expected<int64_t> byLeastNeeds();
-  /// Of plans under the budget: the largest number that is known to have one, 0 where none is, and
-  /// the smallest that is known to have none, or is not allowed.
+  /// Holds, for plans under the budget, the largest number that is known to have one, 0 where none
+  /// is, and the smallest that is known to have none or is not allowed.
   struct Bracket {
     int64_t fits, fails;
   };
@@ -58,10 +61,11 @@ private:
   FitModel &model;
   StepOf stepOf;
   int64_t budget, most;
-  Tried below{0, std::nullopt}; // what `fits` was before
-  Tried fits{0, std::nullopt};  // the largest that does
-  Tried fails;                  // the smallest that does not, or is not allowed
-  int64_t sameSide = 0;         // guesses in a row, after the first, that moved the same end
+  Tried below{0, std::nullopt}; // The previous value of `fits`.
+  Tried fits{0, std::nullopt};  // The largest number that fits.
+  Tried fails;                  // The smallest that does not fit, or is not allowed.
+  int64_t sameSide = 0;         // Counts consecutive guesses, after the first, that moved the same
+                                // end.
 };
 
 } // namespace llmmem

@@ -7,7 +7,7 @@ using namespace llmmem;
 using llm::GradientLifetime;
 using llm::OptimizerKind;
 
-/// What is said of more ranks than this would help nobody.
+/// A report of more ranks than this would help nobody.
 static constexpr int64_t kMostRanks = 4096;
 
 static std::vector<Relief> oneRankReliefs() {
@@ -21,7 +21,7 @@ static std::vector<Relief> oneRankReliefs() {
   };
 }
 
-/// The device holds activations alone. Without a table the tools must be told of a link.
+/// The device holds activations alone. Without a table the tools need to know the link.
 static Relief allOnHost(const DeviceModel &device) {
   const llvm::StringRef link = device.linkTo(DeviceLink::To::Host) ? "" : " --link=25GB/s";
   return {.flags = "llmmem-import --gradients transient, llmmem-opt --optimizer-on=host "
@@ -50,9 +50,9 @@ static llvm::Expected<ReliefOutcome> onRanks(const FitModel &model, const FitAns
                     .ranks = ranks});
 }
 
-/// The fewest ranks, of the powers of two, of which a plan was found.
+/// Adds the fewest ranks, among powers of two, for which a plan was found.
 static llvm::Error addRanks(const FitModel &model, FitAnswer &answer) {
-  // Where resident bytes alone exceed the card, no fewer ranks do than these bytes divided by it.
+  // Where resident bytes alone exceed the card, there must be at least these bytes divided by it.
   int64_t ranks = 2;
   while (ranks < kMostRanks && answer.least.residentBytes / ranks > answer.card.budget())
     ranks *= 2;
