@@ -133,7 +133,7 @@ void Enumerator::addSchedules(const Strategy &split) {
       add(strategy);
       continue;
     }
-    // Interleaved stages have two chunks or more, of at least a block each.
+    // Interleaved stages have two chunks or more, of at least one block each.
     if (split.microBatches % split.pp != 0) {
       count("interleaved stages take micro-batches in groups of pp=" + llvm::Twine(split.pp) +
             ", which does not divide theirs");

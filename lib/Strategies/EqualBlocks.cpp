@@ -8,7 +8,7 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// The ops of each block, in order.
+/// Holds the ops of each block, in order.
 class Blocks {
 public:
   explicit Blocks(func::FuncOp loss) : body(loss.getBody().front()) {
@@ -45,7 +45,7 @@ private:
 };
 } // namespace
 
-/// What names and numbers an op, and says nothing of what it does.
+/// Leaves out what names and numbers an op and says nothing about what it does.
 static DictionaryAttr meaningOf(Operation *op) {
   SmallVector<NamedAttribute> kept;
   for (NamedAttribute attribute : op->getAttrs())
@@ -57,7 +57,7 @@ static DictionaryAttr meaningOf(Operation *op) {
   return DictionaryAttr::get(op->getContext(), kept);
 }
 
-/// `operand` is of a block, `other` of the one behind it.
+/// `operand` belongs to a block, and `other` to the next one.
 bool Blocks::readsAlike(OpOperand &operand, OpOperand &other) const {
   Value one = operand.get(), two = other.get();
   if (one.getType() != two.getType())
@@ -65,10 +65,10 @@ bool Blocks::readsAlike(OpOperand &operand, OpOperand &other) const {
   Operation *writer = one.getDefiningOp(), *nextWriter = two.getDefiningOp();
   auto place = placeOf.find(writer), next = placeOf.find(nextWriter);
   size_t block = placeOf.lookup(operand.getOwner()).block;
-  if (next == placeOf.end()) // a parameter, or shared by all blocks
+  if (next == placeOf.end()) // This is a parameter, or shared by all blocks.
     return place == placeOf.end() &&
            (one == two || (isa<BlockArgument>(one) && isa<BlockArgument>(two)));
-  // What the first block reads of the embedding, those behind it read of the block before.
+  // The first block reads from the embedding what the next ones read from the previous block.
   if (place == placeOf.end())
     return block == 0 && next->second.block == 0;
   return place->second.op == next->second.op && place->second.block + 1 == next->second.block &&
@@ -98,8 +98,8 @@ LogicalResult Blocks::checkEqual() const {
   return success();
 }
 
-/// What is of no block may read every block, not the last alone: a count of what all experts drop,
-/// a sum of balance losses. It reads the last block that stays in place of each that goes.
+/// An op of no block may read every block, not only the last: a count of what all experts drop, a
+/// sum of balance losses. For each removed block it then reads the last one that stays.
 void Blocks::keep(size_t count) {
   for (ArrayRef<Operation *> block : ArrayRef(ops).drop_front(count))
     for (Operation *op : block)

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// The place of each parameter that some op reads.
+/// Returns the place of each parameter that some op reads.
 static llvm::MapVector<BlockArgument, std::string> placesOf(func::FuncOp loss) {
   llvm::MapVector<BlockArgument, std::string> places;
   std::optional<int64_t> block;
@@ -34,7 +34,7 @@ static llvm::MapVector<BlockArgument, std::string> placesOf(func::FuncOp loss) {
   return places;
 }
 
-/// The dimension of each parameter that `parallelize` splits, by name.
+/// Returns the dimension of each parameter that `parallelize` splits, by name.
 static llvm::StringMap<unsigned> splitDimensions(ModuleOp model, int64_t ranks) {
   llvm::StringMap<unsigned> split;
   OwningOpRef<ModuleOp> copy = model.clone();
@@ -73,11 +73,11 @@ private:
   void follow(Operation *op, Value parameter);
 
   const llvm::StringMap<unsigned> &split;
-  llvm::EquivalenceClasses<unsigned> groups; // of numbers of arguments
+  llvm::EquivalenceClasses<unsigned> groups; // Classes of argument numbers.
 };
 } // namespace
 
-/// What runs on the parts that `op` gives, up to the next op that reads a split parameter.
+/// Follows what runs on the parts that `op` gives, up to the next op that reads a split parameter.
 void Grouping::follow(Operation *op, Value parameter) {
   llvm::SetVector<Operation *> reached;
   reached.insert_range(op->getUsers());
@@ -106,13 +106,13 @@ void Grouping::visit(Operation *op) {
     if (failed(rule))
       continue;
     unsigned dimension = split.lookup(getName(operand.get()));
-    // Results that have the factor are parts; else the op sums them up.
+    // Results that have the factor are parts; otherwise the op sums them up.
     if (rule->isInResults(rule->operands[operand.getOperandNumber()][dimension].factors.front()))
       follow(op, operand.get());
   }
 }
 
-/// In the order of the arguments; blocks behind the first add nothing.
+/// Returns the groups in the order of the arguments; blocks after the first add nothing.
 std::vector<LayoutGroup> Grouping::take(func::FuncOp loss) const {
   std::vector<LayoutGroup> found;
   for (auto &[argument, place] : placesOf(loss)) {

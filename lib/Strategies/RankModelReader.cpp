@@ -14,14 +14,14 @@ using namespace llmmem;
 using planning::OpIndex;
 using planning::Phase;
 
-/// Of a model of three blocks.
+/// The model has three blocks.
 static constexpr int64_t kBlocks = 3;
 
 //===----------------------------------------------------------------------===//
 // Whose ops and arguments are
 //===----------------------------------------------------------------------===//
 
-/// What has no block stands before all of them, forwards and back, or behind.
+/// An op without a block lies before all of them, forwards and backwards, or after them.
 static llvm::DenseMap<Operation *, int64_t> partsByBlock(func::FuncOp step) {
   llvm::DenseMap<Operation *, int64_t> parts;
   Block &body = step.getBody().front();
@@ -49,7 +49,7 @@ static bool isInput(Value value) {
          (getRole(argument) == llm::Role::Input || getRole(argument) == llm::Role::Seed);
 }
 
-/// Those whose operands are inputs, or computed from inputs alone.
+/// Finds the ops whose operands are inputs, or computed from inputs alone.
 static llvm::DenseSet<Operation *> findOpsOfInputs(func::FuncOp step) {
   llvm::DenseSet<Operation *> found;
   for (Operation &op : step.getBody().front())
@@ -60,7 +60,7 @@ static llvm::DenseSet<Operation *> findOpsOfInputs(func::FuncOp step) {
   return found;
 }
 
-/// What reads `value`, or what is computed from it and other inputs alone.
+/// Adds what reads `value`, and what is computed from it and other inputs alone.
 static void addReaders(Value value, const llvm::DenseSet<Operation *> &ofInputs,
                        SmallVector<Operation *> &readers) {
   for (Operation *reader : value.getUsers())
@@ -105,7 +105,7 @@ llvm::DenseMap<Operation *, int64_t> RankModelReader::partsOf(func::FuncOp step)
   for (Operation &op : step.getBody().front()) {
     if (getPhase(&op) != Phase::Update && step.getName() != kUpdateFunction)
       continue;
-    // Its own arguments say whose an update is; what reads none is of whom it reads.
+    // The arguments of an update say whose it is. An op that reads none belongs to what it reads.
     int64_t direct = kNoPart, through = kNoPart;
     auto add = [](int64_t &owner, int64_t other) {
       if (other != kNoPart)
@@ -141,7 +141,7 @@ PartModel &RankModelReader::Parts::of(int64_t part) {
   }
 }
 
-/// What the outer blocks have that the inner one has not is of what stands beside them.
+/// What the outer blocks have and the inner one lacks belongs to the part next to them.
 void RankModelReader::Parts::fold() {
   first += blocks[0];
   first += blocks[1] * -1;
@@ -155,7 +155,7 @@ void RankModelReader::addResidents(func::FuncOp step, Parts &parts) const {
         llvm::alignTo(bytesOfType(argument.getType()), kArenaAlignment);
 }
 
-/// The ops of the backward that no other part's backward waits for: gradients of weights.
+/// Returns the ops of the backward that no other part's backward waits for: gradients of weights.
 static llvm::DenseSet<Operation *>
 findWeightGradients(func::FuncOp function, const llvm::DenseMap<Operation *, int64_t> &partOf) {
   llvm::DenseSet<Operation *> found;
@@ -170,11 +170,11 @@ findWeightGradients(func::FuncOp function, const llvm::DenseMap<Operation *, int
   return found;
 }
 
-/// Whether it sends several values at once, which may be of several parts.
+/// Returns whether it sends several values at once, which may belong to several parts.
 static bool isBucket(Operation *op) { return op->getNumResults() > 1 && llm::isStartable(op); }
 
-/// What an op is of each part: of a bucket as much as that part has of its bytes; of anything else
-/// all of its own part.
+/// Returns the share of an op in each part: for a bucket the part's share of its bytes; for
+/// anything else all in its own part.
 static SmallVector<std::pair<int64_t, int64_t>>
 sharesOf(Operation *op, int64_t own, llvm::function_ref<int64_t(Value)> partOfValue) {
   if (!isBucket(op))
@@ -220,7 +220,7 @@ void RankModelReader::addCosts(const ExtractedProblem &extracted, const planning
     return argument ? ownerOf(argument) : partOf.lookup(value.getDefiningOp());
   };
   for (auto [op, given, priced] : llvm::zip_equal(extracted.ops, problem.ops, exposed.ops)) {
-    // What sums gradients at the end of a step is of the backward by its phase.
+    // What sums gradients at the end of a step has the phase of the backward.
     const bool isUpdate = function.getName() == kUpdateFunction || getPhase(op) == Phase::Update;
     SmallVector<std::pair<int64_t, int64_t>> shares = sharesOf(op, partOf.lookup(op), partOfValue);
     int64_t bytesLeft = 0;
@@ -229,7 +229,7 @@ void RankModelReader::addCosts(const ExtractedProblem &extracted, const planning
     planning::Op left = given;
     int64_t nsLeft = priced.cost;
     for (auto [part, bytes] : shares) {
-      // The last one has what rounding leaves.
+      // The last part gets what rounding leaves.
       planning::Op share = left;
       share.cost = static_cast<int64_t>(static_cast<__int128>(left.cost) * bytes / bytesLeft);
       const auto ns = static_cast<int64_t>(static_cast<__int128>(nsLeft) * bytes / bytesLeft);

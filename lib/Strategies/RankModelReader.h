@@ -8,13 +8,13 @@
 
 namespace llmmem {
 
-/// Whose an op or an argument is: a block's number, or one of these.
+/// Says to which part an op or an argument belongs: a block's number, or one of these.
 enum PartNumber : int64_t {
-  kFirstPart = -1,  // before the blocks
-  kLastPart = -2,   // behind them
-  kTiedPart = -3,   // of both, as a tied embedding
-  kSharedPart = -4, // reads what is of several
-  kNoPart = -5      // inputs, which every rank has
+  kFirstPart = -1,  // Before the blocks.
+  kLastPart = -2,   // After them.
+  kTiedPart = -3,   // In both, as a tied embedding.
+  kSharedPart = -4, // Reads what belongs to several.
+  kNoPart = -5      // Inputs, which every rank has.
 };
 
 class RankModelReader {
@@ -26,7 +26,7 @@ public:
   llvm::FailureOr<RankModel> read(mlir::ModuleOp few, const RankShape &shape);
 
 private:
-  /// Sums over the parts of a model of three blocks.
+  /// Holds sums over the parts of a model of three blocks.
   struct Parts {
     PartModel first, blocks[3], last, tied, shared, inputs;
     PartModel &of(int64_t part);
@@ -37,7 +37,7 @@ private:
   int64_t ownerOf(mlir::BlockArgument argument) const;
   llvm::DenseMap<mlir::Operation *, int64_t> partsOf(mlir::func::FuncOp step) const;
   void addResidents(mlir::func::FuncOp step, Parts &parts) const;
-  /// `exposed`: `problem` as its costs add up to its time.
+  /// `exposed` is `problem` with costs that add up to its time.
   void addCosts(const ExtractedProblem &extracted, const planning::Problem &problem,
                 const planning::Problem &exposed, mlir::func::FuncOp function, Parts &parts) const;
   void addCost(PartModel &part, mlir::Operation *op, const planning::Op &given, int64_t exposedNs,
@@ -48,7 +48,7 @@ private:
 
   const StepSettings &settings;
   const DeviceModel &device;
-  llvm::StringMap<int64_t> ownerOfArgument; // by name, of parameters and inputs
+  llvm::StringMap<int64_t> ownerOfArgument; // Indexed by the names of parameters and inputs.
 };
 
 } // namespace llmmem

@@ -43,7 +43,7 @@ static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape,
   return shape.accumulates ? splitMicroBatches(loss, shape.microBatches) : success();
 }
 
-/// Puts @step, and @update, in the place of @loss.
+/// Replaces @loss by @step, and by @update if there is one.
 static LogicalResult makeTrainingStep(RankProgram &program, const RankShape &shape,
                                       const StepSettings &settings) {
   auto loss = program.module->lookupSymbol<func::FuncOp>("loss");
@@ -69,7 +69,7 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   if (program.module->lookupSymbol("loss")) {
     if (failed(makeTrainingStep(program, shape, settings)))
       return failure();
-  } else { // a step of inference is written as it runs
+  } else { // A step of inference runs as it is written.
     program.step = *program.module->getOps<func::FuncOp>().begin();
   }
   for (func::FuncOp function : {program.step, program.update}) {

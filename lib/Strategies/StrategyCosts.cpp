@@ -23,7 +23,7 @@ int64_t StrategyCosts::mostBudget() const {
   return most;
 }
 
-/// Refused shapes are kept, too: asked again, they are refused again.
+/// Refused shapes are kept, too, so that a second request is refused at once.
 llvm::Expected<RankModel *> StrategyCosts::modelOf(const RankShape &shape, size_t kind) {
   auto known = models.find({shape, kind});
   if (known == models.end()) {
@@ -61,7 +61,7 @@ llvm::Expected<int64_t> StrategyCosts::boundByProducts(const Strategy &strategy)
   shape.dp = 1;
   shape.zeroStage = 0;
   shape.accumulates = shape.microBatches > 1;
-  // The fastest devices: a bound for all.
+  // The fastest devices give a bound for all.
   size_t fastest = 0;
   for (auto [number, kind] : llvm::enumerate(request.topology.kinds))
     if (kind.table.flopsPerNsBF16 > request.topology.kinds[fastest].table.flopsPerNsBF16)
@@ -72,8 +72,8 @@ llvm::Expected<int64_t> StrategyCosts::boundByProducts(const Strategy &strategy)
   return (*model)->leastProducts(wholeStretch(blocks)) * strategy.microBatches / strategy.pp;
 }
 
-/// Some stage has at least the mean of the blocks, and of the time; the last one begins when the
-/// first micro-batch has passed all others, which end when its last has come back.
+/// Some stage has at least the mean of the blocks, and of the time. The last stage begins when the
+/// first micro-batch has passed all others, which end when its last one has come back.
 llvm::Error StrategyCosts::bound(StrategyOutcome &outcome) {
   const Strategy &strategy = outcome.strategy;
   size_t kind = devicesOfStage(strategy, 0).kind;
@@ -149,7 +149,7 @@ llvm::Error StrategyCosts::modelRank(StrategyOutcome &outcome) {
   return llvm::Error::success();
 }
 
-/// The blocks of each chunk, as build-stages cuts.
+/// Returns the blocks of each chunk, cut as build-stages does.
 llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy) {
   int64_t parts = strategy.shape().numChunks();
   std::vector<std::vector<planning::BlockSize>> sizes(parts);
@@ -173,8 +173,8 @@ llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy
   return counts;
 }
 
-/// From one stage to another. Stages are the slowest axis, so ranks that do not fill a node
-/// together send within it.
+/// Returns the time from one stage to another. Stages are the slowest axis, so ranks that together
+/// do not fill a node send within it.
 int64_t StrategyCosts::messageNs(const Strategy &strategy, int64_t bytes,
                                  const DeviceModel &table) const {
   GroupPlace place;
@@ -214,7 +214,7 @@ int64_t StrategyCosts::leastOps() const {
   return least;
 }
 
-/// A stage's chunks have one number of micro-batches in flight together, so the largest stands for
+/// A stage's chunks together have one number of micro-batches in flight, so the largest represents
 /// all of them.
 static BlockStretch largestOf(llvm::ArrayRef<BlockStretch> chunks) {
   BlockStretch largest = chunks.front();
@@ -254,7 +254,7 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
       chunks.push_back({(*counts)[chunk], chunk == 0, chunk + 1 == shape.numChunks(), 1, 0});
     BlockStretch stretch = largestOf(chunks);
     stretch.microBatches = planning::countInFlight(schedule.tasksOf(stage), shape.splitsBackward());
-    int64_t elsewhere = 0; // resident bytes of the stage's other chunks
+    int64_t elsewhere = 0; // Resident bytes of the stage's other chunks.
     for (const BlockStretch &chunk : chunks)
       elsewhere += (*model)->ownBytes(chunk);
     elsewhere = std::max<int64_t>(elsewhere - (*model)->ownBytes(stretch), 0);

@@ -8,10 +8,10 @@
 
 namespace llmmem {
 
-/// The devices of a stage: ranks of one program run at the pace of the slowest of them, under the
-/// memory of the least.
+/// Describes the devices of a stage. Ranks of one program run at the pace of the slowest of them,
+/// under the memory of the smallest.
 struct StageDevices {
-  size_t kind = 0; // whose table
+  size_t kind = 0; // Whose table it is.
   int64_t budget = 0;
 };
 
@@ -20,31 +20,31 @@ public:
   StrategyCosts(mlir::ModuleOp few, int64_t blocks, const SearchRequest &request)
       : few(few), blocks(blocks), request(request) {}
 
-  /// A bound on the time that is the same for many strategies: their matmuls. An error is a
+  /// Returns a bound on the time that is the same for many strategies: their matmuls. An error is a
   /// refusal.
   llvm::Expected<int64_t> boundByProducts(const Strategy &strategy);
-  /// The bounds of the rank's ops.
+  /// Computes the bounds of the rank's ops.
   llvm::Error bound(StrategyOutcome &outcome);
-  /// `model` gives no less: each op once, as it is priced. Proved of the model alone, as a plan may
-  /// hide more of its collectives. Of stages `outcome.timeBound`.
+  /// `model` gives no less: each op once, at its price. This is proved of the model alone, because
+  /// a plan may hide more of its collectives. For stages it is `outcome.timeBound`.
   llvm::Expected<int64_t> leastModelled(const StrategyOutcome &outcome);
-  /// Time and bytes with recomputation.
+  /// Computes time and bytes with recomputation.
   llvm::Error model(StrategyOutcome &outcome);
-  /// Ops of the whole step, about.
+  /// Returns the approximate number of ops of the whole step.
   int64_t countOps(const Strategy &strategy);
-  /// Of the shortest step of those that were made.
+  /// Returns the ops of the shortest step of those that were made.
   int64_t leastOps() const;
-  /// Proved: the average of what all devices must hold.
+  /// Returns a proved bound: the average of what all devices must hold.
   llvm::Expected<int64_t> bytesOfAny();
 
   int64_t numShapes() const { return static_cast<int64_t>(models.size()); }
   int64_t leastBudget() const { return devicesOf(0, request.devices).budget; }
-  /// Of the device that has the most.
+  /// Returns the memory of the device that has the most.
   int64_t mostBudget() const;
 
 private:
   struct Entry {
-    std::unique_ptr<RankModel> model; // null where the passes refuse
+    std::unique_ptr<RankModel> model; // Null where the passes refuse.
     std::string refusal;
   };
   llvm::Expected<RankModel *> modelOf(const RankShape &shape, size_t kind);
@@ -65,7 +65,7 @@ private:
   std::map<std::pair<RankShape, size_t>, Entry> models;
   std::map<std::tuple<planning::PipelineKind, int64_t, int64_t, int64_t>,
            std::unique_ptr<planning::TimedSchedule>>
-      schedules; // by kind, stages, micro-batches, chunks
+      schedules; // By kind, stages, micro-batches, chunks.
 };
 
 } // namespace llmmem

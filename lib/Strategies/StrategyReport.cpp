@@ -16,7 +16,7 @@ static std::string milliseconds(int64_t ns) {
   return llvm::formatv("{0:F3} ms", 1e-6 * static_cast<double>(ns));
 }
 
-/// The parameters of the groups that are left whole, at most so many of each.
+/// Returns the parameters of the groups that stay unsharded, a limited number of each.
 static std::vector<std::string> wholeNames(const SearchResult &result, const Strategy &strategy,
                                            size_t most = SIZE_MAX) {
   std::vector<std::string> names;
@@ -46,7 +46,7 @@ static void printBest(const SearchResult &result, llvm::raw_ostream &os) {
 }
 
 namespace {
-/// Strategies that lost for one reason.
+/// Describes strategies that lost for one reason.
 struct Losers {
   int64_t count = 0;
   const StrategyOutcome *nearest = nullptr;

@@ -10,9 +10,9 @@ using namespace mlir;
 using namespace llmmem;
 using State = StrategyOutcome::State;
 
-/// How many strategies are reported.
+/// Limits how many strategies are reported.
 static constexpr size_t kBest = 10;
-/// Blocks that every program is made with: two outer ones and one between them.
+/// Every program is made with this number of blocks: two outer ones and one between them.
 static constexpr int64_t kFewBlocks = 3;
 
 namespace {
@@ -24,7 +24,8 @@ public:
   SearchResult run();
 
 private:
-  /// What is known of a strategy: the least time that it can have, and how far it was looked at.
+  /// Holds what is known of a strategy: the least time that it can have, and how far the search
+  /// got.
   struct Entry {
     int64_t ns;
     size_t number;
@@ -47,7 +48,7 @@ private:
   StrategyCosts costs;
   std::vector<StrategyOutcome> outcomes;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  std::vector<size_t> best; // in the order of their times
+  std::vector<size_t> best; // In the order of their times.
   int64_t opsLeft = 0;
   SearchResult result;
 };
@@ -93,8 +94,8 @@ void Search::lookAt(const Entry &entry) {
              entry.number, entry.level + 1});
 }
 
-/// Measuring what blocks hold takes a planner's time, and a layout whose ops once are too long is
-/// left out without.
+/// Measuring what blocks hold takes a planner's time, so a layout whose ops once are already too
+/// long is left out without it.
 llvm::Error Search::modelIfBelow(StrategyOutcome &outcome, int64_t ns) {
   llvm::Expected<int64_t> least = costs.leastModelled(outcome);
   if (!least)
@@ -102,8 +103,8 @@ llvm::Error Search::modelIfBelow(StrategyOutcome &outcome, int64_t ns) {
   return *least < ns ? costs.model(outcome) : llvm::Error::success();
 }
 
-/// What tp splits of a block and beside the blocks is one choice more, group by group. Looked at
-/// for the best ones: elsewhere it would multiply the programs.
+/// What tp splits in a block and outside of the blocks is one more choice, group by group. It is
+/// compared only for the best strategies, because elsewhere it would multiply the programs.
 void Search::compareLayouts() {
   const auto masks = static_cast<uint32_t>((1U << request.settings.groups.size()) - 1);
   std::vector<size_t> found = best;
@@ -149,10 +150,10 @@ bool Search::planWhole(StrategyOutcome &outcome) {
 }
 
 /// The model knows fewer ways to recompute than the planner, so what it finds slow or too large may
-/// not be. First the best ones are planned, then whatever has a bound below the best plan; where
-/// the work suffices for all of them, no strategy has a better plan.
+/// not be. First the best ones are planned, then whatever has a bound below the best plan. Where
+/// the work limit suffices for all of them, no strategy has a better plan.
 void Search::planWhole() {
-  // All strategies have about as many ops for a micro-batch.
+  // All strategies have about the same number of ops for a micro-batch.
   if (!request.planWhole || costs.leastOps() > request.mostOpsOfStep)
     return;
   opsLeft = request.mostOps;
@@ -184,7 +185,7 @@ void Search::planWhole() {
   best.resize(std::min(best.size(), kBest));
 }
 
-/// Nothing fits only where each strategy was proved too large.
+/// No plan exists only where each strategy was proved too large.
 void Search::conclude() {
   result.timeBound = INT64_MAX;
   result.leastFound = INT64_MAX;
