@@ -33,7 +33,7 @@ llvm::Expected<ArenaMemory> ArenaMemory::allocate(int64_t bytes) {
   if (mprotect(begin, end - begin, PROT_READ | PROT_WRITE) != 0)
     return llvm::createStringError("cannot map an arena of %lld bytes: %s",
                                    static_cast<long long>(bytes), std::strerror(errno));
-  // A huge page would count as touched if one byte of it is.
+  // A huge page would count as touched if one of its bytes is.
   madvise(begin, end - begin, MADV_NOHUGEPAGE);
   arena.first = end - llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment);
   char *lastPage = std::max(end - page, arena.first);
@@ -61,7 +61,7 @@ llvm::SmallVector<unsigned char> ArenaMemory::residentPages() const {
   return resident;
 }
 
-/// One past the last byte that is not `value`; `begin` where there is none.
+/// Returns one past the last byte that is not `value`; `begin` where there is none.
 static const char *endOfChange(const char *begin, const char *end, char value) {
   while (end != begin && end[-1] == value)
     --end;
@@ -81,10 +81,10 @@ int64_t ArenaMemory::measureHighWater() const {
                *end = mapping + page * (number + 2);
     const char *changed = endOfChange(begin, end, isLast ? kPattern : 0);
     if (!isLast && changed == begin)
-      changed = end; // touched, and holding zeros
+      changed = end; // Touched, and holds zeros.
     int64_t mark = changed - first;
     if (mark > bytes)
-      return mark; // beyond the arena, in the padding up to the page
+      return mark; // Beyond the arena, in the padding up to the page.
     if (changed != begin)
       return std::min<int64_t>(llvm::alignTo(mark, kAlignment), bytes);
   }

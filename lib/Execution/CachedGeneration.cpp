@@ -5,12 +5,12 @@
 
 using namespace llmmem;
 
-/// Tokens of a sequence that a step takes at a time.
+/// Returns the tokens of a sequence that a step takes at a time.
 static int64_t tokensOfStep(const CompiledStep &step, const StepRoles &roles) {
   return step.arguments()[*roles.ids].type.getShape().back();
 }
 
-/// [batch, 1, vocabulary] of floats is what a step with caches returns first.
+/// A step with caches returns floats of [batch, 1, vocabulary] first.
 static llvm::Error checkStep(const CompiledStep &step, const StepRoles &roles) {
   if (llvm::Error error = roles.checkWritesText())
     return error;
@@ -119,7 +119,7 @@ llvm::Error CachedGeneration::runStep(ModelBuffers &step,
   llvm::MutableArrayRef<int32_t> ids = step.integers(*roles.ids),
                                  before = step.integers(*roles.lengths);
   llvm::fill(ids, 0);
-  llvm::fill(before, -1); // a sequence without tokens pauses
+  llvm::fill(before, -1); // A sequence without tokens pauses.
   if (roles.counts)
     llvm::fill(step.integers(*roles.counts), 0);
   for (auto [sequence, list] : llvm::enumerate(tokens)) {

@@ -9,7 +9,7 @@
 
 using namespace llmmem;
 
-/// The tokens that may be chosen: all in order, or the most likely ones, most likely first.
+/// Returns the tokens that may be chosen: all in order, or the most likely ones, most likely first.
 static std::vector<int32_t> candidates(llvm::ArrayRef<double> logits, const Sampling &sampling) {
   std::vector<int32_t> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);
@@ -27,7 +27,7 @@ static std::vector<int32_t> candidates(llvm::ArrayRef<double> logits, const Samp
 
 /// Calls `body` with 0 to count - 1, on the threads that run steps.
 static void forParts(int64_t count, llvm::function_ref<void(int64_t)> body) {
-  constexpr int64_t kPart = 2048; // some 10 us
+  constexpr int64_t kPart = 2048; // About 10 us.
   struct Parts {
     int64_t count;
     llvm::function_ref<void(int64_t)> body;
@@ -49,7 +49,7 @@ int32_t llmmem::chooseToken(llvm::ArrayRef<double> logits, const Sampling &sampl
     return static_cast<int32_t>(llvm::find(logits, highest) - logits.begin());
   std::vector<int32_t> ids = candidates(logits, sampling);
   std::vector<double> sums(ids.size());
-  // Powers take longer than all else that follows a step, so threads share them.
+  // Powers take longer than everything else after a step, so threads share them.
   forParts(static_cast<int64_t>(ids.size()), [&](int64_t number) {
     sums[number] = std::exp((logits[ids[number]] - highest) / sampling.temperature);
   });

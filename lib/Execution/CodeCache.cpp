@@ -22,7 +22,7 @@ CodeCache CodeCache::fromEnvironment(Warn warn) {
 }
 
 CodeCache::CodeCache(std::string named, Warn warn) : path(std::move(named)), warn(std::move(warn)) {
-  // A '/' behind the name of a link would name what it leads to.
+  // A '/' after the name of a link would name what it leads to.
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   if (path.empty() ||
@@ -62,7 +62,7 @@ bool CodeCache::isOwn(int descriptor, StringRef file) {
 
 static std::string fileOf(StringRef name) { return (name + ".o").str(); }
 
-/// Stands behind the code, so that a file that was cut off or altered is seen.
+/// Follows the code, so that a truncated or altered file is noticed.
 static std::string checksumOf(StringRef code) {
   return utohexstr(xxh3_64bits(code), /*LowerCase=*/true, /*Width=*/16);
 }
@@ -86,7 +86,7 @@ std::unique_ptr<MemoryBuffer> CodeCache::read(StringRef name) {
   if (!isOwn(descriptor, path + "/" + file) || sys::fs::status(descriptor, status) ||
       status.type() != sys::fs::file_type::regular_file)
     return nullptr;
-  // In memory and not mapped: what is checked here is what is run.
+  // The bytes are in memory and not mapped, so that what is checked here is what runs.
   auto bytes = WritableMemoryBuffer::getNewUninitMemBuffer(status.getSize(), name);
   if (!bytes)
     return nullptr;
@@ -106,17 +106,18 @@ std::unique_ptr<MemoryBuffer> CodeCache::read(StringRef name) {
 void CodeCache::write(StringRef name, StringRef code) {
   if (!isOn())
     return;
-  // Under another name first: whoever reads meanwhile sees all of the file or none.
+  // It is written under another name first, so that a concurrent reader sees all of the file or
+  // none.
   Expected<TemporaryFile> file = TemporaryFile::create(openFolder() + "/" + fileOf(name));
   if (!file)
     return consumeError(file.takeError());
-  if (fchmod(file->descriptor(), S_IRUSR | S_IWUSR) != 0) // else no run would trust it
+  if (fchmod(file->descriptor(), S_IRUSR | S_IWUSR) != 0) // Otherwise no run would trust it.
     return;
   raw_fd_ostream out(file->descriptor(), /*shouldClose=*/false);
   out << code << checksumOf(code);
   out.flush();
   const bool isFull = out.has_error();
-  out.clear_error(); // else the stream ends the program
+  out.clear_error(); // Otherwise the stream ends the program.
   if (isFull || file->keep())
     file->discard();
 }

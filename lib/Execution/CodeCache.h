@@ -10,36 +10,37 @@
 
 namespace llmmem {
 
-/// A folder of object files, each under a name that says all that its code depends on. What cannot
-/// be read is compiled again, and what cannot be written is not kept: a cache never fails a run.
-/// Files are written by way of /proc, and without it none is.
+/// Manages a folder of object files, each under a name that says everything that its code depends
+/// on. What cannot be read is compiled again, and what cannot be written is not kept: a cache never
+/// fails a run. Files are written by way of /proc; without it none is written.
 ///
-/// What is in the folder is run. So the folder and each file must be this user's (or root's) and
-/// writable by nobody else, and no links; a folder or file that is not so ends the use of the
-/// cache, and `warn` is told why. Both are asked of what is open: the bytes that are returned are
-/// those of the file that was checked.
+/// What is in the folder is run. So the folder and each file must belong to this user (or root),
+/// must not be writable by anybody else, and must not be links. Any other folder or file ends the
+/// use of the cache, and `warn` is told why. Both checks apply to open files: the returned bytes
+/// are those of the file that was checked.
 class CodeCache {
 public:
   using Warn = std::function<void(const llvm::Twine &)>;
 
-  /// The folder that LLMMEM_CODE_CACHE names, which is made for this user alone where it is
-  /// missing; without the variable nothing is kept.
+  /// Opens the folder that LLMMEM_CODE_CACHE names, and creates it for this user alone where it is
+  /// missing. Without the variable nothing is kept.
   static CodeCache fromEnvironment(Warn warn);
   CodeCache(const CodeCache &) = delete;
   CodeCache &operator=(const CodeCache &) = delete;
   ~CodeCache();
 
   bool isOn() const { return folder >= 0; }
-  /// Null where the folder has no such code, or a damaged one.
+  /// Returns null where the folder has no such code, or a damaged one.
   std::unique_ptr<llvm::MemoryBuffer> read(llvm::StringRef name);
   void write(llvm::StringRef name, llvm::StringRef code);
 
 private:
   CodeCache(std::string path, Warn warn);
   void close();
-  /// Ends the use of the cache where `file`, of the folder or itself, is not to be trusted.
+  /// Ends the use of the cache where `file`, of the folder or the folder itself, is not to be
+  /// trusted.
   bool isOwn(int descriptor, llvm::StringRef file);
-  /// A path that leads to the folder that is open, whatever has its name now.
+  /// Returns a path to the open folder, whatever has its name now.
   std::string openFolder() const;
 
   std::string path;
@@ -47,7 +48,8 @@ private:
   int folder = -1;
 };
 
-/// Changes whenever the program that runs is built anew, whose lowering the code depends on, too.
+/// Returns text that changes whenever the running program is rebuilt, because the code also depends
+/// on its lowering.
 std::string buildOfProgram();
 
 } // namespace llmmem

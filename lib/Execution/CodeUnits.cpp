@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The names that an op and what is nested in it mention.
+/// Returns the names that an op and its nested ops mention.
 static SetVector<StringAttr> symbolsIn(Operation *op) {
   SetVector<StringAttr> names;
   AttrTypeWalker walker;
@@ -27,7 +27,7 @@ static bool isDeclaration(Operation *op) {
 }
 
 namespace {
-/// Names what a function mentions before the function.
+/// Names the symbols that a function mentions before the function.
 class Naming {
 public:
   Naming(ModuleOp module, StringRef salt) : salt(salt) {
@@ -137,7 +137,7 @@ void UnitModule::addAllOf(Operation *op) {
     add(used);
 }
 
-/// Parts of loops and tables are copied, so that nothing outside calls or reads them; other units
+/// Parts of loops and tables are copied, so that nothing outside calls or reads them. Other units
 /// and the runtime are declared.
 void UnitModule::add(StringAttr name) {
   Operation *symbol = table.lookup(name);
@@ -169,7 +169,7 @@ std::vector<Unit> llmmem::takeUnits(ModuleOp lowered, ArrayRef<std::string> name
   units.insert_range(names);
   SymbolTable table(lowered);
   std::vector<Unit> taken;
-  // What is taken stays in the table, as what others declare.
+  // What is taken stays in the table, where others find it to declare it.
   for (const std::string &name : names)
     if (auto root = table.lookup<LLVM::LLVMFuncOp>(name); root && !root.isExternal())
       taken.push_back({name, UnitModule(lowered, table, units).take(root)});

@@ -9,17 +9,18 @@
 
 namespace llmmem {
 
-/// Functions of a module that are compiled apart. Each is renamed to a digest of all that its code
-/// depends on: its text, with the functions that it calls under their own such names, and `salt`.
-/// So equal functions have one name, whatever step they are of, and whatever they were called.
+/// Splits a module into functions that are compiled separately. Each is renamed to a digest of
+/// everything that its code depends on: its text, in which the functions that it calls have such
+/// names, too, and `salt`. So equal functions have one name, whatever step they belong to and
+/// whatever they were called.
 class CodeUnits {
 public:
-  /// Renames the functions and tables of `module`; of equal ones the first stays. Fails where a
-  /// function calls itself, through others or not.
+  /// Renames the functions and tables of `module`, and keeps the first of equal ones. Fails where a
+  /// function calls itself, directly or through others.
   static llvm::Expected<CodeUnits> nameIn(mlir::ModuleOp module, llvm::StringRef salt);
 
   llvm::ArrayRef<std::string> names() const { return digests; }
-  /// The new name of a function.
+  /// Returns the new name of a function.
   std::string nameOf(llvm::StringRef function) const { return renamed.lookup(function); }
 
 private:
@@ -35,8 +36,9 @@ struct Unit {
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Of a module of the LLVM dialect each of the functions `names` that has a body: it, which others
-/// may call, with the parts and tables that it alone needs, and with declarations of all else.
+/// Takes from a module of the LLVM dialect each of the functions `names` that has a body. A unit
+/// has this function, which others may call, the parts and tables that it alone needs, and
+/// declarations of everything else.
 std::vector<Unit> takeUnits(mlir::ModuleOp lowered, llvm::ArrayRef<std::string> names);
 
 } // namespace llmmem

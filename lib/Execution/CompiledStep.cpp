@@ -86,7 +86,7 @@ static StepArgument describeArgument(func::FuncOp step, unsigned number) {
           step.getArgAttr(number, LlmDialect::kTransposed) != nullptr};
 }
 
-/// The stages of a pipeline, or the function alone.
+/// Returns the stages of a pipeline, or the function alone.
 static SmallVector<func::FuncOp> stagesOf(func::FuncOp step) {
   if (!step->hasAttr(LlmDialect::kStage))
     return {step};
@@ -147,7 +147,7 @@ static KernelCall readProfiledCall(DictionaryAttr record) {
 
 namespace {
 struct LoweredStep {
-  /// Kernels as loops and the step that calls them; on a GPU what launches alone.
+  /// The host module has kernels as loops and the step that calls them; for a GPU it only launches.
   OwningOpRef<ModuleOp> host;
   std::vector<KernelCall> calls;
   CudaProgram kernels;
@@ -174,11 +174,11 @@ static ConvertStepToKernelsOptions conversionOf(const CompiledStep::Options &opt
   return conversion;
 }
 
-/// A copy of the planned module, converted without calls of the forms in `missing`.
+/// Returns a copy of the planned module, converted without calls of the forms in `missing`.
 static FailureOr<OwningOpRef<ModuleOp>>
 convert(ModuleOp module, const CompiledStep::Options &options, ArrayRef<Attribute> missing) {
   OwningOpRef<ModuleOp> converted = module.clone();
-  // Other functions of the module are not called, and may contain ops without a lowering.
+  // Nothing calls the other functions of the module, and they may contain ops without a lowering.
   for (auto function : llvm::make_early_inc_range(converted->getOps<func::FuncOp>()))
     if (function.getName() != options.function)
       function.erase();
@@ -194,7 +194,7 @@ convert(ModuleOp module, const CompiledStep::Options &options, ArrayRef<Attribut
 }
 
 /// Before anything is compiled, the device's library is asked about each form that it would be
-/// called for: what is missing is converted again, first without its epilogue, then without a call.
+/// called for. What is missing is converted again, first without its epilogue, then without a call.
 static FailureOr<OwningOpRef<ModuleOp>> convertForDevice(ModuleOp module,
                                                          const CompiledStep::Options &options,
                                                          std::vector<std::string> &replaced) {
@@ -208,7 +208,7 @@ static FailureOr<OwningOpRef<ModuleOp>> convertForDevice(ModuleOp module,
   }
 }
 
-/// The planned module stays as it is.
+/// Does not change the planned module.
 static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options &options) {
   LoweredStep step;
   FailureOr<OwningOpRef<ModuleOp>> converted = convertForDevice(module, options, step.replaced);
@@ -245,7 +245,7 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   return std::move(step);
 }
 
-/// The update behind the micro-batches of a step has the arguments of the step.
+/// The update after the micro-batches of a step has the arguments of the step.
 LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &options) {
   auto step = module.lookupSymbol<func::FuncOp>(options.function);
   auto number = step->getAttrOfType<IntegerAttr>(LlmDialect::kMicroBatches);
@@ -305,7 +305,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   step->emulation = std::move(lowered->emulation);
   NativeOptions native;
   native.processor = options.processor;
-  // Of a GPU the host only launches, but for its updates, and of the emulator each access is a
+  // For a GPU the host only launches, except for its updates, and for the emulator each access is a
   // call.
   native.optimize =
       options.optimize && !options.emulate && (!options.cuda || lowered->hasHostUpdates);
@@ -348,7 +348,7 @@ LogicalResult CompiledStep::runFunction(StepMemory &memory, StepCall &call) cons
   return success();
 }
 
-/// A diagnostic at the op that failed.
+/// Reports a failure at the op that failed.
 LogicalResult CompiledStep::outcome(llvm::Error error) const {
   if (error)
     return emitError(locationOfFault(), llvm::toString(std::move(error)));

@@ -168,7 +168,7 @@ llvm::Error CudaDevice::clear(uint64_t to, int64_t bytes) {
 }
 
 namespace {
-/// A step as the runtime calls it.
+/// Wraps a step as the runtime calls it.
 struct Launching {
   llvm::function_ref<void(llmmem_cuda *run)> step;
   llmmem_cuda *run;

@@ -19,7 +19,7 @@ static std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
   return joined.str().str();
 }
 
-/// The folders in `folder` whose names begin so, in the order of their names.
+/// Returns the folders in `folder` with this prefix, in the order of their names.
 static std::vector<std::string> foldersIn(const std::string &folder, llvm::StringRef prefix) {
   std::vector<std::string> found;
   std::error_code error;
@@ -40,7 +40,8 @@ static std::vector<std::string> foldersOfUser() {
   return folders;
 }
 
-/// An environment's python3 is a link to another one, whose packages are not meant: links stay.
+/// An environment's python3 is a link to another one, whose packages are not meant, so links are
+/// not followed.
 static std::vector<std::string> foldersOfPython() {
   std::vector<std::string> folders;
   llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName("python3");

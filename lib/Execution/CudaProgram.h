@@ -10,7 +10,7 @@ namespace llmmem {
 
 struct CudaProgram {
   std::vector<std::string> ptx;
-  /// By the numbers that launches name them with.
+  /// Indexed by the numbers that launches name them with.
   std::vector<CudaDevice::Kernel> kernels;
 
   /// Removes the results of `convert-gpu-kernels-to-nvvm` from a module, so that only host code

@@ -4,7 +4,7 @@
 // it has written is copied to the device before the next step, and what a step has written is
 // copied back when it is read. An argument that lies on the host has its bytes in the mirror alone,
 // which the step's copies read and write. Steps that share buffers have all of theirs here, and one
-// arena, which is the largest that one of them needs: they run one after another.
+// arena, which is the largest that one of them needs, because they run one after another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +19,25 @@ namespace llmmem {
 class DeviceBuffers {
 public:
   explicit DeviceBuffers(std::shared_ptr<CudaDevice> device) : device(std::move(device)) {}
-  /// The pinned bytes must still be there.
+  /// The pinned bytes must still exist.
   ~DeviceBuffers();
 
-  /// A buffer whose mirror has `bytes` zeros; returns its number, from 0 on. Before `reserve`.
+  /// Adds a buffer whose mirror has `bytes` zeros, and returns its number, from 0 on. It is called
+  /// before `reserve`.
   unsigned add(void *mirror, int64_t bytes);
-  /// The same of one that lies on the host, on pages of its own.
+  /// Adds one that lies on the host, on pages of its own.
   unsigned addOnHost(void *mirror, int64_t bytes);
   /// Lets the step's copies access these bytes, on pages of their own.
   llvm::Error pin(void *begin, int64_t bytes);
-  /// Fails if they and the arena do not fit the device. Once more when buffers of another step were
-  /// added, before the first step: addresses change, and the larger arena stays.
+  /// Fails if they and the arena do not fit the device. It may be called again before the first
+  /// step, after buffers of another step were added: addresses change, and the larger arena stays.
   llvm::Error reserve(int64_t arena);
 
   int64_t residentBytes() const { return resident; }
   uint64_t addressOf(unsigned number) const;
   CudaDevice &cuda() const { return *device; }
 
-  /// The mirror has new bytes, all of them.
+  /// Says that all bytes of the mirror are new.
   void markWritten(unsigned number) {
     if (!buffers[number].onHost)
       buffers[number].newer = Newer::Mirror;
@@ -48,7 +49,7 @@ public:
 
   /// Copies what the host has written.
   llvm::Error beginStep();
-  /// The step may have written any of them.
+  /// Says that the step may have written any of them.
   void endStep();
 
 private:

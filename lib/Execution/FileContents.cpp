@@ -12,7 +12,7 @@ using namespace llmmem;
 namespace json = llvm::json;
 
 int64_t llmmem::bytesOfElement(const TensorEntry &tensor) {
-  // The bytes may be a server's alone.
+  // A server alone may have the bytes.
   std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
   return kind ? bytesOf(*kind)
               : static_cast<int64_t>(tensor.bytes.size()) /
@@ -68,12 +68,12 @@ std::string FileContents::encodeHeader() const {
   return length + header;
 }
 
-/// What the stages of a pipeline have together, from the headers that each would write alone.
+/// Adds what the stages of a pipeline have together, from the headers that each would write alone.
 static llvm::Error addContents(llvm::StringRef header, FileContents &contents) {
   llvm::Expected<json::Value> value = parseJsonTree(header);
   if (!value)
     return value.takeError();
-  // An object of LLVM has no order, and tensors of a stage stand as their offsets say.
+  // An object of LLVM has no order, and the offsets order the tensors of a stage.
   std::map<int64_t, std::pair<std::string, TensorLine>> inOrder;
   for (const auto &[key, entry] : *value->getAsObject()) {
     const json::Object &object = *entry.getAsObject();

@@ -8,31 +8,31 @@
 
 namespace llmmem {
 
-/// What a file says of a tensor.
+/// Holds what a file says of a tensor.
 struct TensorLine {
   std::string dtype;
   std::vector<int64_t> shape;
-  int64_t bytes = 0, begin = 0; // in the file, behind the header
+  int64_t bytes = 0, begin = 0; // In the file, after the header.
 };
 
-/// What a file holds, in its order.
+/// Holds what a file contains, in its order.
 struct FileContents {
   llvm::MapVector<std::string, TensorLine, std::map<std::string, unsigned>> tensors;
   Metadata metadata;
-  int64_t bytes = 0; // of all tensors
+  int64_t bytes = 0; // The bytes of all tensors.
 
-  /// Behind what is there; nothing where a tensor of that name is.
+  /// Appends the tensor; does nothing where one of that name exists.
   void add(const std::string &name, TensorLine line);
-  /// The header's JSON.
+  /// Returns the header's JSON.
   std::string toJson() const;
-  /// The length of the JSON header and the header.
+  /// Returns the length of the JSON header and the header.
   std::string encodeHeader() const;
 };
 
-/// Of a whole tensor, wherever its parts are.
+/// Returns the bytes of an unsharded tensor, wherever its parts are.
 int64_t bytesOfElement(const TensorEntry &tensor);
 
-/// Of what all ranks hold, which stages of a pipeline tell each other. All ranks call it.
+/// Returns the contents over all ranks, which stages of a pipeline exchange. All ranks call it.
 llvm::Expected<FileContents> contentsOfAllRanks(llvm::ArrayRef<TensorEntry> tensors,
                                                 const Metadata &metadata);
 

@@ -6,7 +6,7 @@
 
 using namespace llmmem;
 
-/// How much of the way from one step to another is done, 0 to 1.
+/// Returns how much of the way from one step to another is done, from 0 to 1.
 static double partOf(int64_t step, int64_t begin, int64_t end) {
   double part =
       static_cast<double>(step - begin) / static_cast<double>(std::max<int64_t>(end - begin, 1));

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// What the library is asked about: any address will do.
+/// Returns what the library is asked about. Any address will do.
 static llmmem_product askedOf(llm::LibraryProductOp op) {
   llmmem_product product = constantsOf(op);
   product.bias = op.getBias() ? 256 : 0;
@@ -15,7 +15,7 @@ static llmmem_product askedOf(llm::LibraryProductOp op) {
   return product;
 }
 
-/// What is done instead, in the words of a user.
+/// Says for a user what is done instead.
 static const char *replacementOf(const llmmem_product_form &form) {
   if (form.epilogue > LLMMEM_EPILOGUE_BIAS)
     return "; its epilogue is a launch of its own";

@@ -8,9 +8,9 @@
 
 namespace llmmem {
 
-/// Forms of matmuls that the library of `device` has no algorithm for, among those that host code
-/// of `lowered` calls it for: adds them to `forms` (of `llm.missing_products`), and why to
-/// `reasons`. True where there are any.
+/// Finds the forms of matmuls for which the library of `device` has no algorithm, among those that
+/// host code of `lowered` calls it for. Adds them to `forms` (of `llm.missing_products`), and the
+/// reasons to `reasons`. Returns true where there are any.
 bool findMissingProducts(mlir::ModuleOp lowered, const CudaDevice &device,
                          llvm::SmallVectorImpl<mlir::Attribute> &forms,
                          std::vector<std::string> &reasons);

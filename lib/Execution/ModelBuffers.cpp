@@ -37,7 +37,7 @@ llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles 
       return llvm::createStringError("parameter '" + parameter.name +
                                      "' has elements that are not floats");
   }
-  // Moments by blocks are bytes, which a kernel alone reads.
+  // Moments by blocks are bytes, which only a kernel reads.
   auto isByBlocks = [&](unsigned argument) {
     return step.arguments()[argument].type.getElementType().isInteger(8);
   };
@@ -138,7 +138,8 @@ void ModelBuffers::sampleParameters(uint64_t seed) {
     sample(parameter, streamOf(seed, parameter.name));
 }
 
-/// What this rank has of a whole, in runs of at most `most` elements. Padding is in none.
+/// Returns what this rank has of an unsharded value, in runs of at most `most` elements. Padding is
+/// in none.
 static std::vector<Shard::Run> runsOf(const Shard &shard, int64_t most) {
   std::vector<Shard::Run> runs;
   shard.forEachRun(shard.position(), [&](Shard::Run run) {
@@ -160,11 +161,13 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
   if (parameter.master && step->arguments()[*parameter.master].shard.isHere())
     copies.push_back(
         {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
-  // By the element of the whole: the number of ranks changes no parameter. Padding stays 0.
+  // Samples depend on the element of the unsharded value, so the number of ranks changes no
+  // parameter. Padding stays 0.
   const std::vector<Shard::Run> pieces = runsOf(argument.shard, kPiece);
   auto samplePiece = [&](int64_t piece) {
     auto [first, begin, count] = pieces[piece];
-    // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
+    // Values are rounded to f32 first, so that runs in bf16 and in f32 begin with the same
+    // parameters.
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
       values[index] = static_cast<float>(
@@ -196,7 +199,7 @@ llvm::SmallVector<std::string> llmmem::checkpointNames(llvm::StringRef name) {
   for (llvm::StringRef family : families)
     names.push_back(name.starts_with(family) ? name.drop_front(family.size()).str()
                                              : (family + name).str());
-  // What the first files of BERT call the scale and the shift of a norm.
+  // The first files of BERT call the scale and the shift of a norm so.
   for (auto [newer, older] :
        {std::pair(".LayerNorm.weight", ".LayerNorm.gamma"), {".LayerNorm.bias", ".LayerNorm.beta"}})
     if (llvm::StringRef module = name; module.consume_back(newer))
@@ -210,7 +213,7 @@ static bool isOfAdapter(llvm::StringRef name) {
   return name.contains(".lora_A.") || name.contains(".lora_B.");
 }
 
-/// The checkpoint of the model that adapters begin beside has none of them.
+/// The checkpoint of the model that adapters start from has none of them.
 static bool hasAdapters(const SafeTensors &file) {
   return llvm::any_of(file.tensors(),
                       [](const TensorEntry &tensor) { return isOfAdapter(tensor.name); });
@@ -221,8 +224,8 @@ std::string llmmem::nameOfSlice(llvm::StringRef name, int64_t slice) {
   return behind.empty() ? std::string() : (before + "." + llvm::Twine(slice) + "." + behind).str();
 }
 
-/// The tensor under a name that public checkpoints may give it, with the bytes that were saved;
-/// null where there is none.
+/// Finds the tensor under a name that public checkpoints may give it, with the bytes that were
+/// saved; null where there is none.
 static llvm::Expected<const TensorEntry *> findTensor(const SafeTensors &file,
                                                       llvm::StringRef name) {
   for (const std::string &known : checkpointNames(name))
@@ -249,7 +252,7 @@ llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
   return used;
 }
 
-/// Returns how many tensors of the file the parameter is.
+/// Returns how many tensors of the file form the parameter.
 llvm::Expected<int64_t> ModelBuffers::loadParameter(const StepRoles::Parameter &parameter,
                                                     const SafeTensors &file) {
   llvm::SmallVector<unsigned, 2> arguments = {parameter.argument};
@@ -285,7 +288,8 @@ llvm::Expected<int64_t> ModelBuffers::loadParameter(const StepRoles::Parameter &
   return count;
 }
 
-/// Along the first dimension of the parameter, whose name has a place for their numbers.
+/// Returns the slices along the first dimension of the parameter, whose name has a place for their
+/// numbers.
 llvm::Expected<std::vector<const TensorEntry *>>
 ModelBuffers::findSlices(const StepRoles::Parameter &parameter, const SafeTensors &file) {
   std::vector<const TensorEntry *> found;
@@ -309,7 +313,7 @@ static std::string printShape(llvm::ArrayRef<int64_t> shape) {
   return "[" + llvm::join(extents, ", ") + "]";
 }
 
-/// Numbers in fewer bits as they were saved, or weights that are rounded now.
+/// Loads numbers in fewer bits as they were saved, or rounds weights now.
 llvm::Expected<int64_t> ModelBuffers::loadHeld(const StepRoles::Parameter &parameter,
                                                const SafeTensors &file, const TensorEntry &tensor) {
   llvm::Expected<const TensorEntry *> scales =
@@ -370,7 +374,7 @@ static llvm::Error expectFloats(const TensorEntry &tensor) {
                                  ", expected F64, F32, BF16 or F16");
 }
 
-/// What this rank has of the argument, by the places of its elements in the file.
+/// Loads what this rank has of the argument, by the places of its elements in the file.
 llvm::Error ModelBuffers::loadTransposed(unsigned argument, const TensorEntry &tensor,
                                          const FileOrder &order) {
   if (llvm::Error error = checkShape(tensor, order.shape()))
@@ -389,7 +393,7 @@ llvm::Error ModelBuffers::loadTransposed(unsigned argument, const TensorEntry &t
   return llvm::Error::success();
 }
 
-/// Loads a tensor of the `expected` shape into the whole's elements from `begin` on.
+/// Loads a tensor of the `expected` shape into the elements of the unsharded value from `begin` on.
 llvm::Error ModelBuffers::loadElements(unsigned argument, const TensorEntry &tensor,
                                        llvm::ArrayRef<int64_t> expected, int64_t begin) {
   const Shard &shard = step->arguments()[argument].shard;
@@ -420,7 +424,7 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   mlir::Type element = info.type.getElementType();
   tensor.dtype =
       (llm::isPacked(element) ? packedDtypeOf(element) : dtypeOf(kindOf(argument))).str();
-  if (element.isInteger(4)) { // files have no type of four bits
+  if (element.isInteger(4)) { // Files have no type of four bits.
     tensor.shape = {info.bytes};
     tensor.shard.shape = {info.bytes};
   }
@@ -449,7 +453,7 @@ std::vector<TensorEntry> ModelBuffers::tensorsOf(llvm::StringRef name, unsigned 
 }
 
 std::string ModelBuffers::digest() const {
-  // Hashes each tensor, then the hashes: one pass, and no copy of the parameters.
+  // Hashes each tensor, then the hashes, which takes one pass and no copy of the parameters.
   std::vector<TensorEntry> tensors;
   for (const StepRoles::Parameter &parameter : roles.parameters)
     tensors.push_back(tensorOf(parameter.name, parameter.argument));
@@ -462,7 +466,8 @@ std::string ModelBuffers::digest() const {
       if (beside)
         hashes[number] = hashText(hashes[number] + hashText(tensorOf("", *beside).bytes));
   });
-  // Of a split parameter the whole is hashed, so that the digest does not depend on the ranks.
+  // For a split parameter the unsharded value is hashed, so that the digest does not depend on the
+  // ranks.
   for (auto [tensor, hash] : llvm::zip_equal(tensors, hashes))
     if (tensor.shard.parts > 1) {
       std::vector<char> whole = tensor.shard.gather(tensor.bytes);
@@ -473,7 +478,7 @@ std::string ModelBuffers::digest() const {
   return hashText(llvm::join(hashes, ""));
 }
 
-/// In the order of the model, whichever stage has a parameter.
+/// Keeps the order of the model, whichever stage has a parameter.
 std::vector<std::string>
 ModelBuffers::hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const {
   std::string own;

@@ -129,7 +129,7 @@ static llvm::Expected<llvm::orc::JITTargetMachineBuilder> findHost(const NativeO
   return host;
 }
 
-/// What code depends on beside the functions that it is made of.
+/// Returns what code depends on in addition to the functions that it consists of.
 static std::string saltOf(const llvm::TargetMachine &target, const NativeOptions &native) {
   return llvm::formatv("{0};{1};{2};{3};{4};{5}", LLVM_VERSION_STRING, buildOfProgram(),
                        target.getTargetTriple().str(), target.getTargetCPU(),
@@ -187,7 +187,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> UnitCompiler::compile(const 
 
 using Objects = std::vector<std::unique_ptr<llvm::MemoryBuffer>>;
 
-/// What an earlier run has compiled is declared alone, so lowering does not see it.
+/// Only declares what an earlier run has compiled, so that lowering does not see it.
 static Objects takeCompiled(ModuleOp module, const CodeUnits &units, CodeCache &cache) {
   Objects objects;
   for (const std::string &name : units.names())
@@ -205,7 +205,7 @@ static llvm::Error compileOthers(ModuleOp module, const CodeUnits &units, String
   if (failed(lowering.run(module)))
     return llvm::createStringError("lowering to the LLVM dialect failed");
   std::vector<Unit> missing = takeUnits(module, units.names());
-  // Ranks compile the same functions at the same time: each begins with others, and finds those
+  // Ranks compile the same functions at the same time, so each begins with others, and finds those
   // that another has finished.
   if (cache.isOn() && !missing.empty())
     std::rotate(missing.begin(),

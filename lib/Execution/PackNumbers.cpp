@@ -50,7 +50,7 @@ uint8_t llmmem::roundToSmallFloat(mlir::Type element, double value) {
   const double size = std::min(std::abs(value), llm::largestPacked(element));
   int exponent = 0;
   std::frexp(size, &exponent);
-  // Numbers below the smallest normal one have its last place; of 0 `frexp` says no exponent.
+  // Numbers below the smallest normal one have its last place; for 0 `frexp` gives no exponent.
   const int place = size == 0 ? 1 - bias : std::max(exponent - 1, 1 - bias);
   const auto count = static_cast<int>(std::nearbyint(std::ldexp(size, significand - place)));
   const int bits = ((place + bias - 1) << significand) + count;
@@ -63,7 +63,7 @@ static void storeNibble(uint8_t *bytes, int64_t index, double value) {
   bytes[index / 2] = static_cast<uint8_t>((bytes[index / 2] & ~(15 << shift)) | bits << shift);
 }
 
-/// The scale as it is stored, and read again.
+/// Stores the scale, and returns it as it is read back.
 static double storeScale(const PackedBytes &to, int64_t number, double scale) {
   writeFloat(to.scaleKind, to.scales, number, scale);
   return readFloat(to.scaleKind, to.scales, number);

@@ -34,7 +34,7 @@ PackedBytes ModelBuffers::packedBytes(const StepRoles::Parameter &parameter) {
   return bytes;
 }
 
-/// Two groups at a time, as two zero points share a byte.
+/// Packs two groups at a time, because two zero points share a byte.
 bool ModelBuffers::pack(
     const StepRoles::Parameter &parameter,
     llvm::function_ref<void(int64_t first, llvm::MutableArrayRef<double>)> read) {
@@ -59,7 +59,7 @@ bool ModelBuffers::pack(
 }
 
 void ModelBuffers::samplePacked(const StepRoles::Parameter &parameter, uint64_t stream) {
-  // The same numbers as without packing, rounded once more.
+  // These are the numbers without packing, rounded once more.
   const FileOrder order(step->arguments()[parameter.argument]);
   pack(parameter, [&](int64_t first, llvm::MutableArrayRef<double> weights) {
     for (auto [i, weight] : llvm::enumerate(weights))
@@ -84,7 +84,8 @@ llvm::Error ModelBuffers::loadPacked(const StepRoles::Parameter &parameter,
   }
   const int64_t ofTensor = argument.type.getNumElements() / static_cast<int64_t>(tensors.size());
   bool isFinite = pack(parameter, [&](int64_t first, llvm::MutableArrayRef<double> weights) {
-    const int64_t number = first / ofTensor; // groups are parts of rows, and so of one tensor
+    const int64_t number = first / ofTensor; // Groups are parts of rows, and so belong to one
+                                             // tensor.
     const TensorEntry &tensor = *tensors[number];
     const FloatKind kind = *floatKindOf(tensor.dtype);
     for (auto [i, weight] : llvm::enumerate(weights))
@@ -98,7 +99,7 @@ llvm::Error ModelBuffers::loadPacked(const StepRoles::Parameter &parameter,
                                  "bits has no scale; import the model without --weights");
 }
 
-/// As `--save` has written it.
+/// Loads what `--save` has written.
 llvm::Error ModelBuffers::loadStored(unsigned argument, const TensorEntry &tensor) {
   TensorEntry own = tensorOf(tensor.name, argument);
   if (tensor.dtype != own.dtype || tensor.shape != own.shape)

@@ -9,7 +9,7 @@
 
 using namespace llmmem;
 
-/// A line of /proc/self/status, such as `VmHWM:	  123456 kB`, in bytes.
+/// Reads a line of /proc/self/status, such as `VmHWM: 123456 kB`, in bytes.
 static std::optional<int64_t> readStatus(llvm::StringRef key) {
   auto text = llvm::MemoryBuffer::getFileAsStream("/proc/self/status");
   if (!text)
@@ -25,8 +25,8 @@ static std::optional<int64_t> readStatus(llvm::StringRef key) {
 
 ProcessMemory ProcessMemory::begin() {
   ProcessMemory memory;
-  // Otherwise memory that the compiler has freed would be reused without a change of the resident
-  // size.
+  // Without this, memory that the compiler has freed would be reused without a change of the
+  // resident size.
   malloc_trim(0);
   memory.before = readStatus("VmRSS");
   return memory;

@@ -39,7 +39,7 @@ static std::string describeRanks(llvm::ArrayRef<size_t> ranks) {
   return ranks.size() == 1 ? "rank " + text + " has " : "ranks " + text + " have ";
 }
 
-/// "rank 2 has --seed 7 where rank 0 has 1", once for each other value.
+/// Adds "rank 2 has --seed 7 where rank 0 has 1", once for each other value.
 static void addDifferences(llvm::StringRef name, llvm::ArrayRef<std::vector<RankFact>> facts,
                            std::vector<std::string> &sentences) {
   const RankFact *first = factNamed(name, facts.front());

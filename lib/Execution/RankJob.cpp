@@ -12,7 +12,7 @@ using namespace llmmem;
 
 static constexpr int64_t kEveryAxis = (int64_t{1} << LLMMEM_MOST_AXES) - 1;
 
-/// Ranks of the job on this machine, as launchers say, or 1.
+/// Returns the ranks of the job on this machine, as launchers say, or 1.
 static int ranksOfMachine() {
   for (const char *variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"})
     if (const char *value = std::getenv(variable))

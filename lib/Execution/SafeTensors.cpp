@@ -14,7 +14,7 @@
 using namespace llmmem;
 namespace json = llvm::json;
 
-/// Bytes of one element; 0 for a dtype that the format does not know.
+/// Returns the bytes of one element; 0 for a dtype that the format does not have.
 static int64_t elementBytes(llvm::StringRef dtype) {
   return llvm::StringSwitch<int64_t>(dtype)
       .Cases({"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3"}, 1)
@@ -29,7 +29,7 @@ static llvm::Error malformed(llvm::StringRef file, const llvm::Twine &why) {
 }
 
 namespace {
-/// One entry of the header, and its range in the data.
+/// Holds one entry of the header, and its range in the data.
 struct Header {
   TensorEntry entry;
   int64_t begin = 0, end = 0;
@@ -46,7 +46,7 @@ static bool readShape(const json::Array &numbers, std::vector<int64_t> &shape) {
   return true;
 }
 
-/// Bytes of a tensor of this shape, or none where they overflow.
+/// Returns the bytes of a tensor of this shape, or none where they overflow.
 static std::optional<int64_t> bytesOf(llvm::ArrayRef<int64_t> shape, int64_t element) {
   int64_t bytes = element;
   for (int64_t extent : shape)
@@ -153,7 +153,8 @@ llvm::Expected<SafeTensors> SafeTensors::read(llvm::StringRef path) {
   return parse(std::move(*buffer));
 }
 
-/// {"metadata": {...}, "weight_map": {"name of a tensor": "name of a file beside the index", ...}}
+/// An index is {"metadata": {...}, "weight_map": {"name of a tensor": "name of a file next to the
+/// index", ...}}.
 llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::StringRef text) {
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
@@ -213,7 +214,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   if (length > bytes.size() - 8)
     return malformed(file, "its header claims " + llvm::Twine(length) + " bytes, but only " +
                                llvm::Twine(bytes.size() - 8) + " follow");
-  // As the format's own reader has it.
+  // This is the limit of the format's own reader.
   constexpr uint64_t kMostOfHeader = 100000000;
   if (length > kMostOfHeader)
     return malformed(file, "its header claims " + llvm::Twine(length) +
@@ -244,7 +245,7 @@ llvm::StringRef SafeTensors::metadata(llvm::StringRef key) const {
 }
 
 std::string SafeTensors::contentsHash() const {
-  // Files of others may have their tensors in another order.
+  // Files of other programs may have their tensors in another order.
   std::map<std::string, std::string> facts;
   for (const auto &[key, text] : texts)
     facts["text " + key] = text;

@@ -18,7 +18,7 @@ namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kFile = ".safetensors";
 
-/// What stands in front of the names of an index's files.
+/// Returns the prefix of the names of an index's files.
 static llvm::StringRef stemOf(llvm::StringRef index) {
   llvm::StringRef stem = llvm::sys::path::filename(index);
   stem.consume_back(".json");
@@ -48,7 +48,7 @@ static std::vector<FileContents> splitContents(const FileContents &all, int64_t 
   return files;
 }
 
-/// `contents` say the hash of each tensor, so that other bytes have other names.
+/// `contents` gives the hash of each tensor, so that other bytes have other names.
 static std::vector<std::string> namesOf(llvm::StringRef index, const FileContents &contents,
                                         size_t files) {
   std::string digest = hashText(contents.toJson()).substr(0, 16);
@@ -79,8 +79,8 @@ static std::string indexText(llvm::ArrayRef<FileContents> files, llvm::ArrayRef<
   return text + "\n";
 }
 
-/// The files that a text of an index names; none where it is no such text, and nullopt where nobody
-/// can say.
+/// Returns the files that the text of an index names; none where it is no such text, and nullopt
+/// where that cannot be determined.
 static std::optional<llvm::StringSet<>> filesNamedIn(llvm::StringRef path) {
   llvm::StringSet<> files;
   llvm::sys::fs::file_status status;
@@ -96,7 +96,7 @@ static std::optional<llvm::StringSet<>> filesNamedIn(llvm::StringRef path) {
   llvm::Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
   if (!value) {
     llvm::consumeError(value.takeError());
-    // Other texts that are called .json are not indexes; one that is called so is damaged.
+    // Other texts that are called .json are not indexes; one with this name is a damaged index.
     if (llvm::sys::path::filename(path).contains(".index.json"))
       return std::nullopt;
     return files;
@@ -111,8 +111,8 @@ static std::optional<llvm::StringSet<>> filesNamedIn(llvm::StringRef path) {
   return files;
 }
 
-/// The files of an index, or of a temporary of it, that `writeIndexed` has named: those of others
-/// are not ours to remove.
+/// Returns the files of an index, or of a temporary of it, that `writeIndexed` has named. Those of
+/// others are not ours to remove.
 static std::optional<llvm::StringSet<>> ownFilesOf(llvm::StringRef index, llvm::StringRef text) {
   llvm::Regex own("^" + llvm::Regex::escape(stemOf(index)) +
                   "-[0-9a-f]{16}-[0-9]{5}-of-[0-9]{5}\\.safetensors$");
@@ -131,7 +131,7 @@ static std::optional<llvm::StringSet<>> ownFilesOf(llvm::StringRef index, llvm::
 //===----------------------------------------------------------------------===//
 
 /// Takes from `files` what an index in the folder names, whatever it is called, or what another
-/// writer is about to name. False where one of them cannot be read.
+/// writer is about to name. Returns false where one of them cannot be read.
 static bool keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead,
                       llvm::StringSet<> &files) {
   std::error_code code;
@@ -152,8 +152,8 @@ static bool keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead
   return !code;
 }
 
-/// A writer that was killed has left a temporary of the index, or of the one before it, and that
-/// says which files nobody may need any more.
+/// A killed writer has left a temporary of this index or of the previous one, which says which
+/// files nobody may need any more.
 static void sweep(llvm::StringRef index, llvm::StringRef target) {
   std::vector<DeadTemporary> dead = findDeadTemporaries(target);
   if (dead.empty())
@@ -170,13 +170,13 @@ static void sweep(llvm::StringRef index, llvm::StringRef target) {
     files.clear();
   for (const auto &file : files)
     unlink(beside(index, file.first()).c_str());
-  // Behind the files: whoever is killed here leaves what names them.
+  // This follows the removal of files: a writer that is killed here leaves what names them.
   for (const DeadTemporary &temporary : dead)
     temporary.remove();
 }
 
-/// Sweeps, and has a temporary name the files of the index as it is, until they are removed or the
-/// index stays. Fails never: without it a killed writer leaves more.
+/// Sweeps, and makes a temporary name the current files of the index, until they are removed or the
+/// index stays. It never fails: without it a killed writer leaves more.
 static std::optional<TemporaryFile> noteFiles(llvm::StringRef index) {
   if (RankJob::rank() != 0)
     return std::nullopt;
@@ -205,8 +205,8 @@ static std::optional<TemporaryFile> noteFiles(llvm::StringRef index) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Removes the files of `names` that `kept` lacks, and then the note of them. The other ranks wait:
-/// one that fails ends the job.
+/// Removes the files of `names` that `kept` lacks, and then the note of them. The other ranks wait,
+/// and one that fails ends the job.
 static void removeFiles(llvm::StringRef index, const llvm::StringSet<> &names,
                         const llvm::StringSet<> &kept, std::optional<TemporaryFile> note) {
   if (RankJob::rank() == 0)
@@ -222,11 +222,11 @@ llvm::Error llmmem::writeIndexed(llvm::StringRef path, llvm::ArrayRef<TensorEntr
   std::vector<FileContents> files = splitContents(contents, fileBytes);
   std::vector<std::string> names = namesOf(path, contents, files.size());
   std::optional<TemporaryFile> note = noteFiles(path);
-  // Of an index that is there and cannot be read, any file may be one that it names.
+  // An index that exists and cannot be read may name any file.
   std::optional<llvm::StringSet<>> before =
       llvm::sys::fs::exists(path) ? ownFilesOf(path, path) : llvm::StringSet<>();
   llvm::StringSet<> now;
-  // Its temporary names the files before any of them is there.
+  // Its temporary names the files before any of them exists.
   SharedFile index(path);
   auto writeAll = [&]() -> llvm::Error {
     if (llvm::Error error = index.create(indexText(files, names, contents), 0))

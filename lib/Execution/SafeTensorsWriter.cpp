@@ -9,7 +9,7 @@ using namespace llmmem;
 
 llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
                                      Metadata metadata, int64_t fileBytes) {
-  // An index's files are named after them.
+  // An index's files are named after their hashes.
   if (isIndex(path) && !tensors.empty() && !metadata.count(hashKeyOf(tensors.front().name)))
     addHashes(tensors, metadata);
   llvm::Expected<FileContents> contents = contentsOfAllRanks(tensors, metadata);

@@ -26,14 +26,14 @@ int64_t Shard::wholeElements() const { return productOf(shape); }
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Neighbours along one dimension: `count` from `whole` on are those from `part` on.
+/// Pairs neighbours along one dimension: `count` from `whole` on are those from `part` on.
 struct Interval {
   int64_t whole, part, count;
 };
 
-/// A dimension of a shard.
+/// Describes a dimension of a shard.
 struct SplitDimension {
-  int64_t size = 0; // of the part, with padding
+  int64_t size = 0; // The size of the part, with padding.
   llvm::SmallVector<Interval> intervals;
 };
 } // namespace
@@ -41,7 +41,7 @@ struct SplitDimension {
 static SplitDimension splitOf(int64_t size, llvm::ArrayRef<int64_t> pieces, int64_t ranks,
                               int64_t position) {
   SplitDimension split;
-  int64_t begin = 0; // of the piece, in the whole
+  int64_t begin = 0; // The beginning of the piece in the unsharded value.
   for (int64_t piece : pieces.empty() ? llvm::ArrayRef(size) : pieces) {
     int64_t share = llvm::divideCeil(piece, ranks), first = std::min(piece, position * share);
     int64_t count = std::min(piece - first, share);
@@ -53,7 +53,7 @@ static SplitDimension splitOf(int64_t size, llvm::ArrayRef<int64_t> pieces, int6
   return split;
 }
 
-/// Ranks of a dimension, and the position among them.
+/// Returns the ranks of a dimension, and the position among them.
 static std::pair<int64_t, int64_t> placeOf(llvm::ArrayRef<Shard::Axis> axes, int64_t position,
                                            int64_t dimension) {
   int64_t ranks = 1, place = 0, stride = 1;
@@ -90,7 +90,7 @@ bool Shard::areInOrder() const {
 
 void Shard::forEachRun(int64_t position, llvm::function_ref<void(Run)> body) const {
   llvm::SmallVector<SplitDimension> dimensions;
-  size_t last = 0; // the dimensions from here on lie in one piece
+  size_t last = 0; // The dimensions from here on are contiguous.
   for (auto [dimension, size] : llvm::enumerate(shape)) {
     auto [ranks, place] = placeOf(split, position, static_cast<int64_t>(dimension));
     llvm::ArrayRef<int64_t> own = pieces.empty() ? llvm::ArrayRef<int64_t>() : pieces[dimension];
@@ -99,13 +99,14 @@ void Shard::forEachRun(int64_t position, llvm::function_ref<void(Run)> body) con
   }
   int64_t inner = productOf(llvm::ArrayRef(shape).drop_front(last));
   auto [shares, share] = placeOf(split, position, -1);
-  int64_t size = partElements(), begin = share * size; // in the shard that the shares are of
+  int64_t size = partElements(), begin = share * size; // Sizes in the shard that is divided into
+                                                       // shares.
   auto emit = [&](int64_t whole, int64_t part, int64_t count) {
     int64_t first = std::max(part, begin), end = std::min(part + count, begin + size);
     if (first < end)
       body({whole + first - part, first - begin, end - first});
   };
-  // From the first dimension to the last that is split.
+  // Visits the first dimension up to the last split one.
   auto visit = [&](auto &self, size_t dimension, int64_t whole, int64_t part) -> void {
     if (dimension == last)
       return emit(whole * inner, part * inner, inner);
@@ -131,7 +132,7 @@ std::vector<char> Shard::gather(llvm::ArrayRef<char> part) const {
   llmmem_all_gather_bytes(part.data(), all.data(), static_cast<int64_t>(part.size()), axes);
   if (areInOrder())
     return all;
-  int64_t bytes = static_cast<int64_t>(part.size()) / partElements(); // of an element
+  int64_t bytes = static_cast<int64_t>(part.size()) / partElements(); // The bytes of an element.
   std::vector<char> whole(wholeElements() * bytes);
   for (int64_t position = 0; position < parts; ++position)
     forEachRun(position, [&](Run run) {
@@ -169,7 +170,7 @@ std::string Shard::toText() const {
   return text;
 }
 
-/// One axis, and its pieces. None where the text is wrong.
+/// Parses one axis and its pieces. Returns none where the text is invalid.
 static std::optional<Shard::Axis> parseAxis(llvm::StringRef text, int64_t rank,
                                             llvm::SmallVectorImpl<int64_t> &pieces) {
   Shard::Axis axis;

@@ -21,14 +21,14 @@ void SharedFile::discard() {
 
 static std::error_code lastError() { return {errno, std::generic_category()}; }
 
-/// The first failure of all ranks, with the rank.
+/// Returns the first failure of all ranks, with the rank.
 llvm::Error SharedFile::agree(std::error_code code, const char *what) {
   std::vector<int64_t> codes = RankJob::gather({code.value()});
   for (auto [rank, value] : llvm::enumerate(codes)) {
     if (value == 0)
       continue;
     discard();
-    RankJob::gather({0}); // a rank that fails ends the job, also before the temporary is gone
+    RankJob::gather({0}); // A rank that fails ends the job, even before the temporary is removed.
     return llvm::createStringError(
         "rank " + llvm::Twine(rank) + " cannot " + what + " '" + path +
         "': " + std::error_code(static_cast<int>(value), std::generic_category()).message());
@@ -61,7 +61,7 @@ llvm::Expected<std::string> SharedFile::targetOf(llvm::StringRef path) {
   return target.str().str();
 }
 
-/// On the first rank: the file as long as it will be, so that a full disk is found at once.
+/// On the first rank, gives the file its final length, so that a full disk is found at once.
 std::error_code SharedFile::begin(llvm::StringRef header, int64_t bytes) {
   llvm::Expected<std::string> target = targetOf(path);
   if (!target)
@@ -97,7 +97,7 @@ llvm::Error SharedFile::create(llvm::StringRef header, int64_t bytes) {
   return agree(code, "open the temporary of");
 }
 
-/// Where the whole of the tensor begins at `begin`.
+/// The unsharded tensor begins at `begin`.
 std::error_code SharedFile::writeRuns(const TensorEntry &tensor, int64_t begin) {
   const Shard &shard = tensor.shard;
   if (shard.areInOrder())

@@ -1,8 +1,8 @@
 //===- SharedFile.h - One file that all ranks write ------------------------===//
 //
-// The first rank makes a temporary beside the target and its header, each puts the parts that it
-// has in their place, and the first renames it. A rank that dies leaves the temporary, which the
-// next to write the target removes, and the target as it was.
+// The first rank makes a temporary next to the target and writes its header, each rank writes the
+// parts that it has at their place, and the first renames it. A rank that dies does not change the
+// target, and leaves the temporary, which the next writer of the target removes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,25 +15,25 @@
 
 namespace llmmem {
 
-/// The steps of writing, in their order: each fails on all ranks if it fails on one.
+/// Has the steps of writing in their order. Each fails on all ranks if it fails on one.
 class SharedFile {
 public:
   explicit SharedFile(llvm::StringRef path) : path(path.str()) {}
   ~SharedFile();
 
-  /// All of them.
+  /// Runs all of them.
   static llvm::Error writeWhole(llvm::StringRef path, llvm::StringRef header,
                                 llvm::ArrayRef<TensorEntry> tensors, const FileContents &contents);
 
   llvm::Error create(llvm::StringRef header, int64_t bytes);
-  /// Those of `tensors` that `contents` has, behind a header of `begin` bytes.
+  /// Writes those of `tensors` that `contents` has, after a header of `begin` bytes.
   llvm::Error write(llvm::ArrayRef<TensorEntry> tensors, const FileContents &contents,
                     int64_t begin);
   llvm::Error rename();
-  /// What was not renamed goes. All ranks give it up, in their own time.
+  /// Removes what was not renamed. All ranks call it, in their own time.
   void discard();
 
-  /// The file that writing `path` replaces: behind links.
+  /// Returns the file that writing `path` replaces, after following links.
   static llvm::Expected<std::string> targetOf(llvm::StringRef path);
 
 private:
@@ -43,8 +43,8 @@ private:
   std::error_code writeRuns(const TensorEntry &tensor, int64_t begin);
 
   std::string path;
-  std::optional<TemporaryFile> temporary; // of the first rank
-  int descriptor = -1;                    // the temporary's, on each
+  std::optional<TemporaryFile> temporary; // On the first rank.
+  int descriptor = -1;                    // The temporary's, on each rank.
 };
 
 } // namespace llmmem

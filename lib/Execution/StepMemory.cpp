@@ -23,7 +23,7 @@ void StepMemory::Release::operator()(void *bytes) const {
     std::free(bytes);
 }
 
-/// Fresh pages of the system are zero without being touched. The heap might hand out used ones, and
+/// Fresh pages of the system are zero without being touched. The heap might return used ones, and
 /// fill them.
 void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
   constexpr size_t kAlignment = 256, kMapped = 1 << 16, kHugePage = 2 << 20;
@@ -33,8 +33,8 @@ void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
     if (pages == MAP_FAILED)
       return nullptr;
     blocks.emplace_back(pages, Release{size});
-    // Where the system has huge pages: a step reads each weight once, and walks a table for each
-    // page.
+    // Huge pages help where the system has them: a step reads each weight once, and walks a table
+    // for each page.
     if (size >= kHugePage)
       madvise(pages, size, MADV_HUGEPAGE);
     return pages;
@@ -99,7 +99,7 @@ StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size
   size_t own = llvm::count_if(function.results(),
                               [](const StepResult &result) { return !result.donatedArgument; });
   if (onDevice) {
-    // The run, the arena and buffers, known when the function is captured.
+    // These are the run, the arena and the buffers, which are known when the function is captured.
     call.addresses.resize(2 + arguments.size() + own);
     if (function.takesHostArena)
       call.addresses.push_back(hostMemory.base());
@@ -155,7 +155,7 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step, const 
   return allocate(step, Shared{&other, shared});
 }
 
-/// What is pinned must be there as long as `other` is: so it is that one's, or of both.
+/// What is pinned must exist as long as `other` does, so that one owns it, or both do.
 llvm::Error StepMemory::placeOnDevice(const CompiledStep &step, const Shared &shared) {
   if (!shared.other) {
     onDevice = std::make_shared<DeviceBuffers>(step.cuda());

@@ -118,7 +118,7 @@ StepProfile::Transfers StepProfile::transfers() const {
 
 StepProfile::Parts StepProfile::parts(const Transfers &transfers) const {
   Parts parts;
-  std::deque<int64_t> started; // transfers that nothing has waited for yet
+  std::deque<int64_t> started; // Transfers that nothing has waited for yet.
   auto split = [&](int64_t ns, int64_t transfer) {
     int64_t own = std::min(ns, transfer);
     parts.communication += own;

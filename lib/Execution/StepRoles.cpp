@@ -12,11 +12,12 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// The argument that `value` is, is a view of or may be in place of, and that satisfies `accept`.
+/// Returns the argument that `value` is, is a view of or may be in place of, and that satisfies
+/// `accept`.
 static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(unsigned)> accept) {
   if (!value)
     return std::nullopt;
-  value = llm::copiedFrom(value); // state may lie on the host
+  value = llm::copiedFrom(value); // State may lie on the host.
   if (auto argument = dyn_cast<BlockArgument>(value))
     return accept(argument.getArgNumber()) ? std::optional<unsigned>(argument.getArgNumber())
                                            : std::nullopt;
@@ -34,8 +35,8 @@ static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(uns
   return std::nullopt;
 }
 
-/// The argument that `value`, the new parameter of an update on the host, replaces as it is,
-/// perhaps behind waits and copies; none of other values.
+/// Returns the argument that `value`, the new parameter of an update on the host, replaces,
+/// possibly through waits and copies; none for other values.
 static std::optional<unsigned> replacedArgument(Value value) {
   if (!llm::runsOnHost(value.getDefiningOp()))
     return std::nullopt;
@@ -44,7 +45,7 @@ static std::optional<unsigned> replacedArgument(Value value) {
     for (OpOperand &use : reached[next].getUses()) {
       Operation *user = use.getOwner();
       bool passesOn = isa<llm::WaitOp>(user) || llm::isHostCopy(user);
-      if (passesOn && use.getOperandNumber() < user->getNumResults()) // not a destination
+      if (passesOn && use.getOperandNumber() < user->getNumResults()) // It is not a destination.
         reached.push_back(user->getResult(use.getOperandNumber()));
       auto returned = dyn_cast<func::ReturnOp>(user);
       auto step = returned ? returned->getParentOfType<func::FuncOp>() : func::FuncOp();
@@ -68,7 +69,7 @@ public:
     findScales();
     if (llvm::Error error = findData())
       return std::move(error);
-    // Of a step of micro-batches, @update has the updates, on the same arguments.
+    // For a step of micro-batches, @update has the updates, on the same arguments.
     for (func::FuncOp function : functionsWithUpdates())
       function.walk([&](UpdateOpInterface op) {
         connect(op.getUpdatedParam(), op.getUpdatingGradient(), op.getMasterCopy(),
@@ -83,7 +84,8 @@ private:
                         [&](BlockArgument argument) { return getName(argument) == name; });
   }
 
-  /// Of the stages of a pipeline the first reads ids or images, and the last has what is predicted.
+  /// Among the stages of a pipeline the first reads ids or images, and the last has what is
+  /// predicted.
   llvm::Error findData() {
     auto anyReads = [&](StringRef name) {
       return llvm::any_of(functionsOfStep(),
@@ -105,7 +107,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Whether `value` is the input of this name, or the rows of it that a micro-batch reads.
+  /// Returns whether `value` is the input of this name, or the rows of it that a micro-batch reads.
   static bool isInput(Value value, StringRef name) {
     auto rows = value.getDefiningOp<llm::MicroBatchOp>();
     auto argument = dyn_cast<BlockArgument>(rows ? rows.getX() : value);
@@ -200,7 +202,7 @@ private:
         "micro_batch, lengths, counts and pages");
   }
 
-  /// Scales and zero points belong to what they are of, and are no parameters of their own.
+  /// Scales and zero points belong to their tensors, and are no parameters of their own.
   void findScales() {
     auto argumentOf = [&](const Twine &name) -> std::optional<unsigned> {
       auto *it = llvm::find_if(roles.parameters, [name = name.str()](const auto &parameter) {
@@ -218,8 +220,8 @@ private:
     });
   }
 
-  /// One update: which master and which gradient belong to a parameter. An update on the host may
-  /// not read its parameter, which then is the one that it replaces.
+  /// Connects one update: it says which master and which gradient belong to a parameter. An update
+  /// on the host may not read its parameter, which then is the one that it replaces.
   void connect(Value param, Value gradient, Value master, std::optional<unsigned> replaced) {
     auto isAny = [](unsigned) { return true; };
     auto isGradient = [&](unsigned number) { return llvm::is_contained(roles.gradients, number); };

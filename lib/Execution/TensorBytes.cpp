@@ -78,7 +78,7 @@ void llmmem::writeFloat(FloatKind kind, void *bytes, int64_t index, double numbe
   writeAs(bytes, index, static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue()));
 }
 
-/// The upper half of an f32; NaN stays NaN.
+/// Returns the upper half of an f32; NaN stays NaN.
 static uint16_t roundToBF16(float value) {
   auto bits = llvm::bit_cast<uint32_t>(value);
   if (std::isnan(value))
@@ -92,7 +92,7 @@ void llmmem::convertFloats(FloatKind fromKind, const void *from, FloatKind toKin
     std::memcpy(to, from, count * bytesOf(toKind));
     return;
   }
-  // A fast path: through f64, 124 million parameters take seconds.
+  // This is a fast path: through f64, 124 million parameters take seconds.
   if (fromKind == FloatKind::F32 && toKind == FloatKind::BF16) {
     for (int64_t index = 0; index < count; ++index)
       writeAs(to, index, roundToBF16(readAs<float>(from, index)));
@@ -103,7 +103,7 @@ void llmmem::convertFloats(FloatKind fromKind, const void *from, FloatKind toKin
       writeAs(to, index, static_cast<uint32_t>(readAs<uint16_t>(from, index)) << 16);
     return;
   }
-  // Logits, of each token: through APFloat, a vocabulary in bf16 takes milliseconds.
+  // Logits come here for each token: through APFloat, a vocabulary in bf16 takes milliseconds.
   if (toKind == FloatKind::F64 && (fromKind == FloatKind::F32 || fromKind == FloatKind::BF16)) {
     for (int64_t index = 0; index < count; ++index) {
       float number =

@@ -49,8 +49,8 @@ llvm::Expected<std::vector<double>> TextGeneration::logitsAfter(llvm::StringRef 
   return logits;
 }
 
-/// The first index at which the running sum of exp(logit / temperature) exceeds the fraction
-/// `uniform` of the total.
+/// Returns the first index at which the running sum of exp(logit / temperature) exceeds the
+/// fraction `uniform` of the total.
 static size_t sampleFrom(llvm::ArrayRef<double> logits, double temperature, double uniform) {
   double highest = *llvm::max_element(logits);
   std::vector<double> sums;

@@ -10,11 +10,11 @@
 
 using namespace llmmem;
 
-/// What the public library ignores in a loss.
+/// The public library ignores this target in a loss.
 static constexpr int32_t kNoLoss = -100;
 
-/// A training reads the text to its end, and a file that is cut off or written to meanwhile would
-/// change a mapped one. A larger one stays mapped: ranks of a machine share its pages.
+/// Training reads the text to its end, and a file that is truncated or written to meanwhile would
+/// change a mapped one. A larger file stays mapped, so that ranks of a machine share its pages.
 static std::unique_ptr<llvm::MemoryBuffer> withoutFile(std::unique_ptr<llvm::MemoryBuffer> text) {
   constexpr size_t kMostCopied = size_t(1) << 30;
   if (text->getBufferKind() != llvm::MemoryBuffer::MemoryBuffer_MMap ||
@@ -45,7 +45,7 @@ TokenFeed::fromText(llvm::StringRef file, std::unique_ptr<llvm::MemoryBuffer> te
 
 static bool isWhite(char c) { return llvm::isSpace(c); }
 
-/// How many words white space separates.
+/// Counts the words that white space separates.
 static size_t countWords(llvm::StringRef text) {
   size_t count = 0;
   bool isBetween = true;
@@ -58,13 +58,13 @@ static size_t countWords(llvm::StringRef text) {
 
 static constexpr size_t kLongestNumber = 40;
 
-/// The word at the front, or as much of it as no number has.
+/// Returns the word at the front, limited to the length that a number can have.
 static llvm::StringRef firstWord(llvm::StringRef text) {
   return text.take_front(kLongestNumber + 1).take_until(isWhite);
 }
 
-/// Numbers separated by white space. `expected` says what one should have been, or nothing where it
-/// is right.
+/// Reads numbers separated by white space. `expected` says what one should have been, or nothing
+/// where it is right.
 static llvm::Expected<std::vector<int32_t>>
 readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
             llvm::function_ref<std::string(int64_t)> expected) {
@@ -77,7 +77,7 @@ readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
     return llvm::createStringError(file + ":" + llvm::Twine(line) + ": " + what + " " +
                                    llvm::Twine(numbers.size() + 1) + ", '" + quoted + "', " + why);
   };
-  // The first is looked at before all are counted: a file of something else ends here.
+  // The first is checked before all are counted, so a file of something else ends here.
   for (llvm::StringRef rest = text.drop_while(isWhite); !rest.empty();
        rest = rest.drop_while(isWhite)) {
     const llvm::StringRef word = firstWord(rest);
@@ -97,7 +97,7 @@ readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
   return numbers;
 }
 
-/// Each in the vocabulary or the number that stands for none.
+/// Reads ids, each in the vocabulary or the number that means none.
 static llvm::Expected<std::vector<int32_t>> readIds(llvm::StringRef file, llvm::StringRef text,
                                                     llvm::StringRef what, int64_t vocabulary,
                                                     std::optional<int64_t> none) {
@@ -135,7 +135,7 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, std::vector<i
   return std::move(feed);
 }
 
-/// Files that stand beside the ids have as many numbers.
+/// Files that accompany the ids have as many numbers.
 static llvm::Error checkCount(llvm::StringRef file, llvm::StringRef what, size_t count,
                               size_t ids) {
   if (count == ids)

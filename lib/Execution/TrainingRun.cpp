@@ -8,7 +8,7 @@
 
 using namespace llmmem;
 
-// Tensors and metadata that only llmmem reads; other readers of the file ignore them.
+// Only llmmem reads these tensors and metadata; other readers of the file ignore them.
 static constexpr llvm::StringLiteral kState = "llmmem.state.";
 static constexpr llvm::StringLiteral kStep = "llmmem.step";
 static constexpr llvm::StringLiteral kSeed = "llmmem.seed";
@@ -63,8 +63,8 @@ bool TrainingRun::hasState(const SafeTensors &file) const {
   return keepsNone;
 }
 
-/// Loads what continuing from a step needs beside the parameters. Returns the number of tensors
-/// taken.
+/// Loads what continuing from a step needs in addition to the parameters. Returns the number of
+/// tensors taken.
 llvm::Expected<int64_t> TrainingRun::loadState(const SafeTensors &file) {
   if (file.metadata(kStep).getAsInteger(10, done) || done < 0 || done >= INT32_MAX)
     return llvm::createStringError("its '" + kStep + "' is '" + file.metadata(kStep) +
@@ -102,7 +102,7 @@ llvm::Error TrainingRun::save(llvm::StringRef path, int64_t fileBytes) {
   for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters) {
     llvm::append_range(
         tensors, buffers.tensorsOf(parameter.name, parameter.master.value_or(parameter.argument)));
-    // What is held in fewer bits is written as it is held.
+    // What is stored in fewer bits is written in the same way.
     if (parameter.scales)
       tensors.push_back(
           buffers.tensorOf(parameter.name + llm::kScalesSuffix.str(), *parameter.scales));
@@ -171,7 +171,7 @@ std::optional<unsigned> TrainingRun::droppedChoices() const {
   return std::nullopt;
 }
 
-/// Of the last function that ran on a GPU.
+/// Returns the time of the last function that ran on a GPU.
 int64_t TrainingRun::replayNs() const {
   return buffers.compiled().cuda() ? buffers.compiled().cuda()->replayNs() : 0;
 }
@@ -202,7 +202,7 @@ llvm::Expected<StepReport> TrainingRun::runStep(StepFeed &feed, double learningR
     if (llvm::Error error = buffers.run())
       return std::move(error);
     report.deviceNs += replayNs();
-    // What each micro-batch adds to it.
+    // Each micro-batch adds this to the loss.
     report.loss += readFloat(kind, memory().result(0), 0);
     if (counter)
       *report.droppedChoices += *static_cast<const int32_t *>(memory().result(*counter));
