@@ -20,19 +20,20 @@ struct CallQueue {
   void *context;
   pthread_t thread;
   bool has_thread;
-  pthread_mutex_t lock; /* of all below */
+  pthread_mutex_t lock; /* Guards everything below. */
   pthread_cond_t changed;
-  int64_t started, done, waited; /* calls so far */
-  bool ends, stops;              /* behind the last call; behind the one that runs now */
-  bool runs;                     /* a call */
-  Call calls[kMostCalls];        /* call k at k modulo kMostCalls */
+  int64_t started, done, waited; /* Count calls so far. */
+  bool ends, stops;              /* `ends` stops after the last call, `stops` after the running one.
+                                  * */
+  bool runs;                     /* Says whether a call runs. */
+  Call calls[kMostCalls];        /* Call k is at k modulo kMostCalls. */
 };
 
 /*===----------------------------------------------------------------------===*/
 /* The thread                                                                 */
 /*===----------------------------------------------------------------------===*/
 
-/* The next call, or null at the end. It stays where it is until it is done. */
+/* Returns the next call, or null at the end. It stays in its place until it is done. */
 static Call *take_call(CallQueue *self) {
   pthread_mutex_lock(&self->lock);
   while (self->done == self->started && !self->ends && !self->stops)
@@ -61,7 +62,7 @@ static void *run_calls(void *context) {
 }
 
 static bool start_thread(CallQueue *self) {
-  /* Signals are the caller's. */
+  /* Signals belong to the caller. */
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -129,14 +130,15 @@ bool llmmem_stop_calls(CallQueue *self) {
 /*===----------------------------------------------------------------------===*/
 
 void llmmem_start_call(CallQueue *self, llmmem_iterations run, const void *context, int64_t bytes) {
-  if (!self->has_thread) { /* it was stopped */
+  if (!self->has_thread) { /* It was stopped. */
     char now[LLMMEM_MOST_CONTEXT];
     memcpy(now, context, (size_t)bytes);
     run(now, 0, 1);
     return;
   }
   pthread_mutex_lock(&self->lock);
-  /* The first of them always ends: of collectives all ranks start the same in the same order. */
+  /* The first of them always ends, because all ranks start the same collectives in the same order.
+   * */
   while (self->started - self->done == kMostCalls)
     pthread_cond_wait(&self->changed, &self->lock);
   Call *call = &self->calls[self->started++ % kMostCalls];

@@ -16,7 +16,7 @@ static void copy(void *to, const void *from, int64_t bytes) {
     memmove(to, from, (size_t)bytes);
 }
 
-/* `count` elements in pieces of whole elements, one for each member. */
+/* Splits `count` elements into pieces of whole elements, one for each member. */
 static llmmem_pieces pieces_of(const Members *members, int64_t count, int64_t element) {
   int64_t most = (count + members->size - 1) / members->size;
   return (llmmem_pieces){count * bytes_of(element), most * bytes_of(element)};
@@ -47,8 +47,9 @@ void llmmem_all_gather_bytes(const void *part, void *whole, int64_t bytes, int64
     llmmem_ranks_fail(&members, "all_gather", pieces.total);
 }
 
-/* This member's piece of the sum of all `x`, to where it belongs. An all-to-all and a sum in the
- * order of the positions, as MPI's own sums have another order for each number of ranks. */
+/* Writes this member's piece of the sum of all `x` to its place. It takes an all-to-all and a sum
+ * in the order of the positions, because MPI's own sums have another order for each number of
+ * ranks. */
 static void reduce_piece(const Members *members, const char *call, const void *x,
                          llmmem_pieces pieces, void *workspace, void *sum, int64_t element) {
   if (!workspace && pieces.total > 0) {
@@ -167,7 +168,7 @@ void llmmem_all_to_all(const void *x, void *y, int64_t count, int64_t element, i
     llmmem_ranks_fail(&members, "all_to_all", pieces.total);
 }
 
-/* The position `shift` from this one, or -1. */
+/* Returns the position `shift` from this one, or -1. */
 static int64_t neighbour(const Members *members, int64_t shift, int64_t wraps) {
   int64_t n = members->size, position = members->position + shift;
   if (wraps)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 int llmmem_cublaslt_open(CublasLt *lt, const char *library, char *message, size_t size) {
-  /* Never unloaded: its destructors run when the process ends. */
+  /* It is never unloaded, because its destructors run when the process ends. */
   lt->library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!lt->library) {
     snprintf(message, size, "found no cuBLASLt: %s", dlerror());

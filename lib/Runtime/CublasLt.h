@@ -1,8 +1,8 @@
 /*===- CublasLt.h - The functions of cuBLASLt that matmuls need -----------===*\
 |*
-|* Declared here, so that llmmem builds without the CUDA toolkit. Values and shapes are those of
-|* cublasLt.h since CUDA 12; unittests/Cuda/CublasLtHeaderTest.cpp compares them where that header
-|* is.
+|* These are declared here, so that llmmem builds without the CUDA toolkit. Values and shapes are
+|* those of cublasLt.h since CUDA 12; unittests/Cuda/CublasLtHeaderTest.cpp compares them where
+|* that header exists.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -119,7 +119,7 @@ typedef struct {
 #undef LLMMEM_CUBLASLT_MEMBER
 } CublasLt;
 
-/* 0, or the reason in `message`. */
+/* Returns 0, or 1 with the reason in `message`. */
 int llmmem_cublaslt_open(CublasLt *lt, const char *library, char *message, size_t size);
 void llmmem_cublaslt_close(CublasLt *lt);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dynamic shared memory of a kernel without opting in to more: 48 KiB, less what it has
- * statically. */
+/* A kernel has this dynamic shared memory without opting in to more: 48 KiB, less its static shared
+ * memory. */
 enum { UNASKED_SHARED_BYTES = 47 << 10, MOST_ARGUMENTS = 512, MOST_MAPS = 8 };
 
 /*===----------------------------------------------------------------------===*\
@@ -30,7 +30,7 @@ static int ask_for_capability(llmmem_cuda *run) {
   return 0;
 }
 
-/* A launcher may show each process one device alone, whatever its number is. */
+/* A launcher may show each process only one device, whatever its number is. */
 static int find_device(llmmem_cuda *run, int64_t number) {
   int count = 0;
   if (check(run, run->driver.device_count(&count), "counting CUDA devices"))
@@ -81,7 +81,7 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
   return run;
 }
 
-/* Errors of the calls that give back are ignored: the driver reports earlier failures again. */
+/* Errors of calls that release are ignored, because the driver reports earlier failures again. */
 static void release_reserved(llmmem_cuda *run) {
   if (run->arena)
     run->driver.memory_free(run->arena);
@@ -156,7 +156,7 @@ int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts) {
 |* Kernels
 \*===----------------------------------------------------------------------===*/
 
-/* Grows the array by one element; null if there is no memory. */
+/* Grows the array by one element. Returns null if there is no memory. */
 static void *grow(void **array, size_t count, size_t size) {
   void *larger = realloc(*array, (count + 1) * size);
   if (!larger)
@@ -186,7 +186,7 @@ int llmmem_cuda_choose_program(llmmem_cuda *run, int64_t program) {
   return 0;
 }
 
-/* Kernels are launched by their number in their program. Null if there is none. */
+/* Kernels are launched by their number in their program. Returns null if there is none. */
 static Kernel *find_kernel(llmmem_cuda *run, int64_t number) {
   const Program *program = &run->programs[run->program];
   size_t end = run->program + 1 < run->program_count ? program[1].first_kernel : run->kernel_count;
@@ -330,7 +330,7 @@ int llmmem_cuda_keep_algorithms(llmmem_cuda *run, const char *folder, char *mess
 }
 
 /* Until it is closed, no other run of this machine chooses: the first choice of a form is that of
- * all. -1 after a failure. */
+ * all. Returns -1 after a failure. */
 static int open_store(llmmem_cuda *run) {
   char why[1024];
   int lock = llmmem_product_store_lock(run->store, why, sizeof why);
@@ -343,7 +343,7 @@ static int open_store(llmmem_cuda *run) {
   return -1;
 }
 
-/* After a failure of the run too: what was timed is not lost. */
+/* It runs after a failure of the run, too, so that what was timed is not lost. */
 static void close_store(llmmem_cuda *run, int lock, size_t before) {
   char why[1024];
   if (llmmem_products_count(run->products) > before &&
@@ -387,7 +387,7 @@ void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product) {
 |* Steps
 \*===----------------------------------------------------------------------===*/
 
-/* Lets the kernel be launched with so much shared memory. */
+/* Lets the kernel be launched with this much shared memory. */
 static int allow_shared_bytes(llmmem_cuda *run, Kernel *kernel, int64_t bytes) {
   if (bytes <= kernel->shared_bytes)
     return 0;
@@ -398,7 +398,8 @@ static int allow_shared_bytes(llmmem_cuda *run, Kernel *kernel, int64_t bytes) {
                kernel->name);
 }
 
-/* Of two dimensions, the columns first; boxes of 64 columns in the 128-byte swizzle. */
+/* The map has two dimensions, the columns first, and boxes of 64 columns in the 128-byte swizzle.
+ * */
 static int encode_map(llmmem_cuda *run, const llmmem_tensor_map *map, const uint64_t *values,
                       int64_t count, CUtensorMap *encoded, const char *kernel) {
   if (map->argument < 0 || map->argument >= count || map->first_argument >= count)
@@ -439,7 +440,7 @@ void llmmem_cuda_launch_mapped(llmmem_cuda *run, int64_t number, int64_t grid_x,
   void *arguments[MOST_ARGUMENTS + MOST_MAPS];
   for (int64_t k = 0; k < count; ++k)
     arguments[k] = &values[k];
-  CUtensorMap encoded[MOST_MAPS]; /* the driver copies arguments */
+  CUtensorMap encoded[MOST_MAPS]; /* The driver copies arguments. */
   for (int64_t k = 0; k < map_count; ++k) {
     if (encode_map(run, &maps[k], values, count, &encoded[k], kernel->name))
       return;
@@ -479,13 +480,13 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
   if (run->failed)
     return 1;
   forget_graph(run, &run->programs[run->program]);
-  /* Relaxed, as the driver may load a kernel at its first launch. */
+  /* The mode is relaxed, because the driver may load a kernel at its first launch. */
   if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
             "capturing the step"))
     return 1;
   llmmem_cuda_forget_copies(run);
   step(context);
-  /* Ended after failures too: a stream in capture mode can do nothing else. */
+  /* The capture ends after failures, too: a stream in capture mode can do nothing else. */
   Program *program = &run->programs[run->program];
   check(run, run->driver.capture_end(run->stream, &program->graph), "capturing the step");
   return run->failed ||

@@ -1,7 +1,7 @@
 /*===- CudaDriver.h - The functions of the CUDA driver that steps need ------===*\
 |*
-|* Declared here, so that llmmem builds without the CUDA toolkit. Names, versions and types are
-|* those of cuda.h since CUDA 12; the driver keeps old versions of its functions.
+|* These are declared here, so that llmmem builds without the CUDA toolkit. Names, versions and
+|* types are those of cuda.h since CUDA 12; the driver keeps old versions of its functions.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int CUresult; /* 0: success */
+typedef int CUresult; /* The value 0 means success. */
 typedef int CUdevice;
 typedef uint64_t CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
@@ -43,7 +43,7 @@ enum {
   CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
   CU_TENSOR_MAP_SWIZZLE_128B = 3,
   CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
-  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, /* zeros */
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, /* Fills with zeros. */
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NO_DEVICE = 100
 };
@@ -113,7 +113,7 @@ typedef struct {
 #undef LLMMEM_CUDA_MEMBER
 } CudaDriver;
 
-/* 0, or the reason in `message`. */
+/* Returns 0, or 1 with the reason in `message`. */
 int llmmem_cuda_driver_open(CudaDriver *driver, const char *library, char *message, size_t size);
 void llmmem_cuda_driver_close(CudaDriver *driver);
 

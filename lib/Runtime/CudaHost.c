@@ -25,7 +25,7 @@ int llmmem_cuda_pin(llmmem_cuda *run, void *begin, int64_t bytes) {
   return 0;
 }
 
-/* After a failure too: the memory may be given back next. */
+/* It runs after a failure, too, because the caller may free the memory next. */
 int llmmem_cuda_unpin(llmmem_cuda *run, void *begin) {
   for (size_t k = 0; k < run->pinned_count; ++k)
     if (run->pinned[k] == begin) {
@@ -93,14 +93,14 @@ void llmmem_cuda_forget_copies(llmmem_cuda *run) {
 |* Updates
 \*===----------------------------------------------------------------------===*/
 
-/* On a thread of the driver. */
+/* Runs on a thread of the driver. */
 static void run_update(void *data) {
   const CudaUpdate *update = data;
   llmmem_set_threads(update->threads);
   update->kernel(update->words);
 }
 
-/* Runs with marks come again with the same words. */
+/* Runs with marks use the same words repeatedly. */
 static CudaUpdate *find_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
                                int64_t count) {
   for (CudaUpdate *known = run->updates; known; known = known->next)

@@ -19,7 +19,7 @@ int llmmem_cuda_open_link(llmmem_cuda *run, int number) {
   return 0;
 }
 
-/* Of a run with marks: the time before (0) or after (1) a started call, on its stream. */
+/* In a run with marks, records the time before (0) or after (1) a started call, on its stream. */
 static void mark_link(llmmem_cuda *run, CUstream stream, size_t side) {
   size_t number = 2 * run->starts + side;
   if (run->is_marked &&

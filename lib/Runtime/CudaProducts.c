@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ANSWERS = 16 /* of the heuristic to one question */ };
+enum { MOST_ANSWERS = 16 /* Answers of the heuristic to one question. */ };
 
 struct llmmem_products {
   CublasLt lt;
@@ -39,7 +39,8 @@ static const char *name_of_epilogue(int64_t epilogue) {
   return epilogue >= 0 && epilogue < LLMMEM_EPILOGUES ? names[epilogue] : ", unknown epilogue";
 }
 
-/* "multiplying 128 x 64 bf16 by 64 x 96 bf16 to f32, bias, with 4096 bytes of workspace: ..." */
+/* Reports, for example, "multiplying 128 x 64 bf16 by 64 x 96 bf16 to f32, bias, with 4096 bytes of
+ * workspace: ...". */
 static int fail(llmmem_products *products, const llmmem_product_form *form, const char *format,
                 ...) {
   char why[1024], batch[64] = "";
@@ -110,7 +111,7 @@ int64_t llmmem_products_version(const llmmem_products *products) {
 |* Descriptors
 \*===----------------------------------------------------------------------===*/
 
-/* In cuBLASLt's column-major terms: its A is our B. */
+/* In cuBLASLt's column-major terms, its A is our B. */
 typedef struct {
   LtOperation operation;
   LtLayout a, b, c, d;
@@ -134,7 +135,7 @@ static int set_operation(llmmem_products *products, LtOperation operation,
   static const uint32_t epilogues[LLMMEM_EPILOGUES] = {
       LT_EPILOGUE_DEFAULT,       LT_EPILOGUE_BIAS,  LT_EPILOGUE_GELU_BIAS,
       LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_DGELU, LT_EPILOGUE_DGELU_BGRAD,
-      LT_EPILOGUE_BGRADA,        LT_EPILOGUE_BGRADB}; /* its A is our B */
+      LT_EPILOGUE_BGRADA,        LT_EPILOGUE_BGRADB}; /* Its A is our B. */
   const llmmem_product_form *form = &product->form;
   CublasLt *lt = &products->lt;
   int32_t of_a = form->b.transposed ? LT_OP_T : LT_OP_N,
@@ -246,7 +247,7 @@ int llmmem_products_give(llmmem_products *products, const llmmem_product_algorit
   return 0;
 }
 
-/* `schemes`: a mask of those that an algorithm may have. */
+/* `schemes` is a mask of the reduction schemes that an algorithm may have. */
 static int set_preferences(llmmem_products *products, const llmmem_product_form *form,
                            LtPreference preference, uint32_t schemes) {
   CublasLt *lt = &products->lt;
@@ -270,7 +271,7 @@ static int set_preferences(llmmem_products *products, const llmmem_product_form 
 
 enum { NO_ALGORITHM = 2 };
 
-/* Where nothing else computes the matmul. */
+/* Adds advice where nothing else computes the matmul. */
 static int advise(llmmem_products *products, const llmmem_product_form *form) {
   size_t used = strlen(products->message);
   snprintf(products->message + used, sizeof products->message - used, "; %s",
@@ -280,8 +281,8 @@ static int advise(llmmem_products *products, const llmmem_product_form *form) {
   return 1;
 }
 
-/* Asks the library's heuristic for its first `most` algorithms for the form; `*found` of them there
- * are, one at least. Gives NO_ALGORITHM where it has none. */
+/* Asks the library's heuristic for its first `most` algorithms for the form. `*found` receives
+ * their number, at least one. Returns NO_ALGORITHM where it has none. */
 static int ask(llmmem_products *products, const llmmem_product_form *form,
                const Descriptors *descriptors, uint32_t schemes, int most, LtHeuristic *answers,
                int *found) {
@@ -361,7 +362,8 @@ static int choose(llmmem_products *products, const llmmem_product_form *form,
   }
   if (entry->is_checked || !verify(products, entry, descriptors))
     return 0;
-  products->count -= is_new; /* the last one; what was refused is not kept for later runs */
+  products->count -= is_new; /* This is the last one, and what was refused is not kept for later
+                              * runs. */
   return 1;
 }
 
@@ -399,8 +401,9 @@ static int check_aux(llmmem_products *products, const llmmem_product *product) {
   return 0;
 }
 
-/* Heuristics depend on the alignment of these addresses (cublasLt.h, on BIAS_POINTER): all matmuls
- * of a form state the same one, as otherwise the choice would depend on the plan of the first. */
+/* Heuristics depend on the alignment of these addresses (cublasLt.h, on BIAS_POINTER). All matmuls
+ * of a form state the same one, because otherwise the choice would depend on the plan of the first.
+ * */
 static llmmem_product with_common_places(const llmmem_product *product) {
   llmmem_product common = *product;
   common.bias = product->bias ? 256 : 0;

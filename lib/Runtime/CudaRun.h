@@ -1,6 +1,6 @@
 /*===- CudaRun.h - What a run on a GPU holds --------------------------------===*\
 |*
-|* Shared by the files of the runtime; callers see Cuda.h.
+|* The files of the runtime share this header; callers see Cuda.h.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -12,37 +12,38 @@
 #include "llmmem/Runtime/CudaProducts.h"
 #include <stdio.h>
 
-/* Starts whose ends can be waited for one by one. A wait for an older one is a wait for a newer one
- * that took its event, as the second stream runs them in order. */
+/* Limits the starts whose ends can be waited for one by one. A wait for an older one is a wait for
+ * the newer one that took its event, because the second stream runs them in order. */
 enum { MOST_STARTS = 64 };
 
 typedef struct {
   CUfunction function;
   char *name;
-  int64_t shared_bytes; /* that it may be launched with */
+  int64_t shared_bytes; /* It may be launched with this much. */
 } Kernel;
 
-/* An update on the host: what the driver hands to the function that runs it, in each replay. It
- * stays until the run is closed. */
+/* Describes an update on the host: what the driver passes in each replay to the function that runs
+ * it. It exists until the run is closed. */
 typedef struct CudaUpdate {
   struct CudaUpdate *next;
   llmmem_host_kernel kernel;
-  int threads; /* of its loops */
+  int threads; /* Those of its loops. */
   int64_t count;
   uint64_t words[];
 } CudaUpdate;
 
-/* A stream beside the step's, for calls that are started: of ranks (communication), of copies to
- * the host and from it, and of updates on the host. */
+/* Describes a stream other than the step's, for started calls: of ranks (communication), of copies
+ * to the host and from it, and of updates on the host. */
 typedef struct {
-  CUstream stream;                    /* null without starts */
-  CUevent forked, ended[MOST_STARTS]; /* where the step stood at the last start; ends of starts */
-  int64_t started, waited;            /* copies or updates of this run */
+  CUstream stream;                    /* Null without starts. */
+  CUevent forked, ended[MOST_STARTS]; /* Where the step was at the last start, and the ends of
+                                       * starts. */
+  int64_t started, waited;            /* Count copies or updates of this run. */
 } Link;
 enum { LINK_OF_RANKS, LINK_UP, LINK_DOWN, LINK_OF_UPDATES, LINKS };
 
-/* A function of the step: its kernels and modules are those from its first ones to the next
- * program's, and its graph is what was captured. */
+/* Describes a function of the step. Its kernels and modules are those from its first ones to the
+ * next program's, and its graph is what was captured. */
 typedef struct {
   size_t first_module, first_kernel;
   CUgraph graph;
@@ -53,15 +54,15 @@ struct llmmem_cuda {
   CudaDriver driver;
   CUdevice device;
   CUcontext context;
-  CUstream stream; /* the step's; while a started call is launched, that of its link */
+  CUstream stream; /* The step's; while a started call is launched, that of its link. */
   CUmodule *modules;
   Kernel *kernels;
   size_t module_count, kernel_count;
   Link links[LINKS];
-  int on_link, is_marked;         /* whether a run with marks goes on */
-  CUevent *link_marks;            /* before and after each start of such a run */
-  size_t link_mark_count, starts; /* events that there are; starts of this run */
-  void **pinned;                  /* begins of the host's memory that copies may access */
+  int on_link, is_marked;         /* A run with marks is active. */
+  CUevent *link_marks;            /* Before and after each start of such a run. */
+  size_t link_mark_count, starts; /* Count the existing events, and the starts of this run. */
+  void **pinned;                  /* Where memory of the host begins that copies may access. */
   size_t pinned_count;
   CudaUpdate *updates;
   CUevent *marks;
@@ -70,12 +71,12 @@ struct llmmem_cuda {
   size_t arena_bytes;
   size_t free_at_first;
   Program *programs;
-  size_t program_count, program; /* how many there are; the one that is launched */
+  size_t program_count, program; /* Count the programs, and name the one that is launched. */
   int64_t replay_ns;
   llmmem_products *products;
   int64_t failed_product;
-  char *store;     /* the file that keeps algorithms; null: none does */
-  int is_choosing; /* choosing algorithms, without launches */
+  char *store;     /* The file that keeps algorithms; null means none. */
+  int is_choosing; /* Algorithms are chosen, without launches. */
   int capability, failed;
   char device_name[128], message[4096];
 };
@@ -88,7 +89,7 @@ static inline int fail(llmmem_cuda *run, const char *what, const char *why) {
   return 1;
 }
 
-/* 0 if the driver has done `what`. */
+/* Returns 0 if the driver has done `what`. */
 static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
   if (result == 0)
     return 0;
@@ -101,31 +102,32 @@ static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
   return fail(run, what, why);
 }
 
-/* Of CudaLink.c: the streams beside the step's. Between a fork and its end, what is launched runs
- * on the link, behind all that was launched before the fork. A join lets what is launched behind it
- * wait for the end of the start of that number. */
+/* CudaLink.c has the streams other than the step's. Between a fork and its end, launches go to the
+ * link, after everything that was launched before the fork. A join makes later launches wait for
+ * the end of the start of that number. */
 int llmmem_cuda_open_link(llmmem_cuda *run, int link);
 void llmmem_cuda_fork(llmmem_cuda *run, int link);
 void llmmem_cuda_end_fork(llmmem_cuda *run, int link, int64_t number);
 void llmmem_cuda_join(llmmem_cuda *run, int link, int64_t number);
 void llmmem_cuda_close_links(llmmem_cuda *run);
-/* Until no copy and no update that was launched may still access the host's memory, which a caller
- * gives back next. After a failure too: what the driver says is ignored. Does nothing where none
- * can. */
+/* Waits until no launched copy or update may still access the host's memory, which a caller frees
+ * next. It waits after a failure, too, and ignores what the driver says. Does nothing where no copy
+ * or update exists. */
 void llmmem_cuda_wait_for_host(llmmem_cuda *run);
-/* Of CudaHost.c: before what `step` launches again; and at the end of a run. */
+/* CudaHost.c calls it before `step` launches once more, and at the end of a run. */
 void llmmem_cuda_forget_copies(llmmem_cuda *run);
 void llmmem_cuda_unpin_all(llmmem_cuda *run);
 void llmmem_cuda_free_updates(llmmem_cuda *run);
-/* `count` events, created once, as creating one takes longer than recording it. */
+/* Creates `count` events once, because creating one takes longer than recording it. */
 int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count);
 
-/* Of CudaTimes.c. */
+/* CudaTimes.c has it. */
 void llmmem_cuda_close_marks(llmmem_cuda *run);
 
-/* Of CudaTuning.c: the fastest algorithm of a product whose form has none yet. Its times are of
- * random numbers in memory that holds no value between steps. Where there is too little of that,
- * and where no candidate runs, nothing is chosen. 1 after a failure of the driver. */
+/* CudaTuning.c has it: it finds the fastest algorithm of a product whose form has none yet. It
+ * takes times with random numbers in memory that holds no value between steps. Where there is too
+ * little of that, and where no candidate runs, it chooses nothing. Returns 1 after a failure of the
+ * driver. */
 int llmmem_cuda_tune(llmmem_cuda *run, const llmmem_product *product);
 
 #endif /* LLMMEM_LIB_RUNTIME_CUDARUN_H */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum { MOST_MARKS = 1 << 20, MOST_FILLS = 64 };
-/* About ten milliseconds at today's memory bandwidths: launches of a few thousand kernels. */
+/* Takes about ten milliseconds at today's memory bandwidths: launches of a few thousand kernels. */
 static const size_t HEAD_START_BYTES = (size_t)40 << 30;
 
 int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count) {
@@ -57,7 +57,7 @@ int llmmem_cuda_read_starts(llmmem_cuda *run, int64_t *ns, int64_t count) {
 }
 
 /* Keeps the device busy while the host launches ahead, so that times between marks are those of
- * kernels, also of kernels that take less time than their launch. It fills the arena, which holds
+ * kernels, even of kernels that take less time than their launch. It fills the arena, which holds
  * no value between steps. */
 static int take_head_start(llmmem_cuda *run) {
   size_t filled = 0;

@@ -12,14 +12,14 @@ enum { PIECE_BYTES = 4 << 20, ALIGNMENT = 256 };
 |* Operands
 \*===----------------------------------------------------------------------===*/
 
-/* The matmul on operands of its own, which lie one behind the other. */
+/* Describes the matmul on operands of its own, which lie one after another. */
 typedef struct {
   llmmem_cuda *run;
   llmmem_product product;
   uint64_t begin;
-  int64_t read_bytes, result_begin, bytes; /* of all; results lie behind what is only read */
-  int is_allocated;                        /* whether it lies outside of the arena */
-  uint16_t *numbers;                       /* a piece of normal numbers in bf16 */
+  int64_t read_bytes, result_begin, bytes; /* Bytes of all; results follow what is only read. */
+  int is_allocated;                        /* It lies outside of the arena. */
+  uint16_t *numbers;                       /* A piece of normal numbers in bf16. */
   char *piece;
 } Trial;
 
@@ -38,7 +38,8 @@ static void lay(Trial *trial, uint64_t *place, int64_t bytes) {
   trial->bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* As distances from the begin, counted from a multiple of the alignment that is not 0. */
+/* Places are distances from the beginning, counted from a multiple of the alignment that is not 0.
+ * */
 static void lay_out(Trial *trial) {
   llmmem_product *product = &trial->product;
   const llmmem_product_form *form = &product->form;
@@ -61,8 +62,8 @@ static void lay_out(Trial *trial) {
   lay(trial, &product->workspace, form->workspace_bytes);
 }
 
-/* The arena, which holds no value between steps; else memory that is given back. 1 where neither is
- * large enough. */
+/* Uses the arena, which holds no value between steps, or memory that is released later. Returns 1
+ * where neither is large enough. */
 static int find_memory(Trial *trial) {
   llmmem_cuda *run = trial->run;
   if ((uint64_t)trial->bytes <= run->arena_bytes) {
@@ -89,7 +90,7 @@ static int make_numbers(Trial *trial) {
   if (!trial->numbers || !trial->piece)
     return fail(trial->run, "timing matmuls", "not enough memory on the host");
   uint64_t stream = llmmem_sample_stream(1);
-  /* Some thousand numbers again and again, as a normal number takes long to sample. */
+  /* Some thousand numbers repeat, because a normal number takes long to sample. */
   enum { SAMPLED = 1 << 14 };
   for (size_t k = 0; k < PIECE_BYTES / sizeof *trial->numbers; ++k) {
     float x = (float)llmmem_sample_normal(stream, k % SAMPLED);
@@ -125,7 +126,7 @@ static int try_times(Trial *trial, const llmmem_product_algorithm *candidate, in
   return 0;
 }
 
-/* The mean of some calls. An algorithm that the library refuses to run takes for ever. */
+/* Returns the mean of some calls. An algorithm that the library refuses to run takes for ever. */
 static int64_t time_of(Trial *trial, const llmmem_product_algorithm *candidate) {
   llmmem_cuda *run = trial->run;
   int64_t ns = 0;
@@ -140,7 +141,7 @@ static int64_t time_of(Trial *trial, const llmmem_product_algorithm *candidate) 
   return ns / TIMED_CALLS;
 }
 
-/* The hash of all that one call writes, from the same numbers. */
+/* Hashes everything that one call writes, from the same numbers. */
 static int hash_once(Trial *trial, const llmmem_product_algorithm *candidate, uint64_t *hash) {
   llmmem_cuda *run = trial->run;
   if (fill(trial) || try_times(trial, candidate, 1))
@@ -157,14 +158,14 @@ static int hash_once(Trial *trial, const llmmem_product_algorithm *candidate, ui
   return 0;
 }
 
-/* What the schemes say is seen: twice the same numbers, twice the same bits. */
+/* Checks what the schemes claim: equal numbers give equal bits twice. */
 static int is_deterministic(Trial *trial, const llmmem_product_algorithm *candidate) {
   uint64_t first, second;
   return hash_once(trial, candidate, &first) == 0 && hash_once(trial, candidate, &second) == 0 &&
          first == second;
 }
 
-/* The fastest of the candidates, the first of equals; null if none is left. */
+/* Returns the fastest of the candidates, the first of equals; null if none is left. */
 static llmmem_product_algorithm *find_fastest(llmmem_product_algorithm *candidates, int64_t count) {
   llmmem_product_algorithm *best = NULL;
   for (int64_t k = 0; k < count; ++k)

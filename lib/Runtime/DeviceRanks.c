@@ -10,13 +10,13 @@
 
 struct DeviceRanks {
   Nccl nccl;
-  llmmem_cuda *run; /* null: addresses of the host */
+  llmmem_cuda *run; /* Null means addresses of the host. */
   char name[64];
   int64_t bytes;
-  bool has_exchange; /* whose group is open */
+  bool has_exchange; /* Its group is open. */
   int64_t started, waited;
   NcComm *world;
-  NcComm *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes; null: one rank */
+  NcComm *groups[1 << LLMMEM_MOST_AXES]; /* Indexed by the bits of the axes; null means one rank. */
 };
 
 static int64_t bytes_of(int64_t element) {
@@ -36,16 +36,16 @@ static int type_of(int64_t element) {
 
 typedef struct {
   DeviceRanks *self;
-  NcComm *comm; /* null: nothing is sent */
+  NcComm *comm; /* Null means that nothing is sent. */
   void *stream;
   Members members;
   const char *name;
-  int64_t bytes; /* of all that this rank gives or gets, for messages */
+  int64_t bytes; /* Bytes that this rank sends or receives, for messages. */
   int type;
 } DeviceCall;
 
-/* Whether the step's host code is asked for launches now: it is also run to choose algorithms, and
- * behind a failure. */
+/* Returns whether the step's host code must launch now. It also runs to choose algorithms, and
+ * after a failure. */
 static bool is_recorded(const DeviceRanks *self) {
   return !self->run || (!self->run->failed && !self->run->is_choosing);
 }
@@ -82,7 +82,7 @@ static void check_call(const DeviceCall *call, NcResult result, const char *what
   exit(1);
 }
 
-/* Failures of the driver are kept by the run, whose next check finds them. */
+/* The run keeps failures of the driver, and its next check finds them. */
 static void copy(const DeviceCall *call, const void *from, void *to, int64_t bytes) {
   if (from == to || bytes == 0)
     return;
@@ -182,7 +182,7 @@ void llmmem_device_reduce(DeviceRanks *self, const void *x, void *sum, int64_t c
     clear(&call, sum, call.bytes);
 }
 
-/* Messages of one group start together: an order of single ones could wait for ever. */
+/* Messages of one group start together, because an order of single ones could wait for ever. */
 static void begin_messages(const DeviceCall *call) {
   check_call(call, call->self->nccl.group_begin(), "ncclGroupStart");
 }
@@ -307,7 +307,8 @@ void llmmem_device_wait(DeviceRanks *self) {
 /* Opening                                                                    */
 /*===----------------------------------------------------------------------===*/
 
-/* Whether all ranks can go on; else why not, on each. `own`: this rank's reason, or empty. */
+/* Returns 0 on all ranks if all can go on, and otherwise writes the reason on each. `own` is this
+ * rank's reason, or empty. */
 static int agree(char *own, char *message, size_t size) {
   int64_t all = (1 << LLMMEM_MOST_AXES) - 1, ranks = llmmem_ranks();
   int32_t failed = own[0] != '\0';
@@ -339,7 +340,7 @@ static int check_open(DeviceRanks *self, NcResult result, const char *what, char
   return 1;
 }
 
-/* All ranks must have one version: NCCL does not say so where they have not. */
+/* All ranks must have one version. NCCL does not report where they differ. */
 static int compare_versions(int version, char *message, size_t size) {
   int64_t ranks = llmmem_ranks();
   int32_t own = version, *each = calloc((size_t)ranks, sizeof *each);
@@ -358,7 +359,7 @@ static int compare_versions(int version, char *message, size_t size) {
   return message[0] != '\0';
 }
 
-/* The communicator of all ranks, by an id that rank 0 makes. */
+/* Opens the communicator of all ranks, by an id that rank 0 makes. */
 static int open_world(DeviceRanks *self, char *message, size_t size) {
   NcId id;
   memset(&id, 0, sizeof id);
@@ -373,7 +374,7 @@ static int open_world(DeviceRanks *self, char *message, size_t size) {
   return agree(own, message, size);
 }
 
-/* Those of each set of axes. The set of all that have several ranks is the world. */
+/* Opens those of each set of axes. The set of all that have several ranks is the world. */
 static int open_groups(DeviceRanks *self, char *message, size_t size) {
   char own[512] = "";
   int64_t ranks = llmmem_ranks();
@@ -453,7 +454,7 @@ void llmmem_ranks_leave_device(int failed) {
   DeviceRanks **slot = llmmem_device_ranks();
   if (!slot || !*slot)
     return;
-  /* NCCL closes a communicator when all ranks do, and aborts it alone. */
+  /* NCCL closes a communicator when all ranks do; a single rank aborts it. */
   for_each_communicator(*slot, failed ? (*slot)->nccl.abort : (*slot)->nccl.close);
   free(*slot);
   *slot = NULL;

@@ -7,7 +7,7 @@
 #include "llmmem/Runtime/DeviceRanks.h"
 #include "llmmem/Runtime/Parallel.h"
 
-/* The calls of Collectives.h on addresses of the device, without workspaces. */
+/* These are the calls of Collectives.h on addresses of the device, without workspaces. */
 void llmmem_device_all_gather(DeviceRanks *self, const void *part, void *whole, int64_t count,
                               int64_t element, int64_t axes);
 void llmmem_device_all_reduce(DeviceRanks *self, const void *x, void *sum, int64_t count,
@@ -20,7 +20,7 @@ void llmmem_device_reduce(DeviceRanks *self, const void *x, void *sum, int64_t c
                           int64_t element, int64_t axes, int64_t root);
 void llmmem_device_all_to_all(DeviceRanks *self, const void *x, void *y, int64_t count,
                               int64_t element, int64_t axes);
-/* `to`, `from`: positions in the group; -1: none. What is received from none is 0. */
+/* `to` and `from` are positions in the group; -1 means none. What is received from none is 0. */
 void llmmem_device_send_receive(DeviceRanks *self, const void *x, void *y, int64_t count,
                                 int64_t element, int64_t axes, int64_t to, int64_t from);
 void llmmem_device_exchange_send(DeviceRanks *self, const void *x, int64_t count, int64_t element,
@@ -29,7 +29,7 @@ void llmmem_device_exchange_receive(DeviceRanks *self, void *y, int64_t count, i
                                     int64_t axes, int64_t from);
 void llmmem_device_exchange_end(DeviceRanks *self, int64_t axes);
 
-/* What llmmem_start and llmmem_wait are on a device. */
+/* These are llmmem_start and llmmem_wait on a device. */
 void llmmem_device_start(DeviceRanks *self, llmmem_iterations run, void *context);
 void llmmem_device_wait(DeviceRanks *self);
 

@@ -59,7 +59,7 @@ static void multiply(const void *a, int64_t a_pitch, int64_t a_transposed, const
                      int64_t initial_pitch, void *c, int64_t c_pitch, int64_t c_bytes, int64_t rows,
                      int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
                      double scale) {
-  (void)c_bytes; /* of f32 */
+  (void)c_bytes; /* It is that of f32. */
   Product product = {.a = a,
                      .b = b,
                      .initial = initial,

@@ -1,8 +1,8 @@
 /*===- GemmOneDnnBf16.c - Matmuls of bf16 by oneDNN ------------------------===*\
 |*
-|* A primitive is made for a form (types, sizes, pitches, what is added) and kept: making one
-|* compiles code. Each thread has its own, as primitives share scratch memory among those of their
-|* thread, and a product is divided among threads (ProductParts.h), not inside of a primitive.
+|* A primitive is made for a form (types, sizes, pitches, what is added) and kept, because making
+|* one compiles code. Each thread has its own: primitives share scratch memory among those of their
+|* thread, and a product is divided among threads (ProductParts.h), not inside a primitive.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -19,7 +19,7 @@
 enum Addend { ADD_NOTHING, ADD_BIAS, ADD_TO_C };
 enum Matrix { MATRIX_A, MATRIX_B, MATRIX_BIAS, MATRIX_C, MATRICES };
 
-/* Integers alone, so that equal forms are equal bytes. */
+/* It has only integers, so that equal forms are equal bytes. */
 typedef struct {
   int64_t rows, columns, inner, a_pitch, a_transposed, b_pitch, b_transposed, c_pitch;
   int64_t c_bytes, addend;
@@ -27,12 +27,12 @@ typedef struct {
 
 typedef struct {
   Form form;
-  dnnl_primitive_t primitive; /* null: the place is free */
+  dnnl_primitive_t primitive; /* Null means that the place is free. */
   dnnl_memory_t memories[MATRICES];
 } Entry;
 
-/* Steps have some tens of products, and parts at the edges of C have forms of their own; what is
- * more takes the place of the oldest. */
+/* Steps have some tens of products, and parts at the edges of C have forms of their own. A new one
+ * replaces the oldest if all places are taken. */
 enum { ENTRIES = 256 };
 
 typedef struct {
@@ -71,7 +71,7 @@ static void destroy_products(void *pointer) {
 
 static void make_key(void) { pthread_key_create(&key, destroy_products); }
 
-/* Null where there is no memory for it. */
+/* Returns null where there is no memory for it. */
 static Products *products_of_thread(void) {
   pthread_once(&key_once, make_key);
   Products *products = pthread_getspecific(key);
@@ -113,7 +113,7 @@ static dnnl_status_t describe_all(const Form *form, dnnl_memory_desc_t *matrices
   return status;
 }
 
-/* The sum that C goes on from is added before C is rounded. */
+/* The sum that C continues from is added before C is rounded. */
 static dnnl_status_t make_attributes(const Form *form, dnnl_primitive_attr_t *attributes) {
   dnnl_status_t status = dnnl_primitive_attr_create(attributes);
   if (status != dnnl_success || form->addend != ADD_TO_C)
@@ -200,14 +200,14 @@ static dnnl_status_t run(Products *products, Entry *entry, void *const *pointers
 }
 
 typedef struct {
-  Form form; /* of all of C */
+  Form form; /* The form of all of C. */
   const char *a, *b, *initial;
   char *c;
   int64_t initial_pitch;
 } Product;
 
-/* Rounded once: a bias is the primitive's, any other `initial` is in C when the product is added.
- */
+/* C is rounded once: a bias is the primitive's, and any other `initial` is in C when the product is
+ * added. */
 static void multiply_part(void *context, const llmmem_part *part) {
   const Product *product = context;
   const int64_t factor = 2, width = product->form.c_bytes;
@@ -245,7 +245,7 @@ static void multiply(const void *a, int64_t a_pitch, int64_t a_transposed, const
   llmmem_for_product_parts(rows, columns, multiply_part, &product);
 }
 
-/* The sets of instructions are bits, those of AMX on top of those of AVX512_BF16. */
+/* The sets of instructions are bits; those of AMX include those of AVX512_BF16. */
 llmmem_gemm *llmmem_find_gemm_bf16(void) {
 #ifdef __x86_64__
   int needed = dnnl_cpu_isa_avx512_core_bf16;

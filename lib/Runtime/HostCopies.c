@@ -13,7 +13,7 @@
 
 enum { kUpdates = LLMMEM_COPY_DOWN + 1, kQueues };
 
-static _Atomic int64_t throttle; /* bytes per second; 0: none */
+static _Atomic int64_t throttle; /* Bytes per second; 0 means no limit. */
 
 void llmmem_throttle_copies(int64_t bytes_per_second) { throttle = bytes_per_second; }
 
@@ -28,7 +28,8 @@ static void sleep_until(int64_t ns) {
     ;
 }
 
-/* A throttled copy has its bytes at the end of its time: who does not wait reads old ones. */
+/* A throttled copy has its bytes at the end of its time, so a reader that does not wait sees old
+ * ones. */
 void llmmem_copy(void *to, const void *from, int64_t bytes) {
   int64_t rate = throttle;
   if (rate > 0)
@@ -53,7 +54,7 @@ static void run_copy(void *context, int64_t begin, int64_t end) {
 /*===----------------------------------------------------------------------===*/
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* of each thread's queues: by direction, and that of updates */
+static pthread_key_t key; /* Each thread's queues: one for each direction, and that of updates. */
 static bool has_key;
 
 static void close_queues(void *queues) {
@@ -67,7 +68,7 @@ static void make_key(void) { has_key = pthread_key_create(&key, close_queues) ==
 /* Loops of updates have as many threads as those of the step. */
 static void begin(void *threads) { llmmem_set_threads((int)(intptr_t)threads); }
 
-/* This thread's; null where the system gives none. */
+/* Returns this thread's queue; null where the system provides none. */
 static CallQueue *queue_of(int64_t number) {
   pthread_once(&once, make_key);
   CallQueue **queues = has_key ? pthread_getspecific(key) : NULL;

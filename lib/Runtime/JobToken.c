@@ -23,7 +23,7 @@ static const char *text_of(const char *variable) {
 /* The user's file                                                            */
 /*===----------------------------------------------------------------------===*/
 
-/* Makes `path`'s folders, for their owner alone; those that are there stay as they are. */
+/* Makes `path`'s folders for their owner alone, and does not change existing ones. */
 static int make_folders(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
@@ -46,7 +46,7 @@ static int find_path(char *path, size_t size) {
   return length < 0 || (size_t)length >= size;
 }
 
-/* One rank of all makes the file; the others find it there. */
+/* One of the ranks makes the file, and the others find it. */
 static int make_secret(const char *path) {
   uint8_t random[SECRET_DIGITS / 2];
   char digits[SECRET_DIGITS + 1];
@@ -61,7 +61,8 @@ static int make_secret(const char *path) {
   return close(file) != 0 || failed;
 }
 
-/* Whether nobody else can have read or written the file, as ssh asks of its keys. */
+/* Says why somebody else may have read or written the file, as ssh checks its keys; null if nobody
+ * can have. */
 static const char *doubt_of(int file) {
   struct stat facts;
   if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
@@ -71,7 +72,7 @@ static const char *doubt_of(int file) {
   return facts.st_mode & 077 ? "can be read or written by others; 'chmod 600' it" : NULL;
 }
 
-/* Of a file that another rank may be making just now. */
+/* Reads a file that another rank may be making right now. */
 static const char *read_digits(const char *path, char digits[SECRET_DIGITS]) {
   for (int patience = 50; patience > 0; --patience) {
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -25,7 +25,7 @@ long llmmem_join_seconds(void) {
   return seconds <= 0 ? DEFAULT_SECONDS : seconds < MOST_SECONDS ? seconds : MOST_SECONDS;
 }
 
-/* This rank's number, as launchers say it before MPI does. */
+/* Returns this rank's number, which launchers give before MPI does. */
 static const char *rank_of_launcher(void) {
   static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK",
                                           "SLURM_PROCID"};

@@ -1,9 +1,9 @@
 /*===- Meeting.c - How the ranks of a job without MPI find each other --------===*\
 |*
-|* Rank 0 listens where all can find it, hears where each other rank listens, and tells all. Each of
-|* them then connects to those before it, and is connected to by those behind it. Whoever connects
-|* is a stranger until the handshake is through; strangers are heard all at once, each byte as it
-|* comes, so that none of them holds up a rank.
+|* Rank 0 listens where all can find it, receives where each other rank listens, and tells all.
+|* Each of them then connects to those before it, and those after it connect to it. A connection is
+|* a stranger until the handshake is complete. Strangers are served all at once, each byte as it
+|* arrives, so that none of them holds up a rank.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -23,18 +23,18 @@
 
 enum { MOST_STRANGERS = 64 };
 
-/* Where a rank listens, as rank 0 tells the others. */
+/* Says where a rank listens, as rank 0 tells the others. */
 typedef struct {
   uint32_t address;
   int32_t port;
 } Place;
 
-/* Who has connected and has not proved anything yet. */
+/* Describes a connection that has not proved anything yet. */
 typedef struct {
   int socket;
   uint32_t address;
   bool is_challenged;
-  size_t received; /* of the hello, then of the answer */
+  size_t received; /* Bytes of the hello, then of the answer. */
   Hello hello;
   Challenge challenge;
   Answer answer;
@@ -43,9 +43,9 @@ typedef struct {
 typedef struct {
   const SocketJob *job;
   int *peers, listener;
-  Place *places;                      /* of all ranks; filled where this is rank 0 */
-  double end;                         /* of joining */
-  Stranger strangers[MOST_STRANGERS]; /* the oldest first */
+  Place *places;                      /* Those of all ranks; filled on rank 0. */
+  double end;                         /* The end of joining. */
+  Stranger strangers[MOST_STRANGERS]; /* The oldest come first. */
   int num_strangers, turned_away;
   char *message;
   size_t size;
@@ -72,7 +72,7 @@ static void say_if_unreachable(const Meeting *meeting, char *text, size_t size) 
              address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
 }
 
-/* Which ranks are missing: "1, 3". */
+/* Reports which ranks are missing: "1, 3". */
 static int fail_missing(Meeting *meeting, int first) {
   char missing[256] = "", others[160] = "", unreachable[200] = "";
   size_t used = 0;
@@ -96,7 +96,7 @@ static int fail_missing(Meeting *meeting, int first) {
 /* Listening                                                                  */
 /*===----------------------------------------------------------------------===*/
 
-/* At one address alone; port 0: any that is free. */
+/* Listens at one address alone; port 0 means any free one. */
 static int listen_at(Meeting *meeting, struct sockaddr_in address) {
   int yes = 1;
   if (meeting->listener >= 0)
@@ -135,8 +135,8 @@ static void turn_away(Meeting *meeting, int number) {
   forget(meeting, number);
 }
 
-/* A rank whose connection is closed for a later stranger tries again. Whoever goes for lack of room
- * may know the token. */
+/* A rank whose connection is closed for a later stranger tries again. A connection that is closed
+ * for lack of room may know the token. */
 static void let_in(Meeting *meeting) {
   struct sockaddr_in from = {0};
   socklen_t length = sizeof from;
@@ -146,7 +146,7 @@ static void let_in(Meeting *meeting) {
   if (has_no_room && meeting->num_strangers)
     forget(meeting, 0);
   else if (has_no_room)
-    usleep(50000); /* who waits is still there, and poll would return at once */
+    usleep(50000); /* The waiting connection is still there, and poll would return at once. */
   if (peer < 0)
     return;
   if (meeting->num_strangers == MOST_STRANGERS)
@@ -155,7 +155,8 @@ static void let_in(Meeting *meeting) {
       (Stranger){.socket = peer, .address = from.sin_addr.s_addr};
 }
 
-/* What is wrong with a rank that knows the token. `first`: the least that this one waits for. */
+/* Says what is wrong with a rank that knows the token. `first` is the least rank that this one
+ * waits for. */
 static Refusal judge(const Meeting *meeting, const Hello *hello, int first) {
   if (hello->ranks != meeting->job->ranks)
     return OTHER_RANKS;
@@ -183,7 +184,7 @@ static void admit(Meeting *meeting, int number, int first) {
   forget(meeting, number);
 }
 
-/* Takes what has come from a stranger. */
+/* Takes what a stranger has sent. */
 static void hear(Meeting *meeting, int number, int first) {
   Stranger *self = &meeting->strangers[number];
   const SocketJob *job = meeting->job;
@@ -228,7 +229,7 @@ static int count_missing(const Meeting *meeting, int first) {
   return missing;
 }
 
-/* Until all ranks from `first` on have come. */
+/* Waits until all ranks from `first` on have come. */
 static int wait_for_ranks(Meeting *meeting, int first) {
   int ranks = meeting->job->ranks;
   struct pollfd *sockets = calloc(1 + MOST_STRANGERS + (size_t)ranks, sizeof *sockets);
@@ -247,7 +248,7 @@ static int wait_for_ranks(Meeting *meeting, int first) {
     for (int rank = first; rank < ranks; ++rank)
       if (of_ranks[rank - first].revents)
         lose(meeting, rank);
-    /* From behind, as one that goes moves those behind it. */
+    /* The loop runs backwards, because a removed one moves those after it. */
     for (int k = strangers; k-- > 0;)
       if (sockets[1 + k].revents)
         hear(meeting, k, first);
@@ -285,7 +286,7 @@ static Outcome refuse_by(Meeting *meeting, int other, Refusal refusal) {
   return refuse(meeting, why);
 }
 
-/* The address from which `peer` is connected, and a free port of it. */
+/* Listens at a free port of the address from which `peer` is connected. */
 static int listen_beside(Meeting *meeting, int peer) {
   struct sockaddr_in here = {0};
   socklen_t length = sizeof here;
@@ -356,7 +357,7 @@ static int find_host(Meeting *meeting, const char *host, struct sockaddr_in *add
 /* Meeting                                                                    */
 /*===----------------------------------------------------------------------===*/
 
-/* Rank 0. */
+/* Runs on rank 0. */
 static int gather_places(Meeting *meeting) {
   const SocketJob *job = meeting->job;
   struct sockaddr_in address;

@@ -7,7 +7,7 @@
 
 int llmmem_nccl_open(Nccl *nccl, const char *library, int *version, char *message, size_t size) {
   *version = 0;
-  /* Never unloaded: its threads end with the process. */
+  /* It is never unloaded, because its threads end with the process. */
   nccl->library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!nccl->library) {
     snprintf(message, size,
@@ -16,8 +16,8 @@ int llmmem_nccl_open(Nccl *nccl, const char *library, int *version, char *messag
              dlerror());
     return 1;
   }
-  /* Asked first, as an older library lacks functions. ISO C has no conversion from an object
-   * pointer to a function's. */
+  /* The version is asked first, because an older library lacks functions. ISO C has no conversion
+   * from an object pointer to a function's. */
   *(void **)&nccl->version = dlsym(nccl->library, "ncclGetVersion");
   if (!nccl->version || nccl->version(version) != NC_SUCCESS || *version < NC_LEAST_VERSION) {
     snprintf(message, size,

@@ -1,7 +1,7 @@
 /*===- Nccl.h - The functions of NCCL that collectives need -----------------===*\
 |*
-|* Declared here, so that llmmem builds without NCCL. Values and shapes are those of nccl.h since
-|* 2.18; unittests/Cuda/NcclHeaderTest.cpp compares them where that header is.
+|* These are declared here, so that llmmem builds without NCCL. Values and shapes are those of
+|* nccl.h since 2.18; unittests/Cuda/NcclHeaderTest.cpp compares them where that header exists.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -34,14 +34,14 @@ enum {
   LLMMEM_NCCL_CONSTANTS(LLMMEM_NCCL_CONSTANT)
 #undef LLMMEM_NCCL_CONSTANT
       NC_ID_BYTES = 128,   /* NCCL_UNIQUE_ID_BYTES */
-  NC_LEAST_VERSION = 21800 /* the first that splits communicators */
+  NC_LEAST_VERSION = 21800 /* The first that splits communicators. */
 };
 
 typedef int NcResult;
 typedef struct NcComm NcComm;
 typedef struct {
   char bytes[NC_ID_BYTES];
-} NcId; /* handed over by value, as NVIDIA's */
+} NcId; /* Passed by value, as NVIDIA's is. */
 
 /* result, member, name in the library, parameters. A stream is the driver's CUstream. */
 #define LLMMEM_NCCL_FUNCTIONS(FUNCTION)                                                            \
@@ -81,8 +81,8 @@ typedef struct {
 #undef LLMMEM_NCCL_MEMBER
 } Nccl;
 
-/* 0, or the reason in `message`: no such library, or one before NC_LEAST_VERSION. Writes its
- * version, 22809 for 2.28.9, or 0. */
+/* Returns 0, or 1 with the reason in `message`: there is no such library, or it is older than
+ * NC_LEAST_VERSION. Writes its version, 22809 for 2.28.9, or 0. */
 int llmmem_nccl_open(Nccl *nccl, const char *library, int *version, char *message, size_t size);
 
 #ifdef __cplusplus

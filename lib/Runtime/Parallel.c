@@ -1,12 +1,12 @@
 /*===- Parallel.c - Threads for compiled steps ------------------------------===*\
 |*
-|* A loop has seats for threads beside its caller. A worker counts as running from when it takes a
-|* seat until it leaves; the caller closes the seats when no iteration is left and waits for workers
-|* that run. A worker that comes late, or never, finds no seat and holds up nobody.
+|* A loop has seats for threads in addition to its caller. A worker counts as running from when it
+|* takes a seat until it leaves. The caller closes the seats when no iteration is left and waits
+|* for running workers. A worker that comes late, or never, finds no seat and holds up nobody.
 |*
 |* Linux often wakes a worker on the core of the thread that woke it, and leaves both there while a
-|* third, of another process, has the other core to itself. So a worker that finds another thread of
-|* its loop on its core moves.
+|* third, of another process, has the other core to itself. So a worker that finds another thread
+|* of its loop on its core moves.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -25,9 +25,10 @@
 
 enum {
   kMostThreads = 1024,
-  /* Iterations are handed out in this many shares a thread. */
+  /* Iterations are handed out in this number of shares per thread. */
   kShares = 16,
-  /* Longer than what lies between two loops of a step, shorter than a time slice of the system. */
+  /* This is longer than the time between two loops of a step, and shorter than a time slice of the
+   * system. */
   kSpinNanoseconds = 20000,
   kPausesPerClock = 16,
 };
@@ -44,22 +45,23 @@ typedef struct {
 } Loop;
 
 typedef struct {
-  Loop loop;               /* changes only while no worker runs */
-  _Atomic uint32_t state;  /* free seats, and workers that run */
-  _Atomic uint32_t opened; /* loops so far; workers sleep until it changes */
+  Loop loop;               /* Changes only while no worker runs. */
+  _Atomic uint32_t state;  /* Free seats, and running workers. */
+  _Atomic uint32_t opened; /* Loops so far; workers sleep until it changes. */
   _Atomic uint32_t sleepers;
   _Atomic bool caller_waits;
   atomic_flag in_use;
   _Atomic int workers;
   int cores;
-  /* The last loop that a thread began on each core, as counted by `opened`. */
+  /* Holds the last loop that a thread began on each core, as counted by `opened`. */
   _Atomic uint32_t last_loop_on[CPU_SETSIZE];
 } Pool;
 
 static Pool pool = {.in_use = ATOMIC_FLAG_INIT};
 static pthread_once_t cores_once = PTHREAD_ONCE_INIT;
 
-/* Both of one thread: how many threads its loops have (0: all), and whether it is inside of one. */
+/* Both belong to one thread: how many threads its loops have (0: all), and whether it is inside
+ * one. */
 static _Thread_local int wanted_threads;
 static _Thread_local bool inside_loop;
 
@@ -81,7 +83,7 @@ static void count_cores(void) {
 static int default_threads(void) {
   pthread_once(&cores_once, count_cores);
   const char *text = getenv("OMP_NUM_THREADS");
-  /* A list, "4,2", has a number for each level of nested loops: the first is ours. */
+  /* A list, "4,2", has a number for each level of nested loops, and the first is ours. */
   long asked = text ? strtol(text, NULL, 10) : 0;
   return at_most(asked > 0 ? asked : pool.cores, kMostThreads);
 }
@@ -121,8 +123,8 @@ static bool has_core_for_each(void) {
   return atomic_load_explicit(&pool.workers, memory_order_relaxed) < pool.cores;
 }
 
-/* Waiting awake saves the microseconds of a system call and a wakeup; for longer, or with more
- * threads than cores, it takes a core from who could use it. */
+/* Spinning saves the microseconds of a system call and a wakeup. For longer, or with more threads
+ * than cores, it takes a core from a thread that could use it. */
 static bool spin_until(bool (*holds)(uint32_t), uint32_t value) {
   if (holds(value))
     return true;
@@ -148,14 +150,14 @@ static bool all_left(uint32_t unused) {
 |* Cores
 \*===----------------------------------------------------------------------===*/
 
-/* Says that a thread of this loop begins here. True where another has said so before. */
+/* Says that a thread of this loop begins here. Returns true where another has said so before. */
 static bool begin_on_core(void) {
   int core = sched_getcpu();
   uint32_t loop = atomic_load(&pool.opened);
   return core >= 0 && core < CPU_SETSIZE && atomic_exchange(&pool.last_loop_on[core], loop) == loop;
 }
 
-/* To a core where no thread of this loop has begun. The system may move it again. */
+/* Moves to a core where no thread of this loop has begun. The system may move it again. */
 static void move_to_other_core(void) {
   cpu_set_t allowed, others;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
@@ -228,7 +230,7 @@ static void *work(void *unused) {
 static void start_workers(int count) {
   if (pool.workers >= count)
     return;
-  /* Signals are the caller's. */
+  /* Signals belong to the caller. */
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

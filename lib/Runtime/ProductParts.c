@@ -20,14 +20,15 @@ typedef struct {
 static OpenMP openmp;
 static pthread_once_t openmp_once = PTHREAD_ONCE_INIT;
 
-/* Whichever a library of products has brought; by name, as there need not be one. */
+/* Finds the OpenMP library that a library of products has loaded; by name, because there need not
+ * be one. */
 static void find_openmp(void) {
   /* ISO C has no conversion from an object pointer to a function's. */
   *(void **)&openmp.max_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
   *(void **)&openmp.set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
 }
 
-/* The number is one of the calling thread's own: what it was, or 0 without OpenMP. */
+/* The number belongs to the calling thread. Returns the previous one, or 0 without OpenMP. */
 static int change_openmp_threads(int count) {
   pthread_once(&openmp_once, find_openmp);
   if (!openmp.max_threads || !openmp.set_threads || count < 1)
@@ -48,7 +49,7 @@ enum {
   kLeastRows = 64,
   kLeastColumns = 96,
   kPartsPerThread = 2,
-  /* Whole tiles of oneDNN's kernels, but for the last. */
+  /* Parts consist of whole tiles of oneDNN's kernels, except for the last. */
   kRowTile = 8,
   kColumnTile = 48,
 };
@@ -56,14 +57,14 @@ enum {
 typedef struct {
   llmmem_multiply_part *multiply;
   void *context;
-  int64_t rows, columns;           /* of C */
-  int64_t part_rows, part_columns; /* of each part but the last */
+  int64_t rows, columns;           /* Those of C. */
+  int64_t part_rows, part_columns; /* Those of each part except the last. */
   int64_t down, across;
 } Parts;
 
 static int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
-/* Parts of nearly one size, none larger than asked for. */
+/* Makes parts of nearly one size, none larger than the limits. */
 static void cover(Parts *parts, int64_t most_rows, int64_t most_columns) {
   int64_t down = divide_up(parts->rows, most_rows),
           across = divide_up(parts->columns, most_columns);

@@ -1,8 +1,8 @@
 /*===- ProductParts.h - Threads for a library's matmuls ---------------------===*\
 |*
 |* A library that divides a product among threads of its own makes all of them wait for the slowest
-|* at every step inside, and its pool takes cores from ours. So a product is divided here, into more
-|* parts than threads, and the library computes each part on the thread that takes it.
+|* at every step inside, and its pool takes cores from ours. So a product is divided here, into
+|* more parts than threads, and the library computes each part on the thread that takes it.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Some rows and columns of C, with the whole of each element's sum. */
+/* Describes some rows and columns of C, with the whole sum of each element. */
 typedef struct {
   int64_t row, rows, column, columns;
 } llmmem_part;
@@ -23,9 +23,9 @@ typedef struct {
 typedef void llmmem_multiply_part(void *context, const llmmem_part *part);
 
 /* Calls `multiply` for parts that cover C, each element once, on the threads of this thread's
- * loops. Sizes and the number of threads alone decide what the parts are, so equal operands have
- * equal bits whichever thread takes a part. Meanwhile the OpenMP library in the process, if there
- * is one, runs what it is called for on the calling thread. */
+ * loops. The parts depend only on sizes and the number of threads, so equal operands have equal
+ * bits whichever thread takes a part. Meanwhile the OpenMP library in the process, if there is one,
+ * runs on the calling thread alone. */
 void llmmem_for_product_parts(int64_t rows, int64_t columns, llmmem_multiply_part *multiply,
                               void *context);
 

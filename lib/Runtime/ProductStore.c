@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each product is looked for among all others: a step has hundreds of forms. */
+/* Each product is compared with all others: a step has hundreds of forms. */
 enum {
   STORE_VERSION = 2,
   FORM_WORDS = 27,
@@ -81,7 +81,7 @@ static int next_line(Reader *reader) {
   return 0;
 }
 
-/* The number behind the blanks at `*at`, where nothing else stands. */
+/* Reads the number after the blanks at `*at`, where nothing else stands. */
 static int read_word(const char **at, int base, uint64_t *word) {
   char *end = NULL;
   errno = 0;
@@ -122,7 +122,7 @@ static int read_product(const char *at, llmmem_product_algorithm *algorithm) {
   return *at != 0;
 }
 
-/* Whose algorithms these are. */
+/* Reads whose algorithms these are. */
 static int read_head(Reader *reader, const char *device, int64_t version) {
   char expected[256], its_device[256];
   snprintf(expected, sizeof expected, "llmmem-product-algorithms %d", STORE_VERSION);
@@ -179,7 +179,8 @@ static int give_products(Reader *reader, llmmem_products *products) {
   return 0;
 }
 
-/* Null, and errno says why. What is no file, as a FIFO, would hold a plain fopen for ever. */
+/* Returns null with errno. A path that is no file, such as a FIFO, would block a plain fopen for
+ * ever. */
 static FILE *open_file(const char *path) {
   int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat status;
@@ -255,8 +256,8 @@ int llmmem_product_store_write(const char *path, const char *device,
 |* The lock
 \*===----------------------------------------------------------------------===*/
 
-/* A file of its own, as the store is replaced by another file. The system gives it back when a
- * process ends, however it ends. */
+/* The lock is a file of its own, because another file replaces the store. The system releases it
+ * when a process ends, however it ends. */
 int llmmem_product_store_lock(const char *path, char *message, size_t size) {
   char beside[4096];
   if (snprintf(beside, sizeof beside, "%s.lock", path) >= (int)sizeof beside) {

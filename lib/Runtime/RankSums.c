@@ -5,7 +5,8 @@
 #include "llmmem/Runtime/Parallel.h"
 #include <string.h>
 
-/* Elements that a thread sums at once: their accumulators stay in the first-level cache. */
+/* A thread sums this number of elements at once, so that their accumulators stay in the first-level
+ * cache. */
 enum { kBlock = 2048 };
 
 typedef struct {
@@ -21,7 +22,7 @@ static float from_bf16(uint16_t bits) {
   return value;
 }
 
-/* To nearest, ties to even; a NaN stays one. */
+/* Rounds to nearest, ties to even; a NaN stays one. */
 static uint16_t to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -34,7 +35,7 @@ static float as_is_float(float value) { return value; }
 static double as_is_double(double value) { return value; }
 static uint32_t as_is_i32(uint32_t value) { return value; }
 
-/* One body for all types: what differs is the element, its accumulator and the two conversions. */
+/* One body serves all types: the element, its accumulator and the two conversions differ. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): types cannot stand in parentheses. */
 #define DEFINE_SUM(NAME, ELEMENT, ACCUMULATOR, WIDEN, ROUND)                                       \
   static void NAME(void *context, int64_t first, int64_t last) {                                   \

@@ -15,14 +15,14 @@
 
 struct Job {
   llmmem_transport *transport;
-  CallQueue *communication; /* null before the first start */
-  DeviceRanks *device;      /* null where collectives are the transport's */
+  CallQueue *communication; /* Null before the first start. */
+  DeviceRanks *device;      /* Null where collectives are the transport's. */
   bool owns_transport, is_complete;
   int64_t axes, sizes[LLMMEM_MOST_AXES], position[LLMMEM_MOST_AXES];
-  llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes */
+  llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* Indexed by the bits of the axes. */
 };
 
-/* Of the thread, so that one process can be several ranks (in tests). */
+/* It belongs to the thread, so that one process can be several ranks (in tests). */
 static _Thread_local Job *job;
 
 Job *llmmem_current_job(void) { return job; }
@@ -41,8 +41,8 @@ CallQueue **llmmem_communication(void) {
 /* Groups                                                                     */
 /*===----------------------------------------------------------------------===*/
 
-/* The rank's number among those that differ from it only on the axes of `bits`, or, inverted, the
- * number of that set. */
+/* Returns the rank's number among those that differ from it only on the axes of `bits`, or,
+ * inverted, the number of that set. */
 static int32_t number_on_axes(const Job *of, int64_t bits) {
   int64_t number = 0;
   for (int64_t axis = 0; axis < of->axes; ++axis)
@@ -246,9 +246,9 @@ void llmmem_ranks_end_alike(void) {
 void llmmem_ranks_abort(int code) {
   if (!job || !job->is_complete)
     return;
-  /* MPI may not be called from two threads at once, to abort it neither. Where the other thread
-   * does not come back, a process that ends without leaving the job is what launchers end jobs for.
-   */
+  /* MPI may not be called from two threads at once, not even to abort it. Where the other thread
+   * does not return, the process ends without leaving the job, which makes launchers end the job.
+   * */
   if (!llmmem_stop_communication(job->communication))
     _exit(code);
   job->transport->abort(job->transport->state, code);
@@ -258,7 +258,7 @@ void llmmem_ranks_abort(int code) {
 /* The transport that the launcher speaks                                     */
 /*===----------------------------------------------------------------------===*/
 
-/* Beside the names of libraries of transports. */
+/* This name is valid in addition to those of libraries of transports. */
 static const char kSockets[] = "sockets";
 
 static bool is_set(const char *variable) {
@@ -279,7 +279,8 @@ static bool is_srun(void) {
   return is_above_one(llmmem_tasks_of_srun()) && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID");
 }
 
-/* Which transport the launcher's variables ask for; null for one process, or with a reason. */
+/* Returns the transport that the launcher's variables ask for; null for one process, or with a
+ * reason. */
 static const char *choose_transport(int on_devices, char *message, size_t size) {
   if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK"))
     return "openmpi";
@@ -308,7 +309,7 @@ int64_t llmmem_launched_processes(const char **variable) {
   return processes && is_above_one(processes) ? strtol(getenv(processes), NULL, 10) : 1;
 }
 
-/* lib/llmmem beside the folder of this program. */
+/* Writes the path of lib/llmmem next to the folder of this program. */
 static void default_folder(char *folder, size_t size) {
   static const char beside[] = "/../lib/llmmem";
   ssize_t length = readlink("/proc/self/exe", folder, size - sizeof beside);
@@ -325,7 +326,7 @@ static int open_library(const char *name, llmmem_transport *transport, char *mes
   else
     default_folder(folder, sizeof folder);
   snprintf(file, sizeof file, "%s/transport-%s.so", folder, name);
-  /* Global, as Open MPI's own plug-ins look up its symbols; never unloaded. */
+  /* It is global, because Open MPI's own plug-ins look up its symbols, and never unloaded. */
   void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   int (*open)(llmmem_transport *) = NULL;
   if (library)
@@ -368,7 +369,7 @@ static void abort_alone(void *state, int32_t code) {
 
 static void close_alone(void *state) { (void)state; }
 
-/* A job of one rank, which has collectives on its device. */
+/* Opens a job of one rank, which has collectives on its device. */
 static int open_alone(llmmem_transport *transport) {
   *transport = (llmmem_transport){.version = LLMMEM_TRANSPORT_VERSION,
                                   .ranks = 1,
@@ -405,7 +406,7 @@ int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int uses, char *messa
     snprintf(message, size, "out of memory");
     return 1;
   }
-  /* On devices the host speaks from one thread. */
+  /* On devices the host communicates from one thread. */
   transport->serialized = (uses & LLMMEM_RANKS_START) && !on_devices;
   int failed = !name              ? open_alone(transport)
                : name == kSockets ? llmmem_open_sockets(transport, message, size)

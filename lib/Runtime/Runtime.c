@@ -11,7 +11,7 @@ void llmmem_fill_dead(void *bytes, int64_t count) { memset(bytes, 0xFF, (size_t)
 typedef struct {
   const char *from;
   char *to;
-  int64_t from_stride, to_stride, bytes, pieces, piece; /* of a row */
+  int64_t from_stride, to_stride, bytes, pieces, piece; /* Those of a row. */
 } Rows;
 
 static void copy_pieces(void *context, int64_t begin, int64_t end) {
@@ -26,7 +26,7 @@ static void copy_pieces(void *context, int64_t begin, int64_t end) {
 
 void llmmem_copy_rows(const void *from, int64_t from_stride, void *to, int64_t to_stride,
                       int64_t rows, int64_t bytes) {
-  /* Longer than it takes to wake a thread: some 10 microseconds. */
+  /* This takes longer than waking a thread, which is some 10 microseconds. */
   const int64_t kPiece = 256 << 10;
   Rows all = {from, to, from_stride, to_stride, bytes, (bytes + kPiece - 1) / kPiece, kPiece};
   if (rows * bytes <= kPiece)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The finaliser of splitmix64 (Steele, Lea and Flood 2014). */
+/* This is the finaliser of splitmix64 (Steele, Lea and Flood 2014). */
 static uint64_t mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -25,8 +25,8 @@ double llmmem_sample_normal(uint64_t stream, uint64_t counter) {
   return llmmem_normal_quantile(llmmem_sample_uniform(stream, counter));
 }
 
-/* Wichura 1988, algorithm AS 241, PPND7: seven digits, the precision of f32. Six samples in seven
- * lie in the middle and need no logarithm. */
+/* This is Wichura 1988, algorithm AS 241, PPND7: seven digits, the precision of f32. Six samples in
+ * seven lie in the middle and need no logarithm. */
 double llmmem_normal_quantile(double p) {
   double q = p - 0.5;
   if (fabs(q) <= 0.425) {

@@ -15,7 +15,7 @@ static const uint32_t ROUNDS[64] = {
 
 static uint32_t rotate(uint32_t word, int count) { return word >> count | word << (32 - count); }
 
-/* Section 6.2.2 of FIPS 180-4. */
+/* Implements section 6.2.2 of FIPS 180-4. */
 static void take_block(Sha256 *self) {
   uint32_t words[64], s[8];
   for (size_t k = 0; k < 16; ++k) {

@@ -9,7 +9,7 @@
 
 enum { SHA256_BYTES = 32, SHA256_BLOCK = 64 };
 
-/* FIPS 180-4. `sha256_begin`, any number of `sha256_add`, `sha256_end`. */
+/* Implements FIPS 180-4. Call `sha256_begin`, any number of `sha256_add`, `sha256_end`. */
 typedef struct {
   uint32_t state[8];
   uint64_t bytes;
@@ -20,7 +20,7 @@ void sha256_begin(Sha256 *self);
 void sha256_add(Sha256 *self, const void *bytes, size_t count);
 void sha256_end(Sha256 *self, uint8_t digest[SHA256_BYTES]);
 
-/* HMAC-SHA-256 (RFC 2104) of pieces that follow each other. */
+/* Computes HMAC-SHA-256 (RFC 2104) of pieces that follow each other. */
 typedef struct {
   const void *bytes;
   size_t count;
@@ -28,7 +28,7 @@ typedef struct {
 void hmac_sha256(const void *key, size_t key_bytes, const HmacPiece *pieces, size_t count,
                  uint8_t digest[SHA256_BYTES]);
 
-/* In a time that depends on `count` alone. */
+/* Takes a time that depends on `count` alone. */
 bool equal_in_constant_time(const uint8_t *left, const uint8_t *right, size_t count);
 
 #endif /* LLMMEM_LIB_RUNTIME_SHA256_H */

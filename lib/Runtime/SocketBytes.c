@@ -16,12 +16,12 @@ double llmmem_seconds(void) {
 }
 
 int llmmem_poll_until(struct pollfd *sockets, nfds_t count, double end) {
-  const double most = 1e6; /* milliseconds, of which poll takes an int */
+  const double most = 1e6; /* Milliseconds, of which poll takes an int. */
   double left = 1e3 * (end - llmmem_seconds());
   return poll(sockets, count, left <= 0 ? 0 : left < most ? (int)left + 1 : (int)most);
 }
 
-/* Waits until `socket` is ready; 1 where the moment passes first. */
+/* Waits until `socket` is ready. Returns 1 where `end` passes first. */
 static int wait_until(int socket, short events, double end) {
   while (llmmem_seconds() < end) {
     struct pollfd ready = {socket, events, 0};
@@ -60,7 +60,7 @@ int llmmem_receive_until(int socket, void *bytes, size_t count, double end) {
   return 0;
 }
 
-/* A port without a listener that the system gives to the very connection that looks for one. */
+/* The system may give a port without a listener to the very connection that looks for one. */
 static int is_own_other_side(int socket) {
   struct sockaddr_in here = {0}, there = {0};
   socklen_t length = sizeof here;

@@ -7,18 +7,18 @@
 #include <poll.h>
 #include <stddef.h>
 
-/* Seconds of a clock that nobody sets. Ends below are its seconds. */
+/* Returns seconds of a clock that nobody sets. The ends below are in its seconds. */
 double llmmem_seconds(void);
 
-/* poll() until `end`. */
+/* Calls poll() until `end`. */
 int llmmem_poll_until(struct pollfd *sockets, nfds_t count, double end);
 
-/* All of the bytes; 1 where the other side has ended, or the moment has passed (errno is ETIMEDOUT
- * then, and 0 where the other side has closed the connection). */
+/* Transfer all of the bytes. Return 1 where the other side has ended, or `end` has passed (errno is
+ * ETIMEDOUT then, and 0 where the other side has closed the connection). */
 int llmmem_send_until(int socket, const void *bytes, size_t count, double end);
 int llmmem_receive_until(int socket, void *bytes, size_t count, double end);
 
-/* -1 with errno. */
+/* Returns -1 with errno. */
 int llmmem_connect_until(const struct sockaddr_in *address, double end);
 
 #endif /* LLMMEM_LIB_RUNTIME_SOCKETBYTES_H */

@@ -18,7 +18,7 @@ const char *llmmem_tasks_of_srun(void) {
   return text_of("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
 }
 
-/* The whole of `text` as a number from `least` to `most`; 1 where it is none. */
+/* Reads all of `text` as a number from `least` to `most`. Returns 1 where it is none. */
 static int read_number(const char *text, long least, long most, int32_t *number) {
   char *end = NULL;
   errno = 0;
@@ -29,7 +29,7 @@ static int read_number(const char *text, long least, long most, int32_t *number)
   return 0;
 }
 
-/* 1 with a message where the variable is set to anything else. */
+/* Returns 1 with a message where the variable is set to anything else. */
 static int read_variable(const char *variable, long least, long most, int32_t *number,
                          char *message, size_t size) {
   const char *text = text_of(variable);
@@ -43,7 +43,7 @@ static int read_variable(const char *variable, long least, long most, int32_t *n
   return 1;
 }
 
-/* The first host of "node[07-09,12],other": node07. */
+/* Writes the first host of "node[07-09,12],other": node07. */
 static void first_host(const char *list, char *host, size_t size) {
   size_t used = 0;
   for (bool in_range = false; *list && *list != ',' && used + 1 < size; ++list) {
@@ -57,7 +57,7 @@ static void first_host(const char *list, char *host, size_t size) {
   host[used] = '\0';
 }
 
-/* A port that two steps of one machine rarely share. */
+/* Returns a port that two steps of one machine rarely share. */
 static int port_of_step(void) {
   const char *job = text_of("SLURM_JOB_ID"), *step = text_of("SLURM_STEP_ID");
   unsigned long number =
@@ -67,7 +67,7 @@ static int port_of_step(void) {
 
 static int read_port(SocketJob *job, char *message, size_t size) {
   const char *agent = text_of("TORCHELASTIC_USE_AGENT_STORE");
-  /* torchrun's agent itself listens at MASTER_PORT. */
+  /* In this case torchrun's agent itself listens at MASTER_PORT. */
   int beside_agent = agent && strcmp(agent, "True") == 0;
   if (text_of("LLMMEM_PORT"))
     return read_variable("LLMMEM_PORT", 1, 65535, &job->port, message, size);

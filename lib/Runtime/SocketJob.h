@@ -7,26 +7,26 @@
 
 enum { MOST_SOCKET_RANKS = 1 << 16 };
 
-/* What the launcher's variables say. */
+/* Holds what the launcher's variables say. */
 typedef struct {
   int32_t rank, ranks;
-  char host[256];   /* of rank 0 */
-  char listen[256]; /* where rank 0 listens instead, if it has another name for itself; or "" */
+  char host[256];   /* The host of rank 0. */
+  char listen[256]; /* Where rank 0 listens instead, if it has another name for itself; or "". */
   int port;
-  double seconds; /* that all of joining may take */
+  double seconds; /* The limit for all of joining. */
   uint8_t token[SHA256_BYTES];
 } SocketJob;
 
-/* The variable in which srun says how many tasks the step has. SLURM_NTASKS is the whole
+/* Returns the variable in which srun says how many tasks the step has. SLURM_NTASKS is the whole
  * allocation's in a shell of salloc, whose step has one. */
 const char *llmmem_tasks_of_srun(void);
 
-/* 0, or 1 with the variable that is missing or wrong in `message`. */
+/* Returns 0, or 1 with the missing or wrong variable in `message`. */
 int llmmem_read_socket_job(SocketJob *job, char *message, size_t size);
 
-/* A connection to each other rank, at `peers[rank]`; -1 at the own. Whoever does not prove that it
- * knows the job's token is turned away, and the ranks go on meeting. 1 with the reason in
- * `message`, which names the ranks and the address, at the latest behind `seconds`. */
+/* Opens a connection to each other rank, at `peers[rank]`; -1 at the own. A connection that does
+ * not prove that it knows the job's token is refused, and the ranks go on meeting. Returns 1 with
+ * the reason in `message`, which names the ranks and the address, at the latest after `seconds`. */
 int llmmem_connect_ranks(const SocketJob *job, int *peers, char *message, size_t size);
 
 #endif /* LLMMEM_LIB_RUNTIME_SOCKETJOB_H */

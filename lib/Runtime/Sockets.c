@@ -18,24 +18,24 @@
 
 struct llmmem_group {
   int rank, size;
-  int *ranks; /* of the job, by position */
+  int *ranks; /* Those of the job, by position. */
 };
 
 typedef struct {
   llmmem_transport *transport;
   SocketJob job;
-  int *peers;         /* by rank; -1: this one */
-  llmmem_group world; /* of all ranks */
+  int *peers;         /* Indexed by rank; -1 means this one. */
+  llmmem_group world; /* The group of all ranks. */
   pthread_t watch;
-  atomic_bool closes; /* others may end from now on */
-  int wakes[2];       /* a pipe that ends the watch */
+  atomic_bool closes; /* Others may end from now on. */
+  int wakes[2];       /* A pipe that ends the watch. */
 } Sockets;
 
 /*===----------------------------------------------------------------------===*/
 /* Ranks that end                                                             */
 /*===----------------------------------------------------------------------===*/
 
-/* NCCL waits for ever for a rank that has ended, so its end is this one's. */
+/* NCCL waits for ever for a rank that has ended, so its end also ends this one. */
 static void *watch_peers(void *argument) {
   Sockets *self = argument;
   int ranks = self->job.ranks;
@@ -70,7 +70,7 @@ static int failed(Sockets *self, int rank) {
   return 1;
 }
 
-/* Both directions at once, so that two that send much never wait for each other. */
+/* Both directions run at once, so that two that send much never wait for each other. */
 static int exchange(void *state, llmmem_group *group, const void *sent, int64_t sent_bytes,
                     int32_t to, void *received, int64_t received_bytes, int32_t from) {
   Sockets *self = state;
@@ -131,7 +131,7 @@ static int barrier(void *state, llmmem_group *group) {
   return code;
 }
 
-/* Stages of a pipeline exchange what they have on devices, which is NCCL's. */
+/* Stages of a pipeline exchange values on devices, which NCCL does. */
 static int start_send(void *state, llmmem_group *group, const void *sent, int64_t bytes,
                       int32_t to) {
   (void)group, (void)sent, (void)bytes, (void)to;
@@ -180,7 +180,7 @@ static int open_group(void *state, int32_t color, int32_t key, llmmem_group **gr
     free(all), free(made), free(members);
     return 1;
   }
-  /* Whose each is, its connection says: no number of another rank is an index here. */
+  /* The connection says whose each is: no number of another rank is an index here. */
   for (int rank = 0; rank < ranks; ++rank)
     all[rank].rank = rank;
   qsort(all, (size_t)ranks, sizeof *all, by_key);
@@ -196,7 +196,7 @@ static int open_group(void *state, int32_t color, int32_t key, llmmem_group **gr
   return 0;
 }
 
-/* Behind the barrier every rank has said so, and may be slower than others to print its reason. */
+/* After the barrier every rank has said so, and may be slower than others to print its reason. */
 static void fail_together(void *state) {
   Sockets *self = state;
   atomic_store(&self->closes, true);
@@ -212,7 +212,7 @@ static void abort_job(void *state, int32_t code) {
 
 static void close_job(void *state) {
   Sockets *self = state;
-  /* Said before this rank answers: whoever is through may end. */
+  /* This is set before this rank answers, because any rank that has passed may end. */
   atomic_store(&self->closes, true);
   barrier(self, &self->world);
   if (write(self->wakes[1], "", 1) == 1)
@@ -236,7 +236,7 @@ int llmmem_open_sockets(llmmem_transport *transport, char *message, size_t size)
   self->transport = transport;
   self->peers = calloc((size_t)ranks, sizeof *self->peers);
   self->world = (llmmem_group){self->job.rank, ranks, calloc((size_t)ranks, sizeof(int))};
-  /* Ranks see the end themselves, and say who is missing; but the system may look for a host's
+  /* Ranks see the end themselves, and say who is missing. But the system may look for a host's
    * address for longer, and cannot be told to stop. */
   enum { GRACE = 2 };
   JoinWatch *watch = llmmem_start_join_watch(llmmem_join_seconds() + GRACE);

@@ -18,7 +18,7 @@ bool llmmem_stop_communication(CallQueue *self) { return llmmem_stop_calls(self)
 
 void llmmem_wait_for_all_started(CallQueue *self) { llmmem_wait_for_all_calls(self); }
 
-/* The job's, opened at its first start; null where calls run at once. */
+/* Returns the job's queue, opened at its first start; null where calls run at once. */
 static CallQueue *communication(void) {
   CallQueue **slot = llmmem_communication();
   if (!slot)

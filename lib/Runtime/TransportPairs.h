@@ -1,7 +1,7 @@
 /*===- TransportPairs.h - Pieces of a transport from pair to pair ----------===*\
 |*
-|* What transports that exchange with one member at a time make of it: at distance d every member
-|* sends to the one d behind it and receives from the one d before it, so all have a peer.
+|* Transports that exchange with one member at a time build on this: at distance d every member
+|* sends to the one d after it and receives from the one d before it, so all have a peer.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -11,7 +11,7 @@
 #include "llmmem/Runtime/Transport.h"
 #include <string.h>
 
-/* A group of `size` members, of which this is `rank`, and the transport's `exchange`. */
+/* Describes a group of `size` members, of which this is `rank`, and the transport's `exchange`. */
 typedef struct {
   void *state;
   llmmem_group *group;
@@ -20,7 +20,7 @@ typedef struct {
                   int32_t to, void *received, int64_t received_bytes, int32_t from);
 } Pairs;
 
-/* `scatter` and `gather` of a transport. */
+/* These are `scatter` and `gather` of a transport. */
 static inline int scatter_in_pairs(Pairs pairs, const char *whole, llmmem_pieces pieces,
                                    char *received) {
   int64_t own = llmmem_piece_bytes(pieces, pairs.rank);
@@ -47,7 +47,7 @@ static inline int gather_in_pairs(Pairs pairs, char *whole, llmmem_pieces pieces
   return 0;
 }
 
-/* The calls of a transport, in a file whose functions have their names. */
+/* Lists the calls of a transport, in a file whose functions have their names. */
 #define LLMMEM_TRANSPORT_CALLS                                                                     \
   .open_group = open_group, .scatter = scatter, .gather = gather, .broadcast = broadcast,          \
   .exchange = exchange, .start_send = start_send, .start_receive = start_receive,                  \

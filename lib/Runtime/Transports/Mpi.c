@@ -1,7 +1,7 @@
 /*===- Mpi.c - A transport over MPI ----------------------------------------===*\
 |*
-|* Built once for each implementation of MPI that is found, against its own headers, into
-|* lib/llmmem/transport-NAME.so. Counts of MPI are ints: what is larger goes from pair to pair in
+|* This is built once for each implementation of MPI that is found, against its own headers, into
+|* lib/llmmem/transport-NAME.so. Counts of MPI are ints, so larger data goes from pair to pair in
 |* chunks.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Most bytes of one call of MPI. Tests make it small. */
+/* Limits the bytes of one call of MPI. Tests make it small. */
 #ifndef LLMMEM_MPI_LARGEST_COUNT
 #define LLMMEM_MPI_LARGEST_COUNT INT_MAX
 #endif
@@ -20,8 +20,8 @@
 struct llmmem_group {
   MPI_Comm communicator;
   int rank, size;
-  int *counts, *offsets, *other_counts, *other_offsets; /* of `size` elements each */
-  MPI_Request *started;                                 /* of messages that nobody has waited for */
+  int *counts, *offsets, *other_counts, *other_offsets; /* Those of `size` elements each. */
+  MPI_Request *started;                                 /* Messages that nobody has waited for. */
   int num_started, most_started;
 };
 
@@ -76,7 +76,7 @@ static int exchange(void *state, llmmem_group *group, const void *sent, int64_t 
   int destination = to < 0 ? MPI_PROC_NULL : to, source = from < 0 ? MPI_PROC_NULL : from;
   do {
     int sends = smaller(sent_bytes), receives = smaller(received_bytes);
-    /* One that has no bytes left meets no call of its peer. */
+    /* A side that has no bytes left meets no call of its peer. */
     int code = MPI_Sendrecv(out, sends, MPI_BYTE, sends ? destination : MPI_PROC_NULL, PIECE_TAG,
                             in, receives, MPI_BYTE, receives ? source : MPI_PROC_NULL, PIECE_TAG,
                             group->communicator, MPI_STATUS_IGNORE);
@@ -106,7 +106,7 @@ static MPI_Request *next_request(void *state, llmmem_group *group) {
 
 enum { SENDS, RECEIVES };
 
-/* Of a message that is sent, `data` is only read. */
+/* For a message that is sent, `data` is only read. */
 static int start(void *state, llmmem_group *group, char *data, int64_t bytes, int32_t peer,
                  int way) {
   while (bytes > 0) {
@@ -150,7 +150,7 @@ static Pairs pairs_of(void *state, llmmem_group *group) {
 /* Collectives                                                                */
 /*===----------------------------------------------------------------------===*/
 
-/* Where the pieces are, in `counts` and `offsets`. */
+/* Writes the places of the pieces into `counts` and `offsets`. */
 static void describe_pieces(llmmem_group *group, llmmem_pieces pieces) {
   for (int k = 0; k < group->size; ++k) {
     group->counts[k] = (int)llmmem_piece_bytes(pieces, k);
