@@ -32,7 +32,7 @@ namespace llmmem {
 
 using namespace mlir;
 
-/// Whether the NVPTX backend has instructions for it; the rest of `math` is libdevice's.
+/// Returns whether the NVPTX backend has instructions for it; libdevice has the rest of `math`.
 static bool isInstruction(Operation &op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
              math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundEvenOp, math::SqrtOp,
@@ -61,9 +61,9 @@ static LogicalResult checkNumbers(gpu::GPUModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Numbers rounded to bf16 and back. LLVM rounds two by one instruction where what is rounded is
-/// used as a pair, and takes an instruction of a quarter of its rate for each where one is used by
-/// itself; so bf16 becomes f32 by the pair's bits.
+/// Handles numbers that are rounded to bf16 and back. LLVM rounds two by one instruction where the
+/// results are used as a pair, and needs an instruction of a quarter of its rate for each where one
+/// is used by itself. So bf16 becomes f32 by the pair's bits.
 struct ExtendPairs : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -96,7 +96,7 @@ struct ExtendPairs : OpRewritePattern<arith::ExtFOp> {
 // Buffers that a branch selects
 //===----------------------------------------------------------------------===//
 
-/// The positions of the fields of a nested struct, in order.
+/// Collects the positions of the fields of a nested struct, in order.
 static void collectFields(Type type, SmallVector<int64_t> &place,
                           function_ref<void(ArrayRef<int64_t>, Type)> found) {
   auto descend = [&](int64_t count, function_ref<Type(int64_t)> typeOf) {
@@ -184,7 +184,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(&getContext(), options);
     configureGpuToNVVMTypeConverter(converter);
-    // A copy's token is nowhere used: what waits counts groups.
+    // Nothing uses a copy's token: a wait counts groups.
     converter.addConversion(
         [&](nvgpu::DeviceAsyncTokenType) -> Type { return IntegerType::get(&getContext(), 32); });
     RewritePatternSet patterns(&getContext());
@@ -193,7 +193,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    // Takes precedence over the calls of libdevice, which the patterns for `gpu` include.
+    // This takes precedence over the calls of libdevice, which the patterns for `gpu` include.
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
                                          /*benefit=*/2);
     // Buffers begin at multiples of 256 bytes and vectors at multiples of their size, so one access
@@ -224,7 +224,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   }
 
   /// Accesses of shared memory have 128 bits whatever its elements are; by default it would be
-  /// aligned to an element. The swizzle of tiles that wgmma reads is one of addresses, which
+  /// aligned to an element. The swizzle of tiles that wgmma reads is one of addresses, and it
   /// repeats after 1024 bytes.
   void alignSharedMemory() {
     auto isWgmma = [](NVVM::WgmmaMmaAsyncOp) { return WalkResult::interrupt(); };
@@ -249,7 +249,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return success();
   }
 
-  /// On the function, where the conversion makes `.reqnctapercluster` of it.
+  /// The function carries the size, which the conversion turns into `.reqnctapercluster`.
   LogicalResult sayClusterSizes() {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (failed(llmmem::verifyClusterSize(kernel)))
@@ -261,7 +261,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return success();
   }
 
-  /// Each map is an argument behind the others, which the driver has copied to the constants of the
+  /// Each map is an argument after the others, which the driver has copied to the constants of the
   /// launch: 128 bytes that begin at a multiple of 64.
   void lowerTensorMaps() {
     MLIRContext *context = &getContext();
@@ -285,7 +285,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     }
   }
 
-  /// LLVMFuncOp inserts no arguments itself where it returns nothing.
+  /// LLVMFuncOp does not insert arguments itself where it returns nothing.
   static Value appendArgument(LLVM::LLVMFuncOp kernel, Type type, DictionaryAttr facts) {
     LLVM::LLVMFunctionType before = kernel.getFunctionType();
     SmallVector<Type> types(before.getParams());
@@ -305,7 +305,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   /// more; with the bound 1 it uses all registers. So kernels say how many they need, and kernels
   /// with mma that say nothing may use all. Others need no bound.
   void sayHowManyBlocks() {
-    constexpr int64_t kRegisters = 1 << 16; // of a multiprocessor of sm_80 or sm_90
+    constexpr int64_t kRegisters = 1 << 16; // Those of a multiprocessor of sm_80 or sm_90.
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       auto threads =
           kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
@@ -328,7 +328,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
         .wasInterrupted();
   }
 
-  /// The registers that emission asked for, by kernel.
+  /// Reads the registers that emission asked for, by kernel.
   void readNeededRegisters() {
     neededRegisters.clear();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())

@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace llmmem;
 
 namespace {
-/// Writes the calls of include/llmmem/Runtime/Cuda.h.
+/// Emits the calls of include/llmmem/Runtime/Cuda.h.
 class RuntimeCalls {
 public:
   explicit RuntimeCalls(ModuleOp module)
@@ -78,7 +78,7 @@ public:
     op.erase();
   }
 
-  /// An update on the host.
+  /// Replaces an update on the host.
   void replace(func::CallOp update) {
     Location loc = update.getLoc();
     builder.setInsertionPoint(update);
@@ -101,7 +101,7 @@ public:
   }
 
 private:
-  /// Of element `begin` of a buffer.
+  /// Returns the address of element `begin` of a buffer.
   Value addressOf(Value buffer, Value begin) {
     Value address = asWord(buffer);
     if (!begin)
@@ -112,7 +112,7 @@ private:
     return arith::AddIOp::create(builder, loc, address, bytes);
   }
 
-  /// The run, which is the first argument of each function that launches.
+  /// Returns the run, which is the first argument of each function that launches.
   static Value runOf(Operation *op) { return op->getParentOfType<func::FuncOp>().getArgument(0); }
 
   SmallVector<Value> wordsOf(Location loc, ArrayRef<llmmem_tensor_map> maps) {
@@ -125,7 +125,7 @@ private:
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
   }
 
-  /// A kernel's argument in the low bytes of 64 bits, where the driver reads it.
+  /// Puts a kernel's argument into the low bytes of 64 bits, where the driver reads it.
   Value asWord(Value value) {
     Location loc = value.getLoc();
     Type type = value.getType(), wordType = builder.getI64Type();
@@ -222,7 +222,7 @@ struct ConvertLaunchesToRuntime
     numLaunches = launches.size();
   }
 
-  /// Kernels say which tensor maps they take until they are lowered.
+  /// Until they are lowered, kernels say which tensor maps they take.
   static FailureOr<SmallVector<llmmem_tensor_map>> mapsOf(gpu::LaunchFuncOp launch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
     if (!kernel)
@@ -269,7 +269,8 @@ struct ConvertLaunchesToRuntime
     return name == llmmem::kMarkFunction || name == kDeviceUpdateWait || isDeviceHostCopy(name);
   }
 
-  /// Every function with a body may launch, directly or through a call, but for what the host runs.
+  /// Every function with a body may launch, directly or through a call, except for what the host
+  /// runs.
   void handRunToFunctions(Type run) {
     SmallVector<func::CallOp> calls;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
@@ -293,6 +294,6 @@ struct ConvertLaunchesToRuntime
     }
   }
 
-  llvm::StringSet<> onHost; // kernels that run there
+  llvm::StringSet<> onHost; // Kernels that run there.
 };
 } // namespace

@@ -1,6 +1,6 @@
 //===- ConvertStepToKernels.cpp - A planned step becomes calls of kernels --===//
 //
-// One kernel for all equal ops: an op and its recomputations run literally the same code, so
+// All equal ops share one kernel: an op and its recomputations run literally the same code, so
 // recomputing changes no bit, and twelve equal layers compile once.
 //
 //===----------------------------------------------------------------------===//
@@ -42,7 +42,7 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// All elements of a tensor in one dimension; as bytes where they have fewer bits.
+/// Puts all elements of a tensor in one dimension; as bytes where they have fewer bits.
 static MemRefType flatType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   if (llm::isPacked(type.getElementType()))
@@ -55,7 +55,7 @@ static MemRefType flatType(Type tensor) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The kernels of a module, one for each distinct op.
+/// Holds the kernels of a module, one for each distinct op.
 class Kernels {
 public:
   Kernels(ModuleOp module, KernelOptions options)
@@ -87,14 +87,14 @@ public:
     return kernel;
   }
 
-  /// The kind of op; for a group the kinds of its ops: `linear_gelu`.
+  /// Returns the kind of op; for a group the kinds of its ops: `linear_gelu`.
   static std::string nameOf(Operation &op) {
     std::string name = kernelKind(&op);
     std::replace(name.begin(), name.end(), '+', '_');
     return name;
   }
 
-  /// The kernel that does several ops in one launch.
+  /// Returns the kernel that computes several ops in one launch.
   FailureOr<func::FuncOp> kernelOf(const OpRun &run, const RunValues &buffers) {
     Operation *first = run.front();
     MLIRContext *context = first->getContext();
@@ -125,7 +125,7 @@ public:
     return kernels[key] = kernel;
   }
 
-  /// The kernel that copies a value of `value`'s type: on a GPU only launches move bytes.
+  /// Returns the kernel that copies a value of `value`'s type: on a GPU only launches move bytes.
   func::FuncOp copyKernelOf(Value value) {
     MemRefType buffer = flatType(value.getType());
     Attribute key = TypeAttr::get(buffer);
@@ -188,7 +188,7 @@ private:
 // The step
 //===----------------------------------------------------------------------===//
 
-/// Builds the lowered step beside the planned one.
+/// Builds the lowered step next to the planned one.
 class StepBuilder {
 public:
   StepBuilder(func::FuncOp step, const StepPlaces &places, Kernels &kernels, bool profile)
@@ -253,14 +253,14 @@ private:
                           [](Operation &op) { return !isViewOp(&op) || isa<llm::WaitOp>(op); });
   }
 
-  /// The first argument; the host's stands behind the results.
+  /// The device's arena is the first argument; the host's follows the results.
   Value arenaOf(const Place &place) {
     unsigned last = function.getNumArguments() - 1;
     bool hasTimes = profile && !kernels.isForDevice();
     return function.getArgument(place.onHost ? last - hasTimes : 0);
   }
 
-  /// A part of an arena as `type`; views of one place and type are one value.
+  /// Returns a part of an arena as `type`; views of one place and type are one value.
   Value view(Location loc, const Place &place, MemRefType type) {
     Value &known = views[place.onHost][{place.offset, type}];
     if (!known) {
@@ -325,7 +325,7 @@ private:
     std::optional<OpBuilder::InsertionGuard> beside;
     bool isUpdateBeside = kernels.isForDevice() && llm::runsOnHost(&op);
     if (llm::isStarted(&op) && !isUpdateBeside) {
-      // Marks are the step's stream's: the time of a start is that of its launch.
+      // Marks are on the step's stream, so the time of a start is that of its launch.
       if (kernels.isForDevice())
         emitTimeOfCall(op.getLoc(), 0);
       beginStart(op, beside);
@@ -338,7 +338,7 @@ private:
     return success();
   }
 
-  /// Of a GPU (Codegen/Gpu/HostCopyCalls.h).
+  /// Describes the call for a GPU (Codegen/Gpu/HostCopyCalls.h).
   void markHostUpdate(Operation &op, func::CallOp call) {
     call->setAttr(llm::LlmDialect::kOnHost, builder.getUnitAttr());
     if (!llm::isStarted(&op))
@@ -347,8 +347,8 @@ private:
     startedOf(op).push_back(&op);
   }
 
-  /// What is emitted until `beside` ends runs on the thread of communication, or on that of updates
-  /// on the host: the call of what is started, and the clock around it.
+  /// The thread of communication, or that of updates on the host, runs what is emitted until
+  /// `beside` ends: the call of what is started, and the clock around it.
   void beginStart(Operation &op, std::optional<OpBuilder::InsertionGuard> &beside) {
     auto loop = scf::ForallOp::create(builder, op.getLoc(), {builder.getIndexAttr(1)},
                                       /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
@@ -409,7 +409,8 @@ private:
     return success();
   }
 
-  /// Before (0) or after (1) the current call. On a GPU the end of a call is the begin of the next.
+  /// Emits the time before (0) or after (1) the current call. On a GPU the end of a call is the
+  /// beginning of the next.
   void emitTimeOfCall(Location loc, int64_t side) {
     bool isBeside = isa<scf::ForallOp>(builder.getInsertionBlock()->getParentOp());
     if (profile && kernels.isForDevice() && side == 0 && !isBeside)
@@ -419,7 +420,8 @@ private:
   }
 
   /// Results that already lie in the argument they are donated to stay; the others are copied.
-  /// Those that are not donated go first: they may lie in an argument that a later copy overwrites.
+  /// Those that are not donated go first, because they may lie in an argument that a later copy
+  /// overwrites.
   LogicalResult emitCopiesOfResults() {
     auto returned = cast<func::ReturnOp>(step.getBody().front().getTerminator());
     unsigned next = 1 + step.getNumArguments();
@@ -459,8 +461,9 @@ private:
   ValueNumbers numbers;
   OpBuilder builder;
   func::FuncOp function;
-  std::array<llvm::DenseMap<std::pair<int64_t, Type>, Value>, 2> views; // of both arenas
-  std::array<std::deque<Operation *>, llm::kStartQueues> started;       // and not waited for
+  std::array<llvm::DenseMap<std::pair<int64_t, Type>, Value>, 2> views; // Those of both arenas.
+  std::array<std::deque<Operation *>, llm::kStartQueues> started;       // Those that nothing has
+                                                                        // waited for.
   unsigned calls = 0;
 };
 
@@ -471,7 +474,7 @@ private:
 struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<ConvertStepToKernels> {
   using ConvertStepToKernelsBase::ConvertStepToKernelsBase;
 
-  /// A host may have loaded the pass alone, as plugins are.
+  /// A host program may have loaded the pass alone, as plugins are.
   void getDependentDialects(DialectRegistry &registry) const override {
     ConvertStepToKernelsBase::getDependentDialects(registry);
     registerTargets(registry);
@@ -505,7 +508,8 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     numCalls = builder.numCalls();
   }
 
-  /// What a lowered step and its kernels are made of. (Later passes lower each of these dialects.)
+  /// Lists what a lowered step and its kernels consist of. (Later passes lower each of these
+  /// dialects.)
   static void populateLegal(ConversionTarget &target) {
     target
         .addLegalDialect<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
@@ -514,7 +518,7 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     target.addLegalOp<llm::LibraryProductOp>();
   }
 
-  /// Fails at what is left that no later pass lowers.
+  /// Fails at remaining ops that no later pass lowers.
   LogicalResult checkLegal(func::FuncOp lowered, Kernels &kernels) {
     ConversionTarget target(getContext());
     populateLegal(target);

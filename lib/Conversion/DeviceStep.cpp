@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The accumulator that `value` continues in place, some of whose bytes may stay unwritten.
+/// Returns the accumulator that `value` continues in place, some of whose bytes may stay unwritten.
 Value ValueNumbers::continued(Value value) const {
   auto sum = value.getDefiningOp<AccumulatingOpInterface>();
   Value before = sum ? sum.getInto() : Value();
@@ -47,7 +47,7 @@ void llmmem::describeBuffers(Operation &op, func::CallOp call, ValueNumbers &num
     values.push_back(numbers.of(result));
   }
   for (Value argument : call.getOperands().drop_front(values.size()))
-    if (isa<MemRefType>(argument.getType())) { // the workspace
+    if (isa<MemRefType>(argument.getType())) { // This is the workspace.
       writes.push_back(values.size());
       values.push_back(numbers.fresh());
       call->setAttr(llm::LlmDialect::kWorkspace, op.getAttr(llm::LlmDialect::kWorkspace));
@@ -64,7 +64,7 @@ LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {
            llvm::all_of(inner->getResultTypes(),
                         [](Type type) { return type.isIntOrIndex() || type.isFloat(); });
   };
-  // What ranks do together is a call of the runtime, on addresses of the device.
+  // A collective is a call of the runtime, on addresses of the device.
   auto isOfRuntime = [&](Operation *inner) {
     auto call = dyn_cast<func::CallOp>(inner);
     auto callee =

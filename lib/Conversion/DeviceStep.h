@@ -8,8 +8,8 @@
 namespace llmmem {
 
 /// Numbers the values whose bytes calls of a step access, so that a read of bytes that another
-/// value has overwritten is found whatever the plan says. The arguments of the step are 0, 1, ...;
-/// a view has the number of its source, a value in an argument has the argument's, and an
+/// value has overwritten is found whatever the plan says. The arguments of the step are 0, 1, ....
+/// A view has the number of its source, a value in an argument has the argument's, and an
 /// accumulator that is updated in place keeps its number: rows of a table that no token looks up
 /// are not written.
 class ValueNumbers {
@@ -18,7 +18,7 @@ public:
       : places(places), next(step.getNumArguments()) {}
 
   int64_t of(mlir::Value value);
-  /// For bytes that are no value of the step: a workspace, a copy of a result.
+  /// Returns a number for bytes that are no value of the step: a workspace, a copy of a result.
   int64_t fresh() { return next++; }
 
 private:
@@ -33,8 +33,8 @@ private:
 void describeBuffers(mlir::Operation *call, llvm::ArrayRef<int64_t> values,
                      llvm::ArrayRef<int64_t> writes);
 
-/// The same for the call of the kernel of `op`, whose operands are the op's operands and results,
-/// the workspace if there is one, and numbers.
+/// Does the same for the call of the kernel of `op`, whose operands are the op's operands and
+/// results, the workspace if there is one, and numbers.
 void describeBuffers(mlir::Operation &op, mlir::func::CallOp call, ValueNumbers &numbers);
 
 /// Fails with a diagnostic at `op` if its kernel does more on the host than launch, or uses stack

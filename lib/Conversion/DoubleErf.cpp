@@ -1,8 +1,8 @@
 //===- DoubleErf.cpp - erf of f64 without libm ------------------------------===//
 //
-// By the rational functions of FDLIBM (s_erf.c), one for each of four ranges of |x|, all computed
-// and one selected, so that all lanes run the same code. The error stays below two units in the
-// last place.
+// Uses the rational functions of FDLIBM (s_erf.c), one for each of four ranges of |x|. All are
+// computed and one is selected, so that all lanes run the same code. The error stays below two
+// units in the last place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ static Value isBelow(Num a, double b) {
                                a.like(b).value);
 }
 
-/// x with its lower 32 bits cleared: its square is exact.
+/// Returns x with its lower 32 bits cleared, so that its square is exact.
 static Num upperHalf(Num x) {
   OpBuilder &builder = *x.builder;
   Location loc = x.value.getLoc();
@@ -35,7 +35,7 @@ static Num upperHalf(Num x) {
   return {&builder, arith::BitcastOp::create(builder, loc, x.type(), kept)};
 }
 
-/// erf(x) / x - 1 below 27/32, of the square of x.
+/// Returns erf(x) / x - 1 below 27/32, given the square of x.
 static Num nearZero(Num square) {
   return polynomial(square, {1.28379167095512558561e-01, -3.25042107247001499370e-01,
                              -2.84817495755985104766e-02, -5.77027029648944159157e-03,
@@ -45,7 +45,7 @@ static Num nearZero(Num square) {
                              -3.96022827877536812320e-06});
 }
 
-/// erf(1 + s) from 27/32 to 5/4.
+/// Returns erf(1 + s) from 27/32 to 5/4.
 static Num nearOne(Num s) {
   Num correction = polynomial(s, {-2.36211856075265944077e-03, 4.14856118683748331666e-01,
                                   -3.72207876035701323847e-01, 3.18346619901161753674e-01,
@@ -57,7 +57,7 @@ static Num nearOne(Num s) {
   return correction + 8.45062911510467529297e-01;
 }
 
-/// log(x exp(x^2) erfc(x)) + 9/16 of s = 1 / x^2, from 5/4 to 20/7.
+/// Returns log(x exp(x^2) erfc(x)) + 9/16, given s = 1 / x^2, from 5/4 to 20/7.
 static Num tailBelow(Num s) {
   return polynomial(s, {-9.86494403484714822705e-03, -6.93858572707181764372e-01,
                         -1.05586262253232909814e+01, -6.23753324503260060396e+01,
@@ -69,7 +69,7 @@ static Num tailBelow(Num s) {
                         6.57024977031928170135e+00, -6.04244152148580987438e-02});
 }
 
-/// The same from 20/7 up.
+/// Returns the same from 20/7 up.
 static Num tailAbove(Num s) {
   return polynomial(s, {-9.86494292470009928597e-03, -7.99283237680523006574e-01,
                         -1.77579549177547519889e+01, -1.60636384855821916062e+02,
@@ -81,7 +81,7 @@ static Num tailAbove(Num s) {
                         -2.24409524465858183362e+01});
 }
 
-/// 1 - erfc(x); x^2 is split, so that its exponential keeps all digits.
+/// Returns 1 - erfc(x). x^2 is split, so that its exponential keeps all digits.
 static Num inTail(Num x) {
   Num s = 1.0 / (x * x), upper = upperHalf(x);
   Num rest = select(isBelow(x, 1.0 / 0.35), tailBelow(s), tailAbove(s));
@@ -93,7 +93,7 @@ static Num inTail(Num x) {
 Num llmmem::expandErf(Num x) {
   Location loc = x.value.getLoc();
   Num size{x.builder, math::AbsFOp::create(*x.builder, loc, x.value)};
-  Num bounded = select(isBelow(size, 6.0), size, size.like(6.0)); // where it is 1
+  Num bounded = select(isBelow(size, 6.0), size, size.like(6.0)); // The result is 1 from here on.
   Num outside = select(isBelow(size, 1.25), size.like(1.25), bounded);
   Num result = select(isBelow(size, 1.25), nearOne(bounded - 1.0), inTail(outside));
   result = {x.builder, math::CopySignOp::create(*x.builder, loc, result.value, x.value)};

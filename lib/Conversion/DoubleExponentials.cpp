@@ -1,8 +1,8 @@
 //===- DoubleExponentials.cpp - exp, log and tanh of f64 without libm ------===//
 //
-// By the polynomials of FDLIBM (e_exp.c, e_log.c), with selects in place of its branches, so that
-// all lanes run the same code. Errors stay below one unit in the last place, of tanh below three;
-// infinities, zeros and NaNs are as in C.
+// Uses the polynomials of FDLIBM (e_exp.c, e_log.c), with selects instead of its branches, so that
+// all lanes run the same code. Errors stay below one unit in the last place, and those of tanh
+// below three; infinities, zeros and NaNs are as in C.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace llmmem;
 static constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
 
 namespace {
-/// 64-bit integers, one for each lane of a number.
+/// Represents 64-bit integers, one for each lane of a number.
 struct Bits {
   OpBuilder *builder;
   Value value;
@@ -26,7 +26,7 @@ struct Bits {
     Type type = typeFor(x);
     return {x.builder, arith::BitcastOp::create(*x.builder, x.value.getLoc(), type, x.value)};
   }
-  /// Of a number that is an integer.
+  /// Converts a number that is an integer.
   static Bits whole(Num x) {
     return {x.builder, arith::FPToSIOp::create(*x.builder, x.value.getLoc(), typeFor(x), x.value)};
   }
@@ -66,16 +66,17 @@ static Value compare(arith::CmpFPredicate predicate, Num a, Num b) {
 }
 static Value isBelow(Num a, double b) { return compare(arith::CmpFPredicate::OLT, a, a.like(b)); }
 static Value isAbove(Num a, double b) { return compare(arith::CmpFPredicate::OGT, a, a.like(b)); }
-/// `y`, or `x` itself where that is a NaN.
+/// Returns `y`, or `x` itself where that is a NaN.
 static Num unlessNaN(Num x, Num y) {
   return select(compare(arith::CmpFPredicate::UNO, x, x), x, y);
 }
 
-/// 2^k of an integer from -1022 to 1023.
+/// Returns 2^k for an integer from -1022 to 1023.
 static Num powerOfTwo(Bits k, Type type) { return ((k + 1023) << 52).asNumber(type); }
 
 namespace {
-/// x = doublings ln(2) + (high - low), the rest between -ln(2) / 2 and ln(2) / 2; exp(rest) - 1.
+/// Splits x = doublings ln(2) + (high - low), with the rest between -ln(2) / 2 and ln(2) / 2, and
+/// holds exp(rest) - 1.
 struct ReducedExponent {
   Bits doublings;
   Num restLessOne;
@@ -98,7 +99,7 @@ Num llmmem::expandExp(Num x) {
   Num bounded = select(isBelow(x, -800.0), x.like(-800.0), x);
   bounded = select(isAbove(bounded, 800.0), x.like(800.0), bounded);
   ReducedExponent reduced = ReducedExponent::of(bounded);
-  // In two steps, as 2^k may overflow where the result does not.
+  // It takes two steps, because 2^k may overflow where the result does not.
   Bits half = reduced.doublings >> 1, other = reduced.doublings - half;
   Num power = (reduced.restLessOne + 1.0) * powerOfTwo(half, x.type());
   return unlessNaN(x, power * powerOfTwo(other, x.type()));
@@ -106,10 +107,10 @@ Num llmmem::expandExp(Num x) {
 
 Num llmmem::expandLog(Num x) {
   constexpr int64_t mantissa = (int64_t(1) << 52) - 1, one = int64_t(0x3ff00000) << 32,
-                    rootOfHalf = int64_t(0x3fe6a09e) << 32; // its upper word
+                    rootOfHalf = int64_t(0x3fe6a09e) << 32; // Its upper word.
   Value isSmall = isBelow(x, 0x1p-1022);
   Num normal = select(isSmall, x * 0x1p54, x);
-  // x = 2^k (1 + f), between the roots of 1/2 and 2.
+  // Splits x = 2^k (1 + f), between the roots of 1/2 and 2.
   Bits shifted = Bits::of(normal) + (one - rootOfHalf);
   Num k = ((shifted >> 52) + -1023).toNumber(x.type());
   k = select(isSmall, k - 54.0, k);
@@ -128,10 +129,10 @@ Num llmmem::expandLog(Num x) {
   return unlessNaN(x, result);
 }
 
-/// t / (t + 2) with t = exp(2 |x|) - 1.
+/// Computes t / (t + 2) with t = exp(2 |x|) - 1.
 Num llmmem::expandTanh(Num x) {
   Num size{x.builder, math::AbsFOp::create(*x.builder, x.value.getLoc(), x.value)};
-  Num bounded = select(isAbove(size, 22.0), x.like(22.0), size); // where it is 1
+  Num bounded = select(isAbove(size, 22.0), x.like(22.0), size); // The result is 1 from here on.
   ReducedExponent reduced = ReducedExponent::of(bounded + bounded);
   Num scale = powerOfTwo(reduced.doublings, x.type());
   Num t = (scale - 1.0) + reduced.restLessOne * scale;

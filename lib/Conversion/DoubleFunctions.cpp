@@ -1,9 +1,9 @@
 //===- DoubleFunctions.cpp - Functions of f64 without libm -----------------===//
 //
-// What kernels compute in f64: angles of rotations, and the powers of the optimizer's corrections,
-// whose results are rounded to f32; and everything in a step of f64. A device has no libm, and
-// results of libms differ in the last bits. Errors stay below two units in the last place (sine and
-// cosine, to angles of a million; powers grow by one unit for each factor).
+// Kernels compute in f64 the angles of rotations, the powers of the optimizer's corrections, whose
+// results are rounded to f32, and everything in a step of f64. A device has no libm, and results of
+// libms differ in the last bits. Errors stay below two units in the last place (sine and cosine, to
+// angles of a million; powers grow by one unit for each factor).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ using namespace llmmem;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// x = quarterTurns * pi / 2 + high + low, where |high| <= pi / 4 (Cody & Waite 1980, with one
-/// rounding an addition as the factors are fused).
+/// Splits x = quarterTurns * pi / 2 + high + low, where |high| <= pi / 4 (Cody & Waite 1980, with
+/// one rounding an addition because the factors are fused).
 struct Reduced {
   Num quarterTurns, high, low;
 
@@ -36,7 +36,7 @@ struct Reduced {
     low = fma(-quarterTurns, second, first - high);
   }
 
-  /// Whether bit `bit` of `quarterTurns`, plus `offset`, is set.
+  /// Returns whether bit `bit` of `quarterTurns`, plus `offset`, is set.
   Value has(unsigned bit, int64_t offset) const {
     OpBuilder &builder = *quarterTurns.builder;
     Location loc = quarterTurns.value.getLoc();
@@ -64,7 +64,7 @@ Num llmmem::polynomial(Num x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// On [-pi/4, pi/4], by the polynomials of FDLIBM (k_sin.c, k_cos.c).
+/// Computes sine and cosine on [-pi/4, pi/4] by the polynomials of FDLIBM (k_sin.c, k_cos.c).
 static Num sineOf(Num high, Num low) {
   Num square = high * high, cube = square * high;
   Num tail =
@@ -80,7 +80,7 @@ static Num cosineOf(Num high, Num low) {
   return rest + (((1.0 - rest) - half) + (square * tail - high * low));
 }
 
-/// sin(x + quarters * pi / 2)
+/// Computes sin(x + quarters * pi / 2).
 static Num expandSine(Num x, int64_t quarters) {
   Reduced reduced(x);
   Num sine = sineOf(reduced.high, reduced.low), cosine = cosineOf(reduced.high, reduced.low);
@@ -92,7 +92,7 @@ static Num expandSine(Num x, int64_t quarters) {
 // Powers
 //===----------------------------------------------------------------------===//
 
-/// The integer that `x` was converted from, if there is one.
+/// Returns the integer that `x` was converted from, if there is one.
 static Value wholeNumber(Value x) {
   while (auto wider = x.getDefiningOp<arith::ExtFOp>())
     x = wider.getIn();
@@ -101,7 +101,7 @@ static Value wholeNumber(Value x) {
                                                                       : Value();
 }
 
-/// x^n by squaring, from the low bit up; x^-n is 1 / x^n.
+/// Computes x^n by squaring, from the low bit up; x^-n is 1 / x^n.
 static Num expandPower(Num x, Value exponent) {
   OpBuilder &builder = *x.builder;
   Location loc = x.value.getLoc();

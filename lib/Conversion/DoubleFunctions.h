@@ -7,14 +7,14 @@
 
 namespace llmmem {
 
-/// coefficients[0] + coefficients[1] x + ...
+/// Computes coefficients[0] + coefficients[1] x + ....
 Num polynomial(Num x, llvm::ArrayRef<double> coefficients);
 
-// Of f64 numbers or vectors of them; lib/Conversion/DoubleExponentials.cpp.
+// These take f64 numbers or vectors of them (lib/Conversion/DoubleExponentials.cpp).
 Num expandExp(Num x);
 Num expandLog(Num x);
 Num expandTanh(Num x);
-// lib/Conversion/DoubleErf.cpp.
+// This is in lib/Conversion/DoubleErf.cpp.
 Num expandErf(Num x);
 
 } // namespace llmmem

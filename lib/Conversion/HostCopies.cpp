@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Calls a function of the runtime, which it declares where it is not known.
+/// Calls a function of the runtime, and declares it where it is not known.
 static func::CallOp callRuntime(OpBuilder &builder, Location loc, StringRef name,
                                 ValueRange operands) {
   auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();

@@ -9,8 +9,8 @@
 
 namespace llmmem {
 
-/// Emits the call for `copy`, an llm.copy_up or llm.copy_down, from the buffer `from` to `to`: of
-/// the whole copy, or of its start (include/llmmem/Runtime/HostCopies.h; of a GPU
+/// Emits the call for `copy`, an llm.copy_up or llm.copy_down, from the buffer `from` to `to`: the
+/// whole copy, or its start (include/llmmem/Runtime/HostCopies.h; for a GPU
 /// include/llmmem/Codegen/Gpu/HostCopyCalls.h).
 mlir::func::CallOp emitHostCopy(mlir::OpBuilder &builder, mlir::Operation &copy, mlir::Value from,
                                 mlir::Value to, KernelTarget target);
@@ -20,7 +20,7 @@ mlir::func::CallOp emitHostCopy(mlir::OpBuilder &builder, mlir::Operation &copy,
 mlir::func::CallOp emitHostWait(mlir::OpBuilder &builder, mlir::Operation &start,
                                 KernelTarget target);
 
-/// The same for the first started collective (include/llmmem/Runtime/Started.h).
+/// Does the same for the first started collective (include/llmmem/Runtime/Started.h).
 mlir::func::CallOp emitStartedWait(mlir::OpBuilder &builder, mlir::Location loc);
 
 } // namespace llmmem

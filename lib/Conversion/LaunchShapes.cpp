@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The product of the trip counts of the loops around it.
+/// Returns the product of the trip counts of the loops around it.
 static FailureOr<int64_t> timesRun(gpu::LaunchFuncOp launch) {
   int64_t times = 1;
   for (Operation *op = launch->getParentOp(); !isa<func::FuncOp>(op); op = op->getParentOp()) {

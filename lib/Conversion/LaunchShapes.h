@@ -8,20 +8,20 @@
 
 namespace llmmem {
 
-/// A launch of constant size in loops of constant length.
+/// Describes a launch of constant size in loops of constant length.
 struct LaunchShape {
   mlir::gpu::GPUFuncOp kernel;
   std::array<int64_t, 3> grid, block;
-  /// In one call of its host function.
+  /// Counts the launches in one call of its host function.
   int64_t times;
-  /// Shared memory beside workgroup attributions.
+  /// Counts the shared memory in addition to workgroup attributions.
   int64_t dynamicBytes;
 
   int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   int64_t threads() const { return block[0] * block[1] * block[2]; }
 };
 
-/// Fails after a located diagnostic where something of that is unknown.
+/// Fails after a located diagnostic where some of that is unknown.
 mlir::FailureOr<LaunchShape> shapeOf(mlir::gpu::LaunchFuncOp launch);
 
 } // namespace llmmem

@@ -1,6 +1,6 @@
 //===- ListLaunches.cpp - What the host code of a step asks of a GPU -------===//
 //
-// The host code is run here, on places in the place of addresses.
+// This file runs the host code, on places instead of addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +21,15 @@ using namespace mlir;
 using namespace llmmem;
 
 namespace {
-/// What the host knows of a value: a number, or a byte of an argument of the step.
+/// Holds what the host knows of a value: a number, or an address within an argument of the step.
 struct HostValue {
   std::optional<unsigned> argument;
   int64_t offset = 0;
-  Attribute number; // null: a place
+  Attribute number; // Null means a place.
 };
 using HostValues = llvm::DenseMap<Value, HostValue>;
 
-/// The values of one call of one function.
+/// Holds the values of one call of one function.
 class Frame {
 public:
   HostValue valueOf(Value value) const {
@@ -41,7 +41,7 @@ public:
     set(value, {std::nullopt, 0, IntegerAttr::get(value.getType(), number)});
   }
 
-  /// In the low bits of 64, as a kernel's argument is handed over.
+  /// Returns it in the low bits of 64, as a kernel's argument is passed.
   std::optional<LaunchWord> wordOf(Value value) const {
     HostValue known = valueOf(value);
     if (known.argument)
@@ -93,13 +93,13 @@ private:
         .Default([&](Operation *) { return compute(op, frame); });
   }
 
-  /// Arithmetic on numbers, by the folders of its ops.
+  /// Computes arithmetic on numbers by the folders of its ops.
   LogicalResult compute(Operation &op, Frame &frame) {
     SmallVector<Attribute> operands = llvm::map_to_vector(
         op.getOperands(), [&](Value operand) { return frame.valueOf(operand).number; });
     SmallVector<OpFoldResult> results;
     bool isFolded = succeeded(op.fold(operands, results)) && results.size() == op.getNumResults();
-    // What is computed and not handed over is left of a table that kernels have a copy of.
+    // What is computed and not passed on remains of a table that kernels have a copy of.
     if (!isFolded && isMemoryEffectFree(&op))
       return success();
     if (!isFolded)
@@ -123,7 +123,7 @@ private:
     return success();
   }
 
-  /// An address is the place that it is of, as an index too.
+  /// An address, as an index too, is the place to which it points.
   LogicalResult run(memref::ExtractAlignedPointerAsIndexOp address, Frame &frame) {
     frame.set(address, frame.valueOf(address.getSource()));
     return success();

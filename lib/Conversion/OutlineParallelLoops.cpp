@@ -1,9 +1,9 @@
 //===- OutlineParallelLoops.cpp - Parallel loops become functions of iterations -===//
 //
-// A loop with `llm.started`, of one iteration, runs beside what follows it (Runtime/Started.h, with
-// `llm.on_host` Runtime/HostCopies.h).
-// Values that a loop uses from outside are passed in one struct on the stack of the kernel.
-// Constants and tables are cloned into the function, so that they stay constants.
+// A loop with `llm.started`, of one iteration, overlaps what follows it (Runtime/Started.h, with
+// `llm.on_host` Runtime/HostCopies.h). Values that a loop uses from outside are passed in one
+// struct on the stack of the kernel. Constants and tables are cloned into the function, so that
+// they stay constants.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// What a profile counts a call as (Execution/StepProfile.h).
+/// Returns the work that a profile counts a call as (Execution/StepProfile.h).
 static StringRef workOf(Operation &op) {
   if (isa<llm::WaitOp>(op))
     return "wait";

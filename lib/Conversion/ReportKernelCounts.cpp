@@ -17,7 +17,7 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// Bytes of all workgroup attributions.
+/// Returns the bytes of all workgroup attributions.
 static int64_t sharedBytesOf(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   for (BlockArgument attribution : kernel.getWorkgroupAttributions()) {
@@ -27,7 +27,7 @@ static int64_t sharedBytesOf(gpu::GPUFuncOp kernel) {
   return bytes;
 }
 
-/// Bytes of all buffers that the kernel gets.
+/// Returns the bytes of all buffers that the kernel receives.
 static int64_t bufferBytesOf(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   for (Type type : kernel.getArgumentTypes())
@@ -37,7 +37,7 @@ static int64_t bufferBytesOf(gpu::GPUFuncOp kernel) {
 }
 
 namespace {
-/// One launch of a host function.
+/// Describes one launch of a host function.
 struct LaunchRow {
   std::string host, kernel;
   int64_t calls, sharedBytes, bufferBytes;

@@ -30,12 +30,12 @@ struct Traffic {
   double ratio() const { return least ? static_cast<double>(moved) / least : 1.0; }
 };
 
-/// The launches of one kernel by one host function.
+/// Describes the launches of one kernel by one host function.
 struct LaunchTraffic : Traffic {
   bool multiplies = false;
 };
 
-/// The launches of one host function together.
+/// Describes the launches of one host function together.
 struct HostTraffic : Traffic {
   int64_t calls = 0;
   std::vector<LaunchTraffic> parts;
@@ -75,7 +75,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     }
   }
 
-  /// The number of the last buffer, which is the workspace where there is one.
+  /// Returns the number of the last buffer, which is the workspace where there is one.
   static int64_t numberOfWorkspace(func::FuncOp host) {
     int64_t number = -1;
     for (auto [own, type] : llvm::enumerate(host.getArgumentTypes()))
@@ -115,15 +115,15 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
       int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
       int64_t needed = std::llround(static_cast<double>(bytes) * expectedShare(host, number));
       row.moved += read[number] + written[number];
-      // Each byte counts once: of a table of which few rows are read, at most what is read. Nobody
-      // asked for a workspace but the kernel itself.
+      // Each byte counts once: for a table of which few rows are read, at most what is read. Only
+      // the kernel itself needs a workspace.
       if (static_cast<int64_t>(number) != workspace)
         row.least += std::min(read[number], needed) + std::min(written[number], bytes);
     }
     return row;
   }
 
-  /// Of one launch: each byte that it accesses, once.
+  /// Describes one launch: each byte that it accesses, once.
   static LaunchTraffic partOf(gpu::LaunchFuncOp launch, const KernelTraffic &traffic,
                               int64_t times) {
     LaunchTraffic part;
@@ -151,7 +151,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     return part;
   }
 
-  /// The argument of the host function that a buffer aliases.
+  /// Returns the argument of the host function that a buffer aliases.
   static std::optional<unsigned> argumentOf(Value buffer) {
     auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
     if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))

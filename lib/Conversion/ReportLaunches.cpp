@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace llmmem;
 
 namespace {
-/// "1+256": byte 256 of argument 1; "7": the number 7.
+/// Prints "1+256" for byte 256 of argument 1, and "7" for the number 7.
 struct WordText {
   const std::optional<LaunchWord> &word;
 };
@@ -82,7 +82,8 @@ public:
   void operator()(const Mark &mark) { os << "mark " << mark.number << "\n"; }
 
 private:
-  /// " map of word 1+64+word 3: 72 rows of 264 elements, 264 apart, boxes of 64"
+  /// Prints " map of word 1+64+word 3: 72 rows of 264 elements, 264 apart, boxes of 64", for
+  /// example.
   void print(const llmmem_tensor_map &map) {
     os << " map of word " << map.argument << "+" << map.begin;
     if (map.first_argument >= 0)

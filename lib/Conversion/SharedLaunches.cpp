@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// None of an op that launches nothing.
+/// Returns none for an op that launches nothing.
 static std::optional<SmallVector<unsigned>> operandsInCommon(Operation *op) {
   if (llm::runsOnHost(op))
     return std::nullopt;
@@ -23,7 +23,7 @@ static std::optional<SmallVector<unsigned>> operandsInCommon(Operation *op) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The operand, in an argument of the step, that a result is in place of.
+/// Returns the operand, in an argument of the step, that a result is in place of.
 static std::optional<unsigned> takenOver(OpResult result, const StepPlaces &places) {
   Place place = places.placeOf(result);
   if (place.argument)
@@ -50,7 +50,8 @@ RunValues::RunValues(ArrayRef<Operation *> run, const StepPlaces &places) {
     SmallVector<unsigned> &ofResults = results.emplace_back();
     for (OpResult result : op->getResults()) {
       std::optional<unsigned> operand = takenOver(result, places);
-      // The first op's are included all the same, as its own kernel would begin with them.
+      // The first op's operands are included nevertheless, because its own kernel would begin with
+      // them.
       std::optional<unsigned> own;
       if (!operand || op == run.front())
         own = add(result, true);
@@ -65,7 +66,7 @@ RunValues::RunValues(ArrayRef<Operation *> run, const StepPlaces &places) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Bytes of an argument of the step, or of the arena.
+/// Describes a range of bytes of an argument of the step, or of the arena.
 struct ByteRange {
   std::optional<unsigned> argument;
   int64_t begin, end;
@@ -75,14 +76,14 @@ struct ByteRange {
   }
 };
 
-/// A segment of neighbouring ops that could run in any order.
+/// Collects a segment of neighbouring ops that could run in any order.
 class Stretch {
 public:
   explicit Stretch(const StepPlaces &places) : places(places) {}
 
   bool takes(Operation *op) const;
   void add(Operation *op);
-  /// The groups of its ops that share a launch; then begins the next segment.
+  /// Returns the groups of its ops that share a launch, and begins the next segment.
   SmallVector<OpRun> finish();
 
 private:
@@ -121,8 +122,8 @@ void Stretch::add(Operation *op) {
   written.append(rangesOf(op->getResults()));
 }
 
-/// Whether `op` equals the ops of `run` except for the shapes of its tensors, and its buffers fit
-/// the launch.
+/// Returns whether `op` equals the ops of `run` except for the shapes of its tensors, and its
+/// buffers fit the launch.
 static bool canJoin(const OpRun &run, Operation *op, const StepPlaces &places) {
   Operation *first = run.front();
   auto sameElements = [](TypeRange some, TypeRange others) {

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The number of the kernel's argument that `value` is; -1: of none.
+/// Returns the number of the kernel's argument that `value` is, or -1 if it is none.
 static int64_t argumentOf(gpu::GPUFuncOp kernel, Value value) {
   auto argument = dyn_cast_if_present<BlockArgument>(value);
   bool isOne = argument && argument.getOwner() == &kernel.getBody().front() &&

@@ -8,8 +8,8 @@
 
 namespace llmmem {
 
-/// What launches say of a kernel's maps (Codegen/Gpu/TensorMap.h), in order. Fails after a located
-/// diagnostic where one is of no argument of the kernel.
+/// Returns what launches say of a kernel's maps (Codegen/Gpu/TensorMap.h), in order. Fails after a
+/// located diagnostic where one describes no argument of the kernel.
 mlir::FailureOr<llvm::SmallVector<llmmem_tensor_map>> tensorMapsOf(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace llmmem

@@ -20,8 +20,8 @@ using namespace mlir;
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 // PTX 8.0 is CUDA 12.0's, the first with sm_90a.
 static constexpr StringLiteral kFeatures = "+ptx80";
-// What that version has, from the first whose tensor cores our kernels use. The code generator ends
-// the process where it is asked for another.
+// That version has these chips, from the first whose tensor cores our kernels use on. The code
+// generator ends the process where it is asked for another.
 static constexpr StringLiteral kChips[] = {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
 
 namespace {
