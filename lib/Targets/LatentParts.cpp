@@ -10,19 +10,20 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// What sm_80 and later give a block: 163 KiB.
+/// A block of sm_80 and later can have this much: 163 KiB.
 static constexpr int64_t kMostBytes = 163 << 10;
 /// The sums of 64 heads of 512 elements are half of a multiprocessor's registers; those of 128
 /// heads would be all of them.
 static constexpr int64_t kMostHeads = 64;
 
 int64_t llm::latentBlockBytes(int64_t rows, int64_t width) {
-  constexpr int64_t padding = 8; // of a line of either kind, so that neighbours lie in other banks
+  constexpr int64_t padding = 8; // Pads a line of either kind, so that neighbours lie in other
+                                 // banks.
   int64_t tiles = (rows + 2 * kLatentTile) * (width + padding) * 2;
   return tiles + rows * (kLatentTile + padding) * 4 + 2 * kLatentTile * 4;
 }
 
-/// The most heads of a block, a multiple of 16, or 0.
+/// Returns the most heads of a block, a multiple of 16, or 0.
 static int64_t mostHeads(int64_t width) {
   int64_t heads = kMostHeads;
   while (heads > 0 && latentBlockBytes(heads, width) > kMostBytes)
@@ -30,8 +31,9 @@ static int64_t mostHeads(int64_t width) {
   return heads;
 }
 
-/// As many neighbouring tokens as fill the GPU, in equal launches: their sums are workspace, which
-/// so does not grow with the batch nor, up to one token that fills it, with the cache.
+/// Returns the number of neighbouring tokens that fill the GPU, in equal launches. Their sums are
+/// workspace, which so does not grow with the batch nor, up to one token that fills it, with the
+/// cache.
 static int64_t tokensOfLaunch(int64_t tokens, int64_t blocksOfToken) {
   int64_t most = llvm::divideCeil(kMultiprocessors, blocksOfToken);
   int64_t together = std::min(most, tokens);
@@ -45,7 +47,7 @@ std::string llm::whyNoLatentParts(LatentAttentionOp op) {
   // The sums of a warp's columns must fit its registers.
   constexpr int64_t mostRank = 512;
   int64_t width = op.getRow().getType().getDimSize(2), rank = static_cast<int64_t>(op.getRank());
-  // Rows of 8 bits, which scales make numbers of, are numbers of 16 bits too.
+  // Scales turn rows of 8 bits into numbers of 16 bits.
   if (Type computed = op.getQ().getType().getElementType(); computed.getIntOrFloatBitWidth() != 16)
     return llvm::formatv("elements are {0}, and they multiply bf16 and f16", computed);
   for (auto [name, size] : {std::pair("rows", width), std::pair("values", rank)})
@@ -68,7 +70,7 @@ std::optional<LatentParts> llm::latentPartsOf(LatentAttentionOp op) {
   LatentParts parts;
   parts.groups = llvm::divideCeil(heads, most);
   parts.heads = llvm::divideCeil(heads, parts.groups);
-  // What parts write and read is at most a quarter of a cache's rows.
+  // Parts write and read at most a quarter of a cache's rows.
   parts.positions = heads > 32 ? 2048 : 1024;
   parts.count = llvm::divideCeil(op.getCapacity(), parts.positions);
   int64_t tokens = row.getDimSize(0) * row.getDimSize(1);

@@ -13,7 +13,8 @@ static Type elementOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
-/// All that is multiplied and added, and the result, are of one type that a library has.
+/// Returns whether the result and everything that is multiplied and added have one type that a
+/// library supports.
 static bool hasOneLibraryType(Operation *matmul) {
   Type element = elementOf(matmul->getResult(0));
   return (element.isBF16() || element.isF32()) &&
@@ -83,7 +84,7 @@ std::optional<LibrarySum> llm::librarySumOf(Operation *matmul, Operation *sum) {
   auto sumRows = dyn_cast<SumRowsOp>(sum);
   if (!gradient || !sumRows || sumRows.getDy() != gradient.getDy() || !hasOneLibraryType(gradient))
     return std::nullopt;
-  // dw = x^T dy, or dy^T x: what is summed is B as it is, or A.
+  // dw = x^T dy, or dy^T x: the sum is over B itself, or over A.
   bool isInOut = gradient.getLayout() == WeightLayout::InOut;
   return LibrarySum{isInOut ? ProductEpilogue::SumB : ProductEpilogue::SumA, gradient, sumRows};
 }

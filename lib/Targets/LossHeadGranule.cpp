@@ -8,17 +8,19 @@
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes of a matmul.
+/// Returns the steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes of a
+/// matmul.
 static int64_t productSteps(int64_t rows, int64_t columns, int64_t inner) {
   constexpr int64_t tile = 128, step = 32;
   int64_t tiles = llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile);
   return llvm::divideCeil(tiles, kMultiprocessors) * llvm::divideCeil(inner, step);
 }
 
-/// Of all tokens: logits, gradient of x, and that of the weight, which memory may bound. In the
-/// time of a step DRAM moves a MiB (3350 bytes a ns, some 310 ns a step; see SplitSums.cpp).
+/// Counts, for all tokens, the logits, the gradient of x, and that of the weight, which memory may
+/// bound. In the time of a step DRAM moves a MiB (3350 bytes a ns, some 310 ns a step; see
+/// SplitSums.cpp).
 static int64_t modelledSteps(int64_t granule, int64_t tokens, int64_t width, int64_t vocabulary) {
-  constexpr int64_t bytesOfStep = 1 << 20, bytesOfSum = 8; // an f32 read and written
+  constexpr int64_t bytesOfStep = 1 << 20, bytesOfSum = 8; // An f32 is read and written.
   int64_t sum = llvm::divideCeil(vocabulary * width * bytesOfSum, bytesOfStep);
   int64_t ofGranule = productSteps(granule, vocabulary, width) +
                       productSteps(granule, width, vocabulary) +

@@ -15,18 +15,18 @@ int64_t llm::logitsTiles(LossHeadOp head) {
 }
 
 int64_t llm::logitsPitch(LossHeadOp head) {
-  constexpr int64_t elements = 64; // two lines of a cache
+  constexpr int64_t elements = 64; // Two cache lines.
   bool isHalf = head.getX().getType().getElementTypeBitWidth() == 16;
   return isHalf ? llvm::alignTo(head.getColumns(), elements) : head.getColumns();
 }
 
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
-  constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
+  constexpr int64_t line = 64, mostProduct = 1 << 20; // The bytes of a cache line, and elements.
   int64_t element = head.getX().getType().getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
   Count rows = std::min(head.getChunkRows(), head.getNumRows());
   int64_t width = head.getWidth(), vocabulary = head.getColumns();
   LossHeadWorkspace parts;
-  // Of too many bytes the end is too many, and stays so.
+  // With too many bytes the end is too many, and stays so.
   auto take = [&](Count bytes) {
     Count begin = alignTo(Count(parts.end), line);
     parts.end = begin + bytes;
@@ -35,8 +35,8 @@ LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   parts.losses = take(Count(head.getNumRows()) * wide);
   if (head.splitsSum())
     parts.accumulator = take(head.getAccumulatorBytes());
-  // Before all else whose size depends on the chunk: a library may choose its algorithm by
-  // alignment.
+  // It precedes everything else whose size depends on the chunk, because a library may choose its
+  // algorithm by alignment.
   parts.pitch = logitsPitch(head);
   parts.logits = take(rows * parts.pitch * element);
   if (head.getVocabulary()) {

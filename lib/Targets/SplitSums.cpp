@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Parts of whole steps of `step` terms, at most `most` of at least `leastSteps` each, whose `time`
-/// is the least: `inner` terms in as few parts as hold them.
+/// Returns parts of whole steps of `step` terms, at most `most` of at least `leastSteps` each,
+/// whose `time` is the least. It has as few parts as hold the `inner` terms.
 static SumParts partsOfLeastTime(int64_t inner, int64_t step, int64_t most, int64_t leastSteps,
                                  function_ref<double(int64_t steps, int64_t parts)> time) {
   int64_t steps = llvm::divideCeil(inner, step), count = 1;
@@ -24,10 +24,11 @@ static SumParts partsOfLeastTime(int64_t inner, int64_t step, int64_t most, int6
   return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
 }
 
-/// By mma.sync: steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and,
-/// in the same unit, what writing and adding the parts moves: 3350 bytes a ns, some 310 ns a step.
+/// For mma.sync, counts the steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor
+/// makes and, in the same unit, what writing and adding the parts moves: 3350 bytes a ns, some 310
+/// ns a step.
 static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int64_t parts) {
-  constexpr int64_t bytesOfStep = 1 << 20, bytes = 8; // an f32 written and read
+  constexpr int64_t bytesOfStep = 1 << 20, bytes = 8; // An f32 is written and read.
   int64_t turns = llvm::divideCeil(parts * tiles, kMultiprocessors);
   int64_t moved = parts > 1 ? llvm::divideCeil(parts * elements * bytes, bytesOfStep) : 0;
   return turns * llvm::divideCeil(steps, parts) + moved;
@@ -42,14 +43,15 @@ static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   });
 }
 
-/// By wgmma: cycles of both launches; the second one's are those of a launch and of what it reads
-/// at 3.5 TB/s, as on an H200, where five parts of 768 x 768 took 24 us together.
+/// For wgmma, returns the cycles of both launches. Those of the second are a launch and what it
+/// reads at 3.5 TB/s, as on an H200, where five parts of 768 x 768 took 24 us together.
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
   constexpr double launch = 8000, bytesOfCycle = 1913;
-  constexpr int64_t chunk = 8; // elements of 16 bytes
+  constexpr int64_t chunk = 8; // Elements of 16 bytes.
   WarpgroupProduct product = {rows, columns, static_cast<int64_t>(llvm::divideCeil(steps, parts)),
                               parts, /*stored=*/parts == 1 ? 2 : 4};
-  // By tensor maps, which rows at other places cannot have; in tiles that threads can copy, too.
+  // Sharing needs tensor maps, which rows at other places cannot have, and tiles that threads can
+  // copy, too.
   bool mayShare = rows % chunk == 0 && columns % chunk == 0;
   TileSharing sharing = mayShare ? TileSharing::Modelled : TileSharing::Never;
   double least = fastestLaunch(product, {sharing}).cycles;
@@ -76,8 +78,8 @@ int64_t llm::clusterPartsOf(int64_t rows, int64_t columns, int64_t inner) {
     WarpgroupProduct product = {rows, columns, steps, 1, 2, parts};
     return fastestLaunch(product).cycles;
   };
-  // To wait for each other must save a twentieth of the time of whole sums; against parts in the
-  // workspace, which take memory, any gain counts.
+  // Waiting for each other must save a twentieth of the time of unsplit sums. Compared with parts
+  // in the workspace, which take memory, any gain counts.
   double least = 0.95 * cyclesOf(1);
   if (int64_t apart = warpgroupPartsOf(rows, columns, inner).count; apart > 1)
     least = std::min(least, modelledCycles(rows, columns, steps, apart));
@@ -91,7 +93,7 @@ SumParts llm::sumPartsOf(int64_t rows, int64_t columns, int64_t inner, bool byWa
   return byWarpgroup ? warpgroupPartsOf(rows, columns, inner) : warpPartsOf(rows, columns, inner);
 }
 
-/// Rows and columns of the weight do not tell layouts apart: both have as many tiles.
+/// Rows and columns of the weight do not distinguish layouts, because both have as many tiles.
 SumParts llm::sumPartsOf(LinearWeightGradOp op, bool byWarpgroup) {
   auto x = cast<RankedTensorType>(op.getX().getType());
   auto weight = cast<RankedTensorType>(op.getDw().getType());

@@ -33,7 +33,7 @@ public:
 
   int64_t getLatentPartsBytes(LatentAttentionOp op) const override { return latentPartsBytes(op); }
 
-  /// Reads the parts, and what they are added to.
+  /// It reads the parts, and what they are added to.
   std::optional<KernelCost> getSumPartsKernel(Operation *op) const override {
     if (auto attention = dyn_cast<LatentAttentionOp>(op))
       return addedLatentParts(attention);
@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  /// An element is a factor times one of a part, and a sum.
+  /// An element is a factor times one element of a part, and a sum.
   static std::optional<KernelCost> addedLatentParts(LatentAttentionOp op) {
     int64_t ofLaunch = latentPartsBytes(op);
     if (ofLaunch == 0)

@@ -11,25 +11,26 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
-/// A multiprocessor's, of wgmma and of shared memory.
+/// These are the rates of a multiprocessor, for wgmma and for shared memory.
 constexpr double kMultiplyAdds = 1704, kSharedBytes = 128;
-/// What the second-level cache brings to one, and what goes back, measured. Tiles of 128 x 128 and
-/// 128 x 192 get so much whether the multiprocessors beside run or not, and whether a tile is
-/// shared or not: multicast changes what the cache is asked for, not what arrives.
+/// These are measured: what the second-level cache brings to a multiprocessor, and what goes back.
+/// Tiles of 128 x 128 and 128 x 192 get this much whether neighbouring multiprocessors run or not,
+/// and whether a tile is shared or not: multicast changes the requests to the cache, not what
+/// arrives.
 constexpr double kCacheBytes = 40, kStoredBytes = 16;
-/// The same where the blocks of a cluster have other terms of the same tile, so that neighbours ask
-/// for nothing twice: 25 and 34 were measured.
+/// Applies where the blocks of a cluster have other terms of the same tile, so that neighbours
+/// request nothing twice: 25 and 34 were measured.
 constexpr double kApartBytes = 28;
-/// What it gets from others of its cluster.
+/// This is the rate at which it receives from others of its cluster.
 constexpr double kPeerBytes = 13.2;
 /// Rows of A that one wgmma reads.
 constexpr int64_t kInstructionRows = 64;
-/// From a copy's begin to its data.
+/// Counts from the beginning of a copy to its data.
 constexpr double kLatency = 1000;
-/// Two barriers of a cluster, an arrival and an answer each, and the first load behind them.
+/// Covers two barriers of a cluster, an arrival and an answer each, and the first load after them.
 constexpr double kMeeting = 5 * 180;
-/// What sharing a tile saves of each step, and what it takes a launch longer as blocks wait for
-/// each other, measured: between 51 us less of 1274 and 5 us more of 67.
+/// These are measured: what sharing a tile saves of each step, and how much longer a launch takes
+/// because blocks wait for each other, between 51 us less of 1274 and 5 us more of 67.
 constexpr double kSharedStep = 0.975, kPairing = 8000;
 } // namespace
 
@@ -37,8 +38,8 @@ static double bytesOfStep(WarpgroupTileSize size) {
   return static_cast<double>((size.rows + size.copiedColumns()) * WarpgroupTileSize::kInner * 2);
 }
 
-/// A step by the tensor cores, and by what shared memory reads for them and is written. Example:
-/// 1846 for 256 x 192.
+/// Returns the cycles of a step by the tensor cores, and by what shared memory reads for them and
+/// receives. Example: 1846 for 256 x 192.
 static double cyclesOfMultiplying(WarpgroupTileSize size) {
   constexpr int64_t inner = WarpgroupTileSize::kInner;
   auto r = static_cast<double>(size.rows), c = static_cast<double>(size.columns);
@@ -46,7 +47,8 @@ static double cyclesOfMultiplying(WarpgroupTileSize size) {
   return std::max(r * c * inner / kMultiplyAdds, (bytesOfStep(size) + read) / kSharedBytes);
 }
 
-/// The longer of that and of its copies. Example: 1024 for 128 x 192, whose products take 923.
+/// Returns the longer of that and of its copies. Example: 1024 for 128 x 192, whose products take
+/// 923.
 static double cyclesOfStep(WarpgroupTileSize size, const WarpgroupProduct &product,
                            SharedTile shared) {
   bool isApart = product.parts > 1 && shared == SharedTile::None;
@@ -55,9 +57,9 @@ static double cyclesOfStep(WarpgroupTileSize size, const WarpgroupProduct &produ
   return product.parts == 1 && shared != SharedTile::None ? kSharedStep * step : step;
 }
 
-/// Each block of a cluster that shares out the terms adds the sums of all in its share of the tile:
-/// it hands over the others', which lie in its shared memory, and nothing runs beside that.
-/// Example: 6377 for two parts of 128 x 256.
+/// Each block of a cluster that shares the terms adds the sums of all in its share of the tile. It
+/// sends those of the others, which lie in its shared memory, and nothing overlaps that. Example:
+/// 6377 for two parts of 128 x 256.
 static double cyclesOfAdding(WarpgroupTileSize size, int64_t parts) {
   if (parts == 1)
     return 0;
@@ -65,8 +67,8 @@ static double cyclesOfAdding(WarpgroupTileSize size, int64_t parts) {
   return handedOver / kSharedBytes + handedOver / kPeerBytes + kMeeting;
 }
 
-/// Blocks that run at once, one on a multiprocessor. A cluster lies in a GPC, which has 14 to 18 of
-/// them, each card another number (benchmarks/roofline.py).
+/// Returns the blocks that run at once, one on a multiprocessor. A cluster lies in a GPC, which has
+/// 14 to 18 of them, each card another number (benchmarks/roofline.py).
 static int64_t blocksAtOnce(int64_t cluster) {
   if (cluster <= 2)
     return kMultiprocessors;
@@ -76,7 +78,7 @@ static int64_t blocksAtOnce(int64_t cluster) {
   return blocks;
 }
 
-/// A tile takes its steps, and the first copies and the last stores, beside which nothing runs.
+/// A tile takes its steps, and the first copies and the last stores, which nothing overlaps.
 double llm::cyclesOfTiles(WarpgroupTileSize size, const WarpgroupProduct &product,
                           SharedTile shared) {
   int64_t tiles = product.count * llvm::divideCeil(product.rows, size.rows) *
@@ -126,10 +128,11 @@ std::string llm::expectedTiles() {
   return "expected " + llvm::join(llvm::map_range(kWarpgroupTiles, nameOf), ", ");
 }
 
-/// Whether `columns`, if there are any, and the parts of a product allow tiles of this size.
+/// Returns whether `columns`, if there are any, and the parts of a product allow tiles of this
+/// size.
 static bool mayHave(WarpgroupTileSize size, const WarpgroupProduct &product, int64_t columns) {
-  // A share has whole vectors of four numbers of a thread (ClusterSums.h), and the largest tile no
-  // registers for what other blocks have summed.
+  // A share has whole vectors of four numbers of a thread (ClusterSums.h), and the largest tile has
+  // no registers for the sums of other blocks.
   bool isWhole = size.columns == size.copiedColumns(),
        maySplit = size.columns % (8 * product.parts) == 0 && size != kLargestTile;
   return (columns == 0 || size.columns == columns) && (product.parts == 1 ? isWhole : maySplit);
