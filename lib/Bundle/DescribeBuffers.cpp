@@ -13,7 +13,7 @@ using namespace llmmem;
 using llm::LlmDialect;
 namespace json = llvm::json;
 
-/// How the runner names an element type; empty where it has no name for it.
+/// Returns the runner's name of an element type; empty where it has none.
 static StringRef nameOfType(Type element) {
   if (element.isF32())
     return "f32";
@@ -64,12 +64,12 @@ public:
   }
 
 private:
-  /// Of arguments that begin with other than zeros, or are written before each step.
+  /// Finds the arguments that do not begin as zeros, or are written before each step.
   void findMakes() {
     for (const StepRoles::Parameter &parameter : roles.parameters) {
       auto type = cast<RankedTensorType>(step.getArgument(parameter.argument).getType());
       InitialSample sample = initialSampleOf(parameter.name, type);
-      // The hash of the name alone: the runner adds its seed.
+      // It hashes the name alone; the runner adds its seed.
       uint64_t name = streamOf(0, parameter.name) ^ streamOf(0);
       json::Object how = makeNumber(sample.value);
       if (sample.isNormal) {

@@ -49,7 +49,7 @@ static json::Object formOf(const llmmem_product &product) {
 }
 
 namespace {
-/// The calls of a list as arrays whose first item says the kind.
+/// Writes the calls of a list as arrays whose first item says the kind.
 class CallWriter {
 public:
   CallWriter(unsigned numArguments, bool hasHostArena)
@@ -117,7 +117,7 @@ public:
   json::Array calls, forms;
 
 private:
-  /// Each as its words, in the order of llmmem_tensor_map.
+  /// Returns each as its words, in the order of llmmem_tensor_map.
   static json::Array mapsOf(const Launch &launch) {
     json::Array maps;
     for (const llmmem_tensor_map &map : launch.maps)
@@ -153,7 +153,7 @@ static json::Value valueOf(Attribute attribute) {
   return cast<IntegerAttr>(attribute).getInt();
 }
 
-/// Of each buffer its bytes; 0 of what is none.
+/// Returns the bytes of each buffer, and 0 for what is none.
 static json::Array bytesOf(OperandRange buffers) {
   json::Array bytes;
   for (Type type : buffers.getTypes()) {
@@ -183,7 +183,8 @@ static json::Array timedCallsOf(func::FuncOp lowered, const LaunchList &list, Ca
   return timed;
 }
 
-/// Where a value of the body lies: among the operands of the kernel, or among its results behind.
+/// Returns where a value of the body lies: among the operands of the kernel, or after them among
+/// its results.
 static int64_t placeIn(llm::KernelOp kernel, Value whole) {
   if (auto argument = dyn_cast<BlockArgument>(whole))
     return argument.getArgNumber();
@@ -191,8 +192,8 @@ static int64_t placeIn(llm::KernelOp kernel, Value whole) {
          std::distance(kernel.getYielded().begin(), llvm::find(kernel.getYielded(), whole));
 }
 
-/// Where the operands and results of attention that are rows of heads or statistics lie in the
-/// places of its call, in the order of the op's.
+/// Returns where the operands and results of attention that are rows of heads or statistics lie in
+/// the places of its call, in the order of the op's.
 static json::Array tensorsOf(GroupableOpInterface attention, Value statistics) {
   json::Array tensors;
   auto kernel = dyn_cast<llm::KernelOp>(attention->getParentOp());
@@ -209,7 +210,8 @@ static json::Array tensorsOf(GroupableOpInterface attention, Value statistics) {
   return tensors;
 }
 
-/// The shape of an attention that the runner computes in float64; nothing for one with more to it.
+/// Returns the shape of an attention that the runner computes in float64; nothing for one with more
+/// features.
 template <typename AttentionOp>
 static std::optional<json::Object> shapeOf(AttentionOp op) {
   auto q = cast<RankedTensorType>(op.getQ().getType());
@@ -226,7 +228,7 @@ static std::optional<json::Object> shapeOf(AttentionOp op) {
                       {"tensors", tensorsOf(op, op.getLse())}};
 }
 
-/// By the keys that a profile says. Kernels of one key whose rows lie apart have none.
+/// Maps the keys of a profile. Kernels of one key whose rows are not contiguous have none.
 static llvm::StringMap<json::Object> attentionsOf(func::FuncOp step) {
   llvm::StringMap<json::Object> shapes;
   llvm::StringSet<> differing;
@@ -247,7 +249,7 @@ static llvm::StringMap<json::Object> attentionsOf(func::FuncOp step) {
   return shapes;
 }
 
-/// Which of the values that the key of a kernel numbers its results are.
+/// Returns which of the values that the key of a kernel numbers are its results.
 static json::Array yieldsOf(llm::KernelOp kernel) {
   llvm::DenseMap<Value, int64_t> numbers;
   Block &body = kernel.getBody().front();
@@ -260,7 +262,7 @@ static json::Array yieldsOf(llm::KernelOp kernel) {
                                      [&](Value value) { return numbers.lookup(value); }));
 }
 
-/// By the keys that a profile says. Kernels of one key that differ in this have none.
+/// Maps the keys of a profile. Kernels of one key that differ in this have none.
 static llvm::StringMap<json::Value> yieldsOfKernels(func::FuncOp step) {
   llvm::StringMap<json::Value> yields;
   step.walk([&](llm::KernelOp kernel) {
@@ -334,7 +336,7 @@ private:
     return success();
   }
 
-  /// The first result has the first buffer behind the arguments.
+  /// The first result has the first buffer after the arguments.
   static int64_t lossOf(func::FuncOp step) { return step.getNumArguments(); }
 
   FailureOr<json::Object> makeProgram(MatmulSource products, bool byWarpgroup) {
@@ -386,7 +388,7 @@ private:
     return program;
   }
 
-  /// Kernels, and an image of each of their modules for each chip that the program is for.
+  /// Adds kernels, and an image of each of their modules for each chip that the program is for.
   LogicalResult addKernels(ModuleOp outlined, const LaunchList &list, bool byWarpgroup,
                            json::Object &program) {
     llvm::MapVector<StringRef, json::Array> images;
@@ -423,7 +425,7 @@ private:
     return success();
   }
 
-  /// On the host.
+  /// Returns the first update on the host.
   Operation *firstUpdate() {
     Operation *first = nullptr;
     module.lookupSymbol(options.function)->walk([&](Operation *op) {
@@ -433,7 +435,7 @@ private:
     return first;
   }
 
-  /// The code that the host runs, in a library of its own.
+  /// Adds the code that the host runs, in a library of its own.
   LogicalResult addUpdates(ModuleOp outlined, const LaunchList &list, json::Object &program) {
     if (list.updates.empty())
       return success();

@@ -27,18 +27,18 @@ static std::string messageIn(llvm::StringRef file) {
 }
 
 namespace {
-/// A program that makes a file of another one.
+/// Describes a program that makes a file from another one.
 struct Tool {
   llvm::StringRef program;
-  llvm::SmallVector<llvm::StringRef> flags; // before "-o made input"
-  llvm::StringRef suffix;                   // of the input, which the program knows it by
-  std::string refused;                      // what it was asked for
+  llvm::SmallVector<llvm::StringRef> flags; // Precede "-o made input".
+  llvm::StringRef suffix;                   // The suffix by which the program recognises the input.
+  std::string refused;                      // What it was asked for.
   llvm::SmallVector<llvm::StringRef> libraries = {};
 };
 } // namespace
 
-/// Whatever the umask is: what others can write to is not trusted, and would be made again by each
-/// bundle.
+/// Removes the permissions of others whatever the umask is: a file that others can write is not
+/// trusted, and each bundle would make it again.
 static llvm::Error keepFromOthers(llvm::StringRef file) {
   llvm::ErrorOr<fs::perms> now = fs::getPermissions(file);
   std::error_code code = now.getError();
@@ -50,13 +50,14 @@ static llvm::Error keepFromOthers(llvm::StringRef file) {
   return llvm::Error::success();
 }
 
-/// The output appears under its name when it is whole, as other processes may write the same.
+/// The output appears under its name when it is complete, because other processes may write the
+/// same.
 static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::StringRef output) {
   llvm::Expected<TemporaryFile> temporary = TemporaryFile::create(output);
   if (!temporary)
     return llvm::createStringError(llvm::errorToErrorCode(temporary.takeError()),
                                    "'" + output + "' cannot be written");
-  // The tool replaces the file that it makes, so that no lock of ours would be on it.
+  // The tool replaces the file that it makes, so a lock of ours would not be on it.
   const std::string input = temporary->companion(tool.suffix), made = temporary->companion("made"),
                     errors = temporary->companion("txt");
   llvm::FileRemover removeInput(input), removeMade(made), removeErrors(errors);
@@ -77,7 +78,7 @@ static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::String
   return llvm::errorCodeToError(fs::rename(made, output));
 }
 
-/// What the runner checks a file by.
+/// Describes a file so that the runner can check it.
 static llvm::Expected<llvm::json::Object> describe(llvm::StringRef folder,
                                                    const std::string &name) {
   llvm::SmallString<128> path(folder);
@@ -111,10 +112,10 @@ llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm:
   llvm::SmallString<128> path(options.kernels);
   llvm::sys::path::append(path, name);
   Tool assembler{options.ptxas, {"-O3", "--gpu-name", chip}, "ptx", "a kernel for " + chip.str()};
-  // The image of an earlier bundle stays where nobody else can have put it there.
+  // The image of an earlier bundle stays where nobody else can have written it.
   std::string foreign = whyForeign(path);
-  // What is written would go to where a link leads; any other file is replaced when the new one is
-  // whole, as another bundle may be reading it.
+  // A write would go to where a link leads. Any other file is replaced when the new one is
+  // complete, because another bundle may be reading it.
   if (fs::is_symlink_file(path))
     if (std::error_code code = fs::remove(path))
       return cannotReplace(path, foreign, code.message());
@@ -143,7 +144,7 @@ llvm::Expected<llvm::json::Object> llmmem::writeHostCode(mlir::ModuleOp module,
   llvm::SmallString<128> path(options.kernels);
   llvm::sys::path::append(path, name);
   Tool linker{options.linker, {"-shared", "-s"}, "o", "code for " + processor, {"-lm"}};
-  // Made again where it is there: what stands under the name may be damaged, and is run.
+  // It is made again where it exists, because the existing file may be damaged, and it is run.
   if (llvm::Error error = make(linker, code, path))
     return std::move(error);
   llvm::Expected<llvm::json::Object> library = describe(options.kernels, name);
