@@ -9,7 +9,7 @@ using namespace llmmem;
 using namespace llmmem::upstream;
 
 namespace {
-/// A single number is computed beside the kernels, and costs nothing.
+/// A single number is computed outside of the kernels, and costs nothing.
 struct ElementwiseCost : CostOpInterface::ExternalModel<ElementwiseCost, AnyOp> {
   int64_t getFlops(Operation *op) const {
     return countsAsFlop(op) ? elementsOf(op->getResult(0).getType()) : 0;

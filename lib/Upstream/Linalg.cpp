@@ -19,8 +19,8 @@ static int64_t flopsOfOnePoint(linalg::LinalgOp op) {
   return count;
 }
 
-/// Bytes of `operand` that are read: none of a destination that is only written, and of an operand
-/// no more than the loops reach that its map names.
+/// Returns the bytes of `operand` that are read: none of a destination that is only written, and of
+/// an operand no more than the loops reach through its map.
 static Count bytesRead(linalg::LinalgOp op, OpOperand &operand, ArrayRef<int64_t> ranges) {
   auto type = dyn_cast<RankedTensorType>(operand.get().getType());
   if (!type || !op.payloadUsesValueFromOperand(&operand))
@@ -30,7 +30,7 @@ static Count bytesRead(linalg::LinalgOp op, OpOperand &operand, ArrayRef<int64_t
   for (auto [loop, range] : llvm::enumerate(ranges))
     if (map.isFunctionOfDim(loop) && points < elements)
       points *= range;
-  // Of more points than can be counted there are more than elements.
+  // If there are too many points to count, there are more points than elements.
   Count read = points.isTooMany() ? elements : smaller(points, elements);
   return read * bytesOfElementType(type.getElementType()).value_or(0);
 }
@@ -40,7 +40,7 @@ struct LinalgCost : CostOpInterface::ExternalModel<LinalgCost, linalg::LinalgOp>
   int64_t getFlops(Operation *op) const {
     auto structured = cast<linalg::LinalgOp>(op);
     if (structured.hasDynamicShape())
-      return 0; // its types are refused
+      return 0; // Its types are refused.
     SmallVector<int64_t> factors{flopsOfOnePoint(structured)};
     llvm::append_range(factors, structured.getStaticLoopRanges());
     return product(factors);
@@ -59,8 +59,9 @@ struct LinalgCost : CostOpInterface::ExternalModel<LinalgCost, linalg::LinalgOp>
 };
 } // namespace
 
-/// Whether `operand` and the result of `init` are reached by one map, and no other operand looks at
-/// its bytes through another: then element i is read before element i is written, and never after.
+/// Returns whether `operand` and the result of `init` are reached by one map, and no other operand
+/// reads its bytes through another one. Then element i is read before element i is written, and
+/// never after.
 static bool isReadInStep(linalg::LinalgOp op, OpOperand &operand, OpOperand &init) {
   AffineMap map = op.getMatchingIndexingMap(&init);
   if (op.getNumParallelLoops() != op.getNumLoops() || !map.isPermutation())
@@ -74,14 +75,14 @@ static bool isReadInStep(linalg::LinalgOp op, OpOperand &operand, OpOperand &ini
 
 namespace {
 struct LinalgBuffers : BufferOpInterface::ExternalModel<LinalgBuffers, linalg::LinalgOp> {
-  /// The destination; and where it is only written, what is read in step with it.
+  /// Returns the destination and, where it is only written, what is read in step with it.
   SmallVector<unsigned> getInPlaceOperands(Operation *op, unsigned result) const {
     auto structured = cast<linalg::LinalgOp>(op);
     OpOperand &init = *structured.getDpsInitOperand(result);
     SmallVector<unsigned> operands;
     if (coversItsBytes(init.get()) && (!isReadTwice(init) || isReadInStep(structured, init, init)))
       operands.push_back(init.getOperandNumber());
-    // What is added to may stand on no other value: but it may be read as an input, too.
+    // An accumulator may share the bytes of no other value, but it may be read as an input, too.
     bool isAddedTo = structured.payloadUsesValueFromOperand(&init);
     auto mayStandOn = [&](OpOperand &input) {
       if (isAddedTo && (operands.empty() || viewedValue(input.get()) != viewedValue(init.get())))
@@ -104,7 +105,8 @@ struct LinalgBuffers : BufferOpInterface::ExternalModel<LinalgBuffers, linalg::L
 
 struct DestinationCost
     : CostOpInterface::ExternalModel<DestinationCost, DestinationStyleOpInterface> {
-  /// Of softmax the largest, a difference, an exponential, a sum and a quotient; packing moves.
+  /// Softmax computes the largest, a difference, an exponential, a sum and a quotient; packing only
+  /// moves.
   int64_t getFlops(Operation *op) const {
     return isa<linalg::SoftmaxOp>(op) ? product({5, elementsOf(op->getResult(0).getType())}) : 0;
   }

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-static constexpr int64_t kAlignment = 256; // of the arena
+static constexpr int64_t kAlignment = 256; // That of the arena.
 
 bool llmmem::isCarriedUnchanged(LoopLikeOpInterface loop, unsigned number) {
   return loop.getYieldedValues()[number] == loop.getRegionIterArgs()[number];
@@ -30,7 +30,7 @@ LoopLayout::LoopLayout(LoopLikeOpInterface loop)
   pack();
 }
 
-/// What `op` reads, and what the ops in its regions read from outside of it.
+/// Returns what `op` reads, and what the ops in its regions read from outside of it.
 static llvm::SetVector<Value> readsOf(Operation &op) {
   llvm::SetVector<Value> reads;
   getUsedValuesDefinedAbove(op.getRegions(), reads);
@@ -44,10 +44,10 @@ void LoopLayout::findLastReads() {
       lastRead[viewedValue(read)] = end;
     ++end;
   }
-  --end; // the position of the terminator
+  --end; // The position of the terminator.
 }
 
-/// Whether `result` lies in the bytes of an operand that is read here last.
+/// Returns whether `result` lies in the bytes of an operand that is read here last.
 bool LoopLayout::takesOver(OpResult result, int64_t position) {
   Operation *op = result.getOwner();
   llvm::SetVector<Value> captured;
@@ -61,7 +61,7 @@ bool LoopLayout::takesOver(OpResult result, int64_t position) {
     if (place == places.end() || lastRead.lookup(root) != position || isCaptured ||
         !mayOverwrite(result, liesThere))
       continue;
-    // The bytes of a result may be an argument's, of one type.
+    // The bytes of a result may belong to an argument of one type.
     bool fits = place->second.carried
                     ? root.getType() == result.getType()
                     : bytesOfType(result.getType()) <= bytesOfType(root.getType());
@@ -119,8 +119,8 @@ int64_t LoopLayout::getBytesCopied() const {
   return sum;
 }
 
-/// Greedy by size (Pisarchyk and Lee 2020): the largest first, each at the lowest offset where no
-/// other is held at the same time.
+/// Packs greedily by size (Pisarchyk and Lee 2020): the largest first, each at the lowest offset
+/// where no other is held at the same time.
 void LoopLayout::pack() {
   SmallVector<Buffer *> order;
   Count all;
@@ -128,12 +128,12 @@ void LoopLayout::pack() {
     order.push_back(&buffer);
     all += alignTo(Count(buffer.bytes), kAlignment);
   }
-  if (all.isTooMany()) { // no sum below could be trusted
+  if (all.isTooMany()) { // No sum below could be trusted.
     bytes = Count::tooMany;
     return;
   }
   llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->bytes > b->bytes; });
-  SmallVector<Buffer *> placed; // by offset
+  SmallVector<Buffer *> placed; // Ordered by offset.
   for (Buffer *buffer : order) {
     for (Buffer *other : placed)
       if (other->first <= buffer->last && buffer->first <= other->last &&

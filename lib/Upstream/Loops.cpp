@@ -28,7 +28,7 @@ std::optional<int64_t> llmmem::countLoopRounds(LoopLikeOpInterface loop) {
   return rounds->getZExtValue();
 }
 
-/// Nobody would count the bytes of a constant in a body: only those of the step are listed.
+/// Nobody would count the bytes of a constant in a body, because only those of the step are listed.
 static LogicalResult checkConstant(Operation &op) {
   if (llvm::none_of(op.getResults(), [](Value result) { return residentBytes(result) > 0; }))
     return success();
@@ -60,8 +60,8 @@ LogicalResult llmmem::checkLoopHasCost(LoopLikeOpInterface loop) {
 
 static LoopLikeOpInterface loopOf(Operation *op) { return cast<LoopLikeOpInterface>(op); }
 
-/// The sum of `count` over the ops of one round, and `inCopies`, times the rounds; -1 where it does
-/// not fit.
+/// Returns the sum of `count` over the ops of one iteration, and `inCopies`, times the iterations;
+/// -1 where it does not fit.
 static int64_t sumOfRounds(scf::ForOp loop, int64_t inCopies,
                            llvm::function_ref<int64_t(CostOpInterface)> count) {
   Count sum = inCopies;
@@ -90,7 +90,8 @@ struct LoopCost : CostOpInterface::ExternalModel<LoopCost, scf::ForOp> {
   int64_t getWorkspaceBytes(Operation *op) const { return LoopLayout(loopOf(op)).getBytes(); }
 };
 
-/// What no round changes is a view of what was given, anything else may be made in its bytes.
+/// What no iteration changes is a view of the initial value; anything else may be computed in its
+/// bytes.
 struct LoopBuffers : BufferOpInterface::ExternalModel<LoopBuffers, scf::ForOp> {
   std::optional<unsigned> getViewedOperand(Operation *op, unsigned result) const {
     return isCarriedUnchanged(loopOf(op), result)

@@ -17,39 +17,40 @@ void registerElementwise(mlir::DialectRegistry &registry);
 void registerTosa(mlir::DialectRegistry &registry);
 void registerLoops(mlir::DialectRegistry &registry);
 
-/// The op of a model that many ops share.
+/// Represents the op of a model that many ops share.
 struct AnyOp : mlir::OpState {
   explicit AnyOp(mlir::Operation *op) : OpState(op) {}
   static bool classof(const mlir::Operation *) { return true; }
 };
 
-/// The product of `factors`, or -1 where it does not fit: the caller of a model then says so.
+/// Returns the product of `factors`, or -1 where it does not fit: the caller of a model then
+/// reports it.
 int64_t product(llvm::ArrayRef<int64_t> factors);
 
-/// Elements of a statically shaped tensor; 0 of any other type.
+/// Returns the elements of a statically shaped tensor; 0 for any other type.
 int64_t elementsOf(mlir::Type type);
 
-/// Whether an op on one number of each operand computes with floats: conversions, constants and
-/// whole numbers are not counted.
+/// Returns whether an op on one number of each operand computes with floats. Conversions, constants
+/// and integers are not counted.
 bool countsAsFlop(mlir::Operation *op);
 
-/// Whether element i of `operand` lies where element i of a tensor at the same bytes would: it is
-/// no part of a larger value.
+/// Returns whether element i of `operand` lies where element i of a tensor at the same bytes would:
+/// it is no part of a larger value.
 bool coversItsBytes(mlir::Value operand);
 
-/// Whether an op that overwrites the bytes of `operand` reads them as another operand, too.
+/// Returns whether an op that overwrites the bytes of `operand` reads them as another operand, too.
 bool isReadTwice(mlir::OpOperand &operand);
 
-/// The operands of the type of `result`, of an op that reads element i of all operands of that
-/// shape, and then writes element i.
+/// Returns the operands of the type of `result`, for an op that reads element i of all operands of
+/// that shape, and then writes element i.
 llvm::SmallVector<unsigned> elementwiseOperands(mlir::OpResult result);
 
-/// Attaches `Models` to each op of a dialect that `isMeant`.
+/// Attaches `Models` to each op of a dialect for which `isMeant` holds.
 template <typename... Models>
 void attachWhere(mlir::MLIRContext *context, llvm::StringRef dialect,
                  llvm::function_ref<bool(mlir::RegisteredOperationName)> isMeant) {
-  // Not getRegisteredOperationsByDialect, which in MLIR 22 misses dialects: its search compares
-  // names by whether they differ.
+  // getRegisteredOperationsByDialect misses dialects in MLIR 22, because its search compares names
+  // by whether they differ.
   for (mlir::RegisteredOperationName name : context->getRegisteredOperations())
     if (name.getDialectNamespace() == dialect && isMeant(name))
       name.attachInterface<Models...>();

@@ -10,12 +10,11 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::upstream;
 
-/// Whether a part of something larger stands somewhere behind `value`: its rows do not lie one
-/// after another.
+/// Returns whether `value` views a part of something larger, so that its rows are not contiguous.
 static bool isPart(Value value) {
   while (true) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      // What a loop carries unchanged lies where it did.
+      // What a loop carries unchanged does not move.
       auto loop = dyn_cast_if_present<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
       OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
       if (!init || loop.getTiedLoopYieldedValue(argument)->get() != argument)
@@ -33,8 +32,8 @@ static bool isPart(Value value) {
   }
 }
 
-/// What a view is made of beside what it looks at must be there at any time: constants, and in the
-/// body of a loop, whose order is that of the text, any number.
+/// The other operands of a view must exist at any time: constants and, in the body of a loop, whose
+/// order is that of the text, any number.
 static bool hasConstantShape(Operation *op) {
   return isa_and_present<LoopLikeOpInterface>(op->getParentOp()) ||
          llvm::all_of(llvm::drop_begin(op->getOperands()), [](Value operand) {
@@ -54,14 +53,14 @@ struct PartBuffers : BufferOpInterface::ExternalModel<PartBuffers, AnyOp> {
   }
 };
 
-/// Another shape for the same elements. Of a part it is a copy.
+/// Gives the same elements another shape. On a part it is a copy.
 struct ShapeBuffers : BufferOpInterface::ExternalModel<ShapeBuffers, AnyOp> {
   std::optional<unsigned> getViewedOperand(Operation *op, unsigned) const {
     return hasConstantShape(op) && !isPart(op->getOperand(0)) ? std::optional(0u) : std::nullopt;
   }
 };
 
-/// A view costs nothing, a copy what it reads and writes.
+/// A view costs nothing, and a copy what it reads and writes.
 struct ViewCost : CostOpInterface::ExternalModel<ViewCost, AnyOp> {
   int64_t getFlops(Operation *) const { return 0; }
   int64_t getBytesMoved(Operation *op) const {
@@ -71,7 +70,7 @@ struct ViewCost : CostOpInterface::ExternalModel<ViewCost, AnyOp> {
 
 struct Empty : EmptyOpInterface::ExternalModel<Empty, tensor::EmptyOp> {};
 
-/// An op that puts something into a tensor: `tensor.insert_slice`, `tensor.insert`.
+/// Prices an op that puts something into a tensor: `tensor.insert_slice`, `tensor.insert`.
 struct InsertCost : CostOpInterface::ExternalModel<InsertCost, DestinationStyleOpInterface> {
   int64_t getFlops(Operation *) const { return 0; }
   int64_t getBytesMoved(Operation *op) const {
@@ -91,7 +90,7 @@ struct InsertBuffers
   }
 };
 
-/// An op that reads its operands and writes its results once: `tensor.pad`, `tensor.concat`.
+/// Prices an op that reads its operands and writes its results once: `tensor.pad`, `tensor.concat`.
 struct CopyCost : CostOpInterface::ExternalModel<CopyCost, AnyOp> {
   int64_t getFlops(Operation *op) const {
     int64_t ofOnePoint = 0;

@@ -12,7 +12,7 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return tensor ? tensor.getShape() : ArrayRef<int64_t>();
 }
 
-/// Multiplications and additions of a kernel of `taps` weights at each of `points`.
+/// Returns the multiplications and additions of a kernel of `taps` weights at each of `points`.
 static int64_t flopsOfTaps(Value points, ArrayRef<int64_t> taps) {
   SmallVector<int64_t> factors{2, elementsOf(points.getType())};
   llvm::append_range(factors, taps);
@@ -20,18 +20,18 @@ static int64_t flopsOfTaps(Value points, ArrayRef<int64_t> taps) {
 }
 
 namespace {
-/// FLOPs of ops with a kernel; what is not here computes one number for each that it writes, or
-/// reduces each that it reads.
+/// Counts the FLOPs of ops with a kernel. An op that is not listed computes one number for each
+/// that it writes, or reduces each that it reads.
 struct TosaCost : CostOpInterface::ExternalModel<TosaCost, AnyOp> {
   int64_t getFlops(Operation *op) const {
     if (isa<tosa::MatMulOp>(op))
       return flopsOfTaps(op->getResult(0), shapeOf(op->getOperand(0)).take_back(1));
-    // OHWI and ODHWI: all but the output channels.
+    // The layouts are OHWI and ODHWI: all dimensions except the output channels.
     if (isa<tosa::Conv2DOp, tosa::Conv3DOp>(op))
       return flopsOfTaps(op->getResult(0), shapeOf(op->getOperand(1)).drop_front());
     if (isa<tosa::TransposeConv2DOp>(op))
       return flopsOfTaps(op->getOperand(0), shapeOf(op->getOperand(1)).drop_back());
-    // HWCM.
+    // The layout is HWCM.
     if (isa<tosa::DepthwiseConv2DOp>(op))
       return flopsOfTaps(op->getResult(0), shapeOf(op->getOperand(1)).take_front(2));
     if (auto window = op->getAttrOfType<DenseI64ArrayAttr>("kernel")) {
