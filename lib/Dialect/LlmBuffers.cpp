@@ -1,7 +1,7 @@
 //===- LlmBuffers.cpp - Whose bytes the results of the ops may have --------===//
 //
-// Each line says which operands a result may take over. The kernels of these ops read an element
-// (or all that a row's result depends on) before they write it, so both forms give equal bits.
+// Each line says which operands a result may overwrite. The kernels of these ops read an element
+// (or all that a row's result depends on) before they write it, so both variants give equal bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,8 @@ using namespace llmmem::llm;
 
 using Operands = SmallVector<unsigned>;
 
-/// The accumulator, if it is there: by its place, since its value may be another operand, too.
+/// Returns the accumulator, if it exists: by its place, because its value may be another operand,
+/// too.
 template <typename Summing>
 static Operands accumulatorOf(Summing op) {
   if (!op.getInto())
@@ -20,7 +21,7 @@ static Operands accumulatorOf(Summing op) {
   return {op.getIntoMutable().begin()->getOperandNumber()};
 }
 
-// Elementwise, or row by row with the row read first.
+// These are elementwise, or work row by row and read the row first.
 Operands AddPositionsOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands AddBiasOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands RopeOp::getInPlaceOperands(unsigned) { return {0}; }
@@ -52,7 +53,7 @@ Operands CastOp::getInPlaceOperands(unsigned) {
   return getX().getType() == getY().getType() ? Operands{0} : Operands{};
 }
 
-// Sums go on where their accumulator lies.
+// Sums continue in the bytes of their accumulator.
 Operands LinearWeightGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
 Operands SumRowsOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
 Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
@@ -60,7 +61,7 @@ Operands PositionsGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*t
 Operands AttentionSinkGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
 Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return accumulatorOf(*this); }
 
-// New rows go where their cache lies, which attention has read before.
+// New rows go into their cache, which attention has read before.
 Operands AppendCacheOp::getInPlaceOperands(unsigned result) { return {result}; }
 bool CachedAttentionOp::isRecomputable() { return false; }
 

@@ -87,7 +87,7 @@ int64_t AppendCacheOp::getBytesMoved() {
   return 2 * (bytes(getK()) + bytes(getV())) + bytes(getPositions());
 }
 
-// A plan is made before lengths are known: the caches are full.
+// A plan is made before lengths are known, so it assumes full caches.
 int64_t CachedAttentionOp::getFlops() { return 4 * elements(getQ()) * Count(getReach()); }
 Type CachedAttentionOp::getUnpackedType() {
   return getScales().empty() ? Type() : tensorType(getKeys()).getElementType();

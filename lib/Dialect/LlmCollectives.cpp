@@ -1,9 +1,9 @@
 //===- LlmCollectives.cpp - Cost, scratch and bytes of collectives ---------===//
 //
-// Volumes of ring algorithms (Thakur et al. 2005). Over MPI a sum is an all-to-all of its parts and
-// then our sum in the order of ranks, so that all ranks get equal bits: the received parts are a
-// workspace. NCCL sums by itself: an op that a plan leaves to it (`llm.library_workspace = 0`) has
-// none.
+// Volumes are those of ring algorithms (Thakur et al. 2005). Over MPI a sum is an all-to-all of its
+// parts and then our sum in the order of ranks, so that all ranks get equal bits; the received
+// parts are a workspace. NCCL sums by itself, so an op that a plan leaves to it
+// (`llm.library_workspace = 0`) has none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@ static int64_t bytesOfElement(Value value) {
   return tensorType(value).getElementTypeBitWidth() / 8;
 }
 
-/// Elements of the largest of `size` parts of a flat value.
+/// Returns the elements of the largest of `size` parts of a flat value.
 static Count elementsOfPart(Value value, int64_t size) { return divideCeil(elements(value), size); }
 
-/// Bytes of the parts that a rank receives to sum one of them.
+/// Returns the bytes of the parts that a rank receives to sum one of them.
 static Count bytesOfReceivedParts(Operation *op, Value value, int64_t size) {
   return size == 1 || isForLibrary(op) ? Count()
                                        : size * elementsOfPart(value, size) * bytesOfElement(value);
 }
 
-/// Bytes in which the parts along `dimension` of `whole` each lie in one piece; 0 where they do so
-/// in `whole` itself.
+/// Returns the bytes in which the parts along `dimension` of `whole` are contiguous; 0 where they
+/// are so in `whole` itself.
 static Count bytesToReorder(Value whole, int64_t dimension, int64_t size) {
   int64_t before = ShapedType::getNumElements(tensorType(whole).getShape().take_front(dimension));
   return size == 1 || before == 1 ? Count() : bytes(whole);
@@ -55,7 +55,7 @@ bool llm::isStarted(Operation *op) { return op->hasAttr(LlmDialect::kStarted); }
 
 std::optional<unsigned> WaitOp::getViewedOperand(unsigned result) { return result; }
 
-/// Of starts without results and waits without operands, the n-th belong together.
+/// The n-th start without results and the n-th wait without operands belong together.
 static SmallVector<Operation *> startsWithoutResults(Operation *before) {
   SmallVector<Operation *> starts;
   for (Operation &op : *before->getBlock()) {
@@ -78,8 +78,8 @@ Operation *WaitOp::getStart() {
   return number < static_cast<int64_t>(starts.size()) ? starts[number] : nullptr;
 }
 
-/// What is received or gathered is read behind the wait, which so cannot go; nothing reads what was
-/// sent.
+/// What is received or gathered is read after the wait, which therefore must stay; nothing reads
+/// what was sent.
 void WaitOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   if (getX().empty())
@@ -161,7 +161,7 @@ std::optional<TransferCost> ReduceOp::getTransfer() {
 int64_t ReduceOp::getWorkspaceBytes() {
   return bytesOfReceivedParts(*this, getX(), getGroupSize());
 }
-// As in an all-reduce.
+// The reason is that of an all-reduce.
 SmallVector<unsigned> ReduceOp::getInPlaceOperands(unsigned) { return {0}; }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +204,7 @@ static Count elements(ValueRange values) {
 
 static Count bytes(ValueRange values) { return elements(values) * bytesOfElement(values.front()); }
 
-/// What is written into the workspace, or read from it, is read or written outside of it, too.
+/// What is written into the workspace, or read from it, is also read or written outside of it.
 static Count bytesToCopy(ValueRange in, ValueRange out, int64_t size) {
   return size == 1 ? Count() : 2 * (bytes(in) + bytes(out));
 }

@@ -1,8 +1,8 @@
 //===- LlmCost.cpp - FLOPs, traffic and workspaces of the ops --------------===//
 //
-// Matmuls count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti
-// et al. 2022). Elementwise work counts the arithmetic of its formula, a transcendental function
-// as one: those ops are bound by traffic, which the default of the interface counts.
+// Matmuls count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti et al.
+// 2022). Elementwise work counts the arithmetic of its formula, with a transcendental function as
+// one FLOP: those ops are bound by traffic, which the default of the interface counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ int64_t LinearOp::getFlops() {
 }
 int64_t LinearWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(getDy()); }
 
-// scores, and whatever has their shape, hold batch * heads * seq^2 elements; each costs a head's
+// Scores, and whatever has their shape, hold batch * heads * seq^2 elements; each costs a head's
 // width.
 int64_t AttentionScoresOp::getFlops() {
   return 2 * elements(getScores()) * (lastDim(getQ()) / getHeads());
@@ -41,7 +41,7 @@ int64_t AttentionValuesTransposedOp::getFlops() {
   return 2 * elements(getProbabilities()) * (lastDim(getX()) / getHeads());
 }
 
-/// What libraries multiply here: generated code multiplies f16.
+/// Libraries multiply these types here; generated code multiplies f16.
 static bool isLibraryType(Value factor) {
   Type element = tensorType(factor).getElementType();
   return element.isF32() || element.isBF16();
@@ -75,12 +75,12 @@ int64_t AttentionValuesTransposedOp::getWorkspaceBytes() { return getLibraryWork
 
 bool LossHeadOp::multipliesMatrices() { return isLibraryType(getX()); }
 
-/// The matmuls of one seq x seq matrix per head with `width` columns in all, of which a causal
-/// kernel does the lower half: 2 * (batch * seq) * seq * width / 2 for each matmul.
+/// Counts the matmuls of one seq x seq matrix per head with `width` columns in all, of which a
+/// causal kernel computes the lower half: 2 * (batch * seq) * seq * width / 2 for each matmul.
 template <typename AttentionLike>
 static int64_t causalFlops(AttentionLike op, int64_t matmuls) {
   int64_t seq = tensorType(op.getQ()).getShape()[1];
-  int64_t unmasked = seq + 1; // twice the mean number of keys of a query
+  int64_t unmasked = seq + 1; // Twice the mean number of keys of a query.
   if (op.getBidirectional())
     unmasked = 2 * seq;
   if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < seq)
@@ -89,7 +89,7 @@ static int64_t causalFlops(AttentionLike op, int64_t matmuls) {
 }
 
 int64_t AttentionOp::getFlops() { return causalFlops(*this, 2); }
-// q k^T again, dp = dout v^T, dv, dk, dq (Dao et al. 2022, algorithm 4).
+// It recomputes q k^T, then computes dp = dout v^T, dv, dk, dq (Dao et al. 2022, algorithm 4).
 int64_t AttentionGradOp::getFlops() { return causalFlops(*this, 5); }
 int64_t AttentionGradOp::getWorkspaceBytes() { return bytes(getLse()); }
 int64_t AttentionSinkGradOp::getFlops() { return 2 * elements(getOut()) + 4 * elements(getLse()); }
@@ -103,7 +103,7 @@ int64_t EmbeddingOp::getBytesMoved() {
   Count rows = elements(getIds()), table = bytes(getTable());
   for (Value beside : {Value(getScales()), Value(getZeros())})
     table += beside ? bytes(beside) : Count();
-  // The product of all rows with the whole table may be too many bytes where this is not.
+  // The product of all rows with the whole table may overflow where this does not.
   int64_t rowsOfTable = tensorType(getTable()).getDimSize(0);
   Count rest = table % rowsOfTable;
   return bytes(getIds()) + bytes(getY()) + rows * (table / rowsOfTable) +
@@ -138,7 +138,7 @@ int64_t SoftmaxOp::getFlops() { return 5 * elements(getX()); }
 int64_t SoftmaxGradOp::getFlops() { return 4 * elements(getDy()); }
 int64_t CountTargetsOp::getFlops() { return elements(getTargets()); }
 int64_t LogSumExpOp::getFlops() { return 3 * elements(getX()); }
-// The mean of all logits is summed apart.
+// The mean of all logits is summed separately.
 static Count smoothingFlops(const llvm::APFloat &share, Value logits) {
   return share.isZero() ? Count() : elements(logits);
 }

@@ -14,7 +14,7 @@ using namespace llmmem::llm;
 // Shared checks
 //===----------------------------------------------------------------------===//
 
-/// `table` has a row of some k numbers for each row of `rows`.
+/// `table` must have a row of k numbers for each row of `rows`.
 static LogicalResult expectRows(Operation *op, StringRef name, Value table, Value rows) {
   if (failed(expectRank(op, name, table, 1)))
     return failure();
@@ -23,7 +23,7 @@ static LogicalResult expectRows(Operation *op, StringRef name, Value table, Valu
   return expectShape(op, name, table, shape);
 }
 
-/// Tokens choose at least one of the experts and at most all.
+/// Tokens must choose at least one of the experts and at most all.
 static LogicalResult expectChoices(Operation *op, Value experts, Value logits) {
   if (failed(expectRows(op, "experts", experts, logits)))
     return failure();
@@ -33,7 +33,7 @@ static LogicalResult expectChoices(Operation *op, Value experts, Value logits) {
                            << " experts, expected at most all of them";
 }
 
-/// [batch, seq, k] and [expert, batch, capacity] of one batch.
+/// The tables must be [batch, seq, k] and [expert, batch, capacity] of one batch.
 static LogicalResult expectPlaces(Operation *op, Value places, Value choices) {
   if (tensorType(places).getRank() != 3)
     return op->emitOpError() << "needs three dimensions of choices, [batch, seq, k], and has ["
@@ -46,8 +46,8 @@ static LogicalResult expectPlaces(Operation *op, Value places, Value choices) {
                            << ", capacity]";
 }
 
-/// `tokens` is [batch, seq, width], `rows` is [expert, batch, capacity, width], and the tables lie
-/// between the two.
+/// `tokens` must be [batch, seq, width], `rows` [expert, batch, capacity, width], and the tables
+/// must fit both.
 static LogicalResult expectExchange(Operation *op, Value tokens, StringRef rowsName, Value rows,
                                     Value places, Value choices, Value weights) {
   if (failed(expectPlaces(op, places, choices)) ||
@@ -69,7 +69,7 @@ static LogicalResult expectExchange(Operation *op, Value tokens, StringRef rowsN
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// The kept groups have as many experts as a token chooses.
+/// The kept groups must have as many experts as a token chooses.
 static LogicalResult expectGroups(RouteOp op) {
   int64_t experts = lastDim(op.getLogits()), chosen = lastDim(op.getExperts());
   int64_t groups = op.getGroups(), kept = op.getKeptGroups();
@@ -148,7 +148,7 @@ LogicalResult CombineWeightsGradOp::verify() {
   return expectShape(*this, "dy", getDy(), {places[0], places[1], x[3]});
 }
 
-/// The weights of groups: [groups, in, out], or with the last two the other way round.
+/// The weights of groups must be [groups, in, out], or have the last two dimensions exchanged.
 static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weight,
                                        WeightLayout layout, Value x, Value y) {
   if (failed(expectRank(op, "x", x, 2)) || failed(expectSameElement(op, {x, y})))
@@ -163,7 +163,7 @@ static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weig
   return expectShape(op, name, weight, {groups, out, in});
 }
 
-/// Optional: for each row of `rows` the choice that it is of.
+/// If present, it must give for each row of `rows` the choice to which it belongs.
 static LogicalResult expectChoicesOfRows(Operation *op, Value choices, Value rows) {
   return choices ? expectShape(op, "choices", choices, leadingDims(rows)) : success();
 }
@@ -182,7 +182,7 @@ LogicalResult GroupedWeightGradOp::verify() {
   return expectGroupWeight(*this, "dw", getDw(), getLayout(), getX(), getDy());
 }
 
-/// A row of the width of `rows` for each of their groups.
+/// There must be a row of the width of `rows` for each of their groups.
 static LogicalResult expectGroupBias(Operation *op, StringRef name, Value bias, Value rows) {
   if (failed(expectRank(op, "rows", rows, 2)) || failed(expectSameElement(op, {rows, bias})))
     return failure();
@@ -200,7 +200,7 @@ LogicalResult SumGroupRowsOp::verify() {
   return expectGroupBias(*this, "db", getDb(), getDy());
 }
 
-/// One number for each row of `x`.
+/// There must be one number for each row of `x`.
 static LogicalResult expectGate(Operation *op, Value gate, Value x) {
   SmallVector<int64_t> shape(leadingDims(x));
   shape.push_back(1);
@@ -235,7 +235,7 @@ LogicalResult RouterLoadGradOp::verify() {
   return expectStatistic(*this, "dsums", getDsums(), {lastDim(getLogits())}, getLogits());
 }
 
-/// A coefficient and a number of tokens that can be divided by.
+/// The coefficient and the number of tokens must be possible divisors.
 template <typename BalanceOp>
 static LogicalResult expectBalance(BalanceOp op) {
   if (failed(expectAtLeast(op, "coefficient", op.getCoefficient(), 0.0)))
@@ -268,10 +268,10 @@ LogicalResult BalanceLossGradOp::verify() {
 static Count elements(Value value) { return tensorType(value).getNumElements(); }
 static Count bytes(Value value) { return bytesOfType(value.getType()); }
 
-// A pass over the logits for their sum, and one for each choice.
+// It takes a pass over the logits for their sum, and one for each choice.
 int64_t RouteOp::getFlops() { return (3 + lastDim(getExperts())) * elements(getLogits()); }
 int64_t RouteGradOp::getFlops() { return 6 * elements(getLogits()); }
-// Each expert looks at all choices.
+// Each expert reads all choices.
 int64_t AssignPlacesOp::getFlops() {
   return elements(getExperts()) * tensorType(getChoices()).getDimSize(0);
 }
@@ -282,7 +282,7 @@ int64_t CountDroppedOp::getFlops() {
   return flops;
 }
 
-// Rows of empty places are not read: at most as many as there are choices.
+// Rows of empty places are not read, so at most as many are read as there are choices.
 static Count bytesOfExchange(Value tokens, Value rows, Value places, Value choices, Value weights) {
   Count chosen = elements(places) * (bytes(tokens) / (elements(tokens) / lastDim(tokens)));
   return smaller(chosen, bytes(rows)) + bytes(choices) + (weights ? bytes(weights) : Count());
@@ -363,7 +363,7 @@ std::string DispatchOp::getShardingRule() {
 std::string CombineOp::getShardingRule() {
   return std::string("E b C h, b S K, E b C") + (getWeights() ? ", b S K" : "") + " -> b S h";
 }
-/// The dimensions of rows of groups but for the last.
+/// Returns the dimensions of rows of groups except the last.
 static std::string dimensionsOfRows(Value x) {
   std::string rows = "E";
   for (int64_t dimension = 1; dimension + 1 < tensorType(x).getRank(); ++dimension)
@@ -375,7 +375,7 @@ std::string GroupedLinearOp::getShardingRule() {
   std::string weight = getLayout() == WeightLayout::InOut ? "E i o" : "E o i";
   if (!getScales())
     return rows + " i, " + weight + choices + " -> " + rows + " o";
-  // Of a weight in fewer bits a rank has whole rows as they are stored, and so whole groups.
+  // A rank has whole rows of a weight in fewer bits as they are stored, and so whole groups.
   bool isInOut = getLayout() == WeightLayout::InOut;
   std::string in = isInOut ? "i" : "I", out = isInOut ? "O" : "o",
               row = "E " + (isInOut ? in : out);

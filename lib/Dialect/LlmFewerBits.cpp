@@ -45,7 +45,7 @@ int64_t llm::groupSizeOf(Value held, Value scales) { return lastDim(held) / last
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// Shapes and groups of what has scales.
+/// Checks the shapes and groups of what has scales.
 static LogicalResult expectGroups(Operation *op, StringRef name, Value held, Value scales,
                                   int64_t step) {
   int64_t width = lastDim(held), groups = lastDim(scales);
@@ -93,7 +93,7 @@ LogicalResult llm::expectHeld(Operation *op, StringRef name, Value held, Value s
   return zeros ? expectShape(op, "zeros", zeros, tensorType(scales).getShape()) : success();
 }
 
-/// Of what packs rows, and of what unpacks them.
+/// Verifies ops that pack rows, and ops that unpack them.
 template <typename RowsOp>
 static LogicalResult verifyRows(RowsOp op) {
   if (tensorType(op.getPacked()).getElementType().isInteger(4))
@@ -111,6 +111,6 @@ LogicalResult UnpackOp::verify() { return verifyRows(*this); }
 // Costs
 //===----------------------------------------------------------------------===//
 
-// The largest of each group, a division and a rounding.
+// It computes the largest of each group, a division and a rounding.
 int64_t PackOp::getFlops() { return 3 * Count(tensorType(getX()).getNumElements()); }
 int64_t UnpackOp::getFlops() { return 2 * Count(tensorType(getX()).getNumElements()); }

@@ -1,8 +1,9 @@
 //===- LlmFolds.cpp - Ops that have an identity ----------------------------===//
 //
-// Each fold gives the very bits that the op gives. What a plan counts must not change under it: an
-// op of a planned function is left alone, and so is one in a kernel, which hands out no operand.
-// So canonicalize may run before a plan is made; what else it does behind one, verify-plan refuses.
+// Each fold gives the very bits that the op gives. What a plan counts must not change after
+// planning, so an op of a planned function is left alone, and so is one in a kernel, which does not
+// return an operand. So canonicalize may run before a plan is made; verify-plan refuses whatever
+// else it does after one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,8 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Whether the op's place is decided: by a plan of its function (a schedule counts ops, offsets
-/// count bytes), or by the kernel that it is a part of.
+/// Returns whether the op's place is decided: by a plan of its function (a schedule counts ops,
+/// offsets count bytes), or by the kernel that contains it.
 static bool isFixed(Operation *op) {
   if (isa<KernelOp>(op->getParentOp()))
     return true;
@@ -28,13 +29,13 @@ static Type elementOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
-/// Whether all elements of `value` are `number`, with its sign.
+/// Returns whether all elements of `value` are `number`, with its sign.
 static bool isFillOf(Value value, double number) {
   auto fill = value.getDefiningOp<FillOp>();
   return fill && fill.getValue().bitwiseIsEqual(llvm::APFloat(number));
 }
 
-/// Whether each number of type `from` is one of type `to`.
+/// Returns whether each number of type `from` is one of type `to`.
 static bool isWidening(Type from, Type to) {
   bool isHalf = from.isBF16() || from.isF16();
   return isHalf ? to.isF32() || to.isF64() : from.isF32() && to.isF64();
@@ -65,7 +66,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return getResult();
 }
 
-// -0 + -0 is -0 and x + -0 is x. Of 0 the first does not hold: -0 + 0 is 0.
+// -0 + -0 is -0 and x + -0 is x. The first does not hold for 0, because -0 + 0 is 0.
 OpFoldResult AddOp::fold(FoldAdaptor) {
   if (isFixed(*this))
     return {};

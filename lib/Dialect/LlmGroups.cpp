@@ -1,6 +1,7 @@
 //===- LlmGroups.cpp - How the ops traverse their elements -----------------===//
 //
-// What is not named here is elementwise and cheap to recompute, if it can share a kernel at all.
+// An op that is not named here is elementwise and cheap to recompute, if it can share a kernel at
+// all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ Traversal SumRowsOp::getTraversal() { return Traversal::ColumnReduction; }
 
 Traversal AttentionOp::getTraversal() { return Traversal::Attention; }
 Traversal AttentionGradOp::getTraversal() { return Traversal::Attention; }
-// Not statistics, sinks, positions and a seed.
+// Statistics, sinks, positions and a seed are not rows of heads.
 SmallVector<unsigned> AttentionOp::getHeadOperands() { return {0, 1, 2}; }
 SmallVector<unsigned> AttentionOp::getHeadResults() { return {0}; }
 SmallVector<unsigned> AttentionGradOp::getHeadOperands() { return {0, 1, 2, 3, 5}; }
@@ -33,7 +34,7 @@ SmallVector<unsigned> AttentionGradOp::getHeadResults() { return {0, 1, 2}; }
 Traversal SplitOp::getTraversal() { return Traversal::Columns; }
 Traversal ConcatOp::getTraversal() { return Traversal::Columns; }
 
-// What matmul libraries compute as an epilogue (cuBLASLt's GELU and DGELU): the tanh form alone.
+// Matmul libraries compute only the tanh approximation as an epilogue (cuBLASLt's GELU and DGELU).
 std::optional<unsigned> GeluOp::getEpilogueOperand() {
   return getExact() ? std::nullopt : std::optional(0u);
 }
@@ -41,7 +42,7 @@ std::optional<unsigned> GeluGradOp::getEpilogueOperand() {
   return getExact() ? std::nullopt : std::optional(1u);
 }
 
-// Ten rounds of Philox for four numbers.
+// It takes ten rounds of Philox for four numbers.
 bool DropoutOp::isCheapToRepeat() { return false; }
 bool StoredDropoutOp::isCheapToRepeat() { return false; }
 
@@ -51,7 +52,8 @@ llvm::StringRef AttentionGradOp::getStreamAttrName() { return getKeyAttrName(); 
 llvm::StringRef DropoutOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef StoredDropoutOp::getStreamAttrName() { return getKeyAttrName(); }
 
-// One sample an element; attention has one for each pair of a query and a key of each head.
+// There is one sample an element; attention has one for each pair of a query and a key of each
+// head.
 static SmallVector<int64_t> shapeOf(Value value) {
   return llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape());
 }

@@ -8,7 +8,7 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
-/// A matrix of the matmul with what it lies in.
+/// Describes a matrix of the matmul and the buffer that contains it.
 struct PlacedMatrix {
   StringRef name;
   MatrixAttr form;
@@ -17,7 +17,7 @@ struct PlacedMatrix {
 };
 } // namespace
 
-/// The matmul's matrices, wherever in their buffers they begin, must fit these.
+/// The matmul's matrices must fit these, wherever in their buffers they begin.
 static LogicalResult verifyMatrix(LibraryProductOp op, const PlacedMatrix &matrix) {
   int64_t rows = matrix.rows, columns = matrix.columns;
   if (matrix.form.getTransposed())
@@ -45,7 +45,8 @@ static LogicalResult verifyMatrix(LibraryProductOp op, const PlacedMatrix &matri
 
 static Type elementOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); }
 
-/// bf16 to bf16 or f32, f32 to f32; everything beside C has C's type.
+/// The types are bf16 to bf16 or f32, or f32 to f32, and everything that accompanies C has C's
+/// type.
 static LogicalResult verifyTypes(LibraryProductOp op) {
   Type a = elementOf(op.getABuffer()), b = elementOf(op.getBBuffer()),
        c = elementOf(op.getCBuffer());

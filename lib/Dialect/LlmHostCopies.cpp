@@ -70,7 +70,7 @@ LogicalResult llm::verifyInOneMemory(Operation *op) {
   return success();
 }
 
-/// Both have one shape and one type of elements, and this one is on the device.
+/// Both must have one shape and one element type, and this one must be on the device.
 static LogicalResult verifyCopy(Operation *op, Value onDevice, Value onHost) {
   auto device = cast<RankedTensorType>(onDevice.getType());
   auto host = cast<RankedTensorType>(onHost.getType());

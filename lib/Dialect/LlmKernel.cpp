@@ -40,7 +40,7 @@ Operation *KernelOp::getSumOp() {
   return nullptr;
 }
 
-/// As what a matmul library computes the kernel, by the targets.
+/// Asks the targets how a matmul library computes the kernel.
 static std::optional<LibraryCall> libraryCallOf(KernelOp kernel) {
   const TargetInterface *targets = llm::getTargets(kernel);
   return targets ? targets->getLibraryCall(kernel) : std::nullopt;
@@ -124,7 +124,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-/// A matmul reads its operands as often as it has terms for them: they must lie in memory.
+/// A matmul reads its operands as often as it has terms for them, so they must lie in memory.
 static LogicalResult verifyMatmul(Operation *matmul) {
   for (Value operand : matmul->getOperands())
     if (Operation *source = operand.getDefiningOp())
@@ -158,7 +158,7 @@ static LogicalResult verifySum(KernelOp kernel, Operation *sum) {
                           "of one of its factors, both handed out in this order");
 }
 
-/// Each part is whole heads, as attention reads it.
+/// Each part must be whole heads, as attention reads it.
 static bool isSplitForHeads(Operation &op) {
   return isa<SplitOp>(op) && isa<BlockArgument>(op.getOperand(0)) &&
          llvm::all_of(op.getResults(), [](Value part) {
@@ -184,7 +184,7 @@ static LogicalResult verifyColumns(KernelOp kernel, Operation *attention) {
   return success();
 }
 
-/// Columns are places in memory, which elements of a loop have none of.
+/// Columns are places in memory, which elements of a loop do not have.
 static LogicalResult verifyNoColumns(KernelOp kernel) {
   for (Operation &op : kernel.getBody().front().without_terminator())
     if (traversalOf(op) == Traversal::Columns)
@@ -238,7 +238,7 @@ int64_t KernelOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*thi
 
 bool KernelOp::multipliesMatrices() { return libraryCallOf(*this).has_value(); }
 
-/// The sum that a library writes for a second kernel to add to the accumulator, or null.
+/// Returns the sum that a library writes for a second kernel to add to the accumulator, or null.
 static SumRowsOp sumToAdd(KernelOp kernel) {
   std::optional<LibraryCall> call = isForLibrary(kernel) ? libraryCallOf(kernel) : std::nullopt;
   return call && call->sum && call->sum.getInto() ? call->sum : SumRowsOp();
@@ -269,7 +269,7 @@ int64_t KernelOp::getWorkspaceBytes() {
   return alignTo(Count(own), 256) + Count(libraryWorkspaceBytes(*this));
 }
 
-/// Whether every op from `use` to the results may write where it reads.
+/// Returns whether every op from `use` to the results may write where it reads.
 static bool worksInPlace(OpOperand &use) {
   if (isa<YieldOp>(use.getOwner()))
     return true;
@@ -279,8 +279,8 @@ static bool worksInPlace(OpOperand &use) {
   return llvm::all_of(use.getOwner()->getUses(), worksInPlace);
 }
 
-/// A matmul and a sum are written one after the other: each may take over an accumulator of its own
-/// that the other does not read.
+/// A matmul and a sum are written one after the other, so each may overwrite an accumulator of its
+/// own that the other does not read.
 static SmallVector<unsigned> ownInPlaceOperands(KernelOp kernel, unsigned result) {
   Operation *op = kernel.getYielded()[result].getDefiningOp();
   SmallVector<unsigned> operands;
@@ -291,7 +291,7 @@ static SmallVector<unsigned> ownInPlaceOperands(KernelOp kernel, unsigned result
   return operands;
 }
 
-/// Whether the matmul before an epilogue is the only one that reads `argument`.
+/// Returns whether the matmul before an epilogue is the only one that reads `argument`.
 static bool isReadByProductAlone(KernelOp kernel, BlockArgument argument) {
   return llvm::all_of(argument.getUsers(),
                       [&](Operation *user) { return user == kernel.getProductBeforeEpilogue(); });
@@ -301,9 +301,9 @@ SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
   if (getSumOp())
     return ownInPlaceOperands(*this, result);
   bool holdsProduct = getResultOfProduct() == result;
-  // A library may read aux after it has written C. And on an H200 a plan whose residual sums lay on
-  // what they add had other bits than plans where they lay apart (cuBLASLt 13.1): such a sum dies
-  // in the next one only where it is computed again, so bits would hang on the budget.
+  // A library may read aux after it has written C. Moreover, on an H200 a plan whose residual sums
+  // overwrote their addends had other bits than plans where they did not (cuBLASLt 13.1). Such a
+  // sum dies in the next one only where it is recomputed, so bits would depend on the budget.
   if (isForLibrary(*this) && libraryCallOf(*this))
     return {};
   auto type = cast<RankedTensorType>(getOutputs()[result].getType());
@@ -312,7 +312,7 @@ SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
     auto input = dyn_cast<RankedTensorType>(argument.getType());
     bool fits = input && input.getNumElements() == type.getNumElements() &&
                 input.getElementTypeBitWidth() == type.getElementTypeBitWidth();
-    // The epilogue still reads it when the matmul is there.
+    // The epilogue still reads it when the matmul is complete.
     bool isOverwritten = holdsProduct && !isReadByProductAlone(*this, argument);
     if (fits && !isOverwritten && llvm::all_of(argument.getUses(), worksInPlace))
       operands.push_back(argument.getArgNumber());

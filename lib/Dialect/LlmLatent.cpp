@@ -18,7 +18,7 @@ static Count bytes(Value value) { return bytesOfType(value.getType()); }
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// `x` is [..., heads * elements of a head].
+/// `x` must be [..., heads * elements of a head].
 static LogicalResult expectHeads(Operation *op, StringRef name, Value x, int64_t heads) {
   if (heads < 1)
     return op->emitOpError() << "has " << heads << " heads, expected at least one";
@@ -57,7 +57,7 @@ LogicalResult HeadLinearOp::verify() {
                        << weight.getDimSize(0) / heads << " that a head has";
 }
 
-/// `rows` is a cache for `row`, [batch, seq, width].
+/// `rows` must be a cache for `row`, [batch, seq, width].
 static LogicalResult expectRowCache(Operation *op, Value rows, Value row, Value positions,
                                     Value table) {
   if (tensorType(row).getRank() != 3 || tensorType(rows).getRank() != 3)
@@ -69,7 +69,8 @@ static LogicalResult expectRowCache(Operation *op, Value rows, Value row, Value 
   return expectCache(op, "rows", rows, row, table);
 }
 
-/// A scale for each row, of the new ones and of the cache alike; none where these are floats.
+/// There must be a scale for each row, both of the new ones and of the cache; none where these are
+/// floats.
 static LogicalResult expectScalesOfRows(LatentAttentionOp op) {
   Type computed = op.getQ().getType().getElementType();
   if (op.getScales().empty())
@@ -128,7 +129,7 @@ LogicalResult AppendRowsOp::verify() {
 int64_t HeadLinearOp::getFlops() {
   return 2 * elements(getX()) * (lastDim(getY()) / static_cast<int64_t>(getHeads()));
 }
-/// Of the weight only what is read.
+/// Only what is read of the weight counts.
 int64_t HeadLinearOp::getBytesMoved() {
   bool inOut = getLayout() == WeightLayout::InOut;
   int64_t rows = lastDim(inOut ? Value(getX()) : Value(getY()));
@@ -152,7 +153,7 @@ int64_t LatentAttentionOp::getCapacity() {
   Count rows = tensorType(getRows()).getDimSize(1);
   return getTable() ? rows * lastDim(getTable()) : rows;
 }
-// A plan is made before lengths are known: the cache is full.
+// A plan is made before lengths are known, so it assumes a full cache.
 int64_t LatentAttentionOp::getFlops() {
   return 2 * (elements(getQ()) + elements(getOut())) * Count(getCapacity());
 }
@@ -173,5 +174,5 @@ int64_t LatentAttentionOp::getWorkspaceBytes() {
 
 int64_t AppendRowsOp::getFlops() { return 0; }
 int64_t AppendRowsOp::getBytesMoved() { return 2 * bytes(getRow()) + bytes(getPositions()); }
-// New rows go where the cache lies, which attention has read before.
+// New rows go into the cache, which attention has read before.
 SmallVector<unsigned> AppendRowsOp::getInPlaceOperands(unsigned) { return {0}; }

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// The gradient at `number`, or null.
+/// Returns the gradient at `number`, or null.
 static TypedValue<RankedTensorType> gradientAt(LossHeadOp op, unsigned number) {
   ResultRange gradients = op.getGradients();
   return number < gradients.size() ? cast<TypedValue<RankedTensorType>>(gradients[number])
@@ -62,7 +62,7 @@ static LogicalResult verifyChunk(LossHeadOp op) {
   return success();
 }
 
-/// Without any it is no head, and of a constant x there is one at most.
+/// Without any gradient it is no loss head, and with a constant x there is one at most.
 static LogicalResult verifyGradients(LossHeadOp op) {
   size_t most = op.getConstantX() ? 1 : 2, count = op.getGradients().size();
   if (count < 1 || count > most)
@@ -133,16 +133,16 @@ bool LossHeadOp::splitsSum() {
 int64_t LossHeadOp::getAccumulatorBytes() {
   if (!splitsSum())
     return 0;
-  // A library adds to an f32 accumulator that lies in one piece.
+  // A library adds to an f32 accumulator that is contiguous.
   bool isInHalves = tensorType(getX()).getElementType().isBF16() && !isForLibrary(*this);
   return Count(getWidth()) * getColumns() * (isInHalves ? 2 : 4);
 }
 
-// Rows of bf16 logits begin at whole lines of a cache (`logitsPitch`), and so do those of a weight
-// of this layout. Yet a library sees a count that is no multiple of 8, and accesses element by
+// Rows of bf16 logits begin at whole cache lines (`logitsPitch`), and so do those of a weight of
+// this layout. Yet a library that sees a count that is no multiple of 8 accesses element by
 // element: on an H200 GPT-2's 50257 are multiplied at 100 TFLOP/s, multiples of 8 at 500 and more.
-// The multiple of 128 is whole tiles, and what is left begins at a multiple of 256 bytes, the most
-// that a library is told.
+// The multiple of 128 is whole tiles, and the rest begins at a multiple of 256 bytes, the largest
+// alignment that a library is told.
 int64_t LossHeadOp::getLibraryColumns() {
   constexpr int64_t vector = 8, tile = 128;
   int64_t columns = getColumns();
@@ -156,8 +156,9 @@ static int64_t wideBytes(LossHeadOp op) {
   return tensorType(op.getX()).getElementType().isF64() ? 8 : 4;
 }
 
-/// What the meaning alone asks for: each token's loss, a chunk's logits, what of the accumulator
-/// does not lie in dw, and of each token of a chunk the log-sum-exp of this rank and of all.
+/// Returns what the meaning alone needs: each token's loss, a chunk's logits, the part of the
+/// accumulator that is not in dw, and for each token of a chunk the log-sum-exp of this rank and of
+/// all.
 static int64_t leastWorkspaceBytes(LossHeadOp op) {
   int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = wideBytes(op);
   Count rows = std::min(op.getChunkRows(), op.getNumRows());
@@ -176,8 +177,8 @@ int64_t LossHeadOp::getWorkspaceBytes() {
 }
 
 SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
-  // A chunk's rows of x are read for the last time before those of dx are written; a sum goes on
-  // where its accumulator lies.
+  // A chunk's rows of x are read for the last time before those of dx are written; a sum continues
+  // in the bytes of its accumulator.
   Value written = getResult(result);
   if (written == getDx())
     return {0};
@@ -190,9 +191,9 @@ SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
 // Price
 //===----------------------------------------------------------------------===//
 
-/// For each chunk: three matmuls, without dw or dx two, and the rows in between. The weight is read
+/// Each chunk has three matmuls, without dw or dx two, and the rows in between. The weight is read
 /// for the logits and for dx, and the accumulator of dw is read and written, once a chunk: that is
-/// what a smaller one costs.
+/// the cost of a smaller chunk.
 SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8;
   Count weight = bytesOfType(getWeight().getType());
@@ -209,7 +210,7 @@ SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
       kernels.push_back({matmul, logits + inputs + accumulator + sum});
     if (!getDx())
       continue;
-    // In two parts, the second reads what the first has written.
+    // If there are two parts, the second reads what the first has written.
     bool isSplit = isForLibrary(*this) && getLibraryColumns() != getColumns();
     kernels.push_back({matmul, logits + weight + (isSplit ? 3 : 1) * inputs});
   }
@@ -230,7 +231,8 @@ int64_t LossHeadOp::getBytesMoved() {
   return bytes;
 }
 
-/// A ring of each chunk's log-sum-exps: what a smaller chunk costs beside more reading is latency.
+/// There is a ring of each chunk's log-sum-exps: a smaller chunk costs latency in addition to more
+/// reading.
 std::optional<TransferCost> LossHeadOp::getTransfer() {
   if (!getVocabulary())
     return std::nullopt;

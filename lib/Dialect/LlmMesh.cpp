@@ -41,7 +41,7 @@ void MeshAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// As many as the runtime has groups for (LLMMEM_MOST_AXES in Runtime/Collectives.h).
+/// The runtime has groups for this many (LLMMEM_MOST_AXES in Runtime/Collectives.h).
 static constexpr size_t mostAxes = 8;
 
 LogicalResult MeshAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,

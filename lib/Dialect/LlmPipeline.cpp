@@ -14,7 +14,7 @@ static Count bytes(Value value) { return bytesOfType(value.getType()); }
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
-/// The number is given once, and there is such a micro-batch.
+/// The number must be given once, and there must be such a micro-batch.
 static LogicalResult verifyNumber(Operation *op, Value at, std::optional<int64_t> number,
                                   int64_t of) {
   if (of < 1)
@@ -47,7 +47,7 @@ LogicalResult MicroBatchSeedOp::verify() {
 }
 
 int64_t MicroBatchOp::getFlops() { return 0; }
-int64_t MicroBatchOp::getBytesMoved() { return 2 * bytes(getY()); } // the rest of x is not read
+int64_t MicroBatchOp::getBytesMoved() { return 2 * bytes(getY()); } // The rest of x is not read.
 int64_t MicroBatchSeedOp::getFlops() { return 0; }
 int64_t MicroBatchSeedOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
 
@@ -55,7 +55,7 @@ int64_t MicroBatchSeedOp::getBytesMoved() { return bytes(getX()) + bytes(getY())
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// One other position of the group for each value.
+/// There must be one other position of the group for each value.
 static LogicalResult verifyPositions(ExchangeOp op, StringRef name, ArrayRef<int64_t> positions,
                                      size_t values) {
   if (positions.size() != values)
@@ -86,7 +86,7 @@ int64_t ExchangeOp::getBytesMoved() {
   return sum;
 }
 
-// A link carries both ways at once. What is received is what others send.
+// A link carries both directions at once. What is received is what others send.
 std::optional<TransferCost> ExchangeOp::getTransfer() {
   Count sent = 0;
   for (Value value : getSent())

@@ -72,7 +72,7 @@ LogicalResult RelativeBiasGradOp::verify() {
   return verifyBuckets(*this, getDtable(), getDbias());
 }
 
-/// `bias` has a number for each head and distance of `scores`.
+/// `bias` must have a number for each head and distance of `scores`.
 static LogicalResult verifyDiagonals(Operation *op, StringRef name, Value bias, Value scores) {
   ArrayRef<int64_t> shape = tensorType(scores).getShape();
   if (shape.size() != 4)

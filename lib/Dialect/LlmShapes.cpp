@@ -27,7 +27,7 @@ LogicalResult TransposeOp::verify() {
   return expectShape(*this, "y", getY(), applyPermutation(shape, order));
 }
 
-/// `part` is a range of the columns of `whole`, from `begin` on.
+/// `part` must be a range of the columns of `whole`, from `begin` on.
 static LogicalResult expectRange(Operation *op, Value whole, Value part, int64_t begin) {
   if (failed(expectSameElement(op, {whole, part})))
     return failure();

@@ -1,8 +1,7 @@
 //===- LlmSharding.cpp - How the forward ops run on shards -----------------===//
 //
-// Each line names the dimensions of operands and results by factors; a capital letter must be
-// whole, one with ~ may be padded
-// (Interfaces/ShardingOpInterface.h).
+// Each line names the dimensions of operands and results by factors. A capital letter means
+// unsharded, and one with ~ may be padded (Interfaces/ShardingOpInterface.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@ using Rule = std::string;
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Of a weight in fewer bits a rank has whole rows as they are stored, and so whole groups.
+/// A rank has whole rows of a weight in fewer bits as they are stored, and so whole groups.
 static Rule ruleOfPacked(LinearOp op) {
   bool inOut = op.getLayout() == WeightLayout::InOut;
   std::string in = inOut ? "i" : "I", out = inOut ? "O" : "o~", row = inOut ? "i" : "o~";
@@ -51,7 +50,7 @@ Rule AttentionOp::getShardingRule() {
   return std::string("b S w, b S w, b S w") + (getSinks() ? ", w" : "") +
          (getPositions() ? ", b S" : "") + (getSeed() ? ", T" : "") + " -> b S w, b w S";
 }
-/// Of caches in pages no rank has a sequence's own rows, so pages are whole.
+/// For caches in pages no rank has a sequence's own rows, so pages are unsharded.
 static Rule ruleOfCache(bool isPaged) { return isPaged ? "N P w" : "b C w"; }
 // Scales have a column for each key/value head.
 Rule CachedAttentionOp::getShardingRule() {
@@ -98,7 +97,7 @@ Rule TargetLossOp::getShardingRule() {
   return std::string("... v~, ..., ...") + (getCount() ? ", " : "") + " -> ";
 }
 
-/// "... c0, ... c1" of two.
+/// Returns "... c0, ... c1" for two.
 static std::string columns(size_t count, StringRef before, StringRef between) {
   std::string all = before.str();
   for (size_t i = 0; i < count; ++i)
@@ -122,8 +121,8 @@ static std::string firstOf(Value value, StringRef rest) {
     text += " " + rest.str() + std::to_string(dimension);
   return text;
 }
-/// Whether the last dimension of `row` holds what `heads` has in its last two. Operands may be a
-/// rank's part already where results are whole.
+/// Returns whether the last dimension of `row` holds what `heads` has in its last two. Operands may
+/// already be a rank's part where results are unsharded.
 static bool holdsHeads(RankedTensorType row, RankedTensorType heads) {
   if (row.getRank() == 0 || row.getRank() + 1 != heads.getRank())
     return false;
@@ -143,8 +142,8 @@ Rule ReshapeOp::getShardingRule() {
   return firstOf(getX(), "X") + " -> " + firstOf(getY(), "Y");
 }
 
-// Of ranks' collectives: what else splits their operands, as micro-batches do. The dimension that
-// parts are joined along must be whole.
+// Collectives of ranks let other things split their operands, as micro-batches do. The dimension
+// that parts are joined along must be unsharded.
 Rule AllReduceOp::getShardingRule() { return "... -> ..."; }
 Rule ReplicaOp::getShardingRule() { return "... -> ..."; }
 
@@ -176,7 +175,7 @@ static ArrayAttr arrayOf(OpBuilder &builder, ArrayRef<StringAttr> axes) {
   return builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end()));
 }
 
-/// Random numbers belong to elements of the whole value, whose dimensions are split as these.
+/// Random numbers belong to elements of the unsharded value, whose dimensions are split as these.
 template <typename RandomOp>
 static LogicalResult keyByGlobalElement(RandomOp op, OpBuilder &builder,
                                         ArrayRef<DimensionSharding> dimensions) {
@@ -203,7 +202,7 @@ LogicalResult StoredDropoutOp::localize(OpBuilder &builder, ArrayRef<Sharding> o
   return keyByGlobalElement(*this, builder, operands[0].dimensions);
 }
 
-/// The heads of a rank whose widths are split like this.
+/// Returns the heads of a rank whose widths are split like this.
 static FailureOr<IntegerAttr> localHeads(Operation *op, OpBuilder &builder, StringRef what,
                                          int64_t heads, const DimensionSharding &width) {
   int64_t ranks = width.isWhole() ? 1 : groupSizeOf(op, arrayOf(builder, width.axes));
@@ -236,7 +235,7 @@ LogicalResult RopeOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) 
   return success();
 }
 LogicalResult AttentionOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
-  ArrayRef<DimensionSharding> q = operands[0].dimensions; // batch, positions, heads
+  ArrayRef<DimensionSharding> q = operands[0].dimensions; // Batch, positions, heads.
   if (failed(setLocalHeads(*this, builder, q[2])))
     return failure();
   return keyByGlobalElement(*this, builder, {q[0], q[2], q[1], q[1]});
@@ -251,7 +250,7 @@ LogicalResult AttentionValuesOp::localize(OpBuilder &builder, ArrayRef<Sharding>
   return setLocalHeads(*this, builder, operands[1].dimensions[2]);
 }
 
-/// Of a dimension of `size` tokens; null where it is whole.
+/// Describes a dimension of `size` tokens; null where it is unsharded.
 static VocabularyAttr vocabularyOf(OpBuilder &builder, const DimensionSharding &split,
                                    int64_t size) {
   if (split.isWhole())
@@ -306,7 +305,7 @@ LogicalResult LogSumExpOp::localize(OpBuilder &builder, ArrayRef<Sharding> opera
 // Other ops for split operands
 //===----------------------------------------------------------------------===//
 
-/// What stands for `op` has its name and its block.
+/// Gives the op that replaces `op` its name and its block.
 static void annotateAs(Operation *op, Operation *other, const Twine &suffix) {
   if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
     other->setAttr(LlmDialect::kName, StringAttr::get(op->getContext(), name.getValue() + suffix));
@@ -314,7 +313,7 @@ static void annotateAs(Operation *op, Operation *other, const Twine &suffix) {
     other->setAttr(LlmDialect::kBlock, block);
 }
 
-/// The bias of a split sum is added behind it: beside it, each rank would add one.
+/// The bias of a split sum is added after it: otherwise each rank would add one.
 bool LinearOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
   if (!getBias() || operands[0].dimensions.back().isWhole())
     return false;
@@ -344,8 +343,8 @@ bool CrossEntropyOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
   return true;
 }
 
-/// The logarithm of the sum of what the ranks' logarithms are of: log sum exp, over a last
-/// dimension of ranks.
+/// Joins the ranks' logarithms by log sum exp over a last dimension of ranks, which gives the
+/// logarithm of the whole sum.
 Value LogSumExpOp::joinPartial(OpBuilder &builder, OpResult result, ArrayAttr axes) {
   auto type = cast<RankedTensorType>(result.getType());
   SmallVector<int64_t> shape(type.getShape());

@@ -54,8 +54,9 @@ RankedTensorType TrainingAttr::momentOf(RankedTensorType param) const {
 // Places: updates stand where the old values stood
 //===----------------------------------------------------------------------===//
 
-/// Of an update that reads an element of the gradient before it writes one of the parameter. Where
-/// a master copy is read instead of the parameter, the gradient may be given in its place.
+/// Applies to an update that reads an element of the gradient before it writes one of the
+/// parameter. Where a master copy is read instead of the parameter, the gradient may replace the
+/// parameter.
 template <typename UpdateOp>
 static Operands operandsOfParam(UpdateOp op) {
   if (op.getParam() == op.getGradient())
@@ -71,7 +72,7 @@ static Operands operandsOfUpdate(UpdateOp op, unsigned result) {
 }
 
 Operands AdamWOp::getInPlaceOperands(unsigned result) {
-  constexpr unsigned updated[] = {0, 2, 3}; // parameter, first moment, second moment
+  constexpr unsigned updated[] = {0, 2, 3}; // Parameter, first moment, second moment.
   if (result == 0)
     return operandsOfParam(*this);
   if (result < 3)
@@ -91,7 +92,7 @@ Operands AdafactorOp::getInPlaceOperands(unsigned result) {
 }
 Operands MuonOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
 
-/// The scale and its counts go on where they were; the factor and the step are new.
+/// The scale and its counts are updated in place; the factor and the step are new.
 Operands AdjustLossScaleOp::getInPlaceOperands(unsigned result) {
   return result >= 1 && result <= 3 ? Operands{result} : Operands();
 }
@@ -100,7 +101,7 @@ Operands AdjustLossScaleOp::getInPlaceOperands(unsigned result) {
 // Whose update it is
 //===----------------------------------------------------------------------===//
 
-/// The last state, where there is one beside the optimizer's own.
+/// Returns the last state, where there is one in addition to the optimizer's own.
 template <typename UpdateOp>
 static Value masterCopy(UpdateOp op) {
   return op.getState().size() > op.getNumStates() ? op.getState().back() : Value();
@@ -127,8 +128,8 @@ Value MuonOp::getMasterCopy() { return masterCopy(*this); }
 //===----------------------------------------------------------------------===//
 
 int64_t AdjustLossScaleOp::getFlops() { return 8; }
-// Chance is a block of Philox an element. A moment by blocks is read twice, the first time for the
-// largest of its block, and its new number is looked for in the map.
+// Stochastic rounding takes a block of Philox an element. A moment by blocks is read twice, the
+// first time for the largest of its block, and its new number is searched in the map.
 int64_t AdamWOp::getFlops() {
   constexpr int64_t kUpdate = 14, kChance = 90, kReadOfMap = 25, kSearchOfMap = 35;
   int64_t each = kUpdate;
@@ -138,21 +139,21 @@ int64_t AdamWOp::getFlops() {
     each += 2 * (2 * kReadOfMap + kSearchOfMap + 4);
   return each * elements(getParam());
 }
-/// What all blocks share, which on a GPU one thread computes: four factors. On the host they are in
+/// All blocks share four factors, which on a GPU one thread computes. On the host they are in
 /// registers.
 int64_t AdamWOp::getWorkspaceBytes() {
   return hasBlocks() && !runsOnHost(*this) ? 4 * sizeof(float) : 0;
 }
 int64_t SGDOp::getFlops() { return (getMomentum().isZero() ? 3 : 7) * elements(getParam()); }
 int64_t LionOp::getFlops() { return 10 * elements(getParam()); }
-// The squares of g and of p, those of u, and the update; v twice.
+// It counts the squares of g and of p, those of u, and the update; v counts twice.
 int64_t AdafactorOp::getFlops() { return 20 * elements(getParam()); }
 
 static int64_t wideBytes(TypedValue<RankedTensorType> param) {
   return wideTypeFor(param.getType().getElementType()).getWidth() / 8;
 }
 
-/// Of each row the sums of squares of p and of u; what is common to all rows.
+/// It holds for each row the sums of squares of p and of u, and what is common to all rows.
 int64_t AdafactorOp::getWorkspaceBytes() {
   return (2 * Count(getRows()) + 3) * wideBytes(getParam());
 }
@@ -172,7 +173,8 @@ int64_t MuonOp::getFlops() {
   return kIterations * 2 * a * a * (2 * b + a) + 12 * elements(getParam());
 }
 
-/// x before and after an iteration, a and what of it multiplies x, and the squares of each row.
+/// It holds x before and after an iteration, a and the polynomial of it that multiplies x, and the
+/// squares of each row.
 int64_t MuonOp::getWorkspaceBytes() {
   int64_t rows = getParam().getType().getShape()[0];
   Count shorter = getShorter();

@@ -2,8 +2,8 @@
 //
 // A rule gives one entry for each operand, null where no gradient is wanted. It builds the
 // gradients of parameters first and that of the activation last: the parameter's contribution then
-// ends (or joins its sum) before the next large value begins, and the last reader of dy may take
-// over its bytes.
+// ends (or joins its sum) before the next large value begins, and the last reader of dy may
+// overwrite its bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@ using Gradients = llvm::ArrayRef<mlir::Value>;
 using Flags = llvm::ArrayRef<bool>;
 using OperandGradients = llvm::SmallVectorImpl<mlir::Value>;
 
-/// Statistics are handed out for the backward alone: no rule flows through them. Fails, after a
+/// Statistics are results for the backward alone: no rule flows through them. Fails, after a
 /// diagnostic at `op`, where a result after the first has a gradient.
 llvm::LogicalResult expectFirstResultOnly(mlir::Operation *op, Gradients resultGradients);
 
-/// Rounding has no gradient, so neither has what is held in fewer bits.
+/// Rounding has no gradient, so what is stored in fewer bits has none either.
 llvm::LogicalResult expectFrozen(mlir::Operation *op, llvm::StringRef name, mlir::ValueRange packed,
                                  Flags active);
 

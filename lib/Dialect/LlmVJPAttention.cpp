@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace llmmem::llm;
 
-// A rotation's transpose is its inverse; a magnitude is its own.
+// A rotation's transpose is its inverse, and a magnitude is its own transpose.
 LogicalResult RopeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
@@ -28,7 +28,7 @@ LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradient
       getV(), getOut(), getLse(), resultGradients[0], getPositions(), getSeed(), getHeadsAttr(),
       getKvHeadsAttr(), getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(),
       getShardingAttr(), getSoftcapAttr(), getBidirectionalAttr());
-  // One pass makes all three; those not wanted have no reader.
+  // One pass computes all three; those not wanted have no reader.
   for (auto [number, value] : llvm::enumerate(gradient.getResults()))
     if (active[number])
       operandGradients[number] = value;
@@ -54,8 +54,8 @@ LogicalResult AttentionScoresOp::buildVJP(OpBuilder &builder, Gradients resultGr
   return success();
 }
 
-// dv first: the probabilities that it reads may then end before their gradient, as large as they,
-// begins.
+// dv comes first: the probabilities that it reads may then end before their gradient, which is as
+// large, begins.
 LogicalResult AttentionValuesOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
                                           Flags active, OperandGradients &operandGradients) {
   Value dy = resultGradients[0];

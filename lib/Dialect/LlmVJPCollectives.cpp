@@ -1,9 +1,9 @@
 //===- LlmVJPCollectives.cpp - Gradients of what ranks do together ---------===//
 //
-// A value that is one for all ranks of a group has one gradient for all; of any other, each rank
-// has the gradient of its own contribution (docs/Design/Ranks.md). So all_reduce and replica are
-// each other's, and the other rules are transposes: sum over ranks of <dy, y> = sum over ranks of
-// <dx, x>.
+// A value that is one for all ranks of a group has one gradient for all. For any other value, each
+// rank has the gradient of its own contribution (docs/Design/Ranks.md). So all_reduce and replica
+// are each other's rules, and the other rules are transposes: sum over ranks of <dy, y> = sum over
+// ranks of <dx, x>.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ LogicalResult ReplicaOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
   return success();
 }
 
-// What the destination held before is not read.
+// The previous contents of the destination are not read.
 LogicalResult AllGatherOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                     OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
@@ -36,7 +36,7 @@ LogicalResult AllGatherOp::buildVJP(OpBuilder &builder, Gradients resultGradient
   return success();
 }
 
-/// The gradient of an op that leaves each rank its part of x.
+/// Builds the gradient of an op that leaves each rank its part of x.
 template <typename PartsOp>
 static LogicalResult gatherParts(PartsOp op, OpBuilder &builder, Gradients resultGradients,
                                  Flags active, OperandGradients &operandGradients) {
@@ -53,7 +53,7 @@ LogicalResult ReduceScatterOp::buildVJP(OpBuilder &builder, Gradients resultGrad
   return gatherParts(*this, builder, resultGradients, active, operandGradients);
 }
 
-// What ranks have of the one gradient of a value that is one for all.
+// Ranks have parts of the one gradient of a value that is one for all.
 LogicalResult PartOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                OperandGradients &operandGradients) {
   return gatherParts(*this, builder, resultGradients, active, operandGradients);
@@ -109,7 +109,7 @@ LogicalResult AllReduceBucketOp::buildVJP(OpBuilder &, Gradients resultGradients
   return success();
 }
 
-/// Builds the bucket that is the transpose of another, of the values alone whose results have a
+/// Builds the bucket that is the transpose of another, for only the values whose results have a
 /// gradient.
 template <typename Transpose, typename... Destinations>
 static void buildTranspose(OpBuilder &builder, Operation *op, ArrayAttr axes, ValueRange values,

@@ -54,7 +54,7 @@ LogicalResult SoftcapOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
   return success();
 }
 
-// Both operands have dy itself as gradient: no copy, and no bytes.
+// Both operands have dy itself as gradient, without a copy and without bytes.
 LogicalResult AddOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                               OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
@@ -121,7 +121,7 @@ LogicalResult CastOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fl
   return success();
 }
 
-// No operand, no gradient.
+// It has no operand, so no gradient.
 LogicalResult FillOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                OperandGradients &operandGradients) {
   operandGradients.clear();

@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace llmmem::llm;
 
-/// Which experts are chosen changes by no small step, so the weights alone have a gradient.
+/// No small step changes which experts are chosen, so the weights alone have a gradient.
 LogicalResult RouteOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                 OperandGradients &operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))
@@ -19,7 +19,7 @@ LogicalResult RouteOp::buildVJP(OpBuilder &builder, Gradients resultGradients, F
   return success();
 }
 
-/// The op is a gradient already where it has weights.
+/// With weights the op is already a gradient.
 static LogicalResult expectForward(Operation *op, Value weights, StringRef name) {
   if (!weights)
     return success();
@@ -92,7 +92,7 @@ LogicalResult GateRowsOp::buildVJP(OpBuilder &builder, Gradients resultGradients
   return success();
 }
 
-/// Of the logits alone: what they change in their lse is in the same formula.
+/// Only the logits have a gradient: the formula includes their effect on lse.
 LogicalResult RouterLoadOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                      OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());

@@ -135,7 +135,7 @@ LogicalResult CrossEntropyOp::buildVJP(OpBuilder &builder, Gradients resultGradi
   return success();
 }
 
-// Of the logits alone: what they change in their lse is in the same formula.
+// Only the logits have a gradient: the formula includes their effect on lse.
 LogicalResult TargetLossOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                      OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());

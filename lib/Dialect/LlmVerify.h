@@ -21,64 +21,67 @@ inline llvm::ArrayRef<int64_t> leadingDims(mlir::Value value) {
   return tensorType(value).getShape().drop_back();
 }
 
-/// `value` has exactly this shape. Example message: "'bias' has shape [3, 4], expected [4]".
+/// `value` must have exactly this shape. Example message: "'bias' has shape [3, 4], expected [4]".
 llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                 llvm::ArrayRef<int64_t> shape);
 
-/// `value` has at least this rank.
+/// `value` must have at least this rank.
 llvm::LogicalResult expectRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                int64_t least);
 
-/// `table` is [at least the positions of `x`, the last dimension of `x`]; `x` has rank 2 or more.
-/// With `axes`, the positions of all of their ranks.
+/// `table` must be [at least the positions of `x`, the last dimension of `x`], and `x` must have
+/// rank 2 or more. With `axes`, the positions are those of all of their ranks.
 llvm::LogicalResult expectPositions(mlir::Operation *op, llvm::StringRef name, mlir::Value table,
                                     mlir::Value x, std::optional<mlir::ArrayAttr> axes);
 
-/// All tensors of floats share the element type of the first, statistics apart.
+/// All tensors of floats, except statistics, must have the element type of the first.
 llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange values);
 
-/// A statistic of `of` has this shape in f32, or f64 beside f64.
+/// A statistic of `of` must have this shape in f32, or in f64 for f64 tensors.
 llvm::LogicalResult expectStatistic(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                     llvm::ArrayRef<int64_t> shape, mlir::Value of);
 
-/// 0 <= label_smoothing < 1, and a z_loss from 0 up.
+/// It must hold that 0 <= label_smoothing < 1 and z_loss >= 0.
 llvm::LogicalResult expectLossTerms(mlir::Operation *op, const llvm::APFloat &labelSmoothing,
                                     const llvm::APFloat &zLoss);
 
-/// 0 <= p < 1, a seed where p > 0, and axes of the mesh where the op is on a rank's part.
+/// It must hold that 0 <= p < 1; there must be a seed where p > 0, and axes of the mesh where the
+/// op is on a rank's part.
 llvm::LogicalResult expectDropout(mlir::Operation *op, double p, mlir::Value seed);
 
-/// `number` is finite and at least `least`; `name` is the attribute it stands in.
+/// `number` must be finite and at least `least`; `name` is its attribute.
 llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef name,
                                   const llvm::APFloat &number, double least);
 
-/// `number` is finite and above 0.
+/// `number` must be finite and above 0.
 llvm::LogicalResult expectPositive(mlir::Operation *op, llvm::StringRef name,
                                    const llvm::APFloat &number);
 
-/// At least one of the two is there, they are finite, and `low` is no larger than `high`.
+/// At least one of the two must exist, they must be finite, and `low` must be no larger than
+/// `high`.
 llvm::LogicalResult expectBounds(mlir::Operation *op, std::optional<llvm::APFloat> low,
                                  std::optional<llvm::APFloat> high);
 
-/// `into`, where there is one, has the type of the result.
+/// `into`, if it exists, must have the type of the result.
 llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
 
-/// `op` stands under a mesh that has these axes, at least one, each once and in the mesh's order.
+/// `op` must stand under a mesh that has these axes, at least one, each once and in the mesh's
+/// order.
 llvm::LogicalResult expectAxes(mlir::Operation *op, mlir::ArrayAttr axes);
-/// `keys` and `values` are caches that `k` and `v`, [batch, seq, width], go to, by [batch, seq]
-/// positions and perhaps a table.
+/// `keys` and `values` must be caches for `k` and `v`, [batch, seq, width], with [batch, seq]
+/// positions and optionally a table.
 llvm::LogicalResult expectCaches(mlir::Operation *op, mlir::Value keys, mlir::Value values,
                                  mlir::Value k, mlir::Value v, mlir::Value positions,
                                  mlir::Value table);
-/// `cache` has rows like those of `row`, [batch, seq, width]: [batch, rows, width], or with a table
-/// [pages, page, width] and [batch, pages of a sequence]. Both have rank 3.
+/// `cache` must have rows like those of `row`, [batch, seq, width]: [batch, rows, width], or with a
+/// table [pages, page, width] and [batch, pages of a sequence]. Both must have rank 3.
 llvm::LogicalResult expectCache(mlir::Operation *op, llvm::StringRef name, mlir::Value cache,
                                 mlir::Value row, mlir::Value table);
-/// Nothing to say where there is none. `count` rows or columns are a rank's, of all ranks together
-/// at least as many as the vocabulary has tokens.
+/// Succeeds without a vocabulary. A rank has `count` rows or columns, and all ranks together at
+/// least as many as the vocabulary has tokens.
 llvm::LogicalResult expectVocabulary(mlir::Operation *op, std::optional<VocabularyAttr> vocabulary,
                                      int64_t count);
-/// The axes of a value of `rank` dimensions, each once. Null says nothing.
+/// The axes of a value of `rank` dimensions must occur once each. Null succeeds.
 llvm::LogicalResult expectSharding(mlir::Operation *op, ShardingAttr sharding, int64_t rank);
 
 } // namespace llmmem::llm

@@ -10,12 +10,12 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
-/// The shapes that all attention ops agree on, checked once.
+/// Holds the shapes that all attention ops agree on, checked once.
 struct Heads {
   Operation *op;
   int64_t heads, kvHeads;
 
-  /// `x` is [batch, seq, count * d] with whole heads.
+  /// `x` must be [batch, seq, count * d] with whole heads.
   LogicalResult expectHeads(StringRef name, Value x, int64_t count) const {
     if (tensorType(x).getRank() != 3)
       return op->emitOpError() << "'" << name << "' must be [batch, seq, width]";
@@ -39,7 +39,8 @@ struct Heads {
                              << ", expected a finite number";
   }
 
-  /// `wide` holds all heads, `narrow` the key/value heads; they agree on batch, seq and head size.
+  /// `wide` must hold all heads and `narrow` the key/value heads; they must agree on batch, seq and
+  /// head size.
   LogicalResult verifyPair(StringRef wideName, Value wide, StringRef narrowName,
                            Value narrow) const {
     if (failed(verifyShapes(wideName, wide, narrowName, narrow)))
@@ -47,7 +48,7 @@ struct Heads {
     return expectSameElement(op, {wide, narrow});
   }
 
-  /// As verifyPair, with as many rows of `narrow` as there are keys.
+  /// Does the same with as many rows of `narrow` as there are keys.
   LogicalResult verifyAcross(StringRef wideName, Value wide, StringRef narrowName,
                              Value narrow) const {
     if (failed(verifyCounts()) || failed(expectHeads(wideName, wide, heads)) ||
@@ -68,7 +69,7 @@ struct Heads {
                              << what << " must agree";
   }
 
-  /// Of whatever elements.
+  /// Checks shapes for any elements.
   LogicalResult verifyShapes(StringRef wideName, Value wide, StringRef narrowName,
                              Value narrow) const {
     if (failed(verifyCounts()) || failed(expectHeads(wideName, wide, heads)) ||
@@ -80,8 +81,8 @@ struct Heads {
     return disagree(wideName, wide, narrowName, narrow, "batch, seq and head size");
   }
 
-  /// `scores` is [batch, heads, queries, keys] for queries of [batch, queries, ...] and keys of
-  /// [batch, keys, ...].
+  /// `scores` must be [batch, heads, queries, keys] for queries of [batch, queries, ...] and keys
+  /// of [batch, keys, ...].
   LogicalResult verifyScores(StringRef name, Value scores, Value queries, Value keys) const {
     ArrayRef<int64_t> shape = tensorType(queries).getShape();
     if (failed(expectSameElement(op, {scores, queries})))
@@ -91,7 +92,7 @@ struct Heads {
   }
 };
 
-/// Kernels add positions to it. One that sees every key is left out instead.
+/// Kernels add positions to it. A window that covers every key must be left out.
 LogicalResult verifyWindow(Operation *op, std::optional<uint64_t> window) {
   if (!window || (*window >= 1 && *window <= INT32_MAX))
     return success();
@@ -130,7 +131,8 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
 }
 } // namespace
 
-/// A divisor for each pair of the `rotary` elements that turn; frequencies are divided by them.
+/// There must be a divisor for each pair of the `rotary` elements that rotate; frequencies are
+/// divided by them.
 static LogicalResult verifyScaling(Operation *op, RopeScalingAttr scaling, int64_t rotary) {
   auto isPositive = [](double x) { return std::isfinite(x) && x > 0.0; };
   if (!scaling)
@@ -168,7 +170,7 @@ LogicalResult RopeOp::verify() {
   return verifyScaling(*this, getScalingAttr(), rotary);
 }
 
-/// One score for each head.
+/// There must be one score for each head.
 static LogicalResult expectSinks(Operation *op, Value sinks, Value out, int64_t heads) {
   if (failed(expectSameElement(op, {sinks, out})))
     return failure();
@@ -201,7 +203,8 @@ LogicalResult AttentionSinkGradOp::verify() {
                        << getOut().getType();
 }
 
-/// A scale for each head of a row, of new rows and of caches alike; none where these are floats.
+/// There must be a scale for each head of a row, both of new rows and of caches; none where these
+/// are floats.
 static LogicalResult expectScalesOfCaches(CachedAttentionOp op) {
   Type computed = tensorType(op.getQ()).getElementType();
   if (op.getScales().empty())

@@ -1,7 +1,7 @@
 //===- LlmVerifyAttributes.cpp - Facts that other passes read --------------===//
 //
-// What a misspelling would change without a word is checked here; what a plan claims is checked
-// by verify-plan.
+// These checks find what a misspelling would change without a word; verify-plan checks what a plan
+// claims.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace llmmem::llm;
 /// Blocks index tables of the reports.
 static constexpr int64_t mostBlocks = 1 << 20;
 
-/// Whether all elements of an array are such attributes.
+/// Returns whether all elements of an array are such attributes.
 template <typename... Attributes>
 static bool areAll(Attribute attribute) {
   auto array = dyn_cast<ArrayAttr>(attribute);
@@ -58,7 +58,7 @@ bool annotation::areTexts(Operation *, Attribute attribute) {
   return areAll<StringAttr>(attribute);
 }
 
-/// One of 64 bits: whoever reads it would take the lower bits of a wider one.
+/// It must have 64 bits, because readers would take the lower bits of a wider one.
 bool annotation::isNumber(Operation *, Attribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute);
   return number && !isa<BoolAttr>(attribute) && number.getValue().isSignedIntN(64) &&
@@ -86,7 +86,7 @@ bool annotation::areNumbers(Operation *, Attribute attribute) {
   return isa<DenseI64ArrayAttr>(attribute);
 }
 
-/// Whether the numbers are those of operands of `op`, or from `least` on.
+/// Returns whether the numbers are those of operands of `op`, or from `least` on.
 static bool areOperands(Operation *op, ArrayRef<int64_t> numbers, int64_t least) {
   return llvm::all_of(numbers, [&](int64_t number) {
     return number >= least && number < static_cast<int64_t>(op->getNumOperands());
@@ -194,7 +194,7 @@ static StringRef wordsOf(AnnotationPlace place) {
   llvm_unreachable("all places are listed");
 }
 
-/// Fails for a name that no annotation has: with the nearest one, and all that there are.
+/// Fails for a name that no annotation has, with the nearest one and the list of all.
 static LogicalResult refuseUnknown(Operation *op, StringRef name) {
   ArrayRef<Annotation> all = LlmDialect::getAnnotations();
   const Annotation &nearest =

@@ -13,7 +13,7 @@ using namespace llmmem::llm;
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// In the mesh's order, so that one group has one spelling.
+/// Axes must be in the mesh's order, so that one group has one spelling.
 LogicalResult llm::expectAxes(Operation *op, ArrayAttr axes) {
   MeshAttr mesh = meshOf(op);
   if (!mesh)
@@ -67,7 +67,7 @@ LogicalResult llm::expectSharding(Operation *op, ShardingAttr sharding, int64_t 
   return success();
 }
 
-/// `whole` has `dimension`, and there `size` times as much as `part`; all else is equal.
+/// `whole` must have `dimension`, and there `size` times as much as `part`; all else must be equal.
 static LogicalResult expectParts(Operation *op, StringRef wholeName, Value whole,
                                  StringRef partName, Value part, int64_t dimension, int64_t size) {
   RankedTensorType wholeType = tensorType(whole);
@@ -95,10 +95,9 @@ static LogicalResult expectRoot(Operation *op, int64_t root, int64_t size) {
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
-/// What a queue runs goes one after another, so one may read what another of it gives without a
-/// wait.
+/// A queue runs one call after another, so one may read the result of another without a wait.
 LogicalResult llm::verifyStart(Operation *op) {
-  // Who waits for a start without results stands in the order of the text: verify-plan sees that.
+  // The wait for a start without results follows it in the text, which verify-plan checks.
   if (!isStarted(op) || op->getNumResults() == 0)
     return success();
   Operation *wait = nullptr;
@@ -143,7 +142,7 @@ LogicalResult WaitOp::verify() {
 // Buckets
 //===----------------------------------------------------------------------===//
 
-/// At least one value, each with its result, all of one type of elements.
+/// There must be at least one value, each with its result, and all must have one element type.
 static LogicalResult expectBucket(Operation *op, ArrayAttr axes, ValueRange values,
                                   ValueRange results) {
   if (failed(expectAxes(op, axes)))

@@ -81,7 +81,7 @@ LogicalResult llm::expectDropout(Operation *op, double p, Value seed) {
     return op->emitOpError() << "drops out but has no seed; add seed(%seed)";
   if (!seed)
     return success();
-  // Four words say which micro-batch samples, too.
+  // Four words also say which micro-batch samples.
   bool isOfMicroBatch = tensorType(seed).getNumElements() == 4;
   return expectShape(op, "seed", seed, {isOfMicroBatch ? 4 : 2});
 }
@@ -125,7 +125,7 @@ LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
 // Matmuls and tables
 //===----------------------------------------------------------------------===//
 
-/// Of a product whose activations are rounded, as well.
+/// This checks a product whose activations are rounded as well.
 static LogicalResult expectActivationGroups(LinearOp op) {
   std::optional<int64_t> group = op.getActivationGroup();
   if (!group)
@@ -276,7 +276,7 @@ LogicalResult ReshapeOp::verify() {
   return expectSameElement(*this, {getX(), getY()});
 }
 
-/// `heads` is [..., some heads, width] where `row` is [..., width].
+/// `heads` must be [..., some heads, width] where `row` is [..., width].
 static LogicalResult expectHeadsOf(Operation *op, Value row, Value heads) {
   ArrayRef<int64_t> shape = tensorType(heads).getShape();
   if (failed(expectRank(op, "the heads", heads, 2)) || failed(expectSameElement(op, {row, heads})))
@@ -288,7 +288,7 @@ static LogicalResult expectHeadsOf(Operation *op, Value row, Value heads) {
 LogicalResult RepeatHeadsOp::verify() { return expectHeadsOf(*this, getX(), getY()); }
 LogicalResult SumHeadsOp::verify() { return expectHeadsOf(*this, getY(), getX()); }
 
-/// The columns of `parts` add up to those of `whole`, and all else is equal.
+/// The columns of `parts` must add up to those of `whole`, and all else must be equal.
 static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts) {
   if (failed(expectRank(op, "the whole", whole, 1)))
     return failure();

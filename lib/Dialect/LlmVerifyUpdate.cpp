@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// A clip needs the norm of all gradients, and a norm is read for nothing else; a factor has the
-/// clip in it.
+/// A clip needs the norm of all gradients, and a norm is read for nothing else; a factor includes
+/// the clip.
 static LogicalResult verifyClip(Operation *op, const llvm::APFloat &clipNorm, Value norm,
                                 Value factor) {
   if (failed(expectAtLeast(op, "clip_norm", clipNorm, 0.0)))
@@ -32,7 +32,7 @@ static LogicalResult verifyServer(Operation *op, std::optional<ArrayAttr> server
   return server ? expectAxes(op, *server) : success();
 }
 
-/// In f32, or f64 beside f64; or in bf16 or i8, where nothing is f64.
+/// It must be in f32, or f64 for f64 tensors; or in bf16 or i8, where nothing is f64.
 static LogicalResult expectMoment(Operation *op, llvm::StringRef name, Value moment,
                                   ArrayRef<int64_t> shape, Value param) {
   Type element = tensorType(moment).getElementType();
@@ -55,7 +55,7 @@ LogicalResult AdjustLossScaleOp::verify() {
   return success();
 }
 
-/// Moments in i8, and they alone, have scales: two, of f32, a number for each block.
+/// Moments in i8, and they alone, have scales: two of f32, with a number for each block.
 static LogicalResult verifyBlocks(AdamWOp op) {
   bool isInBlocks = tensorType(op.getFirstMoment()).getElementType().isInteger(8);
   if (op.getScales().size() != (isInBlocks ? 2 : 0))
@@ -69,7 +69,7 @@ static LogicalResult verifyBlocks(AdamWOp op) {
   return success();
 }
 
-/// Behind the moments' results stand those of the scales, then that of the master copy.
+/// The results of the scales follow those of the moments, and then that of the master copy.
 static LogicalResult verifyOthers(AdamWOp op) {
   SmallVector<Type> expected(op.getScales().getTypes());
   if (op.getMaster())
@@ -93,8 +93,8 @@ LogicalResult AdamWOp::verify() {
   return getMaster() ? expectStatistic(*this, "master", getMaster(), shape, getParam()) : success();
 }
 
-/// The states that the optimizer keeps and perhaps a master copy, each with its result; a step
-/// exactly where the formula has it.
+/// There must be the states that the optimizer keeps and optionally a master copy, each with its
+/// result, and a step exactly where the formula has it.
 template <typename UpdateOp>
 static LogicalResult verifyUpdate(UpdateOp op) {
   if (failed(verifyServer(op, op.getServer())) ||
