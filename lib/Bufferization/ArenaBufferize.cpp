@@ -24,7 +24,7 @@ static bool touchesTensors(Operation &op) {
 // Deciding
 //===----------------------------------------------------------------------===//
 
-/// Through views, in the bodies of loops and around them.
+/// It looks through views, in the bodies of loops and around them.
 Value ArenaBufferizer::rootOf(Value value) const {
   while (true) {
     auto it = viewed.find(value);
@@ -46,12 +46,12 @@ ArenaPlace ArenaBufferizer::placeOf(Value value) const {
   return {-1, offsets ? offsets[result.getResultNumber()] : -1};
 }
 
-/// A copy of a part, or of a part in another shape.
+/// Returns whether it copies a part, or a part in another shape.
 static bool isCopyOfPart(Operation &op) {
   return isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp>(op) && !isViewOp(&op);
 }
 
-/// Whether nobody has written into what `op` gives: it is a shape alone.
+/// Returns whether nobody has written into the result of `op`, so that it is only a shape.
 bool ArenaBufferizer::isEmpty(Operation &op) const {
   return isa<EmptyOpInterface>(op) ||
          (isViewOp(&op) &&
@@ -110,7 +110,7 @@ LogicalResult ArenaBufferizer::decide() {
     error.attachNote(uses->begin()->getUser()->getLoc()) << "it is called here";
     return error;
   }
-  // The first that is in the way: a step has hundreds of its kind.
+  // It stops at the first failure, because a step has hundreds of its kind.
   return failure(llvm::any_of(body.without_terminator(),
                               [&](Operation &op) { return failed(decide(op, plans)); }));
 }
@@ -156,7 +156,7 @@ LogicalResult ArenaBufferizer::copyTo(Value tensor, Value buffer) {
   return success();
 }
 
-/// The op that looks at a part, and a copy of what it sees.
+/// Bufferizes an op that views a part, and a copy of the viewed bytes.
 LogicalResult ArenaBufferizer::copyPart(const ArenaOpPlan &plan) {
   Operation *op = plan.op;
   Type type = op->getResult(0).getType();
@@ -241,7 +241,7 @@ LogicalResult ArenaBufferizer::convertReturn() {
   return success();
 }
 
-/// Tensors are read no more, and no byte comes from anywhere but the arena, arguments and globals.
+/// No op reads tensors any more, and all bytes come from the arena, arguments and globals.
 LogicalResult ArenaBufferizer::checkNothingIsLeft() {
   step.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
     bool isShape = isa<bufferization::ToTensorOp, EmptyOpInterface>(op) ||

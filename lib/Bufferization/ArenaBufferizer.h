@@ -12,7 +12,7 @@
 
 namespace llmmem {
 
-/// Where a value lies: in an argument, or at an offset of the arena.
+/// Says where a value lies: in an argument, or at an offset of the arena.
 struct ArenaPlace {
   int64_t argument = -1, offset = -1;
   bool operator==(const ArenaPlace &other) const {
@@ -22,22 +22,23 @@ struct ArenaPlace {
 
 struct ArenaLoopPlan;
 
-/// What becomes of one op, decided while all are tensors still.
+/// Says what becomes of one op, decided while all values are still tensors.
 struct ArenaOpPlan {
   mlir::Operation *op;
   bool copiesPart = false;
-  llvm::SmallVector<ArenaPlace> results = {};    // of those with bytes of their own
-  llvm::SmallVector<bool> copiesInits = {};      // whether what a destination holds is copied first
-  std::shared_ptr<ArenaLoopPlan> loop = nullptr; // of a loop
+  llvm::SmallVector<ArenaPlace> results = {};    // Those with bytes of their own.
+  llvm::SmallVector<bool> copiesInits = {};      // Says whether the contents of a destination are
+                                                 // copied first.
+  std::shared_ptr<ArenaLoopPlan> loop = nullptr; // Set for a loop.
 };
 
-/// The body of a loop, and the ends of its rounds. `results` and `copiesInits` of the loop have an
-/// entry for each value that it carries.
+/// Describes the body of a loop, and the ends of its iterations. `results` and `copiesInits` of the
+/// loop have an entry for each value that it carries.
 struct ArenaLoopPlan {
   llvm::SmallVector<ArenaOpPlan> body;
   llvm::SmallVector<LoopLayout::Copy> copies;
   llvm::SmallVector<bool> isUnchanged;
-  int64_t scratch = 0; // where its scratch bytes begin in the arena
+  int64_t scratch = 0; // Where its scratch bytes begin in the arena.
 };
 
 class ArenaBufferizer {
@@ -63,7 +64,7 @@ private:
   mlir::Value viewOf(ArenaPlace place, mlir::Type tensor, mlir::Location location);
   llvm::LogicalResult copyTo(mlir::Value tensor, mlir::Value buffer);
 
-  // Loops.
+  // Handle loops.
   llvm::LogicalResult decideLoop(mlir::scf::ForOp loop, ArenaOpPlan &plan);
   llvm::FailureOr<int64_t> scratchOf(mlir::scf::ForOp loop, const LoopLayout &layout);
   void placeBody(mlir::scf::ForOp loop, const LoopLayout &layout, const ArenaOpPlan &plan);
@@ -81,14 +82,14 @@ private:
 
   mlir::func::FuncOp step;
   mlir::Block &body;
-  const StepStorage &storage; // of the tensors: asked before the first is gone
+  const StepStorage &storage; // It refers to the tensors, so it is asked before the first is gone.
   mlir::IRRewriter rewriter;
   int64_t arenaBytes;
   mlir::bufferization::BufferizationOptions options;
   mlir::bufferization::BufferizationState state;
   llvm::SmallVector<ArenaOpPlan> plans;
-  // Of values in bodies of loops, which no plan of the step names.
-  llvm::DenseMap<mlir::Value, mlir::Value> viewed; // what it looks at
+  // Describe values in bodies of loops, which no plan of the step names.
+  llvm::DenseMap<mlir::Value, mlir::Value> viewed; // What it views.
   llvm::DenseMap<mlir::Value, ArenaPlace> inner;
   llvm::DenseMap<mlir::Operation *, int64_t> innerScratch;
 };

@@ -1,7 +1,8 @@
 //===- ArenaLoops.cpp - Loops over views of the arena ----------------------===//
 //
-// The values that a loop carries lie in the bytes of its results, those that a round makes in the
-// scratch bytes of the loop (Upstream/LoopLayout.h). So nothing is carried any more but numbers.
+// The values that a loop carries lie in the bytes of its results, and those that an iteration
+// computes in the scratch bytes of the loop (Upstream/LoopLayout.h). So the loop carries only
+// numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,8 @@ static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
 // Deciding
 //===----------------------------------------------------------------------===//
 
-/// Where the scratch bytes of a loop begin: in the body of another, as its layout says, else as the
-/// plan does.
+/// Returns where the scratch bytes of a loop begin: in the body of another, as its layout says,
+/// else as the plan does.
 FailureOr<int64_t> ArenaBufferizer::scratchOf(scf::ForOp loop, const LoopLayout &layout) {
   if (auto known = innerScratch.find(loop); known != innerScratch.end())
     return known->second;
@@ -36,7 +37,7 @@ FailureOr<int64_t> ArenaBufferizer::scratchOf(scf::ForOp loop, const LoopLayout 
                           << "; run plan-arena, or write no fewer into its 'llm.cost'";
 }
 
-/// Says of the values of the body where they lie.
+/// Records where the values of the body lie.
 void ArenaBufferizer::placeBody(scf::ForOp loop, const LoopLayout &layout,
                                 const ArenaOpPlan &plan) {
   for (auto [number, argument] : llvm::enumerate(loop.getRegionIterArgs()))
@@ -82,12 +83,12 @@ LogicalResult ArenaBufferizer::decideLoop(scf::ForOp loop, ArenaOpPlan &plan) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// What goes into the next round from elsewhere, into the bytes that carry it.
+/// Copies the values for the next iteration from elsewhere into the bytes that carry them.
 LogicalResult ArenaBufferizer::endRound(scf::ForOp loop, const ArenaOpPlan &plan,
                                         ArrayRef<Value> homes) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   rewriter.setInsertionPoint(yield);
-  SmallVector<std::pair<Value, Value>> after; // from, to
+  SmallVector<std::pair<Value, Value>> after; // From, to.
   for (LoopLayout::Copy copy : plan.loop->copies) {
     Value value = yield.getOperand(copy.carried);
     if (isEmptyValue(value))

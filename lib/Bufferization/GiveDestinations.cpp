@@ -36,7 +36,7 @@ void llmmem::giveDestinations(func::FuncOp step) {
   linalg::populateConvertToDestinationStylePatterns(patterns);
   tensor::populateDecomposeTensorConcatPatterns(patterns);
   patterns.add<SplatToFill>(step.getContext());
-  // No folding: what was written twice, as a recomputation is, stays twice.
+  // It does not fold: what was written twice, as a recomputation is, stays twice.
   walkAndApplyPatterns(step, std::move(patterns));
 }
 
