@@ -4,6 +4,7 @@
   cycle             folders that include each other in a circle
   private include   a header under lib/ that another library includes, or a path with ../
   link              a library that is included and not in the LINK list of the target, or the other way round
+  page              a library without its line in lib/README.md, or one whose line does not say what it calls
 
 A folder is lib/A/B with include/llmmem/A/B, which count as one. A library is a folder with a CMakeLists.txt under lib/.
 """
@@ -151,9 +152,29 @@ def find_links(tree):
             yield f"{library}/CMakeLists.txt: link: {target} links {unused} and includes nothing of it"
 
 
+def find_lines(tree):
+    """Compares the table of lib/README.md with what each library includes."""
+    page = os.path.join(tree.root, "lib/README.md")
+    if not os.path.exists(page):
+        return
+    rows = re.findall(r"^\| `([\w/]+)` \|[^|\n]*\|[^|\n]*\| *([^|\n]*?) *\|$", read(page), re.MULTILINE)
+    said = {"lib/" + name: calls for name, calls in rows}
+    for library in sorted(tree.libraries):
+        used = {tree.library(other) for name, includes in tree.includes.items() if tree.library(name) == library
+                for _, other in includes if other}
+        calls = ", ".join(sorted(other.removeprefix("lib/") for other in used - {None, library}))
+        name = library.removeprefix("lib/")
+        if library not in said:
+            yield f"lib/README.md: page: {name} has no line, expected: | `{name}` | core or client | what it does | {calls} |"
+        elif said[library] != calls:
+            yield f"lib/README.md: page: {name} may call '{said[library]}' there, and calls '{calls}'"
+    for library in sorted(said.keys() - set(tree.libraries)):
+        yield f"lib/README.md: page: there is no library {library.removeprefix('lib/')}"
+
+
 def lint_structure(root):
     tree = Tree(root)
-    return [*find_cycles(tree), *find_private_includes(tree), *find_links(tree)]
+    return [*find_cycles(tree), *find_private_includes(tree), *find_links(tree), *find_lines(tree)]
 
 
 def main():
