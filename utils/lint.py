@@ -10,6 +10,7 @@
   left open           a note to self in lib/, include/ or tools/
   open to strangers   Python started by a command or a module, which takes others from the current folder: no -I
   not annotated       a function of python/llmmem with an argument or a result that has no type
+  words               more banned words than a folder may have (words.py)
   structure           folders in circles, private includes, unlisted links (structure.py)
   not formatted       a file that clang-format of LLVM 22 would write in another way
 
@@ -24,6 +25,7 @@ import subprocess
 import sys
 
 from structure import lint_structure
+from words import lint_words
 
 DIRECTIVE = re.compile(r"(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:")
 NO_COLON = re.compile(r"(?://|#|;)\s*(CHECK[A-Z0-9_-]*|[A-Z][A-Z0-9_]*-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))(?:\s|$)")
@@ -136,6 +138,7 @@ def main():
             continue  # run where nobody else writes, or for people to type
         with open(os.path.join(root, name), errors="replace") as handle:
             findings += lint_python_starts(name, handle.read())
+    findings += lint_words(root)
     findings += lint_structure(root)
     findings += lint_format(root, tracked(root, "*.cpp", "*.h", "*.c"))
     for finding in findings:
