@@ -14,7 +14,7 @@ A pass's example is a block ```mlir with a program, a marker, and what must come
   // is refused    the same, and the tool fails
 
 "..." stands for what is left out, and values may have other names. The pass runs with its default options, or with the
-flags behind the word mlir: ```mlir --plan-arena=device=cpu. Each example must fail where its pass does not run.
+flags after the word mlir: ```mlir --plan-arena=device=cpu. Each example must fail where its pass does not run.
 
 Who needs an example: every op and pass in INCLUDE's .td files; and those must be all passes that llmmem-opt has beyond
 mlir-opt's.

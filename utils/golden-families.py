@@ -135,7 +135,7 @@ EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
 
 def public_views(model_type, key, tensor):
     """The public names of a parameter of the library's, each with its part of `tensor`: the library has the matrices of all
-    experts in one, and a gate's beside the other."""
+    experts in one, and a gate's next to the other."""
     if model_type in IMAGES:
         for module, public in VIT_MODULES.items():
             key = key.replace(module, public)

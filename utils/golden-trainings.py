@@ -4,9 +4,9 @@
   golden-trainings.py [NAME...]    writes test/EndToEnd/Inputs/trainings/NAME.*, by default of all
 
 NAME.config.json is a tiny model; NAME.safetensors holds `input_ids`, initial parameters (`param.`, f32), and in float64 the losses before
-each of three steps, the gradients of the first step (`grad.`) and all parameters behind the third (`after3.`). Models,
+each of three steps, the gradients of the first step (`grad.`) and all parameters after the third (`after3.`). Models,
 parameters and ids are made as golden-families.py makes them. Those of float16 (SCALED) have no gradients, and the scales of the
-loss behind each step. Optimizers are PyTorch's own, but for Lion, which it has not.
+loss after each step. The optimizers are PyTorch's own, except Lion, which PyTorch lacks.
 Where they ask for bfloat16 (Muon's iteration), that name means float64 here.
 """
 import importlib.util
@@ -51,7 +51,7 @@ def sgd(model, **options):
 
 
 def grouped(make):
-    """Tables decay by 0.5, the head by 0.25, norms by 0.125, biases not at all, and all else as usual."""
+    """Tables decay by 0.5, the head by 0.25, norms by 0.125, biases not at all, and everything else by the default."""
     def make_optimizers(model):
         def decay(name, parameter):
             if name.endswith("bias"):

@@ -4,7 +4,7 @@
     run_linalg.py STEP.mlir [--budget BYTES]... [--entry NAME] [--llmmem-opt FILE] [--scale NUMBER]
 
 Unplanned is MLIR's own one-shot bufferization. Planned is `llmmem-opt --arena-bufferize` under each budget (none: every value
-kept; min: the least; half: between them), in an arena of exactly the planned bytes with a guard behind it. Both get the same arguments, and go
+kept; min: the least; half: between them), in an arena of exactly the planned bytes with a guard after it. Both get the same arguments, and go
 through the same lowering; elided constants are filled, always alike. A step of tosa becomes one of linalg first, by MLIR's own passes; what
 it calls and nobody defines (clocks) does nothing. The arena is filled with a pattern; printed are its bytes as planned, as touched, whether the guard
 is whole, how many ops run again, and whether a hash of each result's bits is that of the unplanned step. Exit code 1 where bits
@@ -182,7 +182,7 @@ class Main:
         return self.emit(f"arith.trunci {high} : i64 to i8")
 
     def touched(self, memory, whole):
-        """One behind the last byte that is not the pattern's."""
+        """Returns the index after the last byte that differs from the pattern."""
         def last(indices, carried):
             read = self.emit(f"memref.load {memory}[{indices[0]}] : {whole.text}")
             differs = self.emit(f"arith.cmpi ne, {read}, {self.pattern(indices[0])} : i8")

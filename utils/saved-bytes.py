@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a block of each family saves for the backward: PyTorch in eager mode beside llmmem, part by part.
+"""What a block of each family saves for the backward: PyTorch in eager mode compared with llmmem, part by part.
 
   saved-bytes.py                          prints the table of docs/Design/SavedBytes.md
   saved-bytes.py --torch PAGE [NAME...]   whether PyTorch's numbers are those of the page, by default of all families
@@ -180,7 +180,7 @@ def saved_values(config):
 
 
 def llmmem_parts(config):
-    # The decoder's blocks stand behind the three of the encoder.
+    # The decoder's blocks follow the three of the encoder.
     number = 4 if measures_decoder(config) else 1
     own = [value for value in saved_values(config) if value["block"] == number]
     mixes, parts = any("dispatch" in value["name"] for value in own), dict.fromkeys(PARTS, 0)

@@ -15,7 +15,7 @@ if(LLMMEM_GNU_LD)
   llmmem_package_library(LLMMEMPackageCStatic COMPONENT C EXPORT_NAME CStatic OUTPUT_NAME llmmem-c)
 endif()
 
-# The Python package has the library beside its modules.
+# The Python package holds the library next to its modules.
 install(FILES $<TARGET_FILE:LLMMEMPackageC> DESTINATION llmmem RENAME libllmmem-c.so COMPONENT Python EXCLUDE_FROM_ALL)
 
 llmmem_package_headers(C llmmem-c/Base.h llmmem-c/Forms.h llmmem-c/Planner.h)
