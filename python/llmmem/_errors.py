@@ -6,7 +6,7 @@ from typing import Optional
 class BudgetError(RuntimeError):
     """No plan fits the budget.
 
-    budget: bytes that were given. least_bytes: of the plan with the least need that was found; a budget of so many bytes
+    budget: bytes that were given. least_bytes: of the plan with the smallest footprint that was found; a budget of so many bytes
     has a plan. proved_bytes: every plan needs at least so many. All are of our model of memory.
     """
 

@@ -124,7 +124,7 @@ SIGNATURES = {
 
 
 def load() -> ctypes.CDLL:
-    """The library in LLMMEM_LIBRARY, else the one beside this file, else an installed one."""
+    """Returns the library in LLMMEM_LIBRARY, else the one next to this file, else an installed one."""
     beside = os.path.join(os.path.dirname(__file__), "libllmmem-c.so")
     path = os.environ.get("LLMMEM_LIBRARY") or (beside if os.path.exists(beside) else "libllmmem-c.so.0")
     try:

@@ -1,6 +1,6 @@
 """Files and folders of a writer that may be killed: what it leaves, the next one removes.
 
-As in include/llmmem/Support/TemporaryFile.h, a file is written as TARGET.XXXXXXXX.tmp beside its target and then renamed, and
+As in include/llmmem/Support/TemporaryFile.h, a file is written as TARGET.XXXXXXXX.tmp next to its target and then renamed, and
 its writer holds a lock on it as long as it lives. Where a file system knows no locks, or another user has written, nothing is
 removed.
 """
@@ -80,7 +80,7 @@ def remove_dead(target: str) -> None:
 
 
 def _make(path: str) -> Tuple[str, int]:
-    """A new file beside `path`, locked, and its name."""
+    """Creates a file next to `path` and locks it. Returns the file and its name."""
     for _ in range(_ATTEMPTS):
         name = f"{path}.{secrets.token_hex(4)}.tmp"
         try:
@@ -90,7 +90,7 @@ def _make(path: str) -> Tuple[str, int]:
         if _take(file):
             return name, file
         os.close(file)
-    raise FileExistsError(errno.EEXIST, "each new file beside it is taken or removed by another program", path)
+    raise FileExistsError(errno.EEXIST, "each new file next to it is taken or removed by another program", path)
 
 
 def write_bytes(path: str, data: bytes) -> None:

@@ -24,7 +24,7 @@ def study(path: Union[str, "os.PathLike[str]"], *, batch: Union[int, Sequence[in
     """Plans `path` (a config.json, a model.mlir or a problem.json) under many budgets and policies.
 
     budgets: how many to spread (12), or sizes in bytes or as text. policies: "all", or names. output: a page to write, with
-    its data beside it; without it nothing is kept. The other arguments are the flags of llmmem-study. At most two of batch,
+    its data next to it; without it nothing is kept. The other arguments are the flags of llmmem-study. At most two of batch,
     seq, budgets, policies and devices have several values.
 
     Raises StudyError where an argument is wrong. Points without a plan are in the result, with their status.

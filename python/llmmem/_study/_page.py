@@ -51,10 +51,10 @@ def _script(path: str) -> str:
 
 
 def _licence(path: str) -> str:
-    """D3's licence wants to go along with every copy."""
+    """Returns D3's licence, which every copy of D3 must carry."""
     for licence in ("/usr/share/doc/node-d3/copyright", os.path.join(os.path.dirname(path), "LICENSE"),
                     os.path.join(os.path.dirname(os.path.dirname(path)), "LICENSE")):
         if os.path.isfile(licence):
             with open(licence, encoding="utf-8") as file:
                 return file.read().replace("--", "- -")
-    raise StudyError(f"{path}: D3's licence is not beside it; put its LICENSE there, since every copy of D3 must carry it")
+    raise StudyError(f"{path}: D3's licence is not next to it; put its LICENSE there, since every copy of D3 must carry it")

@@ -14,7 +14,7 @@ VERSION = 1  # of what is kept of a point; files of another version are not read
 
 
 class Input:
-    """A config.json, a model in MLIR or a problem.json, and the flags that its tools get beside those of an axis."""
+    """A config.json, a model in MLIR or a problem.json, and the flags that its tools get in addition to those of an axis."""
 
     def __init__(self, path: str, import_flags: Sequence[str] = (), opt_flags: Sequence[str] = (), seconds: float = 10) -> None:
         self.path, self.import_flags, self.opt_flags, self.seconds = path, list(import_flags), list(opt_flags), seconds
@@ -103,7 +103,7 @@ class Planner:
         return facts_of_report(_load(files["report"]))
 
     def _refuse_functions(self, point: Point) -> None:
-        """Of a step of several functions, as stages are, those behind the first have files of their own."""
+        """Refuses a step of several functions, as pipeline stages are. Each function after the first has files of its own."""
         beside = glob.glob(os.path.join(glob.escape(self.folder), glob.escape(point.name) + ".*.problem"))
         if beside:
             name = sorted(path.split(".")[-2] for path in beside)[-1]

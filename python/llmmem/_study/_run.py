@@ -17,7 +17,7 @@ from ._tools import StudyError
 class Request:
     """What llmmem-study is asked for.
 
-    output: the page, PATH.html, beside which stand PATH.json, PATH.csv and PATH.md; or PATH.json, and there is no page.
+    output: the page, PATH.html, next to PATH.json, PATH.csv and PATH.md; or PATH.json, and there is no page.
     exports: a folder for a trace and a snapshot of each plan, or None. flags: more of llmmem-import and of llmmem-opt.
     """
 

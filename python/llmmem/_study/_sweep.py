@@ -114,7 +114,7 @@ def make_folder(path: str) -> None:
             pass
     except OSError as error:
         raise StudyError(f"{path}: cannot be written ({error.strerror}); finished plans are kept there, and the page stands "
-                         "beside it: give -o a path in a folder that can be written") from None
+                         "next to it: give -o a path in a folder that can be written") from None
 
 
 def write_text(path: str, text: str) -> None:

@@ -21,7 +21,7 @@ examples:
   llmmem-study examples/configs/gpt2.json --batch 4,8,16 --seq 1024 --budgets 8 -o batches.html
   llmmem-study problem.json -o study.html       what llmmem-opt --emit-problem wrote, or another compiler
 
-At most two of --budgets, --policies, --batch, --seq and --devices have several values. Beside study.html stand
+At most two of --budgets, --policies, --batch, --seq and --devices have several values. Next to study.html stand
 study.json, study.csv and study.md. Finished plans are kept in study.points/: a study that was interrupted goes on from
 there, and one that asks for more plans only that.
 

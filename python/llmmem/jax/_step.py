@@ -158,7 +158,7 @@ def plan(step: Callable[..., Any], budget: Union[int, str], *, donate_argnums: U
 
     Returns a function of the same arguments; call it inside of jax.jit with the same donate_argnums. Its `reports` has one
     StepReport for each signature. Values are those of the step: the program is the same StableHLO, with ops in the planned order and
-    runs again behind optimization barriers; barriers of the step's own, as those of jax.checkpoint, stay. The budget is kept by this
+    what is recomputed after optimization barriers; barriers of the step's own, as those of jax.checkpoint, stay. The budget is kept by this
     program where its ops run by themselves. XLA orders and fuses anew, so no budget counts as kept by what it compiles: `measure` of the
     result compiles it and notes in the report what XLA says. That XLA:CPU drops the barriers, a warning says. Raises BudgetError where no
     plan fits, UnsupportedLossError where an op cannot be planned, or where jax.vmap would hold for each example what is planned once.

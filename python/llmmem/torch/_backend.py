@@ -65,10 +65,10 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
 
     budget: bytes ("20GB", "37.25GiB", a whole number) that parameters, buffers, inputs, gradients, saved tensors,
         temporaries, and what is reserved must not exceed; "min": the least that is found; None: nothing is recomputed.
-    optimizer_state, reserve: bytes that are held beside the graph.
+    optimizer_state, reserve: bytes that are held in addition to the graph.
     device: a name of DEVICES or a Device: the table of costs; by default that of the tensors.
     costs: "table", or "measured": each kind of kernel is run and timed.
-    workspaces: whether each kind of kernel is run once to see which bytes it takes beside its results.
+    workspaces: whether each kind of kernel is run once to see which bytes it takes in addition to its results.
     seconds: bound on the planner's search, as a count of work. progress: called with each activity.
     on_report: called with the Report of each graph, as print for example.
 

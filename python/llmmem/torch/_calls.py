@@ -51,7 +51,7 @@ class Calls:
         return self.has_parameters and not any(held.is_alive() for held in self.parameters.values())
 
     def watch(self, run: Callable[..., Any], report: Report, reserve: int, has_other_graphs: Callable[[], bool]) -> Callable[..., Any]:
-        """`run`, which raises BudgetError where this call beside the earlier ones would need more than was promised: the
+        """Wraps `run`, so that it raises BudgetError where this call and the earlier ones would need more than was promised: the
         budget, or the peak of what runs where the least was asked for. reserve: of the bytes reserved in the report, those that
         earlier calls may take. has_other_graphs: whether the budget is shared, so that calls are not counted."""
 
@@ -123,7 +123,7 @@ def _left(held: Dict[int, _Storage], others: Dict[int, _Storage], peak: int, nee
     else:
         what = f"results of earlier calls, {sum(storage.bytes for storage in held.values()):,} bytes,"
         fix = "delete them before the next call (`del outputs`)"
-    return (f"llmmem.torch: {what} are still held when a planned graph is called again; beside them a step planned for {peak:,} may "
+    return (f"llmmem.torch: {what} are still held when a planned graph is called again; in addition to them a step planned for {peak:,} may "
             f"need {needed:,} of {promised:,} bytes: {fix}, or give reserve={reserve}")
 
 

@@ -36,7 +36,7 @@ DEVICES = {"h100": Device(6e14, 3e12, 2000, 512), "cpu": Device(1e11, 1e10, 3000
 
 @dataclass(frozen=True)
 class Price:
-    """nanoseconds, flops: of one run. workspace: bytes beside operands and results while it runs, 0 where it is not known.
+    """nanoseconds, flops: of one run. workspace: bytes in addition to operands and results while it runs, 0 where it is not known.
     knows_workspace: it was measured."""
 
     nanoseconds: int
@@ -95,7 +95,7 @@ def signature(node: fx.Node) -> Hashable:
 
 def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool) -> List[Price]:
     """A price for each kernel, equal kernels priced once. measured: take the time of a run of each kind. workspaces: take
-    the bytes that it allocates beside its results. Either runs it, where its tensors are on the CPU."""
+    the bytes that it allocates in addition to its results. Either runs it, where its tensors are on the CPU."""
     from ._measure import measure
     known: Dict[Hashable, Price] = {}
     keys = [signature(kernel.node) for kernel in kernels]

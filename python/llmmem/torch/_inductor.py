@@ -1,6 +1,6 @@
 """The plan inside Inductor, which fuses what it is given and orders the fused kernels anew.
 
-So the planned peak is not the one that its code will have. Behind fusion, and before any code is generated, Inductor's
+So the planned peak is not the one that its code will have. After fusion, and before any code is generated, Inductor's
 own account of its buffers says what the order that it has found needs. Where that is above the budget the graph is planned
 again for less, until it fits.
 """

@@ -41,14 +41,14 @@ def write_modules(program: Program, steps: Sequence[int],
 
 class _Writer:
     """Writes the new joint graph. `made` maps nodes of the old graph to what stands for them now: a kernel's newest run,
-    or a light node that was made from such."""
+    or an alias that was made from such."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.graph = fx.Graph()
         self.tag = FORWARD
         self.made: Dict[fx.Node, fx.Node] = {}
-        self.light: Dict[fx.Node, Tuple[Tuple[fx.Node, ...], fx.Node]] = {}
+        self.aliases: Dict[fx.Node, Tuple[Tuple[fx.Node, ...], fx.Node]] = {}
         self.from_forward: Dict[fx.Node, None] = {}
         self.saved: List[fx.Node] = []
         self.saved_numbers: List[fx.Node] = []
@@ -57,7 +57,7 @@ class _Writer:
             if node.op in ("placeholder", "get_attr"):
                 self.made[node] = self.graph.node_copy(node)
         self.items: Dict[fx.Node, List[fx.Node]] = {}
-        for node in program.light:
+        for node in program.aliases:
             if _is_item_of_kernel(node, program):
                 self.items.setdefault(node.args[0], []).append(node)
 
@@ -73,12 +73,12 @@ class _Writer:
     def begin_backward(self) -> None:
         """From now on the forward's values are saved tensors where they are read."""
         self.tag = BACKWARD
-        self.light.clear()
+        self.aliases.clear()
         self.from_forward = {node: None for node in self.made.values()
                              if node.op != "get_attr" and not partitioners._is_tangent(node)}
 
     def resolve(self, node: Optional[fx.Node]) -> Any:
-        """What stands for a node of the old graph, made here if it is light."""
+        """Returns what stands for a node of the old graph; an alias is made here."""
         if not isinstance(node, fx.Node):
             return node
         if node in self.made:
@@ -90,9 +90,9 @@ class _Writer:
                     saved.append(found)
             return found
         operands = tuple(self.resolve(source) for source in node.all_input_nodes)
-        known = self.light.get(node)
+        known = self.aliases.get(node)
         if known is None or known[0] != operands:
-            known = self.light[node] = operands, self._copy(node)
+            known = self.aliases[node] = operands, self._copy(node)
         return known[1]
 
     def _copy(self, node: fx.Node) -> fx.Node:
@@ -111,7 +111,7 @@ class _Writer:
 
 def _is_item_of_kernel(node: fx.Node, program: Program) -> bool:
     return len(node.args) == 2 and isinstance(node.args[0], fx.Node) and "getitem" in str(node.target) and \
-        node.args[0].op == "call_function" and node.args[0] not in program.light
+        node.args[0].op == "call_function" and node.args[0] not in program.aliases
 
 
 def _restore_tags(module: fx.GraphModule) -> None:

@@ -39,8 +39,8 @@ class Partition:
     compiler: who makes code of the plan: "eager", "inductor", or None where that is not known.
 
     After graph breaks several graphs share the budget. While one runs, those before it hold their saved tensors; while its
-    backward runs, those behind it hold their gradients. A graph is known when it is compiled, so the first are planned
-    beside `reserve`, and each later one is checked against those before it.
+    backward runs, those after it hold their gradients. A graph is known when it is compiled, so the first are planned
+    with `reserve`, and each later one is checked against those before it.
     """
 
     def __init__(self, budget: Bytes, *, optimizer_state: Bytes = None, reserve: Bytes = None,
@@ -120,12 +120,12 @@ class Partition:
         return calls.watch(run, self.reports[-1], self.reserve, self._has_other_graphs)
 
     def _has_other_graphs(self) -> bool:
-        """Beside the one that is called, those of models that are no more aside."""
+        """Returns whether there is another graph than the one that is called, of a model that still exists."""
         return sum(key not in self.calls or not self.calls[key].is_gone() for key in self.held) > 1
 
     def _next_key(self) -> Any:
         """Equal for a graph that is compiled again, for other sizes say. DDP splits a graph into several, which one compilation of
-        Dynamo hands over one behind the other: their numbers tell them apart."""
+        Dynamo hands over one after the other: their numbers tell them apart."""
         context = CompileContext.try_get()
         if self.plans_again:
             return self.key
@@ -136,7 +136,7 @@ class Partition:
         return context.compile_id.frame_id, context.compile_id.compiled_autograd_id, self.part
 
     def _hold(self, key: Any, report: Report, others: List[_Held], beside: int, program: Program) -> None:
-        """Remembers a graph. Those before it must fit beside its parameters and gradients, too."""
+        """Remembers a graph. Those before it must also fit together with its parameters and gradients."""
         resident = report.resident - self.optimizer_state - beside
         values = report.problem.values
         gradients = sum(values[number].bytes for number in storages_of(program, program.backward_outputs)
@@ -145,8 +145,8 @@ class Partition:
             needed = held.peak + resident + gradients
             if isinstance(self.budget, int) and needed > self.budget:
                 raise BudgetError(
-                    f"llmmem.torch: a graph behind a graph break holds {resident + gradients:,} bytes of parameters, inputs "
-                    f"and gradients, beside which a graph before it, planned for {held.peak:,}, needs {needed:,} of "
+                    f"llmmem.torch: a graph after a graph break holds {resident + gradients:,} bytes of parameters, inputs "
+                    f"and gradients; with them a graph before it, planned for {held.peak:,}, needs {needed:,} of "
                     f"{self.budget:,} bytes: give reserve={max(self.reserve, resident + gradients)}, or compile with "
                     "fullgraph=True", self.budget, None, 0)
         self.held[key] = _Held(resident + report.saved_bytes + report.results, resident, gradients, report.peak - beside)
@@ -178,7 +178,7 @@ class Partition:
                           least.peak if least.is_feasible else None, made.peak_lower_bound)
 
     def add_compiled_peak(self, live: int, is_backward: bool) -> None:
-        """Notes in the last report what a compiler says that its code holds at most beside the resident bytes."""
+        """Notes in the last report what a compiler says that its code holds at most in addition to the resident bytes."""
         report = self.reports[-1]
         # The caller holds them through the backward.
         held = report.results if is_backward else 0
@@ -211,7 +211,7 @@ def _report(program: Program, prices: Sequence[Price], problem: Problem, made: P
 
 
 def _saved_bytes(problem: Problem, made: Plan, boundary: int) -> int:
-    """Of the values that are written before the boundary and read behind it before they are written again."""
+    """Returns the bytes of the values that are written before the boundary and read after it before they are written again."""
     cut = made.steps.index(boundary)
     known = {value for step in made.steps[:cut] for value in problem.ops[step].writes}
     saved, rewritten = set(), set()

@@ -13,7 +13,7 @@ def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, 
     there.
 
     Value i is storage i. Then come tokens, which have 0 bytes and keep order where data does not: between kernels with an
-    effect, and between the readers of an input and its overwriting. reserved: bytes that are held beside the graph.
+    effect, and between the readers of an input and its overwriting. reserved: bytes that are held in addition to the graph.
     """
     values = [Value(-(-storage.bytes // alignment) * alignment, storage.node.name, storage.resident)
               for storage in program.storages]

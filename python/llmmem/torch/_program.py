@@ -1,7 +1,7 @@
 """A joint graph of forward and backward as kernels that read and write storages.
 
-A *kernel* is a node that takes bytes of its own when it runs. A *light* node takes none: a view, an item of a tuple, a
-number made of sizes. Light nodes are not planned; they are made again in front of whoever reads them. Storages are those
+A *kernel* is a node that takes bytes of its own when it runs. An *alias* takes none: a view, an item of a tuple, a
+number made of sizes. Aliases are not planned; each reader gets its own copy of them, just before it. Storages are those
 of the fake tensors that tracing left in the graph, so two nodes that alias are one storage here as they are at run time.
 """
 
@@ -55,7 +55,7 @@ class Program:
     storages: List[Storage] = field(default_factory=list)
     kernels: List[Kernel] = field(default_factory=list)
     storage_of: Dict[Tuple[fx.Node, int], int] = field(default_factory=dict)
-    light: Set[fx.Node] = field(default_factory=set)
+    aliases: Set[fx.Node] = field(default_factory=set)
     forward_outputs: List[Optional[fx.Node]] = field(default_factory=list)
     backward_outputs: List[Optional[fx.Node]] = field(default_factory=list)
     tangents: List[int] = field(default_factory=list)
@@ -139,7 +139,7 @@ class _Reader:
         return program
 
     def _changed_inputs(self, num_forward_outputs: int) -> Set[Any]:
-        """What AOTAutograd calls the inputs that its runtime overwrites behind the forward, with results of the graph."""
+        """Returns what AOTAutograd calls the inputs that its runtime overwrites after the forward, with results of the graph."""
         output = next(iter(self.program.module.graph.find_nodes(op="output")))
         names = torch.utils._pytree.arg_tree_leaves(output.meta.get("desc", []))[:num_forward_outputs]
         return {name.mutated_input for name in names if isinstance(name, InputMutationAOTOutput)}
@@ -235,7 +235,7 @@ class _Reader:
             if node.all_input_nodes and not _is_pure_number(node):
                 raise _refuse(node, "reads a number out of a tensor, so that later sizes depend on data; move it outside of "
                                     "the compiled model")
-            self.program.light.add(node)
+            self.program.aliases.add(node)
             self.reads_of[node] = operands
             return
         tensors = tensors_of(node)
@@ -263,7 +263,7 @@ class _Reader:
         if number is None:
             raise _refuse(node, "is an item of a tuple whose storage is not known")
         self.program.storage_of[node, 0] = number
-        self.program.light.add(node)
+        self.program.aliases.add(node)
         self.reads_of[node] = [number]
 
     def _view(self, node: fx.Node, operands: Sequence[int], aliases: Sequence[bool]) -> None:
@@ -273,7 +273,7 @@ class _Reader:
             raise _refuse(node, "gives its operand on and has an effect")
         for index, tensor in enumerate(tensors_of(node)):
             self._storage(node, index, tensor)
-        self.program.light.add(node)
+        self.program.aliases.add(node)
         self.reads_of[node] = _unique([*self.program.sources(node), *operands])
 
     def _copy_into(self, node: fx.Node) -> None:

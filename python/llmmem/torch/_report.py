@@ -57,7 +57,7 @@ class Report:
         if not self.runs_in_order and self.compiled_peak is None:
             return "whoever compiles the plan may fuse and reorder"
         if self.unknown_workspaces:
-            return (f"what {self.unknown_workspaces} kernels take beside their results while they run was not measured, and is "
+            return (f"what {self.unknown_workspaces} kernels take in addition to their results while they run was not measured, and is "
                     "not counted")
         return None
 

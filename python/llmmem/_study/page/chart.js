@@ -27,7 +27,7 @@ function spread(labels, distance, lowest) {
   return labels;
 }
 
-/// The scale across a timeline, the same for each plan beside another: of times, or of numbers of steps.
+/// Returns the scale across a timeline, of times or of numbers of steps; plans that are compared share it.
 function acrossScale(details, across, range) {
   const last = across === "time" ? d3.max(details, detail => detail.end) : d3.max(details, detail => detail.steps.length);
   return d3.scaleLinear([0, last || 1], range);

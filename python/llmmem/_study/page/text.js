@@ -45,7 +45,7 @@ function rich(text) {
   return text.split(/\[\[(.*?)\]\]/).map((part, number) => number % 2 ? make("b", {}, part) : part);
 }
 
-/// Beside the pointer, or beside an element that has the focus.
+/// The tip stands next to the pointer, or next to the element that has the focus.
 const tip = {
   show(event, ...content) {
     const box = fill(document.getElementById("tip"), ...content);
