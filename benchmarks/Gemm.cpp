@@ -1,4 +1,4 @@
-//===- Gemm.cpp - Generated matmuls beside oneDNN and the peak --------------===//
+//===- Gemm.cpp - Generated matmuls, oneDNN and the peak ---------------------===//
 //
 //   ninja gemm-benchmark && bin/gemm-benchmark [best] [threads...]     (default: 1, and all cores)
 //

@@ -5,12 +5,12 @@
 // Random training steps of so many blocks, or the labelled problem of a file (llmmem-opt
 // --emit-problem writes them), planned with labels in the order of the model, and without labels in
 // the orders that strangers write (Planning/ShuffledProblem.h). Both at six
-// budgets between the least need and what nothing recomputed needs, `f` of the way, both of the
-// labelled problem. Prints what the unlabelled plan costs more, in percent of the step: 0.1 is the
-// promise, and that a plan takes less than 10 seconds, of the processor as all seconds here. Ends
-// with exit code 1 where a promise is broken or a plan does not verify. The last line has the
-// largest gap to the proved bound of all plans at f > 0, labelled or not; at the least need bounds
-// are weak.
+// budgets between the least footprint and what nothing recomputed needs, `f` of the way, both of
+// the labelled problem. Prints what the unlabelled plan costs more, in percent of the step: 0.1 is
+// the promise, and that a plan takes less than 10 seconds, of the processor as all seconds here.
+// Ends with exit code 1 where a promise is broken or a plan does not verify. The last line has the
+// largest gap to the proved bound of all plans at f > 0, labelled or not; at the least footprint
+// bounds are weak.
 //
 //===----------------------------------------------------------------------===//
 

@@ -227,7 +227,7 @@ def rows_of_ncu(text):
 
 
 def prices(machine, entry, steps):
-    """What each op adds to a replay of the step, which calibrate takes (--calls), behind so many steps that the card's clock has
+    """What each op adds to a replay of the step, which calibrate takes (--calls), after so many steps that the card's clock has
     settled: prices of short runs are too low for long ones."""
     path = os.path.join(machine.out, entry["name"] + ".prices.json")
     line = machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), f"--steps={steps}", *products_of(entry),

@@ -317,7 +317,7 @@ def compare(arrays, runner, timed, calls):
         if len(key.ops) == 1 or place in given_places:
             worst.append(arrays.worst(arrays.load(part, *what), *known))
             same &= arrays.equal(part, again)
-    # max() would drop one that is not a number behind one that is.
+    # max() would drop a NaN that follows a number.
     bad = next((error for error in worst if error != error), None)
     return {"equal_bits": same, "worst_error": None if bad is not None else max(worst)}
 

@@ -1,7 +1,7 @@
 """The report of gpu_bundle.py and its promises, from kept results alone."""
 import statistics
 
-# A loss in bf16 beside one in f32: four steps of a layer of GPT-2 124M by the CPU are 0.2 % apart at most.
+# A loss in bf16 differs from one in f32: four steps of a layer of GPT-2 124M by the CPU are 0.2 % apart at most.
 WORST_PRODUCT, MOST_LOSS_ERROR = 1.0, 0.01
 # Of the measured cost of recomputation, where that is more than the spread between rounds.
 MOST_COST_ERROR = 0.10
@@ -44,7 +44,7 @@ def report_products(items, lines, broken):
     lines.append("## Products and attention\n\nEach form by itself, twice on the same random numbers: whether the bits are equal, "
                  "and the worst of 256 "
                  "elements'\n(of attention 64 queries' and 64 keys') errors against float64, in parts of what rounding explains (above 1 is wrong).\n"
-                 "Others in place: the library gives other bits where its result lies on what it adds, as no sum behind a product does.\n")
+                 "Others in place: the library gives other bits where its result lies on what it adds, as no sum after a product does.\n")
     for key in keys:
         if "why" in items[key]:
             lines.append(f"{key}: {items[key]['why']}\n")
@@ -84,7 +84,7 @@ def report_expected(bundle, items, lines, broken):
             if not near:
                 broken.append(f"{entry['name']}: losses {run['losses']}, the CPU's in f32 {entry['expected']}")
     if rows:
-        lines.append("## Losses beside the CPU's\n\nbf16 on the device, f32 on the CPU: within "
+        lines.append("## Losses compared with the CPU's\n\nbf16 on the device, f32 on the CPU: within "
                      f"{100 * MOST_LOSS_ERROR:.0f} %.\n")
         table(lines, ["step", "products", "the CPU's", "the device's"], rows)
 
@@ -136,7 +136,7 @@ def cost_of(whole, entry, items, what):
 
 
 def report_recomputation(model, runs, items, lines, broken):
-    """What a plan's recomputation costs beside the step that recomputes nothing, predicted and measured. It is judged where
+    """Writes what a plan's recomputation costs compared with the step that recomputes nothing, predicted and measured. It is judged where
     rounds say how far times of one step lie apart, and in steps with pauses, as prices are taken."""
     rows = []
     for products in ("library", "generated"):
@@ -171,7 +171,7 @@ def report_torch(model, entry, items, peak, rows, notes):
 
 
 def report_headline(bundle, items, lines):
-    """What the day is for: a step that fits no other way, beside what PyTorch's checkpointing fits."""
+    """Writes the largest step, which fits in no other way, and the one that PyTorch's checkpointing fits."""
     entries = [entry for entry in bundle["steps"] if entry.get("headline")]
     known = [(entry, statistics.median(settled_times(entry, items))) for entry in entries
              if settled_times(entry, items) and "memory" in items.get(f"run {entry['name']}", {})]
@@ -195,7 +195,7 @@ def report_steps(bundle, items, peak, lines, broken):
     models = list(dict.fromkeys(entry["model"] for entry in bundle["steps"] if not entry.get("expected")))
     lines.append("## Steps\n\nTimes are the device's, of a replay between two events, the median of the second half of the steps; share is that of "
                  "the\ndatasheet's dense bf16, model FLOPs as Chowdhery et al. 2022 count them. Bytes are those that the device has less: by the two\n"
-                 "allocations of the step, in pages of 2 MiB; beside them by the library and what the driver needs, by the kernels' code,\n"
+                 "allocations of the step, in pages of 2 MiB; in addition by the library and what the driver needs, by the kernels' code,\n"
                  "and by the graph and what was loaded when it ran. PyTorch's are the most that it had allocated; it trains in the same\n"
                  "precision: parameters in bf16, masters and moments in f32.\n")
     for model in models:
@@ -276,7 +276,7 @@ def report_prices(items, lines):
     keys = [key for key in items if key.startswith("prices ")]
     if not keys:
         return
-    lines.append("## Prices\n\nWhat each op adds to a step: its time between events, without what events cost; their sum beside the step's replay. "
+    lines.append("## Prices\n\nWhat each op adds to a step: its time between events, without what events cost; their sum next to the step's replay. "
                  "`calibrate --calls` makes a device table of the file.\n")
     table(lines, ["step", "ops", "ms of all", "ms of the step", "file"],
           [[key, "-", "-", "-", items[key]["why"]] if "why" in items[key] else

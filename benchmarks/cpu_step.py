@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times whole AdamW steps on the CPU: what recomputation costs beside what the planner said, and PyTorch beside both.
+"""Times whole AdamW steps on the CPU: what recomputation costs, what the planner predicted, and how PyTorch compares.
 
   cpu_step.py [--build build] [--device cpu] [--rounds 3] [--python /path/to/python-with-torch] [--json FILE]
 
-Run it on a machine with nothing else to do: a round beside which other processes were busy is run again, and where most
-are, it says so in the place of figures, with exit code 2. PyTorch runs eagerly and compiled, both with AdamW(fused=True),
+Run it on a machine with nothing else to do: a round during which other processes were busy is run again. Where most
+are, it says so instead of printing figures, with exit code 2. PyTorch runs eagerly and compiled, both with AdamW(fused=True),
 and the faster of the two is compared. Ratios hold for the processor that is printed: PyTorch's products are MKL's, which
 is at its best on Intel's.
 
@@ -146,7 +146,7 @@ def print_rows(rows):
 
 
 def run_rounds(bench, timed):
-    """Rounds beside which nothing else ran, at most twice as many as asked for in all. Returns whether there were enough, and
+    """Runs rounds until enough of them ran undisturbed, at most twice as many as asked for in all. Returns whether there were enough, and
     the most cores that others took: in the rounds that count, or, where too few do, in those left out."""
     kept, left_out, quiet = 0.0, 0.0, 0
     for _ in range(2 * bench.rounds):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tokens per second of a model that writes on a CPU, in several types of weights, beside what reading its bytes would take.
+"""Tokens per second of a model that writes on a CPU, in several types of weights, compared with the time to read its bytes.
 
   generation.py [--build build] [--config gpt2] [--context 1024] [--tokens 64] [--rounds 3] [--threads N] [--python PATH] [types]
 
 A token reads each weight once, and the caches of the tokens before it. The bound is those bytes over the speed at which the same
-threads read a buffer of as many (`ninja read-speed`). Types are dtypes with perhaps weights behind a slash, and behind another one what
+threads read a buffer of as many (`ninja read-speed`). A type is a dtype, optionally with the weights' type after a slash, and after another slash what
 activations are rounded to: f32, bf16, bf16/int8:128, bf16/int4:128/int8. Tokens are the most likely ones, as in PyTorch's rounds. Weights
 are random, which changes no time. With --python, an interpreter that has torch and transformers, the same model runs
 there in f32 and bf16. Every round reads, runs and reads each once, as many passes as tokens; figures are medians of the rounds, the share that of the

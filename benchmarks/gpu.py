@@ -4,7 +4,7 @@
   gpu.py [--only=numerics|calibrate|table] [--models=gpt2,gpt2-medium,gpt2-large,gpt2-xl,llama-3-8b] [--repeats=3]
 
 Checks numbers against the CPU, measures the kernels of the models, then prints for each of them tokens a second, share
-of peak, bytes and recompute cost, predicted and measured, beside PyTorch. What was done is kept under --state, and a
+of peak, bytes and recompute cost, predicted and measured, compared with PyTorch. What was done is kept under --state, and a
 later call goes on from there. The report goes to docs/Measured, named after the device; results of a driver that is no
 GPU's stay in --state. Exit code 1 where a promise is broken, 3 where there is no GPU.
 """

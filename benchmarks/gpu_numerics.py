@@ -15,7 +15,7 @@ MODELS = [(f"{name} {dtype}{', dropout' if dropout else ''}", name, seq, dtype, 
           for name, seq, dropouts in [("tiny-gpt2", 40, (0, 0.1)), ("tiny-llama", 33, (0,)), ("tiny-mistral", 40, (0,)),
                                       ("tiny-qwen2", 24, (0,))]
           for dtype in ("f32", "bf16") for dropout in dropouts]
-# A library rounds after what it computes beside a product, so which budgets are compared bit for bit must choose alike.
+# A library rounds after what it computes with a product, so budgets that are compared bit for bit must choose alike.
 PLANNING = {"generated": [], "library": products_flags("library") + ["--epilogues=fused"]}
 NO_LIBRARY = "found no cuBLASLt"
 
@@ -55,8 +55,8 @@ def report(results, write):
     if not rows:
         return
     write("## Numbers\n")
-    write("Two steps of models with two layers: loss and gradients beside the CPU's (an element's error in parts of the")
-    write("largest), and the bits of five budgets beside those of the unplanned step on the device itself.\n")
+    write("Two steps of models with two layers: loss and gradients compared with the CPU's (an element's error in parts of the")
+    write("largest), and the bits of five budgets compared with those of the unplanned step on the device itself.\n")
     write("| model | worst loss | worst gradient | five budgets |")
     write("| --- | ---: | ---: | --- |")
     for name, row in rows.items():

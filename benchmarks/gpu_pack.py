@@ -29,7 +29,7 @@ HEADS_OF_128 = {"model_type": "llama", "hidden_act": "silu", "hidden_size": 512,
 EXPECTED, EXPECTED_STEPS = [("gpt2", 1, 512, 2), ("heads-of-128", 1, 1024, 2)], 4
 SCRIPTS = ["benchmarks/gpu_bundle.py", "benchmarks/bundle_items.py", "benchmarks/bundle_report.py", "benchmarks/torch_step.py",
            "benchmarks/bundle_kernels.py", "benchmarks/op_reference.py"]
-# A library rounds after what it computes beside a product: budgets are compared bit for bit where they choose alike.
+# A library rounds after what it computes with a product: budgets are compared bit for bit where they choose alike.
 PLANNING = {"library": products_flags("library") + ["--epilogues=fused"], "generated": products_flags("generated")}
 
 
@@ -65,7 +65,7 @@ def expected_plans(bench, products):
 
 
 def expected_losses(bench, model):
-    """By the CPU in f32, kept beside the plan."""
+    """Computes the losses on the CPU in f32, and keeps them next to the plan."""
     whole = Model(model.config, model.batch, model.seq, model.layers, dtype="f32")
     step, _ = bench.plan(whole, "none", bench.table, "--checkpoint-policy=none")
     path = step + ".losses"

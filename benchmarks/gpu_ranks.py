@@ -4,7 +4,7 @@
 
 One rank a GPU, by the variables that torchrun sets; N is what nvidia-smi lists. Runs, in this order,
   collectives   a captured step of collectives, started ones and an exchange, replayed and compared with its definition
-  steps         three steps of small models, split by data, ZeRO and tensors, beside the same on one CPU
+  steps         three steps of small models, split by data, ZeRO and tensors, compared with the same on one CPU
   links         llmmem-commbench: the table of links, FOLDER/links.json, by which plans are priced
 With one GPU, which NCCL gives no peer, the ranks are one: that shows that NCCL opens, joins and can be captured.
 Exit code 1 where a promise is broken, 3 where there is no GPU.
@@ -93,7 +93,7 @@ class Day:
             found = losses(text)
             device = re.search(r"^run on (.*)$", text, re.M).group(1)
             worst = max(abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True))
-            print(f"steps {' '.join(way)}: losses {found}, at most {worst:.1e} beside the CPU's, on {device}")
+            print(f"steps {' '.join(way)}: losses {found}, at most {worst:.1e} from the CPU's, on {device}")
             if worst > RELATIVE and "fake" not in device:
                 sys.exit(f"gpu_ranks: expected at most {RELATIVE}")
 

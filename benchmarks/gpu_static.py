@@ -140,7 +140,7 @@ def print_kinds(launches):
 def print_counts(what, launches):
     chip = roofline.CHIPS["h100"]
     print(f"{what} on {chip.name} (benchmarks/roofline.py; not measured), thousand cycles of a multiprocessor:\n\n"
-          "| kernel | calls | launches | conflict | barriers | resident | tensor | behind it | other | shared | L2 | DRAM | adding | us | of the peak | of DRAM |\n"
+          "| kernel | calls | launches | conflict | barriers | resident | tensor | waiting for it | other | shared | L2 | DRAM | adding | us | of the peak | of DRAM |\n"
           "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     total = 0
     for launch in launches:

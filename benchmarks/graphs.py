@@ -8,7 +8,7 @@ the plan may be above the cheapest one, as proved. `s` are the seconds of one pr
 the graph and making the proof included. A refused graph has what the tool says. `--budget` plans each graph between whose least and
 free bytes it lies under one more budget.
 
-Each plan comes with its proof, which llmmem-plan --check follows; the claims are counted behind the table.
+Each plan comes with its proof, which llmmem-plan --check follows; the claims are counted after the table.
 
 Exit code 1 where a plan is above its budget, none is found at the least budget or above, a claim is refused, or a plan took more
 than `--most-seconds`.
@@ -76,7 +76,7 @@ class Claims:
 
     def __str__(self):
         return (f"Proofs: {self.checked} claims of {self.plans} plans checked, {self.unchecked} not checked; a check takes at most "
-                f"{self.longest:.2f} processor seconds, all together {self.seconds:.2f} beside {self.planning:.1f} to plan")
+                f"{self.longest:.2f} processor seconds, all together {self.seconds:.2f}, and {self.planning:.1f} to plan")
 
 
 class Planner:
@@ -186,7 +186,7 @@ def line_of(planner, budget):
 
 
 def plan_all(options, folder):
-    """How many graphs were planned, of how many, and the lines behind the table."""
+    """Returns how many graphs were planned, of how many, and the lines after the table."""
     planned = graphs = 0
     lines, claims = [], Claims()
     for path in find_graphs(options.folder, options.only):

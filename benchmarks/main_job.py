@@ -108,7 +108,7 @@ def print_proofs(name, rows):
               f"{name}, {row['label']}: checking takes {row['check_seconds']:.2f} s, planning less")
     print(f"Proofs: {sum(row['claims_checked'] for row in rows)} claims of {len(rows)} plans checked; a check takes at "
           f"most {max(row['check_seconds'] for row in rows):.2f} processor seconds, all together "
-          f"{sum(row['check_seconds'] for row in rows):.2f} beside {sum(row['processor_seconds'] for row in rows):.1f} "
+          f"{sum(row['check_seconds'] for row in rows):.2f}, and {sum(row['processor_seconds'] for row in rows):.1f} "
           "to plan.\n")
 
 

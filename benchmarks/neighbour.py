@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times a step of GPT-2 124M alone and beside a busy process: what sharing the machine costs.
+"""Times a step of GPT-2 124M alone and together with a busy process, which shows what sharing the machine costs.
 
   neighbour.py [--build build] [--threads N] [--neighbours 1] [--steps 8] [--rounds 3] [--run-flag=FLAG] [--json FILE]
 
-The step (batch 4, sequence 64, f32, AdamW) is planned without a budget. Every round runs it alone, then beside
+The step (batch 4, sequence 64, f32, AdamW) is planned without a budget. Every round runs it alone, then together with
 `--neighbours` processes that never wait; a figure is the median over all steps, the first of each run left out. Exit code
-1 where the step beside one neighbour takes more than 1.6 times the step alone, 2 where some other process was busy, and
-then no ratio is printed. On two cores two threads beside one process have 4/3 of a core's time at the fairest: 1.5.
+1 where the step with one neighbour takes more than 1.6 times the step alone, 2 where some other process was busy, and
+then no ratio is printed. On two cores two threads and one other process have 4/3 of a core's time at the fairest: 1.5.
 """
 
 import argparse
@@ -61,11 +61,11 @@ def report(result, threads):
     """Prints what was measured; the exit code."""
     alone, beside = (statistics.median(result[key]) for key in ("alone", "beside"))
     print(f"alone   {alone:.3f} s   ({min(result['alone']):.3f} to {max(result['alone']):.3f})")
-    print(f"beside  {beside:.3f} s   ({min(result['beside']):.3f} to {max(result['beside']):.3f})")
+    print(f"shared  {beside:.3f} s   ({min(result['beside']):.3f} to {max(result['beside']):.3f})")
     if neighbours.disturbs(result["other_cores"], threads):
         print(f"no ratio: {neighbours.describe(result['other_cores'])}; run this on a machine with nothing else to do")
         return DISTURBED
-    print(f"ratio   {beside / alone:.2f} beside {result['neighbours']} busy on {os.cpu_count()} cores, {threads} threads")
+    print(f"ratio   {beside / alone:.2f} with {result['neighbours']} busy on {os.cpu_count()} cores, {threads} threads")
     print(neighbours.measured_on(result["other_cores"]))
     return 1 if result["neighbours"] == 1 and beside > MOST_RATIO * alone else 0
 

@@ -8,21 +8,21 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
     special  ex2 and rcp / such instructions of 32 lanes a clock
     shared   passes, one of 128 bytes a clock
     l2       sectors * 32 bytes, in each block that a copy brings them to / what one multiprocessor gets of the second-level cache;
-             where each multiprocessor has at most one block, those of the block with most, as tiles that end behind C have fewer
+             where each multiprocessor has at most one block, those of the block with most, as tiles that end beyond C have fewer
     dram     least bytes / share of the memory's bandwidth
     exposed  what no other block hides: the first copies' latency and the last stores of a block, per resident block; stores
              go to the second-level cache while those of a turn fill at most half of it, else to DRAM. Of a product whose sums
              several blocks of a cluster share also what they hand each other: passes of shared memory where it is written,
-             the way between multiprocessors, the barriers before and behind it, and the first load's latency
+             the way between multiprocessors, the barriers before and after it, and the first load's latency
 
 Blocks of a cluster lie in one GPC, so some multiprocessors of a card have none: `Chip.at_once`.
 
     cycles = max(tensor + alu, special, shared, l2, dram) + exposed
 
-wgmma runs beside the instructions of the loop that starts it, so of these the larger part counts, and all others add. So do
+wgmma overlaps with the instructions of the loop that starts it, so of these the larger part counts, and all others add. So do
 those of the loop that wait for what wgmma has computed in the same turn, the softmax of attention: a barrier a turn makes
 warpgroups begin it together, so all of them are at their products, and then at their softmax, at one time. There ex2 and rcp
-take what 16 lanes a clock need, beside nothing; elsewhere they run beside other instructions.
+take what 16 lanes a clock need, and overlap with nothing; elsewhere they overlap with other instructions.
 A block that computes several tiles stores after each; `busiest` says how many more the busiest one computes than the average.
 
 `check_published()` holds it against kernels that others have measured, described by their tiles.
@@ -154,7 +154,7 @@ def tiles_of_block(launch):
 
 
 def rate(chip, launch, registers=128):
-    """FLOP/s, counting every mma of the launch, and of wgmma what is not behind the end of C."""
+    """Returns FLOP/s. It counts every mma of the launch, and of wgmma what does not lie beyond C."""
     seconds, _, _ = model(chip, launch, registers)
     return 2 * (launch["mma"] + launch.get("needed_wgmma", launch.get("wgmma", 0))) * MMA / seconds
 
@@ -276,7 +276,7 @@ def print_launches(chip, launches, registers, least):
 
 
 def print_measured(chip, launches, registers, path, near):
-    """What a device took for whole ops beside the model; whether one is further from it than it may be."""
+    """Compares what a device took for whole ops with the model; returns whether one is further from it than it may be."""
     failed = False
     with open(path) as file:
         table = json.load(file)

@@ -4,7 +4,7 @@
 Trains tiny-gpt2 from random parameters, in f32 and in bf16 with f32 masters, on docs/Design/Planning.md (16 rows of 64 bytes a step,
 600 steps), and prints as Markdown the perplexity of a byte over 12 batches of docs/Design/Execution.md, with the parameters as they
 are and with the projections in fewer bits, in groups of 64. A second table is of a step of decoding, which rounds the table of bytes, too,
-and perhaps what multiplies: the perplexity of the bytes behind 512 texts of 40 bytes of docs/Design/Execution.md, and the largest
+and perhaps what multiplies: the perplexity of the bytes after 512 texts of 40 bytes of docs/Design/Execution.md, and the largest
 difference of a logit from those of parameters as they are, over the largest of these.
 """
 import argparse
@@ -23,7 +23,7 @@ TEXTS, LENGTH = 512, 40
 
 
 def make_step(folder, dtype, held):
-    """A training step; beside weights in fewer bits, which are frozen, it has an adapter that adds nothing yet."""
+    """Makes a training step. With weights in fewer bits, which are frozen, it has an adapter that adds nothing yet."""
     model, step = (os.path.join(folder, name) for name in ("model.mlir", "step.mlir"))
     flags = ["--weights", held, "--lora-rank", "1", "--lora-alpha", "1", "--lora-targets", "c_attn"] if held else []
     subprocess.run(["llmmem-import", f"{ROOT}/examples/configs/tiny-gpt2.json", "--batch", "16", "--seq", "64", "--dtype", dtype,
@@ -58,7 +58,7 @@ def keep_parameters(checkpoint, path):
 
 
 def decode(folder, parameters, form):
-    """The logits behind texts, and the bytes that follow these."""
+    """Returns the logits after texts, and the bytes that follow these."""
     model, step, saved = (os.path.join(folder, name) for name in ("decode.mlir", "decode.step.mlir", "logits.safetensors"))
     flags = [word for flag, value in zip(("--weights", "--activations"), form) for word in (flag, value)]
     subprocess.run(["llmmem-import", f"{ROOT}/examples/configs/tiny-gpt2.json", "--mode", "decode", "--batch", str(TEXTS), "--context",

@@ -2,8 +2,8 @@
 """What saved values in 8 bits give and cost: benchmarks/saved_bits.py [--steps N] [--bin FOLDER]
 
 Prints as Markdown the modelled time of GPT-2 124M's step (f32, batch 4, 512 tokens) under budgets, with and without --saved-bits=8; then trains
-tiny-gpt2 (16 rows of 64 bytes of docs/Design/Planning.md a step) under a budget at which a made-up device, slow beside its memory, holds all
-that may be packed in 8 bits, and prints the mean loss of the last 20 steps before each hundredth beside that of the plan without.
+tiny-gpt2 (16 rows of 64 bytes of docs/Design/Planning.md a step) under a budget at which a made-up device, slow compared with its memory, holds all
+that may be packed in 8 bits, and prints the mean loss of the last 20 steps before each hundredth, with that of the plan without packing.
 """
 import argparse
 import json

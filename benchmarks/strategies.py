@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Strategies for clusters, by llmmem-opt's models: benchmarks/strategies.py frontier|scale [--bin FOLDER]
 
-  frontier   fixed recipes of sharding and recomputation beside the joint plan of --mesh=auto, for Llama-3-8B on 8 devices
+  frontier   fixed recipes of sharding and recomputation, compared with the joint plan of --mesh=auto, for Llama-3-8B on 8 devices
              and Llama-3-70B on 64 of 80 GB: bytes of the fullest rank, time of a step, and what of it is done again
   scale      seconds and memory of --mesh=auto itself for Llama-3.1-405B on 8 to 4,096 devices
 

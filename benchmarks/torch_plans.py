@@ -12,9 +12,9 @@ from the joint graph to written modules. Each plan is made again with its proof,
 code is 1 where one is refused.
 
 Of the small models, planning (`llmmem.plan`, arrays of C included) at the least budget and at seven more, an eighth of the way
-to what nothing recomputed needs apart, each beside PyTorch's partition at its default settings, which knows no budget, and under
+to what nothing recomputed needs apart, each compared with PyTorch's partition at its default settings, which knows no budget, and under
 half of its own (`activation_memory_budget=0.5`): medians of the processor's seconds over ROUNDS (7) that take turns, and the sum of all eight
-beside eight partitions. Needs
+compared with eight partitions. Needs
 PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
 """
 
@@ -63,7 +63,7 @@ def keys_of(node):
 
 
 def measure(module, resident):
-    """Largest sum of bytes beside the resident storages, and the kernels; a storage dies after its last reader."""
+    """Returns the largest sum of bytes without the resident storages, and the kernels. A storage dies after its last reader."""
     nodes = list(module.graph.nodes)
     last, sizes, kernels, born = {}, {}, [], {}
     for position, node in enumerate(nodes):

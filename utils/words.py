@@ -29,7 +29,7 @@ WORDS = [(re.compile(r"(?<![\w-])(?:" + pattern + r")(?![\w])", re.IGNORECASE), 
     (r"absent (?:value|instance)s?", "evicted value"),
     (r"takers?", "reader, or the op that takes it over"),
     (r"light (?:node|op|value)s?", "alias"),
-    (r"recreat\w*\b(?!\.(?:h|cpp))", "recompute"),
+    (r"(?<!ruin and )recreat\w*\b(?!\.(?:h|cpp))", "recompute"),
     (r"usual|usually", "default, mostly"),
     (r"by chance", "stochastically, at random"),
     (r"(?:the|its|their|least|smallest|largest|whose|own|what|peak) need(?! (?:for|to)\b)", "footprint"),
@@ -40,7 +40,7 @@ LEFT = "utils/words-left.txt"
 # Reports as runs have printed them, and texts that are data.
 RECORDS = re.compile(r"docs/Measured/nvidia-.*|test/.*/Inputs/(families|generation|trainings)/.*")
 
-DIRECTIVE = re.compile(r"\s*(?://|#|;)+\s*(?:[A-Z][A-Z0-9_-]*(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:|expected-)")
+DIRECTIVE = re.compile(r"\s*(?://|#|;)+\s*(?:[A-Z][A-Z0-9_-]*(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:|expected-|--- )")
 BACKQUOTED = re.compile(r"`[^`\n]*`")
 # A string, a character, a comment of a line or of several: whichever comes first.
 C_TOKENS = re.compile(r'R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<string>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])+\'|//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/',

@@ -1,6 +1,6 @@
-// A bias's gradient beside a weight's, for a library, costs the call and, where it goes on from a sum so far, a launch that
+// A bias's gradient with a weight's, for a library, costs the call and, where it goes on from a sum so far, a launch that
 // adds what the call has left in the workspace: 14,592 bytes in all at 4 a ns, 256 of them the launch's, and 10 ns for each of
-// the two. Where a product was timed but not what it sums beside, that is what comes on top.
+// the two. Where a product was timed but not what it sums as well, that is what comes on top.
 //
 // RUN: split-file %s %t
 // RUN: llmmem-opt "--annotate-memory=device=%t/device.json" %t/step.mlir | FileCheck %s

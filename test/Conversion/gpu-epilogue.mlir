@@ -1,5 +1,5 @@
 // On a GPU each thread of a product computes what follows on its own elements, pairs by tensor cores, in one launch. What is
-// read beside the product is read once, and a product that only the epilogue reads is in no memory.
+// read in addition to the product is read once, and a product that only the epilogue reads is in no memory.
 //
 // RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse %s | FileCheck %s
 

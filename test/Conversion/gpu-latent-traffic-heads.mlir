@@ -1,5 +1,5 @@
-// Bytes that attention to latent rows asks for on a GPU with 64 heads, which are one group, of 16 full caches of 8192 rows of 576. Beside a
-// cache in 16 bits, which is read once, queries and sums of four parts are 0.15 of the least, beside one in 8 bits 0.30.
+// Bytes that attention to latent rows asks for on a GPU with 64 heads, which are one group, of 16 full caches of 8192 rows of 576. For a
+// cache in 16 bits, which is read once, queries and sums of four parts are 0.15 of the least, for one in 8 bits 0.30.
 //
 // RUN: llmmem-opt --checkpoint-policy=none %s -o %t.mlir 2> %t.err
 // RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse --report-kernel-traffic %t.mlir -o /dev/null 2>&1 | FileCheck %s

@@ -1,4 +1,4 @@
-// What a library is told of the addresses of a granule's products chooses its algorithm, so it must not hang on the chunk, and
+// What a library is told of the addresses of a granule's products chooses its algorithm, so it must not depend on the chunk, and
 // no chunk is multiplied at once: 320 tokens in granules of 128, all at once and in chunks of one granule. All begin at
 // multiples of 256 bytes, of which nothing is printed.
 //

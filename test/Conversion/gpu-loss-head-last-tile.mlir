@@ -1,5 +1,5 @@
 // A row of 1001 logits has 1024 places, whole tiles of 128 columns: the last tile is stored as all others, four logits at once,
-// without a question where the row ends, as nobody reads what is behind. Only its softmax asks, once a row: a tile behind which
+// without a question where the row ends, as nobody reads what is beyond. Only its softmax asks, once a row: a tile after which
 // there are columns takes part whole, and a warp has whole rows, so no thread waits for others. A row of 1030 has 1088 places, so its last tile must not be stored whole.
 //
 // RUN: llmmem-opt --checkpoint-policy=none %s -o %t.mlir 2> %t.err

@@ -1,7 +1,7 @@
 // RUN: llmmem-opt --convert-step-to-kernels="target=gpu profile" %s | FileCheck %s
 // RUN: llmmem-opt --convert-step-to-kernels="target=gpu profile" --gpu-kernel-outlining --convert-gpu-kernels-to-nvvm %s | FileCheck %s --check-prefix=RUNTIME
 
-// On a GPU marks stand before each call and behind the last, for events of the runtime, which is given the run; the
+// On a GPU marks stand before each call and after the last, for events of the runtime, which is given the run; the
 // copy of the result is no call of an op. No argument is added.
 //
 // CHECK: func.func private @llmmem_cuda_mark(i64)

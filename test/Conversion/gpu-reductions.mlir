@@ -25,7 +25,7 @@ func.func @step(%g: tensor<4100x256xbf16>, %h: tensor<100xbf16>, %ids: tensor<2x
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c258 step %c256
 // CHECK: math.sqrt
 
-// One launch: a block has 64 of the 500 rows, each 8 behind the last. It lists who looks them up, sorts the list by row,
+// One launch: a block has 64 of the 500 rows, each 8 after the last. It lists who looks them up, sorts the list by row,
 // and writes each row once, four terms on their way at a time.
 // CHECK: gpu.func @kernel_1_embedding_grad_kernel(
 // CHECK-SAME: workgroup(%[[LISTED:[a-z0-9]+]] : memref<64xi32, #gpu.address_space<workgroup>>, %[[SORTED:[a-z0-9]+]] :

@@ -1,5 +1,5 @@
-// Copies are calls of the runtime, between the two arenas: the device's first, the host's behind arguments and results. What is
-// started has its bytes until the wait: the pattern of dead bytes comes to %a and to the host's value behind their waits.
+// Copies are calls of the runtime, between the two arenas: the device's first, the host's after arguments and results. What is
+// started has its bytes until the wait: the pattern of dead bytes comes to %a and to the host's value after their waits.
 // RUN: llmmem-opt --convert-step-to-kernels=poison=true %s | FileCheck %s -enable-var-scope
 //
 // For a GPU they are calls of its runtime, which say what they read and write and in which direction.

@@ -17,7 +17,7 @@ func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, 
   // CHECK-NEXT: } {llm.on_host, llm.started}
   // CHECK-NOT: @llmmem_fill_dead
   %new = llm.sgd %q, %g, %lr {llm.offsets = array<i64: 256>, llm.started, weight_decay = 0.0 : f64} : (tensor<64xf32, #llm.host>, tensor<64xf32, #llm.host>, tensor<f32, #llm.host>) -> tensor<64xf32, #llm.host>
-  // The gradient dies behind the wait.
+  // The gradient dies after the wait.
   // CHECK: call @llmmem_update_wait()
   // CHECK: call @llmmem_fill_dead
   %there = llm.wait %new {llm.offsets = array<i64: 256>} : tensor<64xf32, #llm.host>

@@ -1,4 +1,4 @@
-// Down to LLVM nothing allocates: what a kernel needs beside its buffers is of constant size on the stack, a few rows,
+// Down to LLVM nothing allocates: what a kernel needs in addition to its buffers is of constant size on the stack, a few rows,
 // or the panels of a product.
 //
 // RUN: llmmem-opt --convert-step-to-kernels %s | FileCheck %s --check-prefix=KERNELS '--implicit-check-not=memref.alloc('

@@ -1,4 +1,4 @@
-// What hangs on the rank's place asks for its position once, at the kernel's entry: a part of what is whole, and random
+// What depends on the rank's place asks for its position once, at the kernel's entry: a part of what is whole, and random
 // numbers of a part of the batch.
 //
 // RUN: llmmem-opt --convert-step-to-kernels %s | FileCheck %s

@@ -1,4 +1,4 @@
-// Activations are rounded beside integers, in groups that divide what they lie along.
+// Activations are rounded for weights in integers, in groups that divide what they lie along.
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%x: tensor<2x64xf32>, %w: tensor<8x64xf8E4M3FN>, %s: tensor<8x1xf32>) {

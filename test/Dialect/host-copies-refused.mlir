@@ -60,7 +60,7 @@ func.func @read_before_it_is_back(%x: tensor<8xf32, #llm.host>) -> tensor<8xf32>
 
 // -----
 
-// Copies of the other direction do not run behind it.
+// Copies of the other direction do not run after it.
 func.func @down_before_it_is_up(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-note @below {{which starts here}}
   %up = llm.copy_up %x {llm.started} : (tensor<8xf32>) -> tensor<8xf32, #llm.host>

@@ -1,4 +1,4 @@
-// Norms and their gradients: weights as wide as the rows, statistics one a row in f32 (f64 beside f64).
+// Norms and their gradients: weights as wide as the rows, statistics one a row in f32 (f64 for f64).
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%x: tensor<2x8xf32>, %w: tensor<4xf32>, %b: tensor<8xf32>) {

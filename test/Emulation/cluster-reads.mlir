@@ -1,5 +1,5 @@
 // Blocks of a cluster read each other's shared memory, between two barriers of the cluster: before the first the other block may not have
-// written, nor begun; behind the second it may have ended, or overwrite what is read.
+// written, nor begun; after the second it may have ended, or overwrite what is read.
 //
 // RUN: llmmem-emulate %s --print 128 | FileCheck %s
 //
@@ -27,7 +27,7 @@
 // ENDED: error: kernel 'swap', block (1, 0, 0), thread (0, 0, 0): accesses the shared memory of block (0, 0, 0), which may have ended: no barrier of the cluster lies between the access and the end of the kernel
 // ENDED: note: in %{{.*}} = llvm.load
 //
-// A block that its cluster does not have, a place behind the shared memory, and an odd one:
+// A block that its cluster does not have, a place beyond the shared memory, and an odd one:
 // RUN: sed "s/%%one = arith.constant 1/%%one = arith.constant 2/" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: sed "s/%%c4 = arith.constant 4/%%c4 = arith.constant 256/" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: sed "s/%%c4 = arith.constant 4/%%c4 = arith.constant 2/" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=ODD

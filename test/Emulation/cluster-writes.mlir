@@ -6,7 +6,7 @@
 // Four blocks of eight threads, each of which has the numbers of the block before.
 // CHECK: argument 1: 96 97 98{{.*}} 126 127 0 1 2{{.*}} 94 95{{$}}
 //
-// Before the other block has begun; read with no barrier of the cluster behind the write, or one of the block; and the end of the other block:
+// Before the other block has begun; read with no barrier of the cluster after the write, or one of the block; and the end of the other block:
 // RUN: sed "/all have begun/d" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=BEGUN
 // RUN: sed "/all have written/d" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=UNWRITTEN
 // RUN: sed "/all have written/d; s|// own ||" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=OWN

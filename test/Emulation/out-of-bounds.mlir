@@ -1,4 +1,4 @@
-// The mask is off by one: the thread behind the last element reads behind its buffer.
+// The mask is off by one: the thread after the last element reads beyond its buffer.
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //

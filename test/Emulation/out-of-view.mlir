@@ -1,4 +1,4 @@
-// A write behind one tile of shared memory lands in the next one, inside the block's bytes: a fault all the same.
+// A write beyond one tile of shared memory lands in the next one, inside the block's bytes: a fault all the same.
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //

@@ -34,7 +34,7 @@ static cl::opt<std::string> outputFile("o", cl::cat(category), cl::Required,
                                        cl::desc("Where the bundle is written"));
 static cl::opt<std::string>
     kernels("kernels", cl::cat(category), cl::value_desc("folder"),
-            cl::desc("Where images of kernels are written, beside the bundle; several bundles may "
+            cl::desc("Where images of kernels are written, next to the bundle; several bundles may "
                      "share it (default: kernels)"),
             cl::init("kernels"));
 static cl::list<std::string> chips("chips", cl::cat(category), cl::CommaSeparated,
@@ -118,7 +118,7 @@ static std::string findLinker() {
   return found ? *found : "";
 }
 
-/// What a run is compared with; a report's lists of tensors stay behind.
+/// Keeps what a run is compared with, and drops a report's lists of tensors.
 static Expected<json::Object> readPrediction() {
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(reportFile);
   if (!text)
@@ -168,7 +168,7 @@ static int writeBundle(mlir::ModuleOp module) {
   }
   if (leadsOut(kernels))
     return fail("--kernels=" + kernels +
-                ": expected a folder beside the bundle, without '..' and "
+                ": expected a folder next to the bundle, without '..' and "
                 "without '/' in front: wherever the bundle goes, its kernels go with it");
   SmallString<128> folder(sys::path::parent_path(outputFile));
   sys::path::append(folder, kernels);

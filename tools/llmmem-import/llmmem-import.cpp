@@ -33,7 +33,7 @@ cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence; of images it follows
                      cl::value_desc("S"), cl::cat(category));
 cl::opt<int64_t>
     decoderSeq("decoder-seq",
-               cl::desc("Tokens that a decoder behind an encoder predicts (default: --seq)"),
+               cl::desc("Tokens that a decoder after an encoder predicts (default: --seq)"),
                cl::value_desc("S"), cl::cat(category));
 cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)"),
                         cl::value_desc("N"), cl::cat(category));
@@ -49,7 +49,7 @@ Choice<ElementKind> paramDtype(
     cl::desc("Type of parameters alone, rounded where they are read (default: that of --dtype):"),
     cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
                clEnumValN(ElementKind::F16, "f16", "float16"),
-               clEnumValN(ElementKind::F32, "f32", "float32, beside --dtype bf16 or f16"),
+               clEnumValN(ElementKind::F32, "f32", "float32, with --dtype bf16 or f16"),
                clEnumValN(ElementKind::F64, "f64", "float64")),
     cl::cat(category));
 Choice<AttentionForm>
@@ -97,7 +97,7 @@ cl::opt<std::string> weights(
     cl::value_desc("type:G"), cl::cat(category));
 cl::opt<std::string> activations(
     "activations",
-    cl::desc("Of prefill and decode, beside --weights int4 or int8: round what multiplies these to "
+    cl::desc("Of prefill and decode, with --weights int4 or int8: round what multiplies these to "
              "int8:G, with a scale for each G neighbours (default G: 64), so that a CPU multiplies "
              "integers"),
     cl::value_desc("int8:G"), cl::cat(category));
@@ -159,7 +159,7 @@ cl::opt<std::string> lossScale(
     cl::desc(
         "What the loss is multiplied by before its gradients are made: a number, dynamic, or "
         "none. Steps whose gradients overflow are skipped; a dynamic scale is then halved, and "
-        "doubled again later (default: dynamic beside f16, else none)"),
+        "doubled again later (default: dynamic with f16, else none)"),
     cl::value_desc("scale"), cl::cat(category));
 cl::opt<double> lossScaleInitial("loss-scale-initial",
                                  cl::desc("What a dynamic one begins as (default: 65536)"),
@@ -174,8 +174,8 @@ cl::opt<bool> master("master",
                      cl::cat(category));
 Choice<StateType> optimizerState(
     "optimizer-state", cl::desc("Type of AdamW's moments (default: f32):"),
-    cl::values(clEnumValN(StateType::Wide, "f32", "f64 beside f64"),
-               clEnumValN(StateType::BF16, "bf16", "rounded by chance, half the bytes"),
+    cl::values(clEnumValN(StateType::Wide, "f32", "f64 with f64"),
+               clEnumValN(StateType::BF16, "bf16", "rounded stochastically, half the bytes"),
                clEnumValN(StateType::Int8, "int8",
                           "blocks of 256 with a scale, a quarter of the bytes; parameters of fewer "
                           "than 4096 elements keep f32")),
@@ -230,7 +230,7 @@ EXAMPLES:
     llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 --dtype bf16 -o gpt2.mlir
   Two layers of Llama-3-8B, attention written out:
     llmmem-import examples/configs/llama-3-8b.json --batch 1 --seq 8192 --layers 2 --attention unfused -o -
-  Adapters of rank 16 beside the queries' and the values' projections, all else frozen:
+  Adapters of rank 16 next to the queries' and the values' projections, all else frozen:
     llmmem-import examples/configs/llama-3.1-8b.json --batch 8 --seq 2048 --lora-rank 16 --lora-alpha 32 --lora-targets q_proj,v_proj -o lora.mlir
   Steps of inference: 512 tokens of a prompt at a time, and one token of each of 16 sequences of up to 8192:
     llmmem-import examples/configs/llama-3-8b.json --mode prefill --batch 16 --seq 512 --context 8192 -o prefill.mlir

@@ -70,7 +70,7 @@ llvm::cl::opt<std::string> hostLink(
 llvm::cl::opt<int64_t> linkLatency("link-latency", llvm::cl::init(0), llvm::cl::value_desc("ns"),
                                    llvm::cl::cat(category),
                                    llvm::cl::desc("With --host-budget: ns that each copy takes "
-                                                  "beside its bytes (default 0)"));
+                                                  "in addition to its bytes (default 0)"));
 llvm::cl::opt<std::string>
     policyText("policy", llvm::cl::init("budget"), llvm::cl::cat(category),
                llvm::cl::desc("The policy that chooses the kept values (default budget); see "
@@ -226,7 +226,7 @@ int printChecks(const std::vector<ClaimCheck> &checks) {
 int check() {
   if (inputs.size() != 2 && inputs.size() != 3)
     return fail("--check takes a problem and a plan: llmmem-plan --check problem.json plan.json, "
-                "and perhaps proof.json behind them");
+                "and optionally proof.json after them");
   llvm::Expected<StepForms> forms = loadForms();
   if (!forms)
     return fail(llvm::toString(forms.takeError()));

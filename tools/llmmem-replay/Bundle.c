@@ -121,7 +121,8 @@ static int read_word(const Bundle *bundle, const Json *json, Word *word, Failure
                  : word->buffer >= 0 && (size_t)word->buffer < bundle->buffer_count
                      ? bundle->buffers[word->buffer].bytes
                      : -1;
-  /* A place behind the last byte is that of nothing, as of a workspace without bytes. */
+  /* An offset just after the last byte is valid for what has no bytes, such as an empty workspace.
+   */
   if (word->value < 0 || word->value > size)
     return fail(failure, "a call's argument is byte %lld of buffer %lld, which has none",
                 (long long)word->value, (long long)word->buffer);
@@ -203,7 +204,7 @@ static int read_multiply(const Bundle *bundle, const Program *program, JsonItems
   return read_words(bundle, &items.items[2], 7, call, failure);
 }
 
-/* ["copy", to, from, bytes]; of the host's with the direction behind it. */
+/* ["copy", to, from, bytes]; copies of the host's have the direction after it. */
 static int read_copy(const Bundle *bundle, JsonItems items, Call *call, Failure *failure) {
   size_t expected = call->kind == CALL_COPY ? 4 : 5;
   if (items.count != expected || !is_integer(&items.items[3]) ||
@@ -409,7 +410,7 @@ static int find_folder(Bundle *bundle, Failure *failure) {
              *kernels = json_text(bundle->json, "kernels", ".");
   if (leads_out(kernels))
     return fail(failure,
-                "its kernels are in '%s', expected a folder beside the bundle, without '..' and "
+                "its kernels are in '%s', expected a folder next to the bundle, without '..' and "
                 "without '/' in front",
                 kernels);
   size_t length = slash ? (size_t)(slash - bundle->path) : 1, size = length + strlen(kernels) + 2;

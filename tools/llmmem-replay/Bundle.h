@@ -132,10 +132,10 @@ const Program *bundle_program(const Bundle *bundle, const char *products, int ca
  * `message`. */
 const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
                           int capability, Image *found, char *message, size_t size);
-/* The contents of an image's file, with a zero behind them; checked by its size and hash, and to be
+/* The contents of an image's file, with a zero after them; checked by its size and hash, and to be
  * in the folder of kernels itself. */
 char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_t size);
-/* The library of the program's updates on the host, opened by dlopen behind a check of its size and
+/* The library of the program's updates on the host, opened by dlopen after a check of its size and
  * hash, and that this processor runs it: what is opened are the bytes that were checked, whatever
  * becomes of their file meanwhile. Null with the reason in `message`. */
 void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *message,

@@ -20,7 +20,7 @@ static const char help[] =
     "                        library where it can be opened and computes all of them)\n"
     "  --cublas-lt=library   cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: "
     "in\n"
-    "                        the folders of LLMMEM_CUDA_PATH, where dlopen looks, or beside "
+    "                        the folders of LLMMEM_CUDA_PATH, where dlopen looks, or next to "
     "python3)\n"
     "  --product-algorithms=folder\n"
     "                        Time the library's algorithms for each form of matmul once, and keep "

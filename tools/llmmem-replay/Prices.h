@@ -7,7 +7,7 @@
 #include "Report.h"
 
 /* Adds to `profile` a price for each op, in ns: together they are what a replay of the whole step
- * takes. Whole steps run by turns as a replay and with an event behind each op, so an op finds in
+ * takes. Whole steps run by turns as a replay and with an event after each op, so an op finds in
  * the caches, and of the device's clock, what it finds in a step; alone in a graph, again and
  * again, it reads what it has just written, and one that takes much power lowers its own clock.
  * What events cost is taken off (EventCosts.h). The step has run, so that ids and numbers are those

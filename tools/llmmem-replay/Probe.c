@@ -200,7 +200,7 @@ static int probe_calls(Probe *probe) {
   return failed;
 }
 
-/* Whether the library has an algorithm, asked beside the run, which would end. */
+/* Whether the library has an algorithm. This is asked outside of the run, which would end. */
 static int is_refused(Probe *probe) {
   llmmem_products *products = llmmem_cuda_products(probe->replay->run);
   llmmem_product product = replay_product(probe->replay, probe->product, 0);

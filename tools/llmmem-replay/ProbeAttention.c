@@ -128,7 +128,7 @@ static int find_places(Probe *probe) {
   return 0;
 }
 
-/* The first call of such an op, by itself or behind what it needs. */
+/* The first call of such an op, by itself or after what it needs. */
 static int find(const Replay *replay, int (*is_it)(const Timed *timed), int inputs, int tensors,
                 Probe *probe) {
   const Program *program = replay->program;

@@ -5,13 +5,13 @@
 
 #include "Bundle.h"
 
-/* The operands of a product in the host's memory, before it was computed, and C behind it. Null:
+/* The operands of a product in the host's memory, before it was computed, and C after it. Null:
  * there is none. */
 typedef struct {
   const void *a, *b, *initial, *bias, *aux, *c;
 } Operands;
 
-/* Bytes from the first element of a matrix to behind its last, all of a batch. */
+/* Bytes from the first element of a matrix to the end of its last, all of a batch. */
 int64_t matrix_bytes(const llmmem_matrix_form *matrix, int64_t rows, int64_t columns,
                      int64_t batch);
 

@@ -75,7 +75,7 @@ readPrompts(const RunOptions &options, const std::optional<Tokenizer> &tokenizer
   return prompts;
 }
 
-/// Ranks end behind the same token, where any of them was interrupted.
+/// Ranks end after the same token, where any of them was interrupted.
 bool isInterrupted() {
   return any_of(RankJob::gather({caughtInterrupt()}), [](int64_t signal) { return signal != 0; });
 }
@@ -280,7 +280,7 @@ Error llmmem::generateCached(MutableArrayRef<PlannedFunction> steps, const RunOp
     return createStringError("'" + options.inputFiles.back() + "': " + toString(run.takeError()));
   if (steps.size() > 1)
     if (Error error = run->addPrefill(*steps.front().compiled, steps.front().roles))
-      return createStringError("'" + options.inputFiles.front() + "' beside '" +
+      return createStringError("'" + options.inputFiles.front() + "' with '" +
                                options.inputFiles.back() + "': " + toString(std::move(error)));
   if (Error error = checkStop(options, run->vocabulary()))
     return error;

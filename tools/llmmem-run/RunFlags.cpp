@@ -66,7 +66,7 @@ static cl::opt<int64_t>
     linearFrom("linear-from", cl::cat(category), cl::init(0),
                cl::desc("The step that this line begins at (default: where it has risen)"));
 static cl::opt<bool> inverseRoot("inverse-root", cl::cat(category),
-                                 cl::desc("... or falls as 1 / sqrt(step) behind --warmup-steps"));
+                                 cl::desc("... or falls as 1 / sqrt(step) after --warmup-steps"));
 static cl::opt<std::string>
     loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
              cl::desc("Begin with these parameters; continue where a run saved them"));
@@ -178,7 +178,7 @@ static Choice<TensorCores> tensorCores(
 static cl::opt<std::string>
     cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
              cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the "
-                      "folders of LLMMEM_CUDA_PATH, where dlopen looks, or beside python3)"));
+                      "folders of LLMMEM_CUDA_PATH, where dlopen looks, or next to python3)"));
 static cl::opt<std::string>
     nccl("nccl", cl::cat(category), cl::value_desc("library"),
          cl::desc("NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "

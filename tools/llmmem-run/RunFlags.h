@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// Fails at flags that have no sense, or none beside each other, and says what to do. --help ends
+/// Fails at flags that make no sense, alone or together, and says what to do. --help ends
 /// the process.
 llvm::Expected<RunOptions> readFlags(int argc, char **argv);
 

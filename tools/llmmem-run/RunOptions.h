@@ -60,7 +60,7 @@ struct PlannedFunction {
   std::optional<int64_t> peak;
   /// Of a step with caches its `llm.context`; else 0.
   int64_t context = 0;
-  /// What the process held more when it had joined its job: MPI's own, beside every plan.
+  /// What the process held more once it had joined its job: MPI's own, which no plan has.
   int64_t transportBytes = 0;
   /// What computes matmuls, for messages: "cuBLASLt 13.1.0", "generated code".
   std::string products;
@@ -72,7 +72,8 @@ llvm::Expected<int> train(PlannedFunction &step, const RunOptions &options);
 /// Writes a text that begins with the prompt to stdout.
 llvm::Error generate(PlannedFunction &forward, const RunOptions &options);
 
-/// Writes what follows the prompts to stdout, by a step of decoding behind perhaps one of prefill.
+/// Writes what follows the prompts to stdout, by a step of decoding, optionally after one of
+/// prefill.
 llvm::Error generateCached(llvm::MutableArrayRef<PlannedFunction> steps, const RunOptions &options);
 
 } // namespace llmmem

@@ -361,7 +361,7 @@ void Training::printDevicesOfRanks(int64_t predicted, int64_t measured) {
   for (int64_t rank = 0; rank < RankJob::size(); ++rank) {
     const int64_t *of = all.data() + rank * kNumbers;
     out << "rank " << rank << ": device memory predicted " << of[0] << " bytes, measured " << of[1]
-        << ", beside it NCCL " << of[2] << "; " << RankJob::transport() << " " << of[3]
+        << ", in addition NCCL " << of[2] << "; " << RankJob::transport() << " " << of[3]
         << " of the host\n";
   }
 }
@@ -380,7 +380,7 @@ void Training::printRanks() {
         << ", resident " << of[2];
     if (of[3] >= 0)
       out << ", process memory " << of[3];
-    out << ", beside it " << RankJob::transport() << " " << of[4];
+    out << ", in addition " << RankJob::transport() << " " << of[4];
     out << "\n";
   }
 }
@@ -464,7 +464,7 @@ Error Training::writeProfile() {
     if (options.profile)
       (options.asJson ? errs() : outs())
           << format("rank %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms; %.3f ms of "
-                    "communication beside them\n",
+                    "communication overlapped\n",
                     static_cast<int>(rank), 1e-6 * parts.compute, 1e-6 * parts.communication,
                     1e-6 * parts.waiting, 1e-6 * parts.beside);
     ofRanks.push_back(describe(static_cast<int64_t>(rank), parts));

@@ -9,7 +9,7 @@
 namespace llmmem {
 
 /// Writes what --profile-json and --trace ask for: `calls`, which is `profile.toJson()` and what
-/// stands beside it, and the last step. Fails where a file cannot be written.
+/// stands next to it, and the last step. Fails where a file cannot be written.
 llvm::Error writeProfileFiles(const StepProfile &profile, const llvm::json::Value &calls,
                               const RunOptions &options);
 

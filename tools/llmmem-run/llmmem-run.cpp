@@ -344,7 +344,7 @@ static Expected<int64_t> joinRanksOfCached(ArrayRef<std::unique_ptr<InputFile>> 
   return joinRanks(files.front()->function, options);
 }
 
-/// Steps with caches: one of decoding, behind perhaps one of prefill.
+/// Steps with caches: one of decoding, optionally after one of prefill.
 static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOptions &options) {
   if (options.generate == 0)
     return fail("'" + options.inputFile +

@@ -56,7 +56,7 @@ protected:
     llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_DOWN);
   }
   void wait(int64_t direction) { llmmem_cuda_host_copy_wait(run, direction); }
-  /// The gradient comes to the begin of the page, the parameter lies behind.
+  /// The gradient is copied to the begin of the page, and the parameter lies after it.
   void update() {
     uint64_t words[] = {host, host + kBytes};
     llmmem_cuda_update_start(run, addGradient, words, 2);

@@ -1,6 +1,6 @@
 /*===- FakeCublasLt.c - A cuBLASLt that multiplies on the host --------------===*\
 |*
-|* Stands for libcublasLt.so beside the fake driver, whose memory is the host's: products are really
+|* Stands for libcublasLt.so with the fake driver, whose memory is the host's: products are really
 |* computed, by the column-major definition of cuBLASLt, in double, when they are run (inside of a
 |* capture: at each replay). What does not fit together (matrices of other sizes, leading dimensions
 |* too small, addresses less aligned than was said, too little workspace) is refused as cuBLASLt

@@ -183,7 +183,7 @@ static size_t free_at_first(void) {
 
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED(cuInit);
-  /* A library of this process may have kept the driver loaded behind an earlier run. */
+  /* A library of this process may have kept the driver loaded after an earlier run. */
   if (log_file && allocated == 0) {
     fclose(log_file);
     log_file = NULL;

@@ -81,8 +81,8 @@ TEST_P(StepProducts, AgreeWithTheKernelsOfTheCpu) {
   EXPECT_EQ(byUs, GetParam().byUs);
 }
 
-/// Unfused attention has matmuls of its own beside those of the fused form. Gradients of keys of
-/// several heads are sums of several matmuls, which stay generated code.
+/// Unfused attention has matmuls of its own in addition to those of fused attention. Gradients of
+/// keys of several heads are sums of several matmuls, which stay generated code.
 std::vector<ModelCase> allCases() {
   using importer::AttentionForm;
   using importer::ElementKind;

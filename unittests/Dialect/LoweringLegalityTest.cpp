@@ -1,4 +1,4 @@
-//===- LoweringLegalityTest.cpp - What kernels may not leave behind --------===//
+//===- LoweringLegalityTest.cpp - Ops that lowering may not leave ----------===//
 
 #include "TestDialect.h"
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"

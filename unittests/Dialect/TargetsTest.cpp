@@ -51,7 +51,7 @@ TEST(Targets, AnswerForTheirLibrariesAndKernels) {
   EXPECT_GT(bytes, answers(false).second);
 }
 
-// 16 losses and 8 * 8 lower halves in f32 beside bf16, 8 rows of 8 logits.
+// 16 losses and 8 * 8 lower halves in f32 for bf16, 8 rows of 8 logits.
 TEST(Targets, WithoutThemTheMeaningIsLeft) {
   auto [isLibraryCall, bytes] = answers(false);
   EXPECT_FALSE(isLibraryCall);

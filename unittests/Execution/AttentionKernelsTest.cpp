@@ -90,7 +90,7 @@ struct Dense : Shape {
 /// Replaces the letters of shapes: Q and K by what q and k are, X by what holds q, k and v, L by
 /// what lse is, H by what sinks are, N by the number of elements of the dropout mask, A by the
 /// attributes, Z and Y by the sinks as an operand and its type, U, V and I by the positions as an
-/// operand, its type behind others, and its type.
+/// operand, its type after others, and its type.
 std::string withShape(std::string text, const Shape &s) {
   auto extents = [](std::initializer_list<int64_t> list) {
     std::string result;

@@ -255,7 +255,7 @@ TEST_P(CacheKernels, SinksOfPages) {
 }
 
 TEST_P(CacheKernels, SinksAreThoseOfAttentionWithoutCaches) {
-  // A whole sequence of 70 tokens, with a window and without, behind empty caches.
+  // A whole sequence of 70 tokens, with a window and without, after empty caches.
   for (int window : {0, 37}) {
     Cache c{1, 70, window ? window : 70, 4, 2, 16, window};
     c.hasSinks = true;
@@ -279,7 +279,7 @@ TEST_P(CacheKernels, SinksAreThoseOfAttentionWithoutCaches) {
 
 class AppendKernels : public KernelTest {
 protected:
-  /// Both caches behind one llm.append_cache, by a table where there is one.
+  /// Both caches after one llm.append_cache, by a table where there is one.
   std::vector<Numbers> append(const std::vector<Numbers> &arguments, const std::string &cache,
                               const std::string &k, const std::string &positions,
                               const std::string &attributes = "", const std::string &table = "") {

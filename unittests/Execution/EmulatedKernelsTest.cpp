@@ -1,4 +1,4 @@
-//===- EmulatedKernelsTest.cpp - A GPU's kernels beside the CPU's ----------===//
+//===- EmulatedKernelsTest.cpp - A GPU's kernels and the CPU's -------------===//
 
 #include "Check.h"
 #include "llmmem/Emulation/Emulator.h"

@@ -158,7 +158,7 @@ TEST_P(PackedKernels, GroupsHaveTheBitsOfTheirOwnWeights) {
   }
 }
 
-/// The rows of a head behind the first eight of sixteen, as latent attention reads its weight.
+/// The rows of a head after the first eight of sixteen, as latent attention reads its weight.
 TEST_P(PackedKernels, HeadsHaveTheBitsOfTheirPartOfAWeight) {
   constexpr int64_t heads = 3, rowsOfHead = 16, first = 8, columns = 64, group = 32;
   Held all = someHeld(held(), computed(), heads * rowsOfHead * columns, group);
@@ -310,7 +310,7 @@ TEST_P(RoundedActivations, ProductsAreThoseOfTheIntegers) {
       {.rows = 3, .in = 256, .out = 288, .group = 32, .activations = 256, .isInOut = true});
 }
 
-/// Sums of numbers of 4 bits are held in 16 bits, of which the largest need all.
+/// Sums of numbers of 4 bits are held in 16 bits, which the largest sums fill.
 TEST_P(RoundedActivations, TheLargestSumsAreExact) {
   for (bool isInOut : {false, true})
     expectProduct(
@@ -384,7 +384,7 @@ TEST_P(PackKernels, UnpacksWhatNumbersStandFor) {
     EXPECT_EQ(found[i], rounded(computed(), rows.elements[i])) << "element " << i;
 }
 
-/// @step of attention of two tokens, behind 70 in caches, by rows of one type.
+/// @step of attention of two tokens, after 70 in caches, by rows of one type.
 std::string attentionStep(const std::string &rows, const std::string &computed, bool hasScales,
                           bool hasSinks) {
   std::string q = tensor({1, 2, 96}, computed), k = tensor({1, 2, 48}, rows),
@@ -442,7 +442,7 @@ INSTANTIATE_TEST_SUITE_P(Types, PackKernels,
 TEST(PackNumbers, SmallFloatsAreRoundedAsTheirTypeSays) {
   for (const char *element : {"f8E4M3FN", "f8E5M2"}) {
     const double most = element == std::string("f8E4M3FN") ? 448 : 57344;
-    // Every number below the largest, every middle between two, and what is beside it.
+    // Every number below the largest, every middle between two, and its neighbours.
     for (int bits = 0; bits < 0x7B; ++bits) {
       auto low = static_cast<uint8_t>(bits), high = static_cast<uint8_t>(bits + 1);
       double a = readElement(typeOf(element), &low, 0), b = readElement(typeOf(element), &high, 0);

@@ -21,7 +21,7 @@ struct Form {
   int64_t rows, columns, inner;
   bool transposedA = false, transposedB = false;
   enum { Nothing, Bias, OtherMatrix, C } added = Nothing;
-  int64_t gap = 0; // unused elements behind each row of each matrix
+  int64_t gap = 0; // unused elements after each row of each matrix
 };
 
 class GemmLibrary : public ::testing::TestWithParam<Types> {
@@ -46,7 +46,7 @@ protected:
 
   int64_t bytesOfC() { return sum().getIntOrFloatBitWidth() / 8; }
 
-  /// `count` elements at an address that vectors like, or `shift` lines of a cache behind one.
+  /// `count` elements at an address that vectors like, or `shift` lines of a cache after one.
   struct Bytes {
     Bytes(mlir::Type type, const Numbers &numbers, int64_t shift = 0)
         : type(type), storage(numbers.size() * 4 + 64 * (shift + 1)) {
@@ -81,7 +81,7 @@ protected:
       for (int64_t j = 0; j < form.columns; ++j)
         found.push_back(c[i * pitchC + j]);
       for (int64_t j = form.columns; j < pitchC; ++j)
-        EXPECT_EQ(c[i * pitchC + j], added[i * pitchC + j]) << "behind row " << i;
+        EXPECT_EQ(c[i * pitchC + j], added[i * pitchC + j]) << "after row " << i;
     }
     return found;
   }

@@ -1,4 +1,4 @@
-//===- HostCopiesTest.cpp - Copies that run beside their step --------------===//
+//===- HostCopiesTest.cpp - Copies that overlap with their step ------------===//
 
 #include "llmmem/Runtime/HostCopies.h"
 #include "gtest/gtest.h"

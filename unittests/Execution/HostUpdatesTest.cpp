@@ -26,9 +26,9 @@ void PrintTo(const Update &update, std::ostream *os) { *os << update.name; }
 
 class HostUpdatesOfGpu : public ::testing::TestWithParam<std::tuple<Update, std::string>> {};
 
-/// The gradient goes up, and the parameter; the update runs beside nothing, and the new parameter
-/// comes down into the old one. Both moments are arguments that lie on the host. `V` stands for
-/// tensors of T, and `M` for moments.
+/// The gradient and the parameter go to the host, the update overlaps with nothing, and the new
+/// parameter is copied to the device into the old one. Both moments are arguments that lie on the
+/// host. `V` stands for tensors of T, and `M` for moments.
 std::string textOf(const Update &update, const std::string &element) {
   std::string text = R"(
   func.func @step(%p: V> {llm.donated = 0 : i64}, %x: V>, %m: M {llm.donated = 1 : i64}, %v: M {llm.donated = 2 : i64},

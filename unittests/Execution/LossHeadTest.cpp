@@ -1,4 +1,4 @@
-//===- LossHeadTest.cpp - The loss head beside the ops it stands for -------===//
+//===- LossHeadTest.cpp - The loss head against the ops it stands for ------===//
 
 #include "Check.h"
 #include "llmmem/Emulation/Emulator.h"

@@ -76,7 +76,7 @@ TEST_F(ProductParts, AreMoreThanThreads) {
   }
 }
 
-/// Whatever runs beside, and inside of another loop, where one thread computes all of them.
+/// Whatever runs concurrently, and inside of another loop, where one thread computes all of them.
 TEST_F(ProductParts, DependOnSizesAndThreadsAlone) {
   llmmem_set_threads(3);
   std::vector<Part> parts = partsOf(300, 1000);

@@ -346,7 +346,8 @@ TEST_P(RowKernels, SliceAndPad) {
 
 LLMMEM_ALL_ELEMENT_TYPES(RowKernels);
 
-/// With lse 0 and one row, the gradient of the logits is exp itself beside the target's.
+/// With lse 0 and one row, the gradient of the logits is exp itself everywhere except at the
+/// target.
 TEST(Exp, IsGoodToAUnitInTheLastPlace) {
   constexpr int count = 40000;
   Numbers x = {0.0}, zero = {0.0};

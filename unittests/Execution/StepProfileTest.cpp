@@ -32,7 +32,7 @@ TEST(StepProfile, GivesTheMedianOfTheStepsAfterTheFirst) {
   EXPECT_EQ(timesOf(profile), (std::vector<int64_t>{20, 40}));
 }
 
-// What was started runs beside the step, whose own time is compute, communication and waiting.
+// What was started overlaps with the step, whose own time is compute, communication and waiting.
 TEST(StepProfile, SaysComputeCommunicationAndWaitingApart) {
   auto callOf = [](const char *kind, const char *work) {
     KernelCall call;

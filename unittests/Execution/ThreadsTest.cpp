@@ -111,7 +111,7 @@ TEST_F(Threads, AThreadThatIsHeldUpHoldsUpNoOtherIteration) {
         }
       },
       &heldUp);
-  EXPECT_TRUE(heldUp.sawAll) << heldUp.others << " of 31 iterations ran beside the one held up";
+  EXPECT_TRUE(heldUp.sawAll) << heldUp.others << " of 31 iterations ran next to the one held up";
 }
 
 /// A fork has the caller alone: threads that never come are not waited for.

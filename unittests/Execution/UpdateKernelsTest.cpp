@@ -214,7 +214,7 @@ TEST_P(UpdateKernels, LossScaleFollowsTheNorm) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Step {
     double norm, scale, good, updates;            // before
-    double factor, newScale, newGood, newUpdates; // behind; a factor of 0 stands for NaN
+    double factor, newScale, newGood, newUpdates; // after; a factor of 0 stands for NaN
   };
   const Step steps[] = {{1.0, 8.0, 0.0, 4.0, 0.125, 8.0, 1.0, 5.0},
                         {1.0, 8.0, 2.0, 4.0, 0.125, 16.0, 0.0, 5.0},

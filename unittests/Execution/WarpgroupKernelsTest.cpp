@@ -265,7 +265,7 @@ TEST_P(WarpgroupLayouts, BlocksShareTiles) {
   }
 }
 
-/// Parts of a long sum, of which the last is shorter and ends inside of a step, tiles behind the
+/// Parts of a long sum, of which the last is shorter and ends inside of a step, tiles beyond the
 /// end of C, with and without a sum so far. By wgmma there are other parts than by mma.sync, so
 /// bits are not equal; by tensor maps the same, or, of the larger one, those of a cluster.
 TEST_P(WarpgroupLayouts, PartsOfALongSumMeet) {
@@ -332,7 +332,7 @@ protected:
 };
 
 /// Where pairs of blocks share tiles and where they do not; the last part is shorter and ends
-/// inside of a step, tiles end behind C.
+/// inside of a step, and tiles end beyond C.
 TEST_P(ClusterTerms, InPartsOfUnequalLength) {
   expectNearSums(1030, 136, 264, 2);
   expectNearSums(3000, 136, 264, 4);

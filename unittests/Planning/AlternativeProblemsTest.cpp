@@ -55,7 +55,7 @@ TEST(AlternativeProblemsTest, roomForAllTakesTheOneOp) {
 }
 
 TEST(AlternativeProblemsTest, makingTheActivationAgainFromWhatIsKeptIsCheaperApart) {
-  // y and z beside a and h are 330: a is dropped, and made again for 3, or with h for 11.
+  // y, z, a and h together are 330: a is dropped and recomputed for 3, or with h for 11.
   AlternativePlan best = planUnder(300);
   EXPECT_EQ(best.alternative, 0u);
   EXPECT_EQ(best.chosen.plan.cost, 36);

@@ -54,7 +54,7 @@ struct TwoMoments {
   ValueIndex token() { return builder.value(0); }
 };
 
-/// Half of b is lost at the second moment, which leaves half of a to be lost at the first.
+/// Half of b is lost at the second program point, which leaves half of a to be lost at the first.
 TEST(BoundTest, momentsProveMoreTogether) {
   TwoMoments example;
   Graph graph(example.builder.problem);
@@ -65,7 +65,7 @@ TEST(BoundTest, momentsProveMoreTogether) {
   EXPECT_EQ(test::leastCost(graph.problem(), example.budget, refused), graph.baseCost() + 50);
 }
 
-/// From its best moment's price alone, whose slopes are those of holding everything at the other.
+/// From its best point's price alone, whose slopes are those of holding everything at the other.
 TEST(BoundTest, endsWhereNothingMoreIsProved) {
   TwoMoments example;
   Graph graph(example.builder.problem);
@@ -165,7 +165,7 @@ TEST(BoundTest, neverExceedsTheCheapestSchedule) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     comparison.run(test::makeRandom(seed, 7), random);
   }
-  std::printf("%d bounds, %d above nothing, %d above what one moment proves\n",
+  std::printf("%d bounds, %d above nothing, %d above what one program point proves\n",
               int(comparison.bounds), int(comparison.proving), int(comparison.more));
   EXPECT_GT(comparison.proving, comparison.bounds / 10);
   EXPECT_GT(comparison.more, 0);
@@ -198,7 +198,8 @@ TEST(BoundTest, knowsWhatNoPriceProvesMoreThan) {
   EXPECT_GT(proved, 100);
 }
 
-/// What the choices of one moment leave to prove is never less than what is proved with another.
+/// What the choices of one program point leave to prove is never less than what is proved with
+/// another.
 TEST(BoundTest, choicesOfOneMomentBoundOthers) {
   int tight = 0, together = 0;
   for (uint64_t seed = 1; seed <= 5000; ++seed) {

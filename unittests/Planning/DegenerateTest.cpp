@@ -131,7 +131,7 @@ void readAll(const Problem &problem, const Plan &made) {
   traceJson(problem, timeline);
 }
 
-/// Calls `check` for every case, whose name stands beside what fails.
+/// Calls `check` for every case, whose name is printed with what fails.
 void forEach(llvm::function_ref<void(const Problem &)> check) {
   static const std::vector<Case> cases = allCases();
   for (const Case &it : cases) {

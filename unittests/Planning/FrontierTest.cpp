@@ -54,8 +54,8 @@ public:
       last = cost;
     }
     for (int64_t budget : refused)
-      EXPECT_LT(budget, least) << "refused, though the least need is less";
-    EXPECT_EQ(costs.begin()->first, least) << "a plan for less than the least need";
+      EXPECT_LT(budget, least) << "refused, though the least footprint is smaller";
+    EXPECT_EQ(costs.begin()->first, least) << "a plan for less than the least footprint";
   }
 
 private:

@@ -1,4 +1,4 @@
-//===- LastRunTest.cpp - Bytes beside the last run of a set, against all schedules -===//
+//===- LastRunTest.cpp - Bytes at the last run of a set, against all schedules -----===//
 //
 // LLMMEM_BOUND_PROBLEMS in the environment asks for more random problems.
 //
@@ -48,7 +48,7 @@ TEST(LastRunTest, countsWhatIsKeptBesideTheLastBackward) {
   LastRunCut cut(graph, {step.backwardOfSecond, step.backwardOfFirst});
   // Its operands (8), its gradient (8), its workspace (20) and the other gradient (8).
   EXPECT_EQ(cut.needAt(step.backwardOfFirst), 44);
-  // The other one again: 4 + 12 + 20, beside the gradient of the first.
+  // The other one is recomputed: 4 + 12 + 20, with the gradient of the first.
   EXPECT_EQ(cut.needAt(step.backwardOfSecond), 44);
   const std::vector<OpIndex> steps = givenOrder(graph);
   const LastRunBound bound = lastRunBound(graph, steps, profile(graph, steps), /*known=*/0);
@@ -76,7 +76,7 @@ TEST(LastRunTest, leavesOutWhatCannotBeLast) {
   EXPECT_TRUE(cut.mayBeLast(step.backwardOfFirst));
 }
 
-/// What runs once, and before the moment, cannot make anything again: its result is held.
+/// An op that runs once, before the program point, recomputes nothing: its result is held.
 TEST(LastRunTest, holdsWhatRunsOnce) {
   TwoBlocks step;
   step.build.problem.ops[step.backwardOfSecond].recompute = false;

@@ -121,7 +121,7 @@ TEST(MicroBatchTest, writesAScheduleOutForAll) {
   const MicroBatchProblem one(graph, found);
   EXPECT_FALSE(validateProblem(one.problem()));
   const Graph graphOfOne(one.problem());
-  ASSERT_EQ(graphOfOne.numOps(), 11); // 4 + 4 ops, before and between and behind them
+  ASSERT_EQ(graphOfOne.numOps(), 11); // 4 + 4 ops, and those before, between and after them
   std::vector<OpIndex> given = givenOrder(graphOfOne), repeating = given;
   repeating.insert(repeating.end() - 2, 1);
   EXPECT_EQ(one.forAll({llvm::ArrayRef(given)}), givenOrder(graph));
@@ -136,7 +136,7 @@ TEST(MicroBatchTest, writesAScheduleOutForAll) {
 }
 
 /// Of two in flight 6 of 8 values fit: each pair of micro-batches makes two again. The plan
-/// alternates, and a bound from one moment of each pair proves that it is best.
+/// alternates, and a bound from one program point of each pair proves that it is best.
 TEST(MicroBatchTest, provesWhatEveryRoundMustRepeat) {
   const Problem problem = makeStage(8, 2, /*budget=*/48);
   PlanOptions options;
@@ -149,7 +149,7 @@ TEST(MicroBatchTest, provesWhatEveryRoundMustRepeat) {
     EXPECT_EQ(it.verdict, Verdict::Checked) << it.claim << ": " << it.message;
 }
 
-/// Down to the least need, costs never fall where the budget does, and all plans verify.
+/// Down to the least footprint, costs never fall where the budget does, and all plans verify.
 TEST(MicroBatchTest, plansEveryBudget) {
   PlanOptions options;
   options.policy.kind = PolicyKind::Budget;
@@ -166,7 +166,7 @@ TEST(MicroBatchTest, plansEveryBudget) {
 }
 
 /// A stage of two ops a block, whose backward reads what is between the two and the block's input.
-/// What the last block gives is sent by the exchange behind the forward.
+/// The exchange after the forward sends what the last block gives.
 Problem makeChainedStage(int64_t microBatches, int64_t inFlight) {
   test::ProblemBuilder build;
   std::vector<std::vector<ValueIndex>> inner(microBatches), outer(microBatches);

@@ -5,7 +5,8 @@
 // Beaumont et al., NeurIPS 2021). `OffloadChain::best` tries all of them, each timed by a small
 // simulation that shares nothing with the planner:
 //
-// - forward: layer i runs when its body and its output fit beside what is held. A body that is to
+// - forward: layer i runs when its body and its output fit together with what is held. A body that
+// is to
 //   leave joins the link's queue when it is there, and is held until it has left;
 // - backward: layer i runs when its body is there. Bodies come back in the order in which they are
 //   needed, each as soon as it has left, the link is free, and every step until its own has room.
@@ -50,7 +51,7 @@ private:
   struct Step {
     size_t layer;
     bool isBackward;
-    int64_t cost, bytes; // `bytes`: beside bodies that are kept, leaving or back
+    int64_t cost, bytes; // `bytes`: without bodies that are kept, leaving or back
   };
 
   void extend(size_t layer, int64_t recomputed);
@@ -108,7 +109,7 @@ inline std::optional<int64_t> OffloadChain::timeOf(const std::vector<Layer> &dec
   return now;
 }
 
-/// A body is gone when its copy up has ended, unless it is back already.
+/// A body is gone when its device-to-host copy has ended, unless it is back already.
 inline void OffloadChain::retireUps() {
   for (size_t i = 0; i < count; ++i)
     if (upEnd[i] <= now && downEnd[i] == none)
@@ -175,7 +176,7 @@ inline int64_t OffloadChain::heldAt(size_t step) const {
   return bytes;
 }
 
-/// Starts the next copy down, if it may while `step` runs or is about to.
+/// Starts the next host-to-device copy, if it may while `step` runs or is about to.
 inline bool OffloadChain::startDown(size_t step) {
   if (nextDown == downs.size() || downFree > now)
     return false;

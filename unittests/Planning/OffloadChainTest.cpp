@@ -1,4 +1,4 @@
-//===- OffloadChainTest.cpp - Chains of layers beside a link ----------------------===//
+//===- OffloadChainTest.cpp - Chains of layers with a link ------------------------===//
 //
 // Against the best keep, recompute or offload for each layer (OffloadChain.h).
 //
@@ -34,7 +34,7 @@ TEST(OffloadChainTest, TheReferenceByHand) {
   EXPECT_EQ(timeOf(13, 5, {Layer::Offload, Layer::Keep}), 40);
   // With room for both it is fetched while the second's backward runs.
   EXPECT_EQ(timeOf(23, 5, {Layer::Offload, Layer::Keep}), 30);
-  // Up until 18, down from there until 31, beside a backward that ends at 20.
+  // To the host until 18, back from there until 31, with a backward that ends at 20.
   EXPECT_EQ(timeOf(23, 13, {Layer::Offload, Layer::Keep}), 41);
 }
 

@@ -104,9 +104,9 @@ TEST(HostCopiesTest, Links) {
 //===----------------------------------------------------------------------===//
 
 // 16 bytes hold two of x, y and z. At 4 bytes per ns x is away from 12 to 30, while two's result is
-// read: nothing is waited for. (Its copy up ends at 12, before `three` needs the bytes at 20; but
-// it is back for `back` at 30 only if the bytes of y, free at 30, need not be waited for: down
-// 30-32.)
+// read: nothing is waited for. (Its device-to-host copy ends at 12, before `three` needs the bytes
+// at 20; but it is back for `back` at 30 only if the bytes of y, free at 30, need not be waited
+// for: down 30-32.)
 TEST(OffloadTest, AValueLeavesAndComesBack) {
   Problem problem = fourOps();
   problem.budget = 17;
@@ -305,7 +305,7 @@ TEST(OffloadTest, TheLeastNeedIsNoMoreThanWithoutAHost) {
       withHostCopies(problem, int64_t(1) << 40, {25 * perNanosecond, 25 * perNanosecond});
   ASSERT_TRUE(copied);
   const Plan least = planIt(*copied, PolicyKind::LeastPeak);
-  expectVerifies(*copied, least, "least need");
+  expectVerifies(*copied, least, "least footprint");
   ASSERT_EQ(least.status, Status::Feasible);
   EXPECT_LE(least.arena, alone.arena);
   EXPECT_LE(least.peakLowerBound, least.peak);
@@ -329,7 +329,7 @@ TEST(OffloadTest, NothingMayLeave) {
   EXPECT_EQ(planned.time->time, 20);
 }
 
-// z needs x and y beside it, wherever other values are.
+// z needs x and y on the device, wherever other values are.
 TEST(OffloadTest, NoHostMakesAnOpSmaller) {
   Problem problem = fourOps();
   problem.budget = 16; // back holds 17

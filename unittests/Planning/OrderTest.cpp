@@ -47,7 +47,7 @@ private:
     return result;
   }
 
-  /// `ops` ops behind `reads`; what their last ones write.
+  /// Adds `ops` ops after `reads`, and returns what their last ones write.
   std::vector<ValueIndex> component(std::vector<ValueIndex> reads, int ops) {
     if (ops == 1)
       return {op(std::move(reads))};

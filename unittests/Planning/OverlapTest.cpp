@@ -1,4 +1,4 @@
-//===- OverlapTest.cpp - Plans in which the link runs beside compute --------------===//
+//===- OverlapTest.cpp - Plans in which the link overlaps with compute ------------===//
 
 #include "Overlap/OverlapOrder.h"
 #include "Overlap/Timeline.h"
@@ -83,8 +83,8 @@ TEST(OverlapTest, WindowsHideTheLink) {
   EXPECT_EQ(overlap(graph, order, {10, INT64_MAX}).time, 30);
 }
 
-// What only orders has no time: a transfer that stands behind a matmul of 10 runs beside it, and so
-// does the matmul behind the transfer. Where the token is one of time, both wait.
+// What only orders has no time: a transfer that follows a matmul of 10 overlaps with it, and so
+// does the matmul after the transfer. Where the token is one of time, both wait.
 TEST(OverlapTest, OrderAloneHasNoTime) {
   for (bool orderOnly : {true, false}) {
     ProblemBuilder builder;

@@ -35,7 +35,7 @@ bool areApart(const Shapes &shapes, const std::vector<int64_t> &offsets, size_t 
   return true;
 }
 
-/// Whether the shapes behind those of `offsets` have a place beside them, by trying all.
+/// Whether the shapes after those of `offsets` have a place next to them, by trying all.
 bool fitsBeside(const Shapes &shapes, int64_t capacity, std::vector<int64_t> offsets) {
   const size_t next = offsets.size();
   if (next == shapes.shapes.size())
@@ -61,7 +61,7 @@ void expectPacked(const Shapes &shapes, int64_t capacity, const std::vector<int6
   }
 }
 
-/// One search is asked for several capacities and orders, so what a run leaves behind would show.
+/// One search is asked for several capacities and orders, so what a run leaves would show.
 TEST(PackSearch, FindsAPackingWhereThereIsOne) {
   std::mt19937_64 engine(5);
   int found = 0, none = 0;

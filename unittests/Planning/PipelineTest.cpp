@@ -170,7 +170,7 @@ TEST(PipelineDeadlocks, AreFoundAndSayWho) {
 using Kind = StageEvent::Kind;
 
 // Stage 0 works 5, gives stage 1 a message of 2, works 4 more; stage 1 works 1 before it and 6
-// behind it: it waits from 1 to 5, and ends at 13.
+// after it: it waits from 1 to 5, and ends at 13.
 TEST(PipelineTime, OfMeetings) {
   PipelineTime time = modelTime({{{{1}, {}}}, {{{}, {0}}}},
                                 {{{Kind::Work, 5}, {Kind::Meeting, 2}, {Kind::Work, 4}},
@@ -182,7 +182,7 @@ TEST(PipelineTime, OfMeetings) {
 
 // Stage 0 gives stage 1 two messages of 2 and goes on at once: its works of 5 end at 5, 10 and 15.
 // Stage 1 has started to receive both before it works: the messages come at 5 to 7 and at 10 to 12,
-// and its works of 4 behind each begin at 7 and at 12.
+// and its works of 4 after each begin at 7 and at 12.
 TEST(PipelineTime, OfStartedMeetings) {
   const Rendezvous send{{1}, {}}, receive{{}, {0}};
   const StageEvent work{Kind::Work, 5}, half{Kind::Work, 4}, wait{Kind::Wait},
@@ -194,7 +194,7 @@ TEST(PipelineTime, OfStartedMeetings) {
   EXPECT_EQ(time.busy, (std::vector<int64_t>{15, 8}));
 }
 
-// The link of a stage does one thing at a time: what stage 1 receives comes behind its own
+// The link of a stage does one thing at a time: what stage 1 receives comes after its own
 // transfer, which it has started first, and a transfer that is not started stops its compute.
 TEST(PipelineTime, OfOneLink) {
   const StageEvent started{Kind::Transfer, 10, true}, message{Kind::Meeting, 2, true},

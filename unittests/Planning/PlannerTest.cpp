@@ -78,7 +78,7 @@ TEST(PlannerTest, keepingEverythingRepeatsNothing) {
   EXPECT_EQ(made.cost, made.baseCost);
 }
 
-/// The recomputation of a block comes behind the backward of the block after it, never in the
+/// The recomputation of a block comes after the backward of the block that follows it, never in the
 /// forward.
 TEST(PlannerTest, recomputesJustInTime) {
   Problem problem = makeTransformer({.blocks = 4, .tokens = 128, .hidden = 128, .labels = true});

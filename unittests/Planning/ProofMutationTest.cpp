@@ -207,7 +207,7 @@ const Falsehood falsehoods[] = {
          }
        return false;
      }},
-    {"another moment", "",
+    {"another program point", "",
      [](Claim &it, Random &random) {
        MomentFlow *moment = anyMoment(it, random);
        OpIndex &op = moment ? moment->op : it.proof.cost->openCut.op;
@@ -285,7 +285,7 @@ TEST(ProofMutationTest, falseFlowsAreRefused) {
   expectEachRefused(claims, falsehoods, "cost");
 }
 
-/// A small step whose least need is known: what is claimed beyond it is refused.
+/// A small step whose least footprint is known: what is claimed beyond it is refused.
 TEST(ProofMutationTest, falseNeedsAreRefused) {
   int refusedNeeds = 0, refusedOps = 0;
   for (uint32_t seed = 0; seed < 80; ++seed) {
@@ -317,7 +317,7 @@ TEST(ProofMutationTest, falseNeedsAreRefused) {
   EXPECT_GT(refusedOps, 30);
 }
 
-/// Needs beside the last run of a set, of problems that keep what nobody reads.
+/// Footprints at the last run of a set, of problems that keep what nobody reads.
 std::vector<Claim> lastRunClaims() {
   std::vector<Claim> claims;
   for (uint32_t seed = 0; claims.size() < 12 && seed < 1000; ++seed) {
@@ -386,7 +386,7 @@ const Falsehood falseLastRuns[] = {
        anyFlow(it, random)->ops.push_back(1);
        return true;
      }},
-    {"an op of the set runs after the moment", "does not need",
+    {"an op of the set runs after the program point", "does not need",
      [](Claim &it, Random &random) {
        for (OpIndex op : it.proof.infeasible->lastRuns.set)
          for (ValueIndex value : it.problem.ops[op].reads)

@@ -110,7 +110,7 @@ TEST(ProofTest, searchesAreRepeated) {
   EXPECT_GT(infeasible, 0);
 }
 
-/// Longer searches are not repeated, and a claim that hangs on one says so.
+/// Longer searches are not repeated, and a claim that depends on one says so.
 TEST(ProofTest, searchesOfMoreThan24OpsAreNotRepeated) {
   for (int64_t ops : {24, 25}) {
     test::ProblemBuilder build;

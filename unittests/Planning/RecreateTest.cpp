@@ -19,8 +19,8 @@ struct Evicted {
   Profile usage;
 };
 
-/// The given order, evicted once to `percent` of a hundred parts of what it holds beside resident
-/// values.
+/// The given order, evicted once to `percent` of a hundred parts of what it holds in addition to
+/// resident values.
 Evicted evictedTo(const Graph &graph, int64_t percent) {
   Evicted evicted{givenOrder(graph), {}};
   const int64_t held = profile(graph, evicted.steps).peak - graph.residentBytes();

@@ -73,7 +73,7 @@ TEST(SavedValuesTest, whatACopyBroughtBackIsOffloaded) {
   ASSERT_EQ(copied->ops[4].reads, std::vector<ValueIndex>{saving.b});
   Graph graph(*copied);
   EXPECT_EQ(findDecisions(graph, {0, 1, 4, 2, 5, 3})[saving.b], Decision::Offload);
-  // A copy of a later run is of a later run, and so is a run behind the copy.
+  // A copy of a later run is of a later run, and so is a run after the copy.
   EXPECT_EQ(findDecisions(graph, {0, 1, 1, 4, 2, 5, 3})[saving.b], Decision::Recompute);
   EXPECT_EQ(findDecisions(graph, {0, 1, 4, 2, 5, 1, 3})[saving.b], Decision::Recompute);
   // One that only leaves is kept.

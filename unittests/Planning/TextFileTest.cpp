@@ -47,7 +47,7 @@ TEST_F(TextFileTest, readsWhatWasWritten) {
   EXPECT_EQ(read(path("a")), text);
   EXPECT_EQ(write(path("a"), ""), "");
   EXPECT_EQ(read(path("a")), "");
-  EXPECT_EQ(files(), 1) << "no temporary stays behind";
+  EXPECT_EQ(files(), 1) << "no temporary is left";
 }
 
 TEST_F(TextFileTest, checksOutputsBeforeTheyAreWritten) {

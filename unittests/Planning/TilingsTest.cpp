@@ -10,7 +10,7 @@ using namespace llmmem::planning;
 namespace {
 
 /// x -> a(100) -> b(100) -> head -> d, then backwards that read b and a. The head has a workspace:
-/// as given it needs 210 beside it, or 111 where a is made again for 3.
+/// as given it needs 210 more, or 111 where a is recomputed for 3.
 Problem makeHead() {
   Problem problem;
   auto value = [&](int64_t bytes) {

@@ -1,6 +1,6 @@
 //===- TimedFormsTest.cpp - More budget, no longer step ----------------------------===//
 //
-// Times that depend on more than the cost, as where copies run beside a plan: here an arbitrary
+// Times that depend on more than the cost, as where copies overlap with a plan: here an arbitrary
 // number of each plan is added to its cost. Whatever that is, of any two budgets the larger has no
 // longer step and runs no more again.
 //

@@ -1,7 +1,7 @@
 //===- VerifyMemoriesTest.cpp - Wrong plans of several memories and resources -----===//
 //
 // The worked example of docs/Design/Planning.md, "Version 2", and one wrong plan for each number
-// and rule that it has beside those of VerifyTest.cpp.
+// and rule that it has in addition to those of VerifyTest.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,7 @@ TEST_F(VerifyMemoriesTest, ReuseBeforeItHasLeft) {
   expectAmong(1, "overlap");
 }
 
-/// Behind the copy in the order y may have x's bytes, and waits for the end of the copy: two 18-28,
+/// After the copy in the order y may have x's bytes, and waits for the end of the copy: two 18-28,
 /// down 18-26, back 28-48. A plan that does not wait is refused.
 TEST_F(VerifyMemoriesTest, ReuseWaitsForTheCopy) {
   problem.ops[Two].reads = {A};
@@ -119,7 +119,7 @@ TEST_F(VerifyMemoriesTest, ListOfCopies) {
   expectHolds();
   plan.copies[0].hostOffset = 64;
   EXPECT_EQ(broken(), (std::vector<std::pair<int32_t, std::string>>{{3, "copies"}, {3, "copies"}}));
-  plan.copies = {{X, 1, 3, 0}, {X, 1, 4, 0}}; // once more, without a copy down
+  plan.copies = {{X, 1, 3, 0}, {X, 1, 4, 0}}; // once more, without a host-to-device copy
   expectOnly(4, "copies");
   plan.copies = {{Y, 1, 3, 0}}; // y never left and is said to be back
   expectAmong(3, "copies");
@@ -151,7 +151,8 @@ TEST_F(VerifyMemoriesTest, TwoValuesInTheSameBytesOfTheHost) {
   plan.offsets = {{0, X, 0}, {1, H, 0}, {2, 5, 128}, {3, Y, 100}, {4, X, 0}, {5, G, 200}};
   plan.moreMemories[0] = {200, 228, 0};
   plan.cost = 64;
-  plan.time->time = 54; // the second copy up reads x until 26: down 26-34
+  plan.time->time =
+      54; // the second device-to-host copy reads x until 26, and the way back is 26-34
   expectHolds();
   plan.offsets[2].offset = 0;
   plan.moreMemories[0].arena = 100;
@@ -229,8 +230,8 @@ TEST_F(VerifyMemoriesTest, TimeOfOneResourceIsTheCost) {
   expectHolds();
 }
 
-/// Each resource runs in the order of the plan: a second copy up waits for the first, though its
-/// operand is there.
+/// Each resource runs in the order of the plan: a second device-to-host copy waits for the first,
+/// though its operand is there.
 TEST_F(VerifyMemoriesTest, AResourceRunsInOrder) {
   plan.steps = {One, Up, Up, Two, Down, Back};
   plan.offsets = {{0, X, 0}, {1, H, 0}, {2, H, 0}, {3, Y, 100}, {4, X, 0}, {5, G, 200}};

@@ -310,7 +310,7 @@ TEST_F(NoPlanTest, PeakBoundAboveTheProgramOrder) {
   expectOnly(-1, "bound");
 }
 
-/// What is kept is held to the end: y beside x, z, w and p needs 44.
+/// What is kept is held to the end: y with x, z, w and p needs 44.
 TEST_F(NoPlanTest, PeakBoundCountsWhatIsKept) {
   problem.keep.push_back(Y);
   plan.peakLowerBound = 44;

@@ -2,7 +2,7 @@
 |*
 |*   LD_PRELOAD=kill-at.so KILL_AT=rename:2 llmmem-run step.mlir --save file
 |*
-|* Instead of its second rename the process gets SIGKILL, as from outside at that moment. fsync and
+|* Instead of its second rename the process gets SIGKILL, as from outside at that time. fsync and
 |* unlink may be named as well.
 |*
 \*===----------------------------------------------------------------------===*/

@@ -5,7 +5,7 @@
 // and a backward reads later.
 //
 // The planner searches one micro-batch for all, so all of a stage are to run the same ops in the
-// same order, whatever ranks do together beside the stages.
+// same order, whatever ranks do together besides the stages.
 //
 //===----------------------------------------------------------------------===//
 

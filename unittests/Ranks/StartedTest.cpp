@@ -1,4 +1,4 @@
-//===- StartedTest.cpp - Calls that run beside their rank ------------------===//
+//===- StartedTest.cpp - Calls that overlap with their rank ----------------===//
 
 #include "llmmem/Runtime/Started.h"
 #include "ThreadTransport.h"
@@ -92,7 +92,7 @@ TEST(StartedDeathTest, AWaitForNothingEndsTheJob) {
               "rank 0: waits for a call that nobody started");
 }
 
-/// Rank 1 of 2, alone: the other one is behind a broken cable.
+/// Rank 1 of 2, alone: the other one has a broken cable.
 void startOverBrokenCable() {
   llmmem_transport transport = {};
   transport.rank = 1;

@@ -4,7 +4,7 @@
 // equal but for the order of sums. Targets are ignored in different numbers on different ranks,
 // dropout samples by the element of the whole batch, gradients are clipped, and some parameters
 // have rows that no number of ranks divides. Under a tight budget every bit is what it was, and so
-// it is where collectives run beside what follows them.
+// it is where collectives overlap with what follows them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +85,7 @@ constexpr int64_t kBatch = 4;
 // A sequence of 5 over which no number of ranks divides, unless it is split.
 int64_t seqOf(const Case &test) { return test.tensorRanks > 1 ? 4 : 5; }
 
-/// Whether collectives run beside what follows them.
+/// Whether collectives overlap with what follows them.
 enum class Collectives { InTurn, Started };
 
 /// What a user may write: the sums of residuals, which every rank of tp has whole, are to be split.
@@ -171,7 +171,7 @@ Values run(const Case &test, int64_t ranks, const std::string &budget, const Val
                         /*poison=*/collectives == Collectives::Started);
   if (!step)
     return {};
-  // Under ZeRO-1 a resident gradient is what this rank has added; beside a server it is 0.
+  // Under ZeRO-1 a resident gradient is what this rank has added; with a server it is 0.
   bool hasOwn = test.ranks > 1 && ranks > 0 && (test.zero == 1 || test.server);
   Values all = step->join(step->run(step->split(whole)), hasOwn ? ".gradient" : "");
   // Micro-batches keep gradients that the whole batch's step does not.
@@ -299,7 +299,7 @@ std::vector<Case> shortCases() {
     cases.push_back({"gpt2", ElementKind::F64, 2, zero, llm::GradientLifetime::Resident, 0.2, 0.5});
   cases.push_back({"llama", ElementKind::F64, 4, 2, llm::GradientLifetime::Transient});
   cases.push_back({"llama", ElementKind::F64, 4, 3});
-  // A server, alone and beside tp, with micro-batches.
+  // A server, alone and with tp, with micro-batches.
   cases.push_back({"gpt2", ElementKind::F64, 4, 0, llm::GradientLifetime::Resident, 0.2, 0.5});
   cases.back().server = true;
   cases.push_back(tensor("llama-wide", ElementKind::F64, 2, 0, 2, false));

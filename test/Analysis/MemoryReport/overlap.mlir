@@ -1,4 +1,4 @@
-// What started collectives hide: the sum runs beside gelu's 2,001 ns.
+// What started collectives hide: the sum overlaps with gelu's 2,001 ns.
 // RUN: llmmem-opt --start-collectives --report-memory='print=true json=%t.json' %s -o /dev/null 2>&1 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=JSON --input-file %t.json
 // RUN: llmmem-opt --report-memory=print=true %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=TURN

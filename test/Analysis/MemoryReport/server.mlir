@@ -1,4 +1,4 @@
-// What a server alone has is in its need, not in that of the others: parameter, gradient, two moments and the workspace of the sum
+// What a server alone has is in its footprint, not in that of the others: parameter, gradient, two moments and the workspace of the sum
 // have 1024 bytes each, two scalars 256 with their padding, in all 5632; the others need 2048 less.
 // RUN: llmmem-opt --plan-arena --verify-plan --report-memory=print=true %s -o /dev/null 2>&1 | FileCheck %s
 // RUN: llmmem-opt --plan-arena --report-memory=json=- %s -o /dev/null | FileCheck %s --check-prefix=JSON

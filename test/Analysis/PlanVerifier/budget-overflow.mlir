@@ -1,4 +1,4 @@
-// An arena that ends below 2^63 and what is resident beside it are together more than 64 bits count: no budget holds them.
+// An arena that ends below 2^63 and what is resident are together more than 64 bits count: no budget holds them.
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
 // expected-error @below {{[budget] needs 256 resident bytes, 0 to align them and an arena of 9223372036854775552, together more than the budget of 1000}}

@@ -1,4 +1,4 @@
-// canonicalize has no place behind a plan: here it erases an op that nobody reads, and the claims are false.
+// canonicalize has no place after a plan: here it erases an op that nobody reads, and the claims are false.
 // RUN: llmmem-opt %s --verify-plan
 // RUN: not llmmem-opt %s --canonicalize --verify-plan 2>&1 | FileCheck %s
 

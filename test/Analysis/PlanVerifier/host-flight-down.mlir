@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
-// %c goes to the bytes of the host that %v is still coming back from: the two directions run beside each other.
+// %c goes to the bytes of the host that %v is still coming back from: the two directions overlap.
 func.func @step(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {llm.arena = 512 : i64, llm.host_arena = 256 : i64, llm.peak = 768 : i64} {
   // expected-note @below {{which stands at byte 0 and is read later}}
   %v = llm.copy_up %x {llm.offsets = array<i64: 0>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>

@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
-// Copies up run one after another, so their waits stand in the order of the starts. A copy down may land between.
+// Device-to-host copies run one after another, so their waits stand in the order of the starts. A host-to-device copy may land between.
 func.func @step(%x: tensor<64xf32>, %m: tensor<64xf32, #llm.host>) -> (tensor<64xf32, #llm.host>, tensor<64xf32, #llm.host>, tensor<64xf32>) attributes {llm.arena = 256 : i64, llm.host_arena = 512 : i64, llm.peak = 512 : i64} {
   // expected-note @below {{which starts here}}
   %a = llm.copy_up %x {llm.offsets = array<i64: 0>, llm.started} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>

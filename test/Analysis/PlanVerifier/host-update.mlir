@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --verify-plan %s | FileCheck %s
 
-// A plan that holds: the new parameter stands in the bytes of the old one's copy, which it takes over, while the gradient stands beside it; the
+// A plan that holds: the new parameter stands in the bytes of the old one's copy, which it takes over, while the gradient stands next to it; the
 // update is in flight while the device computes. On the host the learning rate is resident.
 // CHECK: llm.sgd
 func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, %lr: tensor<f32, #llm.host>) -> (tensor<64xf32>, tensor<64xf32>)

@@ -1,4 +1,4 @@
-// What comes back from the host is the run that went there: refused behind a later one.
+// What comes back from the host is the run that went there: refused after a later one.
 // RUN: llmmem-opt --verify-plan --verify-diagnostics --split-input-file %s
 
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 512 : i64, llm.host_arena = 256 : i64, llm.peak = 768 : i64} {
@@ -14,7 +14,7 @@ func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 51
 
 // -----
 
-// The value itself and what came back are one run; what comes back behind a later run counts as that one.
+// The value itself and what came back are one run; what comes back after a later run counts as that one.
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 512 : i64, llm.host_arena = 256 : i64, llm.peak = 768 : i64} {
   %a = llm.gelu %x {llm.id = 0 : i64, llm.offsets = array<i64: 0>} : tensor<64xf32>
   %up = llm.copy_up %a {llm.offsets = array<i64: 0>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>

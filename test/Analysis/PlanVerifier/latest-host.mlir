@@ -1,4 +1,4 @@
-// A copy down brings back what went to the host last.
+// A host-to-device copy brings back what went to the host last.
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 256 : i64, llm.host_arena = 512 : i64, llm.peak = 512 : i64} {

@@ -1,4 +1,4 @@
-// What was started has run where its wait stands: until then readers read the run before, and behind it they do not.
+// What was started has run where its wait stands: until then readers read the run before, and after it they do not.
 // RUN: llmmem-opt --verify-plan --verify-diagnostics --split-input-file %s
 
 func.func @step(%x: tensor<64xf32>) -> tensor<128xf32> attributes {llm.arena = 1536 : i64, llm.mesh = #llm.mesh<dp = 2>, llm.peak = 1792 : i64} {

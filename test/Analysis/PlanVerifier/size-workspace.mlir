@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --allow-unregistered-dialect --verify-plan --verify-diagnostics --split-input-file %s
 
-// A workspace of 2^63 - 1 bytes is a number of bytes, but not beside a value.
+// A workspace of 2^63 - 1 bytes is a number of bytes, but not together with a value.
 // expected-error @below {{[size] has values and workspaces of more than 2^63 bytes together, rounded up to 256 each}}
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 9223372036854775807 : i64, llm.peak = 0 : i64} {
   %0 = "test.op"(%x) {llm.cost = #llm.cost<flops = 0, bytes = 0, ns = 0, workspace = 9223372036854775807>, llm.offsets = array<i64: 0>, llm.pure, llm.workspace = array<i64: 256, 9223372036854775807>} : (tensor<64xf32>) -> tensor<64xf32>

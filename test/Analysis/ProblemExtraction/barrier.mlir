@@ -2,8 +2,8 @@
 // RUN: FileCheck --input-file=%t %s
 
 // A barrier is an op that costs nothing, runs once and reads all that goes in at its place. What comes out has no bytes but those of
-// what went in, and whoever reads it, through a view or a second barrier as well, runs behind it by an order token: tanh reads the
-// argument (0) behind the first barrier, whose token is 5; sine reads what tanh wrote (2) behind the second, whose token is 6.
+// what went in, and whoever reads it, through a view or a second barrier as well, runs after it by an order token: tanh reads the
+// argument (0) after the first barrier, whose token is 5; sine reads what tanh wrote (2) after the second, whose token is 6.
 // CHECK: "name": "test.barrier", "cost": 0, {{.*}}"reads": [0, 1], "writes": [5], "recompute": false
 // CHECK: "name": "test.tanh", {{.*}}"reads": [0, 5], "writes": [2]
 // CHECK: "name": "test.negate", {{.*}}"reads": [1, 5], "writes": [3]

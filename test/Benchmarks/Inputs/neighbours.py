@@ -1,4 +1,4 @@
-"""neighbours.py SOURCE_ROOT: what the benchmarks of the CPU make of processes beside them."""
+"""neighbours.py SOURCE_ROOT: checks what the benchmarks of the CPU make of other processes."""
 import contextlib
 import io
 import os
@@ -19,7 +19,7 @@ def arithmetic():
     print(f"others took {neighbours.cores_between(before, after):.2f} cores")
     print(f"none: {neighbours.cores_between(before, (15.0, before[1] + 3, before[2] + 4)):.2f} cores")
     for cores, all_cores in ((0.05, 2), (0.6, 2), (1.5, 4), (2.5, 4)):
-        print(f"{cores:.2f} beside 2 of {all_cores}: {neighbours.disturbs(cores, 2, all_cores)}")
+        print(f"{cores:.2f} with 2 of {all_cores}: {neighbours.disturbs(cores, 2, all_cores)}")
 
 
 def stranger():

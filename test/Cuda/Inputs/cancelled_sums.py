@@ -1,4 +1,4 @@
-"""Judges ops behind a product whose terms cancel by benchmarks/op_reference.py: cancelled_sums.py SCRIPTS
+"""Judges ops after a product whose terms cancel by benchmarks/op_reference.py: cancelled_sums.py SCRIPTS
 
 1000 + 1e-6 - 1000 is 0 in f32, and so are its gelu and what a gelu's gradient makes of it.
 """

@@ -1,4 +1,4 @@
-"""Of two steps on one GPU: the allocations that stay are parameters and caches once, the longer arena, and little beside; and nothing is
+"""Of two steps on one GPU: the allocations that stay are parameters and caches once, the longer arena, and little else; and nothing is
 sent twice but the inputs of a step.
 
   shared_buffers.py prefill.json decode.json driver.log

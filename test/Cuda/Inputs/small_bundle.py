@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a folder as gpu_pack.py does of copies of one step, under the labels none, 50, and check, which is compared with losses: small_bundle.py FOLDER STEP SCRIPTS RUNNER
 
-The folder of the step's kernels is kernels beside STEP.
+The folder of the step's kernels is kernels/ next to STEP.
 """
 
 import json

@@ -3,14 +3,14 @@
   check-docs.py paths ROOT PAGE...             every path in backticks, links and code blocks exists
   check-docs.py symbols ROOT PAGE...           and every "- In ..." line and table row that names a symbol holds
   check-docs.py tour ROOT PAGE [--update]      and every console block of the page holds
-  check-docs.py measured ROOT PAGE...          every table of seconds says where, when and beside how much they were measured
+  check-docs.py measured ROOT PAGE...          every table of seconds says where, when and under which load they were measured
   check-docs.py dated ROOT PAGE...             every table of seconds says at least on which processor and which day
 
 A line "- In `file`: `symbol`, `symbol`" names where a thing is done, as a row "| ... | `file` | `symbol`, `symbol` |" does. In a console block a line "$ command" (continued
 after a backslash) must exit with 0, and the lines below it must be all that it prints; "..." stands for lines left out.
-Commands run in an empty folder beside a link to examples/. --update writes what they print now into the page.
+Commands run in an empty folder with a link to examples/. --update writes what they print now into the page.
 
-Seconds and rates of this machine are the processor's, of a day, beside other processes. A table or code block that shows some
+Seconds and rates of this machine are the processor's, of a day, under the load of other processes. A table or code block that shows some
 needs the line that benchmarks/neighbours.py prints ("Measured on ..., N cores, DATE; other processes took N cores.") in its own
 section or in the opening of one around it; of a GPU "Measured on ..., DATE; nothing else ran on the card.". A page of design
 decisions, whose figures tell two ways of doing a thing apart, needs "Measured on ..., DATE".
@@ -186,7 +186,7 @@ def check_measured(page, text, wanted):
             elif wanted.search(line):
                 around[-1], waiting = True, []
             elif not around[-1] and shows_times(line, before, code):
-                waiting.append(f"{page}:{number}: no line in this section says on which processor, on which day and beside what "
+                waiting.append(f"{page}:{number}: no line in this section says on which processor, on which day and under which load "
                                "these times were measured; benchmarks/neighbours.py prints it")
             before = line
     yield from waiting

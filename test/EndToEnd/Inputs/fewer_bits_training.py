@@ -1,4 +1,4 @@
-"""Trains adapters beside weights in fewer bits, and beside the f32 that these stand for: losses, and the bits of the adapters that are
+"""Trains adapters over weights in fewer bits, and over the f32 that these stand for: losses, and the bits of the adapters that are
 saved, must be equal. Then demands the bits of the unplanned step of two budgets, and of a run that goes on from what was saved, weights in
 fewer bits among it.
 
@@ -41,7 +41,7 @@ def main(folder, text, config, form, *flags):
     adapters = [name for name in wanted if ".lora_" in name]
     for name in adapters:
         if saved[name] != wanted[name]:
-            chain.stop("%s has other bits than beside f32" % name)
+            chain.stop("%s has other bits than over f32" % name)
     report = chain.plan(path("packed.model.mlir"), path("none.mlir"), "--checkpoint-policy=none")
     least = chain.plan(path("packed.model.mlir"), path("min.mlir"), "--checkpoint-budget=min")
     budget = (chain.needed(report) + chain.needed(least)) // 2
@@ -55,7 +55,7 @@ def main(folder, text, config, form, *flags):
     train("resumed", held, 1, path("first"))
     if tensors.read_bytes(path("resumed")) != saved:
         chain.stop("a run that goes on has other bits than an unbroken one")
-    print("%d tensors of adapters beside %s have the bits of those beside its elements, and go on" % (len(adapters), form))
+    print("%d tensors of adapters over %s have the bits of those over its elements, and go on" % (len(adapters), form))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def compare(golden, training, dtype):
 
 
 def split_flags(flags):
-    """Of the import, and behind `--` those of the planning."""
+    """Returns the flags of the import, and after `--` those of the planning."""
     cut = flags.index("--") if "--" in flags else len(flags)
     return flags[:cut], flags[cut + 1 :]
 

@@ -10,7 +10,7 @@ import sys
 
 import chain
 
-# Prices of the machine that runs the steps, and two links: by one ops run again beside the copies, by the other none.
+# Prices of the machine that runs the steps, and two links: by one ops are recomputed in addition to the copies, by the other none.
 PRICES = ["--checkpoint-device=cpu", "--checkpoint-seconds=0.2"]
 HOST = ["--host-budget=1GB", "--link-latency=100"]
 LINKS = ["1GB/s", "20GB/s"]

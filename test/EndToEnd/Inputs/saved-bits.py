@@ -9,7 +9,7 @@ import sys
 import chain
 import tensors
 
-# A device that multiplies slowly beside its memory.
+# A device that multiplies slowly compared with its memory.
 TABLE = '{"name": "slow", "source": "made up", "flops_per_ns": {"bf16": 50, "f32": 50, "f64": 25}, "bytes_per_ns": 100, "launch_ns": 0}'
 TOLERANCE = 0.02 # of the largest element of a gradient
 

@@ -36,7 +36,7 @@ def main(folder, text, config, *flags):
         chain.check_bits(name, training, expected, "those with the state on the device")
         chain.check_both_memories(name, training, report)
     if host["arena"] == 0:
-        chain.stop("no activation leaves beside the state")
+        chain.stop("no activation leaves in addition to the state")
     chain.check_micro_batches(model, step("parts"), PRICES, HOST, data, "those with the state on the device")
     print("%d runs have the bits of the one with its state on the device" % len(plans))
 

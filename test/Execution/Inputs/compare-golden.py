@@ -2,7 +2,7 @@
 
   compare-golden.py golden.safetensors run.jsonl gradients.safetensors after3.safetensors
 
-Prints one line a check: what was compared, and the largest error beside what is allowed. The last line says how many
+Prints one line a check: what was compared, and the largest error next to what is allowed. The last line says how many
 tensors were compared, or which failed.
 """
 import json

@@ -88,6 +88,6 @@ for seed, call in enumerate(calls, 1):
     if save(100 + seed):
         sys.exit(f"{call}: the next save has failed")
     expect(expected(), call)
-    print(f"{call}: {len(left)} left, none behind the next save")
+    print(f"{call}: {len(left)} left, none after the next save")
 if name.endswith(".json"):
     name_elsewhere()

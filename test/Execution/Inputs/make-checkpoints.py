@@ -1,4 +1,4 @@
-"""Writes small checkpoints, each wrong in one way, beside the given path: make-checkpoints.py path"""
+"""Writes small checkpoints, each wrong in one way, next to the given path: make-checkpoints.py path"""
 import json
 import struct
 import sys

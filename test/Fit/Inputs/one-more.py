@@ -33,7 +33,7 @@ def train(folder, text, room):
                           text=True)
     planned, measured = map(int, re.search(r"arena predicted (\d+) bytes, measured (\d+)", done.stdout).groups())
     if not planned == measured <= room:
-        sys.exit(f"arena of {planned} bytes, {measured} measured; at most {room} are free beside what is resident")
+        sys.exit(f"arena of {planned} bytes, {measured} measured; at most {room} are free in addition to what is resident")
     print(f"measured {measured} bytes of the arena, as planned")
 
 

@@ -1,4 +1,4 @@
-"""Values and gradients stay what they are, and less is kept: the planner's prediction beside what XLA says of itself. What is said
+"""Values and gradients stay what they are, and less is kept: the planner's prediction is compared with what XLA says of itself. What is said
 of a budget is said of the model, or was measured."""
 
 import unittest

@@ -1,5 +1,5 @@
 """A step of a small GPT, with embeddings, attention and AdamW, through StableHLO and back: the losses of several steps are
-equal, parameters within what XLA rounds, and XLA says what it holds beside the prediction."""
+equal, parameters within what XLA rounds, and XLA says what it holds next to the prediction."""
 
 import os
 import sys

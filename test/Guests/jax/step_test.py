@@ -1,4 +1,4 @@
-"""A whole step through StableHLO and back: the values are the same bits, and XLA says what it holds beside the prediction."""
+"""A whole step through StableHLO and back: the values are the same bits, and XLA says what it holds next to the prediction."""
 
 import os
 import sys

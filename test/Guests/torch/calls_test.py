@@ -1,4 +1,4 @@
-"""A plan is of one call. Calls that hold more beside it are counted, and refused where the budget does not cover them."""
+"""A plan is of one call. Calls that hold more in addition to it are counted, and refused where the budget does not cover them."""
 
 import gc
 import unittest
@@ -15,7 +15,7 @@ AGAIN = "called again before the backward of .* earlier calls?, .* compile the w
 
 
 class Logits(nn.Module):
-    """Returns logits that are large beside the rest."""
+    """Returns logits that are large compared with the rest."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class CallsTest(unittest.TestCase):
         self.assertEqual(outcomes, {"refused", "ran"})
 
     def test_blocks_checkpointed_one_by_one_are_counted(self) -> None:
-        """Each backward comes right behind its own forward, but the parameters of all blocks are there."""
+        """Each backward comes right after its own forward, but the parameters of all blocks are there."""
         ids = torch.zeros(2, 64, dtype=torch.int64)
         for budget, is_refused in ((2_000_000, True), (12_000_000, False)):
             model = self.blocks(budget)

@@ -1,4 +1,4 @@
-"""Beside PyTorch's own means on the same models: at the peak that theirs is measured to have, ours fits and recomputes no
+"""Compares with PyTorch's own means on the same models: at the peak that theirs is measured to have, ours fits and recomputes no
 more FLOPs. Their ratio is no peak: a smaller one can need more."""
 
 import time

@@ -1,4 +1,4 @@
-"""Ways in beside `backend(budget)` of a training step: measured costs, AOTAutograd's own partition_fn, and steps without
+"""Tests entry points other than `backend(budget)` of a training step: measured costs, AOTAutograd's own partition_fn, and steps without
 gradients, which have nothing to plan."""
 
 import unittest

@@ -1,4 +1,4 @@
-"""What real graphs have beside kernels: each is planned with unchanged numbers, or refused by name."""
+"""Tests what real graphs have in addition to kernels: each is planned with unchanged numbers, or refused by name."""
 
 import os
 import tempfile
@@ -179,7 +179,7 @@ class SeveralGraphsTest(unittest.TestCase):
             self.assertLessEqual(step.peak, llmmem.torch._partition._budget(budget))
 
     def test_ddp_splits_a_graph(self) -> None:
-        """In one compilation, into one for each bucket of gradients. Each is planned beside those before it."""
+        """In one compilation, into one for each bucket of gradients. Each is planned together with those before it."""
         model, x = Large(), torch.randn(64, 520)
         model(x).square().mean().backward()
         plain = [parameter.grad for parameter in model.parameters()]

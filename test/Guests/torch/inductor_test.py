@@ -1,5 +1,5 @@
 """The same promise inside Inductor: eight budgets from the least, measured peak within each, what Inductor's own account
-of its fused order says beside it, and the loss and gradients of the unplanned step, bit by bit."""
+of its fused order says next to it, and the loss and gradients of the unplanned step, bit by bit."""
 
 import contextlib
 import unittest

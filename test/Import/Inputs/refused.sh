@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs llmmem-import on arguments that it must refuse, and prints what it says.
-# Fails unless it exits with 1, prints nothing on stdout and leaves no file behind.
+# Fails unless it exits with 1, prints nothing on stdout and leaves no file.
 dir=$(mktemp -d) || exit 3
 mkdir "$dir/out"
 llmmem-import "$@" -o "$dir/out/model.mlir" >"$dir/stdout" 2>"$dir/stderr"
@@ -11,4 +11,4 @@ printed=$(cat "$dir/stdout")
 rm -r "$dir"
 [ "$code" -eq 1 ] || { echo "exit code $code, expected 1" >&2; exit 2; }
 [ -z "$printed" ] || { echo "stdout is not empty" >&2; exit 2; }
-[ -z "$left" ] || { echo "left behind: $left" >&2; exit 2; }
+[ -z "$left" ] || { echo "left over: $left" >&2; exit 2; }

@@ -1,5 +1,5 @@
-// A barrier that a person wrote stays one, around all of its values: tanh runs behind exponential though it reads nothing of it, in
-// what is planned and in what is exported. A value that nobody reads behind the barrier is held until then.
+// A barrier that a person wrote stays one, around all of its values: tanh runs after exponential though it reads nothing of it, in
+// what is planned and in what is exported. A value that nobody reads after the barrier is held until then.
 // RUN: llmmem-opt --allow-unregistered-dialect --checkpoint-budget=1GB %s -o %t.planned.mlir 2> %t.log
 // RUN: llmmem-opt --allow-unregistered-dialect --export-graph --mlir-print-op-generic %t.planned.mlir | FileCheck %s
 // RUN: llmmem-opt --allow-unregistered-dialect --checkpoint-budget=min %s -o %t.least.mlir 2> %t.log

@@ -2,7 +2,7 @@
 """read-trace.py FILE [--counter-peak]: a reader of the Trace Event Format, by Chromium's document alone.
 
 Checks that every event has the keys of its phase, that times are microseconds from 0 up, that complete events of one thread
-lie within or beside each other, and that counters are numbers in order of time. Prints processes, threads and slices, nested;
+lie within each other or apart, and that counters are numbers in order of time. Prints processes, threads and slices, nested;
 with --counter-peak the largest sum of each counter.
 """
 

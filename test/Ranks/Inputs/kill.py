@@ -28,7 +28,7 @@ def command(path, steps):
 
 
 def losses(text):
-    # A launcher may put what it says of the death behind the number, on the same line.
+    # A launcher may put what it says of the death after the number, on the same line.
     return {int(number): loss for number, loss in re.findall(r"^step (\d+)  loss ([\d.e+]+)(?=-|$)", text, re.M)}
 
 

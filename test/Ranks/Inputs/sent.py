@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts at MPI what a rank sends in a step: sent.py COUNTER STEP DATA REPORT RANKS LAUNCHER...
 
-A run of three steps sends two steps' more than a run of one. Prints the bytes of a step beside those of the report of its
+A run of three steps sends two steps' more than a run of one. Prints the bytes of a step next to those of the report of its
 plan, and exits with 1 where they differ by more than what is said of scalars."""
 import json
 import re

@@ -2,7 +2,7 @@
 
     torchrun.py RANKS [--srun] [--missing RANK] [--kill RANK] [--port PORT] [--own-token] -- COMMAND...
 
-Rank r's output comes behind that of rank r - 1. Exits with the first code that is not 0, or with 99 where a rank is still
+Rank r's output comes after that of rank r - 1. Exits with the first code that is not 0, or with 99 where a rank is still
 there 60 s after the first that ended. With --kill that rank is killed when rank 0 has said "step 2", and the others must end
 within 10 s. With --own-token they get no LLMMEM_JOB_TOKEN.
 """

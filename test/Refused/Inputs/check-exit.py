@@ -36,7 +36,7 @@ def main():
     if done.stdout:
         faults.append(f"stdout is not empty: {done.stdout[:200]!r}")
     if left:
-        faults.append(f"left behind: {left}")
+        faults.append(f"left over: {left}")
     if faults:
         sys.exit("\n".join(["check-exit: " + " ".join(command), *faults, "stderr was:", done.stderr[:4000]]))
 

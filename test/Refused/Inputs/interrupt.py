@@ -26,7 +26,7 @@ def main():
         code = process.wait(timeout=10)
         left = sorted(os.listdir(out))
     assert code in (-sent, 128 + sent), f"exit code {code}, expected the signal's"
-    assert not left, f"left behind: {left}"
+    assert not left, f"left over: {left}"
 
 
 main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""left.py FOLDER: kills writers of llmmem._temporary, and looks at what stands in FOLDER behind the next one."""
+"""left.py FOLDER: kills writers of llmmem._temporary, and looks at what stands in FOLDER after the next one."""
 
 import fcntl
 import os

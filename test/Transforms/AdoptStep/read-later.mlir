@@ -1,4 +1,4 @@
-// An argument that is given away and read after its result is written is held beside the result.
+// An argument that is given away and read after its result is written is held together with the result.
 // RUN: llmmem-opt --allow-unregistered-dialect --describe-ops --adopt-step %s 2>/dev/null | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32})

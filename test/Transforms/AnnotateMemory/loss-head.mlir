@@ -14,7 +14,7 @@
 // CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 3040, ns = 3120, workspace = 1280>
 //
 // One granule: the sum of dw is dw itself (128). Workspace: no wide factors, so what a GPU keeps of a row's tile has
-// bytes of its own, 64 of largest logits (32 used) and 32 of powers, beside 64 of losses and 1024 of logits.
+// bytes of its own, 64 of largest logits (32 used) and 32 of powers, in addition to 64 of losses and 1024 of logits.
 // CHECK: chunk = 8 : i64, llm.bytes
 // CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 2144, ns = 2184, workspace = 1184>
 //

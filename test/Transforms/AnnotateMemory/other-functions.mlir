@@ -1,4 +1,4 @@
-// The step alone is annotated, alone or beside other functions, and in a pipeline that nests.
+// The step alone is annotated, alone or among other functions, and in a pipeline that nests.
 // RUN: llmmem-opt --annotate-memory %s | FileCheck %s --implicit-check-not=llm.bytes
 // RUN: llmmem-opt --pass-pipeline='builtin.module(func.func(annotate-memory))' %s | FileCheck %s --implicit-check-not=llm.bytes
 

@@ -2,7 +2,7 @@
 // RUN: llmmem-opt --allow-unregistered-dialect --apply-checkpoints %t/once.mlir | FileCheck %s
 // RUN: llmmem-opt --allow-unregistered-dialect --apply-checkpoints --verify-diagnostics %t/early.mlir
 
-// A barrier is an op of the schedule (2 here), and its readers share it. What is made again behind it is read as it is.
+// A barrier is an op of the schedule (2 here), and its readers share it. What is recomputed after it is read as it is.
 // CHECK: %[[E:.*]] = "test.exponential"(%arg0)
 // CHECK: %[[N:.*]] = "test.negate"(%arg0)
 // CHECK-NEXT: %[[B:.*]]:2 = "test.barrier"(%[[E]], %[[N]])

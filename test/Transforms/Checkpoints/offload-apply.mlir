@@ -1,5 +1,5 @@
-// Copies have the numbers behind those of the ops: of op 0 result 0 goes up as 3 and comes down as 4. Its later readers read what
-// came back. A second copy down carries an instance, or CSE would merge it with the first.
+// Copies have the numbers after those of the ops: of op 0 result 0 goes to the host as 3 and comes back as 4. Its later readers read what
+// came back. A second host-to-device copy carries an instance, or CSE would merge it with the first.
 // RUN: llmmem-opt --apply-checkpoints --cse %s | FileCheck %s -enable-var-scope
 
 // CHECK: func.func @step

@@ -1,5 +1,5 @@
 // x, w and v hold 3,072 bytes throughout, a 2,048, h 4,096 and r 2,048: under 10 kB a cannot stay while h and r are held. At 2 GB/s a
-// goes up and comes back beside the products, and the step takes what it takes without a budget but for the wait; running gelu again
+// goes to the host and comes back while the products run, and the step takes what it takes without a budget but for the wait; running gelu again
 // takes longer than that on this table, and without the host it does.
 // RUN: llmmem-opt --plan-checkpoints="budget=10kB host-budget=2048 link=2GB/s" %s | FileCheck %s --check-prefixes=PLAN
 // RUN: llmmem-opt --plan-checkpoints="budget=10kB host-budget=2048 link=2GB/s" --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope

@@ -3,7 +3,7 @@
 
 func.func @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %zero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
-  // A round: tanh (4 FLOPs an element) beside what is carried, an addition, the counter.
+  // An iteration: tanh (4 FLOPs an element) in addition to what is carried, an addition, the counter.
   // 5 * (4096 + 1024 + 1) FLOPs, 5 * (8192 + 12288 + 12) bytes; of its values only that of tanh is not carried.
   // CHECK: "stablehlo.while"
   // CHECK: llm.cost = #llm.cost<flops = 25605, bytes = 102460, ns = 0, workspace = 4096>

@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --differentiate %s | FileCheck %s
 
-// Two moments in f32 for each parameter, 12 bytes beside the 4 of the weight with its gradient: 16. Arguments are
+// Two moments in f32 for each parameter, 12 bytes in addition to the 4 of the weight with its gradient: 16. Arguments are
 // grouped by parameter; results are the loss, the parameters, the states, the gradients.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: tensor<4x4xf32> {llm.donated = 1 : i64, llm.name = "w", llm.role = "param"}

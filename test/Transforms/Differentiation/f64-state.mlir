@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --differentiate %s | FileCheck %s
 
-// Beside an f64 loss the learning rate and the moments are f64.
+// With an f64 loss the learning rate and the moments are f64.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: tensor<f64> {llm.name = "learning_rate"
 // CHECK-SAME: tensor<4x4xf64> {llm.donated = 2 : i64, llm.name = "w.first_moment"

@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --differentiate %s | FileCheck %s
 
-// Beside resident gradients all updates stand at the end, in the order of the parameters.
+// With resident gradients all updates stand at the end, in the order of the parameters.
 // CHECK: %[[G1:.+]] = llm.linear_weight_grad
 // CHECK: %[[G0:.+]] = llm.linear_weight_grad
 // CHECK-NEXT: llm.sgd %{{.+}}, %[[G0]]

@@ -1,5 +1,5 @@
 // Moments in 8 bits: a byte an element and 4 bytes for each block of 256. w, of 4,096 elements, has 16 blocks: 2 (4096 + 64) bytes of
-// state beside 4 * 4096; b, which is smaller, keeps f32.
+// state in addition to 4 * 4096; b, which is smaller, keeps f32.
 // RUN: llmmem-opt --differentiate %s | FileCheck %s
 
 module attributes {llm.training = #llm.training<optimizer = adamw, gradients = resident, beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, clip_norm = 0.0 : f64, moments = i8>} {

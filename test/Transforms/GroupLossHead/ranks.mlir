@@ -1,4 +1,4 @@
-// A loss that is summed over ranks, with a count of all ranks' targets, is a loss head all the same; the sum waits behind it.
+// A loss that is summed over ranks, with a count of all ranks' targets, is a loss head all the same; the sum waits after it.
 // RUN: llmmem-opt --parallelize=mesh=dp=2 --differentiate --group-loss-head %s | FileCheck %s
 
 // CHECK: %[[COUNT:.*]] = llm.all_reduce %{{.*}} over ["dp"] {{.*}} : tensor<i32>

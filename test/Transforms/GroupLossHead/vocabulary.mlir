@@ -1,4 +1,4 @@
-// Over a split vocabulary the loss head takes what ranks tell each other inside; the sums of the loss and of dx stay behind it.
+// Over a split vocabulary the loss head takes what ranks tell each other inside; the sums of the loss and of dx stay after it.
 // RUN: llmmem-opt --parallelize=mesh=tp=2 --differentiate --group-loss-head %s | FileCheck %s --implicit-check-not='= llm.log_sum_exp' --implicit-check-not='= llm.all_gather' --implicit-check-not='= llm.target_loss'
 // RUN: llmmem-opt --parallelize=mesh=dp=2,tp=2 --split-micro-batches=count=2 --differentiate --group-loss-head %s | FileCheck %s --check-prefix=MICRO
 

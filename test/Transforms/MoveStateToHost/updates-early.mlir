@@ -1,5 +1,5 @@
 // An update needs its gradient alone, so the first runs while the device still reads the parameter of which the host has no need; its new value
-// comes down behind the last reader, where the update stood. One that is given for another use than the step's result stays where it is.
+// returns to the device after the last reader, where the update stood. One that is given for another use than the step's result stays where it is.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s updates=true" --split-input-file %s | FileCheck %s -enable-var-scope
 
 // CHECK-LABEL: func.func @step(

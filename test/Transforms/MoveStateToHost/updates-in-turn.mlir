@@ -1,5 +1,5 @@
-// Of three parameters without master copies, each of which goes up with its gradient: an update stands behind the next gradient's way up, and
-// its parameter comes down behind the next update, so that all of them may run at once. The norm of all gradients goes up once.
+// Of three parameters without master copies, each of which goes to the host with its gradient: an update stands after the next gradient's copy, and
+// its parameter returns after the next update, so that all of them may run at once. The norm of all gradients goes to the host once.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s updates=true" %s | FileCheck %s -enable-var-scope
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s updates=true" --annotate-memory --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
 

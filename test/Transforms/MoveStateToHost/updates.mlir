@@ -4,7 +4,7 @@
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10 updates=true" %s | FileCheck %s -enable-var-scope
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10 updates=true" --annotate-memory --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
 
-// The device holds the parameter and its gradient, 1,024 bytes, and nothing beside; the host's arena the gradient, whose bytes the new parameter
+// The device holds the parameter and its gradient, 1,024 bytes, and nothing else; the host's arena the gradient, whose bytes the new parameter
 // takes over.
 // PLANNED: llm.arena = 0 : i64, {{.*}}llm.host_arena = 512 : i64, {{.*}}llm.peak = 1024 : i64
 // PLANNED: llm.copy_up %{{.*}} {{.*}}llm.offsets = array<i64: 0>, {{.*}}llm.started

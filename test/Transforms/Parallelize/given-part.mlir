@@ -1,4 +1,4 @@
-// A sharding given to what every rank has whole cuts it into parts, and so is read what is one for all ranks beside parts. The
+// A sharding given to what every rank has whole cuts it into parts, and so is read what is one for all ranks together with parts. The
 // gradient of such a whole is gathered from the parts.
 // RUN: llmmem-opt --parallelize=mesh=tp=2 %s | FileCheck %s
 // RUN: llmmem-opt --parallelize=mesh=tp=2 --differentiate %s | FileCheck %s --check-prefix=GRADIENT

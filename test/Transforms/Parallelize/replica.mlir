@@ -1,4 +1,4 @@
-// A sum over ranks beside what is split: each rank reads its own copy, whose gradients are summed over the ranks.
+// A sum over ranks next to what is split: each rank reads its own copy, whose gradients are summed over the ranks.
 // RUN: llmmem-opt --parallelize=mesh=dp=2 %s | FileCheck %s
 
 // CHECK: %[[PART:.*]] = llm.linear %arg0, %arg1

@@ -1,4 +1,4 @@
-// Column and row products: outputs of the first are split, the second sums over them. Its bias is added once, behind the sum. A
+// Column and row products: outputs of the first are split, the second sums over them. Its bias is added once, after the sum. A
 // product whose result needs to be whole stays whole.
 // RUN: llmmem-opt --parallelize=mesh=tp=2 %s | FileCheck %s
 

@@ -7,7 +7,7 @@
 // RUN: sed 's/llm.offsets = array<i64: 4096>/llm.offsets = array<i64: 0>/' %t.step | not llmmem-opt --verify-plan 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused %s 2> /dev/null | sed 's/llm.offsets = array<i64: 4096>/llm.offsets = array<i64: 0>/' | not llmmem-opt --verify-plan 2>&1 | FileCheck %s --check-prefix=REFUSED
 //
-// Nor does C lie on what the library adds, by which its bits would hang on whether that is read again: in a plan that keeps
+// Nor does C lie on what the library adds, by which its bits would depend on whether that is read again: in a plan that keeps
 // activations it is.
 // RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused --products=library %S/Inputs/residual.mlir 2> /dev/null | FileCheck %s --check-prefix=RESIDUAL
 //

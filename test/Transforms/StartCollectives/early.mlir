@@ -1,4 +1,4 @@
-// Starts stand as early as they may: behind what makes their operand, behind what uses bytes that they write, and in the order
+// Starts stand as early as they may: after what makes their operand, after what uses bytes that they write, and in the order
 // that they had. The peak counts what is held longer for it.
 // RUN: split-file %s %t
 // RUN: llmmem-opt --start-collectives --verify-plan %t/bytes.mlir | FileCheck %s --check-prefix=BYTES

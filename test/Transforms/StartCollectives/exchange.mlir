@@ -1,4 +1,4 @@
-// Stages send and receive beside compute. What only sends has no result: its wait stands before the first op that overwrites
+// Stages send and receive while they compute. What only sends has no result: its wait stands before the first op that overwrites
 // what is sent, and the n-th of them is for the n-th such start. What is received comes as early as its bytes are free.
 // RUN: llmmem-opt --start-collectives --verify-plan %s | FileCheck %s
 // RUN: llmmem-opt --start-collectives --canonicalize --cse --verify-plan %s | FileCheck %s

@@ -1,5 +1,5 @@
 // Waits stand before the first op that reads a result or overwrites what is in flight, in the order of the starts; views of
-// a result move behind its wait; offsets, arena and peak stay.
+// a result move after its wait; offsets, arena and peak stay.
 // RUN: llmmem-opt --start-collectives --verify-plan %s | FileCheck %s
 
 // Other bytes than those in flight: nothing waits before the reader.

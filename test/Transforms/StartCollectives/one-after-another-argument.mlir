@@ -1,4 +1,4 @@
-// As one-after-another.mlir, where the bytes that a start takes over are an argument's: the first one's wait, behind it, reads none of them.
+// As one-after-another.mlir, where the bytes that a start takes over are an argument's: the first one's wait, after it, reads none of them.
 // RUN: llmmem-opt --start-collectives --verify-plan %s | FileCheck %s
 
 func.func @step(%g: tensor<64xf32> {llm.donated = 0 : i64}) -> tensor<64xf32> attributes {llm.arena = 256 : i64, llm.mesh = #llm.mesh<dp = 2, tp = 2>, llm.peak = 512 : i64} {

@@ -1,5 +1,5 @@
-// A copy up starts behind the op that makes its value, and is waited for before those bytes are written anew; a copy down
-// starts behind the last op that uses the bytes it writes, and is waited for before its reader. The peak is 768 as before: at
+// A device-to-host copy starts after the op that makes its value, and is waited for before those bytes are overwritten; a host-to-device copy
+// starts after the last op that uses the bytes it writes, and is waited for before its reader. The peak is 768 as before: at
 // %f the argument, %a, %f; and at %g the argument, %f, %g.
 // RUN: llmmem-opt --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope
 

@@ -1,4 +1,4 @@
-// One direction does not wait for the other where they share no bytes, and stands behind its wait where they do: %b goes to
+// One direction does not wait for the other where they share no bytes, and stands after its wait where they do: %b goes to
 // the bytes of the host that %v comes back from.
 // RUN: llmmem-opt --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope
 

@@ -1,4 +1,4 @@
-// An update starts behind the wait for its gradient, runs beside the device and the next gradient's way up, and is waited for before its parameter
+// An update starts after the wait for its gradient, runs concurrently with the device and the next gradient's copy to the host, and is waited for before its parameter
 // comes down.
 // RUN: llmmem-opt --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope
 

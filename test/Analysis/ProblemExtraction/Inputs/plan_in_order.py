@@ -37,7 +37,7 @@ for step, op in enumerate(ops):
     if op.get("workspace", 0):
         workspaces.append([step, take(op["workspace"])])
 
-# Live bytes: an in-place result beside its operand, as nothing is shared.
+# Live bytes: an in-place result in addition to its operand, as nothing is shared.
 writer = {value: step for step, op in enumerate(ops) for value in op["writes"]}
 peak = max(
     resident
