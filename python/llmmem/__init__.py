@@ -27,8 +27,7 @@ __version__ = _loaded.llmmem_version().decode()
 
 
 def __getattr__(name: str) -> Any:
-    """llmmem.jax and llmmem.torch need JAX and PyTorch, llmmem.study llmmem's tools: they are imported where they are asked
-    for."""
+    """Imports llmmem.jax, llmmem.torch and llmmem.study when they are first used: they need JAX, PyTorch and llmmem's tools."""
     if name == "study":
         from ._study import study
         return study

@@ -6,14 +6,15 @@ import select
 import stat
 from typing import IO, Union
 
-# As the tools have them (include/llmmem/Support/TextFile.h).
+# The limits are those of the tools (include/llmmem/Support/TextFile.h).
 MOST_BYTES = 1 << 30
 WRITER_SECONDS = 2
 _PIECE_BYTES = 1 << 20
 
 
 def read_text(path: Union[str, "os.PathLike[str]"]) -> str:
-    """The text of a file in UTF-8. A pipe is read where a program writes to it; an OSError says why what is no file is not."""
+    """Returns the text of a file in UTF-8. It reads a pipe that a program writes to; for anything else that is no file an OSError says
+    why."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode):
@@ -28,7 +29,7 @@ def read_text(path: Union[str, "os.PathLike[str]"]) -> str:
 
 
 def _read(file: IO[bytes], size: int = 0) -> bytes:
-    """In pieces: a read takes the memory of all that it is asked for, however little comes."""
+    """Reads in pieces, since a read takes the memory of all that it asks for, however little comes."""
     data = bytearray()
     while max(size, len(data)) <= MOST_BYTES:
         piece = file.read(_PIECE_BYTES)

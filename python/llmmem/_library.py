@@ -13,7 +13,7 @@ Question = CFUNCTYPE(c_int32, c_void_p)
 
 
 class SizedStructure(Structure):
-    """One that begins with its own size."""
+    """A structure that begins with its own size."""
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(size=ctypes.sizeof(type(self)), **fields)
@@ -99,7 +99,7 @@ class PackOptions(SizedStructure):
                 ("user", c_void_p), ("is_cancelled", Question)]
 
 
-# The text of an error; not c_char_p, which ctypes would turn into a copy and forget.
+# This is the type of an error's text. ctypes would turn c_char_p into a copy and lose the pointer.
 Error = POINTER(c_void_p)
 
 SIGNATURES = {
@@ -142,7 +142,7 @@ library = load()
 
 
 class Cancelled(Exception):
-    """The question was answered with yes."""
+    """Raised where the caller asked to cancel."""
 
 
 def call(function: Any, *arguments: Any) -> None:

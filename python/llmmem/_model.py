@@ -10,7 +10,7 @@ from ._files import read_text
 
 @dataclass
 class Value:
-    """What an op reads or writes.
+    """A value that ops read or write.
 
     bytes: its size. name: for reports. resident: an input that is held throughout, outside the arena.
     """
@@ -22,14 +22,14 @@ class Value:
 
 @dataclass
 class Op:
-    """One op of the program.
+    """An op of the program.
 
     reads, writes: numbers of values; a value has at most one writer, before its readers.
-    cost: of one run. workspace: bytes held only while the op runs.
+    cost: the cost of one run. workspace: bytes that are held only while the op runs.
     in_place: pairs (written, read): the written value may take the bytes of the read one, where this is its last read.
-    recompute: False: the op runs exactly once.
+    recompute: False where the op must run exactly once.
     block: the layer, from 0, or None. phase: "forward", "backward", "update" or None.
-    micro_batch: of several that one step runs, the one that it is of, or None.
+    micro_batch: the number of the micro-batch that the op belongs to, or None.
     """
 
     reads: Sequence[int]
@@ -46,17 +46,17 @@ class Op:
 
 @dataclass
 class Tiling:
-    """One way to run the ops of a form that work in chunks: (op, cost, workspace) of each, in place of its own."""
+    """One variant of the ops of a form that work in chunks: (op, cost, workspace) of each, which replace its own."""
 
     ops: Sequence[Tuple[int, int, int]] = ()
 
 
 @dataclass
 class Form:
-    """One of several forms of a step, which give the same results.
+    """One of several variants of a step, which give the same results.
 
-    tilings: cheapest and largest workspaces first, all of the same ops; at least one.
-    values, ops, keep: what the step is made of in this form; without ops, what the problem itself says.
+    tilings: at least one, all of the same ops; the cheapest, which has the largest workspaces, comes first.
+    values, ops, keep: what the step consists of in this form; without ops, it is what the problem itself states.
     selected: numbers of the forward ops whose results the policy "selective" recomputes.
     """
 
@@ -69,7 +69,7 @@ class Form:
 
 @dataclass(frozen=True)
 class FormNumber:
-    """One of a problem's forms, and one of its tilings."""
+    """Names one of a problem's forms, and one of its tilings."""
 
     form: int
     tiling: int
@@ -77,14 +77,14 @@ class FormNumber:
 
 @dataclass
 class Problem:
-    """A program seen from its memory.
+    """A program as the planner sees it: values with sizes, and ops that read and write them.
 
     values: by number. ops: in program order. keep: numbers of the values that are held at the end.
     budget: bytes that resident values and arena must not exceed, or None. alignment: of offsets, in bytes.
-    forms: what the planner may choose from; exactly one has no ops of its own: what this problem states. Without any there
-        is that one alone.
-    choice: "plan": the cheapest plan decides; "ops_once": the form whose ops cost least, the same under every budget.
-    guessed_phases: whether the phases of ops are found, no facts: a plan without them is tried too.
+    forms: the variants that the planner may choose from. Exactly one has no ops of its own: what this problem states. Without
+        any, that is the only one.
+    choice: "plan" lets the cheapest plan decide; "ops_once" takes the form whose ops cost least, the same under every budget.
+    guessed_phases: whether the phases of ops are guessed, so that a plan without them is tried as well.
     """
 
     values: List[Value]
@@ -98,7 +98,7 @@ class Problem:
 
     @staticmethod
     def from_json(text: Union[str, bytes, Mapping[str, Any]]) -> "Problem":
-        """Reads a llmmem-problem of version 1: its text, or what json.loads makes of it. Ids become numbers in the order
+        """Reads a llmmem-problem of version 1, as a text or as json.loads returns it. Ids become numbers in the order
         of the lists."""
         data = text if isinstance(text, Mapping) else json.loads(text)
         if data.get("format") != "llmmem-problem" or data.get("version") != 1:
@@ -113,11 +113,11 @@ class Problem:
 
     @staticmethod
     def load(path: Union[str, "os.PathLike[str]"]) -> "Problem":
-        """Reads the file of a llmmem-problem, such as `llmmem-opt --emit-problem` writes."""
+        """Reads a llmmem-problem from a file, such as `llmmem-opt --emit-problem` writes."""
         return Problem.from_json(read_text(path))
 
     def to_json(self) -> str:
-        """The text that llmmem-plan reads; ids are the numbers."""
+        """Returns the text that llmmem-plan reads; its ids are the numbers."""
         data: Dict[str, Any] = {"format": "llmmem-problem", "version": 1, "alignment": self.alignment}
         if self.budget is not None:
             data["budget"] = self.budget
@@ -131,7 +131,7 @@ class Problem:
         return json.dumps(data)
 
     def in_form(self, number: Optional[FormNumber]) -> "Problem":
-        """The step in one of its forms alone; None: as it is stated."""
+        """Returns the step in one of its forms alone, or as it is stated where `number` is None."""
         if number is None:
             return replace(self, forms=(), choice="plan", guessed_phases=False)
         if not 0 <= number.form < max(len(self.forms), 1):
@@ -146,7 +146,7 @@ class Problem:
 
 
 def _graph_of(data: Mapping[str, Any]) -> Tuple[List[Value], List[Op], List[int], Dict[int, int]]:
-    """Values, ops, what is kept, and the numbers of ops by their ids."""
+    """Returns values, ops, what is kept, and the numbers of ops by their ids."""
     number = {value["id"]: index for index, value in enumerate(data["values"])}
     values = [Value(value["bytes"], value.get("name", ""), value.get("resident", False)) for value in data["values"]]
     ops = [Op(reads=[number[value] for value in op["reads"]],
@@ -194,8 +194,8 @@ def _form_json(form: Form) -> Dict[str, Any]:
 
 @dataclass(frozen=True)
 class Offset:
-    """Where a value, or the workspace of a step (value None), stands: `offset` bytes from the arena's start. `step` is
-    the number of the step that writes the value; -1: the value is an input."""
+    """The place of a value, or of a step's workspace where value is None: `offset` bytes from the arena's start. `step` is
+    the number of the step that writes the value, or -1 where the value is an input."""
 
     step: int
     value: Optional[int]
@@ -211,8 +211,8 @@ class Offset:
 
 @dataclass(frozen=True)
 class Witness:
-    """Why there is no plan: `bytes` is the least known to be needed at `op` (None: of no one op), resident values
-    included. `proved`: no plan at all exists."""
+    """Says why there is no plan. `bytes`, resident values included, is the least that is known to be needed at `op`, or by
+    the whole step where op is None. `proved` says that no plan at all exists."""
 
     why: str
     bytes: int
@@ -224,15 +224,15 @@ class Witness:
 class Plan:
     """An execution order with repeats, and offsets in one arena.
 
-    status: "feasible"; "infeasible": proved that no plan fits; "unknown": none was found.
-    steps: numbers of ops in execution order, one again where it is recomputed.
-    offsets: of all values that are not resident, in the order of their steps. workspaces: of the steps that have one.
-    peak: largest sum of live bytes, resident ones and workspaces included. arena: end of the highest offset, in bytes.
-    cost: of all steps; base_cost: of every op once.
-    cost_lower_bound: proved: no plan under this budget costs less. peak_lower_bound: proved: none has a lower peak.
-    seconds: that planning took. witness: why there is no plan, or None.
-    proof: of the bounds, or that there is no plan, where it was asked for: JSON, for `check`.
-    form: what it is a plan of, where the problem has several forms; bounds hold for all of them.
+    status: "feasible", "infeasible" where it is proved that no plan fits, or "unknown" where none was found.
+    steps: numbers of ops in execution order; an op that is recomputed occurs again.
+    offsets: the offset of each value that is not resident, in the order of the steps. workspaces: the steps that have one.
+    peak: the largest sum of live bytes, resident ones and workspaces included. arena: its size in bytes.
+    cost: the cost of all steps; base_cost: the cost of every op once.
+    cost_lower_bound: it is proved that no plan under this budget costs less. peak_lower_bound: none has a lower peak.
+    seconds: the time that planning took. witness: says why there is no plan, or None.
+    proof: where it was asked for, the JSON that proves the bounds, or that there is no plan; `check` reads it.
+    form: the form that was planned, where the problem has several; bounds hold for all of them.
     """
 
     status: str
@@ -252,23 +252,23 @@ class Plan:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether the plan fits the budget."""
+        """Returns whether the plan fits the budget."""
         return self.status == "feasible"
 
     @property
     def recompute_cost(self) -> int:
-        """What recomputation adds to the cost of every op once."""
+        """Returns what recomputation adds to the cost of every op once."""
         return self.cost - self.base_cost
 
     @property
     def gap(self) -> float:
-        """How far the cost is above the proved bound, as a part of base_cost: 0.01 is a percent of the step."""
+        """Returns how far the cost lies above the proved bound, as a part of base_cost: 0.01 is a percent of the step."""
         return (self.cost - self.cost_lower_bound) / max(self.base_cost, 1)
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that a plan breaks: at `step` (None: the plan as a whole), by its short stable name, and for people."""
+    """A rule that a plan breaks: its step (None for the plan as a whole), its short stable name, and a message for people."""
 
     step: Optional[int]
     rule: str
@@ -277,9 +277,9 @@ class Violation:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a plan claims: "plan", its numbers and offsets; "cost" and "peak", that no plan has less; "infeasible", that
-    there is none. verdict: "checked", it holds, whoever made the plan and the proof; "not checked"; "refused", the plan or
-    the proof is wrong. message: what holds, or why it does not."""
+    """What a plan claims: "plan" claims its numbers and offsets, "cost" and "peak" that no plan has less, and "infeasible" that
+    there is none. verdict: "checked" where it holds, whoever made the plan and the proof; "not checked"; "refused" where the plan or
+    the proof is wrong. message: says what holds, or why it does not."""
 
     claim: str
     verdict: str
@@ -288,12 +288,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class SavedValue:
-    """What a plan did with one saved value of `bytes`.
+    """Says what a plan does with one saved value of `bytes`.
 
-    runs: of its writer; 1: kept. steps_held: over all runs.
-    steps_idle: kept: steps of the longest range between two uses; recomputed: steps without it.
-    other_cost: kept: of recomputing it there; recomputed: what keeping it would save.
-    can_recompute: kept: whether its writer may run again.
+    runs: how often its writer runs; 1 where the value is kept. steps_held: the steps during which it is held, over all runs.
+    steps_idle: of a kept value, the steps of the longest range between two uses; of a recomputed one, the steps without it.
+    other_cost: of a kept value, the cost of recomputing it there; of a recomputed one, what keeping it would save.
+    can_recompute: of a kept value, whether its writer may run again.
     """
 
     value: int
@@ -307,7 +307,7 @@ class SavedValue:
 
 @dataclass(frozen=True)
 class Packing:
-    """Offsets of buffers, in their order; arena: end of the highest; lower_bound: largest sum of live bytes."""
+    """Offsets of buffers, in their order. arena: the end of the highest; lower_bound: the largest sum of live bytes."""
 
     offsets: List[int] = field(default_factory=list)
     arena: int = 0

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 def parse_bytes(text: str) -> int:
-    """The bytes of "123", "40GB" or "37.25GiB": GB is 10^9 and GiB is 2^30; exact, and never rounded up."""
+    """Returns the bytes of "123", "40GB" or "37.25GiB". GB is 10^9 and GiB is 2^30; the result is exact, or rounded down."""
     number = c_int64()
     c.call(c.library.llmmem_parse_bytes, text.encode(), byref(number))
     return number.value
@@ -32,15 +32,15 @@ def parse_bytes(text: str) -> int:
 def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, None] = None, *,
          policy: Optional[str] = None, seconds: float = 10.0,
          progress: Optional[Callable[[str], None]] = None, proof: bool = False) -> Plan:
-    """Plans `problem`, in the form that is best where it has several, and verifies what was planned.
+    """Plans `problem`, in the best form where it has several, and verifies the plan.
 
-    problem: or the JSON of a llmmem-problem, as json.loads reads it.
-    budget: bytes that resident values and arena must not exceed, in place of the problem's own: a number, a text ("4GB",
-        "37.25GiB"), or "min": the least that can be found. Without any: the best order with nothing recomputed.
-    policy: "budget" by default; "least-peak", "none", "every=K", "sqrt" and "full" are for comparison.
-    seconds: bound on the search, as a count of work: equal arguments give equal plans.
+    problem: a Problem, or the JSON of a llmmem-problem, as json.loads reads it.
+    budget: bytes that resident values and arena must not exceed, which replace the problem's own: a number, a text ("4GB",
+        "37.25GiB"), or "min" for the least that can be found. Without a budget the result is the best order with nothing recomputed.
+    policy: "budget" is the default; "least-peak", "none", "every=K", "sqrt" and "full" are for comparison.
+    seconds: bounds the search. It is mapped to a count of work, so equal arguments give equal plans.
     progress: called with each activity, in this thread.
-    proof: whether the plan comes with the proof of its bounds, for `check`.
+    proof: whether the plan has the proof of its bounds, which `check` reads.
 
     The status of the plan says whether it fits. Raises ValueError where an argument is wrong.
     """
@@ -74,8 +74,8 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
 
 def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
            budget: Union[int, str, None] = None) -> List[Violation]:
-    """Every rule that `plan` breaks, in step order; empty where it holds. Checked with code that shares nothing with the
-    planner; the plan may come from anywhere. `budget` as in `plan`."""
+    """Returns every rule that `plan` breaks, in step order, and nothing where it holds. The code that checks shares nothing with the
+    planner, and the plan may come from anywhere. `budget` is as in `plan`."""
     given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     if budget is not None:
         given.problem.budget = _budget(budget)
@@ -90,11 +90,11 @@ def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
 
 def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optional[str] = None,
           budget: Union[int, str, None] = None) -> List[Claim]:
-    """What `plan` claims beyond itself, checked with its proof by code that shares nothing with the planner: one entry for
-    each of "plan", "cost", "peak", and "infeasible" where it says so.
+    """Checks what `plan` claims of all plans, with its proof, by code that shares nothing with the planner. Returns one entry for
+    each of "plan", "cost", "peak", and "infeasible" where the plan says so.
 
-    proof: in place of the plan's own, the JSON of a llmmem-proof in which values and ops have their numbers as ids.
-    budget: as in `plan`. Raises ValueError where there is no proof, or it is none.
+    proof: replaces the plan's own; it is the JSON of a llmmem-proof in which values and ops have their numbers as ids.
+    budget: as in `plan`. Raises ValueError where there is no proof, or where it is no llmmem-proof.
 
     >>> import llmmem
     >>> problem = llmmem.Problem(values=[llmmem.Value(8)], ops=[llmmem.Op([], [0], cost=3)], budget=8)
@@ -117,7 +117,7 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
 
 
 def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[SavedValue]:
-    """What `plan` did with each saved value, largest first, and what the other choice would have cost. The plan must
+    """Returns what `plan` does with each saved value, the largest first, and what the other choice would have cost. The plan must
     hold under the problem's own budget."""
     given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     found = POINTER(c.Explanation)()
@@ -131,10 +131,10 @@ def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[Save
 
 def pack(lower: Iterable[int], upper: Iterable[int], sizes: Iterable[int], *, alignment: int = 1,
          capacity: Union[int, str, None] = None, seconds: float = 0.0) -> Packing:
-    """Offsets for buffers at which no two that are held at once overlap.
+    """Finds offsets for buffers at which no two that are held at once overlap.
 
-    lower, upper: [n] positions from which, and up to and without which, each buffer is held. sizes: [n] bytes.
-    capacity: the search ends where the arena is no larger. seconds: of search after the heuristics, as a count of work.
+    lower, upper: [n] positions; each buffer is held from `lower` up to, and without, `upper`. sizes: [n] bytes.
+    capacity: the search ends once the arena is no larger. seconds: bounds the search after the heuristics, as a count of work.
 
     >>> pack([0, 1, 2], [2, 3, 4], [4, 4, 4]).arena
     8
@@ -212,7 +212,7 @@ def _budget(budget: Union[int, str], name: str = "budget") -> int:
 
 
 def _numbers(kind: Any, numbers: Sequence[Any]) -> "array.array[int]":
-    """An array of C; ctypes would cut numbers that are too large for it."""
+    """Makes an array of C. ctypes would truncate numbers that are too large for it."""
     try:
         return array.array(TYPECODES[kind], numbers)
     except OverflowError:
@@ -223,7 +223,8 @@ def _numbers(kind: Any, numbers: Sequence[Any]) -> "array.array[int]":
 
 
 def _pointer(kind: Any, numbers: "array.array[int]") -> Any:
-    """Where `numbers` begin, which must outlive it: a type of ctypes for each length takes longer than the array."""
+    """Returns where `numbers` begin; they must outlive the pointer. A type of ctypes for each length would take longer to make than the
+    array."""
     return ctypes.cast(numbers.buffer_info()[0], POINTER(kind))
 
 
@@ -236,7 +237,7 @@ def _phases(ops: List[Op]) -> List[int]:
 
 
 class _Arrays:
-    """Arrays of C, which live as long as this."""
+    """Arrays of C, which live as long as this object."""
 
     def __init__(self) -> None:
         self._kept: List["array.array[int]"] = []
@@ -275,7 +276,7 @@ class _ProblemArrays(_Arrays):
         return self._array(c_int64, begin), self._array(c_int32, list(itertools.chain.from_iterable(lists)))
 
     def _names(self, names: List[str]) -> Any:
-        """Pointers into one text: ctypes makes an object of each that it is given."""
+        """Returns pointers into one text, because ctypes makes an object of each text that it is given."""
         if not any(names):
             return None
         texts = [name.encode() + b"\0" for name in names]

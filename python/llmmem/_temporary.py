@@ -30,13 +30,13 @@ def _try_lock(file: int) -> bool:
 
 
 def _has_name(file: int) -> bool:
-    """Whether nobody has removed it: another may have seen it before its lock."""
+    """Returns whether the file still has its name. Another process may have seen it before its lock, and removed it."""
     return os.fstat(file).st_nlink > 0
 
 
 def _take(file: int) -> bool:
-    """Locks a file that this process has just made. Not where another takes it for a dead one's, and removes it. A file system
-    without locks has nobody who does."""
+    """Locks a file that this process has just made. Returns False where another process takes its writer for dead and removes it. On a file
+    system without locks no process does so."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -47,7 +47,7 @@ def _take(file: int) -> bool:
 
 
 def _lock_dead(path: str) -> Optional[int]:
-    """The lock of a file of this user whose writer has died."""
+    """Locks a file of this user whose writer has died."""
     try:
         file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -67,7 +67,7 @@ def _names_in(folder: str) -> List[str]:
 
 
 def remove_dead(target: str) -> None:
-    """Removes what dead writers of `target` have left."""
+    """Removes the temporaries that dead writers of `target` left."""
     folder, name = os.path.split(os.path.abspath(target))
     for entry in _names_in(folder):
         match = _TEMPORARY.fullmatch(entry)
@@ -94,7 +94,7 @@ def _make(path: str) -> Tuple[str, int]:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Writes `data` as a whole or not at all. Fails with OSError."""
+    """Writes `data` completely or not at all. Raises OSError."""
     remove_dead(path)
     name, file = _make(path)
     try:
@@ -113,7 +113,7 @@ def _remove_dead_folders(prefix: str) -> None:
     parent = tempfile.gettempdir()
     for entry in _names_in(parent):
         path = os.path.join(parent, entry)
-        # Without a lock it is another program's, or not made yet.
+        # A file without a lock belongs to another program, or is not made yet.
         lock = _lock_dead(os.path.join(path, _LOCK)) if entry.startswith(prefix) and not os.path.islink(path) else None
         if lock is not None:
             shutil.rmtree(path, ignore_errors=True)
@@ -122,10 +122,10 @@ def _remove_dead_folders(prefix: str) -> None:
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str) -> Iterator[str]:
-    """A folder for the time of a `with`. Removes those of this prefix whose makers have died."""
+    """Makes a folder that lasts as long as its `with`. Removes those of this prefix whose makers have died."""
     _remove_dead_folders(prefix)
     with tempfile.TemporaryDirectory(prefix=prefix) as folder:
-        # It gets its name when it is locked: without one the folder is nobody's.
+        # It gets its name only when it is locked; without a lock others take the folder for abandoned.
         new, name = os.path.join(folder, _LOCK + ".new"), os.path.join(folder, _LOCK)
         lock = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
         try:

@@ -23,7 +23,7 @@ class Setting:
 
     @property
     def model(self) -> Tuple[Optional[int], Optional[int]]:
-        """What its model depends on."""
+        """Returns what its model depends on."""
         return self.batch, self.sequence
 
     @property
@@ -42,14 +42,14 @@ class Point:
 
     @property
     def name(self) -> str:
-        """Its name in files and addresses."""
+        """Returns its name in files and addresses."""
         parts = [self.setting.name.replace("/", "_"), self.policy.replace("=", ""), str(self.budget) if self.budget else ""]
         return "-".join(part for part in parts if part)
 
 
 @dataclass(frozen=True)
 class Axes:
-    """budgets: sizes in bytes, or how many to spread from the least that a plan needs to what keeping everything needs."""
+    """budgets: sizes in bytes, or how many of them to spread from the least that a plan needs to what keeping everything needs."""
 
     budgets: Union[int, Tuple[int, ...]]
     policies: Tuple[str, ...]
@@ -60,19 +60,19 @@ class Axes:
         return isinstance(self.budgets, int)
 
     def count(self) -> int:
-        """How many plans there are at most."""
+        """Returns how many plans there are at most."""
         budgets = self.budgets if isinstance(self.budgets, int) else len(self.budgets)
         fixed = {policy for policy in self.policies if policy != "budget"} | {point.policy for point in self.ends()}
         return len(self.settings) * (budgets + len(fixed))
 
     def ends(self) -> List[Point]:
-        """What must be planned before budgets can be spread."""
+        """Returns what must be planned before budgets can be spread."""
         if not self.spreads_budgets or "budget" not in self.policies:
             return []
         return [Point(setting, policy) for setting in self.settings for policy in ("none", "least-peak")]
 
     def points(self, spans: Sequence[Optional[Tuple[int, int]]]) -> List[Point]:
-        """All plans. spans: for each setting the least and the most bytes that budgets are spread over."""
+        """Returns all plans. spans: for each setting the least and the most bytes over which budgets are spread."""
         points: List[Point] = []
         for setting, span in zip(self.settings, spans):
             for policy in self.policies:
@@ -120,7 +120,7 @@ def make_axes(budgets: Union[int, str, Sequence[Union[int, str]], None] = None,
 
 
 def with_input(axes: Axes, is_config: bool, is_problem: bool) -> Axes:
-    """The same, checked against what the input can be asked for."""
+    """Returns the same axes, checked against what the input can be asked for."""
     first = axes.settings[0]
     if not is_config and (first.batch or first.sequence):
         raise StudyError("--batch and --seq are of a config.json; a model.mlir or a problem.json has its own")

@@ -11,7 +11,7 @@ COLUMNS = ("name", "batch", "sequence", "device", "policy", "budget", "status", 
 
 
 def make_study(title: str, kind: str, results: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
-    """results: of a Sweep. Plans of one program share its ops and values, which are named once in `programs`."""
+    """Makes the study from the results of a Sweep. Plans of one program share its ops and values, which are named once in `programs`."""
     programs: List[Dict[str, Any]] = []
     numbers: Dict[str, int] = {}
     points = []
@@ -44,7 +44,7 @@ def to_csv(study: Dict[str, Any]) -> str:
 
 
 def to_markdown(study: Dict[str, Any]) -> str:
-    """A row for each plan, by setting and bytes; the time is compared with the shortest of the setting."""
+    """Returns a table with a row for each plan, by setting and bytes. The time is compared with the shortest of the setting."""
     lines = [f"# {study['title']}", ""]
     settings = list(dict.fromkeys((it["batch"], it["sequence"], it["device"]) for it in study["points"]))
     for setting in settings:
@@ -68,7 +68,7 @@ def to_markdown(study: Dict[str, Any]) -> str:
 
 
 def size_text(size: int) -> str:
-    """As the tools print it: `40.00 GB`; GB is 10^9."""
+    """Formats a size as the tools print it: `40.00 GB`, where GB is 10^9."""
     shown, unit = float(size), 0
     names = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
     while unit + 1 < len(names) and abs(shown) >= 999.995:

@@ -39,7 +39,7 @@ def study(path: Union[str, "os.PathLike[str]"], *, batch: Union[int, Sequence[in
 
 @dataclass(frozen=True)
 class Study:
-    """data: the llmmem-study as json.loads reads it (docs/Design/Study.md)."""
+    """A study that has run. data: the llmmem-study as json.loads reads it (docs/Design/Study.md)."""
 
     data: Dict[str, Any]
 
@@ -49,7 +49,7 @@ class Study:
 
     @property
     def frame(self) -> Any:
-        """A pandas.DataFrame with a row for each point; bytes and ns are integers."""
+        """Returns a pandas.DataFrame with a row for each point; bytes and ns are integers."""
         import pandas
         frame = pandas.DataFrame([{name: point.get(name) for name in COLUMNS} for point in self.points], columns=list(COLUMNS))
         return frame.convert_dtypes()
@@ -58,7 +58,7 @@ class Study:
         return to_markdown(self.data)
 
     def frontier(self, axes: Any = None) -> Any:
-        """Bytes against time, as a matplotlib axes: plans under budgets as lines, the other policies as points."""
+        """Draws bytes against time and returns the matplotlib axes. Plans under budgets are lines, and the other policies are points."""
         from matplotlib import pyplot
         axes = axes or pyplot.figure(layout="constrained").subplots()
         planned = [it for it in self.points if it["status"] == "feasible"]
@@ -81,7 +81,7 @@ class Study:
             axes.plot([it["needed"] / 1e9 for it in points], [it[key] / scale for it in points], label=label, **how)
 
     def timeline(self, name: str, axes: Any = None) -> Any:
-        """The live bytes of the point `name`, stacked by kind, as a matplotlib axes."""
+        """Draws the live bytes of the point `name`, stacked by kind, and returns the matplotlib axes."""
         from matplotlib import pyplot
         point = next((it for it in self.points if it["name"] == name and "timeline" in it), None)
         if point is None:

@@ -18,7 +18,7 @@ D3_PLACES = ("/usr/share/nodejs/d3/dist/d3.min.js", "/usr/share/javascript/d3/d3
 
 
 def find_d3(named: Optional[str] = None) -> str:
-    """The path of d3.min.js: LLMMEM_D3 names it, else it is Debian's node-d3."""
+    """Returns the path of d3.min.js. LLMMEM_D3 names it; else it is Debian's node-d3."""
     named = named or os.environ.get("LLMMEM_D3")
     for path in (named,) if named else D3_PLACES:
         if os.path.isfile(path):
@@ -28,12 +28,12 @@ def find_d3(named: Optional[str] = None) -> str:
 
 
 def make_page(study: Dict[str, Any], d3: str) -> str:
-    """The text of the page. d3: the path of D3, which goes in with its licence."""
-    # Of one mtime, so that equal studies have equal pages.
+    """Returns the text of the page. d3: the path of D3, which the page contains with its licence."""
+    # The file has a fixed mtime, so that equal studies have equal pages.
     data = base64.b64encode(gzip.compress(to_json(study).encode(), mtime=0)).decode()
     parts = {"TITLE": html.escape(study["title"]), "STYLE": _read("page.css"), "D3_LICENCE": _licence(d3), "D3": _script(d3),
              "DATA": data, "SCRIPTS": "\n".join(_read(name) for name in SCRIPTS)}
-    # In one go: what is put in is not looked through again.
+    # All are replaced in one pass, so that what is inserted is not searched again.
     return re.sub("@(" + "|".join(parts) + ")@", lambda match: parts[match.group(1)], _read("page.html"))
 
 

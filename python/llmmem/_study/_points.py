@@ -47,7 +47,7 @@ class Input:
         return "problem" if name else "config"
 
     def key(self, point: Point) -> str:
-        """What the plan of `point` depends on; equal keys have equal plans."""
+        """Returns what the plan of `point` depends on; equal keys have equal plans."""
         stamps = [(tool, os.stat(find_tool(tool)).st_size, os.stat(find_tool(tool)).st_mtime_ns) for tool in self.tools]
         facts = [VERSION, self.text, self.import_flags, self.opt_flags, self.seconds, stamps, point.setting.name, point.policy,
                  point.budget]
@@ -55,7 +55,7 @@ class Input:
 
 
 class Planner:
-    """Plans points of one input in `folder`, which is for files in between."""
+    """Plans points of one input. `folder` holds intermediate files."""
 
     def __init__(self, source: Input, tools: Tools, folder: str) -> None:
         self.source, self.tools, self.folder = source, tools, folder
@@ -123,7 +123,7 @@ class Planner:
 
 
 def facts_of_report(report: Dict[str, Any]) -> Dict[str, Any]:
-    """The facts of a point, of a llmmem-memory-report (docs/Design/Reports.md)."""
+    """Takes the facts of a point from a llmmem-memory-report (docs/Design/Reports.md)."""
     bounds = report["certificate"]
     facts: Dict[str, Any] = {"status": report["status"], "peak_lower_bound": bounds["peak_lower_bound"],
                              "planning_seconds": report["planning_seconds"]}
@@ -145,7 +145,7 @@ def facts_of_report(report: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def facts_of_plan(plan: Dict[str, Any], resident: Optional[int], said: str) -> Dict[str, Any]:
-    """The same of a llmmem-plan, whose costs are of any one unit."""
+    """Takes the same facts from a llmmem-plan, whose costs have any one unit."""
     memory = plan["memories"][0] if "memories" in plan else plan
     facts: Dict[str, Any] = {"status": plan["status"], "peak_lower_bound": memory["peak_lower_bound"],
                              "planning_seconds": plan["seconds"]}

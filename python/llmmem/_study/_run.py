@@ -18,7 +18,7 @@ class Request:
     """What llmmem-study is asked for.
 
     output: the page, PATH.html, next to PATH.json, PATH.csv and PATH.md; or PATH.json, and there is no page.
-    exports: a folder for a trace and a snapshot of each plan, or None. flags: more of llmmem-import and of llmmem-opt.
+    exports: a folder for a trace and a snapshot of each plan, or None. flags: further flags of llmmem-import and of llmmem-opt.
     """
 
     path: str
@@ -38,12 +38,12 @@ class Request:
 
     @property
     def kept(self) -> str:
-        """The folder of finished plans."""
+        """Returns the folder of finished plans."""
         return self.stem + ".points"
 
 
 def start(request: Request, progress: Optional[Progress] = None) -> Sweep:
-    """The sweep that `request` asks for; everything that can be wrong is checked before anything is planned."""
+    """Returns the sweep that `request` asks for. Everything that can be wrong is checked before anything is planned."""
     ending = os.path.splitext(request.output)[1]
     if ending not in (".html", ".json"):
         raise StudyError(f"-o {request.output}: expected a page, study.html, or its data alone, study.json")

@@ -16,7 +16,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class Sweep:
-    """Runs what is not done yet.
+    """Plans the points that are not done yet.
 
     kept: the folder of finished points, one file each, named by what its plan depends on. A study that was interrupted, or
     that asks for more, takes them from there.
@@ -35,7 +35,7 @@ class Sweep:
         self.total = 0
 
     def run(self) -> List[Dict[str, Any]]:
-        """The points, in the order of the axes. KeyboardInterrupt ends the tools that run; what is done stays in `kept`."""
+        """Returns the points, in the order of the axes. KeyboardInterrupt ends the tools that run; what is done stays in `kept`."""
         make_folder(self.kept)
         ends = self.axes.ends()
         self.total = self.axes.count()
@@ -98,7 +98,7 @@ class Sweep:
         return os.path.join(self.kept, self.source.key(point) + ending)
 
     def _load(self, point: Point) -> Optional[Dict[str, Any]]:
-        """What an earlier run kept; a file that was damaged since is planned again."""
+        """Returns what an earlier run kept. A point whose file was damaged since is planned again."""
         try:
             with open(self._path(point, ".json"), encoding="utf-8") as file:
                 data: Dict[str, Any] = json.load(file)
@@ -118,7 +118,7 @@ def make_folder(path: str) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes `text` as a whole or not at all."""
+    """Writes `text` completely or not at all."""
     write_bytes(path, text.encode())
 
 

@@ -8,15 +8,15 @@ from typing import List, Sequence, Set
 
 
 class StudyError(ValueError):
-    """Bad input: the message says what was expected, and what to do."""
+    """Raised for bad input. The message says what was expected, and what to do."""
 
 
 class Cancelled(Exception):
-    """The study was interrupted while a tool ran."""
+    """Raised where the study was interrupted while a tool ran."""
 
 
 def find_tool(name: str) -> str:
-    """The path of `llmmem-opt` or another tool: LLMMEM_OPT names it, else it is in PATH."""
+    """Returns the path of `llmmem-opt` or another tool. LLMMEM_OPT names it; else it is in PATH."""
     variable = name.upper().replace("-", "_")
     tool = os.environ.get(variable) or shutil.which(name)
     if not tool or not os.path.exists(tool):
@@ -25,7 +25,7 @@ def find_tool(name: str) -> str:
 
 
 class Tools:
-    """Runs tools; `cancel` from any thread ends those that run, and lets no other start."""
+    """Runs tools. `cancel`, from any thread, ends those that run and lets no other start."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,12 +33,12 @@ class Tools:
         self._cancelled = False
 
     def run(self, name: str, arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-        """Exit codes 0 and 2 (no plan) are answers; any other is a StudyError with what the tool said."""
+        """Runs a tool. Exit codes 0 and 2 (no plan) are answers; any other raises StudyError with what the tool said."""
         command = [find_tool(name), *arguments]
         with self._lock:
             if self._cancelled:
                 raise Cancelled
-            # A session of its own: Ctrl-C is for the study, which then ends its tools.
+            # The tool has its own session: Ctrl-C reaches the study, which then ends its tools.
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                        text=True, errors="replace", start_new_session=True)
             self._running.add(process)
@@ -61,6 +61,6 @@ class Tools:
 
 
 def _said(name: str, text: str, code: int) -> str:
-    """The first lines of a tool's message; a signal has a negative code and mostly no message."""
+    """Returns the first lines of a tool's message. A signal has a negative code and mostly no message."""
     lines: List[str] = [line for line in text.strip().split("\n") if line][:3]
     return "\n".join(lines) if lines else f"{name} ended with exit code {code} and no message"

@@ -34,7 +34,7 @@ EXIT CODES
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's own way to print drops what cannot be written."""
+    """Prints so that a failed write is an error; argparse itself ignores it."""
 
     def print_help(self, file: Any = None) -> None:
         print(self.format_help(), end="", file=file, flush=True)
@@ -68,7 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 class ProgressLine:
-    """One line that changes on a terminal, else a line for each plan."""
+    """Shows one line that changes on a terminal, else a line for each plan."""
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.changes, self.begin = stream, stream.isatty(), time.monotonic()
@@ -85,7 +85,7 @@ class ProgressLine:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM."""
+    """Raised by SIGTERM."""
 
 
 def _terminate(number: int, frame: Any) -> None:

@@ -7,13 +7,14 @@ from jax.interpreters import ad, batching, mlir
 
 from ._errors import UnsupportedLossError
 
-# Gives its operand back. It is a primitive for its batching rule: jax.vmap is met there even where jax.jit, jax.grad or a scan stands
-# between it and the planned function, and in XLA's program nothing is left of it.
+# The primitive returns its operand. It exists for its batching rule, which sees jax.vmap even where jax.jit, jax.grad or a scan stands
+# between it and the planned function. It leaves nothing in XLA's program.
 _one_example = Primitive("llmmem_one_example")
 
 
 def refuse_vmap(leaves: Sequence[Any], function: str) -> List[Any]:
-    """`leaves`, which raise UnsupportedLossError where jax.vmap gives one of them a dimension of its own. function: of llmmem.jax."""
+    """Returns `leaves` so that they raise UnsupportedLossError where jax.vmap adds a dimension to one of them. function: its name in
+    llmmem.jax."""
     return [_one_example.bind(leaf, function=function) for leaf in leaves]
 
 

@@ -21,14 +21,15 @@ from ._program import Loss, evaluate, evaluate_in_segments, kept_values, read_pr
 
 @dataclass(frozen=True)
 class Report:
-    """What was planned for one signature of arguments. Bytes and costs are of the model, in which each primitive is one kernel, and
-    kernels run one by one in the planned order; XLA fuses kernels and orders them anew, and its program may hold more, or less.
+    """Says what was planned for one signature of arguments. Bytes and costs are those of the model, in which each primitive is one
+    kernel, and kernels run one by one in the planned order. XLA fuses and reorders kernels, and its program may hold more or less.
 
-    budget: what was planned for, in bytes, or None for the least. peak: of the plan, in bytes, of arguments, gradients, kept and
-    temporary values. least: a proved bound of the model: none of its orders and choices of kept values has a lower peak. overhead:
-    cost of what runs again, as a part of that of the step. names: of the values that are kept. kept, named: how many values are, and
-    could be. seconds: that planning took. problem, plan: the planner's own. measured: bytes that XLA gives the gradient that it
-    compiled, `other_bytes` included; None where `measure` did not ask.
+    budget: the bytes that were planned for, or None for the least. peak: the bytes of the plan's arguments, gradients, kept and
+    temporary values at their most. least: a proved bound of the model; no order and no choice of kept values has a lower peak. overhead:
+    the cost of recomputation, as a part of the cost of the step. names: the names of the values that are kept. kept, named: how many
+    values are kept, and how many could be. seconds: the time that planning took. problem, plan: what the planner read and wrote.
+    measured: the bytes that XLA reports for the gradient that it compiled, `other_bytes` included, or None where `measure` was not
+    called.
     """
 
     budget: Any
@@ -66,8 +67,8 @@ class _Checkpointed:
         return evaluate_in_segments(traced, refuse_vmap(leaves, "checkpoint"), names)
 
     def measure(self, *arguments: Any, compiler_options: Optional[Dict[str, Any]] = None, **keywords: Any) -> Report:
-        """The report of these arguments, with what XLA says that the gradient of the planned loss holds. It is compiled for that, as
-        jax.jit(jax.value_and_grad(planned), compiler_options=...) is, and not run."""
+        """Returns the report of these arguments, with what XLA says that the gradient of the planned loss holds. It compiles the gradient
+        as jax.jit(jax.value_and_grad(planned), compiler_options=...) does, and does not run it."""
         gradient = jax.jit(jax.value_and_grad(self, argnums=self.argnums), compiler_options=compiler_options)
         measured = compiled_bytes(gradient.lower(*arguments, **keywords).compile()) + self.other_bytes
         _, _, number = self._look_up(*jax.tree.flatten((arguments, keywords)))
@@ -75,7 +76,7 @@ class _Checkpointed:
         return self.reports[number]
 
     def _look_up(self, leaves: Sequence[Any], tree: Any) -> Tuple[Loss, Tuple[str, ...], int]:
-        """The loss as it is traced for these arguments, the names of what is kept, and the number of the report."""
+        """Returns the loss as it is traced for these arguments, the names of what is kept, and the number of the report."""
         types = tuple(jax.typeof(leaf) for leaf in leaves)
         key = (tree, types)
         if key not in self._planned:
@@ -126,15 +127,15 @@ class _Checkpointed:
 
 def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Union[int, Sequence[int]] = 0,
                other_bytes: int = 0, seconds: float = 10.0) -> Any:
-    """`loss`, which keeps for its gradient what a plan under `budget` keeps, and computes the rest again.
+    """Returns `loss` so that it keeps for its gradient what a plan under `budget` keeps, and recomputes the rest.
 
-    loss: gives one floating-point number. budget: bytes of arguments, gradients, kept and temporary values: a number, a text
-    ("4GB"), or "min". argnums: the arguments that the gradient is taken of, as of jax.grad. other_bytes: what else is held, such
-    as optimizer state. seconds: bound on the search. The result's `reports` has one Report for each signature of arguments.
+    loss: returns one floating-point number. budget: bytes of arguments, gradients, kept and temporary values: a number, a text
+    ("4GB"), or "min". argnums: the arguments whose gradient is taken, as in jax.grad. other_bytes: what else is held, such
+    as optimizer state. seconds: bounds the search. The result's `reports` has one Report for each signature of arguments.
 
-    The budget is kept in a model: each primitive is a kernel of its own there, and the gradient of one call is taken at once. XLA fuses
-    kernels and orders them anew, so its peak is another, which no plan bounds: the result's `measure(*arguments)` compiles the gradient
-    and notes in its report what XLA says, and `llmmem.jax.compiled_bytes` asks so of any compiled program. Raises BudgetError where no
+    The plan keeps the budget in a model: each primitive is one kernel there, and the gradient of one call is taken at once. XLA fuses
+    and reorders kernels, so its peak differs, and no plan bounds it. The result's `measure(*arguments)` compiles the gradient
+    and notes in its report what XLA says; `llmmem.jax.compiled_bytes` asks the same of any compiled program. Raises BudgetError where no
     plan of the model fits, ValueError where the budget has no unit or is no whole number, UnsupportedLossError where the function is no
     loss, or where jax.vmap would hold once for each example what is planned once.
     """

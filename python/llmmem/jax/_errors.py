@@ -2,4 +2,4 @@
 
 
 class UnsupportedLossError(TypeError):
-    """The function has something that cannot be planned; the message names it and says what to do."""
+    """Raised where the function has something that cannot be planned. The message names it and says what to do."""

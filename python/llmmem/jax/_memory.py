@@ -4,9 +4,9 @@ from typing import Any
 
 
 def compiled_bytes(compiled: Any) -> int:
-    """Bytes of arguments, results and temporary values of a compiled program, what is donated counted once.
+    """Returns the bytes of arguments, results and temporary values of a compiled program. What is donated counts once.
 
-    compiled: as `jax.jit(function).lower(*arguments).compile()` gives it; of several devices, each holds so much. Raises ValueError
+    compiled: as `jax.jit(function).lower(*arguments).compile()` returns it; with several devices, each holds so much. Raises ValueError
     where the backend keeps no account.
     """
     memory = compiled.memory_analysis()
@@ -18,7 +18,7 @@ def compiled_bytes(compiled: Any) -> int:
 
 
 def describe_measured(budget: Any, measured: Any, what: str) -> str:
-    """Whether XLA's program keeps the budget, which only its own account can say. what: of which program."""
+    """Says whether XLA's program keeps the budget, which only its own account shows. what: names the program."""
     if measured is None:
         return f"what XLA makes of it was not measured, so no budget counts as kept: `measure` compiles the {what} and asks XLA"
     said = f"the {what} that XLA compiled holds {measured:,} bytes by its own account"

@@ -7,10 +7,10 @@ from .._planner import plan
 
 
 def plan_within(problem: Problem, budget: int, seconds: float) -> Tuple[Plan, bool]:
-    """A plan, and whether its peak is within `budget`; if not, it is the one of the least peak that was found.
+    """Returns a plan, and whether its peak is within `budget`. If it is not, the plan is that of the least peak that was found.
 
-    The planner places values in one arena, whose end may lie above the peak. XLA places them anew, so a plan whose peak fits is one,
-    also where it has no place in an arena: a budget of the least peak that "min" finds has a plan.
+    The planner places values in one arena, whose end may lie above the peak. XLA chooses its own places, so a plan whose peak fits counts
+    even where its values do not fit an arena: a budget of the least peak that "min" finds has a plan.
     """
     placed = plan(problem, budget, seconds=seconds)
     if placed.is_feasible and placed.recompute_cost == 0:

@@ -10,14 +10,14 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 import llmmem
 
-# Whose result is another way to look at the operand.
+# The results of these primitives are views of their operands.
 _VIEWS = {"name", "reshape", "squeeze", "expand_dims", "broadcast_in_dim", "optimization_barrier", "stop_gradient", "pvary"}
-# Whose result may lie in the bytes of an operand of its type: element by element.
+# These work element by element, so that their results may lie in the bytes of an operand of the same type.
 _IN_PLACE = {"add", "add_any", "sub", "mul", "div", "neg", "exp", "log", "tanh", "logistic", "max", "min", "rsqrt", "sqrt",
              "integer_pow", "pow", "square", "select_n", "sign", "abs", "erf", "sin", "cos", "exp2", "log1p", "expm1"}
-# Whose body may be read as if it stood where it is called.
+# The bodies of these may be inlined where they are called.
 _CALLS = {"jit", "pjit", "closed_call", "core_call"}
-# What a planner's price assumes: FLOPs and bytes in a ns, of a device table's f32 on an H100.
+# The planner's prices assume these FLOPs and bytes in a ns, which are a device table's f32 on an H100.
 _FLOPS_PER_NS, _BYTES_PER_NS, _LAUNCH_NS = 67_000, 3_350, 2_000
 
 PREFIX = "llmmem."
@@ -25,7 +25,7 @@ PREFIX = "llmmem."
 
 @dataclass(frozen=True)
 class Step:
-    """One primitive of a loss, calls resolved. operands: numbers of values, or literals; results: numbers."""
+    """One primitive of a loss, with calls inlined. operands: numbers of values, or literals; results: numbers."""
 
     equation: Any
     operands: Tuple[Any, ...]
@@ -33,7 +33,7 @@ class Step:
 
 
 class Loss:
-    """A traced loss as a straight line of primitives; values are numbered, arguments first."""
+    """A traced loss as a straight line of primitives. Its values are numbered, arguments first."""
 
     def __init__(self, closed: ClosedJaxpr) -> None:
         self.steps: List[Step] = []
@@ -67,7 +67,7 @@ class Loss:
         return [read(atom) for atom in jaxpr.outvars]
 
     def segments(self, kept: Set[str]) -> List[List[Step]]:
-        """The steps, cut where nothing crosses but arguments, constants, what is kept, and what is no larger than a number."""
+        """Returns the steps, cut where only arguments, constants, kept values and values no larger than a number cross."""
         last = {number: index for index, step in enumerate(self.steps) for number in step.operands
                 if not isinstance(number, Literal)}
         found: List[List[Step]] = [[]]
@@ -91,7 +91,7 @@ def name_of(number: int) -> str:
 
 
 def _read(operand: Any, known: Dict[int, Any]) -> Any:
-    """The value of a literal, or of a number."""
+    """Returns the value of a literal, or of a number."""
     return operand.val if isinstance(operand, Literal) else known[operand]
 
 
@@ -106,7 +106,7 @@ def run_steps(steps: Sequence[Step], known: Dict[int, Any]) -> None:
 
 
 def evaluate(loss: Loss, arguments: Sequence[Any]) -> Any:
-    """The loss, each of its values named."""
+    """Evaluates the loss, and names each of its values."""
     known = dict(enumerate(arguments))
     known.update(loss.constants)
     run_steps(loss.steps, known)
@@ -114,7 +114,7 @@ def evaluate(loss: Loss, arguments: Sequence[Any]) -> Any:
 
 
 def evaluate_in_segments(loss: Loss, arguments: Sequence[Any], kept: Sequence[str]) -> Any:
-    """The loss, segment by segment: the backward of one makes again what the segment did not keep, when its turn comes."""
+    """Evaluates the loss segment by segment. The backward of a segment recomputes what the segment did not keep."""
     policy = jax.checkpoint_policies.save_only_these_names(*kept)
     known = dict(enumerate(arguments))
     known.update(loss.constants)
@@ -145,14 +145,14 @@ def _run_segment(segment: Sequence[Step], index: int, readers: Dict[int, int], k
 
 
 def bytes_of(aval: Any) -> int:
-    """Of an array of this shape; 0 of what has none, as a token."""
+    """Returns the bytes of an array of this shape, and 0 for what has no shape, such as a token."""
     if not hasattr(aval, "dtype"):
         return 0
     return math.prod(aval.shape) * getattr(aval.dtype, "itemsize", 4)
 
 
 def flops_of(equation: Any) -> int:
-    """Of one run; a multiply-add counts two."""
+    """Returns the FLOPs of one run; a multiply-add counts as two."""
     name = equation.primitive.name
     elements = sum(math.prod(variable.aval.shape) for variable in equation.outvars if hasattr(variable.aval, "shape"))
     if name == "dot_general":
@@ -216,7 +216,7 @@ class _Builder:
         return Program(llmmem.Problem(self.values, self.ops, keep=keep), self.name_of)
 
     def walk(self, jaxpr: Any, known: Dict[Any, Any]) -> List[Any]:
-        """The numbers of the results; None of a literal."""
+        """Returns the numbers of the results; a literal has None."""
         def number(atom: Any) -> Any:
             return None if isinstance(atom, Literal) else known[atom]
 
@@ -252,7 +252,7 @@ class _Builder:
         known.update(zip(equation.outvars, writes))
 
     def mark_phases(self, loss: Any) -> None:
-        """What the loss depends on is forward."""
+        """Marks what the loss depends on as forward."""
         needed: Set[int] = {loss}
         for op in reversed(self.ops):
             is_forward = any(value in needed for value in op.writes)
@@ -262,12 +262,12 @@ class _Builder:
 
 
 def read_program(closed: ClosedJaxpr, other_bytes: int) -> Program:
-    """The problem of a traced value_and_grad, whose first result is the loss."""
+    """Returns the problem of a traced value_and_grad, whose first result is the loss."""
     return _Builder(closed).run(other_bytes)
 
 
 def kept_values(problem: llmmem.Problem, steps: Sequence[int]) -> Tuple[Set[int], int]:
-    """The forward's values whose first run the backward, or a run again, reads; and what all runs again cost."""
+    """Returns the forward's values whose first run the backward or a repeat reads, and the cost of all repeats."""
     runs: Dict[int, int] = {}
     writer = {value: number for number, op in enumerate(problem.ops) for value in op.writes}
     kept: Set[int] = set()

@@ -24,8 +24,8 @@ from ._memory import compiled_bytes, describe_measured
 
 @dataclass(frozen=True)
 class StepReport:
-    """What llmmem-opt planned for one signature of arguments. Its bytes are of the model, in which each op of the step runs by itself
-    in the planned order, and reads broadcasts as they are. XLA fuses ops and orders them anew, and its program may hold more, or less.
+    """Says what llmmem-opt planned for one signature of arguments. Its bytes are those of the model, in which each op of the step runs by
+    itself in the planned order, and reads broadcasts as they are. XLA fuses and reorders ops, and its program may hold more or less.
 
     needed: bytes of arguments, constants and arena, of whole arrays where they are sharded over devices. facts: the
     llmmem-memory-report, as json.loads reads it. budget: what was planned for, in bytes, or None for the least. measured: bytes that XLA
@@ -45,7 +45,7 @@ class StepReport:
 
 
 def find_tool() -> str:
-    """llmmem-opt: LLMMEM_OPT names it, else it is in PATH."""
+    """Returns the path of llmmem-opt. LLMMEM_OPT names it; else it is in PATH."""
     named = os.environ.get("LLMMEM_OPT")
     tool = shutil.which(named or "llmmem-opt")
     if named and not tool:
@@ -61,7 +61,7 @@ def _run(tool: str, arguments: Sequence[str]) -> "subprocess.CompletedProcess[st
 
 
 def _plan_text(text: str, budget: Union[int, str], options: Sequence[str]) -> Tuple[str, Dict[str, Any]]:
-    """The planned program in generic form without anything of llmmem, and the report."""
+    """Returns the planned program in generic form, without anything of llmmem's, and the report."""
     tool = find_tool()
     with temporary_folder("llmmem-jax-") as folder:
         step, planned, report = (os.path.join(folder, name) for name in ("step.mlir", "planned.mlir", "report.json"))
@@ -105,7 +105,7 @@ class _PlannedStep:
         return call(*arguments, **keywords)
 
     def export(self, *arguments: Any, **keywords: Any) -> jax.export.Exported:
-        """The planned step as jax.export has it: `call` runs it, also inside of jax.jit, whose donate_argnums must be those of
+        """Returns the planned step for jax.export. `call` runs it, also inside of jax.jit, whose donate_argnums must be those of
         `plan`."""
         return self._warned(self._plan(arguments, keywords))
 
@@ -115,8 +115,8 @@ class _PlannedStep:
         return exported
 
     def measure(self, *arguments: Any, compiler_options: Optional[Dict[str, Any]] = None, **keywords: Any) -> StepReport:
-        """The report of these arguments, with what XLA says that the planned step holds. It is compiled for that, as
-        jax.jit(planned, donate_argnums=..., compiler_options=...) is, and not run."""
+        """Returns the report of these arguments, with what XLA says that the planned step holds. It compiles the step as
+        jax.jit(planned, donate_argnums=..., compiler_options=...) does, and does not run it."""
         step = jax.jit(self, donate_argnums=self.donate_argnums, compiler_options=compiler_options)
         measured = compiled_bytes(step.lower(*arguments, **keywords).compile())
         _, number = self._look_up(arguments, keywords, *jax.tree.flatten((arguments, keywords)))
@@ -124,7 +124,7 @@ class _PlannedStep:
         return self.reports[number]
 
     def _look_up(self, arguments: Any, keywords: Any, leaves: Sequence[Any], tree: Any) -> Tuple[Callable[..., Any], int]:
-        """What runs the planned step for these arguments, and the number of its report."""
+        """Returns the function that runs the planned step for these arguments, and the number of its report."""
         key = (tree, tuple(jax.typeof(leaf) for leaf in leaves))
         if key not in self._planned:
             number = len(self.reports)
@@ -150,17 +150,18 @@ class _PlannedStep:
 
 def plan(step: Callable[..., Any], budget: Union[int, str], *, donate_argnums: Union[int, Sequence[int]] = (),
          options: Sequence[str] = ()) -> Any:
-    """`step`, a whole training step, in the order and with the recomputation of a plan under `budget`.
+    """Returns `step`, a whole training step, in the order and with the recomputation of a plan under `budget`.
 
-    step: as jax.jit takes it. budget: bytes of arguments and everything else: a number, a text ("4GB"), or "min".
-    donate_argnums: arguments that the step may overwrite, as of jax.jit. options: more flags of llmmem-opt, such as
+    step: a function as jax.jit takes it. budget: bytes of arguments and everything else: a number, a text ("4GB"), or "min".
+    donate_argnums: arguments that the step may overwrite, as in jax.jit. options: further flags of llmmem-opt, such as
     "--loss=0" or "--unpriced=by-bytes".
 
     Returns a function of the same arguments; call it inside of jax.jit with the same donate_argnums. Its `reports` has one
-    StepReport for each signature. Values are those of the step: the program is the same StableHLO, with ops in the planned order and
-    what is recomputed after optimization barriers; barriers of the step's own, as those of jax.checkpoint, stay. The budget is kept by this
-    program where its ops run by themselves. XLA orders and fuses anew, so no budget counts as kept by what it compiles: `measure` of the
-    result compiles it and notes in the report what XLA says. That XLA:CPU drops the barriers, a warning says. Raises BudgetError where no
-    plan fits, UnsupportedLossError where an op cannot be planned, or where jax.vmap would hold for each example what is planned once.
+    StepReport for each signature. Values are those of the step: the program is the same StableHLO, with ops in the planned order, and
+    optimization barriers before what is recomputed. Barriers of the step itself, such as those of jax.checkpoint, stay. This program keeps
+    the budget where its ops run by themselves. XLA reorders and fuses them, so no budget counts as kept by what it compiles: `measure` of
+    the result compiles it and notes in the report what XLA says. XLA:CPU drops the barriers, and a warning says so. Raises BudgetError
+    where no plan fits, UnsupportedLossError where an op cannot be planned, or where jax.vmap would hold for each example what is planned
+    once.
     """
     return _PlannedStep(step, budget, donate_argnums, options)

@@ -15,7 +15,7 @@ from ._report import Report
 
 
 class Backend:
-    """What `backend` returns: callable as torch.compile wants it. `reports`: of each graph that was planned."""
+    """The result of `backend`, which torch.compile calls. `reports` has one Report for each graph that was planned."""
 
     def __init__(self, partition: Partition, compiler: str) -> None:
         self.partition = partition
@@ -39,7 +39,7 @@ class Backend:
 
 
 class Partitioner(CustomPartitionerFn):
-    """What `partitioner` returns: for `torch._inductor.config.custom_partitioner_fn` and `partition_fn=`."""
+    """The result of `partitioner`, for `torch._inductor.config.custom_partitioner_fn` and `partition_fn=`."""
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
@@ -52,24 +52,24 @@ class Partitioner(CustomPartitionerFn):
         return self.partition(gm, joint_inputs, **options)
 
     def uuid(self) -> str:
-        """Another one each time, so that no compiled code is taken from a cache: a plan that was not made here keeps no promise.
-        PyTorch 2.15 takes None, which should leave its caches alone, for the key of having no partitioner."""
+        """Returns a new identity each time, so that no compiled code comes from a cache: a plan that was not made here keeps no promise.
+        PyTorch 2.15 takes None, which should bypass its caches, for the key of having no partitioner."""
         return uuid.uuid4().hex
 
 
 def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) -> Backend:
-    """A backend of torch.compile for training steps under a budget.
+    """Returns a backend of torch.compile that keeps training steps under a budget.
 
     compiler: "eager" runs kernels one by one in the planned order. "inductor" generates code; where its fused order
-        needs more than the budget by its own account, less is planned for, until it fits.
+        needs more than the budget by its own account, the plan is repeated for less, until it fits.
 
     budget: bytes ("20GB", "37.25GiB", a whole number) that parameters, buffers, inputs, gradients, saved tensors,
-        temporaries, and what is reserved must not exceed; "min": the least that is found; None: nothing is recomputed.
+        temporaries, and what is reserved must not exceed; "min" for the least that is found; None to recompute nothing.
     optimizer_state, reserve: bytes that are held in addition to the graph.
-    device: a name of DEVICES or a Device: the table of costs; by default that of the tensors.
+    device: the table of costs, as a name of DEVICES or a Device. The default is that of the tensors' device.
     costs: "table", or "measured": each kind of kernel is run and timed.
     workspaces: whether each kind of kernel is run once to see which bytes it takes in addition to its results.
-    seconds: bound on the planner's search, as a count of work. progress: called with each activity.
+    seconds: bounds the planner's search, as a count of work. progress: called with each activity.
     on_report: called with the Report of each graph, as print for example.
 
     Raises ValueError where an argument is wrong; compiling raises BudgetError and UnsupportedGraphError.
@@ -78,9 +78,9 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
 
 
 def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:
-    """A partitioner with the arguments of `backend`, but its compiler. The peak of its reports is that of kernels run one by
-    one in the planned order: Inductor fuses and reorders what it is given, and may need more. There
-    `backend(compiler="inductor")` keeps the budget."""
+    """Returns a partitioner; it takes the arguments of `backend` except `compiler`. The peak of its reports is that of kernels that run
+    one by one in the planned order. Inductor fuses and reorders what it gets, and may need more; `backend(compiler="inductor")` keeps the
+    budget there."""
     return Partitioner(Partition(budget, **options))
 
 
@@ -95,7 +95,7 @@ def _compile_in_order(compile_graph: Callable[..., Any], module: fx.GraphModule,
 
 
 def run_in_order(module: fx.GraphModule, inputs: List[Any]) -> Callable[[List[Any]], Any]:
-    """A function that takes its arguments in a list, empties it, and frees each value after its last use."""
+    """Returns a function that takes its arguments in a list, empties it, and frees each value after its last use."""
     module.graph.set_codegen(_BoxedCodeGen())
     module.recompile()
     forward = module.forward

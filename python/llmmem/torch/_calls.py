@@ -20,14 +20,15 @@ from ._report import Report
 
 @dataclass
 class _Call:
-    """nodes: of autograd, which hold what the forward saved until its backward has run. results: what the caller was given."""
+    """One call. nodes: the nodes of autograd, which hold what the forward saved until its backward has run. results: what the caller was
+    given."""
 
     nodes: List["weakref.ref[Any]"]
     results: Dict[int, "_Storage"]
 
 
 class _Storage:
-    """bytes: of a storage that may be freed at any time. gradient: bytes of the gradient that a parameter may have."""
+    """A storage that may be freed at any time. bytes: its size. gradient: the bytes of the gradient that a parameter may have."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
@@ -39,7 +40,7 @@ class _Storage:
 
 
 class Calls:
-    """The calls of one graph, also where it was compiled several times for several sizes."""
+    """The calls of one graph, which may have been compiled several times for several sizes."""
 
     def __init__(self) -> None:
         self.calls: List[_Call] = []
@@ -47,7 +48,7 @@ class Calls:
         self.has_parameters = False
 
     def is_gone(self) -> bool:
-        """Whether the models that called it are no more. One that waits for its backward is there."""
+        """Returns whether the models that called it are gone. A model that waits for its backward is not."""
         return self.has_parameters and not any(held.is_alive() for held in self.parameters.values())
 
     def watch(self, run: Callable[..., Any], report: Report, reserve: int, has_other_graphs: Callable[[], bool]) -> Callable[..., Any]:
@@ -132,7 +133,7 @@ def _tensors(values: Iterable[Any]) -> List[torch.Tensor]:
 
 
 def _node(result: torch.Tensor) -> Optional[Any]:
-    """The call's node: that of the result, or of the tensor that the result is a view of."""
+    """Returns the call's node: that of the result, or of the tensor that the result is a view of."""
     node = result.grad_fn
     while node is not None and not isinstance(node, torch.autograd.function.BackwardCFunction):
         node = node.next_functions[0][0] if node.next_functions else None
@@ -140,7 +141,7 @@ def _node(result: torch.Tensor) -> Optional[Any]:
 
 
 def _saved(call: _Call) -> Dict[int, _Storage]:
-    """What waits for the backward, and was not packed elsewhere."""
+    """Returns what waits for the backward, and was not packed elsewhere."""
     found: Dict[int, _Storage] = {}
     for reference in call.nodes:
         node = reference()

@@ -18,7 +18,7 @@ GATHERS = (aten.embedding, aten.index, aten.gather, aten.index_select, aten.slic
 
 @dataclass(frozen=True)
 class Device:
-    """A table: a kernel takes the longer of its arithmetic and its traffic, and its launch.
+    """A table of costs. A kernel takes the longer of its arithmetic and its traffic, plus its launch.
 
     flops: per second. bandwidth: bytes per second. launch: nanoseconds. alignment: bytes that the allocator rounds to.
     """
@@ -36,8 +36,8 @@ DEVICES = {"h100": Device(6e14, 3e12, 2000, 512), "cpu": Device(1e11, 1e10, 3000
 
 @dataclass(frozen=True)
 class Price:
-    """nanoseconds, flops: of one run. workspace: bytes in addition to operands and results while it runs, 0 where it is not known.
-    knows_workspace: it was measured."""
+    """The price of a kernel. nanoseconds, flops: those of one run. workspace: bytes in addition to operands and results while it runs, 0
+    where it is not known. knows_workspace: whether the workspace was measured."""
 
     nanoseconds: int
     workspace: int
@@ -46,7 +46,7 @@ class Price:
 
 
 def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device:
-    """The table that is named, or that of the graph's tensors."""
+    """Returns the table that is named, or that of the graph's tensors."""
     if isinstance(device, Device):
         return device
     if device is None:
@@ -58,7 +58,7 @@ def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device
 
 
 def count_flops(node: fx.Node) -> int:
-    """By PyTorch's own formulas; 0 for what has none."""
+    """Counts FLOPs by PyTorch's own formulas; a node without one has 0."""
     packet = getattr(node.target, "overloadpacket", None)
     if packet not in flop_counter.flop_registry:
         return 0
@@ -67,7 +67,7 @@ def count_flops(node: fx.Node) -> int:
 
 
 def count_traffic(node: fx.Node) -> int:
-    """Bytes that are read and written once each."""
+    """Counts the bytes of what is read and written, once each."""
     written = sum(_bytes(tensor) for tensor in tensors_of(node))
     sources = node.all_input_nodes
     if getattr(node.target, "overloadpacket", None) in GATHERS:
@@ -76,12 +76,12 @@ def count_traffic(node: fx.Node) -> int:
 
 
 def _bytes(tensor: Optional[torch.Tensor]) -> int:
-    """Of the elements, but of an expanded tensor not more than there are."""
+    """Returns the bytes of the elements; of an expanded tensor only those that exist."""
     return 0 if tensor is None else min(hint(tensor.numel()) * tensor.itemsize, storage_bytes(tensor))
 
 
 def signature(node: fx.Node) -> Hashable:
-    """Equal for nodes that run the same kernel on the same shapes."""
+    """Returns a key that is equal for nodes that run the same kernel on the same shapes."""
 
     def describe(argument: object) -> object:
         if not isinstance(argument, fx.Node):
@@ -94,7 +94,7 @@ def signature(node: fx.Node) -> Hashable:
 
 
 def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool) -> List[Price]:
-    """A price for each kernel, equal kernels priced once. measured: take the time of a run of each kind. workspaces: take
+    """Returns a price for each kernel; equal kernels are priced once. measured: take the time of a run of each kind. workspaces: take
     the bytes that it allocates in addition to its results. Either runs it, where its tensors are on the CPU."""
     from ._measure import measure
     known: Dict[Hashable, Price] = {}

@@ -3,4 +3,4 @@ has theirs."""
 
 
 class UnsupportedGraphError(RuntimeError):
-    """The graph has something that cannot be planned; the message names the node and says what to do."""
+    """Raised where the graph has something that cannot be planned. The message names the node and says what to do."""

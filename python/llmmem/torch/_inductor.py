@@ -29,7 +29,7 @@ PLANNED_PASSES = ("custom_partitioner_fn", "_post_fusion_custom_pass")
 
 
 class _TooLarge(Exception):
-    """What Inductor made of a plan needs `excess` bytes more than the budget."""
+    """Raised where Inductor's code of a plan needs `excess` bytes more than the budget."""
 
     def __init__(self, excess: int) -> None:
         super().__init__(f"{excess} bytes above the budget")
@@ -37,13 +37,13 @@ class _TooLarge(Exception):
 
 
 class _FusedPeak(CustomSchedulerPass):
-    """Orders the fused kernels by Inductor's own search, and adds up what they hold."""
+    """Orders the fused kernels by Inductor's own search, and sums what they hold."""
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
 
     def uuid(self) -> None:
-        """None: compiled code is not cached."""
+        """Returns None, so that compiled code is not cached."""
         return None
 
     def __call__(self, nodes: List[Any]) -> List[Any]:
@@ -68,7 +68,7 @@ class _FusedPeak(CustomSchedulerPass):
         return nodes
 
     def _workspace(self, node: Any) -> int:
-        """The largest that was measured for a kernel of the ops in `node`."""
+        """Returns the largest workspace that was measured for a kernel of the ops in `node`."""
         targets = {origin.target for part in node.get_nodes() if part.node is not None for origin in part.node.get_origins()}
         return max((self.partition.workspace_of.get(target, 0) for target in targets), default=0)
 
@@ -81,15 +81,15 @@ class _Partitioner(CustomPartitionerFn):
         return self.partition(gm, joint_inputs, **options)
 
     def uuid(self) -> str:
-        """Another one each time: no compiled code is taken from a cache (see Partitioner)."""
+        """Returns a new identity each time, so that no compiled code comes from a cache (see Partitioner)."""
         return uuid.uuid4().hex
 
 
 def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: List[Any], *, mode: Optional[str] = None,
                           options: Optional[Dict[str, Any]] = None, name: Optional[str] = None) -> Callable[..., Any]:
-    """Inductor's code for `module`, its forward and backward cut by `partition`, at whose budget its own account holds.
-    mode, options, name: those of torch.compile. Raises BudgetError where no plan leads there, and ValueError where an option takes
-    what the plan sets."""
+    """Returns Inductor's code for `module`, whose forward and backward `partition` cuts, so that Inductor's own account keeps its budget.
+    mode, options and name are those of torch.compile. Raises BudgetError where no plan leads there, and ValueError where an option
+    takes what the plan sets."""
     settings = inductor_settings(mode, options)
     first, planned = len(partition.reports), partition.budget
     least: Optional[int] = None
@@ -147,7 +147,7 @@ def _compile(partition: Partition, planned: Any, module: fx.GraphModule, inputs:
 
 
 def copy_graph(graph: fx.Graph) -> fx.Graph:
-    """A graph of its own nodes, with the same metadata."""
+    """Returns a copy of the graph with nodes of its own and the same metadata."""
     copy = fx.Graph()
     values: Dict[fx.Node, fx.Node] = {}
     output = copy.graph_copy(graph, values)
@@ -157,7 +157,7 @@ def copy_graph(graph: fx.Graph) -> fx.Graph:
 
 
 def _find(error: Optional[BaseException], kind: type) -> Any:
-    """The error itself, or what it was raised from."""
+    """Returns the error itself, or what it was raised from."""
     while error is not None and not isinstance(error, kind):
         error = getattr(error, "inner_exception", None) or error.__cause__ or error.__context__
     return error

@@ -14,7 +14,7 @@ MARK = "llmmem::"
 
 
 def measure(nodes: Dict[Hashable, fx.Node]) -> Dict[Hashable, Tuple[int, int]]:
-    """(nanoseconds, workspace in bytes) of each node's kernel. Left out: kernels on a device that is not there, and those
+    """Returns (nanoseconds, workspace in bytes) of each node's kernel. It omits kernels on a device that is absent, and those
     that refuse operands made up from shapes. The state of random numbers stays as it was."""
     results: Dict[Hashable, Tuple[int, int]] = {}
     runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
@@ -36,7 +36,7 @@ def measure(nodes: Dict[Hashable, fx.Node]) -> Dict[Hashable, Tuple[int, int]]:
 
 
 def peak_bytes(profiler: Any) -> int:
-    """The largest sum of bytes allocated since a profile with `profile_memory=True` began."""
+    """Returns the largest sum of bytes allocated since a profile with `profile_memory=True` began."""
     return _peak(_events(profiler)[1])
 
 
@@ -57,7 +57,7 @@ def _operand(value: Any) -> Any:
 
 
 def _run(node: fx.Node, number: int) -> bool:
-    """Whether the kernel took operands made up from shapes."""
+    """Runs a kernel. Returns whether it accepted operands made up from shapes."""
     args, kwargs = pytree.tree_map(
         lambda leaf: pytree.tree_map(_operand, leaf.meta["val"]) if isinstance(leaf, fx.Node) else _operand(leaf),
         (node.args, node.kwargs))
@@ -73,7 +73,7 @@ def _run(node: fx.Node, number: int) -> bool:
 
 
 def _events(profiler: Any) -> Tuple[Dict[int, Tuple[int, int]], List[Tuple[int, int]]]:
-    """Times from begin to end of each marked run, and (time, bytes) of each allocation, freed ones negative; in ns."""
+    """Returns the times from begin to end of each marked run, and (time, bytes) of each allocation, in ns; freed bytes are negative."""
     windows: Dict[int, Tuple[int, int]] = {}
     memory: List[Tuple[int, int]] = []
     for event in profiler.profiler.kineto_results.events():

@@ -14,9 +14,9 @@ FORWARD, BACKWARD = "must_be_in_forward", "must_be_in_backward"
 
 def write_modules(program: Program, steps: Sequence[int],
                   static_inputs: Sequence[int]) -> Tuple[fx.GraphModule, fx.GraphModule]:
-    """Forward and backward as `partition_fn` returns them.
+    """Returns forward and backward as `partition_fn` must.
 
-    steps: of the plan; those before the boundary are the forward. static_inputs: numbers of the primals that stay at their
+    steps: those of the plan; the ones before the boundary are the forward. static_inputs: numbers of the primals that stay at their
     addresses. What the backward reads of the forward's values becomes saved tensors. AOTAutograd's own function cuts the
     graph, so that outputs, sizes and version checks come out in the order that its runtime expects.
     """
@@ -41,7 +41,7 @@ def write_modules(program: Program, steps: Sequence[int],
 
 class _Writer:
     """Writes the new joint graph. `made` maps nodes of the old graph to what stands for them now: a kernel's newest run,
-    or an alias that was made from such."""
+    or an alias of it."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -66,12 +66,12 @@ class _Writer:
         for kernel in kernels:
             node = self._copy(kernel.node)
             self.made[kernel.node] = node
-            # At once: the tuple would hold all of its items until the last is taken out.
+            # Items are taken out at once, since the tuple holds all of them until the last is taken out.
             for item in self.items.get(kernel.node, ()):
                 self.made[item] = self._copy(item)
 
     def begin_backward(self) -> None:
-        """From now on the forward's values are saved tensors where they are read."""
+        """Makes the forward's values saved tensors where they are read from now on."""
         self.tag = BACKWARD
         self.aliases.clear()
         self.from_forward = {node: None for node in self.made.values()
@@ -115,7 +115,7 @@ def _is_item_of_kernel(node: fx.Node, program: Program) -> bool:
 
 
 def _restore_tags(module: fx.GraphModule) -> None:
-    """The tags that the cut needed are no others' business."""
+    """Removes the tags that only the cut needed."""
     for node in module.graph.nodes:
         if "llmmem_tag" in node.meta:
             tag = node.meta.pop("llmmem_tag")

@@ -24,7 +24,7 @@ Bytes = Union[int, str, None]
 
 @dataclasses.dataclass(frozen=True)
 class _Held:
-    """Of a graph that was planned: what it holds between its forward and its backward, its gradients, and its peak less
+    """A graph that was planned: what it holds between its forward and its backward, its gradients, and its peak without
     what was reserved for other graphs."""
 
     between: int
@@ -36,7 +36,7 @@ class _Held:
 class Partition:
     """A `partition_fn` of AOTAutograd. `reports` has one entry for each graph that was planned.
 
-    compiler: who makes code of the plan: "eager", "inductor", or None where that is not known.
+    compiler: what makes code of the plan: "eager", "inductor", or None where that is not known.
 
     After graph breaks several graphs share the budget. While one runs, those before it hold their saved tensors; while its
     backward runs, those after it hold their gradients. A graph is known when it is compiled, so the first are planned
@@ -63,7 +63,7 @@ class Partition:
         get_device(device or "cpu", [])
         self.seconds, self.progress, self.on_report = seconds, progress, on_report
         self.reports: List[Report] = []
-        # For a compiler that needs more than the plan: what to plan for instead of the budget.
+        # What to plan for instead of the budget, for a compiler whose code needs more than the plan.
         self.planned_budget: Bytes = None
         # Whether the graph that was planned last is planned once more.
         self.plans_again = False
@@ -101,16 +101,17 @@ class Partition:
         return modules
 
     def __deepcopy__(self, memo: Any) -> "Partition":
-        """Itself: Inductor copies its settings, whose passes refer to this, and weak references to storages know no copy."""
+        """Returns itself. Inductor copies its settings, whose passes refer to this object, and weak references to storages cannot be
+        copied."""
         return self
 
     def announce(self, first: int) -> None:
-        """Hands over the reports from that one on."""
+        """Passes the reports from `first` on to `on_report`."""
         for report in self.reports[first:] if self.on_report else ():
             self.on_report(report)
 
     def watch(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """The compiled graph that was planned last, its sizes and calls watched: the plan is of one call, at the hints."""
+        """Returns the compiled graph that was planned last, with its sizes and calls watched: the plan is for one call, at the hints."""
         if self.budget is None:
             return run
         # Guards are the last thing to add, for a plan that is used.
@@ -124,8 +125,8 @@ class Partition:
         return sum(key not in self.calls or not self.calls[key].is_gone() for key in self.held) > 1
 
     def _next_key(self) -> Any:
-        """Equal for a graph that is compiled again, for other sizes say. DDP splits a graph into several, which one compilation of
-        Dynamo hands over one after the other: their numbers tell them apart."""
+        """Returns a key that is equal for a graph that is compiled again, for example for other sizes. DDP splits a graph into several,
+        which one compilation of Dynamo hands over one after the other: their numbers tell them apart."""
         context = CompileContext.try_get()
         if self.plans_again:
             return self.key

@@ -8,9 +8,9 @@ from ._program import Program
 
 
 def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, reserved: int = 0) -> Problem:
-    """The ops are the forward's kernels, the *boundary*, and the backward's kernels. The boundary is what the caller does
-    between forward and backward: it reads the forward's results and writes the tangents, so that every plan can be cut
-    there.
+    """Makes the planner's problem. Its ops are the forward's kernels, the *boundary*, and the backward's kernels. The boundary stands for
+    what the caller does between forward and backward: it reads the forward's results and writes the tangents, so that every plan can be
+    cut there.
 
     Value i is storage i. Then come tokens, which have 0 bytes and keep order where data does not: between kernels with an
     effect, and between the readers of an input and its overwriting. reserved: bytes that are held in addition to the graph.
@@ -34,7 +34,7 @@ def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, 
 
 
 def storages_of(program: Program, nodes: Sequence[Any]) -> List[int]:
-    """The storages of some nodes, without repetition; None and numbers have none."""
+    """Returns the storages of some nodes, without repetition; None and numbers have none."""
     found: Dict[int, None] = {}
     for node in nodes:
         if node is not None and hasattr(node, "meta"):
@@ -43,8 +43,8 @@ def storages_of(program: Program, nodes: Sequence[Any]) -> List[int]:
 
 
 def _make_results_once(ops: List[Op], results: Sequence[int]) -> None:
-    """The caller holds a result from where it is written, whether the backward reads it or not: freeing it for another run
-    would free nothing."""
+    """Lets results run once. The caller holds a result from where it is written, whether the backward reads it or not, so that freeing it
+    for another run would free nothing."""
     held = set(results)
     for op in ops:
         if held.intersection(op.writes):
@@ -57,7 +57,7 @@ def _token(values: List[Value]) -> int:
 
 
 def _order_effects(program: Program, ops: List[Op], boundary: Op, values: List[Value]) -> None:
-    """The forward's kernels with effects, the boundary, then those of the backward."""
+    """Orders the forward's kernels with effects, the boundary, and those of the backward."""
     effects = [(kernel, op) for kernel, op in zip(program.kernels, ops) if kernel.is_ordered]
     chain = [op for kernel, op in effects if kernel.is_forward]
     chain += [boundary] + [op for kernel, op in effects if not kernel.is_forward]
@@ -68,7 +68,7 @@ def _order_effects(program: Program, ops: List[Op], boundary: Op, values: List[V
 
 
 def _order_overwriting(program: Program, ops: List[Op], boundary: Op, values: List[Value]) -> None:
-    """Whoever reads an input that is overwritten comes before that, and in the forward."""
+    """Orders whoever reads an input before what overwrites it, and in the forward."""
     writers = {kernel.node.args[0]: op for kernel, op in zip(program.kernels, ops) if not kernel.writes and kernel.is_ordered
                and "copy_" in str(kernel.node.target)}
     for kernel, op in zip(program.kernels, ops):

@@ -21,8 +21,8 @@ aten = torch.ops.aten
 
 @dataclass
 class Storage:
-    """bytes: of the whole storage, at the sizes' hints. resident: a parameter, buffer or input of the caller.
-    node: whose value it first is."""
+    """A storage. bytes: its whole size, at the sizes' hints. resident: whether it is a parameter, buffer or input of the caller.
+    node: the node whose value it first is."""
 
     bytes: int
     node: fx.Node
@@ -31,8 +31,8 @@ class Storage:
 
 @dataclass
 class Kernel:
-    """reads, writes: numbers of storages, without repetition. may_recompute: running it twice changes nothing.
-    is_ordered: it has an effect or draws random numbers, so all such kernels keep their order."""
+    """A kernel. reads, writes: numbers of storages, without repetition. may_recompute: whether running it twice changes nothing.
+    is_ordered: whether it has an effect or draws random numbers; all such kernels keep their order."""
 
     node: fx.Node
     reads: List[int]
@@ -46,9 +46,9 @@ class Kernel:
 class Program:
     """What the planner needs to know of a joint graph.
 
-    kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where there is no gradient.
-    tangents: numbers of the storages that the caller's backward hands in, one for each. mutated: of those that the forward
-    overwrites. symbolic_bytes: of the storages whose size is no number; the plan is made at their hints.
+    kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where
+    there is no gradient. tangents: numbers of the storages that the caller's backward hands in, one for each. mutated: of those that the
+    forward overwrites. symbolic_bytes: of the storages whose size is no number; the plan is made at their hints.
     """
 
     module: fx.GraphModule
@@ -65,28 +65,28 @@ class Program:
 
     @property
     def boundary(self) -> int:
-        """The number of the forward's kernels."""
+        """Returns the number of the forward's kernels."""
         return sum(kernel.is_forward for kernel in self.kernels)
 
     def sources(self, node: fx.Node) -> List[int]:
-        """The storages whose bytes `node`'s value lies in."""
+        """Returns the storages whose bytes hold `node`'s value."""
         return [self.storage_of[node, index] for index in range(len(tensors_of(node))) if (node, index) in self.storage_of]
 
 
 def tensors_of(node: fx.Node) -> List[Optional[torch.Tensor]]:
-    """The tensors of the node's value, a tuple's in order; None for what is no tensor."""
+    """Returns the tensors of the node's value, a tuple's in order, with None for what is no tensor."""
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
     return [item if isinstance(item, torch.Tensor) else None for item in values]
 
 
 def hint(size: Any) -> int:
-    """A number, or the hint of a symbol."""
+    """Returns a number, or the hint of a symbol."""
     return int(size.node.hint) if isinstance(size, torch.SymInt) else int(size)
 
 
 def storage_bytes(tensor: torch.Tensor) -> int:
-    """Of the whole storage, at the hints."""
+    """Returns the bytes of the whole storage, at the hints."""
     return hint(tensor.untyped_storage().nbytes())
 
 
@@ -112,8 +112,8 @@ class _Reader:
         flat = list(torch.utils._pytree.arg_tree_leaves(outputs))
         self.program.forward_outputs = flat[:num_forward_outputs]
         self.program.backward_outputs = flat[num_forward_outputs:]
-        # Fake storages by identity; the graph holds them, so no identity is reused. Several where tracing made a tangent of the
-        # storage of an input or of another tangent: when it runs, each tangent is a tensor of its own.
+        # Fake storages by identity. The graph holds them, so no identity is reused. One identity has several storages where tracing made a
+        # tangent of the storage of an input or of another tangent; when it runs, each tangent is a tensor of its own.
         self.numbers_of: Dict[int, List[int]] = {}
         self.reads_of: Dict[fx.Node, List[int]] = {}
         self.changed_inputs = self._changed_inputs(num_forward_outputs)
@@ -145,7 +145,7 @@ class _Reader:
         return {name.mutated_input for name in names if isinstance(name, InputMutationAOTOutput)}
 
     def _forward_nodes(self) -> Set[fx.Node]:
-        """What the forward's results depend on, and what tracing ran in the forward."""
+        """Returns what the forward's results depend on, and what tracing ran in the forward."""
         found: Set[fx.Node] = set()
         pending = [node for node in self.program.forward_outputs if isinstance(node, fx.Node)]
         while pending:
@@ -180,7 +180,7 @@ class _Reader:
         return number
 
     def _number_of(self, node: fx.Node, key: int) -> Optional[int]:
-        """The storage of that identity; of several the one that `node` reads."""
+        """Returns the storage of that identity; if there are several, the one that `node` reads."""
         numbers = self.numbers_of.get(key, [])
         if len(numbers) > 1:
             read = {number for source in node.all_input_nodes for number in self.reads_of[source]}
@@ -298,7 +298,7 @@ class _Reader:
             raise _refuse(node, "overwrites its operand; only the copies into inputs that functionalization leaves are planned")
 
     def _guard_mutations(self) -> None:
-        """An input that the forward overwrites has its old value in the forward alone."""
+        """Refuses a backward that reads an input which the forward overwrites, and lets such readers run once."""
         program = self.program
         for kernel in program.kernels:
             if program.mutated.isdisjoint(kernel.reads):
@@ -318,7 +318,7 @@ def _storage_key(tensor: torch.Tensor) -> int:
 
 
 def _is_pure_number(node: fx.Node) -> bool:
-    """Made of sizes, not of data."""
+    """Returns whether the number is computed from sizes, not from data."""
     return node.target not in (aten._local_scalar_dense.default, aten.item.default) and not (
         getattr(node.target, "tags", None) and torch.Tag.data_dependent_output in node.target.tags)
 

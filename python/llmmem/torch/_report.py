@@ -8,10 +8,10 @@ from .._model import Plan, Problem
 
 @dataclass(frozen=True)
 class Report:
-    """Of one compiled graph. All bytes are exact sums of storages, by the order that the modules have.
+    """The report of one compiled graph. All bytes are exact sums of storages, in the order of the modules.
 
     of_model: None where the peak accounts for what runs: kernels run one by one in this order with their workspaces measured, or
-    Inductor's account of its code is at hand. Else why the bytes are of the model alone, so that no budget counts as kept.
+    Inductor's account of its code is known. Else it says why the bytes are those of the model alone, so that no budget counts as kept.
 
     budget, resident, peak: bytes; resident: parameters, buffers, inputs and what is reserved; peak has them too.
     least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside. results: of the
@@ -63,12 +63,12 @@ class Report:
 
     @property
     def overhead(self) -> float:
-        """What recomputation adds, as a part of every kernel once."""
+        """Returns what recomputation adds, as a part of the cost of every kernel once."""
         return self.cost / max(self.base_cost, 1) - 1
 
     @property
     def gap(self) -> float:
-        """How far the cost is above the proved bound, as a part of every kernel once."""
+        """Returns how far the cost lies above the proved bound, as a part of the cost of every kernel once."""
         return (self.cost - self.cost_lower_bound) / max(self.base_cost, 1)
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from ._program import hint
 
 
 def hold_sizes(symbolic_bytes: Sequence[torch.SymInt]) -> None:
-    """Guards that no storage is larger than it was planned. Where a call breaks one, Dynamo compiles for its sizes, and that is
+    """Adds guards that no storage is larger than it was planned. Where a call breaks one, Dynamo compiles for its sizes, and the result is
     planned or refused with its bytes."""
     if symbolic_bytes:
         _refuse_declared_sizes()
@@ -23,7 +23,7 @@ def hold_sizes(symbolic_bytes: Sequence[torch.SymInt]) -> None:
 
 
 def _refuse_declared_sizes() -> None:
-    """Who declared how large a dimension gets forbade guards below that, so the plan has to be made there."""
+    """Refuses dimensions whose largest size was declared: no guard below that is allowed, so the plan has to be made there."""
     context = TracingContext.try_get()
     for tensor, symbols in context.tensor_to_context.items() if context else ():
         for number, constraint in enumerate(getattr(symbols, "constraint_sizes", None) or ()):
@@ -43,7 +43,7 @@ def _warn_of_last() -> None:
 
 
 def describe_sizes(symbolic_bytes: Sequence[torch.SymInt]) -> Optional[str]:
-    """Where the symbols come from, and their hints; None where sizes are numbers."""
+    """Says where the symbols come from, and their hints; returns None where sizes are numbers."""
     found = {}
     for size in symbolic_bytes:
         environment = size.node.shape_env
