@@ -31,19 +31,19 @@ DEAREST, METRICS = 5, ["gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak
 
 
 class OutOfTime(Exception):
-    """The item was not run, or not to its end."""
+    """Raised where the item did not run, or did not end."""
 
 
 class NoDevice(Exception):
-    """There is no GPU, or no driver."""
+    """Raised where there is no GPU, or no driver."""
 
 
 class Failed(Exception):
-    """The item ran and failed: the reason."""
+    """Raised where the item ran and failed; the message is the reason."""
 
 
 def environment():
-    """Where PyTorch's wheels have NVIDIA's libraries."""
+    """Returns where PyTorch's wheels have NVIDIA's libraries."""
     values = dict(os.environ)
     spec = importlib.util.find_spec("nvidia")
     folders = [folder for place in (spec.submodule_search_locations if spec else ())
@@ -66,8 +66,8 @@ class Machine:
         return self.end - time.monotonic()
 
     def run(self, command, least=2, most=MOST_SECONDS):
-        """What the command has written to stdout. One that would not end in time is ended, and runs again another time; one
-        that takes more than `most` seconds has failed, and leaves time to the others."""
+        """Returns what the command writes to stdout. A command that would not end in time is stopped, and runs again another time; one
+        that takes more than `most` seconds fails, and leaves time to the others."""
         left = self.left()
         if left < least:
             raise OutOfTime()
@@ -100,7 +100,7 @@ class Machine:
 
 
 def find_tool(machine, name):
-    """A tool of the CUDA toolkit; Failed where it is not there."""
+    """Returns a tool of the CUDA toolkit; raises Failed where it is not there."""
     elsewhere = (path for place in TOOLS for path in sorted(glob.glob(os.path.join(place, name))))
     found = shutil.which(name, path=machine.tools) or shutil.which(name) or next(elsewhere, None)
     if not found:
@@ -116,7 +116,7 @@ def first_line(command):
 
 
 def facts(machine):
-    """The device, its driver and clocks, and what copies reach."""
+    """Returns the device, its driver and clocks, and what copies reach."""
     try:
         device = json.loads(machine.replay("--describe-device"))
     except Failed as why:
@@ -132,13 +132,13 @@ def facts(machine):
 
 
 def probe(machine, entry, products):
-    """Every form of product of a step by itself."""
+    """Runs every form of product of a step by itself."""
     lines = machine.replay(machine.step(entry), "--probe-products", f"--products={products}", least=20).splitlines()
     return {"rows": [json.loads(line) for line in lines]}
 
 
 def products_of(entry):
-    """A plan for a library takes its products where it is found, else generated ones, and says which it was."""
+    """Returns the flags that choose what multiplies. A plan for a library uses it where it is found, else generated products, and says which."""
     return [] if entry["products"] == "library" else ["--products=generated"]
 
 
@@ -147,7 +147,7 @@ def fits(entry, device):
 
 
 def train(machine, entry, steps=STEPS, digest=True):
-    """Steps: losses, the digest of all parameters at the end, times and bytes."""
+    """Runs steps. Returns losses, the digest of all parameters at the end, times and bytes."""
     flags = ["--json", machine.data(), f"--steps={steps}", *products_of(entry)]
     lines = [json.loads(line) for line in
              machine.replay(machine.step(entry), *flags, *([] if digest else ["--no-digest"]), least=20).splitlines()]
@@ -159,7 +159,7 @@ def train(machine, entry, steps=STEPS, digest=True):
 
 
 def kernels(machine, entry):
-    """Every distinct op but products by a library and attention by itself, against float64 by PyTorch."""
+    """Runs every distinct op by itself, except products by a library and attention, and compares it with float64 by PyTorch."""
     driver = next((flag.split("=", 1)[1] for flag in machine.flags if flag.startswith("--cuda-driver=")), "libcuda.so.1")
     seconds = min(machine.left(), MOST_SECONDS) - 20
     if seconds < 10:
@@ -170,7 +170,7 @@ def kernels(machine, entry):
 
 
 def sanitize(machine, entry, tool):
-    """Whether compute-sanitizer finds a fault in the generated kernels of a small step."""
+    """Returns whether compute-sanitizer finds a fault in the generated kernels of a small step."""
     run = machine.replay_command(machine.step(entry), "--products=generated", machine.data(), "--steps=1", "--json", "--no-digest")
     said = machine.run([find_tool(machine, "compute-sanitizer"), "--tool", tool, "--error-exitcode", 9, *run], least=30)
     # racecheck speaks of hazards: "RACECHECK SUMMARY".
@@ -181,7 +181,7 @@ def sanitize(machine, entry, tool):
 
 
 def kernels_of(machine, entry, keys):
-    """The names of the kernels that ops of these keys launch, by generated kernels."""
+    """Returns the names of the kernels that ops of these keys launch, by generated kernels."""
     with open(machine.step(entry)) as file:
         programs = [one for one in json.load(file)["programs"] if one["products"] == "generated"]
     names, op = {}, None
@@ -195,7 +195,7 @@ def kernels_of(machine, entry, keys):
 
 
 def dearest(machine, entry):
-    """What NVIDIA's profiler says of the kernels of the ops that take most of a step."""
+    """Returns what NVIDIA's profiler says of the kernels of the ops that take most of a step."""
     path = os.path.join(machine.out, entry["name"] + ".generated.profile.json")
     run = [machine.step(entry), "--products=generated", "--json", "--no-digest", machine.data(), f"--profile-json={path}"]
     machine.replay(*run, "--steps=3", least=30)
@@ -213,7 +213,7 @@ def dearest(machine, entry):
 
 
 def rows_of_ncu(text):
-    """The first launch of each kernel, from the profiler's CSV: a line of names, one of units, one a launch."""
+    """Returns the first launch of each kernel, from the profiler's CSV: a line of names, one of units, one a launch."""
     # The program's own lines stand before it.
     lines = list(csv.reader(text.splitlines()))
     head = next((number for number, line in enumerate(lines) if "Kernel Name" in line), len(lines))
@@ -227,7 +227,7 @@ def rows_of_ncu(text):
 
 
 def prices(machine, entry, steps):
-    """What each op adds to a replay of the step, which calibrate takes (--calls), after so many steps that the card's clock has
+    """Returns what each op adds to a replay of the step, which calibrate takes (--calls), after so many steps that the card's clock has
     settled: prices of short runs are too low for long ones."""
     path = os.path.join(machine.out, entry["name"] + ".prices.json")
     line = machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), f"--steps={steps}", *products_of(entry),
@@ -239,7 +239,7 @@ def prices(machine, entry, steps):
 
 
 def profile(machine, entry):
-    """Time by kind of kernel, of events between the calls of a step."""
+    """Returns the time by kind of kernel, of events between the calls of a step."""
     path = os.path.join(machine.out, entry["name"] + ".profile.json")
     machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), "--steps=4", *products_of(entry),
                    f"--profile-json={path}", least=20)
@@ -256,7 +256,7 @@ def profile(machine, entry):
 
 
 def torch_step(machine, entry, mode):
-    """The same step in PyTorch; where that runs out of memory, the same of fewer layers."""
+    """Runs the same step in PyTorch; where that runs out of memory, a step of fewer layers."""
     script, config = (os.path.join(machine.folder, name) for name in ("torch_step.py", entry["config"]))
     command = [machine.python, script, "--config", config, "--batch", entry["batch"], "--seq", entry["seq"], "--mode", mode,
                "--steps", 10, "--device", machine.torch_device, "--precision", "masters"]
@@ -274,7 +274,7 @@ def torch_step(machine, entry, mode):
 
 
 def worth(entries):
-    """(key, what, entry) of all items, best first; `what` takes the machine and the facts."""
+    """Returns (key, what, entry) of all items, best first; `what` takes the machine and the facts."""
     by_model = {}
     for entry in (entry for entry in entries if not entry.get("expected")):
         by_model.setdefault(entry["model"], []).append(entry)
@@ -332,7 +332,7 @@ def worth(entries):
 
 
 def priced(model, products):
-    """The plans that recompute least and most: the second has ops in forms of its own, as gelu apart from its product."""
+    """Returns the plans that recompute least and most: the second has ops in forms of its own, as gelu apart from its product."""
     plans = sorted((entry for entry in model if entry["products"] == products), key=lambda entry: entry["recomputed"])
     return [plans[0], plans[-1]] if len(plans) > 1 else plans
 
@@ -350,7 +350,7 @@ def add_probes(add, model):
 
 
 def entry_of(key, entries):
-    """The step that an item runs; None for one that runs none."""
+    """Returns the step that an item runs; None for one that runs none."""
     name = key.split()[-1]
     if key.startswith("products "):
         return next(entry for entry in entries if entry["model"] == key.split()[1] and entry["products"] == "library")

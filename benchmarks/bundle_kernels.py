@@ -31,7 +31,7 @@ RATE, STEP = ("adamw", 4), ("adamw", 5)
 
 
 class Failed(Exception):
-    """The device refused something."""
+    """Raised where the device refused something."""
 
 
 #
@@ -66,7 +66,7 @@ class Arrays:
         return self.generator.integers(0, most, count).astype("int32")
 
     def store(self, to, values, element):
-        """The numbers as bytes of the type."""
+        """Stores the numbers as bytes of their type."""
         if self.is_torch:
             types = {"bf16": self.xp.bfloat16, "f16": self.xp.float16, "f32": self.xp.float32, "i32": self.xp.int32}
             to.copy_(values.to(types[element]).view(self.xp.uint8))
@@ -77,7 +77,7 @@ class Arrays:
             to[:] = values.astype({"f16": "float16", "f32": "float32", "i32": "int32"}[element]).view("uint8")
 
     def load(self, what, shape, element):
-        """In float64; integers as they are."""
+        """Loads numbers as float64, and integers as they are."""
         if self.is_torch:
             types = {"bf16": self.xp.bfloat16, "f16": self.xp.float16, "f32": self.xp.float32, "i32": self.xp.int32}
             found = what.view(types[element]).reshape(shape)
@@ -95,7 +95,7 @@ class Arrays:
         return bool(self.xp.equal(a, b) if self.is_torch else self.xp.array_equal(a, b))
 
     def worst(self, found, expected, allowed):
-        """The worst error in parts of what is allowed; not a number where one is found."""
+        """Returns the worst error in parts of what is allowed; not a number where one is found."""
         return float((abs(found - expected) / (allowed + 1e-30)).max())
 
 
@@ -118,7 +118,7 @@ class Memory:
             piece.append(arrays.bytes((piece[2] - piece[1] + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT))
 
     def find(self, buffer, at):
-        """(bytes, the place in them)"""
+        """Returns (bytes, the place in them)"""
         for its, begin, end, held in self.pieces:
             if its == buffer and begin <= at < end:
                 return held, at - begin
@@ -199,7 +199,7 @@ class Driver:
         self.check(self.cuda.cuStreamSynchronize(None), "running")
 
     def encode(self, map, values):
-        """A tensor map, as lib/Runtime/Cuda.c has it encoded: what keeps its bytes, and their address, a multiple of 64."""
+        """Encodes a tensor map as lib/Runtime/Cuda.c does. Returns what keeps its bytes, and their address, a multiple of 64."""
         argument, begin, first, rows, columns, pitch, box_rows, is_f16 = map
         address = values[argument].value + 2 * (begin + (values[first].value if first >= 0 else 0))
         storage = (ctypes.c_uint8 * 192)()
@@ -250,7 +250,7 @@ class Emulated:
 #
 
 def distinct(program):
-    """(entry, calls) of each distinct op, the first of its key."""
+    """Returns (entry, calls) of each distinct op, the first of its key."""
     seen, calls, starts = set(), program["calls"], {}
     for number, call in enumerate(calls):
         if call[0] == "mark":
@@ -262,7 +262,7 @@ def distinct(program):
 
 
 def role_of(key, operand):
-    """What the operand is to the first op that reads it: its name and position."""
+    """Returns what the operand is to the first op that reads it: its name and position."""
     return next(((name, reads.index(operand)) for name, reads, _ in key.ops if operand in reads), ("", 0))
 
 

@@ -90,7 +90,7 @@ def report_expected(bundle, items, lines, broken):
 
 
 def check_bits(model, runs, broken):
-    """Whether all budgets of one who multiplies give the bits of the first."""
+    """Returns whether all budgets of one who multiplies give the bits of the first."""
     for products in ("library", "generated"):
         same = [(entry, run) for entry, run in runs if entry["products"] == products]
         if len(same) < 2:
@@ -102,13 +102,13 @@ def check_bits(model, runs, broken):
 
 
 def times_of(entry, items, what):
-    """Seconds of an entry's runs, or of its rounds."""
+    """Returns the seconds of an entry's runs, or of its rounds."""
     own = (items[key] for key in items if key.split()[-1] == entry["name"] and key.split()[0] == what)
     return [one["device_seconds"] for one in own if "device_seconds" in one]
 
 
 def settled_times(entry, items):
-    """Of rounds, which compute no digests; else of the run."""
+    """Returns the times of rounds, which compute no digests, or else those of the run."""
     return times_of(entry, items, "round") or times_of(entry, items, "run")
 
 
@@ -127,7 +127,7 @@ def cells_of(entry, run, items, peak, broken):
 
 
 def cost_of(whole, entry, items, what):
-    """ms that a plan takes beyond the one that recomputes nothing, and their spread; None where one of them did not run so."""
+    """Returns the ms that a plan takes beyond the one that recomputes nothing, and their spread; None where one of them did not run so."""
     times = [times_of(one, items, what) for one in (whole, entry)]
     if not all(times):
         return None
@@ -294,7 +294,7 @@ def report_profiles(items, lines):
 
 
 def report(bundle, items, left):
-    """(text, broken promises)."""
+    """Returns (text, broken promises)."""
     lines, broken = [], []
     if "device" not in items.get("facts", {}):
         return f"Nothing is known yet. Not run: {', '.join(left)}.\n", broken

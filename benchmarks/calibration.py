@@ -9,13 +9,13 @@ PRODUCTS = re.compile("linear|loss_head|attention_scores|attention_values")
 
 
 def by_library(calls):
-    """The products among calls of a step whose products a library multiplied, named as such."""
+    """Returns the products among calls of a step whose products a library multiplied, named as such."""
     return [dict(call, key="library " + call["key"], kind="library " + call["kind"])
             for call in calls if PRODUCTS.match(call["kind"])]
 
 
 def median_by_kernel(calls):
-    """Nanoseconds of each kernel: the median over its calls, an op's and its clones'. Launches that ops share have no
+    """Returns the nanoseconds of each kernel: the median over its calls, an op's and its clones'. Launches that ops share have no
     key: what each of them takes alone is priced by its kind."""
     by_key = collections.defaultdict(list)
     for call in filter(lambda call: call["key"], calls):
@@ -24,14 +24,14 @@ def median_by_kernel(calls):
 
 
 def rate(calls, kinds, unit):
-    """FLOPs or bytes a nanosecond over all calls of some kinds; None where there are none."""
+    """Returns the FLOPs or bytes a nanosecond over all calls of some kinds; None where there are none."""
     chosen = [call for call in calls if call["kind"] in kinds]
     taken = sum(call["ns"] for call in chosen)
     return sum(call[unit] for call in chosen) / taken if taken else None
 
 
 def bandwidth(calls):
-    """That of the kind that moves bytes fastest, among kinds that move a gigabyte or the most that there is."""
+    """Returns the bandwidth of the kind that moves bytes fastest, among kinds that move a gigabyte or the most that there is."""
     moved = collections.Counter()
     for call in calls:
         moved[call["kind"]] += call["bytes"]
@@ -45,7 +45,7 @@ def roofline(call, table):
 
 
 def factors(calls, table):
-    """How many times the roofline the calls of each kind took, all of their time without launches by all of its."""
+    """Returns how many times the roofline the calls of each kind took, all of their time without launches by all of its."""
     measured, modelled = collections.Counter(), collections.Counter()
     for call in calls:
         if roofline(call, table) > 0:
@@ -55,7 +55,7 @@ def factors(calls, table):
 
 
 def fit(calls, base, name, source, exact):
-    """A table with the rates of `base`, and what `calls` took: by kind, and where `exact` by kernel."""
+    """Returns a table with the rates of `base`, and what `calls` took: by kind, and where `exact` by kernel."""
     kept = ("memory_bytes", "reserve_bytes", "host", "devices_per_node")
     table = {"name": name, "source": source, "flops_per_ns": base["flops_per_ns"],
              "bytes_per_ns": base["bytes_per_ns"], "launch_ns": base["launch_ns"],

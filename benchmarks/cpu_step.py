@@ -118,7 +118,7 @@ def plans_of(bench, config, batch, seq, dtype):
 
 
 def ratio(one, other):
-    """Median over the rounds of pairs that ran one after another."""
+    """Returns the median over the rounds of pairs that ran one after another."""
     return statistics.median(a / b for a, b in zip(one.rounds, other.rounds))
 
 

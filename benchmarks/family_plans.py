@@ -40,7 +40,7 @@ def needed(report):
 
 
 def plan(model, flag):
-    """The report, the planner's own seconds, and all that pass."""
+    """Returns the report, the planner's own seconds, and the seconds of the whole process."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")

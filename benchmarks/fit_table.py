@@ -23,7 +23,7 @@ CARDS = ("24GB", "40GB", "80GB", "141GB")
 
 
 def ask(tool, model, card, options):
-    """The answer, the seconds of the wall, and those of the processor."""
+    """Returns the answer, the wall-clock seconds, and those of the processor."""
     command = [tool, os.path.join(ROOT, "examples", "configs", model + ".json"), "--gpu", card, "--dtype", "bf16", "--json"]
     for flag, given in (("--seq", options.seq), ("--seconds", options.seconds)):
         if given is not None:

@@ -28,7 +28,7 @@ PARTS = ["numerics", "calibrate", "table"]
 
 
 def load_calibrate():
-    """The command without an ending, as a module."""
+    """Returns the command without an ending, as a module."""
     path = os.path.join(ROOT, "benchmarks", "calibrate")
     loader = importlib.machinery.SourceFileLoader("calibrate", path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("calibrate", loader))
@@ -51,7 +51,7 @@ class Results:
 
 
 def driver_facts():
-    """Driver and clocks as nvidia-smi says them; None where it does not."""
+    """Returns the driver and clocks as nvidia-smi says them; None where it does not."""
     asked = "driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit"
     try:
         result = subprocess.run(["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader", "--id=0"], text=True,
@@ -62,7 +62,7 @@ def driver_facts():
 
 
 def calibrate(bench, results, state, arguments, free):
-    """The table of prices, made anew where a model is in it that was not."""
+    """Returns the table of prices, made again where it has a new model."""
     calibrate = load_calibrate()
     path = os.path.join(state, "table.json")
     chosen = [gpu_table.choose(bench, results, text, free)[1] for text in arguments.models]

@@ -42,7 +42,7 @@ class Results:
         self.write([])
 
     def write(self, left):
-        """The broken promises, once both files say the same."""
+        """Returns the broken promises, once both files say the same."""
         text, broken = report(self.bundle, self.kept["items"], left)
         write(self.path, json.dumps({**self.kept, "broken": broken}, indent=1) + "\n")
         write(os.path.join(self.out, "report.md"), text)
@@ -50,7 +50,7 @@ class Results:
 
 
 def measure(machine, results, items):
-    """Runs what is not known yet; the items that are left. One that there is no time for leaves it to shorter ones."""
+    """Runs what is not known yet, and returns the items that are left. An item for which no time is left makes way for shorter ones."""
     known = results.kept["items"]
     entries, left = results.bundle["steps"], []
     for key, what in items:

@@ -21,7 +21,7 @@ NO_LIBRARY = "found no cuBLASLt"
 
 
 def compare(bench, products, name, config, seq, dtype, dropout):
-    """What was found, or why not."""
+    """Returns what was found, or why not."""
     print(f"numerics of {name}", flush=True)
     flags = [flag for flag in bench.run_flags if not flag.startswith("--product")] + run_flags(products, bench.folder)
     folder = bench.place("numerics", name.replace(" ", "-").replace(",", ""))
@@ -35,12 +35,12 @@ def compare(bench, products, name, config, seq, dtype, dropout):
 
 
 def rows_of(products):
-    """Every model by one of those who multiply; a row is named after both."""
+    """Returns every model by one of those who multiply; a row is named after both."""
     return [(model[0] + (", by the library" if products == "library" else ""), products, *model[1:]) for model in MODELS]
 
 
 def run(bench, results, chosen, products):
-    """Compares what was not compared yet, by each of `products`. A comparison that failed is made again."""
+    """Compares what was not compared yet, by each of `products`. A comparison that failed is repeated."""
     os.environ["PATH"] = bench.tools + os.pathsep + os.environ["PATH"]
     left = [row for which in products for row in rows_of(which)
             if (not chosen or row[2] in chosen) and not results.part("numerics").get(row[0], {}).get("holds")]
@@ -50,7 +50,7 @@ def run(bench, results, chosen, products):
 
 
 def report(results, write):
-    """Lines of the report, and the promises."""
+    """Returns the lines of the report, and the promises."""
     rows = results.part("numerics")
     if not rows:
         return

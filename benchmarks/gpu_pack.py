@@ -44,7 +44,7 @@ class Plan:
 
 
 def plans_of(text, products):
-    """The plans of a name of MODELS, or of CONFIG:BATCH:SEQ[:LAYERS] as those of gpt2."""
+    """Returns the plans of a name of MODELS, or of CONFIG:BATCH:SEQ[:LAYERS] as those of gpt2."""
     config, *numbers = text.split(":")
     title, batch, seq = MODELS.get(config, (config, 1, 64))
     if len(numbers) >= 2:
@@ -57,7 +57,7 @@ def plans_of(text, products):
 
 
 def expected_plans(bench, products):
-    """Steps whose losses the CPU says."""
+    """Returns the steps whose losses the CPU computes."""
     write_json(bench.place("heads-of-128.json"), HEADS_OF_128)
     configs = {"heads-of-128": bench.place("heads-of-128.json")}
     return [Plan(name, Model(configs.get(name, name), batch, seq, layers), "none", which, expected=True)
@@ -77,7 +77,7 @@ def expected_losses(bench, model):
 
 
 def flag_of(bench, plan):
-    """The flag that asks for the plan's budget."""
+    """Returns the flag that asks for the plan's budget."""
     if plan.flags:
         return plan.flags[0]
     if plan.label in ("none", "full"):
@@ -90,7 +90,7 @@ def flag_of(bench, plan):
 
 
 def pack(bench, plan, folder, flags):
-    """Writes one step; its entry of the bundle's list, or None where no plan keeps so few bytes."""
+    """Writes one step, and returns its entry of the bundle's list, or None where no plan keeps so few bytes."""
     try:
         step, report = bench.plan(plan.model, f"{plan.label}.{plan.products}", bench.table, flag_of(bench, plan),
                                   *PLANNING[plan.products])

@@ -37,7 +37,7 @@ def free_port():
 
 
 def run_ranks(count, command, limit=600):
-    """The output of rank 0. Ends the program where a rank fails."""
+    """Returns the output of rank 0. Ends the program where a rank fails."""
     port = str(free_port())
     ranks = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=os.environ | {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank),

@@ -13,7 +13,7 @@ def middle(row, key):
 
 
 def spread(row):
-    """How far rounds of one plan are apart, in seconds: no cost can be told more exactly."""
+    """Returns how far rounds of one plan are apart, in seconds: no cost can be told more exactly."""
     times = [one["device_seconds"] for one in row["rounds"]]
     return max(times) - min(times)
 

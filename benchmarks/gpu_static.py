@@ -58,14 +58,14 @@ def timed(command, **arguments):
 
 
 def least_of_product(launch):
-    """What share of the peak a product by wgmma must reach."""
+    """Returns what share of the peak a product by wgmma must reach."""
     flops = 2 * launch["needed_wgmma"] * roofline.MMA
     bounds = LEAST_OF_PARTS if launch["peer_bytes"] else [(SMALL_FLOPS, LEAST_OF_SMALL)]
     return next((least for most, least in bounds if flops < most), LEAST_OF_PEAK)
 
 
 def host_name(kernel):
-    """The host function that launches a kernel: kernel_3_linear_kernel_0 is launched by kernel_3_linear."""
+    """Returns the host function that launches a kernel: kernel_3_linear_kernel_0 is launched by kernel_3_linear."""
     return re.sub(r"_kernel(_\d+)?$", "", kernel)
 
 
@@ -90,7 +90,7 @@ def study_ptx(ptxas, name, text, chip):
 
 
 def study_counts(opt, name, step, directory, tensor_cores, kernels):
-    """Each launch of the step by kernel: its counts, and what the model makes of them on an H100."""
+    """Returns each launch of the step by kernel: its counts, and what the model makes of them on an H100."""
     path = os.path.join(directory, "counts.json")
     timed([opt, f"--convert-step-to-kernels=target=gpu tensor-cores={tensor_cores}", "--gpu-kernel-outlining", "--expand-kernel-numbers=device=true",
            "--canonicalize", "--cse", f"--report-kernel-counts=json={path}", step, "-o", "/dev/null"])
@@ -127,7 +127,7 @@ def kind_of(launch):
 
 
 def print_kinds(launches):
-    """Modelled ms of a step by kind of kernel."""
+    """Prints modelled ms of a step by kind of kernel."""
     kinds = {}
     for launch in launches:
         ms = 1e3 * launch["calls"] * launch["launches"] * launch["seconds"]
@@ -155,7 +155,7 @@ def print_counts(what, launches):
 
 
 def run_on_fakes(tools, step, log, *flags):
-    """Seconds to compile and capture the host code, the bytes that it takes, and what the check of all addresses says."""
+    """Returns the seconds to compile and capture the host code, the bytes that it takes, and what the check of all addresses says."""
     fake = os.path.join(tools, "lib", "libllmmem-fake-cuda.so")
     seconds, result = timed([os.path.join(tools, "bin", "llmmem-run"), step, "--device=cuda", f"--cuda-driver={fake}",
                              "--dry-run", *flags], env={**os.environ, "LLMMEM_FAKE_CUDA_LOG": log})

@@ -18,7 +18,7 @@ TORCH_MODES = ["eager", "compiled", "checkpointed"]
 
 
 def layers_that_fit(bench, config, batch, seq, most, free):
-    """The most layers whose unplanned step leaves a GiB: by bisection, as bytes grow with layers."""
+    """Returns the most layers whose unplanned step leaves a GiB: by bisection, as bytes grow with layers."""
     least = 0
     while least < most:
         middle = (least + most + 1) // 2
@@ -31,7 +31,7 @@ def layers_that_fit(bench, config, batch, seq, most, free):
 
 
 def choose(bench, results, text, free):
-    """(title, model) of a name of MODELS, or of CONFIG:BATCH:SEQ[:LAYERS]; no model where not one layer fits."""
+    """Returns (title, model) of a name of MODELS, or of CONFIG:BATCH:SEQ[:LAYERS]; no model where not one layer fits."""
     config, *numbers = text.split(":")
     title, batch, seq = MODELS.get(config, (config, 1, 64))
     if len(numbers) >= 2:
@@ -48,7 +48,7 @@ def choose(bench, results, text, free):
 
 
 def flops_of(model):
-    """Model FLOPs of a step, after Chowdhery et al. 2022 (PaLM), appendix B: 6 for each weight that is multiplied and each
+    """Returns the model FLOPs of a step, after Chowdhery et al. 2022 (PaLM), appendix B: 6 for each weight that is multiplied and each
     token, and attention's two products, forward and twice backward, of which a causal model needs half."""
     facts = model.facts()
     width = facts.get("n_embd") or facts["hidden_size"]
@@ -66,7 +66,7 @@ def flops_of(model):
 
 
 def plans_of(bench, model, table):
-    """(label, step, report) at 100 to 25 percent of the bytes that the unplanned step saves, and of every layer recomputed;
+    """Returns (label, step, report) at 100 to 25 percent of the bytes that the unplanned step saves, and of every layer recomputed;
     a step of None where no plan keeps so few bytes."""
     step, whole = bench.plan(model, "100", table, "--checkpoint-policy=none")
 
@@ -88,7 +88,7 @@ def time_of(report):
 
 
 def torch_row(bench, model, mode, python, steps):
-    """What PyTorch takes for the same step, or why nothing is known."""
+    """Returns what PyTorch takes for the same step, or why nothing is known."""
     if not model.facts().get("model_type") in ("gpt2", "llama"):
         return {"why": "benchmarks/torch_step.py has no such model"}
     command = [python, os.path.join(ROOT, "benchmarks", "torch_step.py"), "--config", model.config, "--batch", model.batch,

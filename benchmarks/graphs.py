@@ -51,7 +51,7 @@ def find_graphs(folder, only):
 
 
 def processor_seconds():
-    """Of all programs that have been run: other load on the machine does not count."""
+    """Returns the seconds of all programs that have run; other load on the machine does not count."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -92,19 +92,19 @@ class Planner:
         self.entry, self.seconds, self.structure, self.claims = [], 0, "", claims
 
     def choose_largest(self):
-        """Of several functions the one of the most lines."""
+        """Returns, of several functions, the one with the most lines."""
         with open(self.graph) as file:
             parts = re.split(r"func\.func[^@\n]*@", file.read())[1:]
         self.entry = ["--entry=" + re.match(r"\w+", max(parts, key=lambda part: part.count("\n"))).group()]
 
     def read_structure(self):
-        """What plans are made along, in the planner's words."""
+        """Returns what plans are made along, in the planner's words."""
         done = subprocess.run([os.path.join(self.tools, "llmmem-plan"), "--structure", self.problem], check=True, capture_output=True,
                               text=True)
         self.structure = done.stdout.strip()
 
     def plan(self, how):
-        """The report or None, what the tool says first, and the seconds."""
+        """Returns the report or None, what the tool says first, and the seconds."""
         for path in (self.report, self.problem, self.made, self.proof):
             if os.path.exists(path):
                 os.remove(path)
@@ -130,7 +130,7 @@ class Planner:
         return None, said.group(1) if said else done.stderr[:160], seconds
 
     def plan_within(self, budget):
-        """The report and the seconds of a plan that there must be."""
+        """Returns the report and the seconds of a plan that there must be."""
         report, said, seconds = self.plan(f"--checkpoint-budget={budget}")
         check(report, f"{self.name}: no plan under {budget} bytes, the least or more: {said}")
         if report:
@@ -161,7 +161,7 @@ def plan_free(planner):
 
 
 def row_of(planner):
-    """Prints the graph's row; the least and the free need, or None where it is refused."""
+    """Prints the graph's row. Returns the least footprint and that without recomputation, or None where the graph is refused."""
     free, said = plan_free(planner)
     least, said, _ = planner.plan("--checkpoint-budget=min") if free else (None, said, 0)
     if not least:
@@ -175,7 +175,7 @@ def row_of(planner):
 
 
 def line_of(planner, budget):
-    """The plan under one more budget, in words."""
+    """Returns the plan under one more budget, in words."""
     report, seconds = planner.plan_within(budget)
     if not report:
         return []
@@ -200,7 +200,7 @@ def plan_all(options, folder):
 
 
 def bytes_of(text):
-    """Of 6430000000 or 6.43GB."""
+    """Parses 6430000000 or 6.43GB."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KkMGT]?)(i?)B?", text)
     if not match:
         raise argparse.ArgumentTypeError(f"{text} is no number of bytes, such as 6.43GB")

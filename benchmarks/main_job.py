@@ -74,7 +74,7 @@ class Plan:
         return self.report["step"]["time_ns"] + self.report["recompute"]["time_ns"]
 
     def figures(self):
-        """What the table shows, for programs."""
+        """Returns what the table shows, in a form for programs."""
         report = self.report
         least_recompute = max(0, report["certificate"]["cost_lower_bound_ns"] - report["step"]["time_ns"])
         return {"plan": self.how, "budget": report["budget"], "total": self.total, "peak": report["peak"]["bytes"],
@@ -101,7 +101,7 @@ def print_table(rows, columns):
 
 
 def print_proofs(name, rows):
-    """The claims of a table. A process cannot be told from nothing below some hundredths of a second."""
+    """Prints the claims of a table. A process cannot be told from nothing below some hundredths of a second."""
     least_time = 0.05
     for row in rows:
         check(row["check_seconds"] <= max(row["processor_seconds"], least_time),

@@ -25,7 +25,7 @@ DISTURBED = 2
 
 
 class Busy:
-    """So many processes that never wait."""
+    """Starts `count` processes that never wait."""
 
     def __init__(self, count):
         self.count = count
@@ -40,7 +40,7 @@ class Busy:
 
 
 def time_steps(bench, step, steps, beside):
-    """Seconds of each step, and the cores that processes other than the run and its neighbours took."""
+    """Returns the seconds of each step, and the cores that processes other than the run and its neighbours took."""
     with neighbours.Watch() as watch, Busy(beside):
         lines = bench.run("llmmem-run", step, *bench.run_flags, "--data", TEXT, "--steps", steps + 1, "--json",
                           "--no-digest").splitlines()
@@ -58,7 +58,7 @@ def measure(bench, step, arguments):
 
 
 def report(result, threads):
-    """Prints what was measured; the exit code."""
+    """Prints what was measured, and returns the exit code."""
     alone, beside = (statistics.median(result[key]) for key in ("alone", "beside"))
     print(f"alone   {alone:.3f} s   ({min(result['alone']):.3f} to {max(result['alone']):.3f})")
     print(f"shared  {beside:.3f} s   ({min(result['beside']):.3f} to {max(result['beside']):.3f})")

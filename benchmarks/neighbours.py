@@ -18,7 +18,7 @@ MOST = 0.1
 
 
 def busy_seconds(text, ticks_per_second):
-    """Seconds that all cores together were busy, of the first line of /proc/stat; what a host's other guests took
+    """Returns the seconds that all cores together were busy, of the first line of /proc/stat; what a host's other guests took
     (`steal`) counts, being idle or waiting for a disk does not."""
     name, *ticks = text.splitlines()[0].split()
     if name != "cpu" or len(ticks) < 8:
@@ -28,14 +28,14 @@ def busy_seconds(text, ticks_per_second):
 
 
 def now():
-    """Seconds: of the clock, of all cores, of this process and its children that have ended."""
+    """Returns the seconds of the clock, of all cores, and of this process with its children that have ended."""
     with open("/proc/stat") as file:
         busy = busy_seconds(file.read(), os.sysconf("SC_CLK_TCK"))
     return time.monotonic(), busy, sum(os.times()[:4])
 
 
 def cores_between(before, after):
-    """How many cores others were busy on, on average."""
+    """Returns how many cores others were busy on, on average."""
     clock, busy, own = (end - begin for begin, end in zip(before, after))
     return max(0.0, (busy - own) / clock) if clock > 0 else 0.0
 
@@ -52,7 +52,7 @@ class Watch:
 
 
 def disturbs(cores, threads, all_cores=None):
-    """Whether so much takes something from a step of so many threads."""
+    """Returns whether so much takes something from a step of so many threads."""
     free = max(0, (all_cores or os.cpu_count() or 1) - threads)
     return cores > free + MOST
 
@@ -62,7 +62,7 @@ def describe(cores):
 
 
 def processor():
-    """The processor's name, and its family and model, as names of virtual machines tell little."""
+    """Returns the processor's name, and its family and model, as names of virtual machines tell little."""
     facts = {}
     with open("/proc/cpuinfo") as file:
         for key, colon, value in (line.partition(":") for line in file):
@@ -73,7 +73,7 @@ def processor():
 
 
 def measured_on(cores):
-    """The line below which measured seconds may stand in docs/Benchmarks.md."""
+    """Returns the line below which measured seconds may stand in docs/Benchmarks.md."""
     return (f"Measured on {processor()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}; other processes took "
             f"{cores:.2f} cores.")
 

@@ -13,7 +13,7 @@ OF_SUMS = 3e-5
 
 
 class Unknown(Exception):
-    """There is no formula for such an op here."""
+    """Raised where there is no formula for such an op here."""
 
 
 class Key:
@@ -32,7 +32,7 @@ class Key:
 
 
 def types_of(text):
-    """(shape, element) of each."""
+    """Returns (shape, element) of each."""
     found = []
     for part in filter(None, map(str.strip, text.split(","))):
         one, _, count = part.partition(" * ")
@@ -125,7 +125,7 @@ def norm_weight_grad(xp, attributes, operands, results):
 
 
 def sum_of(terms, into):
-    """The sum over rows, and what it is added to."""
+    """Returns the sum over rows, and what it is added to."""
     value, magnitude = rows(terms).sum(0), rows(abs(terms)).sum(0)
     for more in into:
         value, magnitude = value + more, magnitude + abs(more)
@@ -151,7 +151,7 @@ def rope(xp, attributes, operands, _):
 
 
 def by_ids(xp, shape, ids, terms):
-    """The sum of the rows of `terms` by their ids."""
+    """Returns the sum of the rows of `terms` by their ids."""
     table = terms.reshape(-1)[:1] * 0 + (terms.new_zeros(shape) if hasattr(terms, "new_zeros") else xp.zeros(shape))
     if hasattr(table, "index_add_"):
         return table.index_add_(0, ids.reshape(-1).long(), rows(terms))
@@ -270,7 +270,7 @@ def is_known(key):
 
 
 def compute(xp, key, yields, operands):
-    """(value, what it may err by) of each result. `yields`: of a group of ops, the numbers of its results."""
+    """Returns (value, what it may err by) of each result. `yields`: of a group of ops, the numbers of its results."""
     values, magnitudes = list(operands), [None] * len(operands)
     slack = 0.0
     for name, reads, attributes in key.ops:
@@ -290,7 +290,7 @@ def compute(xp, key, yields, operands):
         slack = sum(rounding * abs(values[k]) for k in alike)
 
     def of_terms(number):
-        """What is computed of a sum whose terms cancel errs by parts of the terms, as the sum does, however little is left."""
+        """Returns the error of what is computed of a sum whose terms cancel: parts of the terms, as the sum itself has, however little is left."""
         return sum(OF_SUMS * magnitudes[k] for k in alike if k < number) + OF_SUMS * magnitudes[number]
 
     return [(values[number], len(key.ops) * ROUNDING.get(element, 0.0) * abs(values[number]) + of_terms(number) + slack)

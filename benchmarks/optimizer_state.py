@@ -16,7 +16,7 @@ STATES, LAST = ("f32", "bf16", "int8"), 20
 
 
 def train(folder, state, steps):
-    """The loss of each step, and the bytes of the state."""
+    """Returns the loss of each step, and the bytes of the state."""
     model, step = (os.path.join(folder, name) for name in ("model.mlir", "step.mlir"))
     subprocess.run(["llmmem-import", f"{ROOT}/examples/configs/tiny-gpt2.json", "--batch", "16", "--seq", "64", "--dropout", "0",
                     "--optimizer-state", state, "-o", model], check=True)

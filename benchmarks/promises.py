@@ -11,7 +11,7 @@ def check(holds, promise):
 
 
 def finish(path, models):
-    """Writes every figure to `path`, if there is one; the exit code is 1 where a promise is broken."""
+    """Writes every figure to `path`, if there is one, and returns the exit code, which is 1 where a promise is broken."""
     if path:
         with open(path, "w") as file:
             json.dump({"broken": broken, "models": models}, file, indent=1)

@@ -66,20 +66,20 @@ class Chip:
     gpcs = (18, 18, 18, 16, 16, 16, 16, 14)
 
     def at_once(self, cluster):
-        """Multiprocessors that have a block, of one block each, in clusters of so many."""
+        """Returns the number of multiprocessors that have a block, of one block each, in clusters of so many."""
         return self.multiprocessors if cluster == 1 else sum(gpc // cluster * cluster for gpc in self.gpcs)
 
     def adding(self, handed, turns=1):
-        """Cycles in which blocks of a cluster hand each other so many bytes of sums: two barriers a turn, an arrival and an answer
+        """Returns the cycles in which blocks of a cluster hand each other so many bytes of sums: two barriers a turn, an arrival and an answer
         each, and the first load."""
         return handed / SHARED_BYTES + handed / self.peer + turns * 5 * self.peer_latency
 
     def ceiling(self):
-        """FLOP/s of mma.sync."""
+        """Returns the FLOP/s of mma.sync."""
         return 2 * self.mma_sync * self.multiprocessors * self.clock
 
     def peak_rate(self):
-        """FLOP/s of the datasheet."""
+        """Returns the FLOP/s of the datasheet."""
         return 2 * self.peak * self.multiprocessors * self.clock
 
 
@@ -96,7 +96,7 @@ CHIPS = {
 
 
 def resident_blocks(chip, threads, shared_bytes, registers):
-    """Blocks that a multiprocessor has at once. Registers are given to warps in units of 256, and a block of 1 KiB of
+    """Returns the blocks that a multiprocessor has at once. Registers are given to warps in units of 256, and a block of 1 KiB of
     shared memory goes to the system (CUDA's occupancy calculator)."""
     warps = math.ceil(threads / WARP)
     of_warp = math.ceil(registers * WARP / 256) * 256
@@ -105,7 +105,7 @@ def resident_blocks(chip, threads, shared_bytes, registers):
 
 
 def model(chip, launch, registers=128):
-    """Seconds of one launch, the cycles of each part on one multiprocessor, and the blocks that are resident there."""
+    """Returns the seconds of one launch, the cycles of each part on one multiprocessor, and the blocks that are resident there."""
     blocks = launch["blocks"]
     turns = math.ceil(blocks / chip.at_once(launch.get("cluster", 1)))  # blocks of the busiest multiprocessor
     share = turns / blocks
@@ -146,7 +146,7 @@ def model(chip, launch, registers=128):
 
 
 def tiles_of_block(launch):
-    """How many tiles of wgmma a block computes on the average: how often each of its warps runs a store."""
+    """Returns how many tiles of wgmma a block computes on the average: how often each of its warps runs a store."""
     stores = [site["requests"] for site in launch["sites"] if site["memory"] == "global" and site["write"] and "requests" in site]
     if not launch.get("wgmma") or not stores:
         return 1
@@ -160,7 +160,7 @@ def rate(chip, launch, registers=128):
 
 
 def share_of_dram(chip, launch, registers=128):
-    """Of the time of moving each buffer that is accessed once, at the rate that copies reach."""
+    """Returns the time of moving each accessed buffer once, at the rate that copies reach, as a part of the launch's time."""
     seconds, _, _ = model(chip, launch, registers)
     return launch["buffer_bytes"] / (chip.dram * chip.multiprocessors * chip.clock) / seconds
 
@@ -170,7 +170,7 @@ def share_of_dram(chip, launch, registers=128):
 #
 
 def product_launch(rows, columns, inner, tile, warp_tile, registers):
-    """A product by cp.async, ldmatrix and mma.sync: a block computes `tile`, each warp `warp_tile`."""
+    """Describes a product by cp.async, ldmatrix and mma.sync: a block computes `tile`, each warp `warp_tile`."""
     blocks = math.ceil(rows / tile[0]) * math.ceil(columns / tile[1])
     warps = tile[0] * tile[1] // (warp_tile[0] * warp_tile[1])
     steps = math.ceil(inner / 16)
@@ -186,7 +186,7 @@ def product_launch(rows, columns, inner, tile, warp_tile, registers):
 
 
 def wgmma_launch(rows, columns, inner, tile, sharing, registers):
-    """A product by wgmma: each warpgroup has 64 rows of `tile`, and reads its rows and all columns from shared memory. A
+    """Describes a product by wgmma: each warpgroup has 64 rows of `tile`, and reads its rows and all columns from shared memory. A
     tile's columns are read from the second-level cache once for `sharing` blocks."""
     blocks = math.ceil(rows / tile[0]) * math.ceil(columns / tile[1])
     warpgroups, steps = tile[0] // 64, math.ceil(inner / 16)
@@ -240,7 +240,7 @@ TOLERANCE = 0.15
 
 
 def check_published():
-    """(what, chip, published, modelled, error) of each published kernel."""
+    """Returns (what, chip, published, modelled, error) of each published kernel."""
     rows = []
     for what, name, (launch, registers), published, flop in PUBLISHED:
         modelled = flop / model(CHIPS[name], launch, registers)[0]
@@ -257,7 +257,7 @@ def print_published():
 
 
 def print_launches(chip, launches, registers, least):
-    """Kernels by what bounds them; whether one is below what is demanded of it."""
+    """Prints kernels by what bounds them, and returns whether one is below its limit."""
     failed = False
     print(f"\nModelled on {chip.name}; not measured.\n\n| kernel | us | of mma.sync's rate | of the peak | of DRAM's |\n"
           "|---|---:|---:|---:|---:|")

@@ -39,7 +39,7 @@ def losses(step, text, *flags):
 
 
 def keep_parameters(checkpoint, path):
-    """Without the optimizer's state, so that a run that loads it begins anew."""
+    """Keeps the parameters without the optimizer's state, so that a run that loads them starts at step 1."""
     with open(checkpoint, "rb") as file:
         header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
         data = file.read()

@@ -18,7 +18,7 @@ LAST = 20
 
 
 def plan(folder, model, *flags):
-    """The step's file and its report; None where no plan exists."""
+    """Returns the step's file and its report; None where no plan exists."""
     step, report = (os.path.join(folder, name) for name in ("step.mlir", "report.json"))
     done = subprocess.run(["llmmem-opt", f"--memory-report-json={report}", *flags, model, "-o", step], stderr=subprocess.DEVNULL)
     if done.returncode:

@@ -13,16 +13,16 @@ NO_DEVICE = 3
 
 
 class NoPlan(Exception):
-    """No plan keeps this budget."""
+    """Raised where no plan keeps this budget."""
 
 
 def workers():
-    """How many tools may run side by side where nothing is timed."""
+    """Returns how many tools may run side by side where nothing is timed."""
     return max(1, min(8, (os.cpu_count() or 1) // 2))
 
 
 def needed(report):
-    """What a budget must cover."""
+    """Returns what a budget must cover."""
     return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 
@@ -40,12 +40,12 @@ def write_json(path, value):
 
 
 def products_flags(products):
-    """For llmmem-opt and llmmem-run alike: who multiplies on a GPU."""
+    """Returns the flags of llmmem-opt and llmmem-run that say what multiplies on a GPU."""
     return ["--products=" + products]
 
 
 def run_flags(products, folder):
-    """For llmmem-run: who multiplies; a library by the algorithms that are kept in the folder, once timed for all plans."""
+    """Returns the flags of llmmem-run that say what multiplies. A library uses the algorithms that are kept in the folder, timed once for all plans."""
     kept = ["--product-algorithms=" + os.path.join(folder, "algorithms")] if products == "library" else []
     return products_flags(products) + kept
 
@@ -106,7 +106,7 @@ class Bench:
         return path
 
     def plan(self, model, label, table, *flags):
-        """The planned step and its report; NoPlan where no plan keeps the budget."""
+        """Returns the planned step and its report; raises NoPlan where no plan keeps the budget."""
         step = self.place(f"{model.slug}.{label}.step.mlir")
         flags = [*flags, *self.opt_flags]
         # As what runs it: a named device alone would be planned for its library.
@@ -126,7 +126,7 @@ class Bench:
         return read_json(result)["calls"]
 
     def time(self, step, steps):
-        """Seconds of a step, the host's and (on a GPU) the device's, and the bytes that it has less."""
+        """Returns the seconds of a step, the host's and (on a GPU) the device's, and the bytes that it has less."""
         lines = [json.loads(line) for line in
                  self.run("llmmem-run", step, *self.run_flags, "--data", TEXT, "--steps", steps + 1, "--json",
                           "--no-digest").splitlines()]

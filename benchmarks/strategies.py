@@ -67,7 +67,7 @@ class Step:
 
 
 def run_step(folder, model, flags):
-    """The step, or why there is none."""
+    """Returns the step, or why there is none."""
     report, step = os.path.join(folder, "report.json"), os.path.join(folder, "step.mlir")
     run = subprocess.run(["llmmem-opt", *flags, f"--memory-report-json={report}", model, "-o", step],
                          stderr=subprocess.PIPE, text=True, check=False)

@@ -22,7 +22,7 @@ APART = 28
 
 
 def cycles(product, tile, parts, shares):
-    """Of the busiest multiprocessor; None where there are no pairs, or no such cluster."""
+    """Returns the cycles of the busiest multiprocessor, or None where there are no pairs, or no such cluster."""
     (rows, columns, terms), (a, b) = product, tile
     tiles = math.ceil(rows / a), math.ceil(columns / b)
     cluster = parts * (2 if shares else 1)
@@ -38,7 +38,7 @@ def cycles(product, tile, parts, shares):
 
 
 def launches(product):
-    """(cycles, tile, parts, whether two blocks share a tile) of all, the fastest first."""
+    """Returns (cycles, tile, parts, whether two blocks share a tile) of all, the fastest first."""
     tiles = [(a, b) for a, b in itertools.product(range(64, 385, 64), range(8, 513, 8)) if a * b <= MOST_SUMS]
     modelled = ((cycles(product, tile, parts, shares), tile, parts, shares)
                 for tile in tiles for parts in range(1, MOST_CLUSTER + 1) for shares in (False, True))

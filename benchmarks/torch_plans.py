@@ -56,7 +56,7 @@ def build(name):
 
 
 def keys_of(node):
-    """Bytes of the node's storages, as the allocator rounds them."""
+    """Returns the bytes of the node's storages, as the allocator rounds them."""
     step = DEVICES["h100"].alignment
     return {tensor.untyped_storage()._cdata: -(-storage_bytes(tensor) // step) * step
             for tensor in tensors_of(node) if tensor is not None}
@@ -88,7 +88,7 @@ def measure(module, resident):
 
 
 def least_line(problem, plan):
-    """What the plan of the least bytes needs, and how much of that is proved: of a schedule's peak, as a plan with steps claims."""
+    """Returns what the plan of the least bytes needs, and how much of that is proved: of a schedule's peak, as a plan with steps claims."""
     resident = sum(value.bytes for value in problem.values if value.resident)
     return (f"least: needs {resident + plan.arena} bytes, +{plan.recompute_cost / plan.base_cost:.2%}; proved are {plan.peak_lower_bound} "
             f"bytes, {plan.peak_lower_bound / (resident + plan.arena):.3%}, {(plan.peak_lower_bound - resident) / plan.arena:.2%} of the arena")
@@ -115,7 +115,7 @@ class Proofs:
         self.plans, self.verdicts, self.longest, self.seconds = 0, collections.Counter(), 0.0, 0.0
 
     def check(self, problem, planned, budget):
-        """Seconds of the processor that a search for this plan takes. The partition takes the plan within its budget or, where
+        """Returns the seconds of the processor that a search for this plan takes. The partition takes the plan within its budget or, where
         an arena alone stands in the way, another; plans are equal for equal arguments."""
         watch = Stopwatch()
         for given in (budget, None, "min"):

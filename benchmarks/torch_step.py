@@ -117,7 +117,7 @@ class Llama(nn.Module):
 
 
 def initialize(model, config):
-    """As the published models were, by transformers' rules: normal weights, biases of zero, and in GPT-2 what is added to
+    """Initializes the model as the published ones were, by transformers' rules: normal weights, biases of zero, and in GPT-2 what is added to
     the residual stream smaller by the root of how often that happens. With PyTorch's own embeddings, whose deviation is 1, a
     tied head's softmax saturates within five steps, and gradients become denormal numbers."""
     deviation = config.get("initializer_range", 0.02)
@@ -194,7 +194,7 @@ def parse():
 
 
 def processor():
-    """Its name, and which of the units that products of bf16 use it has."""
+    """Returns the processor's name, and which of the units for products of bf16 it has."""
     try:
         with open("/proc/cpuinfo") as file:
             facts = dict(line.split(":", 1) for line in file.read().split("\n\n")[0].splitlines() if ":" in line)
@@ -206,7 +206,7 @@ def processor():
 
 
 def are_denormals_flushed():
-    """By what the smallest normal number's half is, in more elements than one thread takes."""
+    """Returns whether half of the smallest normal number is 0, in more elements than one thread takes."""
     return not bool((torch.full((1 << 20,), 2.0 ** -126) * 0.5).any())
 
 

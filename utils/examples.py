@@ -59,13 +59,13 @@ class Tools:
         return found
 
     def opt(self, flags, text):
-        """Exit code, stdout and stderr of llmmem-opt on a program."""
+        """Returns the exit code, stdout and stderr of llmmem-opt on a program."""
         done = subprocess.run([self.find("llmmem-opt"), *flags, "-"], input=text, capture_output=True, text=True,
                               timeout=120)
         return done.returncode, done.stdout, done.stderr
 
     def records(self, include, file):
-        """All records of a .td file, as JSON."""
+        """Returns all records of a .td file, as JSON."""
         tblgen = self.find("llvm-tblgen")
         upstream = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(tblgen))), "include")
         command = [tblgen, "-dump-json", "-I", include, "-I", upstream, file]
@@ -73,7 +73,7 @@ class Tools:
 
 
 def definitions(tools, include, kind, name_of):
-    """The ops or passes of every .td file, each once, in the order of their names."""
+    """Returns the ops or passes of every .td file, each once, in the order of their names."""
     entries = {}
     for folder, _, files in sorted(os.walk(include)):
         for file in sorted(files):
@@ -94,7 +94,7 @@ def definitions(tools, include, kind, name_of):
 #===--------------------------------------------------------------------------------------------------------------===#
 
 def tokens(text):
-    """The tokens of a program without its comments; `%0:2` is spelt out, floats are spelt one way."""
+    """Returns the tokens of a program without its comments; `%0:2` is expanded, and floats are spelt one way."""
     found = []
     for line in text.split("\n"):
         for token in TOKEN.findall(re.sub(r'(^|\s)//.*', "", line)):
@@ -108,7 +108,7 @@ def tokens(text):
 
 
 def matches_here(expected, actual, at, names):
-    """The names of values if `expected` stands at actual[at], else None."""
+    """Returns the names of values if `expected` stands at actual[at], else None."""
     names = dict(names)
     if at + len(expected) > len(actual):
         return None
@@ -124,7 +124,7 @@ def matches_here(expected, actual, at, names):
 
 
 def contains(expected, actual):
-    """Whether the parts of `expected` between "..." stand in `actual`, in order and each whole."""
+    """Returns whether the parts of `expected` between "..." stand in `actual`, in order and each whole."""
     parts = [[]]
     for token in expected:
         if token == "...":
@@ -146,7 +146,7 @@ def contains(expected, actual):
 
 
 def says(expected, printed):
-    """The first expected line that does not come in order, or None."""
+    """Returns the first expected line that does not come in order, or None."""
     at = 0
     lines = [re.sub(r"^// ?", "", line.strip()) for line in expected.strip().split("\n")]
     for line in lines:
@@ -163,7 +163,7 @@ def says(expected, printed):
 #===--------------------------------------------------------------------------------------------------------------===#
 
 def free_values(text):
-    """The values that a text reads and does not define, in the order of their first reading."""
+    """Returns the values that a text reads and does not define, in the order of their first reading."""
     text = re.sub(r"//.*", "", text)
     defined = set()
     for names in re.findall(r"^\s*((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=", text, re.M):
@@ -180,7 +180,7 @@ def wrap(text, types):
 
 
 def run_all(tools, programs):
-    """What one call prints of each program, and the first error of each (None where there is none)."""
+    """Returns what one call prints of each program, and the first error of each (None where there is none)."""
     lines, starts = [], []
     for program in programs:
         starts.append(len(lines) + 1)
@@ -196,7 +196,7 @@ def run_all(tools, programs):
 
 
 def typed(tools, texts):
-    """Each text in a function whose arguments have the types that its ops say."""
+    """Returns each text in a function whose arguments have the types that its ops say."""
     types = [{name: "none" for name in free_values(text)} for text in texts]
     while True:
         programs = [wrap(text, known) for text, known in zip(texts, types)]
@@ -245,7 +245,7 @@ def check_ops(tools, entries):
 #===--------------------------------------------------------------------------------------------------------------===#
 
 def outcome(tools, flags, before, kind, after):
-    """What is missing of the expected outcome under these flags, or None where it is as expected."""
+    """Returns what is missing of the expected outcome under these flags, or None where it is as expected."""
     status, printed, said = tools.opt(flags, before)
     if kind == "is refused":
         missing = says(after, said) if status else "a failure"
@@ -277,7 +277,7 @@ def check_pass(tools, entry):
 
 
 def registered(tools, tool):
-    """The passes that a tool lists in its help."""
+    """Returns the passes that a tool lists in its help."""
     text = subprocess.run([tools.find(tool), "--help-hidden"], capture_output=True, text=True, check=True).stdout
     section = re.search(r"^    Passes:\n(.*?)^    Pass Pipelines:", text, re.M | re.S).group(1)
     return set(re.findall(r"^      --([\w-]+)", section, re.M))

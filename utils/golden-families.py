@@ -134,7 +134,7 @@ EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
 
 
 def public_views(model_type, key, tensor):
-    """The public names of a parameter of the library's, each with its part of `tensor`: the library has the matrices of all
+    """Returns the public names of a parameter of the library's, each with its part of `tensor`: the library has the matrices of all
     experts in one, and a gate's next to the other."""
     if model_type in IMAGES:
         for module, public in VIT_MODULES.items():
@@ -154,7 +154,7 @@ def public_views(model_type, key, tensor):
 
 
 def run_in_environment():
-    """Goes on with a python that has PyTorch and transformers."""
+    """Restarts with a python that has PyTorch and transformers."""
     import guests
     python = guests.make_environment("families", os.path.join(ROOT, "utils", "golden-families.txt"))
     if not python:
@@ -163,7 +163,7 @@ def run_in_environment():
 
 
 def samples(name, count):
-    """Words of splitmix64 seeded by the name's FNV-1a hash: integers alone, so they are the same everywhere."""
+    """Returns words of splitmix64, seeded by the name's FNV-1a hash. They use integers alone, so they are the same everywhere."""
     import numpy as np
     seed = 0xCBF29CE484222325
     for byte in name.encode():
@@ -176,7 +176,7 @@ def samples(name, count):
 
 
 def make_parameter(name, shape):
-    """Scales about 1, biases small, sinks below 1, matrices and what experts are chosen by below 1/2 in size: all exact in
+    """Makes scales about 1, small biases, sinks below 1, and matrices and routing biases below 1/2 in size. All are exact in
     float32."""
     import numpy as np
     u = ((samples(name, math.prod(shape)) >> np.uint64(48)).astype(np.int64) - 32768) / 32768.0
@@ -190,7 +190,7 @@ def make_parameter(name, shape):
 
 
 def routing_biases(model):
-    """What experts are chosen by and no gradient trains: buffers of the library, and parameters of the files."""
+    """Returns what experts are chosen by and no gradient trains: buffers of the library, and parameters of the files."""
     return [(key, buffer) for key, buffer in model.named_buffers() if key.endswith("e_score_correction_bias")]
 
 
@@ -215,7 +215,7 @@ def make_model(config):
 
 
 def make_sequences(config):
-    """What is predicted, the end of each row without a loss, and what the decoder reads."""
+    """Returns what is predicted, the end of each row without a loss, and what the decoder reads."""
     import numpy as np
     import torch
     numbers = (samples("labels", BATCH * DECODER_SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
@@ -228,7 +228,7 @@ def make_sequences(config):
 
 
 def make_labels(ids):
-    """A label at every third id, in its place; -100 elsewhere."""
+    """Returns a label at every third id, in its place; -100 elsewhere."""
     import numpy as np
     import torch
     numbers = samples("labels", ids.numel())
@@ -237,7 +237,7 @@ def make_labels(ids):
 
 
 def make_images(config):
-    """Pixels from -1 to 1, exact in float32, and a class for each image."""
+    """Returns pixels from -1 to 1, exact in float32, and a class for each image."""
     import numpy as np
     import torch
     shape = (BATCH, config["num_channels"], config["image_size"], config["image_size"])
@@ -247,7 +247,7 @@ def make_images(config):
 
 
 def make_batch(config):
-    """What the model is called with, what a file has of it, and the loss of its logits."""
+    """Returns what the model is called with, what a file has of it, and the loss of its logits."""
     import numpy as np
     import torch
     cross_entropy = torch.nn.functional.cross_entropy

@@ -55,7 +55,7 @@ def by_regex(regex):
 
 
 def character_level(normalizer, splitter, decoder, template=True):
-    """Merges of characters learned word by word, <unk>, <s> and </s>, and the 256 bytes in front of them."""
+    """Makes merges of characters learned word by word, with <unk>, <s> and </s>, and the 256 bytes in front of them."""
     learned = Tokenizer(models.BPE())
     learned.pre_tokenizer = pre_tokenizers.Metaspace()
     train(learned, limit_alphabet=80)

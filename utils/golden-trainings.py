@@ -34,7 +34,7 @@ GPT2 = {"model_type": "gpt2", "vocab_size": 61, "n_embd": 16, "n_head": 2, "n_la
 
 
 def decayed(model, decay):
-    """Matrices decay, norms and biases do not."""
+    """Lets matrices decay, and norms and biases not."""
     trained = [p for p in model.parameters() if p.requires_grad]
     return [{"params": [p for p in trained if p.ndim == 2], "weight_decay": decay},
             {"params": [p for p in trained if p.ndim != 2], "weight_decay": 0.0}]
@@ -51,7 +51,7 @@ def sgd(model, **options):
 
 
 def grouped(make):
-    """Tables decay by 0.5, the head by 0.25, norms by 0.125, biases not at all, and everything else by the default."""
+    """Lets tables decay by 0.5, the head by 0.25, norms by 0.125, biases not at all, and everything else by the default."""
     def make_optimizers(model):
         def decay(name, parameter):
             if name.endswith("bias"):
@@ -66,7 +66,7 @@ def grouped(make):
 
 
 def packed(model, ids, segments):
-    """The logits of sequences that are packed into rows, each computed by itself."""
+    """Returns the logits of sequences that are packed into rows, each computed by itself."""
     import torch
     logits = torch.zeros(*ids.shape, model.config.vocab_size)
     for row in range(ids.shape[0]):
@@ -168,13 +168,13 @@ SEGMENTS = {"packed": [[5, 1, 7], [16]], "packed-gpt2": [[3, 13], [4, 4, 4, 2]]}
 
 
 def segments_of(name):
-    """A number for each token, -1 in padding."""
+    """Returns a number for each token, -1 in padding."""
     rows = [[number for number, length in enumerate(lengths) for _ in range(length)] for lengths in SEGMENTS[name]]
     return [row + [-1] * (families.SEQ - len(row)) for row in rows]
 
 
 def public_name(name):
-    """As checkpoints have it: a model's parameters without PEFT's layers around them, and PEFT's without the adapter's name."""
+    """Returns the name that checkpoints use: a model's parameters without PEFT's layers around them, and PEFT's without the adapter's name."""
     if ".lora_" in name:
         return name.replace(".default.", ".")
     return name.removeprefix("base_model.model.").replace(".base_layer.", ".")
@@ -232,7 +232,7 @@ def write_training(name):
 
 
 def write_scaled(name):
-    """What torch.amp.GradScaler and autocast make of the CPU's own float16."""
+    """Writes what torch.amp.GradScaler and autocast make of the CPU's own float16."""
     import numpy as np
     import torch
     from safetensors.numpy import save_file

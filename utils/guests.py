@@ -26,7 +26,7 @@ def find_guests():
 
 
 def make_environment(name, requirements=None):
-    """The python of the environment of a guest or of what else has requirements, or None with the reason printed."""
+    """Returns the python of the environment of a guest or of what else has requirements, or None with the reason printed."""
     requirements = requirements or os.path.join(GUESTS, name, "requirements.txt")
     with open(requirements, "rb") as file:
         wanted = hashlib.sha256(file.read() + sys.version.encode()).hexdigest()
@@ -55,7 +55,7 @@ def find_library():
 
 
 def install_wheel():
-    """The folder of `pip install .`, or None with the reason printed."""
+    """Returns the folder of `pip install .`, or None with the reason printed."""
     folder = os.path.join(BUILD, "wheel")
     shutil.rmtree(folder, ignore_errors=True)
     install = subprocess.run([sys.executable, "-I", "-m", "pip", "install", "-q", "--no-deps", "--target", folder, ROOT],
@@ -66,7 +66,7 @@ def install_wheel():
 
 
 def module_of(name):
-    """What a guest imports: a part of the package that has its name, or the package."""
+    """Returns what a guest imports: a part of the package that has its name, or the package."""
     return f"llmmem.{name}" if os.path.isdir(os.path.join(ROOT, "python", "llmmem", name)) else "llmmem"
 
 
@@ -87,7 +87,7 @@ def check_wheel(python, module, folder):
 
 
 def run_test(python, path, library):
-    """Counts of one file of unittest cases; a file that ends without a count has failed."""
+    """Returns the counts of one file of unittest cases; a file that ends without a count has failed."""
     environment = dict(os.environ, LLMMEM_LIBRARY=library, PYTHONPATH=os.path.join(ROOT, "python"))
     result = subprocess.run([python, path], env=environment, stderr=subprocess.PIPE, text=True, errors="replace")
     ran = re.search(r"^Ran (\d+) tests?", result.stderr, re.M)

@@ -25,7 +25,7 @@ class Writer:
         return self.emit(f"tensor.empty() : {kind}")
 
     def elementwise(self, body, kind, *inputs):
-        """`body` computes %r of %a, %b and %c, the elements of the inputs."""
+        """Writes an elementwise op. `body` computes %r of %a, %b and %c, the elements of the inputs."""
         names = [f"%{name}: f32" for name in "abc"[:len(inputs)]]
         out = self.empty(kind)
         maps = ", ".join(["#id"] * (len(inputs) + 1))

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 
 
 def run_ctest(build):
-    """Counts of every gtest case, which CTest knows one by one."""
+    """Returns the counts of every gtest case, which CTest knows one by one."""
     report = os.path.join(build, "ctest.xml")
     # As test/lit.cfg.py does: cases of one program compile many kernels that are the same.
     environment = {"LLMMEM_CODE_CACHE": os.path.join(build, "test", "code"), **os.environ}
@@ -39,7 +39,7 @@ def run_lit(build):
 
 
 def run_script(root, name, *arguments):
-    """A script that says with its exit code whether all is well counts as one test."""
+    """Counts a script as one test: its exit code says whether all is well."""
     result = subprocess.run([sys.executable, os.path.join(root, "utils", name), *arguments], check=False)
     return (1, 0, 0) if result.returncode == 0 else (0, 1, 0)
 

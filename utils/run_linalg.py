@@ -62,7 +62,7 @@ class Memref:
 
 
 def split_types(text):
-    """The types of a list, each with its own brackets."""
+    """Returns the types of a list, each with its own brackets."""
     parts, depth, begin = [], 0, 0
     for at, char in enumerate(text):
         depth += (char in "<([{") - (char in ">)]}")
@@ -73,7 +73,7 @@ def split_types(text):
 
 
 def signature(text, name):
-    """Types of the arguments and results of a function on memrefs."""
+    """Returns the types of the arguments and results of a function on memrefs."""
     begin = re.search(rf"func\.func @{re.escape(name)}\(", text).end()
     depth, end = 1, begin
     while depth:
@@ -85,7 +85,7 @@ def signature(text, name):
 
 
 class Main:
-    """The text of a @main that fills arguments, calls the step, and prints hashes of its results."""
+    """Returns the text of a @main that fills arguments, calls the step, and prints hashes of its results."""
 
     def __init__(self, scale):
         self.scale = scale
@@ -98,7 +98,7 @@ class Main:
         return f"%v{self.names}"
 
     def loop(self, kind, body, carried=""):
-        """`body` gets the indices of an element; `carried` is a number that goes through the loops."""
+        """Emits a loop nest. `body` gets the indices of an element; `carried` is a number that goes through the loops."""
         indices = []
         for extent in kind.extents:
             end = self.emit(f"arith.constant {extent} : index")
@@ -213,7 +213,7 @@ class Main:
 
 
 def fill_elided(text):
-    """Elided constants get values, each tensor one of its own; whole numbers are 0, as an index may be."""
+    """Gives elided constants values, a different one for each tensor. Integers are 0, as an index may be."""
     count = 0
 
     def fill(match):
@@ -226,7 +226,7 @@ def fill_elided(text):
 
 
 def define_missing(text):
-    """Functions on numbers and pointers that are declared alone, as clocks are, do nothing and give 0."""
+    """Defines functions on numbers and pointers that are only declared, as clocks are: they do nothing and return 0."""
     def define(match):
         name, arguments, result = match.group(1), match.group(2), (match.group(3) or "()").strip()
         if "tensor" in match.group(0) or "memref" in match.group(0):
@@ -249,7 +249,7 @@ class Runner:
         self.libraries = ",".join(os.path.join(library, f"libmlir_{part}_utils.so") for part in ("c_runner", "runner", "float16"))
 
     def numbers(self, module, name, arena):
-        """What @main prints, and the bytes of the arena."""
+        """Returns what @main prints, and the bytes of the arena."""
         arguments, results = signature(module, name)
         module = re.sub(rf"func\.func (private )?@{re.escape(name)}\(", f"func.func private @{name}(", module)
         main = Main(self.options.scale).text(name, arguments, results, arena)
@@ -285,7 +285,7 @@ class Runner:
         return numbers, touched, size, report
 
     def budget(self, text, budget):
-        """Bytes of `half`; any other budget as it is."""
+        """Returns bytes of `half`; any other budget as it is."""
         if budget != "half":
             return budget
         needs = [needed(self.planned(text, end)[3]) for end in ("none", "min")]
@@ -293,7 +293,7 @@ class Runner:
 
 
 def needed(report):
-    """What a budget bounds."""
+    """Returns what a budget bounds."""
     return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 

@@ -35,12 +35,12 @@ LAYERS = ("n_layer", "num_layers", "num_decoder_layers", "num_hidden_layers")
 
 
 def measures_decoder(config):
-    """Of an encoder and a decoder, whether the block is the decoder's: where a config has a number of its layers."""
+    """Returns of an encoder and a decoder, whether the block is the decoder's: where a config has a number of its layers."""
     return "num_decoder_layers" in config
 
 
 def configs():
-    """Each family with three layers."""
+    """Returns each family with three layers."""
     for name, config in {**families.CONFIGS, **EXTRA}.items():
         config = {**config, **{key: 3 for key in LAYERS if key in config}}
         if "layer_types" in config:
@@ -78,7 +78,7 @@ def torch_part(place, shape, lengths):
 
 
 class Places:
-    """Which module and which op made a storage."""
+    """Records which module and which op made a storage."""
 
     def __init__(self, model, block):
         self.stack, self.of, self.block, self.kept = [], {}, block, []
@@ -103,7 +103,7 @@ def block_list(model, config):
 
 
 def torch_parts(config):
-    """The bytes of each part of the second block."""
+    """Returns the bytes of each part of the second block."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     torch.manual_seed(0)
@@ -208,7 +208,7 @@ def table():
 
 
 def read_page(page, side):
-    """The parts of each family on one side; all that a row says adds up."""
+    """Returns the parts of each family on one side; all that a row says adds up."""
     rows = {}
     with open(page) as text:
         for line in text:
@@ -222,7 +222,7 @@ def read_page(page, side):
 
 
 def check(page, side, parts_of, names):
-    """How many families have the page's numbers, and a line for each that has others."""
+    """Returns how many families have the page's numbers, and a line for each that has others."""
     rows, wrong = read_page(page, side), []
     for name, config in configs():
         if names and name not in names:

@@ -44,7 +44,7 @@ class Tree:
         self.includes = {name: list(self.resolved(name)) for name in sorted(self.files)}
 
     def resolved(self, name):
-        """(as written, the file) of each include; the file is None where it is not ours or generated."""
+        """Yields (as written, the file) of each include; the file is None where it is not ours or generated."""
         for written in INCLUDE.findall(read(os.path.join(self.root, name))):
             yield written, self.resolve(name, written)
 
@@ -71,7 +71,7 @@ class Tree:
         return "/".join(parts[1:]) if parts[0] == "lib" else None
 
     def library(self, name):
-        """The folder under lib/ whose target the file belongs to."""
+        """Returns the folder under lib/ whose target the file belongs to."""
         folder = self.folder(name)
         if not folder:
             return None
@@ -80,7 +80,7 @@ class Tree:
 
 
 def components(graph):
-    """Tarjan 1972: the sets of folders of which each reaches each."""
+    """Returns the sets of folders of which each reaches each (Tarjan 1972)."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -127,7 +127,7 @@ def find_private_includes(tree):
 
 
 def linked(cmake):
-    """The target's name, and our own libraries that it links."""
+    """Returns the target's name, and our own libraries that it links."""
     target = re.search(r"add_(?:mlir_)?library\((LLMMEM\w+)", cmake)
     return target.group(1), set(re.findall(r"\bLLMMEM[A-Z]\w*", "".join(
         re.findall(r"\bLINK\b([^)]*)\)", cmake)

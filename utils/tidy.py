@@ -24,7 +24,7 @@ def git(root, *arguments):
 
 
 def changed(root):
-    """The files that differ from the merge base with main, the latest first; those that git does not know yet too."""
+    """Returns the files that differ from the merge base with main, the latest first; those that git does not know yet too."""
     base = next((found for name in ("main", "origin/main") if (found := git(root, "merge-base", "HEAD", name))), "HEAD")
     names = [git(root, "ls-files", "--others", "--exclude-standard"), git(root, "diff", "--name-only", "HEAD"),
              git(root, "log", "--name-only", "--format=", base + "..HEAD")]
@@ -32,14 +32,14 @@ def changed(root):
 
 
 def compiled(root, build):
-    """Our sources that this build compiles."""
+    """Returns our sources that this build compiles."""
     with open(os.path.join(build, "compile_commands.json")) as handle:
         files = {os.path.normpath(os.path.join(entry["directory"], entry["file"])) for entry in json.load(handle)}
     return {name for name in files if name.startswith(root + os.sep) and not name.startswith(build + os.sep)}
 
 
 def tidy(build, file):
-    """What clang-tidy says of a file: its warnings and errors."""
+    """Returns what clang-tidy says of a file: its warnings and errors."""
     done = subprocess.run([TIDY, "-p", build, "--quiet", file], capture_output=True, text=True, check=False)
     said = sorted(set(re.findall(r"^\S+:\d+:\d+: (?:warning|error): .*$", done.stdout, re.M)))
     return said or ([f"{file}: {done.stderr.strip()}"] if done.returncode else [])

@@ -48,7 +48,7 @@ C_TOKENS = re.compile(r'R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<string>(?:\\.|[^"\\\n])*
 
 
 def code_removed(page):
-    """A page without its code: fenced blocks become empty lines, so that lines keep their numbers."""
+    """Returns a page without its code: fenced blocks become empty lines, so that lines keep their numbers."""
     return re.sub(r"^( *)```.*?^\1```", lambda block: "\n" * block.group().count("\n"), page, flags=re.DOTALL | re.MULTILINE)
 
 
@@ -83,7 +83,7 @@ def of_tablegen(text):
 
 
 def prose_of(name, text):
-    """(line, text) of each piece of prose of a file."""
+    """Yields (line, text) of each piece of prose of a file."""
     kind = os.path.splitext(name)[1]
     if kind == ".md":
         pieces = [(1, code_removed(text))]
@@ -106,7 +106,7 @@ def prose_of(name, text):
 
 
 def banned_words(name, text):
-    """(line, the word, what to say) of each banned word in the prose of a file."""
+    """Yields (line, the word, what to say) of each banned word in the prose of a file."""
     if not RECORDS.match(name) and name not in ("utils/words.py", "test/Utils/words.test"):
         for number, line in prose_of(name, text):
             for pattern, say in WORDS:
@@ -144,7 +144,7 @@ def count_words(root):
 
 
 def words_left(root):
-    """The number of banned words that each folder may still hold."""
+    """Returns the number of banned words that each folder may still hold."""
     if not os.path.exists(os.path.join(root, LEFT)):
         return {}
     rows = (line.split() for line in read(root, LEFT).split("\n") if line and not line.startswith("#"))
