@@ -91,7 +91,7 @@ static int fail(const Twine &message) {
   return ExitBadInput;
 }
 
-/// The program that a user names: where PATH has it if the name is bare, else as given.
+/// Returns the program that a user names: as PATH finds it if the name is bare, else as given.
 static std::string findNamed(StringRef name) {
   ErrorOr<std::string> found = sys::findProgramByName(name);
   return found ? *found : name.str();

@@ -8,7 +8,7 @@
 using namespace llmmem;
 
 namespace {
-/// What the calls read and write: for the largest value, in f32, over all ranks.
+/// The buffers that calls read and write, for the largest value, in f32, over all ranks.
 struct Buffers {
   std::vector<float> onHost;
   float *x, *y, *workspace;
@@ -27,7 +27,7 @@ struct Buffers {
   }
 };
 
-/// One call of each collective.
+/// The calls of one measurement: one of each collective.
 class Calls {
 public:
   explicit Calls(const Buffers &buffers)
@@ -82,7 +82,7 @@ std::vector<int64_t> llmmem::axesOf(int64_t ranks) {
   return axes;
 }
 
-/// What the device takes for a call, between two events.
+/// Returns what the device takes for a call, between two events.
 static int64_t timeOnDevice(llvm::function_ref<void()> call, llmmem_cuda *device) {
   struct Marked {
     llvm::function_ref<void()> call;
@@ -105,7 +105,7 @@ static int64_t timeOnHost(llvm::function_ref<void()> call) {
   return llmmem_clock() - begin;
 }
 
-/// What the slowest of all ranks takes for one call; all begin together.
+/// Returns what the slowest of all ranks takes for one call; all begin together.
 static int64_t timeOnce(llvm::function_ref<void()> call, int64_t allAxes, llmmem_cuda *device) {
   std::vector<int64_t> taken(llmmem_ranks());
   int64_t own = 0;

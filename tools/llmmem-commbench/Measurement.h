@@ -25,13 +25,13 @@ struct MeasurementRange {
   int64_t smallest = 1024,
           largest = 0; // bytes of the whole value; each size doubles the one before
   int repetitions = 7;
-  /// The GPU whose collectives are measured, by events; null: the host's. Afterwards its first
-  /// failure is llmmem_cuda_message's.
+  /// The GPU whose collectives are measured by events, or null to measure the host's. Afterwards
+  /// its first failure is llmmem_cuda_message's.
   llmmem_cuda *device = nullptr;
 };
 
-/// The sizes of mesh axes by which `ranks` have groups of as many sizes as there are: the prime
-/// factors, so that the last k axes are a group. 12: 2, 2, 3.
+/// Returns the sizes of mesh axes by which `ranks` have groups of as many sizes as possible: the
+/// prime factors, so that the last k axes are a group. 12 gives 2, 2, 3.
 std::vector<int64_t> axesOf(int64_t ranks);
 
 /// Times every collective over the groups of the last 1, 2, ... axes, all groups of a size at once,

@@ -43,14 +43,14 @@ EXAMPLE
 )" + exitCodeHelp("llmmem-commbench");
 static cl::extrahelp extraHelp(help);
 
-/// All ranks fail alike; one says why.
+/// Fails on all ranks alike; one says why.
 static int fail(const Twine &message) {
   if (llmmem_rank() == 0)
     errs() << "llmmem-commbench: " << message << "\n";
   return ExitBadInput;
 }
 
-/// Ranks of the job, before it is joined: launchers say it.
+/// Returns the number of ranks before the job is joined; launchers say it.
 static int64_t ranksOfLauncher() {
   for (const char *variable :
        {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
@@ -59,7 +59,7 @@ static int64_t ranksOfLauncher() {
   return 1;
 }
 
-/// The table that the rows go into; an empty object without --table.
+/// Returns the table that the rows go into, which is an empty object without --table.
 static Expected<json::Object> readTable() {
   if (table.empty())
     return json::Object();
@@ -88,8 +88,8 @@ static json::Array measure(ArrayRef<int64_t> axes, const MeasurementRange &range
   return rows;
 }
 
-/// One rank alone fails: without a driver, on a device with other work. In one write, as other
-/// ranks write to the same stream.
+/// Fails on one rank alone: without a driver, or on a device with other work. The message is one
+/// write, as other ranks write to the same stream.
 static int failAlone(const Twine &message) {
   errs() << ("llmmem-commbench: rank " + Twine(llmmem_rank()) + ": " + message + "\n").str();
   llmmem_ranks_abort(ExitNoDevice);
@@ -102,7 +102,7 @@ static int write(ArrayRef<int64_t> axes, const MeasurementRange &range) {
     measure(axes, range);
     return ExitSuccess;
   }
-  // Before minutes of measuring, which the others have begun.
+  // This is checked before minutes of measuring, which the others have begun.
   Expected<json::Object> object = readTable();
   if (!object) {
     int code = fail(toString(object.takeError()));

@@ -45,7 +45,7 @@ static int fail(const Twine &message) {
 }
 
 namespace {
-/// What the function takes, and what its buffers hold.
+/// The arguments of the function, and what its buffers hold.
 class Buffers {
 public:
   static FailureOr<Buffers> of(mlir::func::FuncOp function);
@@ -54,7 +54,7 @@ public:
   /// A pointer to each argument, as the packed entry expects; the emulator is the last.
   std::vector<void *> pack(emulation::Emulator &emulator);
   void print() const;
-  /// From the files of `folder`, and back.
+  /// Reads the buffers from the files of `folder`, and writes them back.
   Error read(StringRef folder);
   Error write(StringRef folder) const;
 

@@ -90,7 +90,7 @@ int fail(llvm::Error error) {
   return ExitBadInput;
 }
 
-/// What --gpu names: a table, or bytes alone, which a number is.
+/// Returns what --gpu names: a table, or bytes alone where it is a number.
 llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
   constexpr int64_t kUsualReserve = 1'000'000'000;
   Card card{gpu, 0, kUsualReserve, true};
@@ -126,7 +126,7 @@ llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
   return std::pair(card, std::move(*device));
 }
 
-/// Flags of the other question are not passed over in silence.
+/// Refuses flags of the other question.
 llvm::Error checkFlags() {
   if ((batch.getNumOccurrences() && batch < 1) || seq < 1 || !(seconds >= 0) ||
       !std::isfinite(seconds) || (context.getNumOccurrences() && context < 1))

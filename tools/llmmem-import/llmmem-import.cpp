@@ -355,7 +355,7 @@ std::string nameOfMode() {
   llvm_unreachable("a mode beyond the enum");
 }
 
-/// The first flag that stands without its meaning, or null.
+/// Returns the first flag that is given and has no meaning in this mode, or null.
 const cl::Option *findMisplacedFlag() {
   if (mode == Mode::Train)
     return nullptr;
@@ -388,7 +388,8 @@ const cl::Option *findMisplacedFlag() {
   return dropout > 0 ? &dropout : nullptr;
 }
 
-/// Of caches, in a mode without, or of the core of attention, in one with them; else null.
+/// Returns the first flag of caches in a mode without them, or of the core of attention in a mode
+/// with them, or null.
 const cl::Option *findFlagOfOtherMode() {
   const cl::Option *ofCaches[] = {&context, &page, &pages, &kvCache};
   if (keepsCaches())
@@ -399,7 +400,7 @@ const cl::Option *findFlagOfOtherMode() {
   return nullptr;
 }
 
-/// Of an adapter without a rank, or null.
+/// Returns the first flag of an adapter where no rank is given, or null.
 const cl::Option *findLoraWithoutRank() {
   const cl::Option *others[] = {&loraAlpha, std::addressof(loraTargets)};
   for (const cl::Option *option : others)
@@ -408,7 +409,7 @@ const cl::Option *findLoraWithoutRank() {
   return nullptr;
 }
 
-/// What a flag of training acts on and this model has not, or nothing.
+/// Returns what a flag of training acts on where the model lacks it, or nothing.
 std::optional<std::string> findFlagWithoutEffect(const ImportOptions &options,
                                                  const ModelFacts &facts) {
   if (!options.trains())

@@ -12,7 +12,7 @@
 using namespace llvm;
 using namespace llmmem;
 
-/// An op that no dialect has, at `line` and `column`, both from 1.
+/// Returns the text of an op that no dialect has, at `line` and `column`, both from 1.
 static std::string unknownOpAt(unsigned line, unsigned column, StringRef what) {
   std::string text(line - 1, '\n');
   text.append(column - 1, ' ');
@@ -21,7 +21,7 @@ static std::string unknownOpAt(unsigned line, unsigned column, StringRef what) {
   return text + "\n";
 }
 
-/// What MLIR is given in the place of `text`.
+/// Returns what MLIR reads instead of `text`.
 static std::string boundText(StringRef text) {
   std::string message = toString(checkProgramText("", text));
   if (message.empty())
@@ -42,7 +42,7 @@ static void boundMember(json::Object &object) {
     object["text"] = boundText(*text);
 }
 
-/// The texts of textDocument/didOpen and didChange.
+/// Bounds the texts of textDocument/didOpen and didChange.
 static std::string boundMessage(StringRef message) {
   Expected<json::Value> value = parseJsonTree(message);
   if (!value) {
@@ -62,7 +62,7 @@ static std::string boundMessage(StringRef message) {
   return formatv("{0}", *value).str();
 }
 
-/// The length that a message's headers say; none at the end of the stream.
+/// Returns the length that a message's headers say, or none at the end of the stream.
 static std::optional<size_t> readHeaders(FILE *from) {
   char line[1024];
   std::optional<size_t> length;

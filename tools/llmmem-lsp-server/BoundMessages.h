@@ -5,10 +5,11 @@
 
 namespace llmmem {
 
-/// From now on stdin has the editor's messages with programs that MLIR's parser has the stack for
-/// (Support/ProgramText.h). In the place of a deeper one stands a text with an unknown op at the
-/// place of what is too much, whose name says what, so that the editor shows it there. A message
-/// that is nested too deeply itself is left out. False where the system gives no pipe.
+/// Filters stdin: from now on it has the editor's messages with programs that MLIR's parser has
+/// the stack for (Support/ProgramText.h). A deeper program is replaced by a text with an unknown op
+/// at the place of what is too much, and its name says what, so that the editor shows it there. A
+/// message that is nested too deeply itself is dropped. Returns false where the system gives no
+/// pipe.
 bool boundMessages();
 
 } // namespace llmmem

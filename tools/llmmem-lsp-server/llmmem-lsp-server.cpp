@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   llmmem::registerAllDialects(registry);
-  // Tests of MLIR's own have another framing than editors.
+  // Tests of MLIR use another framing than editors.
   bool isTest = llvm::any_of(llvm::ArrayRef(argv, argc),
                              [](llvm::StringRef flag) { return flag.ends_with("-lit-test"); });
   if (!isTest && !llmmem::boundMessages()) {

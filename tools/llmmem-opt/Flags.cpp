@@ -70,7 +70,7 @@ ConvertStepToKernelsOptions Flags::conversion() const {
   return options;
 }
 
-/// Whether passes are named one by one; all of them are values of one option of mlir-opt's.
+/// Returns whether passes are named one by one; all of them are values of one option of mlir-opt's.
 static bool namesPasses() {
   return any_of(ArrayRef<StringRef>{"cse", "pass-pipeline"}, [](StringRef name) {
     cl::Option *option = cl::getRegisteredOptions().lookup(name);

@@ -19,22 +19,23 @@ namespace llmmem {
 
 class Flags {
 public:
-  /// Registers the flags; one object for the program.
+  /// Registers the flags. A program has one object of this class.
   Flags();
 
-  /// Our flags alone in --help: MLIR and LLVM register more than a thousand lines, which
+  /// Shows our flags alone in --help. MLIR and LLVM register more than a thousand lines, which
   /// --help-hidden lists.
   void hideFlagsOfOthers();
 
-  /// Whether any flag asks for a memory plan: each that says what is planned or how does, by the
-  /// policy 'none' where no other is named. Without one the program is mlir-opt with our passes.
+  /// Returns whether any flag asks for a memory plan. Each flag that says what is planned, or how,
+  /// does so, by the policy 'none' where no other is named. Without one the program is mlir-opt
+  /// with our passes.
   bool wantsPlan() const;
   bool wantsCuda() const { return target == Target::Cuda; }
   bool wantsDeviceTable() const { return printDeviceTable; }
   llvm::StringRef chip() const { return chipName; }
   ConvertStepToKernelsOptions conversion() const;
 
-  /// What the flags say, checked; `outputFile` is where the program goes.
+  /// Reads what the flags say, and checks it; `outputFile` is where the program goes.
   llvm::Error read(llvm::StringRef outputFile);
   const CheckpointPipelineOptions &options() const { return pipeline; }
 

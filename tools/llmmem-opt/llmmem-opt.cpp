@@ -67,8 +67,8 @@ static SmallVector<char *> withoutOpsOnDiagnostics(int argc, char **argv) {
   return arguments;
 }
 
-/// The first op in a text that is written as its own dialect's library prints it, of dialects that
-/// llmmem reads without one; empty where there is none.
+/// Returns the first op in a text that is written as its own dialect's library prints it, of
+/// dialects that llmmem reads without one; empty where there is none.
 static StringRef findPrettyOp(StringRef text) {
   for (StringRef dialect : {"stablehlo.", "mhlo.", "chlo."})
     for (StringRef before : {"= ", "    ", "  "}) {
@@ -79,7 +79,7 @@ static StringRef findPrettyOp(StringRef text) {
   return {};
 }
 
-/// What a JSON file that was given in the place of a program is for; empty for a program.
+/// Returns what a JSON file that was given instead of a program is for; empty for a program.
 static std::string findOtherInput(StringRef file, StringRef text) {
   if (!text.ltrim().starts_with("{") || text.ltrim().starts_with("{-#"))
     return "";
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
   if (std::string other = findOtherInput(inputFile, (*input)->getBuffer()); !other.empty())
     return fail(other);
   std::string prettyOp = findPrettyOp((*input)->getBuffer()).str();
-  // The output exists as a whole or not at all.
+  // The output is written completely or not at all.
   std::string text;
   raw_string_ostream os(text);
   if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config))) {

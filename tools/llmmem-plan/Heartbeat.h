@@ -22,7 +22,7 @@ public:
   Heartbeat();
   ~Heartbeat() { stop(); }
   void say(llvm::StringRef activity);
-  /// Nothing is printed any more.
+  /// Stops printing.
   void stop();
 
 private:

@@ -9,8 +9,8 @@
 
 namespace llmmem::planning {
 
-/// Where to write; empty: not at all. profile: of the step that ran, whose times are taken; empty:
-/// those of the plan's costs.
+/// Where to write; an empty path writes nothing. profile: the profile of the step that ran, whose
+/// times are taken; where it is empty, times are those of the plan's costs.
 struct PlanFiles {
   llvm::StringRef timeline, trace, profile;
 };

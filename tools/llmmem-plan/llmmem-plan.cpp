@@ -122,7 +122,7 @@ auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef()
   return parsed;
 }
 
-/// The timeline and the trace of `plan`, where they are asked for.
+/// Writes the timeline and the trace of `plan`, where they are asked for.
 int writeFiles(const Problem &problem, const Plan &plan, int code) {
   llvm::Error error = writePlanFiles(problem, plan, {timelineFile, traceFile, profileFile});
   return error ? fail(llvm::toString(std::move(error))) : code;
@@ -157,7 +157,7 @@ llvm::Error addHostCopies(StepForms &forms) {
   return llvm::Error::success();
 }
 
-/// What describes plans knows the device alone, where there is another memory.
+/// Refuses to describe a plan of several memories: what describes plans knows the device alone.
 llvm::Error checkDescribable(const StepForms &forms) {
   const bool describes = sweepPoints.getNumOccurrences() || explain.getNumOccurrences() ||
                          !timelineFile.empty() || !traceFile.empty();
@@ -167,7 +167,8 @@ llvm::Error checkDescribable(const StepForms &forms) {
                                  "memory; this one has a host as well, so leave them out");
 }
 
-/// The step of the command line in all its forms, under the budgets of --budget and --host-budget.
+/// Returns the step of the command line in all its forms, under the budgets of --budget and
+/// --host-budget.
 llvm::Expected<StepForms> loadForms() {
   llvm::Expected<StepForms> forms =
       load(inputs[0], [](llvm::StringRef text) { return toExpected(parseStepForms(text)); });
@@ -189,7 +190,7 @@ llvm::Expected<StepForms> loadForms() {
   return forms;
 }
 
-/// The plan of the command line, and the step in the form that it is a plan of.
+/// Returns the plan of the command line, and the step in the form that it is a plan of.
 llvm::Expected<std::pair<Problem, Plan>> loadPlan(const StepForms &forms) {
   Problem problem = forms.alternatives[forms.stated.alternative].problem;
   auto parse = [&](llvm::StringRef text) { return toExpected(parsePlan(problem, text)); };
@@ -209,7 +210,7 @@ llvm::Expected<std::pair<Problem, Plan>> loadPlan(const StepForms &forms) {
   return std::pair(problem, *plan);
 }
 
-/// One line for each claim, refused ones on stderr.
+/// Prints one line for each claim, refused ones on stderr.
 int printChecks(const std::vector<ClaimCheck> &checks) {
   bool isRefused = false;
   for (const ClaimCheck &it : checks) {
@@ -301,7 +302,7 @@ llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   return options;
 }
 
-/// What a plan with copies needs of both memories, and when its step ends.
+/// Prints what a plan with copies needs of both memories, and when its step ends.
 void summarizeCopies(const Problem &problem, const Plan &plan) {
   int64_t up = 0, down = 0, numDown = 0, again = -plan.baseCost;
   for (OpIndex step : plan.steps) {
@@ -333,7 +334,7 @@ void summarizeCopies(const Problem &problem, const Plan &plan) {
                << percent(time.time - time.lowerBound) << "\n";
 }
 
-/// `withoutBudget`: what the step costs then, where that is known.
+/// Prints the summary. `withoutBudget` is the cost of the step without a budget, where it is known.
 void summarize(const Problem &problem, const Plan &plan, std::optional<int64_t> withoutBudget) {
   if (plan.witness)
     llvm::errs() << "no plan" << (plan.witness->proved ? " exists" : " was found") << ": "
@@ -386,7 +387,7 @@ int sweepProblem(const StepForms &forms, const PlanOptions &options) {
   return write(text, ExitSuccess);
 }
 
-/// What --explain asks for; the exit code where it names nothing.
+/// Prints what --explain asks for, and returns the exit code.
 int explainTo(llvm::raw_ostream &os, const StepForms &forms, const Problem &problem,
               const Plan &planned, const PlanOptions &options) {
   if (!explain.empty()) {
@@ -465,7 +466,7 @@ constexpr llvm::StringLiteral overview =
     "  A file named - is stdin or stdout. Exit 0: planned, 2: no plan (or a wrong one), 1: bad "
     "input.\n";
 
-/// Flags that do not go together, or say nothing of what is asked.
+/// Refuses flags that exclude each other, or that say nothing of what is asked.
 llvm::Error checkFlags() {
   if (!(seconds >= 0) || !std::isfinite(seconds))
     return llvm::createStringError("--seconds must be a number from 0 up");

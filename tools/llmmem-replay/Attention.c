@@ -13,7 +13,7 @@ int attention_fits(const AttentionShape *shape) {
          shape->window >= 0;
 }
 
-/* One query of one head. */
+/* A row is one query of one head. */
 typedef struct {
   const AttentionShape *shape;
   const AttentionOperands *operands;
@@ -113,7 +113,7 @@ double attention_error(const AttentionShape *shape, const AttentionOperands *ope
 |* Backward
 \*===----------------------------------------------------------------------===*/
 
-/* Of one pair: its probability, the gradient of its score, and what that is a difference of. */
+/* The values of one pair: its probability, the gradient of its score, and the terms of that. */
 typedef struct {
   double probability, slope, magnitude;
 } Pair;
@@ -150,7 +150,7 @@ typedef struct {
   double dk[MOST_HEAD], dv[MOST_HEAD], of_dk[MOST_HEAD], of_dv[MOST_HEAD];
 } KeySums;
 
-/* What one head adds to its key's gradients: every query that sees it. */
+/* Adds what one head contributes to its key's gradients: every query that sees it. */
 static void add_queries(Row row, int64_t key, KeySums *sums) {
   for (row.query = key; row.query < row.shape->seq; ++row.query) {
     if (key < first_key(&row))
@@ -167,7 +167,7 @@ static void add_queries(Row row, int64_t key, KeySums *sums) {
   }
 }
 
-/* Of the key in the place of the row's query, for the heads that share it. */
+/* Computes the gradients of the key at the query's position, for the heads that share it. */
 static double key_error(Row row) {
   KeySums sums = {{0}, {0}, {0}, {0}};
   int64_t key = row.query, shared = row.shape->heads / row.shape->kv_heads;

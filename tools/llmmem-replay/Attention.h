@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* Causal; a query sees the `window` keys up to itself, or all of them where that is 0. Queries and
- * what is of their shape are [batch, seq, heads, head], keys and values [batch, seq, kv_heads,
- * head], lse [batch, heads, seq] in f32. */
+/* Attention is causal; a query sees the `window` keys up to itself, or all of them where that is 0.
+ * Queries and what is of their shape are [batch, seq, heads, head], keys and values [batch, seq,
+ * kv_heads, head], lse [batch, heads, seq] in f32. */
 typedef struct {
   int64_t batch, seq, heads, kv_heads, head, window;
   double scale;
@@ -22,14 +22,15 @@ typedef struct {
   const void *q, *k, *v, *out, *lse, *dout, *dq, *dk, *dv;
 } AttentionOperands;
 
-/* Whether this is a shape, and one that the following compute. */
+/* Returns whether this is a shape, and one that the functions below compute. */
 int attention_fits(const AttentionShape *shape);
 
-/* The worst error of out and lse, of `count` rows that `stream` chooses, in parts of what rounding
- * explains: above 1 is wrong. */
+/* Returns the worst error of out and lse, of `count` rows that `stream` chooses, in parts of what
+ * rounding explains: above 1 is wrong. */
 double attention_error(const AttentionShape *shape, const AttentionOperands *operands,
                        int64_t count, uint64_t stream);
-/* The same of dq, and of dk and dv; out and lse are operands, as they are of the kernels. */
+/* Returns the same of dq, and of dk and dv; out and lse are operands, as they are of the kernels.
+ */
 double attention_grad_error(const AttentionShape *shape, const AttentionOperands *operands,
                             int64_t count, uint64_t stream);
 

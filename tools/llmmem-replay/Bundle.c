@@ -21,7 +21,7 @@ static int fail(Failure *failure, const char *format, ...) {
   return 1;
 }
 
-/* One more than asked for, as there is nothing of 0 bytes. */
+/* Allocates one more than asked for, since nothing has 0 bytes. */
 static void *allocate(Failure *failure, size_t count, size_t size) {
   void *made = calloc(count + 1, size);
   if (!made)
@@ -153,7 +153,7 @@ static int read_sizes(const Json *json, int64_t sizes[3]) {
 
 static int is_integer(const Json *json) { return json->kind == JSON_INTEGER; }
 
-/* Each a list of the words of llmmem_tensor_map. */
+/* Each map is a list of the words of llmmem_tensor_map. */
 static int read_maps(const Json *json, Call *call, Failure *failure) {
   JsonItems maps = json_items(json);
   call->maps = allocate(failure, maps.count, sizeof *call->maps);
@@ -273,7 +273,7 @@ static llmmem_matrix_form read_matrix(const Json *json) {
   return (llmmem_matrix_form){
       json_integer(json, "type", 0), json_integer(json, "pitch", 0),
       json_integer(json, "transposed", 0), json_integer(json, "stride", 0),
-      /* What is no matrix has no alignment either: forms are compared byte by byte. */
+      /* An operand that is no matrix has no alignment: forms are compared byte by byte. */
       json_integer(json, "alignment", 0)};
 }
 
@@ -392,7 +392,7 @@ static int check_format(const Bundle *bundle, Failure *failure) {
   return 0;
 }
 
-/* Whether a name leads out of the folder that it is looked up in. */
+/* Returns whether a name leads out of the folder that it is looked up in. */
 static int leads_out(const char *name) {
   if (*name == '/')
     return 1;

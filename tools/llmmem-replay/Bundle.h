@@ -122,22 +122,24 @@ typedef struct {
   const Json *predicted; /* of the memory report; null: there is none */
 } Bundle;
 
-/* Null where `path` is no bundle of this version, or not whole, with the reason in `message`. */
+/* Reads a bundle. Returns null where `path` is no bundle of this version, or not whole, with the
+ * reason in `message`. */
 Bundle *bundle_read(const char *path, char *message, size_t size);
 void bundle_close(Bundle *bundle);
-/* The program for these products with the latest kernels that a device of this capability (90 is
- * 9.0) runs; where it runs none, any one of them. Null where there is none for these products. */
+/* Returns the program for these products with the latest kernels that a device of this capability
+ * (90 is 9.0) runs; where it runs none, any one of them. Null where there is none for these
+ * products. */
 const Program *bundle_program(const Bundle *bundle, const char *products, int capability);
-/* What a device of this capability runs of a module; null, with the reason in
+/* Returns what a device of this capability runs of a module, or null, with the reason in
  * `message`. */
 const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
                           int capability, Image *found, char *message, size_t size);
-/* The contents of an image's file, with a zero after them; checked by its size and hash, and to be
- * in the folder of kernels itself. */
+/* Returns the contents of an image's file, with a zero after them; checked by its size and hash,
+ * and to be in the folder of kernels itself. */
 char *bundle_load(const Bundle *bundle, const Image *image, char *message, size_t size);
-/* The library of the program's updates on the host, opened by dlopen after a check of its size and
- * hash, and that this processor runs it: what is opened are the bytes that were checked, whatever
- * becomes of their file meanwhile. Null with the reason in `message`. */
+/* Returns the library of the program's updates on the host, opened by dlopen after a check of its
+ * size and hash, and that this processor runs it: what is opened are the bytes that were checked,
+ * whatever becomes of their file meanwhile. Null with the reason in `message`. */
 void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *message,
                             size_t size);
 /* Checks that every image is there and whole. */

@@ -13,7 +13,7 @@
 |* Numbers
 \*===----------------------------------------------------------------------===*/
 
-/* To nearest, ties to even; NaN stays NaN. */
+/* Rounds to nearest, ties to even; NaN stays NaN. */
 static uint16_t round_to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -61,7 +61,7 @@ void fill_elements(const Buffer *buffer, uint64_t seed, int64_t first, int64_t c
   uint64_t stream = llmmem_sample_stream(seed) ^ buffer->stream;
   for (int64_t k = 0; k < count; ++k) {
     double value = buffer->value;
-    /* Rounded to f32 first, so that a parameter and its copy in f32 begin alike. */
+    /* It is rounded to f32 first, so that a parameter and its copy in f32 begin alike. */
     if (buffer->make == MAKE_NORMAL)
       value = (float)(value * llmmem_sample_normal(stream, (uint64_t)(first + k)));
     write_number(buffer->type, to, k, value);
@@ -104,7 +104,7 @@ static int is_made_at_first(const Buffer *buffer) {
   return buffer->make == MAKE_NORMAL || (buffer->make == MAKE_NUMBER && buffer->value != 0);
 }
 
-/* By way of one staging buffer: a model of 8 billion parameters fits no second time. */
+/* Copies by way of one staging buffer: a model of 8 billion parameters does not fit twice. */
 int fill_at_first(llmmem_cuda *run, const Bundle *bundle, uint64_t seed, void *const *host) {
   const int64_t most = (int64_t)PIECE * PIECES;
   char *staging = malloc((size_t)most * sizeof(double));
@@ -208,7 +208,7 @@ static int32_t id_at(const Tokens *tokens, size_t place) {
   return tokens->ids ? tokens->ids[place] : tokens->id_of_byte[(unsigned char)tokens->text[place]];
 }
 
-/* Where a row of the text begins. Reduces the factors first, so that their product does not
+/* Returns where a row of the text begins. Reduces the factors first, so that their product does not
  * overflow. */
 static size_t begin_of_row(const Tokens *tokens, uint64_t row, uint64_t columns) {
   uint64_t length = tokens->count;
@@ -231,7 +231,7 @@ static void next_tokens(const Tokens *tokens, const Buffer *buffer, int64_t numb
 |* Before a step
 \*===----------------------------------------------------------------------===*/
 
-/* Where a buffer lies. */
+/* The place of a buffer. */
 typedef struct {
   llmmem_cuda *run;
   uint64_t address; /* on the device */

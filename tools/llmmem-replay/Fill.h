@@ -14,19 +14,20 @@ typedef struct {
   size_t count;
 } Tokens;
 
-/* The bytes of a text, or numbers separated by white space; the reason of a failure in `message`.
+/* Reads the bytes of a text, or numbers separated by white space; the reason of a failure in
+ * `message`.
  */
 int tokens_read(Tokens *tokens, const char *path, int is_text, int64_t vocabulary, char *message,
                 size_t size);
 void tokens_free(Tokens *tokens);
 
-/* Elements `first` to `first + count` of what `buffer` holds at first, as bytes. */
+/* Writes elements `first` to `first + count` of what `buffer` holds at first, as bytes. */
 void fill_elements(const Buffer *buffer, uint64_t seed, int64_t first, int64_t count, void *to);
 
-/* The first `count` of them, by all threads. */
+/* Writes the first `count` of them, by all threads. */
 void fill_all(const Buffer *buffer, uint64_t seed, int64_t count, void *to);
 
-/* Of step `number`, counted from 0. */
+/* The inputs of step `number`, counted from 0. */
 typedef struct {
   const Tokens *tokens;
   uint64_t seed;
@@ -40,7 +41,7 @@ int fill_at_first(llmmem_cuda *run, const Bundle *bundle, uint64_t seed, void *c
 int fill_before_step(llmmem_cuda *run, const Bundle *bundle, const StepInputs *inputs,
                      void *const *host);
 
-/* The loss in the bytes of its buffer. */
+/* Returns the loss in the bytes of its buffer. */
 double read_number(ElementType type, const void *bytes);
 
 #endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_FILL_H */

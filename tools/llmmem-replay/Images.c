@@ -29,7 +29,7 @@ static int runs_on(const Image *image, int capability) {
   return chip <= capability && (is_ptx || chip / 10 == capability / 10);
 }
 
-/* The number of the latest chip for which the module has an image that runs; 0: none. */
+/* Returns the number of the latest chip for which the module has an image that runs, or 0. */
 static int latest_image(const Program *program, size_t module, int capability, Image *found) {
   JsonItems images = json_items(json_find(&program->modules.items[module], "images"));
   int best = 0;
@@ -120,8 +120,8 @@ static int write_all(int file, const char *bytes, size_t count) {
   return 0;
 }
 
-/* A library of these bytes, which nobody can change between their check and here: they are in a
- * file of this process alone, which is closed for writing. */
+/* Opens a library of these bytes, which nobody can change between their check and here: they are in
+ * a file of this process alone, which is closed for writing. */
 static void *open_bytes(const char *bytes, size_t count) {
   int file = memfd_create("llmmem-host-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0)
@@ -161,7 +161,7 @@ void *bundle_open_host_code(const Bundle *bundle, const Program *program, char *
   return library;
 }
 
-/* Adds it to what is there. */
+/* Checks that an image is whole, and adds its bytes and its file to the sums. */
 static int check_image(const Bundle *bundle, const Json *json, int64_t *bytes, size_t *files,
                        char *message, size_t size) {
   Image image = read_image(json);

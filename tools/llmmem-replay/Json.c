@@ -29,7 +29,7 @@ static void skip_spaces(Reader *reader) {
   }
 }
 
-/* Whether the next character is this one, which is then taken. */
+/* Takes the next character if it is this one, and returns whether it is. */
 static int take(Reader *reader, char wanted) {
   skip_spaces(reader);
   if (reader->at == reader->end || *reader->at != wanted)
@@ -38,7 +38,7 @@ static int take(Reader *reader, char wanted) {
   return 1;
 }
 
-/* Escapes of one character alone: llmmem writes no others. */
+/* Reads escapes of one character only; llmmem writes no others. */
 static int read_text(Reader *reader, char **text) {
   if (!take(reader, '"'))
     return fail(reader, "expected a text in quotes");

@@ -30,17 +30,18 @@ typedef struct Json {
   } as;
 } Json;
 
-/* Null, with the reason in `message`: "line 3: expected ',' or ']'". */
+/* Parses a text. Returns null, with the reason in `message`, where it is no JSON: "line 3: expected
+ * ',' or ']'". */
 Json *json_parse(const char *text, size_t size, char *message, size_t message_size);
 void json_free(Json *json);
 
-/* Null where `object` is none or has no such key. */
+/* Returns the value of a key, or null where `object` is none or has no such key. */
 const Json *json_find(const Json *object, const char *key);
-/* What the value of the key is; `otherwise` where it is none of that kind. */
+/* Returns the value of the key, or `otherwise` where it is none of that kind. */
 int64_t json_integer(const Json *object, const char *key, int64_t otherwise);
 double json_number(const Json *object, const char *key, double otherwise);
 const char *json_text(const Json *object, const char *key, const char *otherwise);
-/* The items of a list; a list without any where there is none. */
+/* The items of a list; there are none where it is no list. */
 typedef struct {
   const Json *items;
   size_t count;

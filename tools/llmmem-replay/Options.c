@@ -63,7 +63,7 @@ static int fail(Reader *reader, const char *flag, const char *what) {
   return 1;
 }
 
-/* Flags without a value. Whether the argument is one. */
+/* Reads flags without a value. Returns whether the argument is one. */
 static int read_switch(Options *options, const char *flag) {
   const struct {
     const char *name;
@@ -148,7 +148,7 @@ static int takes_value(const char *name) {
   return 0;
 }
 
-/* --name=value, or --name and then the value. */
+/* Reads --name=value, or --name and then the value. */
 static int read_flag(Reader *reader, int argc, char **argv, int *at) {
   char name[64];
   const char *flag = argv[*at], *sign = strchr(flag, '=');

@@ -20,7 +20,7 @@ typedef struct {
   int profiles; /* whether calls are timed, for either flag */
 } Options;
 
-/* 1, with the reason in `message`, for what is no such command line. */
+/* Returns 1, with the reason in `message`, where the command line is wrong. */
 int options_read(Options *options, int argc, char **argv, char *message, size_t size);
 void options_print_help(void);
 

@@ -5,7 +5,7 @@
 #include "Probe.h"
 #include <stdlib.h>
 
-/* The first of each loads code. */
+/* The first run of each op loads code. */
 enum { ROUNDS = 8 };
 
 static int compare(const void *a, const void *b) {
@@ -13,7 +13,7 @@ static int compare(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-/* Steps by turns: `marked` gets the times of each op, `step` the median of the replays. */
+/* Runs steps by turns: `marked` gets the times of each op, `step` the median of the replays. */
 static int measure_rounds(Replay *replay, Profile *marked, int64_t *ns, int64_t *step) {
   int64_t replays[ROUNDS];
   replay->takes_marks = 0;
@@ -34,7 +34,7 @@ static int measure_rounds(Replay *replay, Profile *marked, int64_t *ns, int64_t 
   return 0;
 }
 
-/* Of an op that calls nothing, there is none. */
+/* An op that calls nothing has no price. */
 static int64_t time_of(const Profile *marked, size_t op) {
   size_t count;
   timed_calls(marked->program, (int64_t)op, &count);

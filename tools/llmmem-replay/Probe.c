@@ -11,7 +11,7 @@
 
 enum { A, B, INITIAL, C, BIAS, AUX, OPERANDS, REPEATS = 10, CHECKED = 256 };
 
-/* Some calls of the step, of which one alone is a product. */
+/* Some calls of the step, of which exactly one is a product. */
 typedef struct {
   const Replay *replay;
   const Form *form;
@@ -76,7 +76,7 @@ static int fetch(const Probe *probe, int operand, void *to) {
                               probe->bytes[operand]);
 }
 
-/* What is in place of another holds what was written last: so all are fetched again. */
+/* A result in place of an operand holds what was written last, so all are fetched again. */
 static int fill_operands(Probe *probe) {
   for (int k = 0; k < OPERANDS; ++k)
     if (has_operand(probe, k) && fill_operand(probe, k))
@@ -123,7 +123,7 @@ static void multiply_in_place(void *context) {
   llmmem_cuda_multiply(probe->replay->run, &product);
 }
 
-/* Whether it is a call of the library that adds what lies elsewhere, and could lie in C. */
+/* Returns whether it is a call of the library that adds what lies elsewhere, and could lie in C. */
 static int may_add_in_place(const Probe *probe) {
   const llmmem_product_form *shape = &probe->form->form;
   const Word *initial = &probe->product->words[INITIAL], *c = &probe->product->words[C];
@@ -155,7 +155,8 @@ static void print_form(const Probe *probe) {
          (long long)shape->workspace_bytes);
 }
 
-/* What was found of a product; `in_place` is -1 where it adds nothing, or always does so in C. */
+/* What was measured of a product; `in_place` is -1 where it adds nothing, or always does so in C.
+ */
 typedef struct {
   double worst;
   int same, in_place;
@@ -200,7 +201,8 @@ static int probe_calls(Probe *probe) {
   return failed;
 }
 
-/* Whether the library has an algorithm. This is asked outside of the run, which would end. */
+/* Returns whether the library has an algorithm. This is asked outside of the run, which would end.
+ */
 static int is_refused(Probe *probe) {
   llmmem_products *products = llmmem_cuda_products(probe->replay->run);
   llmmem_product product = replay_product(probe->replay, probe->product, 0);

@@ -13,11 +13,11 @@
  * held is overwritten. 1 after a failure of the device, with its message in the run. */
 int probe_products(Replay *replay);
 
-/* The same of the first attention, and of its gradient on what that has given: 64 queries, and 64
- * keys. Prints nothing for a step without one that attention_error knows. */
+/* Prints the same of the first attention, and of its gradient on what that has given: 64 queries,
+ * and 64 keys. Prints nothing for a step without one that attention_error knows. */
 int probe_attention(Replay *replay);
 
-/* Where the calls of op `timed` of a profile begin, and how many there are. */
+/* Finds where the calls of op `timed` of a profile begin, and how many there are. */
 size_t timed_calls(const Program *program, int64_t timed, size_t *count);
 
 /* Prints GB/s of copies on the device, to it and from it, as one line of JSON. Reserves memory. */

@@ -16,7 +16,7 @@ typedef struct {
   int64_t begin, pitch;
 } Place;
 
-/* Its operands and results in the order of the op's. */
+/* The operands and results, in the order of the op's. */
 typedef struct {
   const Replay *replay;
   const Timed *timed;
@@ -110,7 +110,7 @@ static int probe_twice(Probe *probe, void **data) {
 static int is_forward(const Timed *timed) { return strcmp(timed->kind, "attention") == 0; }
 static int is_gradient(const Timed *timed) { return strcmp(timed->kind, "attention_grad") == 0; }
 
-/* 0 where the places of all its tensors are known and in the arena. */
+/* Returns 0 where the places of all its tensors are known and in the arena. */
 static int find_places(Probe *probe) {
   const Timed *timed = probe->timed;
   JsonItems items = json_items(json_find(timed->attention, "tensors"));
@@ -128,7 +128,7 @@ static int find_places(Probe *probe) {
   return 0;
 }
 
-/* The first call of such an op, by itself or after what it needs. */
+/* Finds the first call of such an op, by itself or after what it needs. */
 static int find(const Replay *replay, int (*is_it)(const Timed *timed), int inputs, int tensors,
                 Probe *probe) {
   const Program *program = replay->program;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As llmmem-run has them. */
+/* The limits are those of llmmem-run. */
 enum { MOST_OF_PIPE = 1 << 30, WRITER_SECONDS = 2 };
 
 typedef struct {
@@ -84,7 +84,7 @@ static int read_open(Reader *reader) {
     return 1;
   }
   reader->most = is_file ? (size_t)-1 : MOST_OF_PIPE;
-  /* One byte more, so that the end is found without a larger room. */
+  /* One byte more shows the end without a larger buffer. */
   reader->room = is_file && status.st_size > 0 ? (size_t)status.st_size + 1 : 1 << 16;
   reader->text = malloc(reader->room + 1);
   if (!reader->text) {

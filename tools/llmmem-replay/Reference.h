@@ -11,12 +11,12 @@ typedef struct {
   const void *a, *b, *initial, *bias, *aux, *c;
 } Operands;
 
-/* Bytes from the first element of a matrix to the end of its last, all of a batch. */
+/* Returns the bytes from the first element of a matrix to the end of its last, all of a batch. */
 int64_t matrix_bytes(const llmmem_matrix_form *matrix, int64_t rows, int64_t columns,
                      int64_t batch);
 
-/* The worst error of `count` elements of C that `stream` chooses, in parts of what rounding the
- * result and summing in f32 explain. */
+/* Returns the worst error of `count` elements of C that `stream` chooses, in parts of what rounding
+ * the result and summing in f32 explain. */
 double worst_error(const Form *form, const Operands *operands, int64_t count, uint64_t stream);
 
 #endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_REFERENCE_H */

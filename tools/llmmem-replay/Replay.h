@@ -17,7 +17,8 @@ typedef struct {
   void *host_code;
   llmmem_host_kernel *functions;
   int takes_marks; /* whether calls are timed */
-  /* What the device has less: since it was opened, by the kernels' code, by what was reserved. */
+  /* The bytes that the device has less: since it was opened, by the kernels' code, by what was
+   * reserved. */
   int64_t context_bytes, code_bytes, reserved_bytes;
   char message[4096];
 } Replay;
@@ -28,28 +29,29 @@ typedef enum { REPLAY_DONE, REPLAY_BAD, REPLAY_NO_MEMORY } ReplayOutcome;
  * of a failure is in `message`; closed either way. */
 ReplayOutcome replay_open(Replay *replay, const Bundle *bundle, const Program *program,
                           llmmem_cuda *run);
-/* Gives back what is not the run's. */
+/* Releases what is not the run's. */
 void replay_close(Replay *replay);
 
 /* Makes all calls once; `context` is the Replay. */
 void replay_calls(void *context);
 
-/* Records `count` of them from `first` on, so many times, and runs nothing. */
+/* Records `count` of the calls from `first` on, so many times, and runs nothing. */
 int replay_capture(const Replay *replay, size_t first, size_t count, int repeats);
 
-/* Makes one of them. */
+/* Makes one of the calls. */
 void replay_call(const Replay *replay, size_t number);
-/* What a call of the library asks, here. */
+/* Returns what a call of the library asks, with addresses of this run. */
 llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number);
 
-/* Zeros on pages of their own, as pinning takes whole ones; null if there is no memory. */
+/* Returns zeros on pages of their own, as pinning takes whole pages, or null if there is no memory.
+ */
 void *allocate_pages(int64_t bytes);
 void free_pages(void *pages, int64_t bytes);
 
-/* The address of a byte of a buffer, or the number. */
+/* Returns the address of a byte of a buffer, or the number. */
 uint64_t replay_word(const Replay *replay, Word word);
 
-/* The hash of all parameters as they are now. */
+/* Computes the hash of all parameters as they are now. */
 int replay_digest(Replay *replay, uint64_t *digest);
 
 #endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_REPLAY_H */

@@ -162,7 +162,7 @@ static void write_call(FILE *file, const Profile *profile, size_t call) {
           (long long)profile_median(profile, call));
 }
 
-/* Under another name at first, so that who reads it finds all or nothing. */
+/* Writes under another name at first, so that a reader finds all or nothing. */
 int profile_write(const Profile *profile, const char *path) {
   char beside[4096];
   if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside) {

@@ -14,20 +14,20 @@ typedef struct {
   size_t steps, room;
 } Profile;
 
-/* Adds a step's times, one for each timed call. 1 if there is no memory. */
+/* Adds a step's times, one for each timed call. Returns 1 if there is no memory. */
 int profile_add(Profile *profile, const int64_t *ns);
 void profile_close(Profile *profile);
-/* The median of a call. */
+/* Returns the median of a call. */
 int64_t profile_median(const Profile *profile, size_t call);
-/* A table by phase and kind, as llmmem-run --profile prints. */
+/* Prints a table by phase and kind, as llmmem-run --profile prints. */
 void profile_print(const Profile *profile, FILE *file);
-/* As llmmem-run --profile-json writes. 1, with errno, if that fails. */
+/* Writes what llmmem-run --profile-json writes. Returns 1, with errno, if that fails. */
 int profile_write(const Profile *profile, const char *path);
 
-/* The text of JSON for a text: in quotes, with escapes. */
+/* Writes a text as JSON: in quotes, with escapes. */
 void print_text(FILE *file, const char *text);
 
-/* Time of a step in ns as the plan predicts it, recomputation included; -1: it does not say. */
+/* Returns the time of a step in ns as the plan predicts it, recomputation included, or -1. */
 double predicted_ns(const Bundle *bundle);
 
 #endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_REPORT_H */

@@ -78,8 +78,8 @@ static int open_library(void *context, const char *name) {
   return 1;
 }
 
-/* The program to run: with a library's products where it can be opened, unless the options say.
- * Null, with the exit code, where it cannot be run. */
+/* Chooses the program to run: with a library's products where it can be opened, unless the options
+ * say. Null, with the exit code, where it cannot be run. */
 static const Program *choose_program(const Bundle *bundle, const Options *options, llmmem_cuda *run,
                                      int *code) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
@@ -348,8 +348,8 @@ static int probe_all(Session *session) {
   return EXIT_DONE;
 }
 
-/* With `products` chosen. -1 where one of the library's products fails before anything has run, and
- * generated kernels may run in its place. */
+/* Runs with `products` chosen. Returns -1 where one of the library's products fails before anything
+ * has run, and generated kernels may run in its place. */
 static int run_program(Session *session, const Program *program, const Tokens *tokens,
                        llmmem_cuda *run) {
   const Options *options = session->options;

@@ -20,7 +20,7 @@ static std::string textOf(bool value) { return value ? "on" : "off"; }
 static std::string textOf(int64_t value) { return std::to_string(value); }
 static std::string textOf(const std::string &value) { return value.empty() ? "none" : value; }
 
-/// The shortest that is read as this number.
+/// Returns the shortest text that is read as this number.
 static std::string textOf(double value) {
   char digits[32];
   std::to_chars_result end = std::to_chars(digits, digits + sizeof digits, value);
@@ -32,7 +32,7 @@ static std::string textOf(ArrayRef<int32_t> numbers) {
   return textOf(join(words, ","));
 }
 
-/// Of files that each machine may have elsewhere: whether there is one.
+/// Compares, of files that each machine may have elsewhere, whether there is one.
 static void addPresence(RankAgreement &ranks, StringRef flag, const std::string &file) {
   ranks.add(flag, file.empty() ? "" : "given", textOf(file));
 }
@@ -48,7 +48,7 @@ static std::string textOf(RunOptions::Products products) {
                                          : "generated";
 }
 
-/// A checkpoint's seed is compared with the checkpoint.
+/// Returns the seed for the comparison. That of a checkpoint is compared with the checkpoint.
 static std::string seedOf(const RunOptions &options) {
   if (options.seed)
     return std::to_string(*options.seed);

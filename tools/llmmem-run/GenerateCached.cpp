@@ -23,7 +23,7 @@ double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// "1,2,3" of one prompt.
+/// Reads "1,2,3" of one prompt.
 Expected<CachedGeneration::Tokens> readTokens(StringRef text) {
   CachedGeneration::Tokens tokens;
   SmallVector<StringRef> parts;
@@ -130,8 +130,8 @@ private:
       return logits;
     return logits.take_front(tokenizer ? tokenizer->vocabulary() : 256);
   }
-  /// Of a prompt and what follows it: together, as a decoder may treat the first token in its own
-  /// way.
+  /// Decodes a prompt and what follows it together, as a decoder may treat the first token in its
+  /// own way.
   std::string textOf(size_t sequence) const {
     if (!tokenizer)
       return options.prompts[sequence] +
@@ -141,8 +141,8 @@ private:
     return tokenizer->decode(all);
   }
 
-  /// The next token of each sequence that goes on. Sampled from (seed, the number of the sequence
-  /// and the position in it) alone.
+  /// Returns the next token of each sequence that goes on. It is sampled from (seed, the number of
+  /// the sequence and the position in it) alone.
   std::vector<CachedGeneration::Tokens> choose() {
     std::vector<CachedGeneration::Tokens> chosen(prompts.size());
     for (size_t sequence = 0; sequence < prompts.size(); ++sequence) {
@@ -214,7 +214,7 @@ private:
     return writeProfileFiles(profile, profile.toJson(), options);
   }
 
-  /// `logits.I`: those that each token of sequence I was chosen by.
+  /// Writes `logits.I`: those by which each token of sequence I was chosen.
   Error saveLogits() {
     std::vector<std::vector<double>> all(rows.size());
     std::vector<TensorEntry> tensors;

@@ -5,11 +5,11 @@
 
 namespace llmmem {
 
-/// From now on the first SIGINT or SIGTERM is only recorded; the next one of its kind ends the
-/// process as by default.
+/// Catches signals: from now on the first SIGINT or SIGTERM is only recorded; the next one of its
+/// kind ends the process as by default.
 void catchInterrupts();
 
-/// The recorded signal; 0 if there is none.
+/// Returns the recorded signal, or 0 if there is none.
 int caughtInterrupt();
 
 } // namespace llmmem

@@ -2,8 +2,8 @@
 //
 //   step 120/500  loss 2.4071  5214 tokens/s  arena 48.23 MB
 //
-// On a terminal one line, written over itself; elsewhere a line every few seconds, so that a short
-// run says nothing. Goes to stderr: stdout is for programs.
+// On a terminal it is one line, written over itself; elsewhere it is a line every few seconds, so
+// that a short run says nothing. It goes to stderr, since stdout is for programs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,11 +8,11 @@
 
 namespace llmmem {
 
-/// That of --tokenizer; none where it is not given. Fails if it has ids that a model of so many
-/// tokens lacks. A model may have more: they are often rounded up.
+/// Reads the tokenizer of --tokenizer; none where it is not given. Fails if it has ids that a model
+/// of so many tokens lacks. A model may have more: they are often rounded up.
 llvm::Expected<std::optional<Tokenizer>> readTokenizer(const RunOptions &options,
                                                        int64_t vocabulary);
-/// The ids of `text`, which is of `file` or a prompt.
+/// Returns the ids of `text`, which is of `file` or a prompt.
 llvm::Expected<std::vector<int32_t>> encodeText(const Tokenizer &tokenizer, llvm::StringRef file,
                                                 llvm::StringRef text);
 

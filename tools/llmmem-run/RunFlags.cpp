@@ -199,7 +199,7 @@ EXAMPLES
 )" + exitCodeHelp("llmmem-run");
 static cl::extrahelp extraHelp(help);
 
-/// Bytes per second each way; none where copies are as fast as they can be.
+/// Returns the bytes per second each way, or none where copies are as fast as they can be.
 static Expected<std::optional<int64_t>> readThrottle() {
   if (!linkThrottle.getNumOccurrences())
     return std::nullopt;
@@ -211,7 +211,7 @@ static Expected<std::optional<int64_t>> readThrottle() {
   return link->up;
 }
 
-/// Stdout has a line for each step, or the text.
+/// Refuses to print other things on stdout, which has a line for each step, or the text.
 static Error checkStdout() {
   for (auto [flag, file] : {std::pair<StringRef, StringRef>("--save", saveFile),
                             {"--save-gradients", gradientsFile},
@@ -223,7 +223,7 @@ static Error checkStdout() {
   return Error::success();
 }
 
-/// Flags of a training are not passed over where text is written, nor the other way round.
+/// Refuses flags of a training where text is written, and the other way round.
 static Error checkPurpose() {
   if (describeDevice || dryRun)
     return Error::success();

@@ -19,7 +19,7 @@ struct RunOptions {
   std::optional<int64_t> copyBytesPerSecond; // to and from the host; none: as fast as they can be
   Device device = Device::Cpu;
   std::string cudaDriver;
-  /// On a GPU; `Best` is the library where it can be opened.
+  /// What multiplies on a GPU; `Best` is the library where it can be opened.
   enum class Products { Best, Library, Generated };
   Products products = Products::Best;
   std::string cublasLt; // empty: what NVIDIA calls it
@@ -39,7 +39,7 @@ struct RunOptions {
   std::string loadFile, resumeFile, saveFile, gradientsFile;
   int64_t saveEvery = 0;            // steps; 0: after the last alone
   int64_t fileBytes = kBytesOfFile; // of a checkpoint in several
-  /// Nothing: as suits the device.
+  /// Nothing chooses what suits the device.
   std::optional<TensorCores> tensorCores;
   bool asJson = false, digest = true, poison = false, optimize = true, libraryMatmuls = false;
   double progressSeconds = 5;
@@ -58,7 +58,7 @@ struct PlannedFunction {
   std::unique_ptr<CompiledStep> compiled;
   StepRoles roles;
   std::optional<int64_t> peak;
-  /// Of a step with caches its `llm.context`; else 0.
+  /// The `llm.context` of a step with caches, else 0.
   int64_t context = 0;
   /// What the process held more once it had joined its job: MPI's own, which no plan has.
   int64_t transportBytes = 0;

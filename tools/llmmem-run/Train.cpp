@@ -21,7 +21,7 @@
 using namespace llvm;
 using namespace llmmem;
 
-/// As a file of the text's ids would give.
+/// Returns the feed that a file of the text's ids would give.
 static Expected<TokenFeed> feedOfTokens(const Tokenizer &tokenizer, StringRef file, StringRef text,
                                         TokenFeed::Shape shape) {
   Expected<std::vector<int32_t>> ids = encodeText(tokenizer, file, text);
@@ -184,7 +184,8 @@ Error Training::load() {
   return Error::success();
 }
 
-/// The signal that any rank has caught: all stop after the same step, or some would wait for ever.
+/// Returns the signal that any rank has caught: all stop after the same step, or some would wait
+/// for ever.
 int Training::interruptOfAnyRank() {
   std::vector<int64_t> caught = RankJob::gather({caughtInterrupt()});
   return static_cast<int>(*llvm::max_element(caught));
@@ -227,7 +228,7 @@ Expected<std::string> Training::digest() {
   return text;
 }
 
-/// Measurements as JSON.
+/// Returns the measurements as JSON.
 Expected<json::Object> Training::describeMemory() {
   json::Object memory{{"arena", step.compiled->arenaBytes()},
                       {"resident_measured", run.memory().residentBytes()}};
@@ -252,7 +253,7 @@ Expected<json::Object> Training::describeMemory() {
   return memory;
 }
 
-/// "  dropped 12 choices of experts", where the step counts them.
+/// Returns "  dropped 12 choices of experts", where the step counts them.
 static std::string describeDropped(const StepReport &report) {
   return report.droppedChoices
              ? formatv("  dropped {0} choices of experts", *report.droppedChoices).str()
@@ -296,13 +297,13 @@ Error Training::printStep(const StepReport &report, double seconds) {
     (*line)["digest"] = *parameters;
   }
   (*line)["products"] = step.products;
-  // In one piece, as launchers mix the output of ranks.
+  // It is written in one piece, as launchers mix the output of ranks.
   outs() << formatv("{0}\n", json::Value(std::move(*line))).str();
   outs().flush();
   return Error::success();
 }
 
-/// ", 5 algorithms chosen", if the library computes matmuls.
+/// Returns ", 5 algorithms chosen", if the library computes matmuls.
 static std::string describeAlgorithms(const CudaDevice &device) {
   if (device.products().empty())
     return "";
@@ -351,7 +352,7 @@ Error Training::printMemory() {
   return Error::success();
 }
 
-/// A line for each of several ranks. What MPI and NCCL hold is none of the plan's.
+/// Prints a line for each of several ranks. What MPI and NCCL hold is not in the plan.
 void Training::printDevicesOfRanks(int64_t predicted, int64_t measured) {
   if (RankJob::size() == 1)
     return;
@@ -366,7 +367,7 @@ void Training::printDevicesOfRanks(int64_t predicted, int64_t measured) {
   }
 }
 
-/// The same on CPUs.
+/// Prints the same on CPUs.
 void Training::printRanks() {
   if (RankJob::size() == 1)
     return;
@@ -412,7 +413,8 @@ Error Training::printEnd() {
   return Error::success();
 }
 
-/// What a step was on each rank, by the transfers that any of them has seen; none for one rank.
+/// Returns what a step was on each rank, by the transfers that any of them has seen; none for one
+/// rank.
 std::vector<StepProfile::Parts> Training::profileRanks() {
   std::vector<StepProfile::Parts> ranks;
   if (RankJob::size() == 1 || step.compiled->profiledCalls().empty())

@@ -24,7 +24,7 @@
 using namespace llvm;
 using namespace llmmem;
 
-/// In one write: other ranks, and what started them, write to the same stream.
+/// Prints in one write, since other ranks, and what started them, write to the same stream.
 static int fail(const Twine &message) {
   const std::string rank =
       RankJob::size() > 1 ? ("rank " + Twine(RankJob::rank()) + ": ").str() : std::string();
@@ -32,8 +32,8 @@ static int fail(const Twine &message) {
   return ExitBadInput;
 }
 
-/// A failure that depends on the machine has its own exit code. Where ranks differ they all fail
-/// alike, and one says so.
+/// Returns the exit code: a failure that depends on the machine has its own. Where ranks differ
+/// they all fail alike, and one says so.
 static int failWith(Error error) {
   if (error.isA<RanksDiffer>()) {
     std::string differences = toString(std::move(error));
@@ -57,8 +57,8 @@ static int printDevice(const RunOptions &options) {
   return ExitSuccess;
 }
 
-/// Whether the step can be compiled and its memory reserved. Nothing fills a buffer, so that a step
-/// that no machine at hand could run is checked in megabytes.
+/// Checks whether the step can be compiled and its memory reserved. Nothing fills a buffer, so that
+/// a step that no machine at hand could run is checked in megabytes.
 static int runNothing(const CompiledStep &step) {
   ProcessMemory process = ProcessMemory::begin();
   process.forgetPeak();
@@ -82,7 +82,7 @@ static int runNothing(const CompiledStep &step) {
   return ExitSuccess;
 }
 
-/// The GPU, with a library for matmuls if one is asked for or found.
+/// Opens the GPU, with a library for matmuls if one is asked for or found.
 static Error openDevice(const RunOptions &options, CompiledStep::Options &compile) {
   Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(options.cudaDriver);
   if (!opened)
@@ -179,7 +179,7 @@ static Expected<int64_t> joinRanks(mlir::func::FuncOp function, const RunOptions
   return memory.grownBytes().value_or(0);
 }
 
-/// Where the step has collectives, they are the device's.
+/// Lets the device make the collectives, where the step has any.
 static Error joinDeviceWithRanks(mlir::func::FuncOp function, const RunOptions &options,
                                  CudaDevice &device) {
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
@@ -190,7 +190,7 @@ static Error joinDeviceWithRanks(mlir::func::FuncOp function, const RunOptions &
                                                            : options.nccl);
 }
 
-/// Of the steps of a pipeline that of this rank; else the step.
+/// Returns this rank's step of a pipeline, or the only step.
 static mlir::func::FuncOp functionOfRank(mlir::ModuleOp module, mlir::func::FuncOp step) {
   auto mesh = step->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   if (!step->hasAttr(llm::LlmDialect::kStage) || !mesh)
@@ -200,13 +200,13 @@ static mlir::func::FuncOp functionOfRank(mlir::ModuleOp module, mlir::func::Func
   return findStepFunctions(module)[stage.position()];
 }
 
-/// Before anything runs, and once for each reason.
+/// Warns before anything runs, once for each reason.
 static void warnOfReplaced(const CompiledStep &step) {
   for (const std::string &why : step.replacedProducts())
     errs() << "llmmem-run: warning: cuBLASLt: " << why << "\n";
 }
 
-/// What `--dry-run` compiles: every stage of a pipeline, of which a rank runs one.
+/// Compiles for `--dry-run` every stage of a pipeline, of which a rank runs one.
 static int runNothing(mlir::ModuleOp module, mlir::func::FuncOp step,
                       CompiledStep::Options options) {
   llvm::SmallVector<mlir::func::FuncOp> functions{step};
@@ -227,8 +227,8 @@ static int runNothing(mlir::ModuleOp module, mlir::func::FuncOp step,
   return ExitSuccess;
 }
 
-/// A plan may have been edited, or written by another tool: overlapping offsets would give wrong
-/// results.
+/// Verifies the plan, which may have been edited, or written by another tool: overlapping offsets
+/// would give wrong results.
 static bool verifyPlans(mlir::ModuleOp module) {
   for (mlir::func::FuncOp planned : findStepFunctions(module))
     if (planned->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(planned)))
@@ -253,7 +253,7 @@ static CompiledStep::Options compileOptionsOf(mlir::func::FuncOp function,
   return compileOptions;
 }
 
-/// The function of a module that is not split over ranks, ready to run.
+/// Returns the function of a module that is not split over ranks, ready to run.
 static Expected<PlannedFunction> compile(mlir::ModuleOp module, mlir::func::FuncOp function,
                                          const CompiledStep::Options &compileOptions) {
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
@@ -274,7 +274,7 @@ static Expected<PlannedFunction> compile(mlir::ModuleOp module, mlir::func::Func
   return std::move(planned);
 }
 
-/// All ranks fail alike, and one says why.
+/// Fails on all ranks alike, and one says why.
 static int failOnFirstRank(Error error) {
   if (RankJob::rank() == 0)
     return failWith(std::move(error));
@@ -331,7 +331,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   return *code;
 }
 
-/// Both steps with caches are of the same ranks.
+/// Joins the ranks, which both steps with caches must share.
 static Expected<int64_t> joinRanksOfCached(ArrayRef<std::unique_ptr<InputFile>> files,
                                            const RunOptions &options) {
   auto meshOf = [](const std::unique_ptr<InputFile> &file) {
@@ -403,7 +403,7 @@ static int runFiles(mlir::MLIRContext &context, const RunOptions &options) {
   return runFunction(*files.front()->program->module, files.front()->function, options);
 }
 
-/// Of kernels and matmuls; 0: all cores.
+/// Sets the threads of kernels and matmuls; 0 stands for all cores.
 static void setThreads(unsigned threads) {
   if (threads > 0)
     llmmem_set_threads(static_cast<int>(std::min<unsigned>(threads, INT_MAX)));
@@ -412,7 +412,7 @@ static void setThreads(unsigned threads) {
            << " threads, the most that there can be\n";
 }
 
-/// `code`, or bad input where stdout took not all that was printed.
+/// Returns `code`, or that of bad input where stdout did not take all that was printed.
 static int finishStdout(int code) {
   Error error = flushStdout();
   return error ? fail(toString(std::move(error))) : code;
