@@ -1,4 +1,4 @@
-// Dropout: 0 <= p < 1, a seed of two words, a mask as large as x.
+// Dropout has 0 <= p < 1, a seed of two words, and a mask as large as x.
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%x: tensor<8xf32>, %s: tensor<2xi32>) {

@@ -1,4 +1,4 @@
-// All modes, over types of 16, 32 and 64 bits and vectors. Lanes that ask beyond the warp keep their own value, and are
+// Shuffles work in all modes, over types of 16, 32 and 64 bits and vectors. Lanes that ask beyond the warp keep their own value, and are
 // told so.
 //
 // RUN: llmmem-emulate %s --print 32 | FileCheck %s

@@ -1,4 +1,4 @@
-// wgmma in a block of half a warpgroup.
+// wgmma is refused in a block of half a warpgroup.
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //

@@ -64,7 +64,7 @@ protected:
   }
   void launch(uint64_t buffer) { llmmem_cuda_launch(run, 0, 1, 1, 1, 32, 1, 1, 0, &buffer, 1); }
 
-  /// What fails while the step is captured; empty: nothing.
+  /// Returns what fails while the step is captured, or an empty text.
   std::string capture(llvm::function_ref<void()> step) {
     llmmem_cuda_capture(
         run, [](void *opaque) { (*static_cast<llvm::function_ref<void()> *>(opaque))(); }, &step);

@@ -410,7 +410,7 @@ protected:
     std::filesystem::remove_all(folder);
   }
 
-  /// What the form's algorithm took where it was chosen; -1 if it has none.
+  /// Returns what the form's algorithm took where it was chosen, or -1 if it has none.
   int64_t chosenNs() {
     llmmem_product product = linear(run, false);
     const llmmem_product_algorithm *found =

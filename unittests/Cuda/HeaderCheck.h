@@ -10,8 +10,8 @@
 
 namespace llmmem::test {
 
-/// Whether a function of theirs can be called as ours says: as many parameters, each of the size of
-/// its counterpart.
+/// Says whether a function of theirs can be called as ours says: it has as many parameters, each of
+/// the size of its counterpart.
 template <typename Result, typename... Parameters, typename TheirResult, typename... Theirs>
 constexpr bool callsAlike(Result (*)(Parameters...), TheirResult (*)(Theirs...)) {
   if constexpr (sizeof...(Parameters) != sizeof...(Theirs))
@@ -22,7 +22,7 @@ constexpr bool callsAlike(Result (*)(Parameters...), TheirResult (*)(Theirs...))
 
 } // namespace llmmem::test
 
-/// For a list of constants (LLMMEM_NCCL_CONSTANTS).
+/// Compares one constant of a list (LLMMEM_NCCL_CONSTANTS).
 #define LLMMEM_COMPARE_CONSTANT(ours, theirs, value)                                               \
   static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs);
 

@@ -17,7 +17,7 @@ namespace llmmem::test {
 /// A context with everything that compiling a step needs and the test dialect; a new one each time.
 std::unique_ptr<mlir::MLIRContext> testContext();
 
-/// The module of `text`, or null after a diagnostic.
+/// Returns the module of `text`, or null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text, mlir::MLIRContext &context);
 
 /// How many ops of this name are in `root`.

@@ -13,7 +13,8 @@ struct Shape {
   double p = 0.0;
   double cap = 0.0; ///< of scores; 0: none
   bool hasSinks = false, bidirectional = false;
-  /// Of sequences that are packed into each row, in order; empty where a row is one.
+  /// The lengths of the sequences that are packed into each row, in order; empty where a row is
+  /// one.
   std::vector<int64_t> lengths = {};
 
   int64_t wide(int64_t b, int64_t i, int64_t h) const { return ((b * seq + i) * heads + h) * size; }
@@ -205,7 +206,7 @@ protected:
 
   std::string wideElement() const { return KernelTest::wide(); }
 
-  /// The result of llm.dropout on ones with the same stream.
+  /// Returns the result of llm.dropout on ones with the same stream.
   Numbers keepFactors(const Shape &shape, const Numbers &seed) {
     return runStep(
         withShape("func.func @step(%x: tensor<$Nxf64>, %s: tensor<2xi32>) -> tensor<$Nxf64> {\n"
@@ -334,7 +335,7 @@ TEST_P(AttentionKernels, RopeTurnsPartOfAHead) {
 
 LLMMEM_ALL_ELEMENT_TYPES(AttentionKernels);
 
-/// By the kernels of bf16, with other roundings.
+/// f16 uses the kernels of bf16, with other roundings.
 class AttentionKernelsOfF16 : public AttentionKernels {};
 TEST_P(AttentionKernelsOfF16, Dropout) { check({.p = 0.4}); }
 TEST_P(AttentionKernelsOfF16, HeadsOf64) {

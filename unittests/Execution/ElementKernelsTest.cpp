@@ -41,7 +41,7 @@ double gelu(double x) {
 double exactGelu(double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }
 double silu(double x) { return x / (1.0 + std::exp(-x)); }
 double steepSilu(double x) { return x / (1.0 + std::exp(-1.5 * x)); }
-/// A central difference good to about 1e-10.
+/// Returns a central difference that is good to about 1e-10.
 template <typename Formula>
 double slope(Formula formula, double x) {
   double h = 1e-4;
@@ -180,7 +180,7 @@ TEST(CastKernel, RoundsToNearestEvenOnce) {
 
 using Block = std::array<uint32_t, 4>;
 
-/// Philox4x32-10, written from the paper (Salmon et al. 2011).
+/// Computes Philox4x32-10, written from the paper (Salmon et al. 2011).
 Block philox(Block counter, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     uint64_t left = 0xD2511F53ull * counter[0], right = 0xCD9E8D57ull * counter[2];

@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(All, EmulatedActivationTest, ::testing::ValuesIn(activa
                          [](const auto &info) { return info.param.name; });
 
 #ifdef __x86_64__
-// Machines without bf16.
+// Machines without bf16 give the same bits.
 TEST(EmulatedProductTest, HasTheSameBitsOnOtherMachines) {
   if (!emulation::isEmulatorBuilt())
     GTEST_SKIP() << "built without the emulator";

@@ -123,7 +123,7 @@ TEST_P(PackedKernels, ProductsHaveTheBitsOfTheirElements) {
 }
 
 #ifdef __x86_64__
-// Vectors of 256 bits and no AVX-512.
+// Machines with vectors of 256 bits and no AVX-512 give the same bits.
 TEST_P(PackedKernels, ProductsOfFewRowsHaveTheSameBitsOnOtherMachines) {
   for (int64_t group : {32, 128})
     expectBits(2, 256, 77, group, false, "x86-64-v3");

@@ -29,7 +29,7 @@ std::string labelsOf(const std::string &dtype, const std::string &shape) {
          R"(],"data_offsets":[48,72]})";
 }
 
-/// The refusal, or nothing.
+/// Returns the refusal, or nothing.
 std::string refusalOf(SafeTensors file, const ImageFeed::Shape &shape) {
   llvm::Expected<ImageFeed> feed = ImageFeed::fromFile("f", std::move(file), shape);
   return feed ? "" : llvm::toString(feed.takeError());

@@ -96,7 +96,7 @@ static std::vector<Numbers> runOnce(const CompiledStep &step,
 }
 
 namespace {
-/// What a text was compiled to; no step, and a failed test, where it cannot be.
+/// What a text was compiled to. Where it cannot be compiled there is no step, and the test fails.
 struct CompiledText {
   OwningOpRef<ModuleOp> module;
   std::unique_ptr<CompiledStep> step;

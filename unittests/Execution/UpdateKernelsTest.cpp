@@ -242,7 +242,7 @@ TEST_P(UpdateKernels, LossScaleFollowsTheNorm) {
   }
 }
 
-/// By a NaN factor nothing changes, whatever the gradients are; by 1/4 they are those of a fourth.
+/// A NaN factor changes nothing, whatever the gradients are; by 1/4 they are those of a fourth.
 TEST_P(UpdateKernels, FactorScalesOrSkips) {
   const std::string text =
       R"(func.func @step(%p: tensor<21xT>, %g: tensor<21xT>, %m: tensor<21xW>, %v: tensor<21xW>,

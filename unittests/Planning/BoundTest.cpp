@@ -29,9 +29,9 @@ int64_t together(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t bu
   return JointBound(graph, moments, budget).raise(prices, known, fewSteps);
 }
 
-/// Two moments at each of which 8 saved bytes fit. At the first a and b (8 bytes each, recomputed
-/// at a cost of 20 and 50) are live for later readers, at the second b and c (8 and 4 bytes, at 50
-/// and 100).
+/// A problem with two program points at each of which 8 saved bytes fit. At the first a and b (8
+/// bytes each, recomputed at a cost of 20 and 50) are live for later readers, at the second b and c
+/// (8 and 4 bytes, at 50 and 100).
 struct TwoMoments {
   test::ProblemBuilder builder;
   OpIndex first = 2, second = 5;

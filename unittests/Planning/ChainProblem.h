@@ -54,7 +54,8 @@ inline Problem makeSavingChain(int64_t length, int64_t bytes) {
   return build.problem;
 }
 
-/// The least number of forward steps to reverse `steps` with `snapshots`: r n - C(s + r, r - 1).
+/// Returns the least number of forward steps to reverse `steps` with `snapshots`: r n - C(s + r, r
+/// - 1).
 inline int64_t revolveSteps(int64_t steps, int64_t snapshots) {
   auto choose = [](int64_t n, int64_t k) {
     int64_t result = 1;

@@ -52,8 +52,8 @@ std::vector<OpIndex> without(std::vector<OpIndex> steps, int32_t step) {
   return steps;
 }
 
-/// Whether a step above `capacity` holds more without what stands at `step`: `then`, where it
-/// `held`.
+/// Returns whether a step above `capacity` holds more without what stands at `step`: `then`, where
+/// it `held`.
 bool holdsMore(const std::vector<int64_t> &held, const std::vector<int64_t> &then, int32_t step,
                int64_t capacity) {
   for (int32_t at = 0; at < static_cast<int32_t>(then.size()); ++at)

@@ -69,7 +69,7 @@ private:
     return plan(problem, options);
   }
 
-  /// What the plan for `budget` needs.
+  /// Returns what the plan for `budget` needs.
   std::optional<int64_t> at(int64_t budget) {
     Plan made = ask(budget, PolicyKind::Budget);
     EXPECT_TRUE(verify(problem, made).empty());

@@ -69,7 +69,7 @@ void expectReadsOf(const Graph &graph, const GrowingSchedule &schedule) {
   }
 }
 
-/// Of the bytes `then`, with the repeats.
+/// Expects the changes after which the bytes are `then`, with the repeats.
 void expectChanges(const GrowingSchedule &schedule, const Repeats &repeats,
                    const std::vector<int64_t> &then) {
   using Change = std::pair<int64_t, int64_t>;

@@ -30,7 +30,7 @@ enum class Layer : uint8_t { Keep, Recompute, Offload };
 
 class OffloadChain {
 public:
-  /// `copyTime`: of a body, up as well as down.
+  /// `copyTime`: the time of copying a body, in either direction.
   OffloadChain(const RotorChain &chain, int64_t capacity, std::vector<int64_t> copyTime)
       : chain(chain), count(chain.stages.size()), capacity(capacity), copyTime(std::move(copyTime)),
         choice(count) {}
@@ -40,7 +40,7 @@ public:
     extend(0, 0);
     return least == none ? std::nullopt : std::optional(least);
   }
-  /// Those of the least time.
+  /// Returns the decisions of the least time.
   const std::vector<Layer> &decisions() const { return bestChoice; }
 
   /// The time of one decision for each layer; nothing where it does not fit.
@@ -69,7 +69,7 @@ private:
   const std::vector<int64_t> copyTime;
   std::vector<Layer> choice, bestChoice;
   int64_t least = none;
-  // Of the simulation.
+  // The state of the simulation.
   int64_t now = 0, upFree = 0, downFree = 0;
   std::vector<int64_t> upEnd, downEnd; // by layer
   std::vector<bool> isThere;           // body on the device

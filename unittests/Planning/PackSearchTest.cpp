@@ -9,7 +9,7 @@ using namespace llmmem::planning;
 
 namespace {
 
-/// Three to six shapes over five positions, of one piece or two, the later one smaller.
+/// Makes three to six shapes over five positions, of one piece or two, the later one smaller.
 Shapes randomShapes(std::mt19937_64 &engine) {
   auto below = [&](uint64_t bound) { return static_cast<int32_t>(engine() % bound); };
   Shapes shapes;
@@ -35,7 +35,7 @@ bool areApart(const Shapes &shapes, const std::vector<int64_t> &offsets, size_t 
   return true;
 }
 
-/// Whether the shapes after those of `offsets` have a place next to them, by trying all.
+/// Returns whether the shapes after those of `offsets` have a place next to them, by trying all.
 bool fitsBeside(const Shapes &shapes, int64_t capacity, std::vector<int64_t> offsets) {
   const size_t next = offsets.size();
   if (next == shapes.shapes.size())

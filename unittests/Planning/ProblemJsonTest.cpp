@@ -10,7 +10,7 @@ using namespace llmmem::planning;
 
 namespace {
 
-/// A problem's text from its lists.
+/// Returns a problem's text from its lists.
 std::string problemText(llvm::StringRef values, llvm::StringRef ops, llvm::StringRef more = "") {
   return ("{\"format\": \"llmmem-problem\", \"version\": 1, \"values\": [" + values +
           "],\n\"ops\": [" + ops + "]" + more + "}")

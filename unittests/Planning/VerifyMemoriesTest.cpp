@@ -139,7 +139,7 @@ TEST_F(VerifyMemoriesTest, ListOfCopiesThatLeavesOneOut) {
   expectOnly(4, "copies");
 }
 
-/// Two values of the host at the same bytes at once.
+/// Two values may not lie at the same bytes of the host at once.
 TEST_F(VerifyMemoriesTest, TwoValuesInTheSameBytesOfTheHost) {
   problem.moreMemories[0].budget = 256;
   problem.values.push_back({5, 100, false, "i", 1});
@@ -397,7 +397,7 @@ TEST_F(NoPlanOfMemoriesTest, WitnessOfAMemory) {
   expectOnly(-1, "witness"); // nothing is needed of it
 }
 
-/// The time by its definition, each step against each earlier one.
+/// Returns the time by its definition, each step against each earlier one.
 int64_t slowMakespan(const Problem &problem, const Plan &plan) {
   struct Piece {
     int64_t begin, end;

@@ -77,7 +77,7 @@ public:
     return recv(descriptor, &value, sizeof value, MSG_WAITALL) ==
            static_cast<ssize_t>(sizeof value);
   }
-  /// Whether the other side has closed the connection without another byte.
+  /// Returns whether the other side has closed the connection without another byte.
   bool isTurnedAway() const {
     char byte;
     ssize_t count = recv(descriptor, &byte, 1, 0);
@@ -164,7 +164,7 @@ struct TwoRanks {
   }
 };
 
-/// What rank 0 says to who knows the token and says these numbers.
+/// Returns what rank 0 says to whoever knows the token and says these numbers.
 int32_t refusalOf(int port, int32_t rank, int32_t ranks, int32_t ownPort) {
   SocketJob job = jobOf(1, 2, port);
   Hello hello;
@@ -395,7 +395,7 @@ TEST(SocketJobTest, RankZeroMayListenElsewhere) {
   expectConnected(std::move(ranks));
 }
 
-/// What a rank says of somebody else who listens where rank 0 should.
+/// A rank reports somebody else who listens where rank 0 should.
 std::string meetAFalseRankZero(int rank, const std::function<void(const Socket &)> &act) {
   int port = 0;
   Socket listener = Socket::listening(&port);

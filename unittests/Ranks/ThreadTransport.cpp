@@ -29,7 +29,7 @@ struct ThreadJob {
   std::vector<int32_t> colors, keys;
   std::mutex lock;
   std::map<std::pair<int, std::vector<int>>, std::unique_ptr<Meeting>> meetings;
-  /// By group, sender and receiver.
+  /// The letters by group, sender and receiver.
   std::map<std::tuple<Meeting *, int, int>, std::vector<std::vector<char>>> letters;
 };
 

@@ -14,7 +14,7 @@ std::string repeat(llvm::StringRef text, int count) {
   return all;
 }
 
-/// The complaint about a text; empty for none.
+/// Returns the complaint about a text, which is empty for none.
 std::string check(const std::string &text, const ProgramLimits &limits = {}) {
   return llvm::toString(checkProgramText("m.mlir", text, limits));
 }

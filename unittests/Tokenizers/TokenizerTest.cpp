@@ -30,7 +30,7 @@ static json::Value readExpected(llvm::StringRef name) {
                       ->getBuffer()));
 }
 
-/// What reading a file of this text says.
+/// Returns what reading a file of this text says.
 static std::string refusalOf(llvm::StringRef text) {
   llvm::SmallString<128> path;
   EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("tokenizer", "json", path));

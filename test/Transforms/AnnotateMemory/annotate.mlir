@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --annotate-memory %s | FileCheck %s
 
-// 2 * 4 * 64 * 32 FLOPs; 1024 + 8192 + 512 bytes moved.
+// The product has 2 * 4 * 64 * 32 FLOPs and moves 1024 + 8192 + 512 bytes.
 // CHECK: llm.linear
 // CHECK-SAME: llm.bytes = array<i64: 512>
 // CHECK-SAME: llm.cost = #llm.cost<flops = 16384, bytes = 9728, ns = 2003, workspace = 0>

@@ -1,4 +1,4 @@
-// Saved values in 8 bits. Where an op runs again for ten times what packing costs, and the budget has room for three of five values as they
+// Saved values are packed in 8 bits. Where recomputing an op costs ten times what packing costs, and the budget has room for three of five values as they
 // are, those of the first ops are held as bytes and a scale a row, and the backward reads what these stand for. At the peak: 32,768
 // resident, d, e and f of 16,384, and three times 4,096 + 256 bytes: 94,976. Without, two ops run again in 98,304.
 // RUN: echo '{"name": "slow", "source": "made up", "flops_per_ns": {"bf16": 50, "f32": 50, "f64": 25}, "bytes_per_ns": 100, "launch_ns": 0}' > %t.json
