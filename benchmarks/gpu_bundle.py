@@ -100,7 +100,7 @@ def main():
     except (OSError, ValueError) as why:
         sys.exit(f"gpu_bundle: '{path}' cannot be read: {why}")
     if bundle.get("format") != "llmmem-gpu-bundle" or bundle.get("version") != 1:
-        sys.exit(f"gpu_bundle: '{path}' is no llmmem-gpu-bundle of version 1: pack it anew")
+        sys.exit(f"gpu_bundle: '{path}' is no llmmem-gpu-bundle of version 1: pack it again")
     os.makedirs(arguments.out, exist_ok=True)
     machine = Machine(arguments.bundle, arguments.run_flag, arguments.python, end, arguments.out, arguments.tools, arguments.torch_device)
     results = Results(arguments.out, bundle)

@@ -8,7 +8,7 @@ For each ratio, and for everything kept: the peak and the cost of PyTorch's forw
 of kernels run one by one, the table `h100`), then our plan at that peak: peak, cost, proved bound, gap. GPT-2 124M has
 batch 8 and 1,024 tokens, Llama-3-8B has batch 1 and 8,192, both bf16 with flash attention and without an optimizer.
 Seconds are the clock's and the processor's, of which other load makes fewer more; PyTorch's partition and ours, each
-from the joint graph to written modules. Each plan is made again with its proof, which is checked; the last line counts claims, and the exit
+from the joint graph to written modules. Each plan is repeated with its proof, which is checked; the last line counts claims, and the exit
 code is 1 where one is refused.
 
 Of the small models, planning (`llmmem.plan`, arrays of C included) at the least budget and at seven more, an eighth of the way

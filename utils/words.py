@@ -68,6 +68,12 @@ def of_c(text):
             yield text.count("\n", 0, token.start(kind)) + 1, token.group(kind)
 
 
+def of_javascript(text):
+    yield from of_c(text)
+    for template in re.finditer(r"`(?P<text>[^`\n]* [^`\n]*)`", text):
+        yield text.count("\n", 0, template.start()) + 1, re.sub(r"\$\{[^{}]*\}", "", template.group("text"))
+
+
 def of_lines(text, mark=r"#|//"):
     for number, line in enumerate(text.split("\n"), 1):
         comment = re.search(rf"(?:^|\s)(?:{mark}).*", line)
@@ -89,7 +95,9 @@ def prose_of(name, text):
         pieces = [(1, code_removed(text))]
     elif kind == ".py" or text.startswith("#!/usr/bin/env python3"):
         pieces = of_python(text)
-    elif kind in (".cpp", ".h", ".c", ".cu", ".js", ".css", ".def", ".inc"):
+    elif kind == ".js":
+        pieces = of_javascript(text)
+    elif kind in (".cpp", ".h", ".c", ".cu", ".css", ".def", ".inc"):
         pieces = of_c(text)
     elif kind == ".td":
         pieces = of_tablegen(text)

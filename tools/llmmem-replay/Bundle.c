@@ -387,7 +387,7 @@ static int check_format(const Bundle *bundle, Failure *failure) {
   if (strcmp(json_text(bundle->json, "format", ""), "llmmem-bundle") != 0)
     return fail(failure, "it is no llmmem-bundle; expected a file that llmmem-bundle has written");
   if (version != BUNDLE_VERSION)
-    return fail(failure, "it is an llmmem-bundle of version %lld, expected %d: pack it anew",
+    return fail(failure, "it is an llmmem-bundle of version %lld, expected %d: pack it again",
                 (long long)version, BUNDLE_VERSION);
   return 0;
 }

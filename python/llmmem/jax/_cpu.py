@@ -14,5 +14,5 @@ def warn_of_cpu(function: str) -> None:
     the planned function, which is three callers up."""
     if jax.default_backend() == "cpu":
         warnings.warn(f"llmmem.jax.{function}: XLA:CPU drops the barriers that keep recomputation apart, so that it holds what should be "
-                      f"made again, and may take more than unplanned; compile with jax.jit(..., compiler_options={CPU_OPTIONS!r})",
+                      f"recomputed, and may take more than unplanned; compile with jax.jit(..., compiler_options={CPU_OPTIONS!r})",
                       stacklevel=4)

@@ -1,4 +1,4 @@
-"""The plan inside Inductor, which fuses what it is given and orders the fused kernels anew.
+"""The plan inside Inductor, which fuses what it is given and reorders the fused kernels.
 
 So the planned peak is not the one that its code will have. After fusion, and before any code is generated, Inductor's
 own account of its buffers says what the order that it has found needs. Where that is above the budget the graph is planned

@@ -19,7 +19,7 @@ class Report:
     cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
     proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
-    hold up to their hints, and calls with larger ones compile anew. unknown_workspaces: kernels
+    hold up to their hints, and calls with larger ones compile again. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
     order. is_one_of_several: other graphs share the budget.
@@ -84,7 +84,7 @@ class Report:
             lines.append(f"llmmem: Inductor's fused order needs {self.compiled_peak:,} bytes by its own account")
         if self.symbolic:
             lines.append("llmmem: sizes are symbols; the plan is made at their hints, and the peak holds up to them: larger ones "
-                         "are planned anew")
+                         "are planned again")
         if self.of_model:
             lines.append(f"llmmem: bytes are of the model, and no budget counts as kept: {self.of_model}")
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Sizes that are symbols: a plan made at their hints holds up to those, and PyTorch compiles anew for more."""
+"""Sizes that are symbols: a plan made at their hints holds up to those, and PyTorch compiles again for more."""
 
 import sys
 import warnings

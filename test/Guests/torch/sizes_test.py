@@ -1,4 +1,4 @@
-"""Sizes beyond those of the plan: larger batches are planned anew, or refused by their sizes."""
+"""Sizes beyond those of the plan: larger batches are planned again, or refused by their sizes."""
 
 import unittest
 import warnings

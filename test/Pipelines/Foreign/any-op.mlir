@@ -1,4 +1,4 @@
-// Ops that no dialect registers are planned by what they say of themselves: %a is made again where the budget does not hold
+// Ops that no dialect registers are planned by what they say of themselves: %a is recomputed where the budget does not hold
 // it. Scalars have no bytes, constants are resident, effects keep their order.
 // RUN: llmmem-opt --allow-unregistered-dialect --checkpoint-budget=20480 %s 2> %t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=SAID < %t.err

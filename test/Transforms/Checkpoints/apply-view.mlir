@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --apply-checkpoints %s | FileCheck %s
 
-// A view is no op of the schedule: it is made again over the run that its reader sees.
+// A view is no op of the schedule: it is repeated over the run that its reader sees.
 // CHECK: %[[FIRST:.+]] = llm.gelu
 // CHECK: %[[VIEW:.+]] = llm.reshape %[[FIRST]]
 // CHECK: llm.silu %[[VIEW]]

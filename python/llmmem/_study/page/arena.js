@@ -1,5 +1,5 @@
 // The arena as a map: addresses upwards, time across, a rectangle for each buffer. A canvas, since there may be tens of
-// thousands. What was made again is striped.
+// thousands. What was recomputed is striped.
 
 class ArenaMap {
   constructor(detail, box, why) {
@@ -136,7 +136,7 @@ class ArenaMap {
     if (!buffer) return;
     this.chosen = buffer;
     const {detail} = this, end = buffer.offset + buffer.bytes;
-    fill(this.why, make("p", {}, make("b", {}, buffer.name), ` · ${buffer.kind}${buffer.again ? ", made again" : ""} · ` +
+    fill(this.why, make("p", {}, make("b", {}, buffer.name), ` · ${buffer.kind}${buffer.again ? ", recomputed" : ""} · ` +
       `${bytesText(buffer.bytes)} at ${d3.format(",")(buffer.offset)} to ${d3.format(",")(end)} · steps ${buffer.from} to ${buffer.to}`),
       make("p", {}, detail.why(buffer).join(" ")));
     if (!isFirst) this.paint();

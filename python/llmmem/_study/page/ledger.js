@@ -23,7 +23,7 @@ function ledgerRows(details) {
     {title: "proved: no plan has a lower peak than", of: detail => detail.point.peak_lower_bound},
     {heading: "Saved values"},
     {title: "kept from the forward for the backward", of: detail => d3.sum(detail.saved, entry => entry.kept ? entry.bytes : 0)},
-    {title: "made again", of: detail => d3.sum(detail.saved, entry => entry.kept ? 0 : entry.bytes)},
+    {title: "recomputed", of: detail => d3.sum(detail.saved, entry => entry.kept ? 0 : entry.bytes)},
   ];
 }
 

@@ -27,7 +27,7 @@ class PlanCard {
     this.box = document.getElementById(`plan-${side}`);
   }
 
-  /// Makes the card of a plan anew.
+  /// Builds the card of a plan again.
   load(detail) {
     this.detail = detail;
     const {point, study} = detail, more = point.time_ns / study.shortest(settingText(point)) - 1;
@@ -40,7 +40,7 @@ class PlanCard {
         fact("fragmentation", `${(100 * (point.arena / Math.max(1, point.peak - point.resident) - 1)).toFixed(2)} %`)),
       make("h3", {}, "Live bytes"), make("p", {class: "note peak"}, detail.peakText()), timeline,
       make("h3", {}, "The arena, address against time"), arena, why,
-      make("h3", {}, "Kept, or made again"), stripLegend(), strip);
+      make("h3", {}, "Kept, or recomputed"), stripLegend(), strip);
     this.timeline = new TimelineChart(detail, timeline);
     this.arena = new ArenaMap(detail, arena, why);
     this.strip = new DecisionStrip(detail, strip);
@@ -86,7 +86,7 @@ function drawPlans() {
     : [RESIDENT, OUTSIDE, ...details[0].stacks.block.map(([key]) => key).filter(key => typeof key === "number").filter((_, number, all) =>
       number === 0 || number === all.length - 1 || number === all.length >> 1)];
   fill(document.getElementById("kinds"), ...keys.map(key => make("span", {}, swatch(colourOf(key, details[0])), keyText(key))),
-    make("span", {}, swatch(themeColour("saved"), true), "striped: made again"));
+    make("span", {}, swatch(themeColour("saved"), true), "striped: recomputed"));
   drawLedger(document.getElementById("ledger"), details);
   drawPoints(page.study, document.getElementById("points"), page.state, choose);
 }

@@ -1,4 +1,4 @@
-// What became of each saved value: rows are values of a block, columns are blocks. Kept is full, made again is an outline
+// What became of each saved value: rows are values of a block, columns are blocks. Kept is full, recomputed is an outline
 // with a stroke through it, so that no colour is needed to tell.
 
 /// `h.3.attn.out` of block 3 is `attn.out` of every block.
@@ -44,7 +44,7 @@ class DecisionStrip {
       .attr("fill", entry => entry.kept ? colour : "transparent").attr("stroke", colour).attr("class", entry => entry.kept ? "cell-kept" : "cell-again");
     cells.filter(entry => !entry.kept).append("path").attr("stroke", colour).attr("stroke-width", 1.2)
       .attr("d", entry => `M0,${high - 4}L${entry.block === undefined ? Math.min(wide, 30) : x.bandwidth()},0`);
-    cells.append("title").text(entry => `${entry.name}: ${bytesText(entry.bytes)}, ${entry.kept ? "kept" : "made again"}`);
+    cells.append("title").text(entry => `${entry.name}: ${bytesText(entry.bytes)}, ${entry.kept ? "kept" : "recomputed"}`);
     this.height = height;
   }
 }
@@ -57,5 +57,5 @@ function stripLegend() {
     if (!isKept) svg.append("path").attr("d", "M1,12L17,1").attr("stroke", colour);
     return svg.node();
   };
-  return make("div", {class: "legend"}, make("span", {}, cell(true), "kept"), make("span", {}, cell(false), "made again"));
+  return make("div", {class: "legend"}, make("span", {}, cell(true), "kept"), make("span", {}, cell(false), "recomputed"));
 }

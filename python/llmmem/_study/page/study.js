@@ -110,9 +110,9 @@ class Detail {
     const saved = this.savedOf.get(buffer.value);
     if (saved && saved.runs === 1)
       said.push(`Kept from the forward for the backward: held ${saved.held} steps, ${saved.idle} of them idle. ` + (saved.can
-        ? `Making it again behind those would cost ${this.time(saved.other)}.` : "It cannot be made again."));
+        ? `Recomputing it after those would cost ${this.time(saved.other)}.` : "It cannot be recomputed."));
     else if (saved)
-      said.push(`${buffer.again ? "Made again" : "Dropped, and made again"} for the backward: ${saved.idle} steps without it. ` +
+      said.push(`${buffer.again ? "Recomputed" : "Dropped, and recomputed"} for the backward: ${saved.idle} steps without it. ` +
         `Keeping it would save ${this.time(saved.other)}.`);
     if (buffer.over) said.push(`It stands in the bytes of ${buffer.over}, which it overwrites.`);
     return said;
