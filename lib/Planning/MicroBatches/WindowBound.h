@@ -1,7 +1,7 @@
 //===- WindowBound.h - A cost bound from every round of micro-batches ----------------===//
 //
 // Moments t1, t2, ... in this order prove a bound together (docs/Design/Planning.md, "Several
-// moments together"), by one network that has the whole graph once for each. Where a step does the
+// program points together"), by one network that has the whole graph once for each. Where a step does the
 // same for many micro-batches, most of what one moment proves is of the micro-batches in flight
 // there, which no other moment is about. So at each moment only what first ran since the one before
 // it counts, its *window*; what first ran earlier may run again, or be held, for nothing. That is a
