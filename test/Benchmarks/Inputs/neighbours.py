@@ -57,7 +57,7 @@ class Bench:
 
 @contextlib.contextmanager
 def watching(disturbed):
-    """Every watch sees nobody, but for the second round and those after it, `disturbed` in all."""
+    """Lets every watch see nobody, except in the second round and those after it, `disturbed` in all."""
     counted, watch = [0], neighbours.Watch
 
     class Watch:

@@ -20,7 +20,7 @@ def form(properties, types):
 
 
 def write(planned, out, epilogues):
-    """How many forms are missing."""
+    """Returns how many forms are missing."""
     generic = subprocess.run(["llmmem-opt", "--convert-step-to-kernels=target=gpu products=library", "--mlir-print-op-generic", planned],
                              capture_output=True, text=True, check=True).stdout
     aliases = dict(re.findall(r"^(#\w+) = (.*)$", generic, re.M))

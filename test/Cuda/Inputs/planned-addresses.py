@@ -42,7 +42,7 @@ def numbers(text, name):
 
 
 def operations(lines):
-    """(results, name, operands, text) of each op of the step; an op with a region ends where its brace does, its name is
+    """Returns (results, name, operands, text) of each op of the step; an op with a region ends where its brace does, its name is
     made of those in it, as its kernel's is, and its text has their layouts."""
     index = 0
     while index < len(lines):
@@ -108,7 +108,7 @@ class Plan:
             self.places[result] = ("A1", offset) if offset >= 0 else self.in_argument(result, operands, text)
 
     def in_argument(self, result, operands, text):
-        """Bytes of an argument: the one that the result is donated to, or accumulates into, or looks at."""
+        """Returns the bytes of an argument: the one that the result is donated to, or accumulates into, or looks at."""
         if result in self.returned and self.returned.index(result) in self.donations:
             return self.places[self.donations[self.returned.index(result)]]
         into = re.search(r"into\((%[\w$.-]+(?:#\d+)?)\)", text)
@@ -133,7 +133,7 @@ def is_launch_of(op, launch):
 
 
 def calls_first(launches, at, op, text):
-    """The launches of the call that begins here: its first kernel begins the next call of the same function. Products of a
+    """Returns the launches of the call that begins here: its first kernel begins the next call of the same function. Products of a
     library belong to it where they stand between its launches or make the whole call."""
     if is_for_library(op, text) and launches[at][1] is None:
         adds = op == SUM and at + 1 < len(launches) and is_launch_of(op, launches[at + 1])
@@ -156,12 +156,12 @@ def does_several(launch):
 
 
 def sharing(op, shared):
-    """The launches that do several ops of this kind each."""
+    """Returns the launches that do several ops of this kind each."""
     return [places for _, what, places, _ in shared if SHARED.match(what).group(1) == op[1].removeprefix("llm.")]
 
 
 def check_shared(plan, at, shared):
-    """Launches that do several of the ops from `at` on: each op has all its places in one. Gives how many ops they do."""
+    """Checks launches that do several of the ops from `at` on: each op has all its places in one. Returns how many ops they do."""
     count = sum(int(SHARED.match(what).group(2)) for _, what, _, _ in shared)
     ops = [op for op in plan.ops[at:] if sharing(op, shared)][:count]
     allowed = set()
@@ -178,7 +178,7 @@ def check_shared(plan, at, shared):
 
 
 def check_workspace(op, line):
-    """A library has the last bytes of the op's workspace, as many as it was given."""
+    """Checks that a library has the last bytes of the op's workspace, as many as it was given."""
     _, name, _, text = op
     place, size = PRODUCT.match(line).groups()[-2:]
     given = re.search(r"llm\.library_workspace = (\d+)", text)
@@ -189,7 +189,7 @@ def check_workspace(op, line):
 
 
 def check_sum(plan, op, group):
-    """The call of a weight's gradient sums the factor that is dy into the bias's gradient. One that goes on from a sum so
+    """Checks that the call of a weight's gradient sums the factor that is dy into the bias's gradient. One that goes on from a sum so
     far it finds in the workspace, from where a launch adds it."""
     (x, dy, *so_far), (dw, db), text = op[2], op[0], op[3]
     summed = ("A1", numbers(text, "llm.workspace")[0]) if so_far else plan.places[db]
@@ -203,7 +203,7 @@ def check_sum(plan, op, group):
 
 
 def check_epilogue(plan, op, line):
-    """The call's matrices are those of the kernel, each in its own place; aux is never where C is written."""
+    """Checks that the call's matrices are those of the kernel, each in its own place; aux is never where C is written."""
     results, name, operands, text = op
     place = lambda value: "%s+%d" % plan.places[value] if value else "0x0"
     expected = [place(value) for value in EPILOGUES[name](*operands, *results)]
@@ -213,7 +213,7 @@ def check_epilogue(plan, op, line):
 
 
 def check_maps(op, ranges, line, is_one):
-    """Each map lies within one range; that of an op's only launch begins in the first row."""
+    """Checks that each map lies within one range; that of an op's only launch begins in the first row."""
     for block, *matrix in MAP.findall(line):
         begin, rows, columns, pitch = map(int, matrix)
         end = begin + (rows - 1) * pitch + 2 * columns

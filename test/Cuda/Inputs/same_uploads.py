@@ -16,7 +16,7 @@ def zeros(count):
 
 
 def steps_of(path):
-    """Of each step what was written before it: address -> (bytes, hash)."""
+    """Returns, for each step, what was written before it: address -> (bytes, hash)."""
     steps, current = [], {}
     for line in open(path):
         words = line.split()

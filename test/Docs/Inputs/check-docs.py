@@ -42,7 +42,7 @@ def fences(text):
 
 
 def named_paths(line, code):
-    """The paths that a line names, as (path, is_bare), bare where a file is named without its folder."""
+    """Returns the paths that a line names, as (path, is_bare), bare where a file is named without its folder."""
     if code:
         return [(path, False) for path in re.findall(rf"(?<![\w./-])({PATH.pattern})", line)]
     found = [(target.split("#")[0], False) for target in re.findall(r"\]\(([^)]+)\)", line) if "://" not in target]
@@ -103,7 +103,7 @@ def commands(lines, start):
 
 
 def differs(shown, printed):
-    """The first shown line that does not come next, or a printed line too many; None where all is as shown."""
+    """Returns the first shown line that does not come next, or a printed line too many; None where all is as shown."""
     at, skipping = 0, False
     for line in shown:
         if line == "...":
@@ -165,7 +165,7 @@ RATE = re.compile(r"(?<![\w./'])(?:s|ms|seconds|wall|tokens/s|GFLOP/s|s/step|s/p
 
 
 def shows_times(line, before, code):
-    """Whether a table's heading or a line of a code block names measured seconds or rates."""
+    """Returns whether a table's heading or a line of a code block names measured seconds or rates."""
     if code:
         return re.search(r"\bseconds\b(?! of )", line) is not None
     return line.startswith("|") and not before.startswith("|") and any(

@@ -20,7 +20,7 @@ def tool(*arguments):
 
 
 def families_of_help():
-    """The keys of each family."""
+    """Returns the keys of each family."""
     families, family = {}, None
     for line in tool("--help").stdout.split("\nFAMILIES", 1)[1].split("\n\n", 1)[0].split("\n")[1:]:
         kind, _, keys = line.strip().partition(" ")
@@ -36,13 +36,13 @@ def words(cell):
 
 
 def rows_of(text):
-    """Each row of the table as its cells."""
+    """Returns each row of the table as its cells."""
     table = text[text.index("| `model_type` |") :].split("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.split("\n")[2:]]
 
 
 def keys_of_rows(text, rows):
-    """The keys that the page names for each family; `those of` another row's come with it."""
+    """Returns the keys that the page names for each family; `those of` another row's come with it."""
     shared = words(text[text.index("Llama's keys:") :].split("\n\n")[0])
     own = {words(row[0])[0]: row[2] for row in rows}
 
@@ -54,7 +54,7 @@ def keys_of_rows(text, rows):
 
 
 class Configs:
-    """Those of a family in the tree, changed in one key."""
+    """The configs of a family in the tree, changed in one key."""
 
     def __init__(self, root, folder):
         self.changed = os.path.join(folder, "config.json")
@@ -65,7 +65,7 @@ class Configs:
             self.of.setdefault(config["model_type"], []).append(config)
 
     def refuses(self, family, key, value):
-        """Whether some config is refused by the name of the key where it has this value."""
+        """Returns whether some config is refused by the name of the key where it has this value."""
         for config in self.of.get(family, []):
             with open(self.changed, "w") as file:
                 json.dump(config | (SWITCHES if key in SWITCHED else {}) | {key: value}, file)

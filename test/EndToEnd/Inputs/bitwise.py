@@ -18,7 +18,7 @@ PRICES = ["--checkpoint-device=cpu", chain.SHORT_SEARCH]
 
 
 def check_numbers(unplanned):
-    """Runs that are all NaN, or all zero, would agree as well."""
+    """Refuses runs that are all NaN, or all zero, since those would agree as well."""
     losses = [line["loss"] for line in unplanned.lines]
     if len(losses) != int(STEPS) or None in losses or losses[0] == losses[-1]:
         chain.stop("the unplanned losses say nothing: %s" % losses)
@@ -28,7 +28,7 @@ def check_numbers(unplanned):
 
 
 def check_memory(name, report, budget, training):
-    """The report fits the budget, and the run touched what the report says."""
+    """Checks that the report fits the budget, and the run touched what the report says."""
     if budget is not None and chain.needed(report) > budget:
         chain.stop("%s: the report is over its budget" % name)
     for line in training.lines:

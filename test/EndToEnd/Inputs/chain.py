@@ -33,18 +33,18 @@ SHORT_SEARCH = "--checkpoint-seconds=0.3"
 
 
 def needed(report):
-    """What a budget must cover."""
+    """Returns what a budget must cover."""
     return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 
 def quick(flags, unless):
-    """Flags of llmmem-run for code that compiles in a third of the time and has the same bits (Execution/NotOptimized.test);
+    """Returns the flags of llmmem-run for code that compiles in a third of the time and has the same bits (Execution/NotOptimized.test);
     none where the flags of llmmem-import have `unless`, so that optimized code is seen as well."""
     return [] if unless in flags else ["--optimize=false"]
 
 
 def spread(least, most, count):
-    """`count` budgets in equal steps, the first at `least`, the last below `most`."""
+    """Returns `count` budgets in equal steps, the first at `least`, the last below `most`."""
     return [least + (most - least) * k // count for k in range(count)]
 
 
@@ -60,7 +60,7 @@ class Training:
         self.lines = [json.loads(line) for line in lines.splitlines()]
 
     def bits(self):
-        """All that must not change: the losses and digests as printed, and both files byte for byte."""
+        """Returns all that must not change: the losses and digests as printed, and both files byte for byte."""
         numbers = [(line["step"], line["loss"], line.get("dropped_choices"), line["digest"]) for line in self.lines]
         return {"losses, dropped choices or digests": numbers, "gradients": contents(self.gradients),
                 "parameters": contents(self.parameters)}

@@ -11,7 +11,7 @@ import tensors
 
 
 def distance(before, after):
-    """Norm of the difference of two checkpoints, all tensors together."""
+    """Returns the norm of the difference of two checkpoints, all tensors together."""
     first, second = tensors.read(before), tensors.read(after)
     return math.sqrt(math.fsum((a - b) ** 2 for name in first for a, b in zip(first[name], second[name])))
 

@@ -11,7 +11,7 @@ def write_numbers(file, numbers):
 
 
 def flags_of_golden(file, golden, prefix):
-    """The flags of llmmem-run for the tensors of a golden file; numbers go to files that begin with `prefix`."""
+    """Returns the flags of llmmem-run for the tensors of a golden file; numbers go to files that begin with `prefix`."""
     if "pixels" in golden:
         return ["--images", file]
     flags = ["--tokens", write_numbers(prefix, golden["input_ids"])]
@@ -22,7 +22,7 @@ def flags_of_golden(file, golden, prefix):
 
 
 def shape_of_golden(golden):
-    """The flags of llmmem-import for its batch."""
+    """Returns the flags of llmmem-import for its batch."""
     if "pixels" in golden:
         return GOLDEN_SHAPE["pixels"]
     decoder = len(golden["labels"]) // 2 if len(golden.get("labels", ())) not in (0, len(golden["input_ids"])) else 0
@@ -30,7 +30,7 @@ def shape_of_golden(golden):
 
 
 def flags_of(file, prefix):
-    """The flags of llmmem-run for a text or a golden file."""
+    """Returns the flags of llmmem-run for a text or a golden file."""
     if file.endswith(".safetensors"):
         return flags_of_golden(file, tensors.read(file), prefix)
     return ["--data", file]

@@ -26,7 +26,7 @@ def single(number):
 
 
 def parameters(path):
-    """Shape by name, element type, and whether a checkpoint has it turned, of the parameters of a step."""
+    """Returns the shape by name, element type, and whether a checkpoint has it turned, of the parameters of a step."""
     with open(path) as file:
         text = file.read()
     found = {}
@@ -39,7 +39,7 @@ def parameters(path):
 
 
 def write(path, weights, shapes):
-    """As public checkpoints have them: of a name with a place for a number a tensor for each slice."""
+    """Writes weights as public checkpoints have them: a name with a place for a number gets a tensor for each slice."""
     header, data = {}, b""
     for name, numbers in weights.items():
         shape, _, is_turned = shapes[name]
@@ -61,14 +61,14 @@ def write(path, weights, shapes):
 
 
 def small_float(kind, value):
-    """The f8 nearest to a number, ties to even: a multiple of its last place."""
+    """Returns the f8 nearest to a number, ties to even: a multiple of its last place."""
     bits, least = (3, -6) if kind == "f8e4m3" else (2, -14)
     place = 2.0 ** (max(least, math.frexp(value)[1] - 1) - bits)
     return round(value / place) * place
 
 
 def round_group(kind, group):
-    """What the elements of a group are once it is held as `kind`."""
+    """Returns what the elements of a group are once it is held as `kind`."""
     if kind == "int4":
         low, high = min(0.0, min(group)), max(0.0, max(group))
         scale = single((high - low) / 15)

@@ -28,18 +28,18 @@ class Model:
         self.has_rings = bool(config.get("sliding_window")) and config["model_type"] in ("mistral", "gemma2", "gpt_oss")
 
     def step(self, name, *flags):
-        """The path of a planned step."""
+        """Returns the path of a planned step."""
         model, planned = (os.path.join(self.folder, name + suffix) for suffix in (".model.mlir", ".mlir"))
         chain.run("llmmem-import", self.golden + ".config.json", *flags, "-o", model)
         chain.run("llmmem-opt", "--checkpoint-policy=none", model, "-o", planned)
         return planned
 
     def runner(self):
-        """What runs the steps."""
+        """Returns what runs the steps."""
         return ["llmmem-run"]
 
     def generate(self, name, steps, numbers, *flags):
-        """Tokens and logits of the prompts with these numbers."""
+        """Returns the tokens and logits of the prompts with these numbers."""
         logits = os.path.join(self.folder, name + ".safetensors")
         tokens = ";".join(",".join(map(str, PROMPTS[number])) for number in numbers)
         printed = chain.run(*self.runner(), *steps, "--load", self.golden + ".safetensors", "--tokens", tokens,
@@ -63,7 +63,7 @@ class Model:
 
 
 def check_divided(model, dtype):
-    """Logits and flags of a batch whose prompts pass token by token, and as well in chunks."""
+    """Compares a batch whose prompts pass token by token with one whose prompts pass in chunks. Returns logits and flags."""
     flags = ["--context", "24", "--dtype", dtype]
     decode = model.step("decode", "--mode", "decode", "--batch", "2", *flags)
     logits = model.check(dtype + ", token by token", [decode], [0, 1], TOLERANCE[dtype])
@@ -73,7 +73,7 @@ def check_divided(model, dtype):
 
 
 def check_all(model):
-    """How many more runs agree."""
+    """Returns how many more runs agree."""
     logits, decode, flags = check_divided(model, "f32")
     whole = model.step("whole", "--mode", "prefill", "--batch", "2", "--seq", "9", *flags)
     model.check("whole prompts", [whole, decode], [0, 1], TOLERANCE["f32"])

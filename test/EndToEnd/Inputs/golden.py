@@ -22,7 +22,7 @@ ALLOWED = {"f16": (2e-3, 0, 2e-2), "f32": (1e-5, 1e-4, 1e-4), "f64": (1e-12, 1e-
 
 
 def left_out(kind, name, dtype):
-    """GPT-2's key bias shifts all scores of a row alike, so its gradient is zero and its step Adam's rounding noise."""
+    """Leaves out GPT-2's key bias: it shifts all scores of a row alike, so its gradient is zero and its step is Adam's rounding noise."""
     if kind == "after3." and dtype == "f32" and name.endswith("attn.c_attn.bias"):
         return range(32, 64)
     return ()
@@ -69,7 +69,7 @@ def split_flags(flags):
 
 
 def budgets_above(report, least, count):
-    """`count` budgets in equal steps, less the least one."""
+    """Returns `count` budgets in equal steps, less the least one."""
     return ["--checkpoint-budget=%d" % budget for budget in chain.spread(chain.needed(least), chain.needed(report), count)[1:]]
 
 

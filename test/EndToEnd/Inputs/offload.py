@@ -19,7 +19,7 @@ SLOW = 4_000_000  # bytes per second
 
 
 def check_memory(name, report, budget, training):
-    """The report fits the budget, and the run touched what the report says, in both memories."""
+    """Checks that the report fits the budget, and the run touched what the report says, in both memories."""
     if chain.needed(report) > budget:
         chain.stop("%s: the report is over its budget" % name)
     for line in training.lines:
@@ -29,7 +29,7 @@ def check_memory(name, report, budget, training):
 
 
 def check_leaving(name, report):
-    """The report says which saved values leave, and lists their copies."""
+    """Checks that the report says which saved values leave, and lists their copies."""
     host = report["host"]
     offloaded = [tensor["name"] for tensor in report["saved"]["tensors"] if tensor["decision"] == "offload"]
     leaving = {entry["name"] for entry in host["leaving"]}
@@ -49,7 +49,7 @@ def check_bits(name, expected, training):
 
 
 def check_slow(name, report, training):
-    """Copies of one direction run one after another, so a step takes as long as they do."""
+    """Checks that copies of one direction run one after another, so that a step takes as long as they do."""
     least = max(report["host"]["up_bytes"], report["host"]["down_bytes"]) / SLOW
     for line in training.lines:
         if line["seconds"] < least:

@@ -23,7 +23,7 @@ def plan(model, folder, flags):
 
 
 def whole(report, key):
-    """Of a step of several functions, each as often as it runs; else of the step."""
+    """Sums a key over a step's functions, each as often as it runs."""
     return sum(it["runs"] * it[key] for it in report["stages"])
 
 

@@ -8,7 +8,7 @@ TYPES = {"F64": ("d", 8), "F32": ("f", 4), "BF16": ("H", 2), "F16": ("e", 2), "I
 
 
 def read(path):
-    """Tensors of a file by name, each a flat sequence of numbers."""
+    """Returns the tensors of a file by name, each a flat sequence of numbers."""
     with open(path, "rb") as file:
         data = file.read()
     length = struct.unpack_from("<Q", data)[0]
@@ -24,7 +24,7 @@ def read(path):
 
 
 def read_bytes(path):
-    """The bytes of a file's tensors by name, whatever their elements."""
+    """Returns the bytes of a file's tensors by name, whatever their elements."""
     with open(path, "rb") as file:
         data = file.read()
     begin = 8 + struct.unpack_from("<Q", data)[0]
@@ -34,17 +34,17 @@ def read_bytes(path):
 
 
 def widen(bits):
-    """The float whose upper half is this bfloat16."""
+    """Returns the float whose upper half is this bfloat16."""
     return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
 
 
 def is_rounding_alone(gradient):
-    """A key bias of BERT or ViT shifts all scores of a row alike, so whatever is computed of its gradient is rounding."""
+    """Returns whether a gradient is rounding alone: a key bias of BERT or ViT shifts all scores of a row alike."""
     return gradient.endswith(("attention.self.key.bias", "attention.attention.key.bias"))
 
 
 def relative_error(actual, expected, leave_out=()):
-    """The largest difference relative to the largest element expected; where all of them are 0, any is too large."""
+    """Returns the largest difference relative to the largest element expected; where all of them are 0, any is too large."""
     assert len(actual) == len(expected)
     largest = max(abs(x) for x in expected)
     differences = [abs(a - e) for i, (a, e) in enumerate(zip(actual, expected)) if i not in leave_out]

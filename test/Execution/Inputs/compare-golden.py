@@ -29,7 +29,7 @@ def read(path):
 
 
 def error(actual, expected, leave_out=()):
-    """The largest difference relative to the largest element."""
+    """Returns the largest difference relative to the largest element."""
     assert len(actual) == len(expected)
     largest = max(abs(x) for x in expected)
     return max((abs(a - b) for i, (a, b) in enumerate(zip(actual, expected)) if i not in leave_out), default=0) / largest

@@ -49,7 +49,7 @@ def write_index(file, named):
 
 
 def name_elsewhere():
-    """What a dead writer and somebody else name."""
+    """Returns what a dead writer and somebody else name."""
     named = name.removesuffix(".safetensors.index.json") + "-89abcdef89abcdef-00001-of-00001.safetensors"
     dead, alive = f"{name}.89abcdef.tmp", f"{name}.01234567.tmp"
     open(os.path.join(folder, named), "w").close()

@@ -14,7 +14,7 @@ LITTLE = 1.02
 
 
 def plan(commands, folder):
-    """Bytes and nanoseconds of the step that the commands plan."""
+    """Returns the bytes and nanoseconds of the step that the commands plan."""
     report = os.path.join(folder, "report.json")
     for command in [*commands[:-1], commands[-1] + f" --memory-report-json={report}"]:
         subprocess.run(shlex.split(command), cwd=folder, check=True, stderr=subprocess.DEVNULL)

@@ -12,7 +12,7 @@ STEP = 128  # of the sequences that are looked for
 
 
 def run(commands, folder):
-    """The exit code of the last command; the others must succeed."""
+    """Returns the exit code of the last command; the others must succeed."""
     for command in commands[:-1]:
         subprocess.run(shlex.split(command), cwd=folder, check=True)
     return subprocess.run(shlex.split(commands[-1]), cwd=folder, stderr=subprocess.DEVNULL).returncode

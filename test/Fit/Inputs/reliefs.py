@@ -8,7 +8,7 @@ import sys
 
 
 def flags_of(relief, tool):
-    """Those of one of the tools."""
+    """Returns the flags of one of the tools."""
     calls = [call.split() for call in relief["flags"].split(", ")]
     return [flag for name, *flags in calls for flag in flags if name == tool]
 

@@ -26,7 +26,7 @@ def two_blocks(x: Any, first: Any, second: Any) -> Any:
 
 
 def ordered(x: Any, weights: Dict[str, Any]) -> Any:
-    """The weights are not read before x is there; of what comes out of the second barrier x alone is read."""
+    """Reads the weights only once x is there; of what comes out of the second barrier only x is read."""
     x, weights = jax.lax.optimization_barrier((x, weights))
     after = block(x, weights)
     x, _ = jax.lax.optimization_barrier((x, after))

@@ -28,7 +28,7 @@ def perceptron(layers: int = 8, width: int = 128, rows: int = 2048) -> Tuple[Any
 
 
 def transformer(width: int, tokens: int) -> Tuple[Any, Any, Any]:
-    """One layer with one head, for one sequence."""
+    """Makes one layer with one head, for one sequence."""
     def normalize(x: Any, scale: Any) -> Any:
         return x * jax.lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-6) * scale
 
@@ -49,7 +49,7 @@ def transformer(width: int, tokens: int) -> Tuple[Any, Any, Any]:
 
 
 def compiled(loss: Any, arguments: Any, options: Any = None) -> Tuple[Any, int]:
-    """The compiled gradient, and the bytes that XLA gives it."""
+    """Returns the compiled gradient, and the bytes that XLA gives it."""
     program = jax.jit(jax.value_and_grad(loss), compiler_options=options).lower(*arguments).compile()
     memory = program.memory_analysis()
     return program, (memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
@@ -110,7 +110,7 @@ class CheckpointTest(unittest.TestCase):
             llmmem.jax.checkpoint(loss, budget=1000)(weights, x)
 
     def test_the_least_is_a_budget(self) -> None:
-        """Also where that plan's values have no place in an arena of so many bytes: XLA has none."""
+        """The least is a budget even where that plan's values do not fit an arena of so many bytes: XLA has none."""
         for width, tokens in ((8, 12), (16, 12), (24, 64)):
             loss, weights, ids = transformer(width, tokens)
 
@@ -170,7 +170,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertAlmostEqual(float(loops), sum(float(loss(weights, row)) for row in batch), places=4)
 
     def test_types_stay(self) -> None:
-        """Of the loss and of its gradients, weak ones of Python's numbers too."""
+        """The types of the loss and of its gradients stay, and so do the weak types of Python's numbers."""
         half, single = jnp.ones((4, 4), jnp.bfloat16), jnp.ones((4, 4))
         losses = {"scaled": lambda w, x, s: (jnp.tanh(x @ w) * s).mean(), "weak": lambda w, x, s: s * 2,
                   "sum": lambda w, x, s: (w * s + x).sum(), "power": lambda w, x, s: (w ** s).sum() * jnp.float32(1)}

@@ -79,7 +79,7 @@ def compiled(function: Any, ids: Any, options: Dict[str, str]) -> Any:
 
 
 def train(function: Any, ids: Any) -> Tuple[Any, List[float]]:
-    """State and losses of three steps."""
+    """Returns the state and losses of three steps."""
     program, state, losses = compiled(function, ids, AS_WRITTEN), begin(), []
     for _ in range(3):
         state, loss = program(state, ids, jnp.roll(ids, -1, axis=-1))

@@ -34,7 +34,7 @@ class NoOpsTest(unittest.TestCase):
 
     @unittest.skipUnless(os.path.exists(TOOL), f"there is no {TOOL}; build llmmem, or name llmmem-opt in LLMMEM_OPT")
     def test_steps(self) -> None:
-        """One that gives back what it was given, and one without arguments."""
+        """A step may return what it was given, and may have no arguments."""
         steps: Any = {"as it was": (lambda weight, loss: (weight, loss), (jnp.ones((4, 4)), jnp.float32(2))),
                       "nothing given": (lambda: jnp.float32(2), ())}
         for name, (step, arguments) in steps.items():

@@ -74,7 +74,7 @@ class StepTest(unittest.TestCase):
                 last = measured
 
     def test_says_what_the_cpu_drops(self) -> None:
-        """Where something is recomputed, and there alone; of the line that calls the step."""
+        """The warning comes only where something is recomputed, and names the line that calls the step."""
         step, weights, x = make_step(layers=4, rows=512)
         for budget, is_made_again in (("min", True), ("1TB", False)):
             planned = llmmem.jax.plan(step, budget)

@@ -19,7 +19,7 @@ BLOCKS = 6
 
 
 def make_problem():
-    """A step of equal blocks: what a small transformer looks like to the planner. <b> is to be text in the page."""
+    """Makes a step of equal blocks: what a small transformer looks like to the planner. <b> is to be text in the page."""
     values, ops = [], []
 
     def value(size, name):

@@ -43,7 +43,7 @@ class CompareTest(unittest.TestCase):
         return model(layers=4, **options)
 
     def theirs(self, name: str, theirs: torch.nn.Module, function: Any, ours: torch.nn.Module) -> int:
-        """One line of the table, and the assertions. Gives the peak of `theirs`; `ours` is the same model, planned by llmmem."""
+        """Prints one line of the table and asserts. Returns the peak of `theirs`; `ours` is the same model, planned by llmmem."""
         partition = Theirs(function)
         step = run_step(theirs, aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=partition), self.ids, self.ids)
         backend = llmmem.torch.backend(step.peak, device=ARITHMETIC)
@@ -59,7 +59,7 @@ class CompareTest(unittest.TestCase):
         return step.peak
 
     def ratios(self, model: Callable[..., Any]) -> List[int]:
-        """The peaks of theirs, from the smallest ratio."""
+        """Returns the peaks of theirs, from the smallest ratio."""
         peaks = []
         for ratio in RATIOS:
             with self.subTest(model=model.__name__, ratio=ratio), config.patch(activation_memory_budget=ratio):

@@ -25,7 +25,7 @@ class EntryPointsTest(unittest.TestCase):
         return gpt(layers=2)
 
     def train(self, backend: Any) -> List[float]:
-        """The losses of five steps of SGD."""
+        """Returns the losses of five steps of SGD."""
         torch._dynamo.reset()
         model = self.make()
         step, optimizer = torch.compile(model, backend=backend), torch.optim.SGD(model.parameters(), lr=0.5)
@@ -39,7 +39,7 @@ class EntryPointsTest(unittest.TestCase):
         return losses
 
     def test_measured_costs(self) -> None:
-        """Prices are of this machine, so only what bounds them on any is asserted; the rest holds at whatever they are."""
+        """Prices are those of this machine, so the test asserts only what bounds them on any; the rest holds whatever they are."""
         model = self.make()
         plain = run_step(model, unplanned(), self.ids, self.ids)
         budget = plain.peak * 3 // 4
@@ -82,7 +82,7 @@ class EntryPointsTest(unittest.TestCase):
                     self.assertTrue(is_equal(step, plain))
 
     def test_without_gradients_nothing_is_planned(self) -> None:
-        """Runs as it is, under no budget, and leaves no report."""
+        """A model without gradients runs as it is, under no budget, and leaves no report."""
         model = self.make()
         for compiler in ("eager", "inductor"):
             with self.subTest(compiler=compiler), torch.no_grad():
@@ -92,7 +92,7 @@ class EntryPointsTest(unittest.TestCase):
                 self.assertEqual(backend.reports, [])
 
     def test_evaluation_between_steps_changes_no_report(self) -> None:
-        """Of a batch that would not fit, so that the account of its code could not pass for the step's."""
+        """The evaluation has a batch that would not fit, so that the account of its code could not pass for the step's."""
         model, many = self.make(), self.ids.repeat(16, 1)
         for compiler in ("eager", "inductor"):
             with self.subTest(compiler=compiler):

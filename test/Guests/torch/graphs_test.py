@@ -49,7 +49,7 @@ class InPlace(nn.Module):
 
 class PlannedTest(unittest.TestCase):
     def check(self, make: Callable[[], nn.Module], *inputs: torch.Tensor, saves: bool = True) -> llmmem.torch.Report:
-        """Equal to the unplanned step at the least budget, and the peak as predicted."""
+        """Checks that the step at the least budget equals the unplanned one, and that the peak is as predicted."""
         torch.manual_seed(0)
         plain_model = make()
         plain = run_step(plain_model, unplanned(), *inputs)
@@ -136,7 +136,7 @@ class PlannedTest(unittest.TestCase):
 
 
 class Broken(nn.Module):
-    """Two graphs: a break stands between the halves."""
+    """A model of two graphs: a break stands between the halves."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class Large(nn.Module):
 
 
 class SeveralGraphsTest(unittest.TestCase):
-    """One budget over all graphs."""
+    """Several graphs share one budget."""
 
     def setUp(self) -> None:
         torch.manual_seed(0)
@@ -179,7 +179,7 @@ class SeveralGraphsTest(unittest.TestCase):
             self.assertLessEqual(step.peak, llmmem.torch._partition._budget(budget))
 
     def test_ddp_splits_a_graph(self) -> None:
-        """In one compilation, into one for each bucket of gradients. Each is planned together with those before it."""
+        """DDP splits a graph, in one compilation, into one for each bucket of gradients. Each is planned together with those before it."""
         model, x = Large(), torch.randn(64, 520)
         model(x).square().mean().backward()
         plain = [parameter.grad for parameter in model.parameters()]
@@ -231,7 +231,7 @@ class RefusedTest(unittest.TestCase):
             llmmem.torch.partitioner("1GB")(graph, (), num_fwd_outputs=1)
 
     def refuse_graph(self, text: str, function: Callable[..., Any]) -> None:
-        """A joint graph of one input and one gradient, without the passes of AOTAutograd."""
+        """Expects a refusal of a joint graph of one input and one gradient, without the passes of AOTAutograd."""
         from torch.fx.experimental.proxy_tensor import make_fx
         graph = make_fx(function, tracing_mode="fake")(torch.ones(4), torch.ones(4))
         with self.assertRaisesRegex(llmmem.torch.UnsupportedGraphError, text):
@@ -262,7 +262,7 @@ class RefusedTest(unittest.TestCase):
         self.refuse(r"with_effects \(with_effects\): operators with graphs or effects inside", loss, torch.ones(4))
 
     def test_an_unknown_budget_leaves_nothing_compiled(self) -> None:
-        """Cancelled half-way: the exception of progress arrives, and the next call plans anew."""
+        """A search is cancelled half-way: the exception of progress arrives, and the next call plans again."""
         def stop(activity: str) -> None:
             raise KeyboardInterrupt(activity)
 

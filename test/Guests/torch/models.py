@@ -119,13 +119,13 @@ class Step:
 
 
 def run_step(model: nn.Module, backend: Any, *inputs: torch.Tensor, seed: int = 7) -> Step:
-    """Compiles `model` anew, runs a step to compile, and measures the next one."""
+    """Compiles `model` again, runs a step to compile, and measures the next one."""
     torch._dynamo.reset()
     return measure_step(model, torch.compile(model, backend=backend), *inputs, seed=seed)
 
 
 def loss_of(results: Any) -> torch.Tensor:
-    """The loss itself, the first of a tuple, or what a dictionary calls so."""
+    """Returns the loss itself, the first of a tuple, or what a dictionary calls so."""
     return results["loss"] if isinstance(results, dict) else results[0] if isinstance(results, tuple) else results
 
 
@@ -150,6 +150,6 @@ def resident_bytes(model: nn.Module, *inputs: torch.Tensor) -> int:
 
 
 def is_equal(step: Step, other: Step) -> bool:
-    """Bit by bit: loss and all gradients."""
+    """Returns whether loss and all gradients are equal bit by bit."""
     pairs = zip([step.loss, *step.gradients], [other.loss, *other.gradients])
     return all((a is None and b is None) or torch.equal(a, b) for a, b in pairs)

@@ -27,14 +27,14 @@ def stop(message):
 
 
 def families():
-    """The keys of each family that say something of training alone."""
+    """Returns the keys of each family that say something of training alone."""
     text = subprocess.run(["llmmem-import", "--help"], capture_output=True, text=True, check=True).stdout
     found = re.findall(r"^  (\w+)\n    needs (.*)\n    may have (.*)$", text[text.index("FAMILIES"):], re.MULTILINE)
     return {name: [key for key in f"{needs}, {may}".split(", ") if KEY.search(key)] for name, needs, may in found}
 
 
 def published(folder):
-    """A config of each family."""
+    """Returns a config of each family."""
     configs = {}
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as file:

@@ -23,7 +23,7 @@ def config(name):
 
 
 def write_config(directory, name, **changes):
-    """A copy of a shipped config with some keys changed; returns its path."""
+    """Writes a copy of a shipped config with some keys changed, and returns its path."""
     path = os.path.join(directory, "config.json")
     with open(path, "w") as file:
         json.dump({**config(name), **changes}, file)
@@ -38,7 +38,7 @@ def run(*command):
 
 
 def report(name, policy="none", budget=None, kernels="apart", strategy=(), chunk="apart", **flags):
-    """The JSON report of a config (a shipped one's name, or a path) imported with `flags` and planned, over ranks where
+    """Returns the JSON report of a config (a shipped one's name, or a path) imported with `flags` and planned, over ranks where
     `strategy` has flags that say so.
 
     The papers' formulas count what ops save one by one, so they have kernels of their own here, and logits are saved like
@@ -55,13 +55,13 @@ def report(name, policy="none", budget=None, kernels="apart", strategy=(), chunk
 
 
 def gpt2_sizes(name, batch, seq):
-    """T, h, a."""
+    """Returns T, h and a."""
     keys = config(name)
     return batch * seq, keys["n_embd"], keys["n_head"]
 
 
 def tensors(report, pattern, block=0):
-    """The saved tensors of a block whose name, without its `h.N.`, matches the whole pattern."""
+    """Returns the saved tensors of a block whose name, without its `h.N.`, matches the whole pattern."""
     return [tensor for tensor in report["saved"]["tensors"]
             if tensor["block"] == block and re.fullmatch(pattern, tensor["name"].split(".", 2)[2])]
 
@@ -71,7 +71,7 @@ def bytes_of(report, pattern, block=0):
 
 
 def show_block(report, block=0):
-    """What a block saves, tensor by tensor: what a reader needs when a formula fails."""
+    """Prints what a block saves, tensor by tensor: what a reader needs when a formula fails."""
     for tensor in tensors(report, ".*", block):
         print(f"  {tensor['bytes']:14d} {tensor['name']}", file=sys.stderr)
 
@@ -83,7 +83,7 @@ def expect(what, got, wanted):
 
 
 def expect_blocks(what, report, layers, wanted):
-    """Every one of the blocks saves `wanted` bytes, and the tensors named for it add up to them."""
+    """Checks that every one of the blocks saves `wanted` bytes, and the tensors named for it add up to them."""
     blocks = report["saved"]["by_block"]
     if blocks != [wanted] * layers:
         show_block(report)
@@ -99,7 +99,7 @@ def expect_between(what, got, low, high):
 
 
 def exponent(xs, ys):
-    """The slope of the least-squares line through (log x, log y)."""
+    """Returns the slope of the least-squares line through (log x, log y)."""
     logs = [(math.log(x), math.log(y)) for x, y in zip(xs, ys)]
     mean_x, mean_y = (sum(column) / len(logs) for column in zip(*logs))
     return (sum((x - mean_x) * (y - mean_y) for x, y in logs) / sum((x - mean_x) ** 2 for x, _ in logs))

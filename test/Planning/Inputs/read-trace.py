@@ -29,7 +29,7 @@ def read(path):
 
 
 def nest(slices):
-    """(depth, slice) of one thread's complete events, outer ones first."""
+    """Returns (depth, slice) of one thread's complete events, outer ones first."""
     stack, nested = [], []
     for event in sorted(slices, key=lambda it: (it["ts"], -it["dur"])):
         end = event["ts"] + event["dur"]
@@ -58,7 +58,7 @@ def print_slices(events):
 
 
 def counter_peaks(events):
-    """name -> (largest sum, when)."""
+    """Returns name -> (largest sum, when)."""
     peaks, last = {}, {}
     for event in events:
         if event["ph"] != "C":

@@ -29,7 +29,7 @@ def schedules(pp, blocks):
 
 
 def strategies(devices, batch, blocks):
-    """Flags of each strategy; impossible ones are left to llmmem-opt to refuse."""
+    """Returns the flags of each strategy; impossible ones are left to llmmem-opt to refuse."""
     for pp, dp, tp in itertools.product(divisors(devices), repeat=3):
         if pp * dp * tp != devices or batch % dp != 0:
             continue
@@ -45,7 +45,7 @@ def strategies(devices, batch, blocks):
 
 
 def step_time(report):
-    """ns of a step by a memory report: the pipeline's, or that of the functions of a step."""
+    """Returns the ns of a step by a memory report: the pipeline's, or that of the functions of a step."""
     if report.get("pipeline"):
         return report["pipeline"]["time_ns"]
     functions = report.get("stages") or []
@@ -55,7 +55,7 @@ def step_time(report):
 
 
 def measure(flags, arguments, folder, number):
-    """The time of a strategy, or None where there is no plan."""
+    """Returns the time of a strategy, or None where there is no plan."""
     report = os.path.join(folder, f"{number}.json")
     run = subprocess.run(["llmmem-opt", *flags, *arguments.flag, f"--checkpoint-device={arguments.topology}", "--checkpoint-seconds=1",
                           f"--memory-report-json={report}", f"--checkpoint-budget={arguments.budget}", arguments.model, "-o", "/dev/null"],
@@ -67,7 +67,7 @@ def measure(flags, arguments, folder, number):
 
 
 def check(report, times, tie):
-    """What is wrong with the report's choice."""
+    """Returns what is wrong with the report's choice."""
     if not report["best"] or not times:
         return f"{len(times)} strategies have a plan, {len(report['best'])} are reported" if times or report["best"] else None
     first = report["best"][0]

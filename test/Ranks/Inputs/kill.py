@@ -33,7 +33,7 @@ def losses(text):
 
 
 def ranks_of(path):
-    """The processes that save to `path`, without their launcher."""
+    """Returns the processes that save to `path`, without their launcher."""
     found = []
     for file in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -46,7 +46,7 @@ def ranks_of(path):
 
 
 def run_and_kill(path, seconds):
-    """Starts a run and kills one of its ranks after so many seconds of steps. What it printed, and whether it was killed."""
+    """Starts a run and kills one of its ranks after so many seconds of steps. Returns what it printed, and whether it was killed."""
     job = subprocess.Popen(command(path, STEPS), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     first = job.stdout.readline()
     while first and not first.startswith("step"):

@@ -20,7 +20,7 @@ path = os.path.join(folder, "study.json")
 
 
 def hold(code):
-    """A process that runs `code`, says a name, and waits to be killed."""
+    """Starts a process that runs `code`, says a name, and waits to be killed."""
     process = subprocess.Popen([sys.executable, "-c", code + "\nprint(name, flush=True)\nimport signal\nsignal.pause()"],
                                stdout=subprocess.PIPE, text=True)
     return process, os.path.basename(process.stdout.readline().strip())
