@@ -14,7 +14,7 @@ import time
 # A run has a digest of all parameters after each step, for which the card waits, so it keeps its full clock. Rounds have none, and so
 # many steps that the clock has settled by the second half, of which the times are: a card lowers it to hold its power.
 STEPS, STEPS_OF_ROUND, ROUNDS, NO_DEVICE = 20, 100, 3, 3
-# Of every model but the first: a step of 8 billion parameters takes a second.
+# Every model but the first runs fewer steps: a step of 8 billion parameters takes a second.
 STEPS_OF_OTHERS = 8
 # One item must not take the time of all.
 MOST_SECONDS, MOST_TORCH_SECONDS = 240, 120

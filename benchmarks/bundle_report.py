@@ -3,11 +3,11 @@ import statistics
 
 # A loss in bf16 differs from one in f32: four steps of a layer of GPT-2 124M by the CPU are 0.2 % apart at most.
 WORST_PRODUCT, MOST_LOSS_ERROR = 1.0, 0.01
-# Of the measured cost of recomputation, where that is more than the spread between rounds.
+# The part of the measured cost of recomputation that a prediction may be off, where that is more than the spread between rounds.
 MOST_COST_ERROR = 0.10
 # The driver gives an allocation in pages of 2 MiB; a step has two.
 MOST_ROUNDING = 2 * (2 << 20)
-# Dense bf16 of the datasheets, in FLOPs a second.
+# The rates of dense bf16 in the datasheets, in FLOPs a second.
 PEAKS = {"H100": 989.4e12, "H200": 989.4e12, "A100": 312e12}
 
 

@@ -94,7 +94,7 @@ class Torch:
             print(f"{self.label} is left out: it ended with\n{failure}", file=sys.stderr)
             return
         self.saved, self.version, self.flushed = result["saved"], result["torch"], result["denormals_flushed"]
-        # Of the rounds that count.
+        # These are the rounds that count.
         self.drifts = [*self.drifts[:len(self.rounds)], result["drift"]]
         self.rounds.append(statistics.median(result["seconds"]))
 

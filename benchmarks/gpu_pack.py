@@ -21,7 +21,7 @@ from steps import ROOT, TEXT, Bench, Model, NoPlan, needed, products_flags, read
 GPT2 = ["none", "80", "60", "40", "20", "full", "min"]
 # All layers on a card of 141 GB; as many as leave room on one of 80.
 LLAMA = [(32, "138GB"), (14, "72GB")]
-# What the device's losses are compared with: steps of small models with real heads and vocabularies, by the CPU in f32. The
+# The device's losses are compared with those of these models: steps of small models with real heads and vocabularies, by the CPU in f32. The
 # name of a config, or a config; batch, sequence, layers.
 HEADS_OF_128 = {"model_type": "llama", "hidden_act": "silu", "hidden_size": 512, "num_attention_heads": 4,
                 "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 1376, "vocab_size": 4099,

@@ -31,23 +31,23 @@ STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0
 CHIPS = {"sm_80": "warp", "sm_90a": "warpgroup-tma"}
 LAST = "sm_90a"
 MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC, MOST_CONFLICTS = 60, 64, 1.05, 2
-# Of the peak of an H100, in the model, of products by wgmma; and of those of so few FLOPs that filling and emptying the pipeline are a
+# Products by wgmma reach at least these shares of the peak of an H100, in the model; the second is for products of so few FLOPs that filling and emptying the pipeline are a
 # fifth of them.
 LEAST_OF_PEAK, LEAST_OF_SMALL, SMALL_FLOPS = 0.65, 0.64, 2e10
-# The same of those whose terms blocks of a cluster share out, by the most FLOPs: GPT-2's gradients of 768 x 768 and 768 x 2304 get at most
+# The same shares for products whose terms blocks of a cluster share out, by the most FLOPs: GPT-2's gradients of 768 x 768 and 768 x 2304 get at most
 # 45 and 62 % by any tile, parts and shared operand (tiles.py; docs/Design/Gpu.md).
 LEAST_OF_PARTS = [(1e10, 0.43), (3e10, 0.60)]
-# Of mma.sync's rate on an H100, in the model: all products, as sums of weights with few tiles are split.
+# All products reach this share of mma.sync's rate on an H100, in the model, as sums of weights with few tiles are split.
 LEAST_OF_CEILING = 0.45
-# Of heads of 128 over 8192 tokens, as Llama-3-8B has: the softmax of smaller heads bounds more of it.
+# Attention with heads of 128 over 8192 tokens, as Llama-3-8B has, reaches this share: the softmax of smaller heads bounds more of it.
 LEAST_OF_ATTENTION, LEAST_OF_ITS_GRADIENT, LONG = 0.45, 0.35, "Llama"
-# Of what copies reach, of kernels that move so many bytes: shorter ones are latency.
+# Kernels that move so many bytes reach this share of what copies reach; shorter ones are bound by latency.
 LEAST_OF_DRAM, MOVED_BYTES = 0.85, 24 << 20
-# What does not: rows that the data choose, and, without clusters, exact sums of few columns by few blocks.
+# These do not: rows that the data choose, and, without clusters, exact sums of few columns by few blocks.
 BELOW_DRAM = {"warp": re.compile(r"_(sum_rows|embedding)"), "warpgroup-tma": re.compile(r"_embedding")}
 PRODUCTS = re.compile(r"_(linear|linear_weight_grad)(_kernel|$)")
 ROWS = re.compile(r"_(layer_norm|rms_norm|layer_norm_grad|rms_norm_grad|softmax|cross_entropy|rope)")
-# What reads some bytes several times: products and what follows them.
+# These read some bytes several times: products and what follows them.
 AGAIN = re.compile(r"_(linear|matmul|attention|loss_head)")
 
 

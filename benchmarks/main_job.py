@@ -20,7 +20,7 @@ from promises import check, finish
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 POLICIES = ["none", "selective", "every=2", "every=4", "sqrt", "full"]
-# Without dropout, as the peers were measured.
+# The models have no dropout, as the peers were measured.
 STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0"]),
            ("Llama-3-8B, batch 1, sequence 8192", "llama-3-8b", 1, 8192, [])]
 LARGE = [("Llama-3-70B, batch 1, sequence 8192", "llama-3-70b", 1, 8192),

@@ -138,7 +138,7 @@ def rope(xp, attributes, operands, _):
     x, heads = operands[0], int(attributes["heads"])
     parts = x.reshape(*x.shape[:-1], heads, 2, -1)
     half = parts.shape[-1]
-    # Of the kind of x, and where it lies: ones, summed up.
+    # Ones of the kind of x, on its device, are summed up.
     ones = x[0, :, 0] * 0 + 1
     position, number = ones.cumsum(0) - 1, (parts[0, 0, 0, 0] * 0 + 1).cumsum(0) - 1
     angle = position[:, None] * xp.exp(-math.log(attributes["theta"]) / half * number)[None, :]

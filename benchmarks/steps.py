@@ -109,7 +109,7 @@ class Bench:
         """Returns the planned step and its report; raises NoPlan where no plan keeps the budget."""
         step = self.place(f"{model.slug}.{label}.step.mlir")
         flags = [*flags, *self.opt_flags]
-        # As what runs it: a named device alone would be planned for its library.
+        # The plan is for what runs it; a named device alone would be planned for its library.
         flags += [] if any(flag.startswith("--products=") for flag in flags) else products_flags("generated")
         how = {"planner": os.path.getmtime(os.path.join(self.tools, "llmmem-opt")), "flags": flags,
                "table": read_json(table) if table.endswith(".json") else table}

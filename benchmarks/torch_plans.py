@@ -42,7 +42,7 @@ from llmmem.torch._program import Kernel, read, storage_bytes, tensors_of
 
 OF_PYTORCH = F.scaled_dot_product_attention, F.cross_entropy
 
-# What a GPU runs; on `meta` PyTorch would choose the unfused one. And nll_loss has no gradient there.
+# This is what a GPU runs; on `meta` PyTorch would choose the unfused one. And nll_loss has no gradient there.
 F.scaled_dot_product_attention = lambda q, k, v, is_causal: torch.ops.aten._scaled_dot_product_flash_attention(
     q, k, v, 0.0, is_causal)[0]
 F.cross_entropy = lambda x, targets: -F.log_softmax(x, -1).gather(-1, targets[:, None]).mean()

@@ -14,7 +14,7 @@ config.excludes = ["CMakeLists.txt", "Inputs", "lit.cfg.py", "lit.site.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_root, "test")
 
-# Under the preset sanitize-mlir: LLVM's allocators poison memory in headers that we compile, and libMLIR, which is not
+# Under the preset sanitize-mlir, LLVM's allocators poison memory in headers that we compile, and libMLIR, which is not
 # instrumented, hands it out without lifting the poison.
 config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
 config.environment["LLMMEM_BUILD"] = config.build_root
@@ -36,7 +36,7 @@ config.substitutions.append(("%examples", config.source_root + "/examples"))
 config.substitutions.append(("%source_root", config.source_root))
 config.substitutions.append(("%build_root", config.build_root))
 config.substitutions.append(("%python", config.python))
-# What projects outside of the tree are built with.
+# Projects outside of the tree are built with these.
 config.substitutions.append(("%cmake", config.cmake))
 config.substitutions.append(("%llvm_include", config.llvm_prefix + "/include"))
 config.substitutions.append(("%llvm_lib", config.llvm_prefix + "/lib"))
@@ -71,11 +71,11 @@ for name, launcher, options in (("openmpi", "mpirun.openmpi", "--oversubscribe -
 config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader,tcp",
                           OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo")
 
-# Boost.Context, for the emulator of GPUs.
+# The emulator of GPUs needs Boost.Context.
 if config.emulator:
     config.available_features.add("emulator")
 
-# ICU, for tokenizers.
+# Tokenizers need ICU.
 if config.tokenizers:
     config.available_features.add("tokenizers")
 

@@ -54,7 +54,7 @@ def write_model(name):
     tensors = {}
     for key, parameter in [*model.named_parameters(), *families.routing_biases(model)]:
         for name_of_part, part in families.public_views(config["model_type"], key, parameter.data):
-            # Of twice the size, so that the most likely tokens differ.
+            # Weights have twice the size, so that the most likely tokens differ.
             values = families.make_parameter(name_of_part, tuple(part.shape)) * np.float32(2 if part.ndim == 2 else 1)
             tensors[name_of_part] = values
             part.copy_(torch.from_numpy(values))

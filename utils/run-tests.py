@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 def run_ctest(build):
     """Returns the counts of every gtest case, which CTest knows one by one."""
     report = os.path.join(build, "ctest.xml")
-    # As test/lit.cfg.py does: cases of one program compile many kernels that are the same.
+    # test/lit.cfg.py does the same: cases of one program compile many equal kernels.
     environment = {"LLMMEM_CODE_CACHE": os.path.join(build, "test", "code"), **os.environ}
     subprocess.run(["ctest", "--test-dir", build, "--exclude-regex", "^lit$", "--output-junit", report,
                     "--output-on-failure", "--progress", "--parallel", str(os.cpu_count() or 1)], check=False, env=environment)

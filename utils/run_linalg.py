@@ -145,7 +145,7 @@ class Main:
         if element not in INTS:
             low = self.emit(f"arith.andi {bits}, %{'one' if element == 'i1' else 'seven'} : i64")
             return low if element == "i64" else self.emit(f"arith.trunci {low} : i64 to {element}")
-        # From -scale to scale; one number alone, as an epsilon, is above 0.
+        # Numbers lie from -scale to scale; a single number, such as an epsilon, is above 0.
         real = self.emit(f"arith.uitofp {bits} : i64 to f64")
         span = self.emit(f"arith.constant {2 * self.scale / 2**23:.17e} : f64")
         low = self.emit(f"arith.constant {0.0 if kind.count == 1 else -self.scale:.17e} : f64")

@@ -52,7 +52,7 @@ def configs():
 # PyTorch
 # ----------------------------------------------------------------------------------------------------------------------
 
-# Of the place that made a storage ("module op", `#` is the block, `-` the one before): the first rule that matches.
+# The first rule that matches the place that made a storage ("module op"; `#` is the block, `-` the one before) names its part.
 TORCH_RULES = (
     (r"expert|#\.mlp\.(gate|router) |^#\.mlp sigmoid$", "experts"),
     (r"(norm|ln_\w+|LayerNorm)\S* ", "norms"),
@@ -71,7 +71,7 @@ def torch_part(place, shape, lengths):
         return "statistics"
     if part != "heads" or len(shape) != 4:
         return part
-    # With a sink's column, or the largest of each row.
+    # These have a sink's column, or the largest of each row.
     if shape[2] in lengths and shape[3] in (1, *lengths, *(seq + 1 for seq in lengths)):
         return "squares"
     return "output" if shape[1] in lengths and place.endswith("clone") else part

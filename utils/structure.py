@@ -55,7 +55,7 @@ class Tree:
             path = os.path.normpath(os.path.join(place, written))
             if path in self.files:
                 return path
-        # What TableGen makes stands where its source stands.
+        # A file that TableGen makes stands where its source stands.
         stem = re.sub(r"\.(h|cpp)\.inc$", "", written)
         if stem != written:
             for extension in (".td", ".h"):

@@ -28,7 +28,7 @@ def plan(model, step, *flags):
         return json.load(file)
 
 
-# Of plans whose bits are compared any will do, so the search for a good one is a short one.
+# Any plan will do where bits are compared, so the search for a good one is a short one.
 SHORT_SEARCH = "--checkpoint-seconds=0.3"
 
 

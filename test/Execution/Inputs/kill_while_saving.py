@@ -84,7 +84,7 @@ for seed, call in enumerate(calls, 1):
     left = set(os.listdir(folder)) - expected()
     if not left:
         sys.exit(f"{call}: nothing is left, so nothing is tested")
-    # Of another seed, so of other files' names.
+    # Another seed gives the files other names.
     if save(100 + seed):
         sys.exit(f"{call}: the next save has failed")
     expect(expected(), call)

@@ -70,7 +70,7 @@ class Family:
         halves, zeros = dict.fromkeys(self.keys, 0.5), dict.fromkeys(self.keys, 0.0)
         if "router_aux_loss_coef" in self.config:
             halves |= {"output_router_logits": True, "router_aux_loss_coef": 0.5}
-        # What the file has, where that is something else.
+        # The file's own value is used where it differs.
         changes = [halves] if all(self.config.get(key) == 0 for key in self.keys) else [halves, {}]
         for flags in self.modes():
             program = self.program(zeros, flags)

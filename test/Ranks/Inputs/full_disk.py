@@ -20,7 +20,7 @@ path = os.path.join(folder, name)
 run = ["llmmem-run", "--optimize=false", step, "--data", data, "--gemm", "builtin", "--save", path, "--file-bytes", "100kB"]
 subprocess.run([*launcher, *run], check=True, capture_output=True)
 before = contents()
-# Of several files the first steps are those of one.
+# Where there are several files, the first steps are those of one.
 for full in ("0:posix_fallocate", "0:pwrite", "1:pwrite", "1:fsync") if len(before) == 1 else ("1:pwrite", "1:fsync"):
     preload = ["-x", f"LD_PRELOAD={library}", "-x", f"FULL_DISK={full}"]
     job = subprocess.run([*launcher, *preload, *run, "--resume", path], capture_output=True, text=True, timeout=60)

@@ -49,11 +49,11 @@ def main():
     port = free_port()
     first = start(0, port)
     connect(port).close()
-    # A byte, and then none for a long time.
+    # One byte comes, and then none for a long time.
     slow, silent = connect(port), connect(port)
     slow.sendall(b"l")
     bytes_of_strangers = [b"GET / HTTP/1.0\r\n\r\n", bytes(200)]
-    # What a rank of an earlier protocol said: rank, ranks, port, address.
+    # A rank of an earlier protocol said this: rank, ranks, port, address.
     bytes_of_strangers += [b"llmmem1\0" + struct.pack("<iiiI", *numbers)
                            for numbers in [(1, 2, 4444, 0), (0, 2, 4444, 0), (2**31 - 1, 2, 1, 0), (1, 2**31 - 1, 1, 0)]]
     for said in bytes_of_strangers:
