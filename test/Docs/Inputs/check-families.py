@@ -2,7 +2,7 @@
 
   check-families.py ROOT PAGE
 
-Every family of --help has one row, and every row a family. The keys of a row (with Llama's, or in their place) are those that
+Every family of --help has one row, and every row a family. The keys of a row (with Llama's, or instead of them) are those that
 --help lists, or at least one config of the family is refused by the key's name where its value is of a wrong kind. What a row
 says is not supported, as `key: value`, is refused by the key's name. The tests of a row exist and train the family.
 """
@@ -48,7 +48,7 @@ def keys_of_rows(text, rows):
 
     def keys(family):
         named = {key for word in words(own[family]) for key in (keys(word) if word in own else [word])}
-        return named if own[family].startswith("in the place") else named | set(shared)
+        return named if own[family].startswith("instead of") else named | set(shared)
 
     return {family: keys(family) for family in own}
 
