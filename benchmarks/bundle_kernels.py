@@ -104,7 +104,7 @@ class Arrays:
 #
 
 class Memory:
-    """Ranges of buffers that overlap lie together, as results may be in the place of operands."""
+    """The memory of an op. Ranges of buffers that overlap lie together, as results may replace operands."""
 
     def __init__(self, arrays, places):
         spans = sorted((buffer, at, at + count) for buffer, at, count in places if count)

@@ -114,7 +114,7 @@ def parse():
                         help="compare these alone (default: tiny-gpt2, tiny-llama, tiny-mistral, tiny-qwen2)")
     parser.add_argument("--repeats", type=int, default=3, help="rounds over all plans of a model (default: 3)")
     parser.add_argument("--steps", type=int, default=5, help="timed steps of a round (default: 5)")
-    parser.add_argument("--table", help="a table of prices in the place of the calibrated one")
+    parser.add_argument("--table", help="a table of prices that replaces the calibrated one")
     parser.add_argument("--base", help="the shipped table with the device's rates (default: by its name)")
     parser.add_argument("--products", choices=["generated", "library"],
                         help="who multiplies (default: numerics by both, prices and table by generated kernels)")

@@ -1,4 +1,4 @@
-"""Whole files that come to an end: what is given in the place of a file makes no program wait or fill its memory."""
+"""Whole files that come to an end: what is given instead of a file makes no program wait or fill its memory."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-// With products=library the host function of a product asks the library in the place of a launch, in the workspace that
+// With products=library the host function of a product asks the library instead of launching a kernel, in the workspace that
 // the plan gave it. What the library cannot do stays a launch.
 //
 // RUN: llmmem-opt --convert-step-to-kernels="target=gpu products=library" %s | FileCheck %s

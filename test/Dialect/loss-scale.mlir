@@ -1,4 +1,4 @@
-// Scaled losses: a factor stands in the place of a norm, and a scale that overflowed does not grow.
+// Scaled losses: a factor replaces a norm, and a scale that overflowed does not grow.
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%n: tensor<f32>, %s: tensor<f32>) {

@@ -55,7 +55,7 @@ static int run(const Probe *probe, int repeats) {
          llmmem_cuda_replay(probe->replay->run);
 }
 
-/* Results may lie in the place of operands: these are sent before each run. */
+/* Results may replace operands, so operands are sent before each run. */
 static int compute(Probe *probe, void *const *data, void *const *results) {
   for (int k = 0; k < probe->inputs; ++k)
     if (copy_tensor(probe, k, data[k], /*is_upload=*/1))

@@ -147,7 +147,7 @@ static Choice<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
                              cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
                                         clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU"),
                                         clEnumValN(Device::Emulate, "emulate",
-                                                   "the CPU in the place of a GPU, each access "
+                                                   "the CPU instead of a GPU, each access "
                                                    "of its kernels checked")));
 static cl::opt<bool>
     describeDevice("describe-device", cl::cat(category),

@@ -120,7 +120,7 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
 
 static std::string nameOfProducts(const CompiledStep::Options &compile, const CompiledStep &step) {
   if (compile.libraryMatmuls && compile.emulate)
-    return "kernels in the place of cuBLASLt";
+    return "kernels instead of cuBLASLt";
   bool isReplaced = !step.replacedProducts().empty() && step.numLibraryMatmuls() == 0;
   if (!compile.libraryMatmuls || isReplaced)
     return compile.cuda ? "generated kernels" : "generated code";

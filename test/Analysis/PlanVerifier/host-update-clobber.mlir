@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
-// The new parameter is in the place of the old one, which something reads after that.
+// The new parameter takes the place of the old one, which something reads after that.
 func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, %lr: tensor<f32, #llm.host>) -> (tensor<64xf32>, tensor<64xf32>)
     attributes {llm.arena = 256 : i64, llm.host_arena = 512 : i64, llm.peak = 768 : i64} {
   %g = llm.copy_up %x {llm.offsets = array<i64: 0>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>
