@@ -7,7 +7,9 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
-#include "llmmem/Upstream/LoopLayout.h"
+#include "llmmem/Layout/LoopLayout.h"
+#include "llmmem/Layout/Workspaces.h"
+#include "llmmem/Upstream/Loops.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -294,11 +296,6 @@ static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
   return cost;
 }
 
-/// What somebody else says of the cost comes first: he is named in `llm.cost_from`.
-static bool pricesItself(Operation *op) {
-  return isa<CostOpInterface>(op) && !op->hasAttr(LlmDialect::kCostFrom);
-}
-
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   if (!pricesItself(op))
     return writtenCost(op, device);
@@ -327,13 +324,6 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
 
 Attribute llmmem::toAttribute(const OpCost &cost, MLIRContext *context) {
   return llm::CostAttr::get(context, cost.flops, cost.bytesMoved, cost.ns, cost.workspace);
-}
-
-int64_t llmmem::workspaceBytes(Operation *op) {
-  if (pricesItself(op))
-    return cast<CostOpInterface>(op).getWorkspaceBytes();
-  auto written = op->getAttrOfType<llm::CostAttr>(LlmDialect::kCost);
-  return written ? written.getWorkspace() : 0;
 }
 
 bool llmmem::isRecomputable(Operation *op) {

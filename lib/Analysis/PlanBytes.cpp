@@ -1,9 +1,9 @@
 //===- PlanBytes.cpp - The verifier's own sizes -----------------------------===//
 
 #include "PlanBytes.h"
-#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Layout/Workspaces.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"

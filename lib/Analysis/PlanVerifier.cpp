@@ -11,10 +11,10 @@
 #include "PlanClaims.h"
 #include "PlanClones.h"
 #include "PlanFlights.h"
-#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Layout/Workspaces.h"
 #include "llmmem/Support/Count.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>

@@ -5,10 +5,10 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
-#include "llmmem/Interfaces/InPlace.h"
+#include "llmmem/Layout/Barriers.h"
+#include "llmmem/Layout/InPlace.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -3,8 +3,8 @@
 #ifndef LLMMEM_LIB_BUFFERIZATION_ARENABUFFERIZER_H
 #define LLMMEM_LIB_BUFFERIZATION_ARENABUFFERIZER_H
 
-#include "llmmem/Analysis/StepStorage.h"
-#include "llmmem/Upstream/LoopLayout.h"
+#include "llmmem/Layout/LoopLayout.h"
+#include "llmmem/Layout/StepStorage.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"

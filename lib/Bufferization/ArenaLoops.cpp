@@ -1,7 +1,7 @@
 //===- ArenaLoops.cpp - Loops over views of the arena ----------------------===//
 //
 // The values that a loop carries lie in the bytes of its results, and those that an iteration
-// computes in the scratch bytes of the loop (Upstream/LoopLayout.h). So the loop carries only
+// computes in the scratch bytes of the loop (Layout/LoopLayout.h). So the loop carries only
 // numbers.
 //
 //===----------------------------------------------------------------------===//

@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeadRanges.h"
 #include "DeviceStep.h"
+#include "FillDead.h"
 #include "HostCopies.h"
 #include "Profile.h"
 #include "SharedLaunches.h"
-#include "StepPlaces.h"
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
@@ -21,6 +20,8 @@
 #include "llmmem/Interfaces/KernelKind.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
 #include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Layout/DeadRanges.h"
+#include "llmmem/Layout/StepPlaces.h"
 #include "llmmem/Targets/Targets.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

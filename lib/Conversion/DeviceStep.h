@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_CONVERSION_DEVICESTEP_H
 #define LLMMEM_LIB_CONVERSION_DEVICESTEP_H
 
-#include "StepPlaces.h"
+#include "llmmem/Layout/StepPlaces.h"
 
 namespace llmmem {
 

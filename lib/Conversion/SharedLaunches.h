@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_CONVERSION_SHAREDLAUNCHES_H
 #define LLMMEM_LIB_CONVERSION_SHAREDLAUNCHES_H
 
-#include "StepPlaces.h"
+#include "llmmem/Layout/StepPlaces.h"
 
 namespace llmmem {
 

@@ -3,9 +3,9 @@
 #include "llmmem/Transforms/AnnotateMemory.h"
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 

@@ -3,8 +3,8 @@
 #include "llmmem/Transforms/ExportGraph.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Layout/Barriers.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 

@@ -1,9 +1,9 @@
 //===- PlanCheckpointsPass.cpp - The planner's options, and the pass -------===//
 
 #include "StepPass.h"
-#include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/LlvmResult.h"
 #include "llmmem/Transforms/Passes.h"

@@ -2,8 +2,8 @@
 
 #include "llmmem/Transforms/StartCollectives.h"
 #include "StepPass.h"
-#include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include <array>

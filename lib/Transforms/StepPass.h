@@ -5,8 +5,8 @@
 
 #include "llmmem/Analysis/DeviceTables.h"
 #include "llmmem/Analysis/Step.h"
-#include "llmmem/Analysis/StepStorage.h"
 #include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/StageOptions.h"
 #include "llmmem/Upstream/Models.h"

@@ -1,9 +1,10 @@
 //===- Loops.cpp - scf: loops whose rounds are counted ---------------------===//
 
+#include "llmmem/Upstream/Loops.h"
 #include "Models.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Layout/LoopLayout.h"
 #include "llmmem/Support/Count.h"
-#include "llmmem/Upstream/LoopLayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;

@@ -14,7 +14,7 @@
 
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Analysis/SavedValues.h"
-#include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Layout/StepLiveness.h"
 #include "llvm/Support/JSON.h"
 
 namespace llmmem {

@@ -43,9 +43,6 @@ llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
 /// `cost` as `llm.cost`.
 mlir::Attribute toAttribute(const OpCost &cost, mlir::MLIRContext *context);
 
-/// Scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.
-int64_t workspaceBytes(mlir::Operation *op);
-
 /// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by
 /// its effects, or as it states itself (`llm.pure`).
 bool isRecomputable(mlir::Operation *op);

@@ -22,7 +22,7 @@
 #define LLMMEM_ANALYSIS_PROBLEMEXTRACTION_H
 
 #include "llmmem/Analysis/DeviceModel.h"
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Planning/Model/Problem.h"
 
 namespace llmmem {

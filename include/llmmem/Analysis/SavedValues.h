@@ -8,7 +8,7 @@
 #ifndef LLMMEM_ANALYSIS_SAVEDVALUES_H
 #define LLMMEM_ANALYSIS_SAVEDVALUES_H
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 
 namespace llmmem {
 

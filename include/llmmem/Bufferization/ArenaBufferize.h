@@ -14,7 +14,7 @@
 #ifndef LLMMEM_BUFFERIZATION_ARENABUFFERIZE_H
 #define LLMMEM_BUFFERIZATION_ARENABUFFERIZE_H
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 
 namespace llmmem {
 

@@ -9,7 +9,7 @@
 #ifndef LLMMEM_TRANSFORMS_ADOPTSTEP_H
 #define LLMMEM_TRANSFORMS_ADOPTSTEP_H
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 
 namespace llmmem {
 

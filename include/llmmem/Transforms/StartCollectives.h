@@ -37,7 +37,7 @@
 #ifndef LLMMEM_TRANSFORMS_STARTCOLLECTIVES_H
 #define LLMMEM_TRANSFORMS_STARTCOLLECTIVES_H
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 
 namespace llmmem {
 

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_UPSTREAM_LOOPLAYOUT_H
-#define LLMMEM_UPSTREAM_LOOPLAYOUT_H
+#ifndef LLMMEM_LAYOUT_LOOPLAYOUT_H
+#define LLMMEM_LAYOUT_LOOPLAYOUT_H
 
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,17 +22,6 @@ namespace llmmem {
 /// Returns whether result `number` of `loop` equals its initial value because no iteration changes
 /// it.
 bool isCarriedUnchanged(mlir::LoopLikeOpInterface loop, unsigned number);
-
-/// Returns how often the body of `loop` runs, where its bounds and its step are constants.
-std::optional<int64_t> countLoopRounds(mlir::LoopLikeOpInterface loop);
-
-/// Checks whether a plan can price `loop`: its iterations are counted, and each op of its body has
-/// a cost. Fails after a diagnostic that says why it cannot.
-llvm::LogicalResult checkLoopHasCost(mlir::LoopLikeOpInterface loop);
-
-/// Returns whether `op`, in the body of a loop, costs nothing: a view, a constant, or a computation
-/// on numbers alone, outside of the kernels.
-bool isFreeInLoop(mlir::Operation &op);
 
 /// Places all tensors that one iteration of a loop computes, each at the first free place, the
 /// largest first. Equal loops have equal layouts.
@@ -100,4 +89,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_UPSTREAM_LOOPLAYOUT_H
+#endif // LLMMEM_LAYOUT_LOOPLAYOUT_H

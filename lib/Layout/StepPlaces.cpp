@@ -1,6 +1,6 @@
 //===- StepPlaces.cpp - Where the bytes of each value of a step lie --------===//
 
-#include "StepPlaces.h"
+#include "llmmem/Layout/StepPlaces.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"

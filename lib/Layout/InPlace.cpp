@@ -1,6 +1,6 @@
 //===- InPlace.cpp - When a result may stand where operands lie -------------===//
 
-#include "llmmem/Interfaces/InPlace.h"
+#include "llmmem/Layout/InPlace.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 
 using namespace mlir;

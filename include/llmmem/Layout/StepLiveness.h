@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_ANALYSIS_STEPLIVENESS_H
-#define LLMMEM_ANALYSIS_STEPLIVENESS_H
+#ifndef LLMMEM_LAYOUT_STEPLIVENESS_H
+#define LLMMEM_LAYOUT_STEPLIVENESS_H
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 #include "mlir/Pass/AnalysisManager.h"
 
 namespace llmmem {
@@ -51,4 +51,4 @@ struct StepLiveness {
 
 } // namespace llmmem
 
-#endif // LLMMEM_ANALYSIS_STEPLIVENESS_H
+#endif // LLMMEM_LAYOUT_STEPLIVENESS_H

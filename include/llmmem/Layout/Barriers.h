@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_INTERFACES_BARRIERS_H
-#define LLMMEM_INTERFACES_BARRIERS_H
+#ifndef LLMMEM_LAYOUT_BARRIERS_H
+#define LLMMEM_LAYOUT_BARRIERS_H
 
 #include "mlir/IR/Operation.h"
 
@@ -26,4 +26,4 @@ mlir::Operation *barrierBefore(mlir::Value value);
 
 } // namespace llmmem
 
-#endif // LLMMEM_INTERFACES_BARRIERS_H
+#endif // LLMMEM_LAYOUT_BARRIERS_H

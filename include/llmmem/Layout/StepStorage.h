@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_ANALYSIS_STEPSTORAGE_H
-#define LLMMEM_ANALYSIS_STEPSTORAGE_H
+#ifndef LLMMEM_LAYOUT_STEPSTORAGE_H
+#define LLMMEM_LAYOUT_STEPSTORAGE_H
 
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,4 +56,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_ANALYSIS_STEPSTORAGE_H
+#endif // LLMMEM_LAYOUT_STEPSTORAGE_H

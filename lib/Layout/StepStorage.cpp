@@ -1,9 +1,9 @@
 //===- StepStorage.cpp - Whose bytes each value of a step has --------------===//
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
-#include "llmmem/Interfaces/InPlace.h"
+#include "llmmem/Layout/InPlace.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -1,7 +1,7 @@
 //===- InPlace.h - When a result may stand where operands lie ---------------===//
 
-#ifndef LLMMEM_INTERFACES_INPLACE_H
-#define LLMMEM_INTERFACES_INPLACE_H
+#ifndef LLMMEM_LAYOUT_INPLACE_H
+#define LLMMEM_LAYOUT_INPLACE_H
 
 #include "mlir/IR/Value.h"
 
@@ -17,4 +17,4 @@ bool mayOverwrite(mlir::OpResult result, llvm::function_ref<bool(mlir::Value)> l
 
 } // namespace llmmem
 
-#endif // LLMMEM_INTERFACES_INPLACE_H
+#endif // LLMMEM_LAYOUT_INPLACE_H

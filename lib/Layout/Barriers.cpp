@@ -1,6 +1,6 @@
 //===- Barriers.cpp --------------------------------------------------------===//
 
-#include "llmmem/Interfaces/Barriers.h"
+#include "llmmem/Layout/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 
 using namespace mlir;

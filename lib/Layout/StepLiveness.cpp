@@ -1,13 +1,13 @@
 //===- StepLiveness.cpp - What is live where, and the peak -----------------===//
 
-#include "llmmem/Analysis/StepLiveness.h"
-#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
-#include "llmmem/Interfaces/InPlace.h"
+#include "llmmem/Layout/Barriers.h"
+#include "llmmem/Layout/InPlace.h"
+#include "llmmem/Layout/Workspaces.h"
 
 using namespace mlir;
 using namespace llmmem;

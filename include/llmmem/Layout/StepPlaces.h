@@ -1,7 +1,7 @@
 //===- StepPlaces.h - Where the bytes of each value of a step lie ----------===//
 
-#ifndef LLMMEM_LIB_CONVERSION_STEPPLACES_H
-#define LLMMEM_LIB_CONVERSION_STEPPLACES_H
+#ifndef LLMMEM_LAYOUT_STEPPLACES_H
+#define LLMMEM_LAYOUT_STEPPLACES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CONVERSION_STEPPLACES_H
+#endif // LLMMEM_LAYOUT_STEPPLACES_H

@@ -1,9 +1,9 @@
 //===- LoopLayout.cpp - Where the values of a loop's body lie --------------===//
 
-#include "llmmem/Upstream/LoopLayout.h"
+#include "llmmem/Layout/LoopLayout.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Interfaces/InPlace.h"
+#include "llmmem/Layout/InPlace.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"

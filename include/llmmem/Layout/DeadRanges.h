@@ -1,9 +1,9 @@
 //===- DeadRanges.h - Which bytes of the arena die after each op ----------===//
 
-#ifndef LLMMEM_LIB_CONVERSION_DEADRANGES_H
-#define LLMMEM_LIB_CONVERSION_DEADRANGES_H
+#ifndef LLMMEM_LAYOUT_DEADRANGES_H
+#define LLMMEM_LAYOUT_DEADRANGES_H
 
-#include "StepPlaces.h"
+#include "llmmem/Layout/StepPlaces.h"
 
 namespace llmmem {
 
@@ -18,9 +18,6 @@ struct DeadRange {
 llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DeadRange>>
 findDeadRanges(mlir::func::FuncOp step, const StepPlaces &places);
 
-/// Emits a call of the runtime that fills `bytes`, a flat buffer, with the pattern of dead bytes.
-void emitFill(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value bytes);
-
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CONVERSION_DEADRANGES_H
+#endif // LLMMEM_LAYOUT_DEADRANGES_H

@@ -1,0 +1,19 @@
+//===- Workspaces.h - Scratch bytes that an op needs while it runs ----------===//
+
+#ifndef LLMMEM_LAYOUT_WORKSPACES_H
+#define LLMMEM_LAYOUT_WORKSPACES_H
+
+#include "mlir/IR/Operation.h"
+
+namespace llmmem {
+
+/// Whether `op` says by its interface what it costs and which scratch bytes it needs. Where somebody
+/// else is named in `llm.cost_from`, that one's `llm.cost` comes first.
+bool pricesItself(mlir::Operation *op);
+
+/// Scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.
+int64_t workspaceBytes(mlir::Operation *op);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LAYOUT_WORKSPACES_H
