@@ -1,6 +1,7 @@
 //===- LoopBody.cpp - What the body of a loop costs and holds --------------===//
 
 #include "LoopBody.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/DenseMap.h"

@@ -7,6 +7,7 @@
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"

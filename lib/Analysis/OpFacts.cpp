@@ -332,53 +332,6 @@ bool llmmem::isRecomputable(Operation *op) {
   return isFreeOfEffects(op);
 }
 
-/// A number, or a token that orders effects: it lies in a register, if anywhere.
-static bool isScalar(Type type) {
-  auto opaque = dyn_cast<OpaqueType>(type);
-  return bytesOfElementType(type) || isa<NoneType>(type) ||
-         (opaque && opaque.getTypeData() == "token");
-}
-
-/// A constant that is no tensor: a shape, which is part of the code.
-static bool isConstantOfCode(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && op->hasTrait<OpTrait::ConstantLike>() && !isa<ShapedType>(value.getType());
-}
-
-FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
-  auto emit = [&]() {
-    Operation *op = value.getDefiningOp();
-    return op ? op->emitError() : mlir::emitError(value.getLoc());
-  };
-  if (isScalar(value.getType()) || isConstantOfCode(value))
-    return 0;
-  if (isa<TupleType>(value.getType()))
-    return emit()
-           << "has a tuple, which has no bytes that can be planned; flatten tuples to values "
-              "of their own first";
-  auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  std::optional<int64_t> bytes =
-      tensor ? bytesOfElementType(tensor.getElementType()) : std::nullopt;
-  if (!bytes)
-    return emit() << "type " << value.getType()
-                  << " has no bytes that can be planned; expected a ranked tensor "
-                  << "of integers or floats";
-  if (!tensor.hasStaticShape())
-    return emit() << "type " << value.getType()
-                  << " has a dynamic shape; a plan in bytes needs every dimension "
-                  << "as a number: import the model with a fixed batch and sequence";
-  // Whoever computes sizes behind this check may count in bits.
-  std::optional<int64_t> bits = 8 * *bytes;
-  for (int64_t dimension : tensor.getShape())
-    if (bits)
-      bits = llvm::checkedMul(*bits, dimension);
-  if (!bits || *bits > INT64_MAX - 7)
-    return emit() << "type " << value.getType()
-                  << " has more than 2^63 bits; make the batch, the sequence or the "
-                  << "vocabulary smaller";
-  return bytesOfType(tensor);
-}
-
 bool llmmem::meetsOtherStages(Operation *op) {
   Operation *function = op->getParentOp();
   if (!function || !function->hasAttr(LlmDialect::kStage) || isViewOp(op))

@@ -1,6 +1,7 @@
 //===- PlanBytes.cpp - The verifier's own sizes -----------------------------===//
 
 #include "PlanBytes.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Layout/Workspaces.h"
@@ -93,7 +94,7 @@ private:
           << " with more than 2^63 bits; make the batch, the sequence or the vocabulary "
              "smaller";
     else
-      total += alignTo(*bytes, 256);
+      total += alignTo(*bytes, kArenaAlignment);
   }
 
   void addWorkspace(Operation &op) {
@@ -103,7 +104,7 @@ private:
           << "needs a workspace of 2^63 bytes or more, or of a negative number "
              "of them; make the batch, the sequence or the model smaller";
     else
-      total += alignTo(Count(bytes), 256);
+      total += alignTo(Count(bytes), kArenaAlignment);
   }
 
   void checkCaptures(Operation &op) {

@@ -11,6 +11,7 @@
 #include "PlanClaims.h"
 #include "PlanClones.h"
 #include "PlanFlights.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
@@ -33,7 +34,7 @@ struct Range {
 struct Arena {
   int64_t claim = 0, end = 0;
   int64_t resident = 0;
-  int64_t padding = 0; // that buffers of whole 256 bytes add to what is resident
+  int64_t padding = 0; // that whole buffers add to what is resident
   int64_t held = 0;
   std::map<int64_t, Value> live; // by offset
 };
@@ -108,8 +109,9 @@ bool PlanVerifier::readOffsets(Operation &op) {
     // A view has the bytes of its source, which were checked there.
     if (offset == -1 || viewedOperand(result))
       continue;
-    if (offset < 0 || offset % 256 != 0)
-      fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of 256";
+    if (offset < 0 || offset % kArenaAlignment != 0)
+      fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of "
+                           << kArenaAlignment;
     else if (offset > arenaOf(result).claim - planBytesOf(result))
       fail(&op, "offsets") << "ends at byte " << static_cast<uint64_t>(offset) + planBytesOf(result)
                            << ", outside the arena of " << arenaOf(result).claim
@@ -124,9 +126,9 @@ bool PlanVerifier::readWorkspace(Operation &op) {
   if (needed == 0 && !workspace)
     return true;
   if (!workspace || workspace.size() != 2 || workspace[1] != needed || workspace[0] < 0 ||
-      workspace[0] % 256 != 0 || workspace[0] > device.claim - needed) {
+      workspace[0] % kArenaAlignment != 0 || workspace[0] > device.claim - needed) {
     fail(&op, "workspace") << "needs '" << LlmDialect::kWorkspace << "' = [offset, " << needed
-                           << "] inside the arena, on a multiple of 256";
+                           << "] inside the arena, on a multiple of " << kArenaAlignment;
     return false;
   }
   return true;
@@ -459,7 +461,7 @@ LogicalResult PlanVerifier::run() {
     host.claim = claim(LlmDialect::kHostArena);
   auto addResident = [&](Arena &arena, int64_t bytes) {
     arena.resident += bytes;
-    arena.padding += llvm::alignTo(bytes, 256) - bytes;
+    arena.padding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
   };
   for (Operation &op : body)
     if (isResidentOp(&op))

@@ -6,6 +6,7 @@
 #include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Layout/Barriers.h"
 #include "llmmem/Layout/InPlace.h"

@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/SavedValues.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llvm/ADT/MapVector.h"

@@ -4,7 +4,7 @@
 #include "llmmem/Bufferization/ArenaBufferize.h"
 #include "llmmem/Bufferization/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/ExportGraph.h"
 #include "llmmem/Upstream/Models.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"

@@ -7,6 +7,7 @@
 #include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/StepRoles.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -158,7 +159,7 @@ static json::Array bytesOf(OperandRange buffers) {
   json::Array bytes;
   for (Type type : buffers.getTypes()) {
     auto buffer = dyn_cast<MemRefType>(type);
-    bytes.push_back(buffer ? buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8 : 0);
+    bytes.push_back(buffer ? bytesOfBuffer(buffer) : 0);
   }
   return bytes;
 }

@@ -8,7 +8,7 @@
 #include "llmmem/Conversion/LibraryCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Runtime/CudaProducts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -93,7 +93,7 @@ public:
   void replace(memref::CopyOp copy) {
     builder.setInsertionPoint(copy);
     auto type = cast<MemRefType>(copy.getTarget().getType());
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    int64_t bytes = bytesOfBuffer(type);
     call(copy.getLoc(), "llmmem_cuda_copy",
          {runOf(copy), asWord(copy.getTarget()), asWord(copy.getSource()),
           word(copy.getLoc(), bytes)});
@@ -106,7 +106,7 @@ private:
     Value address = asWord(buffer);
     if (!begin)
       return address;
-    int64_t width = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+    int64_t width = bytesOfNumber(cast<MemRefType>(buffer.getType()).getElementType());
     Location loc = buffer.getLoc();
     Value bytes = arith::MulIOp::create(builder, loc, asWord(begin), word(loc, width));
     return arith::AddIOp::create(builder, loc, address, bytes);

@@ -2,6 +2,7 @@
 
 #include "HostCopies.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Runtime/HostCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -9,6 +9,7 @@
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/LaunchList.h"
 #include "llmmem/Conversion/LibraryCalls.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -222,7 +223,7 @@ private:
     auto type = dyn_cast<MemRefType>(copy.getTarget().getType());
     if (!to || !from || !type || !type.hasStaticShape())
       return copy.emitOpError("cannot be listed: it copies at places that are not known");
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    int64_t bytes = bytesOfBuffer(type);
     list.calls.push_back(HostCall{HostCall::Kind::Copy, *to, *from, bytes, 0});
     return success();
   }
@@ -275,7 +276,7 @@ private:
       isKnown &= word && word->argument && element;
       if (!isKnown)
         return std::nullopt;
-      word->value += *element * cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+      word->value += *element * bytesOfNumber(cast<MemRefType>(buffer.getType()).getElementType());
       return word;
     };
     call.a = place(op.getABuffer(), op.getABegin());

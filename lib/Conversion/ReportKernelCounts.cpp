@@ -4,7 +4,7 @@
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/KernelCounts.h"
 #include "llmmem/Conversion/Passes.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -22,7 +22,7 @@ static int64_t sharedBytesOf(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   for (BlockArgument attribution : kernel.getWorkgroupAttributions()) {
     auto type = cast<MemRefType>(attribution.getType());
-    bytes += type.getNumElements() * bytesInMemory(type.getElementType());
+    bytes += type.getNumElements() * bytesOfNumber(type.getElementType());
   }
   return bytes;
 }
@@ -32,7 +32,7 @@ static int64_t bufferBytesOf(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   for (Type type : kernel.getArgumentTypes())
     if (auto buffer = dyn_cast<MemRefType>(type))
-      bytes += buffer.getNumElements() * bytesInMemory(buffer.getElementType());
+      bytes += buffer.getNumElements() * bytesOfNumber(buffer.getElementType());
   return bytes;
 }
 

@@ -5,7 +5,7 @@
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "llvm/ADT/StringSet.h"
@@ -112,7 +112,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
       auto buffer = dyn_cast<MemRefType>(type);
       if (!buffer)
         continue;
-      int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
+      int64_t bytes = bytesOfBuffer(buffer);
       int64_t needed = std::llround(static_cast<double>(bytes) * expectedShare(host, number));
       row.moved += read[number] + written[number];
       // Each byte counts once: for a table of which few rows are read, at most what is read. Only
@@ -134,7 +134,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
       auto buffer = dyn_cast<MemRefType>(operand.getType());
       if (!buffer)
         continue;
-      int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
+      int64_t bytes = bytesOfBuffer(buffer);
       part.asked += times * (traffic.asked.read[number] + traffic.asked.written[number]);
       for (int64_t moved : {traffic.moved.read[number], traffic.moved.written[number]}) {
         part.moved += times * moved;

@@ -2,7 +2,7 @@
 
 #include "llmmem/Conversion/LaunchList.h"
 #include "llmmem/Conversion/Passes.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -2,6 +2,7 @@
 
 #include "LlmVerify.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 

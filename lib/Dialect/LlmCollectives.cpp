@@ -9,6 +9,7 @@
 
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -20,7 +21,7 @@ static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(
 static Count elements(Value value) { return tensorType(value).getNumElements(); }
 static Count bytes(Value value) { return bytesOfType(value.getType()); }
 static int64_t bytesOfElement(Value value) {
-  return tensorType(value).getElementTypeBitWidth() / 8;
+  return bytesOfNumber(tensorType(value).getElementType());
 }
 
 /// Returns the elements of the largest of `size` parts of a flat value.

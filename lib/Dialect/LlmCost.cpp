@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 
 using namespace mlir;
@@ -62,7 +64,7 @@ int64_t LinearWeightGradOp::getLibraryWorkspaceBytes() { return libraryWorkspace
 int64_t LinearWeightGradOp::getWorkspaceBytes() {
   const TargetInterface *targets = llm::getTargets(*this);
   int64_t own = targets ? targets->getSumPartsBytes(*this) : 0;
-  return alignTo(Count(own), 256) + Count(getLibraryWorkspaceBytes());
+  return alignTo(Count(own), kArenaAlignment) + Count(getLibraryWorkspaceBytes());
 }
 int64_t AttentionScoresOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t AttentionScoresOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }

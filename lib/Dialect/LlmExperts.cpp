@@ -3,6 +3,7 @@
 #include "LlmVerify.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/Diagnostics.h"
 

@@ -1,5 +1,6 @@
 //===- LlmHost.cpp - What the host asks of a GPU's libraries ---------------===//
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Support/Count.h"
 
@@ -27,9 +28,10 @@ static LogicalResult verifyMatrix(LibraryProductOp op, const PlacedMatrix &matri
     return op.emitOpError() << "has rows of " << columns << " in '" << matrix.name
                             << "', but a pitch of " << pitch << " and a stride of " << stride;
   int64_t alignment = matrix.form.getAlignment();
-  if (alignment < 2 || alignment > 256 || (alignment & (alignment - 1)) != 0)
+  if (alignment < 2 || alignment > kArenaAlignment || (alignment & (alignment - 1)) != 0)
     return op.emitOpError() << "says that '" << matrix.name << "' begins at multiples of "
-                            << alignment << " bytes; expected a power of two, 256 at most";
+                            << alignment << " bytes; expected a power of two, " << kArenaAlignment
+                            << " at most";
   int64_t batch = op.getBatch();
   Count end = Count(batch - 1) * stride + Count(rows - 1) * pitch + columns;
   int64_t size = cast<MemRefType>(matrix.buffer.getType()).getNumElements();

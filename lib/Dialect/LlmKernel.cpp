@@ -1,8 +1,10 @@
 //===- LlmKernel.cpp - The op that is a kernel of several ops --------------===//
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/Support/MathExtras.h"
@@ -266,7 +268,7 @@ int64_t KernelOp::getWorkspaceBytes() {
     own = bytesOfType(sum.getDb().getType());
   else if (Operation *product = getProductBeforeEpilogue(); product && !getResultOfProduct())
     own = bytesOfType(product->getResult(0).getType());
-  return alignTo(Count(own), 256) + Count(libraryWorkspaceBytes(*this));
+  return alignTo(Count(own), kArenaAlignment) + Count(libraryWorkspaceBytes(*this));
 }
 
 /// Returns whether every op from `use` to the results may write where it reads.

@@ -1,8 +1,10 @@
 //===- LlmLossHead.cpp - Meaning, bytes and price of llm.loss_head ---------===//
 
 #include "LlmVerify.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -160,7 +162,7 @@ static int64_t wideBytes(LossHeadOp op) {
 /// accumulator that is not in dw, and for each token of a chunk the log-sum-exp of this rank and of
 /// all.
 static int64_t leastWorkspaceBytes(LossHeadOp op) {
-  int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = wideBytes(op);
+  int64_t element = bytesOfNumber(tensorType(op.getX()).getElementType()), wide = wideBytes(op);
   Count rows = std::min(op.getChunkRows(), op.getNumRows());
   Count logSums = op.getVocabulary() ? (1 + op.getGroupSize()) * rows * wide : Count();
   return Count(op.getNumRows()) * wide + rows * op.getColumns() * element +
@@ -173,7 +175,7 @@ int64_t LossHeadOp::getWorkspaceBytes() {
   const TargetInterface *targets = llm::getTargets(*this);
   int64_t own = targets ? targets->getLossHeadWorkspaceBytes(*this) : leastWorkspaceBytes(*this);
   int64_t library = libraryWorkspaceBytes(*this);
-  return library ? int64_t(alignTo(Count(own), 256) + Count(library)) : own;
+  return library ? int64_t(alignTo(Count(own), kArenaAlignment) + Count(library)) : own;
 }
 
 SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
@@ -195,7 +197,7 @@ SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
 /// for the logits and for dx, and the accumulator of dw is read and written, once a chunk: that is
 /// the cost of a smaller chunk.
 SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
-  int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8;
+  int64_t element = bytesOfNumber(tensorType(getX()).getElementType());
   Count weight = bytesOfType(getWeight().getType());
   Count sum = splitsSum() ? 2 * weight : weight;
   SmallVector<KernelCost> kernels;

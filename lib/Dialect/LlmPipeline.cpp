@@ -2,6 +2,7 @@
 
 #include "LlmVerify.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 
 using namespace mlir;

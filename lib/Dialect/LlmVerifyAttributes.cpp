@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -79,7 +81,7 @@ bool annotation::isLibraryWorkspace(Operation *op, Attribute attribute) {
   // A library that sums over ranks has memory of its own.
   if (isa<AllReduceBucketOp, AllReduceOp, ReduceOp, ReduceScatterBucketOp, ReduceScatterOp>(op))
     return bytes.getInt() == 0;
-  return bytes.getInt() > 0 && bytes.getInt() % 256 == 0 && cost.multipliesMatrices();
+  return bytes.getInt() > 0 && bytes.getInt() % kArenaAlignment == 0 && cost.multipliesMatrices();
 }
 
 bool annotation::areNumbers(Operation *, Attribute attribute) {

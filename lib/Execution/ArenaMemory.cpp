@@ -1,6 +1,7 @@
 //===- ArenaMemory.cpp - The arena of a run, and how much of it was touched ===//
 
 #include "llmmem/Execution/ArenaMemory.h"
+#include "llmmem/Alignment.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -10,7 +11,6 @@
 
 using namespace llmmem;
 
-static constexpr int64_t kAlignment = 256;
 static constexpr char kPattern = '\xA5';
 
 static int64_t pageBytes() { return sysconf(_SC_PAGESIZE); }
@@ -35,7 +35,7 @@ llvm::Expected<ArenaMemory> ArenaMemory::allocate(int64_t bytes) {
                                    static_cast<long long>(bytes), std::strerror(errno));
   // A huge page would count as touched if one of its bytes is.
   madvise(begin, end - begin, MADV_NOHUGEPAGE);
-  arena.first = end - llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment);
+  arena.first = end - llvm::alignTo(std::max<int64_t>(bytes, 1), kArenaAlignment);
   char *lastPage = std::max(end - page, arena.first);
   std::memset(lastPage, kPattern, end - lastPage);
   return arena;
@@ -86,7 +86,7 @@ int64_t ArenaMemory::measureHighWater() const {
     if (mark > bytes)
       return mark; // Beyond the arena, in the padding up to the page.
     if (changed != begin)
-      return std::min<int64_t>(llvm::alignTo(mark, kAlignment), bytes);
+      return std::min<int64_t>(llvm::alignTo(mark, kArenaAlignment), bytes);
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Runtime/Gemm.h"

@@ -1,6 +1,7 @@
 //===- DeviceBuffers.cpp - The buffers of steps on a GPU -------------------===//
 
 #include "DeviceBuffers.h"
+#include "llmmem/Alignment.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
 
@@ -31,7 +32,7 @@ llvm::Error DeviceBuffers::pin(void *begin, int64_t bytes) {
 
 unsigned DeviceBuffers::add(void *mirror, int64_t bytes) {
   buffers.push_back({mirror, bytes, resident});
-  resident += static_cast<int64_t>(llvm::alignTo(bytes, 256));
+  resident += static_cast<int64_t>(llvm::alignTo(bytes, kArenaAlignment));
   return buffers.size() - 1;
 }
 

@@ -1,6 +1,7 @@
 //===- MissingProducts.cpp - What a device's library cannot multiply -------===//
 
 #include "MissingProducts.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Codegen/Gpu/LibraryForm.h"
 #include "llmmem/Conversion/LibraryCalls.h"
 
@@ -10,8 +11,8 @@ using namespace llmmem;
 /// Returns what the library is asked about. Any address will do.
 static llmmem_product askedOf(llm::LibraryProductOp op) {
   llmmem_product product = constantsOf(op);
-  product.bias = op.getBias() ? 256 : 0;
-  product.aux = op.getAux() ? 256 : 0;
+  product.bias = op.getBias() ? kArenaAlignment : 0;
+  product.aux = op.getAux() ? kArenaAlignment : 0;
   return product;
 }
 

@@ -1,8 +1,10 @@
 //===- SequentialPlan.cpp - A plan without any thought, for tests ----------===//
 
 #include "llmmem/Execution/SequentialPlan.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,7 +18,7 @@ void llmmem::planSequentially(func::FuncOp function) {
   int64_t end = 0;
   auto claim = [&](int64_t bytes) {
     int64_t offset = end;
-    end += llvm::alignTo(bytes, 256);
+    end += llvm::alignTo(bytes, kArenaAlignment);
     return offset;
   };
   for (BlockArgument argument : function.getArguments())

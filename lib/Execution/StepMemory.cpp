@@ -1,6 +1,7 @@
 //===- StepMemory.cpp - The buffers of a compiled step ---------------------===//
 
 #include "DeviceBuffers.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include <sys/mman.h>
@@ -26,7 +27,7 @@ void StepMemory::Release::operator()(void *bytes) const {
 /// Fresh pages of the system are zero without being touched. The heap might return used ones, and
 /// fill them.
 void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
-  constexpr size_t kAlignment = 256, kMapped = 1 << 16, kHugePage = 2 << 20;
+  constexpr size_t kMapped = 1 << 16, kHugePage = 2 << 20;
   size_t size = std::max<int64_t>(bytes, 1);
   if (wholePages || size >= kMapped) {
     void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -39,10 +40,10 @@ void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
       madvise(pages, size, MADV_HUGEPAGE);
     return pages;
   }
-  size_t room = size + kAlignment - 1;
+  size_t room = size + kArenaAlignment - 1;
   blocks.emplace_back(std::calloc(room, 1), Release{});
   void *first = blocks.back().get();
-  return first ? std::align(kAlignment, size, first, room) : nullptr;
+  return first ? std::align(kArenaAlignment, size, first, room) : nullptr;
 }
 
 bool StepMemory::allocateBuffers(const CompiledStep &step, const Shared &shared) {
@@ -64,7 +65,7 @@ bool StepMemory::allocateBuffers(const CompiledStep &step, const Shared &shared)
     int64_t bytes = argument.shard.isHere() ? argument.bytes : 0;
     const bool liesOnHost = llm::isOnHost(argument.type);
     add(arguments, bytes, liesOnHost);
-    (liesOnHost ? onHost : resident) += llvm::alignTo(bytes, 256);
+    (liesOnHost ? onHost : resident) += llvm::alignTo(bytes, kArenaAlignment);
   }
   for (const StepResult &result : step.results()) {
     results.push_back(result.donatedArgument.value_or(step.arguments().size() + ownResults.size()));

@@ -3,6 +3,7 @@
 #include "llmmem/Fit/FitModel.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Targets/Targets.h"

@@ -1,10 +1,11 @@
 //===- ImportChecks.cpp - What an import refuses ---------------------------===//
 
 #include "ImportChecks.h"
+#include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/Support/Count.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/Format.h"
 #include <cmath>
 #include <limits>
@@ -231,18 +232,11 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
 // Graph
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> bytesOf(RankedTensorType type) {
-  std::optional<int64_t> bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  for (int64_t dim : type.getShape())
-    bytes = bytes ? llvm::checkedMul(*bytes, dim) : std::nullopt;
-  return bytes;
-}
-
 /// Adds the bytes of `value` to `sum`.
 static llvm::Error addBytes(Value value, int64_t &sum, const ModelFacts &facts) {
-  std::optional<int64_t> bytes = bytesOf(cast<RankedTensorType>(value.getType()));
-  if (std::optional<int64_t> total = bytes ? llvm::checkedAdd(sum, *bytes) : std::nullopt) {
-    sum = *total;
+  const Count bytes = bytesOfType(value.getType());
+  if (Count total = sum + bytes; !total.isTooMany()) {
+    sum = total;
     return llvm::Error::success();
   }
   std::string text;
@@ -250,7 +244,7 @@ static llvm::Error addBytes(Value value, int64_t &sum, const ModelFacts &facts) 
   os << facts.file << ": ";
   if (auto name = dyn_cast<NameLoc>(value.getLoc()))
     os << "value '" << name.getName().getValue() << "', ";
-  os << value.getType() << ", " << (bytes ? "and all before it need" : "needs")
+  os << value.getType() << ", " << (bytes.isTooMany() ? "needs" : "and all before it need")
      << " 2^63 bytes or more; lower --batch, --seq or --layers";
   return llvm::createStringError(text);
 }

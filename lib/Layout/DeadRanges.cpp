@@ -3,6 +3,7 @@
 #include "llmmem/Layout/DeadRanges.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 
 using namespace mlir;

@@ -1,7 +1,9 @@
 //===- LoopLayout.cpp - Where the values of a loop's body lie --------------===//
 
 #include "llmmem/Layout/LoopLayout.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/InPlace.h"
 #include "llmmem/Support/Count.h"
@@ -10,8 +12,6 @@
 
 using namespace mlir;
 using namespace llmmem;
-
-static constexpr int64_t kAlignment = 256; // That of the arena.
 
 bool llmmem::isCarriedUnchanged(LoopLikeOpInterface loop, unsigned number) {
   return loop.getYieldedValues()[number] == loop.getRegionIterArgs()[number];
@@ -126,7 +126,7 @@ void LoopLayout::pack() {
   Count all;
   for (Buffer &buffer : buffers) {
     order.push_back(&buffer);
-    all += alignTo(Count(buffer.bytes), kAlignment);
+    all += alignTo(Count(buffer.bytes), kArenaAlignment);
   }
   if (all.isTooMany()) { // No sum below could be trusted.
     bytes = Count::tooMany;
@@ -138,8 +138,8 @@ void LoopLayout::pack() {
     for (Buffer *other : placed)
       if (other->first <= buffer->last && buffer->first <= other->last &&
           other->offset < buffer->offset + buffer->bytes)
-        buffer->offset = std::max<int64_t>(buffer->offset,
-                                           llvm::alignTo(other->offset + other->bytes, kAlignment));
+        buffer->offset = std::max<int64_t>(
+            buffer->offset, llvm::alignTo(other->offset + other->bytes, kArenaAlignment));
     placed.insert(llvm::upper_bound(placed, buffer,
                                     [](Buffer *a, Buffer *b) { return a->offset < b->offset; }),
                   buffer);

@@ -3,6 +3,7 @@
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Layout/Barriers.h"

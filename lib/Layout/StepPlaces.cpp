@@ -1,8 +1,10 @@
 //===- StepPlaces.cpp - Where the bytes of each value of a step lie --------===//
 
 #include "llmmem/Layout/StepPlaces.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 
 using namespace mlir;
@@ -72,9 +74,9 @@ LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
            << result.getResultNumber() << " at bytes " << offset << " to "
            << static_cast<uint64_t>(offset) + bytes << " of an arena of " << end
            << (onHost ? " on the host" : "");
-  if (offset % 16 != 0)
+  if (offset % kVectorAlignment != 0)
     return result.getOwner()->emitOpError("places a result at byte ")
-           << offset << ", expected a multiple of 16";
+           << offset << ", expected a multiple of " << kVectorAlignment;
   Place place{std::nullopt, offset, onHost};
   std::optional<unsigned> viewed = viewedOperand(result);
   if (viewed && !(placeOf(result.getOwner()->getOperand(*viewed)) == place))
@@ -115,7 +117,7 @@ LogicalResult StepPlaces::checkWorkspace(Operation &op) {
   if (needed == 0)
     return success();
   std::optional<Workspace> workspace = workspaceOf(&op);
-  if (workspace && workspace->offset >= 0 && workspace->offset % 16 == 0 &&
+  if (workspace && workspace->offset >= 0 && workspace->offset % kVectorAlignment == 0 &&
       workspace->bytes >= needed && workspace->offset <= arena &&
       workspace->bytes <= arena - workspace->offset)
     return success();

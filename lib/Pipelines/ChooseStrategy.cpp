@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Analysis/Step.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Strategies/StrategySearch.h"
 #include "llmmem/Support/ByteSize.h"

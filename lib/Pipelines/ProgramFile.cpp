@@ -1,7 +1,7 @@
 //===- ProgramFile.cpp - A program from a file ------------------------------===//
 
 #include "llmmem/Pipelines/ProgramFile.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/ProgramText.h"
 #include "mlir/Parser/Parser.h"
 

@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "CudaRun.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Runtime/ProductStore.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,10 +239,10 @@ int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name) {
 
 static int allocate(llmmem_cuda *run, CUdeviceptr *address, int64_t bytes, const char *what) {
   /* The driver allocates no 0 bytes, and every buffer has an address. */
-  size_t size = bytes > 0 ? (size_t)bytes : 256;
+  size_t size = bytes > 0 ? (size_t)bytes : LLMMEM_ARENA_ALIGNMENT;
   if (check(run, run->driver.memory_alloc(address, size), what))
     return 1;
-  if (*address % 256 != 0)
+  if (*address % LLMMEM_ARENA_ALIGNMENT != 0)
     return fail(run, what, "the driver's address is no multiple of 256");
   return check(run, run->driver.fill(*address, 0, size, run->stream), what);
 }

@@ -1,12 +1,13 @@
 /*===- CudaTuning.c - Which algorithm of a matmul takes least time ----------===*/
 
 #include "CudaRun.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Runtime/Samples.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CANDIDATES = 8, WARM_CALLS = 2, TIMED_CALLS = 8 };
-enum { PIECE_BYTES = 4 << 20, ALIGNMENT = 256 };
+enum { PIECE_BYTES = 4 << 20, ALIGNMENT = LLMMEM_ARENA_ALIGNMENT };
 
 /*===----------------------------------------------------------------------===*\
 |* Operands

@@ -3,6 +3,7 @@
 #include "RankModelReader.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Planning/Schedulers/ExposedCosts.h"

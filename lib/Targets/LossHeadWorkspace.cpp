@@ -1,6 +1,7 @@
 //===- LossHeadWorkspace.cpp - What lies where in a loss head's workspace --===//
 
 #include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "llvm/Support/MathExtras.h"
 #include <utility>
@@ -21,8 +22,9 @@ int64_t llm::logitsPitch(LossHeadOp head) {
 }
 
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
-  constexpr int64_t line = 64, mostProduct = 1 << 20; // The bytes of a cache line, and elements.
-  int64_t element = head.getX().getType().getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
+  constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
+  int64_t element = bytesOfNumber(head.getX().getType().getElementType()),
+          wide = element == 8 ? 8 : 4;
   Count rows = std::min(head.getChunkRows(), head.getNumRows());
   int64_t width = head.getWidth(), vocabulary = head.getColumns();
   LossHeadWorkspace parts;

@@ -2,6 +2,7 @@
 
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "llmmem/Targets/LatentParts.h"
 #include "llmmem/Targets/LibraryEpilogue.h"

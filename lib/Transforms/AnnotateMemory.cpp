@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"

@@ -3,6 +3,7 @@
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Layout/Barriers.h"
 #include "llmmem/Transforms/Checkpoints.h"

@@ -2,6 +2,7 @@
 
 #include "StepPass.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"

@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/OpDescription.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"

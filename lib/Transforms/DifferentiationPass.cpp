@@ -1,7 +1,7 @@
 //===- DifferentiationPass.cpp - @loss becomes @step -----------------------===//
 
 #include "llmmem/Analysis/Step.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "llmmem/Transforms/Passes.h"
 

@@ -12,6 +12,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 
 #include "llmmem/Transforms/GroupLossHead.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -3,6 +3,7 @@
 #include "HostArena.h"
 #include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include <numeric>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- MicroBatchesPass.cpp - @loss becomes that of one micro-batch --------===//
 
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/MicroBatches.h"
 #include "llmmem/Transforms/Passes.h"
 

@@ -12,6 +12,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -1,6 +1,6 @@
 //===- ParallelizePass.cpp - A model becomes that of one rank --------------===//
 
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/Passes.h"
 

@@ -1,7 +1,7 @@
 //===- PipelinePasses.cpp - @loss becomes the steps of stages ----------------===//
 
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/PipelineStages.h"

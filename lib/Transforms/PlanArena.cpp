@@ -5,6 +5,7 @@
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Layout/Workspaces.h"

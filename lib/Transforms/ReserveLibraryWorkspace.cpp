@@ -2,6 +2,7 @@
 
 #include "llmmem/Transforms/ReserveLibraryWorkspace.h"
 #include "StepPass.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Targets/LossHeadGranule.h"
@@ -34,7 +35,7 @@ unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &d
     if (!cost || !cost.multipliesMatrices())
       continue;
     int64_t most = sumOfOperandAndResultBytes(&op) / kShare;
-    int64_t bytes = llvm::alignDown(std::min(device.libraryWorkspace, most), 256);
+    int64_t bytes = llvm::alignDown(std::min(device.libraryWorkspace, most), kArenaAlignment);
     if (bytes == 0)
       continue;
     op.setAttr(llm::LlmDialect::kLibraryWorkspace, builder.getI64IntegerAttr(bytes));

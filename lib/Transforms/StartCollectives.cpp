@@ -3,6 +3,7 @@
 #include "llmmem/Transforms/StartCollectives.h"
 #include "StepPass.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"

@@ -7,6 +7,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 

@@ -5,7 +5,7 @@
 
 #include "llmmem/Analysis/DeviceTables.h"
 #include "llmmem/Analysis/Step.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/StageOptions.h"

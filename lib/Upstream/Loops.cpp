@@ -2,6 +2,7 @@
 
 #include "llmmem/Upstream/Loops.h"
 #include "Models.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Layout/LoopLayout.h"
 #include "llmmem/Support/Count.h"

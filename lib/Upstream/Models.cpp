@@ -1,6 +1,7 @@
 //===- Models.cpp - What the models of all dialects share ------------------===//
 
 #include "Models.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "llmmem/Upstream/Models.h"
 #include "mlir/IR/OpDefinition.h"

@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "Models.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"

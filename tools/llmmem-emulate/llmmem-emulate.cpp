@@ -1,7 +1,9 @@
 //===- llmmem-emulate.cpp - Run a module of GPU kernels, with each access checked ===//
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Pipelines/ProgramFile.h"
 #include "llmmem/Support/ExitCode.h"
@@ -64,7 +66,7 @@ private:
     bool isArena = false;
     std::unique_ptr<char, void (*)(void *)> bytes = {nullptr, std::free};
 
-    int64_t size() const { return type.getNumElements() * type.getElementTypeBitWidth() / 8; }
+    int64_t size() const { return llmmem::bytesOfBuffer(type); }
   };
 
   void fill(Buffer &buffer);
@@ -77,11 +79,11 @@ private:
 } // namespace
 
 void Buffers::fill(Buffer &buffer) {
-  int64_t size = alignTo(std::max<int64_t>(buffer.size(), 1), 256);
-  buffer.bytes.reset(static_cast<char *>(std::aligned_alloc(256, size)));
+  int64_t size = alignTo(std::max<int64_t>(buffer.size(), 1), kArenaAlignment);
+  buffer.bytes.reset(static_cast<char *>(std::aligned_alloc(kArenaAlignment, size)));
   std::memset(buffer.bytes.get(), 0, size);
   mlir::Type element = buffer.type.getElementType();
-  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  unsigned bytes = llmmem::bytesOfNumber(element);
   for (int64_t index = 0; !buffer.isArena && index < buffer.type.getNumElements(); ++index) {
     int64_t number = index % 128;
     if (auto type = dyn_cast<mlir::FloatType>(element)) {

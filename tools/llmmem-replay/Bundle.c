@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "Bundle.h"
 #include "ReadFile.h"
+#include "llmmem/Alignment.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,10 @@ static int read_buffer(const Json *json, Buffer *buffer, Failure *failure) {
   return 0;
 }
 
+static int64_t aligned(int64_t bytes) {
+  return (bytes + LLMMEM_ARENA_ALIGNMENT - 1) / LLMMEM_ARENA_ALIGNMENT * LLMMEM_ARENA_ALIGNMENT;
+}
+
 static int read_buffers(Bundle *bundle, Failure *failure) {
   JsonItems items = json_items(json_find(bundle->json, "buffers"));
   bundle->buffers = allocate(failure, items.count, sizeof *bundle->buffers);
@@ -89,8 +94,7 @@ static int read_buffers(Bundle *bundle, Failure *failure) {
     if (buffer->on_host)
       continue;
     buffer->offset = bundle->resident;
-    if (__builtin_add_overflow(bundle->resident, (buffer->bytes + 255) / 256 * 256,
-                               &bundle->resident))
+    if (__builtin_add_overflow(bundle->resident, aligned(buffer->bytes), &bundle->resident))
       return fail(failure, "its buffers have more than 2^63 bytes together, with buffer '%s'",
                   buffer->name);
   }

@@ -5,6 +5,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/SequentialPlan.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -44,7 +45,7 @@ protected:
                                      : mlir::Type(mlir::Float32Type::get(&context));
   }
 
-  int64_t bytesOfC() { return sum().getIntOrFloatBitWidth() / 8; }
+  int64_t bytesOfC() { return bytesOfNumber(sum()); }
 
   /// `count` elements at an address that vectors like, or `shift` lines of a cache after one.
   struct Bytes {

@@ -3,6 +3,7 @@
 #include "StepRunner.h"
 #include "ExecutionContext.h"
 #include "llmmem/Execution/SequentialPlan.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -27,7 +28,7 @@ static int64_t bitsOf(Type type, const void *buffer, int64_t index) {
   if (type.isInteger(4))
     return static_cast<const uint8_t *>(buffer)[index / 2] >> shiftOfNibble(index) & 15;
   int64_t bits = 0;
-  size_t size = type.getIntOrFloatBitWidth() / 8;
+  size_t size = bytesOfNumber(type);
   std::memcpy(&bits, static_cast<const char *>(buffer) + index * size, size);
   return bits;
 }
@@ -52,7 +53,7 @@ void test::writeElement(Type type, void *buffer, int64_t index, double number) {
     byte = static_cast<uint8_t>((byte & ~(15 << shiftOfNibble(index))) | bits);
     return;
   }
-  size_t size = type.getIntOrFloatBitWidth() / 8;
+  size_t size = bytesOfNumber(type);
   int64_t bits = static_cast<int64_t>(number);
   if (auto floating = dyn_cast<FloatType>(type)) {
     APFloat value(number);

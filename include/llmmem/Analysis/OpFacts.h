@@ -47,10 +47,6 @@ mlir::Attribute toAttribute(const OpCost &cost, mlir::MLIRContext *context);
 /// its effects, or as it states itself (`llm.pure`).
 bool isRecomputable(mlir::Operation *op);
 
-/// Bytes of a statically shaped tensor, 0 of a scalar, checked: a diagnostic at `value` on any
-/// other type, or on overflow.
-llvm::FailureOr<int64_t> getCheckedBytes(mlir::Value value);
-
 /// Whether ranks of other stages of a pipeline, which run other programs, take part in the op. Such
 /// ops happen once, in the order of the text.
 bool meetsOtherStages(mlir::Operation *op);

@@ -21,15 +21,12 @@
 #ifndef LLMMEM_ANALYSIS_PROBLEMEXTRACTION_H
 #define LLMMEM_ANALYSIS_PROBLEMEXTRACTION_H
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Planning/Model/Problem.h"
 
 namespace llmmem {
-
-/// Byte boundaries that every buffer starts on, in the arena and outside of it: a GPU's widest
-/// loads and cuBLASLt want 256.
-inline constexpr int64_t kArenaAlignment = 256;
 
 struct ExtractedProblem {
   planning::Problem problem;

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_DIALECT_LLMDIALECT_H
 #define LLMMEM_DIALECT_LLMDIALECT_H
 
+#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/Annotation.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"

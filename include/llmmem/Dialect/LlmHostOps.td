@@ -28,7 +28,7 @@ def Llm_MatrixAttr : Llm_Attr<"Matrix", "matrix"> {
     Example: `#llm.matrix<pitch = 768>`, `#llm.matrix<pitch = 64, transposed = true, stride = 4096, alignment = 128>`.
   }];
   let parameters = (ins "int64_t":$pitch, DefaultValuedParameter<"bool", "false">:$transposed,
-    DefaultValuedParameter<"int64_t", "0">:$stride, DefaultValuedParameter<"int64_t", "256">:$alignment);
+    DefaultValuedParameter<"int64_t", "0">:$stride, DefaultValuedParameter<"int64_t", "::llmmem::kArenaAlignment">:$alignment);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -9,13 +9,6 @@
 
 namespace llmmem {
 
-/// Bytes of one element of a tensor, whole ones: 1 of an i1. None of what is no number.
-std::optional<int64_t> bytesOfElementType(mlir::Type type);
-
-/// Bytes of a statically shaped tensor (elements rounded up to whole bytes); 0 for any other type,
-/// -1 of 2^63 bytes or more (Sizes.h). Example: tensor<8x1024x768xbf16> has 12,582,912.
-int64_t bytesOfType(mlir::Type type);
-
 /// What one launch of a kernel does.
 struct KernelCost {
   int64_t flops = 0;

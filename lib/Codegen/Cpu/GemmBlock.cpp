@@ -3,6 +3,7 @@
 #include "FactorB.h"
 #include "NarrowMatmul.h"
 #include "RoundedMatmul.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -132,7 +133,7 @@ Value llmmem::addressOf(Operation *op, KernelEmitter &e, const Matrix &matrix) {
   Index begin{&builder, memref::ExtractAlignedPointerAsIndexOp::create(builder, op->getLoc(),
                                                                        matrix.buffer.memref)};
   if (matrix.begin)
-    begin = begin + *matrix.begin * (matrix.buffer.element.getIntOrFloatBitWidth() / 8);
+    begin = begin + *matrix.begin * bytesOfNumber(matrix.buffer.element);
   Value bits = arith::IndexCastOp::create(builder, op->getLoc(), builder.getI64Type(), begin.value);
   return LLVM::IntToPtrOp::create(builder, op->getLoc(), pointer, bits);
 }

@@ -2,6 +2,7 @@
 
 #include "GemmWriter.h"
 #include "FactorB.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -33,17 +34,15 @@ Pointer Writer::panel(int64_t size) {
           accumulatorType};
 }
 
-static unsigned bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
-
 Num Writer::load(Pointer from, int64_t lanes, bool aligned) {
   Type type = lanes == 1 ? from.element : VectorType::get(lanes, from.element);
-  unsigned alignment = bytesOf(from.element) * (aligned ? lanes : 1);
+  unsigned alignment = bytesOfNumber(from.element) * (aligned ? lanes : 1);
   return convert({&builder, LLVM::LoadOp::create(builder, loc(), type, from.address, alignment)},
                  accumulatorType);
 }
 
 void Writer::store(Pointer to, Num x, bool aligned) {
-  unsigned alignment = bytesOf(to.element) * (aligned ? sizes.lanes : 1);
+  unsigned alignment = bytesOfNumber(to.element) * (aligned ? sizes.lanes : 1);
   LLVM::StoreOp::create(builder, loc(), convert(x, to.element).value, to.address, alignment);
 }
 
@@ -53,7 +52,7 @@ Num Writer::loadFirst(Pointer from, Index count) {
                                             ValueRange{count.value});
   Value zero = arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
   return convert({&builder, LLVM::MaskedLoadOp::create(builder, loc(), type, from.address, mask,
-                                                       zero, bytesOf(from.element))},
+                                                       zero, bytesOfNumber(from.element))},
                  accumulatorType);
 }
 
@@ -61,7 +60,7 @@ void Writer::storeFirst(Pointer to, Index count, Num x) {
   auto lanes = VectorType::get(sizes.lanes, builder.getI1Type());
   Value mask = vector::CreateMaskOp::create(builder, loc(), lanes, ValueRange{count.value});
   LLVM::MaskedStoreOp::create(builder, loc(), convert(x, to.element).value, to.address, mask,
-                              bytesOf(to.element));
+                              bytesOfNumber(to.element));
 }
 
 void Writer::prefetch(Pointer from) {

@@ -3,6 +3,7 @@
 #include "llmmem/Codegen/Emitter/KernelLoops.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,7 +63,7 @@ Buffer Buffer::of(Type tensor, const BufferAccess &access) {
 
 Buffer KernelEmitter::workspace() {
   Value bytes = entry->getArgument(workspaceNumber);
-  int64_t width = numberType.getIntOrFloatBitWidth() / 8;
+  int64_t width = bytesOfNumber(numberType);
   return workspace(0, cast<MemRefType>(bytes.getType()).getNumElements() / width, numberType);
 }
 

@@ -3,6 +3,7 @@
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -125,7 +126,7 @@ static Value placeOfPeer(KernelEmitter &e, Buffer buffer, Index index, Index ran
     return LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(space));
   };
   Index begin{&b, memref::ExtractAlignedPointerAsIndexOp::create(b, loc, buffer.memref)};
-  Index address = begin + index * bytesInMemory(buffer.element);
+  Index address = begin + index * bytesOfNumber(buffer.element);
   Value word = arith::IndexCastOp::create(b, loc, b.getI64Type(), address.value),
         own = LLVM::IntToPtrOp::create(b, loc, pointerTo(NVVM::NVVMMemorySpace::Shared), word),
         other = arith::IndexCastOp::create(b, loc, b.getI32Type(), rank.value);
@@ -134,5 +135,5 @@ static Value placeOfPeer(KernelEmitter &e, Buffer buffer, Index index, Index ran
 
 Value llmmem::loadOfPeer(KernelEmitter &e, Buffer buffer, Index index, Type type, Index rank) {
   Value place = placeOfPeer(e, buffer, index, rank);
-  return LLVM::LoadOp::create(e.builder(), e.location(), type, place, bytesInMemory(type));
+  return LLVM::LoadOp::create(e.builder(), e.location(), type, place, bytesOfNumber(type));
 }

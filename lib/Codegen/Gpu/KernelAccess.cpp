@@ -47,12 +47,6 @@ Accesses llmmem::kernelAccessesOf(Operation *op) {
       .Default([](Operation *) { return Accesses(); });
 }
 
-int64_t llmmem::bytesInMemory(Type type) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getNumElements() * bytesInMemory(vector.getElementType());
-  return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
-
 std::optional<unsigned> llmmem::kernelArgumentOf(gpu::GPUFuncOp kernel, Value buffer) {
   auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
   if (!argument || argument.getOwner() != &kernel.getBody().front() ||

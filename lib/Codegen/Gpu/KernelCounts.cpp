@@ -7,6 +7,7 @@
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -156,7 +157,7 @@ std::optional<WarpAddresses> LaunchCounter::addressesOf(const KernelAccess &acce
   WarpInterpreter::Known count;
   if (access.count)
     count = at.lookup(access.count);
-  int64_t element = bytesInMemory(getElementTypeOrSelf(access.type));
+  int64_t element = bytesOfNumber(getElementTypeOrSelf(access.type));
   int64_t begin = 0;
   if (auto view = access.memref.getDefiningOp<memref::ViewOp>())
     if (auto shift = at.lookup(view.getByteShift()))
@@ -174,7 +175,7 @@ void LaunchCounter::visitAccess(Operation &op, const KernelAccess &access,
   site.op = &op;
   site.isWrite = access.isWrite;
   site.isShared = isShared(access.memref);
-  countAccess(site, addressesOf(access, at), bytesInMemory(access.type), at);
+  countAccess(site, addressesOf(access, at), bytesOfNumber(access.type), at);
 }
 
 void LaunchCounter::visitPeerAccess(const PeerAccess &access, const WarpInterpreter &at) {
@@ -189,7 +190,7 @@ void LaunchCounter::visitPeerAccess(const PeerAccess &access, const WarpInterpre
       if (at.active() >> lane & 1)
         (*addresses)[lane] = (*known)[lane];
   }
-  const int64_t bytes = bytesInMemory(access.type());
+  const int64_t bytes = bytesOfNumber(access.type());
   countAccess(site, addresses, bytes, at);
   counts.peerBytes +=
       weight * at.times() * static_cast<double>(llvm::popcount(at.active()) * bytes);
@@ -393,7 +394,7 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   int64_t instructions = arithmeticOf(op);
   for (const KernelAccess &access : kernelAccessesOf(&op)) {
     visitAccess(op, access, at);
-    instructions = llvm::divideCeil(bytesInMemory(access.type), kWidest);
+    instructions = llvm::divideCeil(bytesOfNumber(access.type), kWidest);
   }
   if (std::optional<PeerAccess> access = PeerAccess::match(&op)) {
     visitPeerAccess(*access, at);

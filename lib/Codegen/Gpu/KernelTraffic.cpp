@@ -5,6 +5,7 @@
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -194,10 +195,10 @@ void Counter::addAccess(Operation *op, const KernelAccess &access) {
       llvm::any_of(access.indices, [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
   bool onThread = llvm::any_of(access.indices,
                                [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
-  int64_t element = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+  int64_t element = bytesOfNumber(cast<MemRefType>(buffer.getType()).getElementType());
   accesses[op] = {isChosen ? buffer : Value(),
                   argument.value_or(0),
-                  bytesInMemory(access.type),
+                  bytesOfNumber(access.type),
                   element,
                   access.isWrite,
                   onBlock || isChosen,

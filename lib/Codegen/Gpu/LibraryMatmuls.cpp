@@ -2,8 +2,10 @@
 
 #include "LibraryKernels.h"
 #include "MmaTile.h"
+#include "llmmem/Alignment.h"
 #include "llmmem/Codegen/Gpu/LibraryForm.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
@@ -29,9 +31,9 @@ static bool isOfLibrary(const Matmul &p) {
   return areTypes && areInMemory && isSum && p.terms == 1;
 }
 
-/// Buffers begin at multiples of 256 bytes, and a view at a known shift from there.
+/// Buffers begin at multiples of the alignment, and a view at a known shift from there.
 static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
-  int64_t alignment = 256, width = matrix.buffer.element.getIntOrFloatBitWidth() / 8;
+  int64_t alignment = kArenaAlignment, width = bytesOfNumber(matrix.buffer.element);
   if (auto view = matrix.buffer.memref.getDefiningOp<memref::ViewOp>())
     alignment = std::gcd(alignment, knownDivisor(view.getByteShift()));
   if (matrix.begin)

@@ -12,6 +12,7 @@
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include <numeric>
 
 using namespace mlir;
@@ -20,14 +21,14 @@ using namespace llmmem::llm;
 
 namespace {
 
-int64_t bytesOf(Buffer buffer) { return buffer.size * buffer.element.getIntOrFloatBitWidth() / 8; }
+int64_t bytesOf(Buffer buffer) { return buffer.size * bytesOfNumber(buffer.element); }
 
 /// The workspace from `begin` to its end, in elements of `element`; null where nothing is left.
 Buffer workspaceFrom(Operation *op, KernelEmitter &e, int64_t begin, Type element) {
   int64_t bytes = cast<CostOpInterface>(op).getWorkspaceBytes() - begin;
   if (bytes <= 0)
     return {};
-  return e.workspace(begin, bytes / (element.getIntOrFloatBitWidth() / 8), element);
+  return e.workspace(begin, bytes / bytesOfNumber(element), element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,7 +235,7 @@ struct Rows {
 /// parameters would be as many loops, each compiled on its own.
 void emitCopyRows(KernelEmitter &e, Rows from, Rows to, int64_t count, int64_t width) {
   Operation *op = e.operation();
-  int64_t bytes = from.buffer.element.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = bytesOfNumber(from.buffer.element);
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(e.builder(), op->getLoc(),
                                      e.builder().getI64IntegerAttr(value));

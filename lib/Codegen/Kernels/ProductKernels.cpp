@@ -8,6 +8,7 @@
 #include "Gpu/WarpgroupMatmul.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -52,7 +53,7 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   for (const Matrix &factor : {p.a, p.b})
     arguments.append({addressOf(op, e, factor), integer(factor.pitch), integer(factor.transposed)});
   arguments.append({addressOf(op, e, p.initial), integer(p.initial.pitch), addressOf(op, e, p.c),
-                    integer(p.c.pitch), integer(p.c.buffer.element.getIntOrFloatBitWidth() / 8)});
+                    integer(p.c.pitch), integer(bytesOfNumber(p.c.buffer.element))});
   for (int64_t number : {p.rows, p.columns, p.inner, p.terms, p.stepA, p.stepB})
     arguments.push_back(integer(number));
   arguments.push_back(

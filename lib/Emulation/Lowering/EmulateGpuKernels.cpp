@@ -13,7 +13,7 @@
 #include "llmmem/Codegen/Gpu/HostUpdates.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
-#include "llmmem/Interfaces/Sizes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
@@ -168,7 +168,7 @@ void HostEmulation::announceAccesses(func::CallOp call) {
     if (!begin)
       continue; // a null pointer
     auto type = cast<MemRefType>(begin.getSource().getType());
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    int64_t bytes = bytesOfBuffer(type);
     int64_t parameter = parameterOf(begin.getSource(), call->getParentOfType<func::FuncOp>());
     func::CallOp::create(builder, loc, hook,
                          ValueRange{emulator(call), address.getArg(), integerConstant(bytes),
@@ -203,7 +203,7 @@ void HostEmulation::convertHostUpdate(func::CallOp call) {
     Value begin = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
     Value address = arith::IndexCastOp::create(builder, loc, integer, begin);
     LLVM::StoreOp::create(builder, loc, address, wordAddress(addresses, number));
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    int64_t bytes = bytesOfBuffer(type);
     LLVM::StoreOp::create(builder, loc, integerConstant(bytes), wordAddress(sizes, number));
   }
   auto kernel = module.lookupSymbol<func::FuncOp>(call.getCallee());

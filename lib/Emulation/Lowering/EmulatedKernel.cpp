@@ -1,6 +1,8 @@
 //===- EmulatedKernel.cpp - A GPU kernel becomes a function of one thread --===//
 
 #include "KernelEmulation.h"
+#include "llmmem/Alignment.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -23,7 +25,7 @@ func::FuncOp llmmem::emulationHook(ModuleOp module, StringRef name, TypeRange in
 
 static constexpr int64_t kWarp = 32;
 // Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
-static constexpr int64_t kSharedAlignment = 256;
+static constexpr int64_t kSharedAlignment = kArenaAlignment;
 
 /// Whether this op needs no rewriting: arithmetic, or control flow.
 static bool isPlain(Operation *op) {
@@ -37,7 +39,7 @@ void KernelEmulation::addKernel(StringRef name) {
   SmallVector<int64_t> bytes;
   for (Type type : kernel.getArgumentTypes()) {
     auto buffer = dyn_cast<MemRefType>(type);
-    bytes.push_back(buffer ? buffer.getNumElements() * bytesInMemory(buffer.getElementType()) : 0);
+    bytes.push_back(buffer ? buffer.getNumElements() * bytesOfNumber(buffer.getElementType()) : 0);
   }
   NamedAttrList facts;
   facts.set("name", builder.getStringAttr(name));
@@ -56,7 +58,7 @@ void KernelEmulation::placeShared() {
   for (BlockArgument attribution : kernel.getWorkgroupAttributions()) {
     auto type = cast<MemRefType>(attribution.getType());
     sharedOffsets.push_back(sharedBytes);
-    sharedBytes += llvm::alignTo(type.getNumElements() * bytesInMemory(type.getElementType()),
+    sharedBytes += llvm::alignTo(type.getNumElements() * bytesOfNumber(type.getElementType()),
                                  kSharedAlignment);
   }
 }
@@ -326,7 +328,7 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
 std::pair<Value, Value> KernelEmulation::addressOf(const KernelAccess &access) {
   auto type = cast<MemRefType>(access.memref.getType());
   auto [strides, offset] = type.getStridesAndOffset();
-  Value bytes = integerConstant(bytesInMemory(type.getElementType()));
+  Value bytes = integerConstant(bytesOfNumber(type.getElementType()));
   auto dynamic = [](int64_t number) { return ShapedType::isDynamic(number); };
   Value first;
   if (llvm::any_of(strides, dynamic) || dynamic(offset)) {

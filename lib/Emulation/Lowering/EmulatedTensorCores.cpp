@@ -3,6 +3,7 @@
 #include "KernelEmulation.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -31,8 +32,8 @@ LogicalResult KernelEmulation::rewriteTileAccess(Operation *op) {
 
 void KernelEmulation::rewriteCopy(nvgpu::DeviceAsyncCopyOp copy) {
   SmallVector<KernelAccess, 2> accesses = kernelAccessesOf(copy);
-  int64_t element = bytesInMemory(getElementTypeOrSelf(accesses[0].type));
-  Value bytes = integerConstant(bytesInMemory(accesses[0].type));
+  int64_t element = bytesOfNumber(getElementTypeOrSelf(accesses[0].type));
+  Value bytes = integerConstant(bytesOfNumber(accesses[0].type));
   if (accesses[0].count)
     bytes =
         arith::MulIOp::create(builder, loc, toInteger(accesses[0].count), integerConstant(element));

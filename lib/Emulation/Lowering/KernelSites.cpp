@@ -1,6 +1,7 @@
 //===- KernelSites.cpp - The ops of a kernel that the emulator checks ------===//
 
 #include "KernelSites.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
@@ -76,11 +77,11 @@ LogicalResult KernelSites::addAccess(Operation *op, const KernelAccess &access) 
   if (failed(buffer))
     return failure();
   auto type = cast<MemRefType>(access.memref.getType());
-  int64_t bytes = bytesInMemory(access.type);
+  int64_t bytes = bytesOfNumber(access.type);
   int64_t alignment =
       std::min<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1)), kWidestAccess);
   bool isWhole = type.hasStaticShape() && type.getLayout().isIdentity();
-  int64_t extent = isWhole ? type.getNumElements() * bytesInMemory(type.getElementType()) : -1;
+  int64_t extent = isWhole ? type.getNumElements() * bytesOfNumber(type.getElementType()) : -1;
   NamedAttrList site;
   site.set("kind", builder.getStringAttr(access.isWrite ? "write" : "read"));
   site.set("buffer", builder.getI64IntegerAttr(*buffer));
@@ -206,7 +207,7 @@ LogicalResult KernelSites::addBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSharedClust
 }
 
 void KernelSites::addPeerAccess(const PeerAccess &access) {
-  int64_t bytes = bytesInMemory(access.type());
+  int64_t bytes = bytesOfNumber(access.type());
   NamedAttrList site;
   site.set("kind", builder.getStringAttr(access.isWrite() ? "write" : "read"));
   site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));

@@ -38,9 +38,6 @@ llvm::SmallVector<KernelAccess, 2> kernelAccessesOf(mlir::Operation *op);
 /// Returns the kernel's argument that a buffer is a part of; nothing for workgroup memory.
 std::optional<unsigned> kernelArgumentOf(mlir::gpu::GPUFuncOp kernel, mlir::Value buffer);
 
-/// Returns the bytes of an element or of a vector of elements in memory.
-int64_t bytesInMemory(mlir::Type type);
-
 } // namespace llmmem
 
 #endif // LLMMEM_CODEGEN_GPU_KERNELACCESS_H
