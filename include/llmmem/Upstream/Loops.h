@@ -7,15 +7,15 @@
 
 namespace llmmem {
 
-/// How often the body of `loop` runs, where its bounds and its step are constants.
+/// Returns how often the body of `loop` runs, where its bounds and its step are constants.
 std::optional<int64_t> countLoopRounds(mlir::LoopLikeOpInterface loop);
 
-/// Whether a plan can price `loop`: its rounds are counted, and each op of its body has a cost.
-/// Fails after a diagnostic that says what stands in the way.
+/// Checks whether a plan can price `loop`: its iterations are counted, and each op of its body has
+/// a cost. Fails after a diagnostic that says why it cannot.
 llvm::LogicalResult checkLoopHasCost(mlir::LoopLikeOpInterface loop);
 
-/// Whether `op`, in the body of a loop, costs nothing: a view, a constant, or what computes on
-/// numbers alone, beside the kernels.
+/// Returns whether `op`, in the body of a loop, costs nothing: a view, a constant, or a computation
+/// on numbers alone, outside of the kernels.
 bool isFreeInLoop(mlir::Operation &op);
 
 } // namespace llmmem
