@@ -79,7 +79,7 @@ std::optional<int64_t> ClaimVerifier::readBound(DictionaryAttr claims, StringRef
 
 /// What was decided and not done is no plan of this program.
 void ClaimVerifier::checkApplied() {
-  for (StringRef name : {LlmDialect::kSchedule, LlmDialect::kCopies})
+  for (StringRef name : {LlmDialect::kSchedule, LlmDialect::kCopies, LlmDialect::kPlaces})
     if (step->hasAttr(name))
       fail(step, "applied") << "has '" << name << "', which was not applied; run apply-checkpoints";
   for (Operation &op : body)

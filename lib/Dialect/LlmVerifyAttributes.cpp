@@ -19,6 +19,19 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 //===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlaceAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t op,
+                                int64_t instance, std::optional<int64_t> result, int64_t bytes,
+                                int64_t offset) {
+  if (std::min({op, instance, result.value_or(0), bytes, offset}) < 0)
+    return emitError() << "a place has numbers of 0 or more, as in #llm.place<op = 3, instance = "
+                          "0, result = 0, bytes = 2048, offset = 4096>";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // What annotations hold
 //===----------------------------------------------------------------------===//
 
@@ -140,6 +153,10 @@ bool annotation::areLocations(Operation *, Attribute attribute) {
   return isa<ArrayAttr>(attribute) && llvm::all_of(cast<ArrayAttr>(attribute), [](Attribute entry) {
            return isa<LocationAttr>(entry);
          });
+}
+
+bool annotation::arePlaces(Operation *, Attribute attribute) {
+  return areAll<PlaceAttr>(attribute);
 }
 
 bool annotation::isCost(Operation *, Attribute attribute) { return isa<CostAttr>(attribute); }

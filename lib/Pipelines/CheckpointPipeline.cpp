@@ -421,9 +421,6 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
 
   // No clean-up stands between here and the verifier: what is verified is what is printed.
   onStep.addPass(createApplyCheckpoints());
-  PlanArenaOptions arena;
-  arena.device = options.device;
-  onStep.addPass(createPlanArena(arena));
   if (options.overlap)
     onStep.addPass(createStartCollectives());
   if (usesHost(options))

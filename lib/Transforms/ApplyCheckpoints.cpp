@@ -1,5 +1,7 @@
 //===- ApplyCheckpoints.cpp - Reorder and clone as the schedule says -------===//
 
+#include "ArenaPlaces.h"
+#include "NamedPlaces.h"
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -10,6 +12,7 @@
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include <map>
 
 namespace llmmem {
 #define GEN_PASS_DEF_APPLYCHECKPOINTS
@@ -26,28 +29,31 @@ namespace {
 class ScheduleApplier {
 public:
   ScheduleApplier(func::FuncOp step, const StepStorage &storage)
-      : body(step.getBody().front()), storage(storage), builder(step.getContext()) {
-    // Constants stay where they are, before everything that moves behind them.
-    for (Operation &op : body.without_terminator())
-      if (!isResidentOp(&op))
-        (isFreeViewOp(&op) ? views : ops).push_back(&op);
-    for (Operation *op : ops)
-      operandsOf[op] = llvm::to_vector(op->getOperands());
-  }
+      : step(step), body(step.getBody().front()), storage(storage), builder(step.getContext()) {}
 
-  /// Takes `llm.copies`, whose numbers in the schedule stand behind those of the ops.
+  /// Lists the ops by `llm.id`: each has one, and together they are 0, 1, ...
+  LogicalResult readIds();
+
+  /// Takes `llm.copies`, whose numbers in the schedule follow those of the ops.
   LogicalResult readCopies(ArrayRef<int64_t> numbers);
 
   /// Every op runs at least once, and nothing reads what has not run.
   LogicalResult check(ArrayRef<int64_t> schedule);
 
+  /// Takes `llm.places`. Chunks are set, as workspaces depend on them.
+  LogicalResult readPlaces(ArrayRef<int64_t> schedule);
+
   /// Returns the number of clones.
   int64_t apply(ArrayRef<int64_t> schedule);
 
+  /// The places of the program that `apply` has made.
+  const ArenaPlaces &getPlaces() const { return places; }
+
 private:
   void runFirst(Operation *op);
-  void runAgain(Operation *op, int64_t number, int64_t instance);
-  void copy(int64_t number);
+  Operation *runAgain(Operation *op, int64_t number, int64_t instance);
+  Operation *copy(int64_t number);
+  void place(Operation *run, const RunPlaces &found);
   void finish();
   Value latest(Value value);
   Value runOf(Value root);
@@ -62,11 +68,14 @@ private:
     int64_t runs = 0;
   };
 
+  func::FuncOp step;
   Block &body;
   const StepStorage &storage;
   OpBuilder builder;
-  SmallVector<Operation *> ops, views; // of the unplanned program
+  SmallVector<Operation *> ops, views; // of the unplanned program; ops by their ids
   SmallVector<LeavingValue> copies;
+  std::vector<RunPlaces> placesOfRuns; // by position in the schedule; empty without `llm.places`
+  ArenaPlaces places;
   llvm::DenseMap<Operation *, SmallVector<Value>> operandsOf;
   llvm::DenseMap<Value, Value> current;
   // The runs that barriers let pass, by the result behind which they are.
@@ -74,12 +83,41 @@ private:
 };
 } // namespace
 
+LogicalResult ScheduleApplier::readIds() {
+  std::map<int64_t, Operation *> byId;
+  // Constants stay where they are, before everything that moves behind them.
+  for (Operation &op : body.without_terminator()) {
+    if (isResidentOp(&op))
+      continue;
+    if (isFreeViewOp(&op)) {
+      views.push_back(&op);
+      continue;
+    }
+    auto id = op.getAttrOfType<IntegerAttr>(LlmDialect::kId);
+    if (!id)
+      return op.emitError() << "has no '" << LlmDialect::kId << "', by which a schedule names it; "
+                            << kPlanItAgain;
+    if (!byId.try_emplace(id.getInt(), &op).second)
+      return op.emitError() << "has '" << LlmDialect::kId << "' = " << id.getInt()
+                            << ", which another op has; " << kPlanItAgain;
+    operandsOf[&op] = llvm::to_vector(op.getOperands());
+  }
+  for (auto [id, op] : byId) {
+    if (id != static_cast<int64_t>(ops.size()))
+      return op->emitError() << "has '" << LlmDialect::kId << "' = " << id << ", but no op has "
+                             << ops.size() << "; " << kPlanItAgain;
+    ops.push_back(op);
+  }
+  return success();
+}
+
 LogicalResult ScheduleApplier::readCopies(ArrayRef<int64_t> numbers) {
   auto refuse = [&] {
     return body.getParentOp()->emitError()
            << "'" << LlmDialect::kCopies
            << "' must name, for each value that leaves, its op, which of the op's results it is, "
-              "and the ns of a copy up and of one down";
+              "and the ns of a copy up and of one down; "
+           << kPlanItAgain;
   };
   for (; numbers.size() >= 4; numbers = numbers.drop_front(4)) {
     int64_t op = numbers[0], result = numbers[1];
@@ -100,7 +138,8 @@ LogicalResult ScheduleApplier::checkCopy(int64_t number, const llvm::DenseSet<Op
     return leaving.value.getOwner()->emitError()
            << "has a copy of '" << getName(leaving.value) << "' to the "
            << (isDown ? "device scheduled before it went to the host"
-                      : "host scheduled before it is written");
+                      : "host scheduled before it is written")
+           << "; " << kPlanItAgain;
   leaving.runs += !isDown;
   return success();
 }
@@ -111,7 +150,7 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
     if (number < 0 || number >= numNumbers())
       return body.getParentOp()->emitError()
              << "'" << LlmDialect::kSchedule << "' names op " << number << ", but the step has "
-             << ops.size() << (copies.empty() ? "" : " and their copies");
+             << ops.size() << (copies.empty() ? "" : " and their copies") << "; " << kPlanItAgain;
     if (number >= static_cast<int64_t>(ops.size())) {
       if (failed(checkCopy(number, ran)))
         return failure();
@@ -121,14 +160,34 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
       for (Operation *producer : {storage.getRoot(operand).getDefiningOp(), barrierBefore(operand)})
         if (producer && !isResidentOp(producer) && !ran.contains(producer))
           return ops[number]->emitError()
-                 << "is scheduled before '" << getName(operand) << "' is written";
+                 << "is scheduled before '" << getName(operand) << "' is written; " << kPlanItAgain;
     ran.insert(ops[number]);
   }
   for (Operation *op : ops)
     if (!ran.contains(op))
-      return op->emitError() << "is missing from '" << LlmDialect::kSchedule << "'";
+      return op->emitError() << "is missing from '" << LlmDialect::kSchedule << "'; "
+                             << kPlanItAgain;
   for (LeavingValue &leaving : copies)
     leaving.runs = 0;
+  return success();
+}
+
+LogicalResult ScheduleApplier::readPlaces(ArrayRef<int64_t> schedule) {
+  std::vector<RunNeeds> needs;
+  for (Operation *op : ops) {
+    RunNeeds &need = needs.emplace_back(RunNeeds{op, {}, workspaceBytes(op)});
+    for (OpResult result : op->getResults())
+      need.results.push_back(storage.hasOwnBytes(result)
+                                 ? std::optional(bytesOfType(result.getType()))
+                                 : std::nullopt);
+  }
+  for (const LeavingValue &leaving : copies) // up, and down
+    needs.insert(needs.end(), 2,
+                 {leaving.value.getOwner(), {bytesOfType(leaving.value.getType())}});
+  FailureOr<std::vector<RunPlaces>> found = findNamedPlaces(step, schedule, needs);
+  if (failed(found))
+    return failure();
+  placesOfRuns = std::move(*found);
   return success();
 }
 
@@ -168,7 +227,7 @@ void ScheduleApplier::runFirst(Operation *op) {
       passed[result] = runOf(storage.getRoot(result));
 }
 
-void ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) {
+Operation *ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) {
   builder.setInsertionPoint(body.getTerminator());
   SmallVector<Value> operands;
   for (Value value : operandsOf[op])
@@ -180,13 +239,13 @@ void ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) 
   clone->setAttr(LlmDialect::kCloneOf, builder.getI64IntegerAttr(number));
   // CSE compares discardable attributes too, so distinct instances are never merged.
   clone->setAttr(LlmDialect::kInstance, builder.getI64IntegerAttr(instance));
-  op->setAttr(LlmDialect::kId, builder.getI64IntegerAttr(number));
   for (auto [result, again] : llvm::zip(op->getResults(), clone->getResults()))
     current[result] = again;
+  return clone;
 }
 
 /// A repeated copy carries another `llm.instance`, as clones do.
-void ScheduleApplier::copy(int64_t number) {
+Operation *ScheduleApplier::copy(int64_t number) {
   LeavingValue &leaving = copies[(number - ops.size()) / 2];
   bool isDown = (number - ops.size()) % 2 == 1;
   builder.setInsertionPoint(body.getTerminator());
@@ -210,6 +269,15 @@ void ScheduleApplier::copy(int64_t number) {
   if (leaving.runs++ > 1)
     made->setAttr(LlmDialect::kInstance, builder.getI64IntegerAttr(leaving.runs - 2));
   (isDown ? current[leaving.value] : leaving.onHost) = made->getResult(0);
+  return made;
+}
+
+void ScheduleApplier::place(Operation *run, const RunPlaces &found) {
+  for (auto [result, offset] : llvm::zip_equal(run->getResults(), found.results))
+    if (offset)
+      places.values[result] = *offset;
+  if (found.workspace)
+    places.workspaces[run] = *found.workspace;
 }
 
 void ScheduleApplier::finish() {
@@ -225,16 +293,22 @@ void ScheduleApplier::finish() {
 int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
   SmallVector<int64_t> runs(ops.size(), 0);
   int64_t clones = 0;
-  for (int64_t number : schedule) {
+  for (auto [position, number] : llvm::enumerate(schedule)) {
+    Operation *run = nullptr;
     if (number >= static_cast<int64_t>(ops.size())) {
-      copy(number);
+      run = copy(number);
     } else if (runs[number]++ == 0) {
-      runFirst(ops[number]);
+      runFirst(run = ops[number]);
     } else {
-      runAgain(ops[number], number, runs[number] - 1);
+      run = runAgain(ops[number], number, runs[number] - 1);
       ++clones;
     }
+    if (!placesOfRuns.empty())
+      place(run, placesOfRuns[position]);
   }
+  for (auto [op, count] : llvm::zip_equal(ops, runs))
+    if (count == 1)
+      op->removeAttr(LlmDialect::kId); // nobody asks whose clones there are
   finish();
   return clones;
 }
@@ -259,15 +333,21 @@ FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step, const StepStorage
   if (!schedule)
     return step.emitError() << "has no '" << LlmDialect::kSchedule
                             << "'; run plan-checkpoints first";
+  const bool hasPlaces = step->hasAttr(LlmDialect::kPlaces);
   ScheduleApplier applier(step, storage);
+  if (failed(applier.readIds()))
+    return failure();
   if (auto copies = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kCopies);
       copies && failed(applier.readCopies(copies)))
     return failure();
-  if (failed(applier.check(schedule)) || failed(setChunks(step)))
+  if (failed(applier.check(schedule)) || failed(setChunks(step)) ||
+      (hasPlaces && failed(applier.readPlaces(schedule))))
     return failure();
   int64_t clones = applier.apply(schedule);
-  step->removeAttr(LlmDialect::kSchedule);
-  step->removeAttr(LlmDialect::kCopies);
+  for (StringRef done : {LlmDialect::kSchedule, LlmDialect::kCopies, LlmDialect::kPlaces})
+    step->removeAttr(done);
+  if (hasPlaces && failed(writeArena(step, StepStorage(step), applier.getPlaces())))
+    return failure();
   return clones;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostCopies.h"
+#include "NamedPlaces.h"
 #include "NoPlan.h"
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
@@ -17,14 +18,12 @@
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
-#include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/StartCollectives.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
 
 using namespace mlir;
 using namespace llmmem;
@@ -66,35 +65,13 @@ static void writeDecisions(const ExtractedProblem &extracted, ArrayRef<OpIndex> 
   }
 }
 
-/// The planner's offsets, step by step: each result with bytes in an arena, then the workspace.
-/// `plan-arena` takes them over, so that what was found to fit is what is written.
-static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
-                           const StepStorage &storage, const planning::Plan &plan) {
-  std::map<std::pair<int32_t, ValueIndex>, int64_t> offsets;
-  llvm::DenseMap<int32_t, int64_t> workspaces;
-  for (const planning::InstanceOffset &entry : plan.offsets)
-    offsets[{entry.step, entry.value}] = entry.offset;
-  for (const planning::WorkspaceOffset &entry : plan.workspaces)
-    workspaces[entry.step] = entry.offset;
-  SmallVector<int64_t> placement;
-  for (auto [number, index] : llvm::enumerate(plan.steps)) {
-    if (index >= static_cast<OpIndex>(extracted.ops.size())) { // a copy, of one value
-      placement.push_back(offsets[{number, extracted.problem.ops[index].writes.front()}]);
-      continue;
-    }
-    for (OpResult result : extracted.ops[index]->getResults())
-      if (storage.hasOwnBytes(result))
-        placement.push_back(offsets[{number, extracted.indexOf.lookup(result)}]);
-    if (extracted.problem.ops[index].workspace > 0)
-      placement.push_back(workspaces.lookup(number));
-  }
-  step->setAttr(LlmDialect::kPlacement, Builder(step.getContext()).getDenseI64ArrayAttr(placement));
-}
-
-static void writePlan(func::FuncOp step, const CheckpointRequest &request,
-                      const ExtractedProblem &extracted, const planning::Plan &plan,
-                      ArrayRef<ChunkChoice> chunks, int64_t costWithoutBudget) {
+static void writePlan(func::FuncOp step, const StepStorage &storage,
+                      const CheckpointRequest &request, const ExtractedProblem &extracted,
+                      const planning::Plan &plan, ArrayRef<ChunkChoice> chunks,
+                      int64_t costWithoutBudget) {
   Builder builder(step.getContext());
+  for (auto [id, op] : llvm::enumerate(extracted.ops))
+    op->setAttr(LlmDialect::kId, builder.getI64IntegerAttr(id));
   for (const ChunkChoice &chunk : chunks) {
     chunk.op->setAttr(LlmDialect::kChunk, builder.getI64IntegerAttr(chunk.rows));
     if (chunk.op->hasAttr(LlmDialect::kCost))
@@ -102,6 +79,7 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
   }
   SmallVector<int64_t> schedule = writeCopies(step, extracted, plan);
   step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
+  writeNamedPlaces(step, extracted, storage, plan, schedule);
   step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(nameOf(request.policy)));
   if (request.budget)
     step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
@@ -189,7 +167,6 @@ static bool hasHostCopies(func::FuncOp step) {
 /// known when it is placed and they are started.
 static FailureOr<int64_t> timeOfPlanned(func::FuncOp step, const DeviceModel &device) {
   if (failed(applyCheckpoints(step, StepStorage(step))) ||
-      failed(planArena(step, StepStorage(step), device)) ||
       failed(hasHostCopies(step) ? startHostCopies(step, StepStorage(step))
                                  : startCollectives(step, StepStorage(step))))
     return failure();
@@ -267,8 +244,8 @@ static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAl
     chunk.op = copies.lookupOrNull(chunk.op);
   const planning::Plan &plan = made.chosen.plan;
   request.budget.reset();
-  writePlan(*copy, request, extracted, plan, chunks, /*costWithoutBudget=*/0);
-  writePlacement(*copy, extracted, StepStorage(*copy), plan);
+  writePlan(*copy, StepStorage(*copy), request, extracted, plan, chunks,
+            /*costWithoutBudget=*/0);
   FailureOr<int64_t> time = timeOfPlanned(*copy, device);
   return failed(time) ? std::nullopt : std::optional(*time);
 }
@@ -336,8 +313,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   FailureOr<int64_t> free = timeWithoutBudget(step, request, freeCost, plan, device);
   if (failed(free))
     return failure();
-  writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling], *free);
-  writePlacement(chosen.step, extracted, chosen.storage, plan);
+  writePlan(chosen.step, chosen.storage, request, extracted, plan, chosen.tilings.chunks[tiling],
+            *free);
   recordOutcomes(*alternatives, chosen, best.outcomes);
   outcome.changedOps = static_cast<bool>(chosen.copy);
   takeAlternative(step, chosen);

@@ -134,6 +134,20 @@ func.func @decision_misspelt(%x: tensor<8xf32>) {
 
 // -----
 
+// expected-error @below {{'llm.places' is [0], expected an array of #llm.place<...>}}
+func.func @places_without_names() attributes {llm.places = [0]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{a place has numbers of 0 or more, as in #llm.place<op = 3, instance = 0, result = 0, bytes = 2048, offset = 4096>}}
+func.func @place_before_the_arena() attributes {llm.places = [#llm.place<op = 0, instance = 0, result = 0, bytes = 256, offset = -256>]} {
+  return
+}
+
+// -----
+
 // expected-error @below {{failed to parse Llm_TrainingAttr parameter 'optimizer'}}
 // expected-error @below {{expected ::llmmem::llm::OptimizerKind to be one of: adamw, sgd}}
 module attributes {llm.training = #llm.training<optimizer = adam, gradients = resident>} {}

@@ -46,6 +46,7 @@ bool isDictionary(mlir::Operation *op, mlir::Attribute attribute);
 bool areDictionaries(mlir::Operation *op, mlir::Attribute attribute);
 bool areSymbols(mlir::Operation *op, mlir::Attribute attribute);
 bool areLocations(mlir::Operation *op, mlir::Attribute attribute);
+bool arePlaces(mlir::Operation *op, mlir::Attribute attribute);
 bool isCost(mlir::Operation *op, mlir::Attribute attribute);
 bool isTensorType(mlir::Operation *op, mlir::Attribute attribute);
 bool isTraining(mlir::Operation *op, mlir::Attribute attribute);

@@ -82,6 +82,7 @@ def Llm_IsDictionary : Llm_Value<"::mlir::DictionaryAttr", "isDictionary", "a di
 def Llm_AreDictionaries : Llm_Value<"::mlir::ArrayAttr", "areDictionaries", "an array of dictionaries">;
 def Llm_AreSymbols : Llm_Value<"::mlir::ArrayAttr", "areSymbols", "an array of symbols">;
 def Llm_AreLocations : Llm_Value<"::mlir::ArrayAttr", "areLocations", "an array of locations">;
+def Llm_ArePlaces : Llm_Value<"::mlir::ArrayAttr", "arePlaces", "an array of #llm.place<...>">;
 def Llm_IsCost : Llm_Value<"::llmmem::llm::CostAttr", "isCost", "#llm.cost<...>">;
 def Llm_IsTraining : Llm_Value<"::llmmem::llm::TrainingAttr", "isTraining", "#llm.training<...>">;
 def Llm_IsMesh : Llm_Value<"::llmmem::llm::MeshAttr", "isMesh", "#llm.mesh<...>">;
@@ -199,11 +200,11 @@ def Llm_DecisionAnnotation : Llm_Annotation<"Decision", "decision", Llm_AreDecis
 def Llm_ChunkAnnotation : Llm_Annotation<"Chunk", "chunk", Llm_IsNumber, Llm_OnOp,
     "the rows of a chunk, decided but not yet set (`ChunkedOpInterface`)">;
 def Llm_ScheduleAnnotation : Llm_Annotation<"Schedule", "schedule", Llm_AreNumbers, Llm_OnFunction,
-    "numbers of the ops in execution order">;
+    "the ops in execution order, each by its `llm.id`">;
 def Llm_CopiesAnnotation : Llm_Annotation<"Copies", "copies", Llm_AreNumbers, Llm_OnFunction,
-    "the offloaded values: for each the number of its op and of the result, and the ns of its device-to-host and its host-to-device copy; in the schedule the first copy of value k is the number of the ops + 2k, and the second the next number">;
-def Llm_PlacementAnnotation : Llm_Annotation<"Placement", "placement", Llm_AreNumbers, Llm_OnFunction,
-    "the offsets of the schedule's results, for `plan-arena`">;
+    "the offloaded values: for each the `llm.id` of its op and the number of the result, and the ns of its device-to-host and its host-to-device copy; in the schedule the first copy of value k is the number of the ops + 2k, and the second the next number">;
+def Llm_PlacesAnnotation : Llm_Annotation<"Places", "places", Llm_ArePlaces, Llm_OnFunction,
+    "where each result of each run of the schedule lies, and each workspace, for `apply-checkpoints`">;
 def Llm_CertificateAnnotation : Llm_Annotation<"Certificate", "certificate", Llm_IsDictionary, Llm_OnFunction,
     "the proved lower bounds on cost and peak, and on the time where collectives or copies overlap; what the step takes without a budget">;
 def Llm_EpiloguesAnnotation : Llm_Annotation<"Epilogues", "epilogues", Llm_AreDictionaries, Llm_OnFunction,
@@ -211,15 +212,16 @@ def Llm_EpiloguesAnnotation : Llm_Annotation<"Epilogues", "epilogues", Llm_AreDi
 def Llm_LibraryWorkspaceAnnotation : Llm_Annotation<"LibraryWorkspace", "library_workspace", Llm_IsLibraryWorkspace, Llm_OnOp,
     "scratch bytes of a matmul library while it runs">;
 
-// `apply-checkpoints` writes these.
 def Llm_IdAnnotation : Llm_Annotation<"Id", "id", Llm_IsNumber, Llm_OnOp,
-    "its number, if it has clones">;
+    "the number by which a plan names it; once the plan is applied, ops that have clones keep theirs">;
+
+// What `apply-checkpoints` writes.
 def Llm_CloneOfAnnotation : Llm_Annotation<"CloneOf", "clone_of", Llm_IsNumber, Llm_OnOp,
     "the number of the op that it recomputes">;
 def Llm_InstanceAnnotation : Llm_Annotation<"Instance", "instance", Llm_IsNumber, Llm_OnOp,
     "which run this is; keeps CSE from merging clones">;
 
-// `plan-arena` writes these.
+// What `apply-checkpoints` writes of a plan's places, and `plan-arena` of a step without a plan.
 def Llm_OffsetsAnnotation : Llm_Annotation<"Offsets", "offsets", Llm_AreNumbers, Llm_OnOp,
     "arena byte offset of each result, in the arena of its memory; -1 where its bytes are an argument's">;
 def Llm_WorkspaceAnnotation : Llm_Annotation<"Workspace", "workspace", Llm_AreNumbers, Llm_OnOp,
@@ -271,7 +273,7 @@ defvar Llm_Annotations = [
   Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,
   Llm_InArgumentAnnotation,  Llm_PureAnnotation, Llm_ResidentAnnotation, Llm_CostFromAnnotation,
   Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_HostBudgetAnnotation, Llm_DecisionAnnotation,
-  Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_CopiesAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
+  Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_CopiesAnnotation, Llm_PlacesAnnotation, Llm_CertificateAnnotation,
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
   Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation, Llm_HostArenaAnnotation,
   Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_OnHostAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,

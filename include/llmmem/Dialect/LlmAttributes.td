@@ -175,6 +175,21 @@ def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Llm_PlaceAttr : Llm_Attr<"Place", "place"> {
+  let summary = "Where a plan puts one result of one run of an op, or the workspace of that run.";
+  let description = [{
+    `op` is the `llm.id` of the op, `instance` counts its runs in the schedule from 0, and `result` is the number of the result; the
+    place of a workspace has none. `bytes` is the size that the place was made for, and `offset` where it begins in the arena of the
+    value's memory.
+
+    Example: `#llm.place<op = 3, instance = 1, result = 0, bytes = 2048, offset = 4096>`.
+  }];
+  let parameters = (ins "int64_t":$op, "int64_t":$instance, OptionalParameter<"std::optional<int64_t>">:$result, "int64_t":$bytes,
+    "int64_t":$offset);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Llm_HostAttr : Llm_Attr<"Host", "host"> {
   let summary = "Says in a tensor's type that the value lies in the host's memory.";
   let description = [{

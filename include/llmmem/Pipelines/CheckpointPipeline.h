@@ -4,8 +4,8 @@
 // split-micro-batches, differentiate (where there is a @loss), describe-ops and adopt-step (of what
 // another compiler made), move-state-to-host (where the optimizer's state lies there),
 // group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
-// apply-checkpoints, plan-arena, start-collectives (where they overlap), start-host-copies (where
-// values lie on the host), verify-plan, report-memory.
+// apply-checkpoints, start-collectives (where they overlap), start-host-copies (where values lie on
+// the host), verify-plan, report-memory.
 //
 // `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
 // sentence and a check: the flags of llmmem-opt are made from it. Example:

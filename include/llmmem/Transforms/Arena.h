@@ -1,4 +1,4 @@
-//===- Arena.h - A place for every value -----------------------------------===//
+//===- Arena.h - A place for every value of a step without a plan ----------===//
 //
 // `planArena` places the live ranges of a step, in the order in which it stands, into one arena.
 // Offsets are multiples of 256 bytes. A view or an in-place result repeats its source's offset; -1
@@ -16,9 +16,10 @@
 
 namespace llmmem {
 
-/// Takes over the places that came with the schedule (`llm.placement`), packs where there are none;
-/// writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic,
-/// where resident buffers and arena exceed `llm.budget`.
+/// Packs a step that has no plan, and writes `llm.offsets`, `llm.workspace`, `llm.arena` and
+/// `llm.peak`. A step that `apply-checkpoints` has placed (`llm.policy` and `llm.arena`) stays as
+/// its plan has it. Fails, after a located diagnostic, where resident buffers and arena exceed
+/// `llm.budget`, where places of a plan were not applied, or where an op of a placed step has none.
 llvm::LogicalResult planArena(mlir::func::FuncOp step, const StepStorage &storage,
                               const DeviceModel &device);
 

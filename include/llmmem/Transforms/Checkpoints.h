@@ -82,9 +82,10 @@ private:
 };
 
 /// Plans `step` with each choice of epilogues that the request leaves open and that changes no bit,
-/// makes it what the cheapest plan is for, and writes `llm.schedule`, `llm.decision`, `llm.chunk`,
-/// `llm.policy`, `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice;
-/// with a budget of the host `llm.host_budget`, and `llm.copies` where something leaves. Fails,
+/// makes it what the cheapest plan is for, and writes `llm.id` on the ops, `llm.schedule`,
+/// `llm.places`, `llm.decision`, `llm.chunk`, `llm.policy`, `llm.budget`, `llm.certificate`, and
+/// `llm.epilogues` where there was a choice; with a budget of the host `llm.host_budget`, and
+/// `llm.copies` where something leaves. Fails,
 /// after a located diagnostic, where the step cannot be planned or no plan was found (then
 /// `outcome` says which).
 llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const StepStorage &storage,
@@ -92,8 +93,10 @@ llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const StepStorage &
                                     CheckpointOutcome &outcome);
 
 /// Sets the chunks of `llm.chunk` and brings the ops of `step` into the order of `llm.schedule`,
-/// cloning repeats and making the copies of `llm.copies`; returns the number of clones. `storage`
-/// is of no use afterwards.
+/// cloning repeats and making the copies of `llm.copies`; returns the number of clones. Where the
+/// schedule came with `llm.places` it writes what `planArena` writes, each result at its place.
+/// Fails, after a located diagnostic, where the step and its plan do not fit each other, or as
+/// `planArena` does. `storage` is of no use afterwards.
 llvm::FailureOr<int64_t> applyCheckpoints(mlir::func::FuncOp step, const StepStorage &storage);
 
 } // namespace llmmem

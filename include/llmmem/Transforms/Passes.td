@@ -558,10 +558,10 @@ def AnnotateMemory : StepPass<"annotate-memory"> {
 def PlanCheckpoints : StepPass<"plan-checkpoints"> {
   let summary = "Decides what to keep, what to recompute and in which order";
   let description = [{
-    Hands the step as a Problem to the planner and writes the answer: `llm.schedule` on the function (the numbers of
-    the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values, `llm.chunk` on ops
-    that work in chunks (the plan of each chunk is compared, and the cheapest in all is taken),
-    `llm.placement` (the offsets that were found with it), `llm.certificate`, `llm.policy` and `llm.budget`.
+    Hands the step as a Problem to the planner and writes the answer: `llm.id` on every op, `llm.schedule` on the function (the ids of
+    the ops in execution order, again where recomputed), `llm.places` (the offset of each result of each run in it, and of each
+    workspace), `llm.decision` on the ops of saved values, `llm.chunk` on ops that work in chunks (the plan of each chunk is compared,
+    and the cheapest in all is taken), `llm.certificate`, `llm.policy` and `llm.budget`.
     A step whose matmuls could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
     choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared. Where a GPU's library
     is to compute epilogues, which decides last bits, the cheapest step is taken before the budget is looked at.
@@ -583,11 +583,12 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     // becomes
     func.func @step(...) -> tensor<64x8xf32> attributes {llm.budget = 10000 : i64,
         llm.certificate = {... cost_lower_bound_ns = 10010 : i64, ...},
-        llm.placement = array<i64: 4096, 0, 4096, 0, 4096>, llm.policy = "budget",
+        llm.places = [#llm.place<op = 0, instance = 0, result = 0, bytes = 2048, offset = 4096>, ...
+                      #llm.place<op = 0, instance = 1, result = 0, bytes = 2048, offset = 0>, ...], llm.policy = "budget",
         llm.schedule = array<i64: 0, 1, 2, 0, 3>} {
-      %a = llm.gelu %x {llm.decision = ["recompute"], llm.phase = "forward"} : tensor<64x8xf32>
+      %a = llm.gelu %x {llm.decision = ["recompute"], llm.id = 0 : i64, llm.phase = "forward"} : tensor<64x8xf32>
       ...
-      %r = llm.linear %h, %v layout(in_out) {llm.decision = ["keep"], llm.phase = "forward"} ...
+      %r = llm.linear %h, %v layout(in_out) {llm.decision = ["keep"], llm.id = 2 : i64, llm.phase = "forward"} ...
     ```
   }];
   let options = [
@@ -617,17 +618,20 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
 }
 
 def ApplyCheckpoints : StepPass<"apply-checkpoints"> {
-  let summary = "Reorders and clones ops as the schedule says";
+  let summary = "Reorders and clones ops as the schedule says, and puts each result at its place";
   let description = [{
-    *Requires*: a step with `llm.schedule`. *Ensures*: ops work in the chunks of `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
+    *Requires*: a step with `llm.schedule` and an `llm.id` on every op that is no view and no constant. *Ensures*: ops work in the chunks of
+    `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
     `llm.instance`, and each reader reads the latest run before it, or what the last copy brought back from the host
-    (`llm.copies`); schedule and copies are consumed.
+    (`llm.copies`); where there are `llm.places`, each result of each run lies at the place of its name, and the step has what
+    `plan-arena` writes; schedule, places and copies are consumed, and so are the ids of ops without clones. A step that was edited
+    after its plan was made is refused, with what the plan says and what the step has.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.schedule = array<i64: 0, 1, 0, 2>} {
-      %a = llm.gelu %x : tensor<64xf32>
-      %b = llm.silu %a : tensor<64xf32>
-      %c = llm.mul %b, %a : tensor<64xf32>
+      %a = llm.gelu %x {llm.id = 0 : i64} : tensor<64xf32>
+      %b = llm.silu %a {llm.id = 1 : i64} : tensor<64xf32>
+      %c = llm.mul %b, %a {llm.id = 2 : i64} : tensor<64xf32>
       return %c : tensor<64xf32>
     }
     // becomes
@@ -645,9 +649,9 @@ def ApplyCheckpoints : StepPass<"apply-checkpoints"> {
 }
 
 def PlanArena : StepPass<"plan-arena"> {
-  let summary = "Gives every value and workspace its place in one arena";
+  let summary = "Gives every value and workspace of a step without a plan its place in one arena";
   let description = [{
-    Takes over `llm.placement` where the ops stand as scheduled, and packs where there is none.
+    Packs the live ranges of the ops as they stand. A step that `apply-checkpoints` has placed keeps the places of its plan.
 
     *Ensures*: every op carries `llm.offsets`, one per result (-1: the bytes are an argument's), an op with a
     workspace `llm.workspace`, the function `llm.arena` and `llm.peak`, and `llm.host_arena` where values lie on the host;

@@ -1,4 +1,4 @@
-// RUN: llmmem-opt --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --verify-plan --report-memory \
+// RUN: llmmem-opt --plan-checkpoints=policy=none --apply-checkpoints --verify-plan --report-memory \
 // RUN:   --remarks-filter-analyse='llmmem.*' --verify-diagnostics %s
 
 // The forward leaves %0 (256 bytes) to the backward. Resident: 256 of %x, 256 of %dy.

@@ -14,21 +14,21 @@
 
 //--- once.mlir
 func.func @step(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) attributes {llm.schedule = array<i64: 0, 1, 2, 3, 4, 0, 5>} {
-  %0 = "test.exponential"(%x) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
-  %1 = "test.negate"(%x) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
-  %b:2 = "test.barrier"(%0, %1) {llm.views = array<i64: 0, 1>, llm.pure} : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
-  %2 = "test.tanh"(%b#0) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
-  %3 = "test.sine"(%b#1) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
-  %4 = "test.cosine"(%b#0) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = "test.exponential"(%x) {llm.id = 0 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = "test.negate"(%x) {llm.id = 1 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %b:2 = "test.barrier"(%0, %1) {llm.id = 2 : i64, llm.pure, llm.views = array<i64: 0, 1>} : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+  %2 = "test.tanh"(%b#0) {llm.id = 3 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %3 = "test.sine"(%b#1) {llm.id = 4 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %4 = "test.cosine"(%b#0) {llm.id = 5 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
   return %2, %3, %4 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
 
 //--- early.mlir
 func.func @step(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {llm.schedule = array<i64: 0, 1, 3, 2>} {
-  %0 = "test.exponential"(%x) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
-  %1 = "test.negate"(%x) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
-  %b:2 = "test.barrier"(%0, %1) {llm.views = array<i64: 0, 1>, llm.pure} : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+  %0 = "test.exponential"(%x) {llm.id = 0 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = "test.negate"(%x) {llm.id = 1 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %b:2 = "test.barrier"(%0, %1) {llm.id = 2 : i64, llm.pure, llm.views = array<i64: 0, 1>} : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
   // expected-error @below {{is scheduled before 'test.barrier' is written}}
-  %2 = "test.tanh"(%b#0) {llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = "test.tanh"(%b#0) {llm.id = 3 : i64, llm.pure} : (tensor<64xf32>) -> tensor<64xf32>
   return %2, %1 : tensor<64xf32>, tensor<64xf32>
 }

@@ -8,9 +8,9 @@
 // CHECK: %[[OTHER:.+]] = llm.reshape %[[AGAIN]]
 // CHECK: llm.mul %{{.+}}, %[[OTHER]]
 func.func @step(%x: tensor<64xf32>) -> tensor<2x32xf32> attributes {llm.schedule = array<i64: 0, 1, 0, 2>} {
-  %0 = llm.gelu %x : tensor<64xf32>
+  %0 = llm.gelu %x {llm.id = 0 : i64} : tensor<64xf32>
   %v = llm.reshape %0 : tensor<64xf32> -> tensor<2x32xf32>
-  %1 = llm.silu %v : tensor<2x32xf32>
-  %2 = llm.mul %1, %v : tensor<2x32xf32>
+  %1 = llm.silu %v {llm.id = 1 : i64} : tensor<2x32xf32>
+  %2 = llm.mul %1, %v {llm.id = 2 : i64} : tensor<2x32xf32>
   return %2 : tensor<2x32xf32>
 }

@@ -3,6 +3,6 @@
 
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> attributes {llm.schedule = array<i64: 0>} {
   // expected-error @below {{has 'llm.chunk', but does not work in chunks}}
-  %y = llm.gelu %x {llm.chunk = 2 : i64} : tensor<4xf32>
+  %y = llm.gelu %x {llm.chunk = 2 : i64, llm.id = 0 : i64} : tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -1,6 +1,6 @@
 // The plan chooses the chunk of a loss head over a split vocabulary as it does any other's: its price is that of its mesh.
-// RUN: llmmem-opt %s --plan-checkpoints="budget=7000" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=WHOLE
-// RUN: llmmem-opt %s --plan-checkpoints="budget=5000" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=HALF
+// RUN: llmmem-opt %s --plan-checkpoints="budget=7000" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=WHOLE
+// RUN: llmmem-opt %s --plan-checkpoints="budget=5000" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=HALF
 
 // x holds 64 * 4 * 4 = 1024 bytes, w 128, targets 256: 1408 resident, and dx 1024, dw 128. Logits of 64 tokens are
 // 64 * 8 * 4 = 2048 bytes, 256 of losses, 256 of this rank's log-sum-exps and 512 of both ranks': 5.6 kB in all. Of half the

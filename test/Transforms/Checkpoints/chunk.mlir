@@ -1,11 +1,11 @@
 // The plan chooses the chunk: all tokens where there is room, fewer where that is cheaper than no plan. apply-checkpoints
 // sets it, and nothing of the decision is left.
 // RUN: llmmem-opt %s --plan-checkpoints="budget=6000" | FileCheck %s --check-prefix=DECIDED
-// RUN: llmmem-opt %s --plan-checkpoints="budget=6000" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=WHOLE
-// RUN: llmmem-opt %s --plan-checkpoints="budget=4500" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=HALF
-// RUN: llmmem-opt %s --plan-checkpoints="policy=none" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=WHOLE
-// RUN: llmmem-opt %s --plan-checkpoints="policy=none chunk=16" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=ASKED
-// RUN: llmmem-opt %s --plan-checkpoints="policy=least-peak" --apply-checkpoints --plan-arena --verify-plan | FileCheck %s --check-prefix=LEAST
+// RUN: llmmem-opt %s --plan-checkpoints="budget=6000" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=WHOLE
+// RUN: llmmem-opt %s --plan-checkpoints="budget=4500" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=HALF
+// RUN: llmmem-opt %s --plan-checkpoints="policy=none" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=WHOLE
+// RUN: llmmem-opt %s --plan-checkpoints="policy=none chunk=16" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=ASKED
+// RUN: llmmem-opt %s --plan-checkpoints="policy=least-peak" --apply-checkpoints --verify-plan | FileCheck %s --check-prefix=LEAST
 // RUN: not llmmem-opt %s --plan-checkpoints="policy=none chunk=12" 2>&1 | FileCheck %s --check-prefix=NO-CHUNK
 // RUN: not llmmem-opt %s --plan-checkpoints="policy=none chunk=most" 2>&1 | FileCheck %s --check-prefix=NO-WORD
 // RUN: not llmmem-opt %s --plan-checkpoints="policy=none chunk=0" 2>&1 | FileCheck %s --check-prefix=NO-WORD

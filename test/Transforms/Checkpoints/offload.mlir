@@ -2,7 +2,7 @@
 // goes to the host and comes back while the products run, and the step takes what it takes without a budget but for the wait; running gelu again
 // takes longer than that on this table, and without the host it does.
 // RUN: llmmem-opt --plan-checkpoints="budget=10kB host-budget=2048 link=2GB/s" %s | FileCheck %s --check-prefixes=PLAN
-// RUN: llmmem-opt --plan-checkpoints="budget=10kB host-budget=2048 link=2GB/s" --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope
+// RUN: llmmem-opt --plan-checkpoints="budget=10kB host-budget=2048 link=2GB/s" --apply-checkpoints --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope
 // RUN: llmmem-opt --plan-checkpoints="budget=10kB" %s | FileCheck %s --check-prefixes=ALONE
 // RUN: not llmmem-opt --plan-checkpoints="budget=10kB host-budget=2047 link=2GB/s" %s 2>&1 | FileCheck %s --check-prefixes=SMALL
 // RUN: not llmmem-opt --plan-checkpoints="budget=10kB host-budget=2048 device=cpu" %s 2>&1 | FileCheck %s --check-prefixes=NO-LINK

@@ -1,7 +1,7 @@
 // Moments come to the device for their update and leave again. Scalars stay: they are what the update is told. At 25 GB/s and 10 ns
 // a copy of 1,024 bytes takes 51 ns.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10" %s | FileCheck %s -enable-var-scope
-// RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10" --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
+// RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10" --plan-checkpoints=policy=none --apply-checkpoints --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
 // RUN: not llmmem-opt --move-state-to-host=device=cpu %s 2>&1 | FileCheck %s --check-prefix=NO-LINK
 
 // The parameter, its gradient and two scalars are resident on the device, 2,056 bytes; the arena holds both moments while they are updated.

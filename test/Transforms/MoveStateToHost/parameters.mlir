@@ -1,7 +1,7 @@
 // A parameter comes for each op that reads it, in front of the reader before it but in no other phase, and its new value leaves; what takes
 // longer to send for than to be sent stays. At 25 GB/s and 50 ns a copy of 16,384 bytes takes 706 ns, and one of 256 bytes is not worth it.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=50 optimizer=false parameters=true" %s | FileCheck %s -enable-var-scope
-// RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=50 optimizer=false parameters=true" --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
+// RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=50 optimizer=false parameters=true" --plan-checkpoints=policy=none --apply-checkpoints --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
 
 // Resident on the device are %x, %g, the bias and the learning rate, 16,384 + 16,384 + 256 + 4 bytes; the arena holds the two copies
 // and y, then the second copy, y and dx.

@@ -1,7 +1,7 @@
 // Of three parameters without master copies, each of which goes to the host with its gradient: an update stands after the next gradient's copy, and
 // its parameter returns after the next update, so that all of them may run at once. The norm of all gradients goes to the host once.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s updates=true" %s | FileCheck %s -enable-var-scope
-// RUN: llmmem-opt --move-state-to-host="link=25GB/s updates=true" --annotate-memory --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
+// RUN: llmmem-opt --move-state-to-host="link=25GB/s updates=true" --annotate-memory --plan-checkpoints=policy=none --apply-checkpoints --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
 
 // The device holds x, the parameters, their gradients, the norm and what it works in, 3 sums: 4 * 256 + 3 * 256 + 4 + 12 bytes. The host's arena
 // holds the gradients and the parameters, 6 * 256 bytes, and the norm: nothing there waits for the bytes of an update.

@@ -2,7 +2,7 @@
 // updates alone read stay on the host. With a master copy the parameter is not read, and the gradient stands in its place. At 25 GB/s and 10 ns a
 // copy of 512 bytes takes 31 ns; at 38 bytes a ns the update, which reads and writes 2 * 512 + 3 * 1024 + 8 and 512 + 3 * 1024 bytes, takes 203.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10 updates=true" %s | FileCheck %s -enable-var-scope
-// RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10 updates=true" --annotate-memory --plan-checkpoints=policy=none --apply-checkpoints --plan-arena --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
+// RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10 updates=true" --annotate-memory --plan-checkpoints=policy=none --apply-checkpoints --start-host-copies --verify-plan %s | FileCheck %s --check-prefix=PLANNED
 
 // The device holds the parameter and its gradient, 1,024 bytes, and nothing else; the host's arena the gradient, whose bytes the new parameter
 // takes over.
