@@ -1,7 +1,7 @@
 //===- CheckpointOutcome.cpp - What came of planning several functions -----===//
 
+#include "llmmem/Transforms/CheckpointOutcome.h"
 #include "llmmem/Support/TextFile.h"
-#include "llmmem/Transforms/Checkpoints.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

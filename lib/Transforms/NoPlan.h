@@ -8,6 +8,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_NOPLAN_H
 #define LLMMEM_LIB_TRANSFORMS_NOPLAN_H
 
+#include "llmmem/Transforms/CheckpointOutcome.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 
 namespace llmmem {

@@ -7,6 +7,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/LlvmResult.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/PlanCheckpoints.h"
 #include "llvm/Support/Path.h"
 
 namespace llmmem {

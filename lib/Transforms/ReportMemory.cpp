@@ -2,7 +2,7 @@
 
 #include "StepPass.h"
 #include "llmmem/Analysis/MemoryReport.h"
-#include "llmmem/Transforms/Checkpoints.h"
+#include "llmmem/Transforms/CheckpointOutcome.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,7 +1,7 @@
-//===- Checkpoints.h - Deciding on recomputation, and doing it -------------===//
+//===- Checkpoints.h - What is asked of a plan, and how it is done ----------===//
 //
-// `planCheckpoints` decides and writes the decision into the IR; `applyCheckpoints` obeys it. Other
-// compilers call these; the passes of the same names are thin.
+// `planCheckpoints` (PlanCheckpoints.h) decides and writes the decision into the IR;
+// `applyCheckpoints` obeys it. Other compilers call these; the passes of the same names are thin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,12 +9,9 @@
 #define LLMMEM_TRANSFORMS_CHECKPOINTS_H
 
 #include "llmmem/Analysis/ChunkTilings.h"
-#include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Transforms/Epilogues.h"
-#include <map>
-#include <mutex>
 
 namespace llmmem {
 
@@ -36,61 +33,6 @@ struct CheckpointRequest {
   std::string failureReport; // file for what is known where no plan was found
   std::string explain;       // the name of a value or op, or all; empty: nothing
 };
-
-/// What came of planning, for reports: it holds what the IR does not say. Of a step of several
-/// functions, which passes may plan at once: the worst of each number.
-struct CheckpointOutcome {
-  planning::Status status = planning::Status::Unknown;
-  bool noPlan = false;     // planning ran, and found none
-  bool changedOps = false; // the plan is for a step with other ops, and the step is now that
-  double seconds = 0;
-  int64_t leastPeak = 0;        // least peak found, where there is no plan under the budget
-  int64_t leastBudget = 0;      // the budget that the plan of the least peak needs
-  int64_t peakLowerBound = 0;   // proved, of what is live
-  int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
-  std::string checked;          // what of the certificate was checked with its proof
-
-  /// What becomes of files and reports. An attempt, behind which another may follow, holds them
-  /// back until it is known to be the last, so that a failed one leaves nothing behind.
-  enum class Texts { Written, HeldBack, Dropped };
-  Texts texts = Texts::Written;
-
-  /// `text` is for the file `path`, `-` for stdout.
-  llvm::Error write(llvm::StringRef path, std::string text);
-  /// `text` is for stderr.
-  void print(std::string text);
-  /// Writes and prints all that was held back, in the order in which it came.
-  llvm::Error writeHeldBack();
-
-  /// Takes in what came of one function. Any thread may call it.
-  void add(const CheckpointOutcome &function);
-  /// Keeps the report of one of `count` functions of a step. The last call returns that of the
-  /// fullest, beside all; the others nothing.
-  std::optional<MemoryReport> addReport(mlir::func::FuncOp function, MemoryReport report,
-                                        size_t count);
-
-private:
-  struct HeldBack {
-    std::optional<std::string> path; // none: stderr
-    std::string text;
-  };
-
-  std::mutex lock;
-  std::vector<HeldBack> heldBack;
-  std::map<std::string, MemoryReport> reports; // by function
-  std::vector<FunctionEntry> functions;
-};
-
-/// Plans `step` with each choice of epilogues that the request leaves open and that changes no bit,
-/// makes it what the cheapest plan is for, and writes `llm.id` on the ops, `llm.schedule`,
-/// `llm.places`, `llm.decision`, `llm.chunk`, `llm.policy`, `llm.budget`, `llm.certificate`, and
-/// `llm.epilogues` where there was a choice; with a budget of the host `llm.host_budget`, and
-/// `llm.copies` where something leaves. Fails,
-/// after a located diagnostic, where the step cannot be planned or no plan was found (then
-/// `outcome` says which).
-llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const StepStorage &storage,
-                                    const CheckpointRequest &request, const DeviceModel &device,
-                                    CheckpointOutcome &outcome);
 
 /// Sets the chunks of `llm.chunk` and brings the ops of `step` into the order of `llm.schedule`,
 /// cloning repeats and making the copies of `llm.copies`; returns the number of clones. Where the

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_TRANSFORMS_PASSES_H
 #define LLMMEM_TRANSFORMS_PASSES_H
 
+#include "llmmem/Transforms/CheckpointOutcome.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/DescribeOps.h"
 #include "llmmem/Transforms/Epilogues.h"

@@ -1,0 +1,59 @@
+//===- CheckpointOutcome.h - What came of planning, for reports -------------===//
+
+#ifndef LLMMEM_TRANSFORMS_CHECKPOINTOUTCOME_H
+#define LLMMEM_TRANSFORMS_CHECKPOINTOUTCOME_H
+
+#include "llmmem/Analysis/MemoryReport.h"
+#include "llmmem/Planning/Model/Plan.h"
+#include <map>
+#include <mutex>
+
+namespace llmmem {
+
+/// What came of planning, for reports: it holds what the IR does not say. Of a step of several
+/// functions, which passes may plan at once: the worst of each number.
+struct CheckpointOutcome {
+  planning::Status status = planning::Status::Unknown;
+  bool noPlan = false;     // planning ran, and found none
+  bool changedOps = false; // the plan is for a step with other ops, and the step is now that
+  double seconds = 0;
+  int64_t leastPeak = 0;        // least peak found, where there is no plan under the budget
+  int64_t leastBudget = 0;      // the budget that the plan of the least peak needs
+  int64_t peakLowerBound = 0;   // proved, of what is live
+  int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
+  std::string checked;          // what of the certificate was checked with its proof
+
+  /// What becomes of files and reports. An attempt, behind which another may follow, holds them
+  /// back until it is known to be the last, so that a failed one leaves nothing behind.
+  enum class Texts { Written, HeldBack, Dropped };
+  Texts texts = Texts::Written;
+
+  /// `text` is for the file `path`, `-` for stdout.
+  llvm::Error write(llvm::StringRef path, std::string text);
+  /// `text` is for stderr.
+  void print(std::string text);
+  /// Writes and prints all that was held back, in the order in which it came.
+  llvm::Error writeHeldBack();
+
+  /// Takes in what came of one function. Any thread may call it.
+  void add(const CheckpointOutcome &function);
+  /// Keeps the report of one of `count` functions of a step. The last call returns that of the
+  /// fullest, beside all; the others nothing.
+  std::optional<MemoryReport> addReport(mlir::func::FuncOp function, MemoryReport report,
+                                        size_t count);
+
+private:
+  struct HeldBack {
+    std::optional<std::string> path; // none: stderr
+    std::string text;
+  };
+
+  std::mutex lock;
+  std::vector<HeldBack> heldBack;
+  std::map<std::string, MemoryReport> reports; // by function
+  std::vector<FunctionEntry> functions;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_CHECKPOINTOUTCOME_H

@@ -1,0 +1,185 @@
+//===- DecideCheckpoints.cpp - Keep, recompute, order ----------------------===//
+//
+// The decision itself is `planning::plan`; this file hands it the step and writes the answer into
+// the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Transforms/DecideCheckpoints.h"
+#include "HostCopies.h"
+#include "NamedPlaces.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Planning/Alternatives/TimedForms.h"
+#include "llmmem/Planning/Model/SavedValues.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+using planning::OpIndex;
+
+//===----------------------------------------------------------------------===//
+// The answer, written into the IR
+//===----------------------------------------------------------------------===//
+
+static llm::Decision toAnnotation(planning::Decision decision) {
+  switch (decision) {
+  case planning::Decision::Unsaved:
+    return llm::Decision::Unsaved;
+  case planning::Decision::Keep:
+    return llm::Decision::Keep;
+  case planning::Decision::Recompute:
+    return llm::Decision::Recompute;
+  case planning::Decision::Offload:
+    return llm::Decision::Offload;
+  }
+  return llm::Decision::Unsaved;
+}
+
+static void writeDecisions(const ExtractedProblem &extracted, ArrayRef<OpIndex> steps) {
+  std::vector<planning::Decision> decisions =
+      planning::findDecisions(planning::Graph(extracted.problem), steps);
+  for (Operation *op : extracted.ops) {
+    SmallVector<llm::Decision> words;
+    bool anySaved = false;
+    for (Value result : op->getResults()) {
+      planning::Decision decision = decisions[extracted.indexOf.lookup(result)];
+      anySaved |= decision != planning::Decision::Unsaved;
+      words.push_back(toAnnotation(decision));
+    }
+    if (anySaved)
+      llm::writeDecisions(op, words);
+  }
+}
+
+static void writePlan(func::FuncOp step, const StepStorage &storage,
+                      const CheckpointRequest &request, const ExtractedProblem &extracted,
+                      const planning::Plan &plan, ArrayRef<ChunkChoice> chunks,
+                      int64_t costWithoutBudget) {
+  Builder builder(step.getContext());
+  for (auto [id, op] : llvm::enumerate(extracted.ops))
+    op->setAttr(LlmDialect::kId, builder.getI64IntegerAttr(id));
+  for (const ChunkChoice &chunk : chunks) {
+    chunk.op->setAttr(LlmDialect::kChunk, builder.getI64IntegerAttr(chunk.rows));
+    if (chunk.op->hasAttr(LlmDialect::kCost))
+      chunk.op->setAttr(LlmDialect::kCost, toAttribute(chunk.cost, builder.getContext()));
+  }
+  SmallVector<int64_t> schedule = writeCopies(step, extracted, plan);
+  step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
+  writeNamedPlaces(step, extracted, storage, plan, schedule);
+  step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(nameOf(request.policy)));
+  if (request.budget)
+    step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
+  if (request.hostBudget)
+    step->setAttr(LlmDialect::kHostBudget, builder.getI64IntegerAttr(*request.hostBudget));
+  NamedAttrList certificate;
+  certificate.append("bound", builder.getStringAttr(plan.bound));
+  certificate.append("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound));
+  certificate.append("cost_without_budget_ns", builder.getI64IntegerAttr(costWithoutBudget));
+  certificate.append("peak_lower_bound",
+                     builder.getI64IntegerAttr(plan.peakLowerBound - extracted.residentPadding));
+  if (plan.time)
+    certificate.append("time_lower_bound_ns", builder.getI64IntegerAttr(plan.time->lowerBound));
+  step->setAttr(LlmDialect::kCertificate, certificate.getDictionary(builder.getContext()));
+  writeDecisions(extracted, plan.steps);
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+bool llmmem::hasHostCopies(func::FuncOp step) {
+  return llvm::any_of(step.getBody().front(), [](Operation &op) { return llm::isHostCopy(&op); });
+}
+
+/// The problem of `chosen` in the form of a plan.
+static ExtractedProblem inForm(const StepAlternative &chosen, const planning::StepForms &forms,
+                               const planning::AlternativePlan &made) {
+  ExtractedProblem extracted = chosen.extracted;
+  extracted.problem = *forms.problemOf(
+      {static_cast<int32_t>(made.alternative), static_cast<int32_t>(made.chosen.tiling)});
+  extracted.values.resize(extracted.problem.values.size()); // null: the host's
+  return extracted;
+}
+
+/// The same of a copy of its step, which `copies` leads to.
+static ExtractedProblem inCopy(const ExtractedProblem &extracted, const IRMapping &copies) {
+  ExtractedProblem result = extracted;
+  for (Operation *&op : result.ops)
+    op = copies.lookupOrNull(op);
+  for (Value &value : result.values)
+    value = value ? copies.lookupOrNull(value) : Value();
+  result.indexOf.clear();
+  for (auto [value, index] : extracted.indexOf)
+    if (Value copy = copies.lookupOrNull(value))
+      result.indexOf[copy] = index;
+  return result;
+}
+
+/// What the program of a plan takes, which may be of another budget than the one asked for; nothing
+/// where it cannot be made.
+static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAlternative &chosen,
+                                         const planning::StepForms &forms,
+                                         const planning::AlternativePlan &made,
+                                         ProgramTimer timeOf) {
+  IRMapping copies;
+  OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(chosen.step->clone(copies));
+  const ExtractedProblem extracted = inCopy(inForm(chosen, forms, made), copies);
+  SmallVector<ChunkChoice> chunks = chosen.tilings.chunks[made.chosen.tiling];
+  for (ChunkChoice &chunk : chunks)
+    chunk.op = copies.lookupOrNull(chunk.op);
+  const planning::Plan &plan = made.chosen.plan;
+  request.budget.reset();
+  writePlan(*copy, StepStorage(*copy), request, extracted, plan, chunks,
+            /*costWithoutBudget=*/0);
+  FailureOr<int64_t> time = timeOf(*copy);
+  return failed(time) ? std::nullopt : std::optional(*time);
+}
+
+/// The best plan of all forms. Where what lies on the host comes and leaves beside every plan, the
+/// program of a plan is timed, and takes no longer with more budget.
+static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointRequest &request,
+                                          ArrayRef<StepAlternative> alternatives,
+                                          const planning::StepForms &forms,
+                                          const planning::PlanOptions &options,
+                                          ProgramTimer timeOf) {
+  if (request.hostBudget || !hasHostCopies(step))
+    return planForms(forms, options);
+  return planFormsByTime(forms, options, [&](const planning::AlternativePlan &made) {
+    return timeOfPlan(request, alternatives[made.alternative], forms, made, timeOf);
+  });
+}
+
+FailureOr<CheckpointDecision> llmmem::decideCheckpoints(func::FuncOp step,
+                                                        std::vector<StepAlternative> alternatives,
+                                                        const CheckpointRequest &request,
+                                                        const DeviceModel &device,
+                                                        ProgramTimer timeOf) {
+  CheckpointDecision decision;
+  decision.alternatives = std::move(alternatives);
+  decision.forms = formsOf(step, decision.alternatives, request.budget);
+  if (!hasHostCopies(step)) // nothing leaves within the step then
+    decision.costWithoutBudget = costWithoutBudget(decision.forms);
+  if (failed(addHostCopies(step, request, device, decision.alternatives, decision.forms)))
+    return failure();
+  decision.options.policy = request.policy;
+  decision.options.seconds = request.seconds;
+  decision.best =
+      planBest(step, request, decision.alternatives, decision.forms, decision.options, timeOf);
+  decision.forms.stated = {static_cast<int32_t>(decision.best.alternative),
+                           static_cast<int32_t>(decision.best.chosen.tiling)};
+  decision.chosen().extracted = inForm(decision.chosen(), decision.forms, decision.best);
+  return decision;
+}
+
+void llmmem::writeCheckpoints(func::FuncOp step, const CheckpointRequest &request,
+                              CheckpointDecision &decision, int64_t withoutBudgetNs) {
+  StepAlternative &chosen = decision.chosen();
+  writePlan(chosen.step, chosen.storage, request, chosen.extracted, decision.plan(),
+            chosen.tilings.chunks[decision.best.chosen.tiling], withoutBudgetNs);
+  recordOutcomes(decision.alternatives, chosen, decision.best.outcomes);
+  takeAlternative(step, chosen);
+}

@@ -1,0 +1,28 @@
+//===- PlannedTime.h - What the program of a plan takes ---------------------===//
+//
+// How far collectives and copies run at the same time as other ops is known when a plan is applied
+// and they are started. So a plan is timed by a program that is made of it, and thrown away.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_PLANNEDTIME_H
+#define LLMMEM_LIB_TRANSFORMS_PLANNEDTIME_H
+
+#include "llmmem/Transforms/DecideCheckpoints.h"
+
+namespace llmmem {
+
+/// What a step takes on which a plan is written, by the report of what it becomes, in ns. Changes
+/// `planned`.
+llvm::FailureOr<int64_t> timeOfPlanned(mlir::func::FuncOp planned, const DeviceModel &device);
+
+/// What `step` takes without a budget, whatever chunks and epilogues it then has, in ns. `decision`
+/// is that of `step` under `request`.
+llvm::FailureOr<int64_t> timeWithoutBudget(mlir::func::FuncOp step,
+                                           const CheckpointRequest &request,
+                                           const CheckpointDecision &decision,
+                                           const DeviceModel &device);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_PLANNEDTIME_H
