@@ -2,11 +2,11 @@
 
 #include "llmmem/Transforms/AdoptStep.h"
 #include "StepAncestors.h"
-#include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 
 namespace llmmem {

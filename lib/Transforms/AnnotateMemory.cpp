@@ -1,13 +1,13 @@
 //===- AnnotateMemory.cpp - Bytes and costs, readable in the text ----------===//
 
 #include "llmmem/Transforms/AnnotateMemory.h"
-#include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 
 namespace llmmem {

@@ -2,7 +2,6 @@
 
 #include "ArenaPlaces.h"
 #include "NamedPlaces.h"
-#include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
@@ -10,6 +9,7 @@
 #include "llmmem/Layout/Barriers.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include <map>

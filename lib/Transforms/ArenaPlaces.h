@@ -8,7 +8,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_ARENAPLACES_H
 #define LLMMEM_LIB_TRANSFORMS_ARENAPLACES_H
 
-#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Layout/StepStorage.h"
 
 namespace llmmem {
 

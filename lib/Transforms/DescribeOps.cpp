@@ -1,13 +1,13 @@
 //===- DescribeOps.cpp - What an op table says, written onto the ops -------===//
 
 #include "llmmem/Transforms/DescribeOps.h"
-#include "StepPass.h"
 #include "llmmem/Analysis/OpDescription.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -1,11 +1,11 @@
 //===- FuseEpilogues.cpp - Which matmuls take what follows them -----------===//
 
 #include "KernelGroup.h"
-#include "StepPass.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Targets/LibraryEpilogue.h"
 #include "llmmem/Transforms/Epilogues.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_FUSEEPILOGUES

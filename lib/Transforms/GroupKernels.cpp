@@ -3,9 +3,9 @@
 #include "llmmem/Transforms/GroupKernels.h"
 #include "AttentionColumns.h"
 #include "KernelGroup.h"
-#include "StepPass.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_GROUPKERNELS

@@ -2,10 +2,10 @@
 
 #include "ArenaPlaces.h"
 #include "HostArena.h"
-#include "StepPass.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_PLANARENA

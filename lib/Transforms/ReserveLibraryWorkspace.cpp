@@ -1,12 +1,11 @@
 //===- ReserveLibraryWorkspace.cpp - Workspace for a library of matmuls ---===//
 
 #include "llmmem/Transforms/ReserveLibraryWorkspace.h"
-#include "StepPass.h"
-#include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Targets/LossHeadGranule.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 

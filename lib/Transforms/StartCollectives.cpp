@@ -1,11 +1,11 @@
 //===- StartCollectives.cpp - What runs beside other ops -------------------===//
 
 #include "llmmem/Transforms/StartCollectives.h"
-#include "StepPass.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 #include <array>
 #include <deque>

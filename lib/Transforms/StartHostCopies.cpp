@@ -1,9 +1,9 @@
 //===- StartHostCopies.cpp - The pass start-host-copies --------------------===//
 
-#include "StepPass.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/StartCollectives.h"
+#include "llmmem/Transforms/StepPass.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_STARTHOSTCOPIES

@@ -2,13 +2,13 @@
 
 #include "llmmem/Transforms/StateOnHost.h"
 #include "HostCopies.h"
-#include "StepPass.h"
 #include "UpdatesOnHost.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/Builders.h"
 
 namespace llmmem {

@@ -1,8 +1,8 @@
 //===- VerifyPlan.cpp - Refuses a false claim ------------------------------===//
 
-#include "StepPass.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/StepPass.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_VERIFYPLAN

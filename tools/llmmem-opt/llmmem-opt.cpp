@@ -1,8 +1,8 @@
 //===- llmmem-opt.cpp - Plan the memory of a step, or run any pass ---------===//
 
 #include "Flags.h"
-#include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/InitAll.h"
+#include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/ProgramText.h"

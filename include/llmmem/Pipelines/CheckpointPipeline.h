@@ -18,7 +18,7 @@
 #define LLMMEM_PIPELINES_CHECKPOINTPIPELINE_H
 
 #include "llmmem/Codegen/Emitter/KernelOptions.h"
-#include "llmmem/Transforms/Passes.h"
+#include "llmmem/Reports/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 

@@ -1,6 +1,6 @@
 //===- Checkpoints.h - What is asked of a plan, and how it is done ----------===//
 //
-// `planCheckpoints` (PlanCheckpoints.h) decides and writes the decision into the IR;
+// `planCheckpoints` (Reports/PlanCheckpoints.h) decides and writes the decision into the IR;
 // `applyCheckpoints` obeys it. Other compilers call these; the passes of the same names are thin.
 //
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,7 @@
 // `decideCheckpoints` asks the planner for the best plan of a step, and `writeCheckpoints` writes
 // it into the IR. Neither prints, and neither knows the passes that run afterwards: where the
 // answer depends on those, the caller models the program of a plan. `planCheckpoints`
-// (PlanCheckpoints.h) does both, and says what came of it.
+// (Reports/PlanCheckpoints.h) does both, and says what came of it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,10 @@
 //===- ReportMemory.cpp - Prints the facts of a planned step ---------------===//
 
-#include "StepPass.h"
-#include "llmmem/Analysis/MemoryReport.h"
-#include "llmmem/Transforms/CheckpointOutcome.h"
-#include "llmmem/Transforms/Passes.h"
+#include "llmmem/Reports/CheckpointOutcome.h"
+#include "llmmem/Reports/MemoryReport.h"
+#include "llmmem/Reports/Passes.h"
 #include "llmmem/Transforms/PipelineStages.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace llmmem {

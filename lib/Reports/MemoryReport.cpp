@@ -1,6 +1,6 @@
 //===- MemoryReport.cpp - The facts of a planned step ----------------------===//
 
-#include "llmmem/Analysis/MemoryReport.h"
+#include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Analysis/StateCopies.h"

@@ -1,7 +1,7 @@
 //===- MemoryReportText.cpp - The report for programs and for people -------===//
 
-#include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Support/ByteSize.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FormatVariadic.h"

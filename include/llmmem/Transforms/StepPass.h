@@ -1,7 +1,7 @@
 //===- StepPass.h - A pass on functions that works on the step -------------===//
 
-#ifndef LLMMEM_LIB_TRANSFORMS_STEPPASS_H
-#define LLMMEM_LIB_TRANSFORMS_STEPPASS_H
+#ifndef LLMMEM_TRANSFORMS_STEPPASS_H
+#define LLMMEM_TRANSFORMS_STEPPASS_H
 
 #include "llmmem/Analysis/DeviceTables.h"
 #include "llmmem/Analysis/Step.h"
@@ -63,4 +63,4 @@ protected:
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_TRANSFORMS_STEPPASS_H
+#endif // LLMMEM_TRANSFORMS_STEPPASS_H

@@ -1,6 +1,6 @@
 //===- CheckpointOutcome.cpp - What came of planning several functions -----===//
 
-#include "llmmem/Transforms/CheckpointOutcome.h"
+#include "llmmem/Reports/CheckpointOutcome.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,6 +1,6 @@
 //===- PlanCheckpoints.cpp - Decides, says what came of it, and writes it ---===//
 
-#include "llmmem/Transforms/PlanCheckpoints.h"
+#include "llmmem/Reports/PlanCheckpoints.h"
 #include "NoPlan.h"
 #include "PlannedTime.h"
 #include "llmmem/Dialect/LlmDialect.h"

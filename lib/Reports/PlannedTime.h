@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_LIB_TRANSFORMS_PLANNEDTIME_H
-#define LLMMEM_LIB_TRANSFORMS_PLANNEDTIME_H
+#ifndef LLMMEM_LIB_REPORTS_PLANNEDTIME_H
+#define LLMMEM_LIB_REPORTS_PLANNEDTIME_H
 
 #include "llmmem/Transforms/DecideCheckpoints.h"
 
@@ -25,4 +25,4 @@ llvm::FailureOr<int64_t> timeWithoutBudget(mlir::func::FuncOp step,
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_TRANSFORMS_PLANNEDTIME_H
+#endif // LLMMEM_LIB_REPORTS_PLANNEDTIME_H

@@ -1,7 +1,7 @@
 //===- PlannedTime.cpp - What the program of a plan takes -------------------===//
 
 #include "PlannedTime.h"
-#include "llmmem/Analysis/MemoryReport.h"
+#include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Transforms/StartCollectives.h"
 
 using namespace mlir;

@@ -1,13 +1,13 @@
 //===- PlanCheckpointsPass.cpp - The planner's options, and the pass -------===//
 
-#include "StepPass.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Layout/StepLiveness.h"
+#include "llmmem/Reports/Passes.h"
+#include "llmmem/Reports/PlanCheckpoints.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/LlvmResult.h"
-#include "llmmem/Transforms/Passes.h"
-#include "llmmem/Transforms/PlanCheckpoints.h"
+#include "llmmem/Transforms/StepPass.h"
 #include "llvm/Support/Path.h"
 
 namespace llmmem {

@@ -1,10 +1,10 @@
 //===- CheckpointOutcome.h - What came of planning, for reports -------------===//
 
-#ifndef LLMMEM_TRANSFORMS_CHECKPOINTOUTCOME_H
-#define LLMMEM_TRANSFORMS_CHECKPOINTOUTCOME_H
+#ifndef LLMMEM_REPORTS_CHECKPOINTOUTCOME_H
+#define LLMMEM_REPORTS_CHECKPOINTOUTCOME_H
 
-#include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Planning/Model/Plan.h"
+#include "llmmem/Reports/MemoryReport.h"
 #include <map>
 #include <mutex>
 
@@ -56,4 +56,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_TRANSFORMS_CHECKPOINTOUTCOME_H
+#endif // LLMMEM_REPORTS_CHECKPOINTOUTCOME_H

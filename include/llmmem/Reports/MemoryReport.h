@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_ANALYSIS_MEMORYREPORT_H
-#define LLMMEM_ANALYSIS_MEMORYREPORT_H
+#ifndef LLMMEM_REPORTS_MEMORYREPORT_H
+#define LLMMEM_REPORTS_MEMORYREPORT_H
 
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Analysis/SavedValues.h"
@@ -202,4 +202,4 @@ struct MemoryReport {
 
 } // namespace llmmem
 
-#endif // LLMMEM_ANALYSIS_MEMORYREPORT_H
+#endif // LLMMEM_REPORTS_MEMORYREPORT_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_LIB_TRANSFORMS_NOPLAN_H
-#define LLMMEM_LIB_TRANSFORMS_NOPLAN_H
+#ifndef LLMMEM_LIB_REPORTS_NOPLAN_H
+#define LLMMEM_LIB_REPORTS_NOPLAN_H
 
-#include "llmmem/Transforms/CheckpointOutcome.h"
+#include "llmmem/Reports/CheckpointOutcome.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 
 namespace llmmem {
@@ -36,4 +36,4 @@ void warnOfNoEffect(mlir::func::FuncOp step, const CheckpointRequest &request,
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_TRANSFORMS_NOPLAN_H
+#endif // LLMMEM_LIB_REPORTS_NOPLAN_H
