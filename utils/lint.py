@@ -4,7 +4,7 @@
   dead CHECK line     a directive without its colon, or with a prefix that no RUN line names
   unverified          expected-error and its kin without -verify-diagnostics in a RUN line
   no RUN line         a lit test that runs nothing
-  too long            a .cpp or .h over 600 lines
+  too large           a function, a class or a file over a limit (sizes.py)
   flags in a library  cl::opt outside tools/
   planner on MLIR     an include of MLIR under Planning/
   left open           a note to self in lib/, include/ or tools/
@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import sys
 
+from sizes import lint_sizes
 from structure import lint_structure
 from words import lint_words
 
@@ -70,9 +71,6 @@ def lint_test(name, text):
 
 
 def lint_source(name, text):
-    lines = text.count("\n")
-    if lines > 600:
-        yield f"{name}: {lines} lines, at most 600"
     if re.search(r"\bcl::opt<", text) and not name.startswith(("tools/", "benchmarks/", "unittests/")):
         yield f"{name}: cl::opt in a library"
     if "/Planning/" in name and re.search(r'#include "(mlir|llvm/IR)/', text):
@@ -140,9 +138,12 @@ def main():
             findings += lint_python_starts(name, handle.read())
     findings += lint_words(root)
     findings += lint_structure(root)
+    oversized, sizes = lint_sizes(root)
+    findings += oversized
     findings += lint_format(root, tracked(root, "*.cpp", "*.h", "*.c"))
     for finding in findings:
         print(finding, file=sys.stderr)
+    print(sizes)
     print(f"lint: {len(findings)} findings")
     return 1 if findings else 0
 
