@@ -2,9 +2,9 @@
 
 #include "LaunchShapes.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
-#include "llmmem/Codegen/Gpu/KernelCounts.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/KernelAnalysis/KernelCounts.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

@@ -1,11 +1,12 @@
 //===- ReportKernelTraffic.cpp - Bytes moved against the least possible ----===//
 
 #include "LaunchShapes.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/KernelAnalysis/KernelTraffic.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "llvm/ADT/StringSet.h"

@@ -301,7 +301,7 @@ def ReportKernelCounts : Pass<"report-kernel-counts", "::mlir::ModuleOp"> {
     into arithmetic. Changes nothing. *Fails* where an op conflicts more than `most-conflicts` allows.
 
     The counts follow statically from the index arithmetic of all warps of four blocks that represent all
-    (include/llmmem/Codegen/Gpu/KernelCounts.h), for all launches of a kernel in one call of its host function:
+    (include/llmmem/KernelAnalysis/KernelCounts.h), for all launches of a kernel in one call of its host function:
 
     - `mma` counts mma.sync ops of warps, and wgmma in the same units (the JSON separates them); `barriers` those of blocks; `instructions` those of warps, without index arithmetic;
     - `passes` counts cycles of shared memory (128 bytes each), and the fewest that the same accesses could take;

@@ -10,8 +10,8 @@
 
 #include "DeviceCachedAttention.h"
 #include "Emitter/CachedKeys.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
 #include <numeric>

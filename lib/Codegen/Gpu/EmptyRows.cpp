@@ -2,7 +2,7 @@
 
 #include "EmptyRows.h"
 #include "MmaSums.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <numeric>
 

@@ -1,8 +1,8 @@
 //===- TableSums.cpp - Rows of a table summed by id, on a GPU -------------===//
 
 #include "TableSums.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

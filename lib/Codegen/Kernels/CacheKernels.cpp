@@ -2,8 +2,8 @@
 
 #include "Emitter/FewerBits.h"
 #include "KernelModels.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

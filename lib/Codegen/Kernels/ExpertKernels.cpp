@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelModels.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

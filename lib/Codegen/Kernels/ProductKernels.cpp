@@ -7,7 +7,7 @@
 #include "Gpu/SplitMatmul.h"
 #include "Gpu/WarpgroupMatmul.h"
 #include "KernelModels.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,9 +1,9 @@
 //===- WarpInterpreter.cpp - The integers of a kernel, for a warp at once --===//
 
 #include "WarpInterpreter.h"
+#include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/SaveAndRestore.h"

@@ -1,10 +1,9 @@
 //===- KernelTraffic.cpp - Bytes that a GPU kernel moves ------------------===//
 
-#include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/KernelAnalysis/KernelTraffic.h"
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
-#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -19,7 +18,6 @@
 
 using namespace mlir;
 using namespace llmmem;
-using llm::LlmDialect;
 
 using Triple = std::array<int64_t, 3>;
 
@@ -249,33 +247,6 @@ void Counter::findAccesses() {
     for (const KernelAccess &access : found)
       addAccess(op, access);
   });
-}
-
-//===----------------------------------------------------------------------===//
-// What data decides
-//===----------------------------------------------------------------------===//
-
-void llmmem::expectIterations(Operation *op, double iterations) {
-  op->setAttr(LlmDialect::kExpectedIterations,
-              FloatAttr::get(Float64Type::get(op->getContext()), iterations));
-}
-
-double llmmem::expectedIterations(Operation *op) {
-  auto iterations = op->getAttrOfType<FloatAttr>(LlmDialect::kExpectedIterations);
-  return iterations ? iterations.getValueAsDouble() : 1.0;
-}
-
-void llmmem::expectShare(Value buffer, double share) {
-  auto argument = dyn_cast_or_null<BlockArgument>(buffer);
-  auto host = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  if (host)
-    host.setArgAttr(argument.getArgNumber(), LlmDialect::kExpectedShare,
-                    FloatAttr::get(Float64Type::get(host.getContext()), share));
-}
-
-double llmmem::expectedShare(func::FuncOp host, unsigned number) {
-  auto share = host.getArgAttrOfType<FloatAttr>(number, LlmDialect::kExpectedShare);
-  return share ? share.getValueAsDouble() : 1.0;
 }
 
 //===----------------------------------------------------------------------===//

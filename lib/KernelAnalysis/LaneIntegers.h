@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_LIB_CODEGEN_GPU_LANEINTEGERS_H
-#define LLMMEM_LIB_CODEGEN_GPU_LANEINTEGERS_H
+#ifndef LLMMEM_LIB_KERNELANALYSIS_LANEINTEGERS_H
+#define LLMMEM_LIB_KERNELANALYSIS_LANEINTEGERS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
@@ -91,4 +91,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CODEGEN_GPU_LANEINTEGERS_H
+#endif // LLMMEM_LIB_KERNELANALYSIS_LANEINTEGERS_H

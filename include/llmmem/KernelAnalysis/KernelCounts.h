@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_CODEGEN_GPU_KERNELCOUNTS_H
-#define LLMMEM_CODEGEN_GPU_KERNELCOUNTS_H
+#ifndef LLMMEM_KERNELANALYSIS_KERNELCOUNTS_H
+#define LLMMEM_KERNELANALYSIS_KERNELCOUNTS_H
 
 #include "llmmem/Support/MatrixDescriptor.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -114,4 +114,4 @@ KernelCounts countKernel(mlir::gpu::GPUFuncOp kernel, std::array<int64_t, 3> gri
 
 } // namespace llmmem
 
-#endif // LLMMEM_CODEGEN_GPU_KERNELCOUNTS_H
+#endif // LLMMEM_KERNELANALYSIS_KERNELCOUNTS_H

@@ -1,6 +1,6 @@
 //===- KernelCounts.cpp - What a GPU kernel does, counted statically -------===//
 
-#include "llmmem/Codegen/Gpu/KernelCounts.h"
+#include "llmmem/KernelAnalysis/KernelCounts.h"
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_LIB_CODEGEN_GPU_WARPINTERPRETER_H
-#define LLMMEM_LIB_CODEGEN_GPU_WARPINTERPRETER_H
+#ifndef LLMMEM_LIB_KERNELANALYSIS_WARPINTERPRETER_H
+#define LLMMEM_LIB_KERNELANALYSIS_WARPINTERPRETER_H
 
 #include "LaneIntegers.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -150,4 +150,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CODEGEN_GPU_WARPINTERPRETER_H
+#endif // LLMMEM_LIB_KERNELANALYSIS_WARPINTERPRETER_H

@@ -1,0 +1,30 @@
+//===- Expectations.h - What data decides in a kernel, on average ----------===//
+//
+// Whoever writes a kernel knows how often data lets a loop of it run, and which share of a buffer
+// it must read. Attributes carry that to the reports that count what a kernel does
+// (KernelAnalysis); no code depends on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_CODEGEN_EMITTER_EXPECTATIONS_H
+#define LLMMEM_CODEGEN_EMITTER_EXPECTATIONS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace llmmem {
+
+/// For a loop or a branch of a kernel that depends on data: how often its body runs each time that
+/// a thread reaches it, on average over the launch.
+void expectIterations(mlir::Operation *op, double iterations);
+/// What `expectIterations` said; else 1.
+double expectedIterations(mlir::Operation *op);
+
+/// For a buffer of a kernel's host function of which data decides what must be read: the share of
+/// its bytes that must be. Example: of the weights of 8 experts of which a token chooses 2, 0.25.
+void expectShare(mlir::Value buffer, double share);
+/// What `expectShare` said of argument `number`; else 1.
+double expectedShare(mlir::func::FuncOp host, unsigned number);
+
+} // namespace llmmem
+
+#endif // LLMMEM_CODEGEN_EMITTER_EXPECTATIONS_H
