@@ -1,14 +1,101 @@
-//===- LlmShapeOps.td - Other orders and ranges of elements ----*- tablegen -*-===//
-//
-// These ops turn an image into rows of patches, and make a row that represents a whole image. Each
-// op's adjoint is another of them.
-//
-//===----------------------------------------------------------------------===//
+//===- LlmShapeOps.td - Other shapes, orders and ranges of elements -*- tablegen -*-===//
 
 #ifndef LLMMEM_DIALECT_LLMSHAPEOPS
 #define LLMMEM_DIALECT_LLMSHAPEOPS
 
 include "llmmem/Dialect/LlmOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Columns and heads
+//===----------------------------------------------------------------------===//
+
+def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Differentiable, BuffersView]> {
+  let summary = "Gives the same bytes another shape.";
+  let description = [{
+    It is a view, with no bytes of its own and no work. Keeps nothing. Folds with another, and where it changes no
+    shape.
+
+    ```mlir
+    %y = llm.reshape %x : tensor<8x1024x768xbf16> -> tensor<8192x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable, GroupColumns]> {
+  let summary = "Copies column ranges of the last dimension into tensors of their own.";
+  let description = [{
+    parts[k] = x[..., begin_k : begin_k + width_k], one after another. Keeps nothing. Folds where there is one part, and
+    where it undoes a concat.
+
+    ```mlir
+    %q, %k, %v = llm.split %qkv : (tensor<8x1024x2304xbf16>)
+      -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Variadic<Llm_Tensor>:$parts);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable, GroupColumns]> {
+  let summary = "Concatenates tensors along the last dimension.";
+  let description = [{
+    It is the inverse of llm.split. Keeps nothing. Folds where there is one part, and where it undoes a split.
+
+    ```mlir
+    %dqkv = llm.concat %dq, %dk, %dv
+       : (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x1024x2304xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<Llm_Tensor>:$parts);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Llm_RepeatHeadsOp : Llm_PureOp<"repeat_heads", [Shardable, Cost, Differentiable]> {
+  let summary = "Gives each head a copy of one row.";
+  let description = [{
+    y[..., h, :] = x[..., :] for each head h: the key of DeepSeek's rotary positions, which all heads share. The
+    vector-Jacobian product is llm.sum_heads. Keeps nothing.
+
+    ```mlir
+    %y = llm.repeat_heads %x : tensor<1x4096x64xbf16> -> tensor<1x4096x16x64xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$x);
+  let results = (outs Llm_Rows:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
+  let summary = "Adds up the rows of all heads.";
+  let description = [{
+    y[..., :] = the sum of x[..., h, :] over the heads, in their order and rounded once.
+
+    ```mlir
+    %y = llm.sum_heads %x : tensor<1x4096x16x64xbf16> -> tensor<1x4096x64xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$x);
+  let results = (outs Llm_Rows:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Orders and ranges: an image needs them on its way to rows of patches, and a row that stands for a whole image does.
+// The adjoint of each of these ops is another of them.
+//===----------------------------------------------------------------------===//
 
 def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, Differentiable]> {
   let summary = "Copies the elements into another order of the dimensions.";
