@@ -23,6 +23,14 @@ function(llmmem_add_mlir_library name)
   endif()
 endfunction()
 
+# As mlir_tablegen, by our own backends (tools/llmmem-tblgen).
+function(llmmem_tablegen file)
+  set(LLMMEM_TABLEGEN_EXE llmmem-tblgen)
+  set(LLMMEM_TABLEGEN_TARGET llmmem-tblgen)
+  tablegen(LLMMEM ${file} ${ARGN})
+  set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
+endfunction()
+
 function(llmmem_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})

@@ -55,28 +55,22 @@ std::string CheckpointPipelineOptions::budgetMeant() const {
 }
 
 PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &options) {
-  PlanCheckpointsOptions plan;
+  auto plan = options.of<PlanCheckpointsOptions>();
   plan.policy = options.policyMeant();
   plan.budget = options.budgetMeant();
-  plan.device = options.device;
-  plan.seconds = options.seconds;
   plan.chunk = groupsLossHead(options) ? options.lossChunk.getValue() : "auto";
   // A matmul with its epilogue is a group like any other.
-  plan.epilogues = options.kernels == KernelGrouping::Grouped ? options.epilogues.getValue()
-                                                              : Epilogues::Separate;
-  plan.savedBits = options.savedBits;
-  plan.overlap = options.overlap;
-  plan.hostBudget = options.hostBudget;
-  if (!options.hostBudget.empty() || !livesOnHost(options)) {
-    plan.link = options.link;
-    plan.linkLatency = options.linkLatency;
+  if (options.kernels == KernelGrouping::Apart)
+    plan.epilogues = Epilogues::Separate;
+  // Without a budget of the host, only what moves state there takes the link.
+  if (options.hostBudget.empty() && livesOnHost(options)) {
+    const PlanCheckpointsOptions unset;
+    plan.link = unset.link;
+    plan.linkLatency = unset.linkLatency;
   }
-  plan.emitProblem = options.emitProblem;
-  plan.emitPlan = options.emitPlan;
-  plan.emitProof = options.emitProof;
   plan.failureReport = options.memoryReportJson;
-  bool isBare = options.explain.hasValue() && options.explain.empty();
-  plan.explain = isBare ? std::string("all") : options.explain.getValue();
+  if (options.explain.hasValue() && options.explain.empty())
+    plan.explain = "all";
   return plan;
 }
 
@@ -343,36 +337,18 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
 // The passes
 //===----------------------------------------------------------------------===//
 
-void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
-                                     const CheckpointPipelineOptions &options,
-                                     std::shared_ptr<CheckpointOutcome> outcome) {
-  if (options.mesh == kAutoMesh) {
-    passes.addPass(createChooseStrategy(options, std::move(outcome)));
-    return;
-  }
-  InlineCallsOptions inlining;
-  inlining.entry = options.entry;
-  passes.addPass(createInlineCalls(inlining));
-  if (!options.mesh.empty()) {
-    ParallelizeOptions parallelize;
-    parallelize.mesh = options.mesh;
-    parallelize.zero = options.zero;
-    parallelize.sequenceParallel = options.sequenceParallel;
-    parallelize.bucketBytes = options.bucketBytes;
-    parallelize.dataParallel = options.dataParallel;
-    passes.addPass(createParallelize(parallelize));
-  }
+/// From a program to the steps of one rank: training steps of a model, or what another compiler
+/// made.
+static void addModelPasses(mlir::OpPassManager &passes, const CheckpointPipelineOptions &options) {
+  passes.addPass(createInlineCalls(options.of<InlineCallsOptions>()));
+  if (!options.mesh.empty())
+    passes.addPass(createParallelize(options.of<ParallelizeOptions>()));
   std::optional<int64_t> stages = stagesOf(options);
-  if (options.microBatches > 1 || stages) {
-    SplitMicroBatchesOptions split;
-    split.count = options.microBatches;
-    passes.addPass(createSplitMicroBatches(split));
-  }
+  if (options.microBatches > 1 || stages)
+    passes.addPass(createSplitMicroBatches(options.of<SplitMicroBatchesOptions>()));
   if (stages) {
-    BuildStagesOptions build;
-    build.schedule = options.pipeline;
+    auto build = options.of<BuildStagesOptions>();
     build.chunks = shapeOf(options, *stages).chunks;
-    build.device = options.device;
     build.budget = options.budgetMeant();
     passes.addPass(createBuildStages(build));
   } else {
@@ -382,57 +358,58 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   }
   if (options.arenaBufferize)
     passes.addPass(createGiveDestinations());
-  mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
+}
+
+/// What the ops of a step are, where its state lies, and which ops share a kernel.
+static void addStepPasses(mlir::OpPassManager &onStep, const CheckpointPipelineOptions &options) {
   onStep.addPass(createCarryCaptures());
-  DescribeOpsOptions describe;
-  describe.opTable = options.opTable;
-  describe.unpriced = options.unpriced;
-  onStep.addPass(createDescribeOps(describe));
-  AdoptStepOptions adopt;
-  adopt.loss = options.loss;
-  onStep.addPass(createAdoptStep(adopt));
+  onStep.addPass(createDescribeOps(options.of<DescribeOpsOptions>()));
+  onStep.addPass(createAdoptStep(options.of<AdoptStepOptions>()));
   if (livesOnHost(options)) {
-    MoveStateToHostOptions move;
+    auto move = options.of<MoveStateToHostOptions>();
     move.optimizer = options.optimizerOn == StatePlace::Host;
     move.parameters = options.parametersOn == StatePlace::Host;
     move.updates = options.updateOn == StatePlace::Host;
-    move.device = options.device;
-    move.link = options.link;
-    move.linkLatency = options.linkLatency;
     onStep.addPass(createMoveStateToHost(move));
   }
   if (groupsLossHead(options))
     onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)
     onStep.addPass(createGroupKernels());
-  bool isByNccl = options.collectives == CollectiveSource::Nccl;
-  const bool isByLibrary = productsOf(options) == MatmulSource::Library;
-  if (isByLibrary || isByNccl) {
-    ReserveLibraryWorkspaceOptions reserve;
-    reserve.device = options.device;
-    reserve.matmuls = isByLibrary;
-    reserve.sums = isByNccl;
+  auto reserve = options.of<ReserveLibraryWorkspaceOptions>();
+  reserve.matmuls = productsOf(options) == MatmulSource::Library;
+  reserve.sums = options.collectives == CollectiveSource::Nccl;
+  if (reserve.matmuls || reserve.sums)
     onStep.addPass(createReserveLibraryWorkspace(reserve));
-  }
-  AnnotateMemoryOptions annotate;
-  annotate.device = options.device;
-  onStep.addPass(createAnnotateMemory(annotate));
-  onStep.addPass(createPlanCheckpoints(planOptions(options), outcome));
+}
 
-  // No clean-up stands between here and the verifier: what is verified is what is printed.
+/// The plan, the step that obeys it, and the verifier. No clean-up stands between the last two:
+/// what is verified is what is printed.
+static void addPlanPasses(mlir::OpPassManager &onStep, const CheckpointPipelineOptions &options,
+                          std::shared_ptr<CheckpointOutcome> outcome) {
+  onStep.addPass(createAnnotateMemory(options.of<AnnotateMemoryOptions>()));
+  onStep.addPass(createPlanCheckpoints(planOptions(options), outcome));
   onStep.addPass(createApplyCheckpoints());
   if (options.overlap)
     onStep.addPass(createStartCollectives());
   if (usesHost(options))
     onStep.addPass(createStartHostCopies());
   onStep.addPass(createVerifyPlan());
+  onStep.addPass(createReportMemory(options.of<ReportMemoryOptions>(), std::move(outcome)));
+}
 
-  ReportMemoryOptions report;
-  report.print = options.memoryReport;
-  report.json = options.memoryReportJson;
-  report.device = options.device;
-  onStep.addPass(createReportMemory(report, std::move(outcome)));
-  if (stages)
+void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
+                                     const CheckpointPipelineOptions &options,
+                                     std::shared_ptr<CheckpointOutcome> outcome) {
+  if (options.mesh == kAutoMesh) {
+    passes.addPass(createChooseStrategy(options, std::move(outcome)));
+    return;
+  }
+  addModelPasses(passes, options);
+  mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
+  addStepPasses(onStep, options);
+  addPlanPasses(onStep, options, std::move(outcome));
+  if (stagesOf(options))
     passes.addPass(createCheckExchanges());
   if (options.arenaBufferize)
     passes.addPass(createArenaBufferize());

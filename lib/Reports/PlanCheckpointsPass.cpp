@@ -113,9 +113,10 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       : StepPass(std::move(options)), outcome(std::move(outcome)) {}
 
   LogicalResult runOnStep(func::FuncOp step) override {
+    PlanCheckpointsOptions given = options();
+    given.budget = partOfStage(budget.getValue(), step).str();
     llvm::Expected<CheckpointRequest> request =
-        readCheckpointRequest(texts(partOfStage(budget.getValue(), step).str()),
-                              [](StringRef option) { return option.str(); });
+        readCheckpointRequest(given, [](StringRef option) { return option.str(); });
     if (!request)
       return step.emitError() << llvm::toString(request.takeError());
     const StepStorage *storage = getStorage();
@@ -152,11 +153,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       }
   }
 
-  PlanCheckpointsOptions texts(std::string budgetOfStage) const {
-    return {policy,    budgetOfStage, device,     seconds,      chunk,       epilogues,
-            savedBits, overlap,       hostBudget, link,         linkLatency, emitProblem,
-            emitPlan,  emitProof,     explain,    failureReport};
-  }
+#define GEN_PASS_OPTIONS_PLANCHECKPOINTS
+#include "llmmem/Transforms/PassOptions.h.inc"
 
   void countDecisions(func::FuncOp step) {
     step.walk([&](Operation *op) {

@@ -31,7 +31,7 @@ def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"entry", "entry", "std::string", "\"\"", "The function that is the step; without it @step, @forward or @main">,
+    EntryOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
@@ -55,11 +55,8 @@ def DescribeOps : StepPass<"describe-ops"> {
     ```
   }];
   let options = [
-    Option<"opTable", "op-table", "std::string", "\"\"", "A llmmem-op-table to ask before the shipped one">,
-    Option<"unpriced", "unpriced", "::llmmem::Unpriced", "::llmmem::Unpriced::Refuse",
-      "What becomes of ops that nobody describes",
-      [{llvm::cl::values(clEnumValN(::llmmem::Unpriced::Refuse, "refuse", "they are an error"),
-                         clEnumValN(::llmmem::Unpriced::ByBytes, "by-bytes", "priced by their traffic"))}]>,
+    OpTableOption,
+    UnpricedOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
@@ -123,7 +120,7 @@ def AdoptStep : StepPass<"adopt-step"> {
     ```
   }];
   let options = [
-    Option<"loss", "loss", "int64_t", "-1", "The result that is the loss; without it the only scalar">,
+    LossOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }

@@ -106,7 +106,8 @@ def FuseEpilogues : StepPass<"fuse-epilogues"> {
     ```
   }];
   let options = [
-    EpiloguesOption<"which", "::llmmem::Epilogues::Fused", "false">,
+    Option<"which", "which", "::llmmem::Epilogues", "::llmmem::Epilogues::Fused", "Which matmuls take what follows them",
+           "::llmmem::EpiloguesValues{/*withAuto=*/false}">,
   ];
   let statistics = [Statistic<"numFused", "epilogues", "Matmuls that are one kernel with what follows them">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];

@@ -41,8 +41,8 @@ def MoveStateToHost : StepPass<"move-state-to-host"> {
   }];
   let options = [
     DeviceOption,
-    Option<"link", "link", "std::string", "\"\"", "What copies to the host move, as 25GB/s; without, what the device's table says">,
-    Option<"linkLatency", "link-latency", "int64_t", "-1", "ns that each copy takes beside its bytes; -1: 0 beside a link, else what the table says">,
+    LinkOption,
+    LinkLatencyOption,
     Option<"optimizer", "optimizer", "bool", "true", "Whether the optimizer's state moves">,
     Option<"parameters", "parameters", "bool", "false", "Whether parameters move">,
     Option<"updates", "updates", "bool", "false", "Whether updates run on the host, beside their state">,
@@ -113,21 +113,21 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"budget\"", "none, every=K, sqrt, full, selective, least-peak or budget">,
-    Option<"budget", "budget", "std::string", "\"\"", "Bytes for everything the step needs, as 40GB or 37.25GiB">,
+    PolicyOption,
+    BudgetOption,
     DeviceOption,
-    Option<"seconds", "seconds", "double", "10", "Bound on the planner's search; where state or parameters lie on the host, on each of about a dozen">,
+    SecondsOption,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
-    EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
-    Option<"savedBits", "saved-bits", "int64_t", "0", "8: saved values may be held in so many bits, which changes gradients; 0: they keep theirs">,
-    Option<"overlap", "overlap", "bool", "false", "Plan collectives beside compute, on a resource of time of their own">,
-    Option<"hostBudget", "host-budget", "std::string", "\"\"", "Values may leave for so much of the host's memory and come back">,
-    Option<"link", "link", "std::string", "\"\"", "What copies to the host move, each way (25GB/s) or up and down (25GB/s,20GB/s); without, what the device's table says">,
-    Option<"linkLatency", "link-latency", "int64_t", "-1", "ns that each copy takes beside its bytes; -1: 0 beside a link, else what the table says">,
-    Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
-    Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
-    Option<"emitProof", "emit-proof", "std::string", "\"\"", "Write what proves its bounds, checked, as JSON, to a file">,
-    Option<"explain", "explain", "std::string", "\"\"", "Say on stderr why a value or op is kept or run again, by its name; all: every saved value, what holds the peak, what more budget would buy, and, where there is no plan, what is held">,
+    EpiloguesOption,
+    SavedBitsOption,
+    OverlapOption,
+    HostBudgetOption,
+    LinkOption,
+    LinkLatencyOption,
+    EmitProblemOption,
+    EmitPlanOption,
+    EmitProofOption,
+    ExplainOption,
     Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,
   ];
   let statistics = [
@@ -311,8 +311,8 @@ def ReportMemory : StepPass<"report-memory"> {
     ```
   }];
   let options = [
-    Option<"print", "print", "bool", "false", "Print the report for people on stderr">,
-    Option<"json", "json", "std::string", "\"\"", "Write the report as JSON to a file (- is stdout)">,
+    PrintReportOption,
+    ReportJsonOption,
     DeviceOption,
   ];
 }

@@ -40,15 +40,11 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"mesh", "mesh", "std::string", "", "Axes and their sizes: dp=2,tp=4">,
-    Option<"zero", "zero", "int64_t", "0",
-      "What is split over dp beside the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">,
-    Option<"sequenceParallel", "sequence-parallel", "bool", "false",
-      "Split norms, residuals and dropout between the products of tp along the sequence">,
-    Option<"bucketBytes", "bucket-bytes", "std::string", "\"25MB\"",
-      "Values of together at most so many bytes share a collective over dp; 0: each has its own">,
-    Option<"dataParallel", "data-parallel", "std::string", "\"all-reduce\"",
-      "Who updates: all-reduce (each rank of dp), or server (the first alone, which has the optimizer's state)">,
+    MeshOption,
+    ZeroOption,
+    SequenceParallelOption,
+    BucketBytesOption,
+    DataParallelOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
@@ -87,7 +83,7 @@ def SplitMicroBatches : Pass<"split-micro-batches", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"count", "count", "int64_t", "1", "How many micro-batches a rank's batch is">,
+    MicroBatchCountOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
@@ -171,7 +167,7 @@ def BuildStages : Pass<"build-stages", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved or zero-bubble">,
+    ScheduleOption,
     Option<"chunks", "chunks", "int64_t", "1", "Parts of the model that a stage of `interleaved` has">,
     DeviceOption,
     Option<"budget", "budget", "std::string", "\"\"", "Bytes that a rank may hold, which cuts heed: one for all stages, or one for each: 80GB,40GB">,

@@ -1,0 +1,125 @@
+//===- llmmem-tblgen.cpp - From options in TableGen to C++ and a page ------===//
+//
+// An option stands once, in Transforms/Options.td or Pipelines/CheckpointOptions.td. This program
+// of the build writes
+//
+//   -gen-pipeline-options   the members of a pipeline's struct of options, and for each pass that
+//   takes some of them
+//                           a function `copyTo` that gives them to it
+//   -gen-pass-options       for each pass with options a member function that returns them as their
+//   struct -gen-pipeline-doc       a page that lists the options of each pipeline
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/TableGen/Main.h"
+#include "llvm/TableGen/Record.h"
+#include "llvm/TableGen/TableGenBackend.h"
+
+using namespace llvm;
+
+namespace {
+
+enum class Action { PipelineOptions, PassOptions, PipelineDoc };
+
+cl::opt<Action>
+    action(cl::desc("What is written:"), cl::Required,
+           cl::values(clEnumValN(Action::PipelineOptions, "gen-pipeline-options",
+                                 "the members of the structs of pipelines"),
+                      clEnumValN(Action::PassOptions, "gen-pass-options",
+                                 "a function for each pass that returns its options"),
+                      clEnumValN(Action::PipelineDoc, "gen-pipeline-doc", "a page in Markdown")));
+
+using Records = ArrayRef<const Record *>;
+
+StringRef memberOf(const Record &option) { return option.getValueAsString("cppName"); }
+
+/// Which of a pipeline's options a pass's option is, or is the origin of; null: none.
+const Record *findFor(Records options, const Record *ofPass) {
+  const auto *found = find_if(options, [&](const Record *option) {
+    const RecordVal *origin = option->getValue("ofPass");
+    return option == ofPass || (origin && option->getValueAsDef("ofPass") == ofPass);
+  });
+  return found == options.end() ? nullptr : *found;
+}
+
+void writeMember(raw_ostream &os, const Record &option) {
+  StringRef initial = option.getValueAsString("defaultValue");
+  StringRef others = option.getValueAsString("additionalOptFlags");
+  os << "  Option<" << option.getValueAsString("type") << "> " << memberOf(option) << "{*this, \""
+     << option.getValueAsString("argument") << "\", ::llvm::cl::desc(R\"text("
+     << option.getValueAsString("description") << ")text\")";
+  if (!initial.empty())
+    os << ", ::llvm::cl::init(" << initial << ")";
+  if (!others.empty())
+    os << ", " << others;
+  os << "};\n";
+}
+
+void writeCopies(raw_ostream &os, const Record &pass, Records options) {
+  std::string copies;
+  for (const Record *ofPass : pass.getValueAsListOfDefs("options"))
+    if (const Record *option = findFor(options, ofPass))
+      copies += ("    pass." + memberOf(*ofPass) + " = " + memberOf(*option) + ";\n").str();
+  if (!copies.empty())
+    os << "  void copyTo(" << pass.getName() << "Options &pass) const {\n" << copies << "  }\n";
+}
+
+void writePipelines(raw_ostream &os, const RecordKeeper &records) {
+  for (const Record *pipeline : records.getAllDerivedDefinitions("PipelineOptions")) {
+    std::string guard = "GEN_PIPELINE_" + pipeline->getName().upper();
+    os << "\n#ifdef " << guard << "\n";
+    std::vector<const Record *> options = pipeline->getValueAsListOfDefs("options");
+    for (const Record *option : options)
+      writeMember(os, *option);
+    for (const Record *pass : records.getAllDerivedDefinitions("PassBase"))
+      writeCopies(os, *pass, options);
+    os << "#undef " << guard << "\n#endif\n";
+  }
+}
+
+void writePasses(raw_ostream &os, const RecordKeeper &records) {
+  for (const Record *pass : records.getAllDerivedDefinitions("PassBase")) {
+    std::vector<const Record *> options = pass->getValueAsListOfDefs("options");
+    if (options.empty())
+      continue;
+    std::string guard = "GEN_PASS_OPTIONS_" + pass->getName().upper();
+    os << "\n#ifdef " << guard << "\n  " << pass->getName() << "Options options() const {\n    "
+       << pass->getName() << "Options given;\n";
+    for (const Record *option : options)
+      os << "    given." << memberOf(*option) << " = this->" << memberOf(*option) << ";\n";
+    os << "    return given;\n  }\n#undef " << guard << "\n#endif\n";
+  }
+}
+
+void writePage(raw_ostream &os, const RecordKeeper &records) {
+  for (const Record *pipeline : records.getAllDerivedDefinitions("PipelineOptions")) {
+    os << "### `" << pipeline->getValueAsString("name")
+       << "`\n\n| option | default | |\n|---|---|---|\n";
+    for (const Record *option : pipeline->getValueAsListOfDefs("options")) {
+      StringRef initial = option->getValueAsString("defaultValue");
+      os << "| `" << option->getValueAsString("argument") << "` | "
+         << (initial.empty() ? "" : "`" + initial.drop_front(initial.rfind(':') + 1).str() + "`")
+         << " | " << option->getValueAsString("description") << " |\n";
+    }
+  }
+}
+
+bool writeFile(raw_ostream &os, const RecordKeeper &records) {
+  if (action == Action::PipelineDoc) {
+    writePage(os, records);
+    return false;
+  }
+  emitSourceFileHeader("Options, each as it stands in TableGen", os, records);
+  (action == Action::PipelineOptions ? writePipelines : writePasses)(os, records);
+  return false;
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "llmmem's options, from TableGen to C++\n");
+  return TableGenMain(argv[0], writeFile);
+}
