@@ -22,14 +22,14 @@ FailureOr<SmallVector<llmmem_tensor_map>> llmmem::tensorMapsOf(gpu::GPUFuncOp ke
     if (!map)
       return WalkResult::advance();
     TensorMap::Shape shape = map->shape();
-    llmmem_tensor_map said = {argumentOf(kernel, map->buffer()),
-                              shape.begin,
-                              -1,
-                              shape.rows,
-                              shape.columns,
-                              shape.pitch,
-                              shape.boxRows,
-                              map->isF16()};
+    llmmem_tensor_map said = {.argument = argumentOf(kernel, map->buffer()),
+                              .begin = shape.begin,
+                              .first_argument = -1,
+                              .rows = shape.rows,
+                              .columns = shape.columns,
+                              .pitch = shape.pitch,
+                              .box_rows = shape.boxRows,
+                              .is_f16 = map->isF16()};
     Value first = map->first();
     IntegerAttr known;
     if (first && matchPattern(first, m_Constant(&known)))

@@ -77,14 +77,14 @@ static StepArgument describeArgument(func::FuncOp step, unsigned number) {
   auto name = step.getArgAttrOfType<StringAttr>(number, LlmDialect::kName);
   auto type = cast<RankedTensorType>(step.getArgument(number).getType());
   auto initial = step.getArgAttrOfType<FloatAttr>(number, LlmDialect::kInitial);
-  return {llm::readRole(step, number),
-          name ? name.str() : "",
-          type,
-          bytesOfType(type),
-          shardOf(step, number),
-          wholeOf(step, number),
-          initial ? initial.getValueAsDouble() : 0.0,
-          step.getArgAttr(number, LlmDialect::kTransposed) != nullptr};
+  return {.role = llm::readRole(step, number),
+          .name = name ? name.str() : "",
+          .type = type,
+          .bytes = bytesOfType(type),
+          .shard = shardOf(step, number),
+          .whole = wholeOf(step, number),
+          .initial = initial ? initial.getValueAsDouble() : 0.0,
+          .transposed = step.getArgAttr(number, LlmDialect::kTransposed) != nullptr};
 }
 
 /// Returns the stages of a pipeline, or the function alone.

@@ -65,13 +65,13 @@ struct Touched {
 /// An op that reads or writes one of the kernel's buffers.
 struct Access {
   /// Null, or the value that says which of several arguments the current block has chosen.
-  Value choice;
+  Value choice = {};
   unsigned argument;
   int64_t bytes, element;
   bool isWrite;
   bool dependsOnBlock, dependsOnThread;
   /// Of a flat buffer; null if there is none. And how many elements are read, if not all.
-  Value index, count;
+  Value index = {}, count = {};
   /// Of a copy by a tensor map: what that says, and where the box begins. Moved in chunks of
   /// `bytes`.
   std::optional<TensorMap::Shape> map = std::nullopt;
@@ -194,15 +194,15 @@ void Counter::addAccess(Operation *op, const KernelAccess &access) {
   bool onThread = llvm::any_of(access.indices,
                                [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
   int64_t element = bytesOfNumber(cast<MemRefType>(buffer.getType()).getElementType());
-  accesses[op] = {isChosen ? buffer : Value(),
-                  argument.value_or(0),
-                  bytesOfNumber(access.type),
-                  element,
-                  access.isWrite,
-                  onBlock || isChosen,
-                  onThread || isChosen,
-                  access.indices.empty() ? Value() : access.indices.back(),
-                  access.count};
+  accesses[op] = {.choice = isChosen ? buffer : Value(),
+                  .argument = argument.value_or(0),
+                  .bytes = bytesOfNumber(access.type),
+                  .element = element,
+                  .isWrite = access.isWrite,
+                  .dependsOnBlock = onBlock || isChosen,
+                  .dependsOnThread = onThread || isChosen,
+                  .index = access.indices.empty() ? Value() : access.indices.back(),
+                  .count = access.count};
 }
 
 /// Of an op of another dialect, which says by its memory effects what it reads and writes.
@@ -230,11 +230,15 @@ void Counter::addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
   llvm::DenseSet<Value> ofBlock;
   bool onBlock = llvm::any_of(copy.getCoordinates(),
                               [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
-  Access access{Value(), *argument, chunk, element, false, onBlock, false, Value(), Value()};
-  access.map = map->shape();
-  access.row = copy.getCoordinates()[1];
-  access.column = copy.getCoordinates()[0];
-  accesses[copy] = access;
+  accesses[copy] = {.argument = *argument,
+                    .bytes = chunk,
+                    .element = element,
+                    .isWrite = false,
+                    .dependsOnBlock = onBlock,
+                    .dependsOnThread = false,
+                    .map = map->shape(),
+                    .row = copy.getCoordinates()[1],
+                    .column = copy.getCoordinates()[0]};
 }
 
 void Counter::findAccesses() {

@@ -99,14 +99,14 @@ WarpInterpreter::Bound WarpInterpreter::boundOf(ArrayRef<OpFoldResult> bounds) {
 }
 
 WarpInterpreter::Loop WarpInterpreter::compileLoop(LoopLikeOpInterface loop) {
-  return {loop,
-          boundOf(*loop.getLoopLowerBounds()),
-          boundOf(*loop.getLoopUpperBounds()),
-          boundOf(*loop.getLoopSteps()),
-          slotOf(*loop.getSingleInductionVar()),
-          handing(loop.getInits(), loop.getRegionIterArgs()),
-          handing(loop.getYieldedValues(), loop.getRegionIterArgs()),
-          handing(loop.getRegionIterArgs(), *loop.getLoopResults())};
+  return {.op = loop,
+          .lower = boundOf(*loop.getLoopLowerBounds()),
+          .upper = boundOf(*loop.getLoopUpperBounds()),
+          .step = boundOf(*loop.getLoopSteps()),
+          .number = slotOf(*loop.getSingleInductionVar()),
+          .begin = handing(loop.getInits(), loop.getRegionIterArgs()),
+          .next = handing(loop.getYieldedValues(), loop.getRegionIterArgs()),
+          .end = handing(loop.getRegionIterArgs(), *loop.getLoopResults())};
 }
 
 void WarpInterpreter::compileRegions(Operation &op, Step &step) {

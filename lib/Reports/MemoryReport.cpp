@@ -444,16 +444,16 @@ FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
   bool runsOften = runs && llvm::any_of(function.getArguments(), [](BlockArgument argument) {
                      return getName(argument) == "micro_batch";
                    });
-  return {function.getName().str(),
-          runsOften ? runs.getInt() : 1,
-          neededBytes(),
-          peak,
-          arena,
-          plannedNs(),
-          recomputeNs,
-          costLowerBoundNs,
-          sent.bytes,
-          budget,
-          device,
-          withoutBudgetNs};
+  return {.name = function.getName().str(),
+          .runs = runsOften ? runs.getInt() : 1,
+          .needed = neededBytes(),
+          .peak = peak,
+          .arena = arena,
+          .ns = plannedNs(),
+          .recomputeNs = recomputeNs,
+          .lowerBoundNs = costLowerBoundNs,
+          .sentBytes = sent.bytes,
+          .budget = budget,
+          .device = device,
+          .withoutBudgetNs = withoutBudgetNs};
 }

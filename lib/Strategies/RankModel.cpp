@@ -27,9 +27,16 @@ int64_t PartModel::leastTime(int64_t microBatches) const {
 }
 
 PartModel PartModel::operator*(int64_t times) const {
-  return {forward * times,       backward * times,      weights * times, update * times,
-          products * times,      residentBytes * times, compute * times, link * times,
-          updateCompute * times, updateLink * times};
+  return {.forward = forward * times,
+          .backward = backward * times,
+          .weights = weights * times,
+          .update = update * times,
+          .products = products * times,
+          .residentBytes = residentBytes * times,
+          .compute = compute * times,
+          .link = link * times,
+          .updateCompute = updateCompute * times,
+          .updateLink = updateLink * times};
 }
 
 llvm::Expected<RankModel> RankModel::make(ModuleOp few, const RankShape &shape,

@@ -43,15 +43,15 @@ struct GradientScaling {
 static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const UpdateInputs &inputs,
                          TrainedParameter &parameter, const GradientScaling &scaling) {
   SmallVector<Value> states(parameter.states.begin(), parameter.states.end());
-  UpdateOperands operands{takePart(builder, parameter),
-                          parameter.updatingGradient,
-                          inputs.learningRate,
-                          scaling.step,
-                          scaling.norm,
-                          scaling.factor,
-                          states,
-                          decayOf(builder, training, parameter),
-                          serverOf(parameter)};
+  UpdateOperands operands{.param = takePart(builder, parameter),
+                          .gradient = parameter.updatingGradient,
+                          .learningRate = inputs.learningRate,
+                          .step = scaling.step,
+                          .norm = scaling.norm,
+                          .factor = scaling.factor,
+                          .states = states,
+                          .weightDecay = decayOf(builder, training, parameter),
+                          .server = serverOf(parameter)};
   Operation *op =
       parameter.optimizer->createUpdate(builder, parameter.argument.getLoc(), training, operands);
   parameter.newArgument = op->getResult(0);

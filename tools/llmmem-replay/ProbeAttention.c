@@ -69,8 +69,15 @@ static int compute(Probe *probe, void *const *data, void *const *results) {
 }
 
 static double error_of(const Probe *probe, void *const *data) {
-  AttentionOperands operands = {data[Q],    data[K],  data[V],  data[OUT], data[LSE],
-                                data[DOUT], data[DQ], data[DK], data[DV]};
+  AttentionOperands operands = {.q = data[Q],
+                                .k = data[K],
+                                .v = data[V],
+                                .out = data[OUT],
+                                .lse = data[LSE],
+                                .dout = data[DOUT],
+                                .dq = data[DQ],
+                                .dk = data[DK],
+                                .dv = data[DV]};
   return probe->tensors > LSE + 1 ? attention_grad_error(&probe->shape, &operands, CHECKED, 7)
                                   : attention_error(&probe->shape, &operands, CHECKED, 7);
 }

@@ -137,8 +137,14 @@ struct OwnedExplanation : llmmem_explanation {
   OwnedExplanation(const Problem &problem, const std::vector<SavedValue> &saved)
       : llmmem_explanation(), lines(explanationText(problem, saved)) {
     for (const SavedValue &it : saved)
-      list.push_back({it.value, it.runs, it.bytes, it.stepsHeld, it.stepsIdle, it.otherCost,
-                      it.canRecompute, 0});
+      list.push_back({.value = it.value,
+                      .runs = it.runs,
+                      .bytes = it.bytes,
+                      .steps_held = it.stepsHeld,
+                      .steps_idle = it.stepsIdle,
+                      .other_cost = it.otherCost,
+                      .can_recompute = it.canRecompute,
+                      .reserved = 0});
     size = sizeof(llmmem_explanation);
     count = static_cast<int64_t>(list.size());
     items = list.data();
