@@ -239,7 +239,7 @@ static Error checkPurpose() {
   return Error::success();
 }
 
-static Error checkFlags() {
+static Error checkTraining() {
   if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
     return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
   if (Error error = parseByteSize(fileBytes).takeError())
@@ -265,6 +265,10 @@ static Error checkFlags() {
                              "them");
   if (!(progressSeconds >= 0))
     return createStringError("--progress-seconds: expected a number of seconds, 0 or more");
+  return Error::success();
+}
+
+static Error checkGeneration() {
   if (generateBytes < 0)
     return createStringError("--generate: expected a number of bytes, 1 or more");
   if (is_contained(prompts, std::string()))
@@ -279,6 +283,10 @@ static Error checkFlags() {
     return createStringError("expected --prompt or --tokens, not both");
   if (!(temperature >= 0) || !std::isfinite(temperature))
     return createStringError("--temperature: expected a number, 0 or more");
+  return Error::success();
+}
+
+static Error checkMachine() {
   if (gemm == Gemm::OneDnn && !llmmem_find_gemm_library())
     return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
   if (Error error = readThrottle().takeError())
@@ -288,10 +296,11 @@ static Error checkFlags() {
   if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
     return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
                              "whose time says nothing of a GPU's");
-  if (Error error = checkPurpose())
-    return error;
-  if (Error error = checkStdout())
-    return error;
+  return Error::success();
+}
+
+/// Flags that only one device has a use for.
+static Error checkDevice() {
   if (describeDevice && device != Device::Cuda)
     return createStringError("--describe-device: only with --device=cuda");
   if (device == Device::Cpu && products != Products::Best)
@@ -305,6 +314,15 @@ static Error checkFlags() {
     return createStringError("--product-algorithms: only with --device=cuda");
   if (products == Products::Generated && !productAlgorithms.empty())
     return createStringError("--product-algorithms: only for matmuls of the library");
+  return Error::success();
+}
+
+/// Each is asked in turn; the first error is the one that is said.
+static Error checkFlags() {
+  for (auto check :
+       {checkTraining, checkGeneration, checkMachine, checkPurpose, checkStdout, checkDevice})
+    if (Error error = check())
+      return error;
   return Error::success();
 }
 

@@ -6,13 +6,6 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Blocks of a cluster are neighbours along x.
-Value KernelEmulation::clusterRank() {
-  Value rank = arith::RemUIOp::create(builder, loc, threadWord(kBlock, integer),
-                                      integerConstant(clusterBlocks));
-  return arith::TruncIOp::create(builder, loc, builder.getI32Type(), rank);
-}
-
 void KernelEmulation::rewritePeerAccess(const PeerAccess &access) {
   func::CallOp visit =
       callHook("llmmem_emulate_visit",

@@ -12,18 +12,6 @@
 using namespace mlir;
 using namespace llmmem;
 
-func::FuncOp llmmem::emulationHook(ModuleOp module, StringRef name, TypeRange inputs,
-                                   TypeRange results) {
-  if (auto known = module.lookupSymbol<func::FuncOp>(name))
-    return known;
-  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-  auto function =
-      func::FuncOp::create(top, module.getLoc(), name, top.getFunctionType(inputs, results));
-  function.setPrivate();
-  return function;
-}
-
-static constexpr int64_t kWarp = 32;
 // Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
 static constexpr int64_t kSharedAlignment = kArenaAlignment;
 
@@ -123,11 +111,6 @@ void KernelEmulation::createFunction() {
   unpackArguments();
 }
 
-Value KernelEmulation::wordAddress(Value base, int64_t number) {
-  return LLVM::GEPOp::create(builder, loc, pointer, integer, base,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
-}
-
 void KernelEmulation::unpackArguments() {
   Block &entry = function.front();
   builder.setInsertionPoint(entryEnd);
@@ -148,45 +131,6 @@ void KernelEmulation::unpackArguments() {
     attribution.replaceAllUsesWith(sharedMemory(offset, cast<MemRefType>(attribution.getType())));
   }
   entry.eraseArguments(2, entry.getNumArguments() - 2);
-}
-
-/// Loaded once, at the kernel's entry.
-Value KernelEmulation::threadWord(int64_t number, Type type) {
-  Value &known = words[number];
-  if (!known) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(entryEnd);
-    known = LLVM::LoadOp::create(builder, loc, type, wordAddress(function.getArgument(0), number));
-  }
-  return known;
-}
-
-Value KernelEmulation::sharedMemory(int64_t offset, MemRefType type) {
-  Value begin =
-      LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), threadWord(kShared, pointer),
-                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
-  if (type.hasStaticShape())
-    return cast(type, MemRefDescriptor::fromStaticShape(builder, loc, types, type, begin));
-  auto buffer = MemRefDescriptor::poison(builder, loc, types.convertType(type));
-  buffer.setAllocatedPtr(builder, loc, begin);
-  buffer.setAlignedPtr(builder, loc, begin);
-  buffer.setConstantOffset(builder, loc, 0);
-  buffer.setSize(builder, loc, 0, threadWord(kDynamicBytes, integer));
-  buffer.setConstantStride(builder, loc, 0, 1);
-  return cast(type, buffer);
-}
-
-Value KernelEmulation::entryWords(int64_t count) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(entryEnd);
-  return LLVM::AllocaOp::create(builder, loc, pointer, builder.getI32Type(),
-                                LLVM::ConstantOp::create(builder, loc, integer, count));
-}
-
-func::CallOp KernelEmulation::callHook(StringRef name, ValueRange operands, TypeRange results) {
-  func::FuncOp hook =
-      emulationHook(function->getParentOfType<ModuleOp>(), name, TypeRange(operands), results);
-  return func::CallOp::create(builder, loc, hook, operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,26 +157,25 @@ LogicalResult KernelEmulation::rewrite(Operation *op) {
   return rewriteOther(op);
 }
 
-/// The value of an op that gives a number of the thread or of the launch; null for other ops.
-Value KernelEmulation::threadIndexOf(Operation *op) {
-  auto wordOf = [&](auto id, int64_t firstWord) {
-    return toIndex(threadWord(firstWord + static_cast<int64_t>(id.getDimension()), integer));
-  };
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](gpu::ThreadIdOp id) { return wordOf(id, kThread); })
-      .Case([&](gpu::BlockIdOp id) { return wordOf(id, kBlock); })
-      .Case([&](gpu::BlockDimOp id) { return wordOf(id, kBlockSize); })
-      .Case([&](gpu::GridDimOp id) { return wordOf(id, kGridSize); })
-      .Case([&](gpu::LaneIdOp) {
-        return toIndex(
-            arith::RemUIOp::create(builder, loc, linearThread(), integerConstant(kWarp)));
+KernelEmulation::HookCall KernelEmulation::hookOf(Operation *op) {
+  auto site = [&] { return integerConstant(sites.numberOf(op)); };
+  return llvm::TypeSwitch<Operation *, HookCall>(op)
+      .Case([&](gpu::BarrierOp) { return HookCall{"llmmem_emulate_barrier", {site()}}; })
+      .Case([&](NVVM::SyncWarpOp barrier) {
+        return HookCall{"llmmem_emulate_warp_barrier", {site(), barrier.getMask()}};
       })
-      .Case([&](gpu::SubgroupIdOp) {
-        return toIndex(
-            arith::DivUIOp::create(builder, loc, linearThread(), integerConstant(kWarp)));
+      .Case([&](NVVM::WgmmaFenceAlignedOp) { return HookCall{"llmmem_emulate_fence_sums"}; })
+      .Case([&](NVVM::WgmmaGroupSyncAlignedOp) { return HookCall{"llmmem_emulate_commit_wgmma"}; })
+      .Case([&](NVVM::WgmmaWaitGroupSyncOp wait) {
+        return HookCall{"llmmem_emulate_wait_for_wgmma",
+                        {integerConstant(static_cast<int64_t>(wait.getGroup()))}};
       })
-      .Case([&](gpu::SubgroupSizeOp) { return toIndex(integerConstant(kWarp)); })
-      .Default([](Operation *) { return Value(); });
+      .Case([&](NVVM::FenceMbarrierInitOp) { return HookCall{"llmmem_emulate_fence_barriers"}; })
+      .Case([&](NVVM::CpAsyncCommitGroupOp) { return HookCall{"llmmem_emulate_commit_copies"}; })
+      .Case([&](NVVM::CpAsyncWaitGroupOp wait) {
+        return HookCall{"llmmem_emulate_wait_for_copies", {integerConstant(wait.getN())}};
+      })
+      .Default([](Operation *) { return HookCall(); });
 }
 
 LogicalResult KernelEmulation::rewriteOther(Operation *op) {
@@ -241,21 +184,17 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
     op->erase();
     return success();
   };
+  if (HookCall hook = hookOf(op); !hook.name.empty()) {
+    hook.arguments.insert(hook.arguments.begin(), thread);
+    callHook(hook.name, hook.arguments);
+    return erase();
+  }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](gpu::DynamicSharedMemoryOp memory) {
         op->getResult(0).replaceAllUsesWith(sharedMemory(sharedBytes, memory.getType()));
         return erase();
       })
       .Case([&](memref::GetGlobalOp table) { return moveTable(table); })
-      .Case([&](gpu::BarrierOp) {
-        callHook("llmmem_emulate_barrier", {thread, integerConstant(sites.numberOf(op))});
-        return erase();
-      })
-      .Case([&](NVVM::SyncWarpOp barrier) {
-        callHook("llmmem_emulate_warp_barrier",
-                 {thread, integerConstant(sites.numberOf(op)), barrier.getMask()});
-        return erase();
-      })
       .Case([&](gpu::ShuffleOp shuffle) {
         rewriteShuffle(shuffle);
         return success();
@@ -273,23 +212,6 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         return success();
       })
       .Case([&](LLVM::CallIntrinsicOp call) { return rewriteIntrinsic(call); })
-      .Case([&](NVVM::WgmmaFenceAlignedOp) {
-        callHook("llmmem_emulate_fence_sums", {thread});
-        return erase();
-      })
-      .Case([&](NVVM::WgmmaGroupSyncAlignedOp) {
-        callHook("llmmem_emulate_commit_wgmma", {thread});
-        return erase();
-      })
-      .Case([&](NVVM::WgmmaWaitGroupSyncOp wait) {
-        callHook("llmmem_emulate_wait_for_wgmma",
-                 {thread, integerConstant(static_cast<int64_t>(wait.getGroup()))});
-        return erase();
-      })
-      .Case([&](NVVM::FenceMbarrierInitOp) {
-        callHook("llmmem_emulate_fence_barriers", {thread});
-        return erase();
-      })
       .Case([&](NVVM::FenceProxyOp fence) -> LogicalResult {
         if (fence.getKind() != NVVM::ProxyKind::async_shared)
           return fence.emitOpError("is a fence that the emulator does not support; expected "
@@ -304,14 +226,6 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         if (int64_t number = sites.numberOf(op, /*otherwise=*/-1); number >= 0)
           callHook("llmmem_emulate_take_sums", {thread, integerConstant(number)});
         return success();
-      })
-      .Case([&](NVVM::CpAsyncCommitGroupOp) {
-        callHook("llmmem_emulate_commit_copies", {thread});
-        return erase();
-      })
-      .Case([&](NVVM::CpAsyncWaitGroupOp wait) {
-        callHook("llmmem_emulate_wait_for_copies", {thread, integerConstant(wait.getN())});
-        return erase();
       })
       .Case([&](gpu::ReturnOp) {
         func::ReturnOp::create(builder, loc);
@@ -354,17 +268,6 @@ void KernelEmulation::checkAccess(Operation *op, const KernelAccess &access) {
   auto [base, offset] = addressOf(access);
   callHook("llmmem_emulate_access",
            {function.getArgument(0), integerConstant(sites.numberOf(op)), base, offset});
-}
-
-/// x + width (y + height z), from which lanes and warps are numbered.
-Value KernelEmulation::linearThread() {
-  auto word = [&](int64_t number) { return threadWord(number, integer); };
-  auto combine = [&](Value low, Value size, Value high) -> Value {
-    return arith::AddIOp::create(builder, loc, low,
-                                 arith::MulIOp::create(builder, loc, size, high));
-  };
-  return combine(word(kThread), word(kBlockSize),
-                 combine(word(kThread + 1), word(kBlockSize + 1), word(kThread + 2)));
 }
 
 void KernelEmulation::rewriteShuffle(gpu::ShuffleOp shuffle) {

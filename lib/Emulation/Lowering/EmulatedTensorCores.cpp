@@ -96,27 +96,6 @@ LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
   return success();
 }
 
-/// The thread's sums of wgmma on the stack.
-Value KernelEmulation::storeSums(Value sums, int64_t count) {
-  Value words = entryWords(count);
-  for (int32_t number = 0; number < count; ++number) {
-    Value sum = LLVM::ExtractValueOp::create(builder, loc, sums, number);
-    LLVM::StoreOp::create(builder, loc, sum, wordOfStack(words, number));
-  }
-  return words;
-}
-
-void KernelEmulation::replaceBySums(Operation *product, Value stored, int64_t count) {
-  Value result = LLVM::PoisonOp::create(builder, loc, product->getResult(0).getType());
-  for (int32_t number = 0; number < count; ++number) {
-    Value sum =
-        LLVM::LoadOp::create(builder, loc, builder.getF32Type(), wordOfStack(stored, number));
-    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
-  }
-  product->getResult(0).replaceAllUsesWith(result);
-  product->erase();
-}
-
 /// The hook adds to the thread's sums on the stack.
 void KernelEmulation::rewriteWgmma(NVVM::WgmmaMmaAsyncOp product) {
   const int64_t count = product.getShape().getN() / 2;
