@@ -66,7 +66,7 @@ void CachedGraph::setUpdated(Value argument, Value updated) {
 
 /// Attention reads the caches before they change, and the new rows separately. So a ring holds its
 /// window and no more, however many tokens arrive at a time.
-Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
+Value AttentionWriter::cachedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
   int64_t context = *options.context;
   bool isRing = shape.window && *shape.window < context;
   int64_t rows = isRing ? *shape.window : context;
@@ -94,7 +94,7 @@ Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionSh
 }
 
 /// Appends new rows of keys and of values to their caches.
-void GraphBuilder::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Value> rows,
+void AttentionWriter::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Value> rows,
                               bool isRing) {
   auto append = create<llm::AppendCacheOp>(
       name, held[0].getType(), held[1].getType(), held[0], held[1], rows[0], rows[1],
@@ -104,7 +104,7 @@ void GraphBuilder::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Val
 }
 
 /// Latent rows have no windows, so the cache is as long as the context.
-Value GraphBuilder::latentAttention(Value q, Value row, int64_t rank, const AttentionShape &shape) {
+Value AttentionWriter::latentAttention(Value q, Value row, int64_t rank, const AttentionShape &shape) {
   inCoreAttention = true;
   SmallVector<Value, 2> scales;
   if (options.kvCache) {
@@ -125,14 +125,14 @@ Value GraphBuilder::latentAttention(Value q, Value row, int64_t rank, const Atte
 }
 
 /// Appends new rows to their cache.
-void GraphBuilder::appendRow(StringRef name, Value held, Value row) {
+void AttentionWriter::appendRow(StringRef name, Value held, Value row) {
   auto append = create<llm::AppendRowsOp>(name, held.getType(), held, row, caches->positions,
                                           caches->input("pages"));
   caches->setUpdated(held, append.getNewRows());
 }
 
 /// Rounds the heads of `x` to the type of the caches, and returns their scales.
-Value GraphBuilder::packHeads(StringRef name, Value &x, int64_t heads) {
+Value AttentionWriter::packHeads(StringRef name, Value &x, int64_t heads) {
   RankedTensorType type = tensorType(x);
   auto pack =
       create<llm::PackOp>((name + ".packed").str(),
@@ -141,7 +141,7 @@ Value GraphBuilder::packHeads(StringRef name, Value &x, int64_t heads) {
   return pack.getScales();
 }
 
-void GraphBuilder::setCaches(CachedGraph &graph) {
+void AttentionWriter::setCaches(CachedGraph &graph) {
   caches = &graph;
   auto type = RankedTensorType::get({options.batch, options.seq}, builder.getI32Type());
   positions = caches->positions =
@@ -149,7 +149,7 @@ void GraphBuilder::setCaches(CachedGraph &graph) {
                                builder.getI64IntegerAttr(*options.context));
 }
 
-Value GraphBuilder::lastRows(StringRef name, Value x) {
+Value AttentionWriter::lastRows(StringRef name, Value x) {
   Value counts = caches ? caches->input("counts") : Value();
   if (!counts)
     return x;

@@ -16,15 +16,15 @@ static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(
 // Names and types
 //===----------------------------------------------------------------------===//
 
-std::string GraphBuilder::fullName(StringRef name) const {
+std::string OpWriter::fullName(StringRef name) const {
   return block ? ("h." + Twine(*block) + "." + name).str() : name.str();
 }
 
-Location GraphBuilder::locate(StringRef name) const {
+Location OpWriter::locate(StringRef name) const {
   return NameLoc::get(StringAttr::get(getContext(), fullName(name)));
 }
 
-void GraphBuilder::annotate(Operation *op, StringRef name) {
+void OpWriter::annotate(Operation *op, StringRef name) {
   op->setAttr(llm::LlmDialect::kName, builder.getStringAttr(fullName(name)));
   if (block)
     op->setAttr(llm::LlmDialect::kBlock, builder.getI64IntegerAttr(*block));
@@ -32,7 +32,7 @@ void GraphBuilder::annotate(Operation *op, StringRef name) {
     op->setAttr(llm::LlmDialect::kCoreAttention, builder.getUnitAttr());
 }
 
-Value GraphBuilder::parameter(const Twine &name) {
+Value OpWriter::parameter(const Twine &name) {
   Value value = parameters.lookup(name.str());
   Type element = value ? tensorType(value).getElementType() : Type();
   if (!value || element == elementType || llm::isPacked(element))
@@ -45,17 +45,17 @@ Value GraphBuilder::parameter(const Twine &name) {
   return op;
 }
 
-RankedTensorType GraphBuilder::withWidth(Value x, int64_t width) const {
+RankedTensorType OpWriter::withWidth(Value x, int64_t width) const {
   SmallVector<int64_t> shape(tensorType(x).getShape());
   shape.back() = width;
   return RankedTensorType::get(shape, elementType);
 }
 
-RankedTensorType GraphBuilder::statisticType(ArrayRef<int64_t> shape) const {
+RankedTensorType OpWriter::statisticType(ArrayRef<int64_t> shape) const {
   return RankedTensorType::get(shape, llm::wideTypeFor(elementType));
 }
 
-RankedTensorType GraphBuilder::rowStatistic(Value x) const {
+RankedTensorType OpWriter::rowStatistic(Value x) const {
   return statisticType(tensorType(x).getShape().drop_back());
 }
 
@@ -63,7 +63,7 @@ RankedTensorType GraphBuilder::rowStatistic(Value x) const {
 // Tables, matmuls and norms
 //===----------------------------------------------------------------------===//
 
-Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
+Value LayerWriter::embedding(StringRef name, Value ids, StringRef module) {
   // The rows are rounded, not the table.
   Value table = parameters.lookup((module + ".weight").str());
   SmallVector<int64_t> shape(tensorType(ids).getShape());
@@ -80,7 +80,7 @@ Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
   return create<llm::CastOp>(name, type.clone(elementType), rows);
 }
 
-Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
+Value LayerWriter::addPositions(StringRef name, Value x, StringRef module) {
   if (positions)
     return add(name, x, embedding((name + ".rows").str(), positions, module));
   return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"),
@@ -88,7 +88,7 @@ Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
 }
 
 /// The position is that of rows that are sequences of one.
-Value GraphBuilder::decoderIds(StringRef name, int64_t start, int64_t padding) {
+Value LayerWriter::decoderIds(StringRef name, int64_t start, int64_t padding) {
   if (ofDecoder)
     return ofDecoder;
   return create<llm::ShiftTokensOp>(name, labels.getType(), labels,
@@ -96,8 +96,8 @@ Value GraphBuilder::decoderIds(StringRef name, int64_t start, int64_t padding) {
                                     builder.getI64IntegerAttr(padding));
 }
 
-Value GraphBuilder::relativeBias(StringRef name, StringRef module,
-                                 const llm::RelativePositions &positions) {
+Value LayerWriter::relativeBias(StringRef name, StringRef module,
+                                const llm::RelativePositions &positions) {
   Value table = parameter(module + ".weight");
   auto type =
       RankedTensorType::get({tensorType(table).getDimSize(1), positions.distances()}, elementType);
@@ -107,7 +107,7 @@ Value GraphBuilder::relativeBias(StringRef name, StringRef module,
       positions.bidirectional ? builder.getUnitAttr() : UnitAttr());
 }
 
-Value GraphBuilder::addFirstRow(StringRef name, Value x, StringRef module) {
+Value LayerWriter::addFirstRow(StringRef name, Value x, StringRef module) {
   RankedTensorType type = tensorType(x);
   int64_t width = type.getShape().back();
   auto rows = RankedTensorType::get({type.getNumElements() / width, 1, width}, elementType);
@@ -117,7 +117,7 @@ Value GraphBuilder::addFirstRow(StringRef name, Value x, StringRef module) {
 }
 
 /// The factor alpha / rank multiplies the few columns between the two products.
-Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
+Value LayerWriter::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
   AdapterNames adapter = adapterNames(module);
   if (!hasParameter(adapter.down + ".weight"))
     return plainLinear(name, x, module, layout);
@@ -129,8 +129,8 @@ Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::Weigh
   return add(name, y, plainLinear((name + ".lora_b").str(), low, adapter.up, outIn));
 }
 
-Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const Twine &bias,
-                             llm::WeightLayout layout) {
+Value LayerWriter::linearBy(StringRef name, Value x, const Twine &weight, const Twine &bias,
+                            llm::WeightLayout layout) {
   Value matrix = parameter(weight), added = parameter(bias);
   int64_t out = tensorType(matrix).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
   Value scales = scalesOf(weight);
@@ -141,21 +141,21 @@ Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const
                                layout, rounded);
 }
 
-Value GraphBuilder::headLinear(StringRef name, Value x, const Twine &weight,
-                               const HeadProduct &product) {
+Value LayerWriter::headLinear(StringRef name, Value x, const Twine &weight,
+                              const HeadProduct &product) {
   return create<llm::HeadLinearOp>(name, withWidth(x, product.heads * product.out), x,
                                    parameter(weight), scalesOf(weight), zerosOf(weight),
                                    product.layout, product.heads, product.first);
 }
 
-Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {
+Value LayerWriter::layerNorm(StringRef name, Value x, StringRef module, double eps) {
   Value weight = parameter(module + ".weight"), bias = parameter(module + ".bias");
   auto op = create<llm::LayerNormOp>(name, x.getType(), rowStatistic(x), rowStatistic(x), x, weight,
                                      bias, builder.getF64FloatAttr(eps));
   return op.getY();
 }
 
-Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double eps, double offset) {
+Value LayerWriter::rmsNorm(StringRef name, Value x, StringRef module, double eps, double offset) {
   auto op =
       create<llm::RmsNormOp>(name, x.getType(), rowStatistic(x), x, parameter(module + ".weight"),
                              builder.getF64FloatAttr(eps), builder.getF64FloatAttr(offset));
@@ -166,7 +166,7 @@ Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double ep
 // Elements
 //===----------------------------------------------------------------------===//
 
-Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, const RotaryShape &rotary) {
+Value LayerWriter::rope(StringRef name, Value x, int64_t heads, const RotaryShape &rotary) {
   bool turnsWhole = rotary.elements == tensorType(x).getShape().back() / heads;
   return create<llm::RopeOp>(
       name, x.getType(), x, positions, builder.getI64IntegerAttr(heads),
@@ -175,11 +175,11 @@ Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, const RotarySha
       rotary.interleaved ? builder.getUnitAttr() : UnitAttr());
 }
 
-Value GraphBuilder::gelu(StringRef name, Value x, bool exact) {
+Value LayerWriter::gelu(StringRef name, Value x, bool exact) {
   return create<llm::GeluOp>(name, x.getType(), x, exact ? builder.getUnitAttr() : UnitAttr());
 }
 
-Value GraphBuilder::scale(StringRef name, Value x, double factor) {
+Value LayerWriter::scale(StringRef name, Value x, double factor) {
   llvm::APFloat rounded(factor);
   bool losesInfo = false;
   rounded.convert(cast<FloatType>(elementType).getFloatSemantics(),
@@ -188,30 +188,30 @@ Value GraphBuilder::scale(StringRef name, Value x, double factor) {
                               builder.getF64FloatAttr(rounded.convertToDouble()));
 }
 
-Value GraphBuilder::softcap(StringRef name, Value x, double cap) {
+Value LayerWriter::softcap(StringRef name, Value x, double cap) {
   return create<llm::SoftcapOp>(name, x.getType(), x, builder.getF64FloatAttr(cap));
 }
 
-Value GraphBuilder::silu(StringRef name, Value x, double alpha) {
+Value LayerWriter::silu(StringRef name, Value x, double alpha) {
   return create<llm::SiluOp>(name, x.getType(), x, builder.getF64FloatAttr(alpha));
 }
 
-Value GraphBuilder::clamp(StringRef name, Value x, std::optional<double> low,
-                          std::optional<double> high) {
+Value LayerWriter::clamp(StringRef name, Value x, std::optional<double> low,
+                         std::optional<double> high) {
   return create<llm::ClampOp>(name, x.getType(), x,
                               low ? builder.getF64FloatAttr(*low) : FloatAttr(),
                               high ? builder.getF64FloatAttr(*high) : FloatAttr());
 }
 
-Value GraphBuilder::add(StringRef name, Value a, Value b) {
+Value LayerWriter::add(StringRef name, Value a, Value b) {
   return create<llm::AddOp>(name, a.getType(), a, b);
 }
 
-Value GraphBuilder::mul(StringRef name, Value a, Value b) {
+Value LayerWriter::mul(StringRef name, Value a, Value b) {
   return create<llm::MulOp>(name, a.getType(), a, b);
 }
 
-Value GraphBuilder::dropout(StringRef name, Value x, double p) {
+Value LayerWriter::dropout(StringRef name, Value x, double p) {
   if (p == 0)
     return x;
   FloatAttr probability = builder.getF64FloatAttr(p);
@@ -225,45 +225,45 @@ Value GraphBuilder::dropout(StringRef name, Value x, double p) {
       .getY();
 }
 
-SmallVector<Value> GraphBuilder::splitEvenly(StringRef name, Value x, int64_t parts) {
+SmallVector<Value> ShapeWriter::splitEvenly(StringRef name, Value x, int64_t parts) {
   int64_t width = tensorType(x).getShape().back() / parts;
   return split(name, x, SmallVector<int64_t>(parts, width));
 }
 
-SmallVector<Value> GraphBuilder::split(StringRef name, Value x, ArrayRef<int64_t> widths) {
+SmallVector<Value> ShapeWriter::split(StringRef name, Value x, ArrayRef<int64_t> widths) {
   auto types =
       llvm::map_to_vector(widths, [&](int64_t width) -> Type { return withWidth(x, width); });
   return llvm::to_vector_of<Value>(create<llm::SplitOp>(name, TypeRange(types), x).getParts());
 }
 
-Value GraphBuilder::separateHeads(StringRef name, Value x, int64_t heads) {
+Value ShapeWriter::separateHeads(StringRef name, Value x, int64_t heads) {
   SmallVector<int64_t> shape(tensorType(x).getShape());
   shape.back() /= heads;
   shape.insert(std::prev(shape.end()), heads);
   return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, elementType), x);
 }
 
-Value GraphBuilder::joinHeads(StringRef name, Value x) {
+Value ShapeWriter::joinHeads(StringRef name, Value x) {
   SmallVector<int64_t> shape(tensorType(x).getShape());
   int64_t size = shape.pop_back_val();
   shape.back() *= size;
   return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, elementType), x);
 }
 
-Value GraphBuilder::repeatHeads(StringRef name, Value x, int64_t heads) {
+Value ShapeWriter::repeatHeads(StringRef name, Value x, int64_t heads) {
   SmallVector<int64_t> shape(tensorType(x).getShape());
   shape.insert(std::prev(shape.end()), heads);
   return create<llm::RepeatHeadsOp>(name, RankedTensorType::get(shape, elementType), x);
 }
 
-Value GraphBuilder::concat(StringRef name, ArrayRef<Value> parts) {
+Value ShapeWriter::concat(StringRef name, ArrayRef<Value> parts) {
   int64_t width = 0;
   for (Value part : parts)
     width += tensorType(part).getShape().back();
   return create<llm::ConcatOp>(name, withWidth(parts.front(), width), parts);
 }
 
-Value GraphBuilder::padWidth(StringRef name, Value x, int64_t width) {
+Value ShapeWriter::padWidth(StringRef name, Value x, int64_t width) {
   int64_t own = tensorType(x).getShape().back();
   if (own == width)
     return x;
@@ -272,7 +272,7 @@ Value GraphBuilder::padWidth(StringRef name, Value x, int64_t width) {
   return concat(name, {x, zeros});
 }
 
-Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
+Value LayerWriter::crossEntropy(StringRef name, Value logits, Value targets) {
   auto op = create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits,
                                         targets, /*count=*/Value(), builder.getI64IntegerAttr(-100),
                                         builder.getF64FloatAttr(options.training.labelSmoothing),
@@ -284,7 +284,7 @@ Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-Value GraphBuilder::attention(Value q, Value k, Value v, const AttentionShape &shape) {
+Value AttentionWriter::attention(Value q, Value k, Value v, const AttentionShape &shape) {
   inCoreAttention = true;
   bool isFused = options.attention == AttentionForm::Flash && !shape.bias &&
                  tensorType(q).getDimSize(1) == tensorType(k).getDimSize(1);
@@ -295,7 +295,7 @@ Value GraphBuilder::attention(Value q, Value k, Value v, const AttentionShape &s
   return out;
 }
 
-FloatAttr GraphBuilder::scaleOf(const AttentionShape &shape) {
+FloatAttr AttentionWriter::scaleOf(const AttentionShape &shape) {
   return builder.getF64FloatAttr(
       shape.scale.value_or(1.0 / std::sqrt(static_cast<double>(shape.headSize))));
 }
@@ -304,7 +304,7 @@ static IntegerAttr windowOf(OpBuilder &builder, const AttentionShape &shape) {
   return shape.window ? builder.getI64IntegerAttr(*shape.window) : IntegerAttr();
 }
 
-Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
+Value AttentionWriter::fusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
   bool drops = shape.dropout > 0;
   ArrayRef<int64_t> dims = tensorType(q).getShape();
   auto op = create<llm::AttentionOp>(
@@ -318,7 +318,7 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
   return op.getOut();
 }
 
-Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
+Value AttentionWriter::unfusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
   ArrayRef<int64_t> dims = tensorType(q).getShape();
   int64_t keys = tensorType(k).getDimSize(1);
   auto scores = RankedTensorType::get({dims[0], shape.heads, dims[1], keys}, elementType);
@@ -345,12 +345,12 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
 // Images
 //===----------------------------------------------------------------------===//
 
-Value GraphBuilder::view(StringRef name, Value x, ArrayRef<int64_t> shape) {
+Value ShapeWriter::view(StringRef name, Value x, ArrayRef<int64_t> shape) {
   return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, tensorType(x).getElementType()),
                                 x);
 }
 
-Value GraphBuilder::patches(StringRef name, Value pixels, int64_t size) {
+Value ShapeWriter::patches(StringRef name, Value pixels, int64_t size) {
   ArrayRef<int64_t> image = tensorType(pixels).getShape();
   int64_t batch = image[0], channels = image[1], down = image[2] / size, across = image[3] / size;
   if (tensorType(pixels).getElementType() != elementType)
@@ -363,7 +363,7 @@ Value GraphBuilder::patches(StringRef name, Value pixels, int64_t size) {
   return view(name, x, {batch, down * across, channels * size * size});
 }
 
-void GraphBuilder::viewAsMatrix(StringRef name) {
+void ShapeWriter::viewAsMatrix(StringRef name) {
   Value &value = parameters[name];
   RankedTensorType type = tensorType(value);
   int64_t rows = type.getDimSize(0);
@@ -371,7 +371,7 @@ void GraphBuilder::viewAsMatrix(StringRef name) {
 }
 
 /// Pads a view whose last dimension is all rows.
-Value GraphBuilder::padRows(StringRef name, Value x, int64_t before, int64_t behind) {
+Value ShapeWriter::padRows(StringRef name, Value x, int64_t before, int64_t behind) {
   ArrayRef<int64_t> shape = tensorType(x).getShape();
   int64_t batch = shape[0], width = shape[2], rows = before + shape[1] + behind;
   Value flat = view((name + ".flat").str(), x, {batch, shape[1] * width});
@@ -380,13 +380,13 @@ Value GraphBuilder::padRows(StringRef name, Value x, int64_t before, int64_t beh
   return view(name, padded, {batch, rows, width});
 }
 
-Value GraphBuilder::firstRow(StringRef name, Value x) {
+Value ShapeWriter::firstRow(StringRef name, Value x) {
   ArrayRef<int64_t> shape = tensorType(x).getShape();
   Value flat = view((name + ".flat").str(), x, {shape[0], shape[1] * shape[2]});
   return create<llm::SliceOp>(name, withWidth(flat, shape[2]), flat, builder.getI64IntegerAttr(0));
 }
 
-Value GraphBuilder::addTable(StringRef name, Value x, Value table) {
+Value ShapeWriter::addTable(StringRef name, Value x, Value table) {
   Value rows = view((name + ".rows").str(), table, tensorType(table).getShape().drop_front());
   return create<llm::AddPositionsOp>(name, x.getType(), x, rows, ArrayAttr());
 }

@@ -1,0 +1,78 @@
+//===- OpWriter.h - Names, types and parameters of ops -------------------===//
+//
+// Names within a block get its prefix: `attn.out` becomes `h.3.attn.out`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_IMPORT_OPWRITER_H
+#define LLMMEM_IMPORT_OPWRITER_H
+
+#include "llmmem/Dialect/FewerBits.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Import/ImportOptions.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+
+namespace llmmem::importer {
+
+class OpWriter {
+public:
+  void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
+  /// Ops that are made while this lives belong to block `index`.
+  class BlockScope {
+  public:
+    BlockScope(OpWriter &graph, int64_t index) : graph(graph) { graph.block = index; }
+    ~BlockScope() { graph.block.reset(); }
+    BlockScope(const BlockScope &) = delete;
+    BlockScope &operator=(const BlockScope &) = delete;
+
+  private:
+    OpWriter &graph;
+  };
+
+  /// In the type that is computed in: rounded to it where the parameter has more bits. Null where
+  /// there is none.
+  mlir::Value parameter(const llvm::Twine &name);
+
+  mlir::MLIRContext *getContext() const { return builder.getContext(); }
+
+protected:
+  OpWriter(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
+      : builder(builder), options(options), elementType(elementType) {}
+
+  template <typename OpTy, typename... Args>
+  OpTy create(llvm::StringRef name, Args &&...args) {
+    auto op = OpTy::create(builder, locate(name), std::forward<Args>(args)...);
+    annotate(op, name);
+    return op;
+  }
+
+  std::string fullName(llvm::StringRef name) const;
+  mlir::Location locate(llvm::StringRef name) const;
+  void annotate(mlir::Operation *op, llvm::StringRef name);
+  bool hasParameter(const llvm::Twine &name) const { return parameters.contains(name.str()); }
+  /// Of a parameter in fewer bits; null where it has none.
+  mlir::Value scalesOf(const llvm::Twine &name) const {
+    return parameters.lookup((name + llm::kScalesSuffix).str());
+  }
+  mlir::Value zerosOf(const llvm::Twine &name) const {
+    return parameters.lookup((name + llm::kZerosSuffix).str());
+  }
+  /// The type of `x` with its last dimension replaced.
+  mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
+  /// The type of a statistic of each row of `x`.
+  mlir::RankedTensorType rowStatistic(mlir::Value x) const;
+  mlir::RankedTensorType statisticType(llvm::ArrayRef<int64_t> shape) const;
+
+  mlir::OpBuilder builder;
+  const ImportOptions &options;
+  mlir::Type elementType;
+  llvm::StringMap<mlir::Value> parameters;
+  std::optional<int64_t> block;
+  bool inCoreAttention = false;
+};
+
+} // namespace llmmem::importer
+
+#endif // LLMMEM_IMPORT_OPWRITER_H
