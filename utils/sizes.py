@@ -5,7 +5,7 @@
   class      at most 25 methods that it declares, and 12 fields
   file       at most 600 lines, of .cpp, .h, .c, .td, .def and .py
 
-What must be larger says why in the comment above it (of a file: in its first comment), in a sentence that begins with
+What must be larger says why in the comment above it or its docstring (of a file: in its first comment), in a sentence that begins with
 "Long:", "Many parameters:", "Many methods:" or "Many fields:". What is too large and has no reason yet stands in
 utils/oversized.txt with its figure, which may only fall: --write writes the list anew. Without options, the findings are
 what neither has a reason nor stands there, and lines there that say too much. --all lists everything over a limit.
@@ -321,7 +321,10 @@ def reason_of(lines, line, kind):
     at = line - 1
     while at and re.match(r"\s*(///?|#|\*|/\*|template)", lines[at - 1]) or at and lines[at - 1].rstrip().endswith("*/"):
         at -= 1
-    comment = " ".join(text.strip().lstrip("/#* ") for text in lines[at:line - 1])
+    documented = lines[at:line - 1]
+    if '"""' in "".join(lines[line:line + 1]):  # of Python
+        documented += '\n'.join(lines[line:]).split('"""')[1].split("\n")
+    comment = " ".join(text.strip().lstrip("/#* ") for text in documented)
     found = re.search(re.escape(REASONS[kind]) + r"\s+\S[^.]*\.", comment)
     return found and found.group(0)
 
@@ -341,6 +344,13 @@ def measures(root, names):
                 yield Measure(name, line, kind, entity, figure, reason_of(lines, line if entity else top + 1, kind))
 
 
+def measured(root):
+    """All measures over a limit; what is declared with a reason has it where it is defined, too."""
+    found = list(measures(root, sources(root)))
+    reasons = {(it.kind, it.name): it.reason for it in found if it.name and it.reason}
+    return [it._replace(reason=it.reason or reasons.get((it.kind, it.name))) for it in found]
+
+
 def sources(root):
     command = ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
@@ -356,10 +366,10 @@ def read_list(root):
     return {(file, kind, name): int(figure) for figure, kind, file, name in entries}
 
 
-def write_list(root, measured):
+def write_list(root, found):
     lines = ["# What is over a limit of utils/sizes.py and has no reason yet: the figure, what is counted, the file, the name.",
              "# A figure may only fall; utils/sizes.py --write writes the list anew."]
-    lines += sorted({f"{it.figure}\t{it.kind}\t{it.file}\t{it.name}" for it in measured if not it.reason},
+    lines += sorted({f"{it.figure}\t{it.kind}\t{it.file}\t{it.name}" for it in found if not it.reason},
                     key=lambda line: line.split("\t")[1:])
     with open(os.path.join(root, LIST), "w", encoding="utf-8") as handle:
         handle.write("\n".join(lines) + "\n")
@@ -367,10 +377,10 @@ def write_list(root, measured):
 
 def lint_sizes(root):
     """(findings, a line that counts what is over a limit)"""
-    measured = list(measures(root, sources(root)))
+    found = measured(root)
     listed = read_list(root)
     largest = {}
-    for it in measured:
+    for it in found:
         if not it.reason:
             key = (it.file, it.kind, it.name)
             largest[key] = max((it.figure, it), largest.get(key, (0, it)))
@@ -380,7 +390,7 @@ def lint_sizes(root):
     findings += [f"{LIST}: {' '.join(filter(None, key))} has {largest.get(key, (0,))[0] or 'no longer too many'}, and "
                  f"{figure} are listed; write the list anew: utils/sizes.py --write"
                  for key, figure in sorted(listed.items()) if largest.get(key, (0,))[0] < figure]
-    reasons = sum(it.reason is not None for it in measured)
+    reasons = sum(it.reason is not None for it in found)
     return findings, f"sizes: {len(largest)} over a limit in {LIST}, {reasons} with a reason in their comment"
 
 
@@ -391,9 +401,9 @@ def main():
     parser.add_argument("--write", action="store_true", help="write " + LIST + " anew")
     options = parser.parse_args()
     if options.write:
-        write_list(options.root, measures(options.root, sources(options.root)))
+        write_list(options.root, measured(options.root))
     if options.all:
-        for it in measures(options.root, sources(options.root)):
+        for it in measured(options.root):
             print(f"{it.figure:5} {it.kind:10} {it.file}:{it.line} {it.name} {it.reason or ''}".rstrip())
     findings, counts = lint_sizes(options.root)
     for finding in findings:

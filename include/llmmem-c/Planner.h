@@ -49,7 +49,8 @@ LLMMEM_C_EXPORT llmmem_result llmmem_parse_bytes(const char *text, int64_t *byte
 
 enum { LLMMEM_NO_PHASE = 0, LLMMEM_FORWARD = 1, LLMMEM_BACKWARD = 2, LLMMEM_UPDATE = 3 };
 
-/* Arrays that say "or NULL" may be left out. */
+/* Arrays that say "or NULL" may be left out.
+ * Many fields: a problem is one flat struct of arrays and their lengths, as C has no lists. */
 typedef struct llmmem_problem {
   size_t size;
   int64_t budget;    /* resident bytes and arena must not exceed it; 0: none is given */
@@ -107,6 +108,7 @@ typedef struct llmmem_offset {
   int64_t offset; /* bytes from the arena's start */
 } llmmem_offset;
 
+/* Many fields: a plan is one flat struct of arrays and their lengths, as C has no lists. */
 typedef struct llmmem_plan {
   size_t size;
   int32_t status;
@@ -258,7 +260,9 @@ typedef struct llmmem_pack_options {
 
 /* Gives `count` buffers, held over positions lower[i] up to and without upper[i] and sizes[i] bytes
  * large, offsets (caller's array of `count`) at which no two held at once overlap. `arena` receives
- * the end of the highest, `lower_bound` the largest sum of live bytes; both may be NULL. */
+ * the end of the highest, `lower_bound` the largest sum of live bytes; both may be NULL.
+ * Many parameters: callers hand over arrays of their own, which no struct of ours would spare them.
+ */
 LLMMEM_C_EXPORT llmmem_result llmmem_pack(int64_t count, const int64_t *lower, const int64_t *upper,
                                           const int64_t *sizes, const llmmem_pack_options *options,
                                           int64_t *offsets, int64_t *arena, int64_t *lower_bound,

@@ -12,7 +12,8 @@
 
 namespace llmmem::importer {
 
-/// Says where a family departs from Llama's keys, and what a missing key means.
+/// Where a family departs from Llama's keys, and what a key that is left out means.
+/// Many fields: each is a key, or what families disagree on about one.
 struct KeyNames {
   NormStyle::Kind norm = NormStyle::Kind::Rms;
   llvm::StringRef eps = "rms_norm_eps";

@@ -9,6 +9,7 @@
 /* `BEST` is the library where it can be opened and computes every product. */
 typedef enum { PRODUCTS_BEST, PRODUCTS_LIBRARY, PRODUCTS_GENERATED } Products;
 
+/* Many fields: each is a flag of llmmem-replay. */
 typedef struct {
   const char *bundle, *data, *tokens, *driver, *cublas_lt, *profile_json, *algorithms, *prices_json;
   Products products;

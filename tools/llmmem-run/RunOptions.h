@@ -13,6 +13,7 @@ namespace llmmem {
 
 enum class Device { Cpu, Cuda, Emulate };
 
+/// Many fields: each is a flag of llmmem-run.
 struct RunOptions {
   bool dryRun = false, describeDevice = false;
   unsigned threads = 0;                      // 0: all cores
