@@ -1,13 +1,13 @@
 /*===- llmmem-replay.c - Run a bundle on a GPU ------------------------------===*/
 
 #define _POSIX_C_SOURCE 200809L /* sigaction */
-#include "Fill.h"
-#include "Libraries.h"
+#include "Bundle/Fill.h"
 #include "Options.h"
-#include "Prices.h"
-#include "Probe.h"
-#include "Replay.h"
-#include "Report.h"
+#include "Probe/Probe.h"
+#include "Runner/Libraries.h"
+#include "Runner/Prices.h"
+#include "Runner/Replay.h"
+#include "Runner/Report.h"
 #include "llmmem/Runtime/Runtime.h"
 #include <errno.h>
 #include <math.h>

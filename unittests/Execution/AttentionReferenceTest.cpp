@@ -1,12 +1,13 @@
 //===- AttentionReferenceTest.cpp - What judges attention on a machine without us ===//
 //
-// llmmem-replay compares a GPU's attention with float64 (tools/llmmem-replay/Attention.h). Kernels
-// that are right pass here, on the CPU and on the emulator, and changed results do not.
+// llmmem-replay compares a GPU's attention with float64
+// (tools/llmmem-replay/Reference/Attention.h). Kernels that are right pass here, on the CPU and on
+// the emulator, and changed results do not.
 //
 //===----------------------------------------------------------------------===//
 
 #include "StepRunner.h"
-#include "llmmem-replay/Attention.h"
+#include "llmmem-replay/Reference/Attention.h"
 #include "gtest/gtest.h"
 #include <cstring>
 

@@ -1,6 +1,6 @@
 //===- EventCostsTest.cpp - What events between ops cost, taken off --------===//
 
-#include "llmmem-replay/EventCosts.h"
+#include "llmmem-replay/Runner/EventCosts.h"
 #include "gtest/gtest.h"
 #include <numeric>
 #include <vector>

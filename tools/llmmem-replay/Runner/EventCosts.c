@@ -1,6 +1,6 @@
 /*===- EventCosts.c - What events between ops cost, taken off --------------===*/
 
-#include "EventCosts.h"
+#include "Runner/EventCosts.h"
 
 int64_t ns_without_events(int64_t ns, int64_t sum, int64_t step, int64_t calls) {
   if (ns <= 0 || sum <= 0 || calls <= 0)

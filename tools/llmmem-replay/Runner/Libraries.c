@@ -1,7 +1,7 @@
 /*===- Libraries.c - Where NVIDIA's libraries are ---------------------------===*/
 
 #define _DEFAULT_SOURCE /* scandir, alphasort */
-#include "Libraries.h"
+#include "Runner/Libraries.h"
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_REPLAY_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_REPLAY_H
 
-#include "Bundle.h"
+#include "Bundle/Bundle.h"
 #include "llmmem/Runtime/Cuda.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /*===- Prices.c - What each op of a step adds to a replay of it -------------===*/
 
-#include "Prices.h"
-#include "EventCosts.h"
-#include "Probe.h"
+#include "Runner/Prices.h"
+#include "Probe/Probe.h"
+#include "Runner/EventCosts.h"
 #include <stdlib.h>
 
 /* The first run of each op loads code. */

@@ -1,8 +1,8 @@
 /*===- Images.c - The machine code of a bundle ------------------------------===*/
 
 #define _GNU_SOURCE /* memfd_create */
-#include "Bundle.h"
-#include "ReadFile.h"
+#include "Bundle/Bundle.h"
+#include "Bundle/ReadFile.h"
 #include "llmmem/Runtime/Samples.h"
 #include <dlfcn.h>
 #include <errno.h>

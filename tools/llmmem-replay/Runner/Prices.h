@@ -3,8 +3,8 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_PRICES_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_PRICES_H
 
-#include "Replay.h"
-#include "Report.h"
+#include "Runner/Replay.h"
+#include "Runner/Report.h"
 
 /* Adds to `profile` a price for each op, in ns: together they are what a replay of the whole step
  * takes. Whole steps run by turns as a replay and with an event after each op, so an op finds in

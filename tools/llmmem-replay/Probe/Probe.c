@@ -1,9 +1,9 @@
 /*===- Probe.c - Parts of a step by themselves ------------------------------===*/
 
-#include "Probe.h"
-#include "Fill.h"
-#include "Reference.h"
-#include "Report.h"
+#include "Probe/Probe.h"
+#include "Bundle/Fill.h"
+#include "Reference/Reference.h"
+#include "Runner/Report.h"
 #include "llmmem/Runtime/HostCopies.h"
 #include <math.h>
 #include <stdlib.h>

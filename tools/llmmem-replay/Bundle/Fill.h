@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_FILL_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_FILL_H
 
-#include "Bundle.h"
+#include "Bundle/Bundle.h"
 #include "llmmem/Runtime/Cuda.h"
 
 /* Token ids, batch after batch, as llmmem-run feeds them without --shuffle. */

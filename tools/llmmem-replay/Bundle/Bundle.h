@@ -8,7 +8,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_BUNDLE_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_BUNDLE_H
 
-#include "Json.h"
+#include "Bundle/Json.h"
 #include "llmmem/Runtime/CudaProducts.h"
 #include "llmmem/Runtime/TensorMaps.h"
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*===- Fill.c - What the buffers of a step hold -----------------------------===*/
 
-#include "Fill.h"
-#include "ReadFile.h"
+#include "Bundle/Fill.h"
+#include "Bundle/ReadFile.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Runtime/Samples.h"
 #include <math.h>

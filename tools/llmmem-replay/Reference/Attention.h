@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_ATTENTION_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_ATTENTION_H
 
-#include "Bundle.h"
+#include "Bundle/Bundle.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_REPORT_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_REPORT_H
 
-#include "Bundle.h"
+#include "Bundle/Bundle.h"
 #include <stdio.h>
 
 /* Times of each call of the program, of several steps; the first is left out once there is another.

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_REFERENCE_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_REFERENCE_H
 
-#include "Bundle.h"
+#include "Bundle/Bundle.h"
 
 /* The operands of a product in the host's memory, before it was computed, and C after it. Null:
  * there is none. */

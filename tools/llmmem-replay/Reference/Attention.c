@@ -1,7 +1,7 @@
 /*===- Attention.c - Attention in float64 -----------------------------------===*/
 
-#include "Attention.h"
-#include "Fill.h"
+#include "Reference/Attention.h"
+#include "Bundle/Fill.h"
 #include "llmmem/Runtime/Samples.h"
 #include <math.h>
 

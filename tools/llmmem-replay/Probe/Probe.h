@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_PROBE_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_PROBE_H
 
-#include "Replay.h"
+#include "Runner/Replay.h"
 
 /* Prints a line of JSON for each form of product in the bundle: by the library, whether there is an
  * algorithm for it, and by generated kernels where an op is one product. Each is computed twice on

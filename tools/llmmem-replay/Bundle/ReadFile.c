@@ -1,7 +1,7 @@
 /*===- ReadFile.c - Whole files that come to an end -------------------------===*/
 
 #define _POSIX_C_SOURCE 200809L /* O_CLOEXEC */
-#include "ReadFile.h"
+#include "Bundle/ReadFile.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

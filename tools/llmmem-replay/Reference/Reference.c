@@ -1,7 +1,7 @@
 /*===- Reference.c - Products in float64 ------------------------------------===*/
 
-#include "Reference.h"
-#include "Fill.h"
+#include "Reference/Reference.h"
+#include "Bundle/Fill.h"
 #include "llmmem/Runtime/Samples.h"
 #include <math.h>
 

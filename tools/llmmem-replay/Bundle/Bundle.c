@@ -1,8 +1,8 @@
 /*===- Bundle.c - A step that was compiled elsewhere ------------------------===*/
 
 #define _POSIX_C_SOURCE 200809L /* strdup */
-#include "Bundle.h"
-#include "ReadFile.h"
+#include "Bundle/Bundle.h"
+#include "Bundle/ReadFile.h"
 #include "llmmem/Alignment.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*===- ProbeAttention.c - Attention of a step by itself ---------------------===*/
 
-#include "Attention.h"
-#include "Fill.h"
-#include "Probe.h"
+#include "Bundle/Fill.h"
+#include "Probe/Probe.h"
+#include "Reference/Attention.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

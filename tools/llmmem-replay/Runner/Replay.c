@@ -1,7 +1,7 @@
 /*===- Replay.c - A bundle on a GPU -----------------------------------------===*/
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "Replay.h"
+#include "Runner/Replay.h"
 #include "llmmem/Runtime/Samples.h"
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*===- Json.c - JSON as a tree ----------------------------------------------===*/
 
-#include "Json.h"
+#include "Bundle/Json.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

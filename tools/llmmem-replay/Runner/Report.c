@@ -1,6 +1,6 @@
 /*===- Report.c - What a run says -------------------------------------------===*/
 
-#include "Report.h"
+#include "Runner/Report.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
