@@ -8,7 +8,7 @@ static const char *verb(const Site &site) {
   return site.kind == Site::Kind::Write ? "writes " : "reads ";
 }
 
-std::string Emulator::State::nameOf(const Site &site) const {
+std::string BlockState::nameOf(const Site &site) const {
   if (site.isOfPeer)
     return "the shared memory of block " + textOf(idsIn(visited, grid));
   if (site.buffer == kSharedMemory)
@@ -18,8 +18,8 @@ std::string Emulator::State::nameOf(const Site &site) const {
   return "argument " + std::to_string(accessed);
 }
 
-bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset,
-                                int64_t bytes) {
+bool AccessState::mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset,
+                            int64_t bytes) {
   const Site &site = program.sites[number];
   // Addresses are arbitrary: their differences wrap.
   uint64_t address = static_cast<uint64_t>(base) + static_cast<uint64_t>(offset);
@@ -47,7 +47,7 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
                   : mayAccessArgument(thread, number, arguments[accessed], first, bytes);
 }
 
-bool Emulator::State::mayReadTable(const Thread &thread, int64_t number, int64_t offset) {
+bool AccessState::mayReadTable(const Thread &thread, int64_t number, int64_t offset) {
   const Site &site = program.sites[number];
   if (site.kind == Site::Kind::Write) {
     fail(&thread, number, "writes a constant table");
@@ -56,8 +56,8 @@ bool Emulator::State::mayReadTable(const Thread &thread, int64_t number, int64_t
   return isInside(thread, number, offset, site.extent, offset, site.bytes);
 }
 
-bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit,
-                               int64_t offset, int64_t bytes) {
+bool BlockState::isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit,
+                          int64_t offset, int64_t bytes) {
   const Site &site = program.sites[number];
   auto fits = [&](int64_t begin, int64_t all) {
     return begin >= 0 && all >= bytes && begin <= all - bytes;
@@ -78,13 +78,13 @@ bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t fir
   return false;
 }
 
-std::string Emulator::State::nameOfShared(const RunningBlock &of) const {
+std::string BlockState::nameOfShared(const RunningBlock &of) const {
   return &of == own ? "shared memory"
                     : "the shared memory of block " + textOf(idsIn(of.now.own, grid));
 }
 
-bool Emulator::State::isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb,
-                                    const RunningBlock &of, int64_t first, int64_t bytes) {
+bool AccessState::isFreeOfWgmma(const Thread &thread, int64_t number, const std::string &verb,
+                                const RunningBlock &of, int64_t first, int64_t bytes) {
   int64_t reader = of.multiplies.readerOf(first, bytes);
   if (reader < 0)
     return true;
@@ -96,16 +96,15 @@ bool Emulator::State::isFreeOfWgmma(const Thread &thread, int64_t number, const 
 }
 
 /// What wgmma still reads may not be written, and what it is to read must be fenced.
-bool Emulator::State::mayWriteTile(const Thread &thread, int64_t number, int64_t first,
-                                   int64_t bytes) {
+bool AccessState::mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes) {
   if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
   own->multiplies.write(thread.number, first, bytes);
   return true;
 }
 
-bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int64_t first,
-                                      int64_t bytes) {
+bool AccessState::mayAccessShared(const Thread &thread, int64_t number, int64_t first,
+                                  int64_t bytes) {
   const Site &site = program.sites[number];
   Now sinceBlock = own->sinceBlock();
   AccessHistory::Race race;
@@ -130,8 +129,8 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
   return ordered || reportRace(thread, number, race, race.byte);
 }
 
-bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Argument &argument,
-                                        int64_t first, int64_t bytes) {
+bool AccessState::mayAccessArgument(const Thread &thread, int64_t number, Argument &argument,
+                                    int64_t first, int64_t bytes) {
   const Site &site = program.sites[number];
   Buffer &buffer = *argument.buffer;
   int64_t place = argument.first + first;
@@ -165,8 +164,8 @@ bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Ar
   return false;
 }
 
-bool Emulator::State::reportRace(const Thread &thread, int64_t number,
-                                 const AccessHistory::Race &race, int64_t byte) {
+bool BlockState::reportRace(const Thread &thread, int64_t number, const AccessHistory::Race &race,
+                            int64_t byte) {
   uint32_t when = race.other.time();
   bool isInLaunch = when < own->now.block || race.other.has(AccessRecord::kSeveralBlocks);
   bool areSeveral = race.other.has(AccessRecord::kSeveralBlocks | AccessRecord::kSeveralOfCluster);
@@ -193,8 +192,8 @@ bool Emulator::State::reportRace(const Thread &thread, int64_t number,
 // Asynchronous copies
 //===----------------------------------------------------------------------===//
 
-bool Emulator::State::mayCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset,
-                              int64_t bytes) {
+bool AccessState::mayCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset,
+                          int64_t bytes) {
   int64_t all = program.sites[number].bytes;
   if (bytes < 0 || bytes > all) {
     fail(&thread, number,
@@ -204,8 +203,7 @@ bool Emulator::State::mayCopy(const Thread &thread, int64_t number, int64_t base
   return bytes == 0 || mayAccess(thread, number, base, offset, bytes);
 }
 
-bool Emulator::State::startCopy(const Thread &thread, int64_t number, int64_t base,
-                                int64_t offset) {
+bool AccessState::startCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset) {
   const Site &site = program.sites[number];
   if (!mayAccess(thread, number, base, offset, site.bytes))
     return false;
@@ -215,7 +213,7 @@ bool Emulator::State::startCopy(const Thread &thread, int64_t number, int64_t ba
   return true;
 }
 
-void Emulator::State::finishCopies(const Thread &thread, int64_t groups) {
+void AccessState::finishCopies(const Thread &thread, int64_t groups) {
   // No other access since the copies began, or it would have been a fault.
   Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;
@@ -226,9 +224,8 @@ void Emulator::State::finishCopies(const Thread &thread, int64_t groups) {
   });
 }
 
-bool Emulator::State::reportUnfinishedCopy(const Thread &thread, int64_t number,
-                                           const std::string &what, const RunningBlock &of,
-                                           int64_t byte, const char *whose) {
+bool BlockState::reportUnfinishedCopy(const Thread &thread, int64_t number, const std::string &what,
+                                      const RunningBlock &of, int64_t byte, const char *whose) {
   const AsyncCopies::Unfinished &copy = of.copies.unfinishedAt(byte);
   fail(&thread, number,
        what + ", to which thread " + textOf(idsIn(copy.thread, block)) + whose +
@@ -241,14 +238,14 @@ bool Emulator::State::reportUnfinishedCopy(const Thread &thread, int64_t number,
 // Synchronization
 //===----------------------------------------------------------------------===//
 
-bool Emulator::State::maySynchronize(const Thread &thread, int64_t number, int32_t mask) {
+bool AccessState::maySynchronize(const Thread &thread, int64_t number, int32_t mask) {
   if (mask == -1)
     return true;
   fail(&thread, number, "synchronizes a part of its warp; expected the mask of a whole warp (-1)");
   return false;
 }
 
-bool Emulator::State::mayShuffle(const Thread &thread, int64_t number, int32_t width) {
+bool AccessState::mayShuffle(const Thread &thread, int64_t number, int32_t width) {
   bool isPower = width >= 1 && width <= kWarp && (width & (width - 1)) == 0;
   if (isPower && thread.lane() < width)
     return true;

@@ -22,7 +22,7 @@ static AsyncMultiplies::Chunks chunksOf(const SharedOperand &operand, int64_t ro
   return chunks;
 }
 
-bool Emulator::State::mayMultiply(const Thread &thread, int64_t number) {
+bool AsyncState::mayMultiply(const Thread &thread, int64_t number) {
   if (own->multiplies.isFenced(thread.number))
     return true;
   fail(
@@ -33,8 +33,8 @@ bool Emulator::State::mayMultiply(const Thread &thread, int64_t number) {
 }
 
 /// Whether the warps of `group` may read the operand's chunks. After it, they have begun to.
-bool Emulator::State::mayReadTile(const Thread *group, int64_t number,
-                                  const AsyncMultiplies::Chunks &chunks) {
+bool AsyncState::mayReadTile(const Thread *group, int64_t number,
+                             const AsyncMultiplies::Chunks &chunks) {
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
   for (int32_t chunk : chunks) {
     if (!isInside(*group, number, chunk * bytes, sharedBytes, chunk * bytes, bytes))
@@ -80,7 +80,7 @@ static std::vector<float> elementsOfRegisters(const Thread *group, bool isF16) {
 }
 
 /// All threads of a warpgroup have arrived.
-bool Emulator::State::multiply(Thread *group, int64_t number) {
+bool AsyncState::multiply(Thread *group, int64_t number) {
   const Site &site = program.sites[number];
   std::vector<float *> sums;
   for (int lane = 0; lane < kWarpgroup; ++lane) {
@@ -119,7 +119,7 @@ bool Emulator::State::multiply(Thread *group, int64_t number) {
 // Its end
 //===----------------------------------------------------------------------===//
 
-void Emulator::State::finishMultiplies(const Thread &thread, int64_t groups) {
+void AsyncState::finishMultiplies(const Thread &thread, int64_t groups) {
   // No write since they began, or it would have been a fault.
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
   Now sinceBlock = own->sinceBlock();
@@ -132,7 +132,7 @@ void Emulator::State::finishMultiplies(const Thread &thread, int64_t groups) {
   });
 }
 
-bool Emulator::State::mayTakeSums(const Thread &thread, int64_t number) {
+bool AsyncState::mayTakeSums(const Thread &thread, int64_t number) {
   int64_t adds = own->multiplies.takeSums(thread.number, program.sites[number].sums);
   if (adds < 0)
     return true;

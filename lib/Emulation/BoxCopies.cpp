@@ -9,8 +9,7 @@ using namespace llmmem::emulation;
 static constexpr int64_t kElement = 2, kRow = 64, kRowBytes = kRow * kElement, kRowChunks = 8,
                          kSwizzledBytes = 1024, kMostRows = 256, kChunk = BulkCopies::kChunkBytes;
 
-bool Emulator::State::report(const Thread &thread, int64_t number,
-                             const BulkCopies::Problem &problem) {
+bool BlockState::report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem) {
   if (!problem)
     return true;
   fail(&thread, number, problem.message,
@@ -18,8 +17,7 @@ bool Emulator::State::report(const Thread &thread, int64_t number,
   return false;
 }
 
-bool Emulator::State::isInShared(const Thread &thread, int64_t number, int64_t address,
-                                 int64_t bytes) {
+bool BlockState::isInShared(const Thread &thread, int64_t number, int64_t address, int64_t bytes) {
   int64_t first = byteOf(address);
   if (first >= 0 && first <= sharedBytes - bytes)
     return true;
@@ -33,21 +31,19 @@ bool Emulator::State::isInShared(const Thread &thread, int64_t number, int64_t a
 // mbarriers
 //===----------------------------------------------------------------------===//
 
-bool Emulator::State::makeBarrier(const Thread &thread, int64_t number, int64_t address,
-                                  int64_t count) {
+bool AsyncState::makeBarrier(const Thread &thread, int64_t number, int64_t address, int64_t count) {
   return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
          report(thread, number, bulkCopies.make(memberOf(thread), placeOf(address), count, number));
 }
 
-bool Emulator::State::arrive(const Thread &thread, int64_t number, int64_t address,
-                             int64_t expectedBytes) {
+bool AsyncState::arrive(const Thread &thread, int64_t number, int64_t address,
+                        int64_t expectedBytes) {
   return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
          report(thread, number,
                 bulkCopies.arriveExpecting(memberOf(thread), placeOf(address), expectedBytes));
 }
 
-bool Emulator::State::arriveAt(const Thread &thread, int64_t number, int64_t address,
-                               int64_t rank) {
+bool AsyncState::arriveAt(const Thread &thread, int64_t number, int64_t address, int64_t rank) {
   RunningBlock *member = memberAt(thread, number, rank);
   return member && isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
          mayReach(thread, number, *member) &&
@@ -55,22 +51,22 @@ bool Emulator::State::arriveAt(const Thread &thread, int64_t number, int64_t add
                 bulkCopies.arrive(memberOf(thread), bulkCopies.placeOf(rank, byteOf(address))));
 }
 
-bool Emulator::State::mayWaitForPhase(const Thread &thread, int64_t number, int64_t address,
-                                      int64_t parity) {
+bool AsyncState::mayWaitForPhase(const Thread &thread, int64_t number, int64_t address,
+                                 int64_t parity) {
   return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
          report(thread, number, bulkCopies.mayWait(memberOf(thread), placeOf(address), parity));
 }
 
-void Emulator::State::fenceProxy(const Thread &thread) {
+void AsyncState::fenceProxy(const Thread &thread) {
   own->multiplies.fenceProxy(thread.number);
   bulkCopies.fence(memberOf(thread));
 }
 
-void Emulator::State::reportEndlessWait(const Thread &thread) {
+void AsyncState::reportEndlessWait(const Thread &thread) {
   report(thread, thread.site, bulkCopies.whatIsMissing(memberOf(thread), placeOf(thread.barrier)));
 }
 
-bool Emulator::State::mayEndBlock(const Thread &first) {
+bool AsyncState::mayEndBlock(const Thread &first) {
   BulkCopies::Problem problem = bulkCopies.mayEnd(own->rank);
   return report(first, problem.site, {problem.message});
 }
@@ -79,8 +75,8 @@ bool Emulator::State::mayEndBlock(const Thread &first) {
 // What copies have filled
 //===----------------------------------------------------------------------===//
 
-bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int64_t first,
-                                      int64_t bytes) {
+bool AccessState::mayAccessFilled(const Thread &thread, int64_t number, int64_t first,
+                                  int64_t bytes) {
   bool isWrite = program.sites[number].kind == Site::Kind::Write;
   std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +
                      " of shared memory, ";
@@ -101,8 +97,7 @@ bool Emulator::State::mayAccessFilled(const Thread &thread, int64_t number, int6
 
 /// What all have read that are to read it, a store may overwrite. Its chunks then hold what stores
 /// have left, as if written when the block began, but for what is stored now.
-bool Emulator::State::mayOverwrite(const Thread &thread, int64_t number, int64_t first,
-                                   int64_t bytes) {
+bool AccessState::mayOverwrite(const Thread &thread, int64_t number, int64_t first, int64_t bytes) {
   if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
   for (int64_t byte = first / kChunk * kChunk; byte < first + bytes; byte += kChunk) {
@@ -118,8 +113,8 @@ bool Emulator::State::mayOverwrite(const Thread &thread, int64_t number, int64_t
 }
 
 /// Whether a copy may begin to write the chunk at byte `first` of a block.
-bool Emulator::State::mayFill(const Thread &thread, int64_t number, RunningBlock &target,
-                              int64_t first) {
+bool AsyncState::mayFill(const Thread &thread, int64_t number, RunningBlock &target,
+                         int64_t first) {
   if (!isFreeOfWgmma(thread, number, "copies to", target, first, kChunk))
     return false;
   const std::string what =
@@ -141,7 +136,7 @@ bool Emulator::State::mayFill(const Thread &thread, int64_t number, RunningBlock
 //===----------------------------------------------------------------------===//
 
 /// What cuTensorMapEncodeTiled and the instruction demand.
-static std::string problemOf(const Emulator::State::Box &box, int64_t to) {
+static std::string problemOf(const AsyncState::Box &box, int64_t to) {
   if ((box.base + box.first * kElement) % kChunk != 0 || box.pitch * kElement % kChunk != 0)
     return "copies rows that do not begin at multiples of 16 bytes";
   if (box.rows < 1 || box.columns < 1 || box.boxRows < 1 || box.boxRows > kMostRows)
@@ -155,8 +150,8 @@ static std::string problemOf(const Emulator::State::Box &box, int64_t to) {
 }
 
 /// The bytes of the box, 0 outside of the matrix, not swizzled.
-bool Emulator::State::readBox(const Thread &thread, int64_t number, const Box &box,
-                              std::vector<char> &rows) {
+bool AsyncState::readBox(const Thread &thread, int64_t number, const Box &box,
+                         std::vector<char> &rows) {
   rows.assign(box.boxRows * kRowBytes, 0);
   int64_t begin = std::max<int64_t>(box.column, 0),
           end = std::min<int64_t>(box.column + kRow, box.columns);
@@ -174,8 +169,8 @@ bool Emulator::State::readBox(const Thread &thread, int64_t number, const Box &b
 }
 
 /// The blocks that get the box; none after a fault.
-std::vector<RunningBlock *> Emulator::State::targetsOf(const Thread &thread, int64_t number,
-                                                       const Box &box) {
+std::vector<RunningBlock *> AsyncState::targetsOf(const Thread &thread, int64_t number,
+                                                  const Box &box) {
   if (box.blocks == 0)
     return {own};
   std::vector<RunningBlock *> targets;
@@ -190,8 +185,8 @@ std::vector<RunningBlock *> Emulator::State::targetsOf(const Thread &thread, int
   return targets;
 }
 
-bool Emulator::State::fillBox(const Thread &thread, int64_t number, const Box &box,
-                              RunningBlock &target, const std::vector<char> &rows) {
+bool AsyncState::fillBox(const Thread &thread, int64_t number, const Box &box, RunningBlock &target,
+                         const std::vector<char> &rows) {
   const int64_t to = byteOf(box.to), me = memberOf(thread),
                 barrier = bulkCopies.placeOf(target.rank, byteOf(box.barrier));
   if (!report(thread, number, bulkCopies.mayCopy(me, barrier)))
@@ -208,7 +203,7 @@ bool Emulator::State::fillBox(const Thread &thread, int64_t number, const Box &b
                 bulkCopies.countCopy(me, barrier, static_cast<int64_t>(rows.size())));
 }
 
-bool Emulator::State::copyBox(const Thread &thread, int64_t number, const Box &box) {
+bool AsyncState::copyBox(const Thread &thread, int64_t number, const Box &box) {
   if (std::string problem = problemOf(box, byteOf(box.to)); !problem.empty())
     return report(thread, number, {problem});
   if (!isInShared(thread, number + 1, box.to, box.boxRows * kRowBytes) ||

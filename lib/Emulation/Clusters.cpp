@@ -18,14 +18,14 @@ using namespace llmmem::emulation;
 //===----------------------------------------------------------------------===//
 
 /// The next time, which belongs to this block of the grid.
-uint32_t Emulator::State::nextTime(int32_t block) {
+uint32_t BlockState::nextTime(int32_t block) {
   if (kernel->clusterBlocks > 1)
     clusterTimes.blocks.push_back(block);
   return ++time;
 }
 
 /// The block of the grid to which a time of this launch belongs.
-int64_t Emulator::State::blockAt(uint32_t when) const {
+int64_t BlockState::blockAt(uint32_t when) const {
   if (kernel->clusterBlocks > 1)
     return clusterTimes.at(when);
   return std::upper_bound(blockTimes.begin(), blockTimes.end(), when) - blockTimes.begin() - 1;
@@ -117,7 +117,7 @@ void Emulator::State::mayEndCluster() {
 //===----------------------------------------------------------------------===//
 
 /// The block of this rank; null after a fault, where the cluster has none.
-RunningBlock *Emulator::State::memberAt(const Thread &thread, int64_t number, int64_t rank) {
+RunningBlock *BlockState::memberAt(const Thread &thread, int64_t number, int64_t rank) {
   if (rank >= 0 && rank < kernel->clusterBlocks)
     return running[rank].get();
   fail(&thread, number,
@@ -127,7 +127,7 @@ RunningBlock *Emulator::State::memberAt(const Thread &thread, int64_t number, in
 }
 
 /// Whether another block has begun; it may not end before the blocks meet again.
-bool Emulator::State::mayReach(const Thread &thread, int64_t number, RunningBlock &peer) {
+bool BlockState::mayReach(const Thread &thread, int64_t number, RunningBlock &peer) {
   if (&peer == own)
     return true;
   if (own->now.met == 0) {
@@ -143,7 +143,7 @@ bool Emulator::State::mayReach(const Thread &thread, int64_t number, RunningBloc
   return true;
 }
 
-char *Emulator::State::visit(const Thread &thread, int64_t number, int64_t address, int64_t rank) {
+char *AccessState::visit(const Thread &thread, int64_t number, int64_t address, int64_t rank) {
   const Site &site = program.sites[number];
   auto refuse = [&](const std::string &message) -> char * {
     fail(&thread, number, message);
@@ -166,8 +166,8 @@ char *Emulator::State::visit(const Thread &thread, int64_t number, int64_t addre
   return may ? peer.shared + first : nullptr;
 }
 
-bool Emulator::State::mayVisit(const Thread &thread, int64_t number, RunningBlock &peer,
-                               int64_t first) {
+bool AccessState::mayVisit(const Thread &thread, int64_t number, RunningBlock &peer,
+                           int64_t first) {
   const Site &site = program.sites[number];
   bool isWrite = site.kind == Site::Kind::Write;
   std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +

@@ -26,14 +26,14 @@ static int64_t alignTo(int64_t bytes, int64_t alignment) {
 // Buffers and faults
 //===----------------------------------------------------------------------===//
 
-void Emulator::State::addBuffer(char *begin, int64_t bytes, Contents contents) {
+void StepState::addBuffer(char *begin, int64_t bytes, Emulator::Contents contents) {
   auto place = std::upper_bound(
       buffers.begin(), buffers.end(), begin,
       [](char *address, const std::unique_ptr<Buffer> &buffer) { return address < buffer->begin; });
   buffers.insert(place, std::make_unique<Buffer>(begin, bytes, contents));
 }
 
-void Emulator::State::beginStep() {
+void StepState::beginStep() {
   found.reset();
   call = -1;
   for (std::deque<HostFlight> &queue : flights)
@@ -42,8 +42,8 @@ void Emulator::State::beginStep() {
     buffer->beginStep();
 }
 
-void Emulator::State::fail(const Thread *thread, std::optional<int64_t> site, std::string message,
-                           std::optional<int64_t> otherSite, std::string otherMessage) {
+void StepState::fail(const Thread *thread, std::optional<int64_t> site, std::string message,
+                     std::optional<int64_t> otherSite, std::string otherMessage) {
   if (found)
     return;
   found.emplace();
@@ -60,7 +60,7 @@ void Emulator::State::fail(const Thread *thread, std::optional<int64_t> site, st
   found->otherMessage = std::move(otherMessage);
 }
 
-void Emulator::State::failInRuntime(std::string message) {
+void StepState::failInRuntime(std::string message) {
   if (found)
     return;
   found.emplace();
@@ -121,7 +121,7 @@ bool Emulator::State::checkShape() {
   return !found;
 }
 
-bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
+bool LaunchState::bind(const Launch &launch, const uint64_t *words) {
   arguments.assign(kernel->bufferBytes.size(), {});
   for (size_t number = 0; number < arguments.size(); ++number) {
     if (kernel->bufferBytes[number] == 0)
@@ -141,7 +141,7 @@ bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
   return true;
 }
 
-void Emulator::State::recordBegins() {
+void LaunchState::recordBegins() {
   begins.clear();
   for (size_t number = 0; number < arguments.size(); ++number)
     if (arguments[number].buffer) {
@@ -151,7 +151,7 @@ void Emulator::State::recordBegins() {
 }
 
 /// -1: no argument begins at `base`.
-int64_t Emulator::State::argumentAt(const Site &site, int64_t base) const {
+int64_t LaunchState::argumentAt(const Site &site, int64_t base) const {
   if (site.buffer != kChosenArgument)
     return site.buffer;
   auto found = begins.find(static_cast<uint64_t>(base));
@@ -164,7 +164,7 @@ int64_t Emulator::State::argumentAt(const Site &site, int64_t base) const {
 }
 
 /// The buffer that has all of the bytes; null if there is none.
-Buffer *Emulator::State::bufferOf(const char *begin, int64_t bytes) {
+Buffer *StepState::bufferOf(const char *begin, int64_t bytes) {
   auto next = std::upper_bound(buffers.begin(), buffers.end(), begin,
                                [](const char *address, const std::unique_ptr<Buffer> &buffer) {
                                  return address < buffer->begin;
@@ -173,7 +173,7 @@ Buffer *Emulator::State::bufferOf(const char *begin, int64_t bytes) {
   return buffer && begin - buffer->begin <= buffer->bytes - bytes ? buffer : nullptr;
 }
 
-void Emulator::State::accessByRuntime(char *begin, int64_t bytes, int64_t parameter) {
+void StepState::accessByRuntime(char *begin, int64_t bytes, int64_t parameter) {
   if (found)
     return;
   Argument argument;
@@ -202,7 +202,7 @@ void Emulator::State::accessByRuntime(char *begin, int64_t bytes, int64_t parame
                   ", which does not hold it");
 }
 
-bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {
+bool LaunchState::bindArgument(size_t number, char *begin, int64_t bytes) {
   Buffer *buffer = bufferOf(begin, bytes);
   if (!buffer) {
     fail(nullptr, {},
@@ -218,7 +218,7 @@ bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {
 }
 
 /// Takes what the call of the host function says of the parameter that this argument is.
-void Emulator::State::takeCallRecord(size_t number, const Launch &launch) {
+void LaunchState::takeCallRecord(size_t number, const Launch &launch) {
   int64_t parameter = launch.parameters[number];
   if (call < 0 || parameter < 0)
     return;
@@ -230,7 +230,7 @@ void Emulator::State::takeCallRecord(size_t number, const Launch &launch) {
 
 /// Most arguments are only read, and all their bytes belong to the expected value: checking them
 /// once saves a check at each access.
-void Emulator::State::watch() {
+void LaunchState::watch() {
   for (Argument &argument : arguments) {
     if (!argument.buffer)
       continue;
@@ -365,7 +365,7 @@ bool Emulator::State::runThreadsSequentially(KernelFunction function, const uint
   return !found;
 }
 
-void Emulator::State::passBarrier() {
+void BlockState::passBarrier() {
   bulkCopies.passBlockBarrier(own->rank);
   own->now.epoch = nextTime(own->now.own);
   std::fill(own->warpBarriers.begin(), own->warpBarriers.end(), 0);
@@ -373,7 +373,7 @@ void Emulator::State::passBarrier() {
     thread.record = AccessRecord::of(own->now.epoch, 0, thread.number);
 }
 
-void Emulator::State::passWarpBarrier(Thread *warp, size_t size) {
+void BlockState::passWarpBarrier(Thread *warp, size_t size) {
   uint32_t &passed = own->warpBarriers[warp->number / kWarp];
   passed = std::min(passed + 1, AccessRecord::kMaxWarpBarriers - 1);
   for (size_t lane = 0; lane < size; ++lane)

@@ -174,9 +174,18 @@ void llmmem_emulate_copy_box(Thread *thread, int64_t site, int64_t base, int64_t
                              int64_t rows, int64_t columns, int64_t pitch, int64_t boxRows,
                              int32_t row, int32_t column, int64_t to, int64_t barrier,
                              int32_t blocks) {
-  if (!thread->emulator->copyBox(
-          *thread, site,
-          {base, first, rows, columns, pitch, boxRows, row, column, to, barrier, blocks}))
+  if (!thread->emulator->copyBox(*thread, site,
+                                 {.base = base,
+                                  .first = first,
+                                  .rows = rows,
+                                  .columns = columns,
+                                  .pitch = pitch,
+                                  .boxRows = boxRows,
+                                  .row = row,
+                                  .column = column,
+                                  .to = to,
+                                  .barrier = barrier,
+                                  .blocks = blocks}))
     thread->halt();
 }
 

@@ -15,8 +15,7 @@ static constexpr const char *kNames[] = {"a copy to the host", "a copy from the 
 
 /// Why these bytes may not be accessed now: what nothing has waited for writes them, or reads what
 /// the access writes. Empty where they may. What runs behind queue `behind` never meets it.
-std::string Emulator::State::meetsFlight(const HostBytes &bytes, bool writes,
-                                         int64_t behind) const {
+std::string StepState::meetsFlight(const HostBytes &bytes, bool writes, int64_t behind) const {
   for (int64_t queue = 0; queue < kHostQueues; ++queue)
     for (const HostFlight &flight : flights[queue]) {
       bool meetsTarget = flight.doesWrite(bytes);
@@ -28,7 +27,7 @@ std::string Emulator::State::meetsFlight(const HostBytes &bytes, bool writes,
   return "";
 }
 
-void Emulator::State::waitForHost(int64_t queue) {
+void StepState::waitForHost(int64_t queue) {
   if (!flights[queue].empty())
     flights[queue].pop_front();
   else if (!found)
@@ -37,7 +36,7 @@ void Emulator::State::waitForHost(int64_t queue) {
 }
 
 /// A capture of the step on a device cannot end so either.
-void Emulator::State::endStep() {
+void StepState::endStep() {
   for (int64_t queue = 0; queue < kHostQueues && !found; ++queue)
     if (!flights[queue].empty()) {
       call = flights[queue].front().call;
@@ -47,8 +46,7 @@ void Emulator::State::endStep() {
 }
 
 /// Whether the runtime may read all of these bytes as the value; otherwise records a fault.
-bool Emulator::State::mayReadAs(Buffer &buffer, const HostBytes &bytes, int64_t value,
-                                const char *verb) {
+bool StepState::mayReadAs(Buffer &buffer, const HostBytes &bytes, int64_t value, const char *verb) {
   Argument read;
   read.bytes = bytes.count;
   read.buffer = &buffer;
@@ -70,7 +68,7 @@ static void giveTo(Buffer &buffer, const HostBytes &bytes, int64_t value) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void Emulator::State::copyHost(HostCopy copy, int64_t direction, bool isStarted) {
+void StepState::copyHost(HostCopy copy, int64_t direction, bool isStarted) {
   if (found)
     return;
   const HostBytes from = {copy.from, copy.bytes}, to = {copy.to, copy.bytes};
@@ -96,7 +94,7 @@ void Emulator::State::copyHost(HostCopy copy, int64_t direction, bool isStarted)
 //===----------------------------------------------------------------------===//
 
 /// Like a copy it runs at once, and is in flight until it is waited for.
-void Emulator::State::updateOnHost(const HostUpdate &update, bool isStarted) {
+void StepState::updateOnHost(const HostUpdate &update, bool isStarted) {
   if (found)
     return;
   const Call &record = program.calls[update.call];
