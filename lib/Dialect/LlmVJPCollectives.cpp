@@ -111,8 +111,8 @@ LogicalResult AllReduceBucketOp::buildVJP(OpBuilder &, Gradients resultGradients
 
 /// Builds the bucket that is the transpose of another, for only the values whose results have a
 /// gradient.
-template <typename Transpose, typename... Destinations>
-static void buildTranspose(OpBuilder &builder, Operation *op, ArrayAttr axes, ValueRange values,
+template <typename Transpose, typename Bucket, typename... Destinations>
+static void buildTranspose(OpBuilder &builder, Bucket op, ValueRange values,
                            ArrayRef<Value> resultGradients, ArrayRef<bool> active,
                            SmallVectorImpl<Value> &operandGradients, Destinations... destinations) {
   operandGradients.assign(active.size(), Value());
@@ -128,22 +128,22 @@ static void buildTranspose(OpBuilder &builder, Operation *op, ArrayAttr axes, Va
   }
   if (given.empty())
     return;
-  auto transpose =
-      Transpose::create(builder, op->getLoc(), types, ValueRange(given), destinations..., axes);
+  auto transpose = Transpose::create(builder, op.getLoc(), types, ValueRange(given),
+                                     destinations..., op.getAxes());
   for (auto [number, result] : llvm::zip_equal(numbers, transpose->getResults()))
     operandGradients[number] = result;
 }
 
 LogicalResult ReduceScatterBucketOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
                                               Flags active, OperandGradients &operandGradients) {
-  buildTranspose<AllGatherBucketOp>(builder, *this, getAxes(), getX(), resultGradients, active,
+  buildTranspose<AllGatherBucketOp>(builder, *this, getX(), resultGradients, active,
                                     operandGradients, /*destinations=*/ValueRange());
   return success();
 }
 
 LogicalResult AllGatherBucketOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
                                           Flags active, OperandGradients &operandGradients) {
-  buildTranspose<ReduceScatterBucketOp>(builder, *this, getAxes(), getParts(), resultGradients,
-                                        active, operandGradients);
+  buildTranspose<ReduceScatterBucketOp>(builder, *this, getParts(), resultGradients, active,
+                                        operandGradients);
   return success();
 }

@@ -44,9 +44,14 @@ private:
     return graph.linear(name, x, module, llm::WeightLayout::OutIn);
   }
   Value buildStack(GraphBuilder &graph, const Stack &stack, Value ids, Value encoded) const;
-  Value buildAttention(GraphBuilder &graph, const std::string &name, const std::string &sublayer,
-                       const std::string &module, Value x, Value encoded, Value bias,
-                       bool bidirectional) const;
+  /// Attention of a layer: the names of its ops and parameters, the rows of an encoder that it
+  /// reads (null: its own), and the bias of its scores (null: none).
+  struct Attention {
+    std::string name, sublayer, module;
+    Value encoded, bias;
+    bool bidirectional;
+  };
+  Value buildAttention(GraphBuilder &graph, const Attention &of, Value x) const;
   Value buildFeedForward(GraphBuilder &graph, const std::string &sublayer, Value x) const;
   Value activate(GraphBuilder &graph, Value x) const;
   Value branch(GraphBuilder &graph, const std::string &name, Value x, Value y) const {
@@ -168,9 +173,8 @@ std::vector<Parameter> T5::parameters() const {
 // Graph
 //===----------------------------------------------------------------------===//
 
-Value T5::buildAttention(GraphBuilder &graph, const std::string &name, const std::string &sublayer,
-                         const std::string &module, Value x, Value encoded, Value bias,
-                         bool bidirectional) const {
+Value T5::buildAttention(GraphBuilder &graph, const Attention &of, Value x) const {
+  const auto &[name, sublayer, module, encoded, bias, bidirectional] = of;
   Value normed = graph.rmsNorm(name + ".norm", x, sublayer + "layer_norm", eps);
   Value read = encoded ? encoded : normed;
   Value q = project(graph, name + ".q", normed, sublayer + module + ".q");
@@ -217,11 +221,23 @@ Value T5::buildStack(GraphBuilder &graph, const Stack &stack, Value ids, Value e
       {buckets, maxDistance, /*bidirectional=*/!stack.decodes, /*queries=*/seq, /*keys=*/seq});
   for (int64_t layer = 0; layer < stack.layers; ++layer) {
     GraphBuilder::BlockScope scope(graph, stack.firstBlock + layer);
-    x = buildAttention(graph, "attn", stack.sublayer(layer, 0), "SelfAttention", x, Value(), bias,
-                       /*bidirectional=*/!stack.decodes);
+    x = buildAttention(graph,
+                       {.name = "attn",
+                        .sublayer = stack.sublayer(layer, 0),
+                        .module = "SelfAttention",
+                        .encoded = Value(),
+                        .bias = bias,
+                        .bidirectional = !stack.decodes},
+                       x);
     if (stack.decodes)
-      x = buildAttention(graph, "cross", stack.sublayer(layer, 1), "EncDecAttention", x, encoded,
-                         Value(), /*bidirectional=*/true);
+      x = buildAttention(graph,
+                         {.name = "cross",
+                          .sublayer = stack.sublayer(layer, 1),
+                          .module = "EncDecAttention",
+                          .encoded = encoded,
+                          .bias = Value(),
+                          .bidirectional = true},
+                         x);
     x = buildFeedForward(graph, stack.sublayer(layer, stack.feedForward()), x);
   }
   x = graph.rmsNorm(name + ".norm", x, name + ".final_layer_norm", eps);

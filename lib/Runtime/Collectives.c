@@ -117,12 +117,21 @@ void llmmem_broadcast(const void *x, void *y, int64_t count, int64_t element, in
     llmmem_ranks_fail(&members, "broadcast", bytes);
 }
 
-static void move_piece(const Members *members, const char *call, const void *sent,
-                       int64_t sent_bytes, int64_t to, void *received, int64_t received_bytes,
-                       int64_t from) {
-  if (members->transport->exchange(members->transport->state, members->group, sent, sent_bytes,
-                                   (int32_t)to, received, received_bytes, (int32_t)from))
-    llmmem_ranks_fail(members, call, sent_bytes + received_bytes);
+/* To member `to`, and from member `from`; -1: none. */
+typedef struct {
+  const void *data;
+  int64_t bytes, to;
+} Sent;
+typedef struct {
+  void *data;
+  int64_t bytes, from;
+} Received;
+
+static void move_piece(const Members *members, const char *call, Sent sent, Received received) {
+  if (members->transport->exchange(members->transport->state, members->group, sent.data, sent.bytes,
+                                   (int32_t)sent.to, received.data, received.bytes,
+                                   (int32_t)received.from))
+    llmmem_ranks_fail(members, call, sent.bytes + received.bytes);
 }
 
 void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
@@ -143,14 +152,14 @@ void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int
   int64_t own_bytes = llmmem_piece_bytes(pieces, members.position);
   reduce_piece(&members, "reduce", x, pieces, workspace, own, element);
   if (members.position != root) {
-    move_piece(&members, "reduce", own, own_bytes, root, NULL, 0, -1);
+    move_piece(&members, "reduce", (Sent){own, own_bytes, root}, (Received){NULL, 0, -1});
     memset(sum, 0, (size_t)bytes);
     return;
   }
   for (int64_t from = 0; from < members.size; ++from)
     if (from != root)
-      move_piece(&members, "reduce", NULL, 0, -1, piece_of(sum, pieces, from),
-                 llmmem_piece_bytes(pieces, from), from);
+      move_piece(&members, "reduce", (Sent){NULL, 0, -1},
+                 (Received){piece_of(sum, pieces, from), llmmem_piece_bytes(pieces, from), from});
 }
 
 void llmmem_all_to_all(const void *x, void *y, int64_t count, int64_t element, int64_t axes) {
@@ -191,7 +200,8 @@ void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element,
   else if (from == members.position)
     copy(y, x, bytes);
   if (members.transport && to != members.position)
-    move_piece(&members, "send_receive", x, to < 0 ? 0 : bytes, to, y, from < 0 ? 0 : bytes, from);
+    move_piece(&members, "send_receive", (Sent){x, to < 0 ? 0 : bytes, to},
+               (Received){y, from < 0 ? 0 : bytes, from});
 }
 
 /* A step of one rank has no stages: an exchange is between different positions. */

@@ -231,18 +231,28 @@ static void multiply_part(void *context, const llmmem_part *part) {
     llmmem_gemm_fail(form.rows, form.columns, form.inner, status);
 }
 
-static void multiply(const void *a, int64_t a_pitch, int64_t a_transposed, const void *b,
-                     int64_t b_pitch, int64_t b_transposed, const void *initial,
-                     int64_t initial_pitch, void *c, int64_t c_pitch, int64_t c_bytes, int64_t rows,
-                     int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
-                     double scale) {
-  (void)terms, (void)step_a, (void)step_b, (void)scale;
-  bool is_bias = initial && initial_pitch == 0 && rows > 1;
-  int64_t addend = is_bias ? ADD_BIAS : initial ? ADD_TO_C : ADD_NOTHING;
-  Form form = {rows,    columns,      inner,   a_pitch, a_transposed,
-               b_pitch, b_transposed, c_pitch, c_bytes, addend};
-  Product product = {form, a, b, initial, c, initial_pitch};
-  llmmem_for_product_parts(rows, columns, multiply_part, &product);
+static void multiply(const llmmem_gemm_form *form, const void *a, const void *b,
+                     const void *initial, void *c, double scale) {
+  (void)scale;
+  bool is_bias = initial && form->initial_pitch == 0 && form->rows > 1;
+  Product product = {.form = {.rows = form->rows,
+                              .columns = form->columns,
+                              .inner = form->inner,
+                              .a_pitch = form->a.pitch,
+                              .a_transposed = form->a.transposed,
+                              .b_pitch = form->b.pitch,
+                              .b_transposed = form->b.transposed,
+                              .c_pitch = form->c_pitch,
+                              .c_bytes = form->c_bytes,
+                              .addend = is_bias   ? ADD_BIAS
+                                        : initial ? ADD_TO_C
+                                                  : ADD_NOTHING},
+                     .a = a,
+                     .b = b,
+                     .initial = initial,
+                     .c = c,
+                     .initial_pitch = form->initial_pitch};
+  llmmem_for_product_parts(form->rows, form->columns, multiply_part, &product);
 }
 
 /* The sets of instructions are bits; those of AMX include those of AVX512_BF16. */

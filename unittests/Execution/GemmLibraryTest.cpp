@@ -74,9 +74,17 @@ protected:
     const void *initial = form.added == Form::Nothing ? nullptr
                           : form.added == Form::C     ? c.data
                                                       : added.data;
-    gemm(a.data, pitchA, form.transposedA, b.data, pitchB, form.transposedB, initial,
-         form.added == Form::Bias ? 0 : pitchC, c.data, pitchC, bytesOfC(), form.rows, form.columns,
-         form.inner, 1, 0, 0, 1.0);
+    const llmmem_gemm_form words = {
+        .a = {.pitch = pitchA, .transposed = form.transposedA, .step = 0},
+        .b = {.pitch = pitchB, .transposed = form.transposedB, .step = 0},
+        .initial_pitch = form.added == Form::Bias ? 0 : pitchC,
+        .c_pitch = pitchC,
+        .c_bytes = bytesOfC(),
+        .rows = form.rows,
+        .columns = form.columns,
+        .inner = form.inner,
+        .terms = 1};
+    gemm(&words, a.data, b.data, initial, c.data, 1.0);
     Numbers found;
     for (int64_t i = 0; i < form.rows; ++i) {
       for (int64_t j = 0; j < form.columns; ++j)
@@ -176,8 +184,16 @@ TEST_P(GemmLibraryRounding, IsOnceWithWhatIsAdded) {
       Bytes a(factor(), Numbers(32 * pitch, 1.0 + 0x1p-7)),
           b(factor(), Numbers(32 * pitch, 1.0 + 0x1p-7)), added(sum(), Numbers(32 * pitch, 0x1p-8)),
           c(sum(), Numbers(32 * pitch, 0.0));
-      gemm(a.data, pitch, 1, b.data, pitch, 0, added.data, bias ? 0 : pitch, c.data, pitch,
-           bytesOfC(), 32, 32, 1, 1, 0, 0, 1.0);
+      const llmmem_gemm_form words = {.a = {.pitch = pitch, .transposed = 1, .step = 0},
+                                      .b = {.pitch = pitch, .transposed = 0, .step = 0},
+                                      .initial_pitch = bias ? 0 : pitch,
+                                      .c_pitch = pitch,
+                                      .c_bytes = bytesOfC(),
+                                      .rows = 32,
+                                      .columns = 32,
+                                      .inner = 1,
+                                      .terms = 1};
+      gemm(&words, a.data, b.data, added.data, c.data, 1.0);
       for (int64_t i = 0; i < 32; ++i)
         for (int64_t j = 0; j < 32; ++j)
           ASSERT_EQ(c[i * pitch + j], 1.0 + 0x1p-6 + 0x1p-7)

@@ -14,19 +14,31 @@
 extern "C" {
 #endif
 
-/* C = scale * sum over t < terms of op(A + t * step_a) op(B + t * step_b) + initial, where C has
- * `rows` x `columns` and the sums run over `inner`. Each matrix is row-major, `*_pitch` elements
- * from row to row, and op transposes where `*_transposed` is not 0. `initial` may be null, may be C
- * itself, and repeats one row (a bias) where its pitch is 0. Elements of C and of `initial` have
- * `c_bytes`: 4 for f32, or 2 where the factors and C are bf16. Sums are in f32; where the factors
- * are bf16, C is rounded once, and `terms` and `scale` are 1. Equal operands give equal bits only
- * if their addresses are equal modulo 64, on one machine and for one number of threads. Products of
- * bf16 are not called inside a parallel loop. */
-typedef void llmmem_gemm(const void *a, int64_t a_pitch, int64_t a_transposed, const void *b,
-                         int64_t b_pitch, int64_t b_transposed, const void *initial,
-                         int64_t initial_pitch, void *c, int64_t c_pitch, int64_t c_bytes,
-                         int64_t rows, int64_t columns, int64_t inner, int64_t terms,
-                         int64_t step_a, int64_t step_b, double scale);
+/* A factor is read at t * step elements after its address in term t, in rows `pitch` elements
+ * apart. It is transposed where `transposed` is not 0. */
+typedef struct {
+  int64_t pitch, transposed, step;
+} llmmem_gemm_factor;
+
+/* Describes what is the same in every run of a product. These are words alone, so that compiled
+ * code has them as a constant. C has `rows` x `columns`, and the sums run over `inner` and over
+ * `terms` products. Elements of C and of `initial` have `c_bytes`: 4 for f32, or 2 where the
+ * factors and C are bf16. */
+typedef struct {
+  llmmem_gemm_factor a, b;
+  int64_t initial_pitch, c_pitch, c_bytes;
+  int64_t rows, columns, inner, terms;
+} llmmem_gemm_form;
+
+/* C = scale * sum over t < terms of op(A + t * a.step) op(B + t * b.step) + initial
+ *
+ * Each matrix is row-major. `initial` may be null, may be C itself, and repeats one row (a bias)
+ * where its pitch is 0. Sums are in f32; where the factors are bf16, C is rounded once, and `terms`
+ * and `scale` are 1. Equal operands give equal bits only if their addresses are equal modulo 64, on
+ * one machine and for one number of threads. Products of bf16 are not called inside a parallel
+ * loop. */
+typedef void llmmem_gemm(const llmmem_gemm_form *form, const void *a, const void *b,
+                         const void *initial, void *c, double scale);
 
 typedef struct {
   const char *name; /* For example "oneDNN". */

@@ -219,7 +219,7 @@ static void emitRoundedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) 
     BlockTarget target(e, p, height, width);
     e.forEach(e.index(0), rows, [&](Index row) {
       Index to = target.isStaged() ? row * width : (i + row) * p.c.pitch + j;
-      emitRoundedRow(op, e, p, i + row, j, columns, target.matrix(), to);
+      emitRoundedRow(op, e, p, {i + row, j, columns}, target.matrix(), to);
     });
     target.handOn(i, j, rows, columns);
   });
@@ -234,7 +234,7 @@ void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &
                       p.b.held.format);
   const Sizes &sizes = functions.sizes;
   func::FuncOp block =
-      functions.block(p.a.transposed, p.b.transposed, static_cast<bool>(p.initial.buffer));
+      functions.block(p.a.transposed, p.b.transposed, static_cast<bool>(p.initial().buffer));
   int64_t height = partOf(p.rows, Sizes::kRows, Sizes::kTileRows),
           width = partOf(p.columns, sizes.columns(), sizes.tileColumns()),
           depth = partOf(p.inner, sizes.depth, sizes.lanes);
@@ -256,14 +256,14 @@ void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &
                                     e.index(p.a.pitch).value,
                                     addressOfB(op, e, p.b, firstOfB),
                                     e.index(p.b.pitch).value,
-                                    from(p.initial, i, j),
-                                    e.index(p.initial.pitch).value,
+                                    from(p.initial(), i, j),
+                                    e.index(p.initial().pitch).value,
                                     target.isStaged() ? from(target.matrix(), zero, zero)
                                                       : from(p.c, i, j),
                                     e.index(target.matrix().pitch).value,
                                     rows.value,
                                     columns.value};
-    for (int64_t number : {p.inner, depth, p.terms, p.stepA, p.stepB})
+    for (int64_t number : {p.inner, depth, p.terms.count, p.terms.stepA, p.terms.stepB})
       arguments.push_back(e.index(number).value);
     arguments.push_back(e.number(p.scale).value);
     llvm::append_range(arguments, restOfB(op, e, p.b, firstOfB));

@@ -447,7 +447,7 @@ func::FuncOp Functions::narrow(int64_t rows, bool transposedB, bool initial) {
 }
 
 bool llmmem::isNarrowMatmul(const Matmul &p) {
-  return p.rows <= kMostRows && p.terms == 1 && !p.a.transposed;
+  return p.rows <= kMostRows && p.terms.count == 1 && !p.a.transposed;
 }
 
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
@@ -465,7 +465,7 @@ void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, I
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,
                       p.b.held.format);
   func::FuncOp narrow =
-      functions.narrow(p.rows, p.b.transposed, static_cast<bool>(p.initial.buffer));
+      functions.narrow(p.rows, p.b.transposed, static_cast<bool>(p.initial().buffer));
   auto from = [&](const Matrix &matrix, std::optional<Index> offset) {
     Pointer base{&e.builder(), addressOf(op, e, matrix), matrix.buffer.element};
     return matrix.buffer && offset ? (base + *offset).address : base.address;
@@ -476,8 +476,8 @@ void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, I
                                   e.index(p.a.pitch).value,
                                   addressOfB(op, e, p.b, row),
                                   e.index(p.b.pitch).value,
-                                  from(p.initial, column),
-                                  e.index(p.initial.pitch).value,
+                                  from(p.initial(), column),
+                                  e.index(p.initial().pitch).value,
                                   from(target, isWhole ? std::optional(column) : std::nullopt),
                                   e.index(target.pitch).value,
                                   columns.value,

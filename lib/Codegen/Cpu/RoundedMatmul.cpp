@@ -33,12 +33,13 @@ int64_t llmmem::roundedStrip(const Matmul &p) {
   return most * p.b.held.format.group;
 }
 
-void llmmem::emitRoundedRow(Operation *op, KernelEmitter &e, const Matmul &p, Index row,
-                            Index column, Index columns, const Matrix &target, Index to) {
+void llmmem::emitRoundedRow(Operation *op, KernelEmitter &e, const Matmul &p, const StripRow &strip,
+                            const Matrix &target, Index to) {
+  const auto &[row, column, columns] = strip;
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,
                       p.b.held.format);
   func::FuncOp function = functions.rounded(p.inner, roundedStrip(p), *p.activationGroup,
-                                            p.b.transposed, static_cast<bool>(p.initial.buffer),
+                                            p.b.transposed, static_cast<bool>(p.initial().buffer),
                                             p.b.pitch % (2 * p.b.held.format.group) == 0);
   auto from = [&](const Matrix &matrix, Index offset) {
     Pointer base{&e.builder(), addressOf(op, e, matrix), matrix.buffer.element};
@@ -47,7 +48,7 @@ void llmmem::emitRoundedRow(Operation *op, KernelEmitter &e, const Matmul &p, In
   Index first = p.b.transposed ? column * p.b.pitch : column;
   SmallVector<Value> arguments = {
       from(p.a, row * p.a.pitch), addressOfB(op, e, p.b, first),
-      e.index(p.b.pitch).value,   from(p.initial, row * p.initial.pitch + column),
+      e.index(p.b.pitch).value,   from(p.initial(), row * p.initial().pitch + column),
       from(target, to),           columns.value};
   llvm::append_range(arguments, restOfB(op, e, p.b, first));
   func::CallOp::create(e.builder(), op->getLoc(), function, arguments);

@@ -17,10 +17,14 @@ namespace llmmem {
 /// Columns of a strip: whole groups of the weight where these lie along the columns.
 int64_t roundedStrip(const Matmul &matmul);
 
-/// Row `row` of a strip of C: `columns` from `column` on, at most a strip, stored in row `to` of
-/// `target`.
-void emitRoundedRow(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul, Index row,
-                    Index column, Index columns, const Matrix &target, Index to);
+/// Row `row` of a strip of C: `columns` from `column` on, at most a strip.
+struct StripRow {
+  Index row, column, columns;
+};
+
+/// Stored in row `to` of `target`.
+void emitRoundedRow(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul,
+                    const StripRow &strip, const Matrix &target, Index to);
 
 } // namespace llmmem
 

@@ -15,6 +15,7 @@
 
 #include "Emitter/FewerBits.h"
 #include <optional>
+#include <variant>
 
 namespace llmmem {
 
@@ -32,14 +33,18 @@ struct Matrix {
   bool isPacked() const { return held.isPacked(); }
 };
 
-/// Says of each row of A whether it has something: element `begin` + row of `numbers` (i32) is -1
-/// where the row is zeros. Such is C's row, too, whatever is in B.
-struct RowChoices {
-  Buffer numbers;
-  std::optional<Index> begin = std::nullopt;
-  /// Of matmuls of which most may have zeros alone: the share that have other rows at most, for
-  /// reports.
-  double share = 1.0;
+//===----------------------------------------------------------------------===//
+// Kinds of sums: a matmul is of one of them
+//===----------------------------------------------------------------------===//
+
+/// An element of C is its sum and, where `initial` has a buffer, that matrix's element: C itself
+/// (an accumulator), or one row repeated (a bias) if its pitch is 0.
+struct PlainSum {
+  Matrix initial = {};
+  /// By how many blocks of a cluster its terms are shared out in equal parts of whole steps of 64,
+  /// where wgmma multiplies: 1, 2 or 4. An element is the sum of the parts, added in pairs and
+  /// then, of four, the pairs, whatever the tiles.
+  int64_t clusterParts = 1;
 };
 
 /// Partial results of the softmax of C's rows, one for each tile of columns: element (row, tile) of
@@ -51,48 +56,95 @@ struct TileSoftmax {
   int64_t tiles; // of a row
 };
 
-/// A_t and B_t begin t * `stepA` and t * `stepB` elements behind A and B. `initial` is optional,
-/// may be C itself (an accumulator), and repeats one row (a bias) if its pitch is 0.
+/// C are logits. Its rows may be written up to a column behind `columns`, which nobody reads: so
+/// tiles at the end of a row are stored as all others. Their softmax is written beside C if
+/// `makesTileSoftmax`.
+struct LogitSum {
+  int64_t writableColumns = 0;
+  std::optional<TileSoftmax> softmax = std::nullopt;
+};
+
+/// What an element's chain begins with instead of 0, in f32 and on tensor cores alone: a sum that
+/// several launches continue has the bits of one. It may lie where C does.
+struct ContinuedSum {
+  Matrix from;
+};
+
+/// On tensor cores: `inner` terms of a sum of `allTerms`, from `firstTerm` on. A and B have lines
+/// of terms, and begin that many lines behind the matrices of the whole.
+struct PartOfSum {
+  Index firstTerm;
+  int64_t allTerms = 0;
+  /// How many of the `inner` terms there are: the last part may have fewer. None: all.
+  std::optional<Index> innerBound = std::nullopt;
+};
+
+/// A tile without other rows than zeros need not read B; only generated code asks. Of each row of A
+/// it is said whether it has something: element `begin` + row of `numbers` (i32) is -1 where the
+/// row is zeros. Such is C's row, too, whatever is in B. The matmul has one term.
+struct RowChoices {
+  Buffer numbers;
+  std::optional<Index> begin = std::nullopt;
+  /// Of matmuls of which most may have zeros alone: the share that have other rows at most, for
+  /// reports.
+  double share = 1.0;
+};
+
+using SumKind = std::variant<PlainSum, LogitSum, ContinuedSum, PartOfSum, RowChoices>;
+
+//===----------------------------------------------------------------------===//
+// Matmuls
+//===----------------------------------------------------------------------===//
+
+/// A_t and B_t begin t * `stepA` and t * `stepB` elements behind A and B.
+struct SumTerms {
+  int64_t count = 1, stepA = 0, stepB = 0;
+};
+
+/// What tiles, and instructions, are chosen for instead of a matmul's own rows; 0: for those.
+struct ChosenRows {
+  /// Where matmuls of several sizes must sum a softmax in one order.
+  int64_t ofTiles = 0;
+  /// Where matmuls of several sizes, the last one as short as may be, must give the bits of one.
+  int64_t ofInstructions = 0;
+};
+
 struct Matmul {
-  Matrix a, b, initial = {}, c;
+  Matrix a, b, c;
   int64_t rows, columns, inner;
   double scale = 1.0;
-  int64_t terms = 1, stepA = 0, stepB = 0;
+  SumTerms terms = {};
   /// Matmuls that a library computes in one call.
   int64_t batch = 1;
-  /// Written beside C if `makesTileSoftmax`; such a matmul has no `initial`.
-  std::optional<TileSoftmax> softmax = std::nullopt;
-  /// C's rows may be written up to this column: what lies behind `columns` nobody reads. So tiles
-  /// at the end of a row are stored as all others. Such a matmul has no `initial` and no
-  /// `continued`.
-  int64_t writableColumns = 0;
-  /// The rows for which tiles are chosen, where matmuls of several sizes must sum a `softmax` in
-  /// one order; 0: `rows`.
-  int64_t rowsOfTiles = 0;
-  /// The rows for which instructions are chosen, where matmuls of several sizes, the last one as
-  /// short as may be, must give the bits of one; 0: `rows`.
-  int64_t rowsOfInstructions = 0;
+  ChosenRows chosen = {};
   /// Of a packed B of integers: what multiplies its numbers is rounded to i8 in groups of so many
   /// terms, as llm.linear's `activation_group` says. None: it is not rounded.
   std::optional<int64_t> activationGroup = std::nullopt;
-  /// What an element's chain begins with instead of 0, in f32 and on tensor cores alone: a sum that
-  /// several launches continue has the bits of one. It may lie where C does.
-  Matrix continued = {};
-  /// How many of the `inner` terms there are, on tensor cores: the last part of a split sum may
-  /// have fewer. None: all.
-  std::optional<Index> innerBound = std::nullopt;
-  /// Of such a part, whose A and B have lines of terms: the first of its terms, and how many terms
-  /// the whole sum has. A and B begin that many lines behind the matrices of the whole.
-  std::optional<Index> firstTerm = std::nullopt;
-  int64_t allTerms = 0;
-  /// By how many blocks of a cluster its terms are shared out in equal parts of whole steps of 64,
-  /// where wgmma multiplies: 1, 2 or 4. An element is the sum of the parts, added in pairs and
-  /// then, of four, the pairs, whatever the tiles. Such a matmul has no `softmax` and no
-  /// `continued`.
-  int64_t clusterParts = 1;
-  /// A tile without other rows than zeros need not read B. Only generated code of a GPU asks for
-  /// them; such a matmul has one term, and neither `initial` nor `continued`. None: all are read.
-  std::optional<RowChoices> choices = std::nullopt;
+  SumKind kind = PlainSum();
+
+  /// What `kind` says: nothing, and matrices without a buffer, where it is another.
+  Matrix initial() const { return as<PlainSum>() ? as<PlainSum>()->initial : Matrix(); }
+  int64_t clusterParts() const { return as<PlainSum>() ? as<PlainSum>()->clusterParts : 1; }
+  Matrix continued() const { return as<ContinuedSum>() ? as<ContinuedSum>()->from : Matrix(); }
+  const TileSoftmax *softmax() const {
+    const LogitSum *logits = as<LogitSum>();
+    return logits && logits->softmax ? &*logits->softmax : nullptr;
+  }
+  const PartOfSum *part() const { return as<PartOfSum>(); }
+  const RowChoices *choices() const { return as<RowChoices>(); }
+  /// C's rows may be written up to this column.
+  int64_t writableColumns() const {
+    return as<LogitSum>() ? std::max(columns, as<LogitSum>()->writableColumns) : columns;
+  }
+  std::optional<Index> firstTerm() const {
+    return part() ? std::optional(part()->firstTerm) : std::nullopt;
+  }
+  std::optional<Index> innerBound() const { return part() ? part()->innerBound : std::nullopt; }
+
+  template <typename Kind>
+  const Kind *as() const {
+    return std::get_if<Kind>(&kind);
+  }
 };
 
 /// Whether a library computes matmuls of `element`. Libraries and generated code round differently,

@@ -74,8 +74,8 @@ void BarrierObjects::wait(Index number, Index parity) {
                                         constant(b, e.location(), nanoseconds));
 }
 
-void BarrierObjects::startCopy(Index number, Value map, Index row, Index column, Buffer of,
-                               Index to, int64_t blocks, std::optional<Index> first) {
+void BarrierObjects::startCopy(Index number, const Box &box, int64_t blocks,
+                               std::optional<Index> first) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
   Value mask;
@@ -86,9 +86,9 @@ void BarrierObjects::startCopy(Index number, Value map, Index row, Index column,
     mask = arith::ShLIOp::create(b, loc, mask,
                                  arith::IndexCastOp::create(b, loc, b.getI16Type(), first->value));
   Value target = LLVM::AddrSpaceCastOp::create(
-      b, loc, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster), addressOf(of, to));
+      b, loc, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster), addressOf(box.memory, box.to));
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, loc, target, map, ValueRange{asI32(e, column), asI32(e, row)}, at(number), ValueRange(),
-      mask, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE,
+      b, loc, target, box.map, ValueRange{asI32(e, box.column), asI32(e, box.row)}, at(number),
+      ValueRange(), mask, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }

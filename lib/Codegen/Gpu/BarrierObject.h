@@ -37,11 +37,17 @@ public:
   void arriveExpecting(Index number, int32_t bytes);
   /// Until the phase of this parity has ended; at once if it is that of the phase before.
   void wait(Index number, Index parity);
-  /// Starts the copy of the box of `map` whose first element is in `row` and `column`, to byte
-  /// `to` of `memory`, in the current phase of a barrier; in `blocks` of the cluster, from rank
-  /// `first` on (none: 0), each of which has memory and barrier at the same places.
-  void startCopy(Index number, mlir::Value map, Index row, Index column, Buffer memory, Index to,
-                 int64_t blocks = 1, std::optional<Index> first = std::nullopt);
+  /// The box of `map` whose first element is in `row` and `column`, to byte `to` of `memory`.
+  struct Box {
+    mlir::Value map;
+    Index row, column;
+    Buffer memory;
+    Index to;
+  };
+  /// Starts the copy of a box in the current phase of a barrier; in `blocks` of the cluster, from
+  /// rank `first` on (none: 0), each of which has memory and barrier at the same places.
+  void startCopy(Index number, const Box &box, int64_t blocks = 1,
+                 std::optional<Index> first = std::nullopt);
 
 private:
   mlir::Value addressOf(Buffer memory, Index byte);

@@ -25,9 +25,9 @@ static bool hasMap(const Matrix &matrix) {
 
 bool BoxStages::canCopy(const Matmul &first, int64_t count) {
   // What lies behind the terms of a part is the next part's: not 0, as at the end of the matrix.
-  bool areParts = first.firstTerm && first.inner % kSwizzledLine == 0;
-  bool isOne = count == 1 && !first.firstTerm && !first.innerBound;
-  return (isOne || areParts) && first.terms == 1 && hasMap(first.a) && hasMap(first.b);
+  bool areParts = first.part() && first.inner % kSwizzledLine == 0;
+  bool isOne = count == 1 && !first.part();
+  return (isOne || areParts) && first.terms.count == 1 && hasMap(first.a) && hasMap(first.b);
 }
 
 BoxStages::BoxStages(KernelEmitter &e, const Matmul &first, Sizes sizes, Buffer memory,
@@ -43,13 +43,13 @@ BoxStages::Operand BoxStages::operandOf(const Matmul &p, bool isA) {
   bool isTurned = isA ? matrix.transposed : !matrix.transposed,
        isShared = sizes.shared == (isA ? llm::SharedTile::OfA : llm::SharedTile::OfB);
   int64_t lines = isA ? p.rows : p.columns, ofTile = isA ? sizes.rows : sizes.columns,
-          terms = p.firstTerm ? p.allTerms : p.inner, sharing = isShared ? sizes.sharing() : 1;
+          terms = p.part() ? p.part()->allTerms : p.inner, sharing = isShared ? sizes.sharing() : 1;
   TensorMap::Shape shape = {.begin = 0,
                             .rows = isTurned ? terms : lines,
                             .columns = isTurned ? lines : terms,
                             .pitch = matrix.pitch,
                             .boxRows = (isTurned ? kSwizzledLine : ofTile) / sharing};
-  Value first = beginsSomewhere(matrix) && !p.firstTerm ? matrix.begin->value : Value();
+  Value first = beginsSomewhere(matrix) && !p.part() ? matrix.begin->value : Value();
   return {TensorMap::create(e.builder(), e.location(), matrix.buffer.memref, first, shape),
           sharing};
 }
@@ -78,7 +78,7 @@ void BoxStages::startCopy(Operand operand, Index row, Index column, Index to, in
     row = row + before;
     to = to + before * kSwizzledLine;
   }
-  barriers.startCopy(of.barrier, operand.map, row, column, memory, to * 2, operand.blocks,
+  barriers.startCopy(of.barrier, {operand.map, row, column, memory, to * 2}, operand.blocks,
                      firstOfPart(of.rank));
 }
 
@@ -90,16 +90,16 @@ void BoxStages::copyTile(const WarpgroupTile &tile, Operand operand, Index line,
 }
 
 void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &tileOfA,
-                     const WarpgroupTile &tileOfB, Index step, Index row, Index column, Index inner,
-                     Index rank, bool waits) {
+                     const WarpgroupTile &tileOfB, const Step &of, bool waits) {
+  const Index step = of.number;
   // The step behind the one that had the stage before has said that it is empty; in the first round
   // the phase before counts as ended.
   if (waits)
     barriers.wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2);
   barriers.arriveExpecting(full(step), static_cast<int32_t>(2 * sizes.ofStage));
-  Copy of = {inner, matmul.firstTerm.value_or(e.index(0)), rank, full(step)};
-  copyTile(tileOfA, a, row, of);
-  copyTile(tileOfB, b, column, of);
+  Copy copy = {of.inner, matmul.firstTerm().value_or(e.index(0)), of.rank, full(step)};
+  copyTile(tileOfA, a, of.row, copy);
+  copyTile(tileOfB, b, of.column, copy);
 }
 
 void BoxStages::waitForTiles(Index step) { barriers.wait(full(step), step / sizes.stages % 2); }

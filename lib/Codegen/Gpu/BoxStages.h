@@ -58,11 +58,14 @@ public:
 
   /// Behind it the blocks may use them; their kernel needs so many registers.
   void makeBarriers(int32_t registers);
-  /// By one thread: starts the copies for the block's step `step`, of a tile from `row` and
-  /// `column` on and the terms from `inner` on; if `waits`, once nobody reads the stage any more.
-  /// The block has rank `rank` of its cluster.
+  /// A step of a block of rank `rank` in its cluster: a tile from `row` and `column` on, and the
+  /// terms from `inner` on.
+  struct Step {
+    Index number, row, column, inner, rank;
+  };
+  /// By one thread: starts the copies of a step; if `waits`, once nobody reads the stage any more.
   void copy(const Matmul &matmul, const WarpgroupTile &tileOfA, const WarpgroupTile &tileOfB,
-            Index step, Index row, Index column, Index inner, Index rank, bool waits);
+            const Step &of, bool waits);
   /// Whether this is the thread that copies.
   mlir::Value isCopying() { return equal(thread, e.index(0)); }
   /// Until the tiles of a step are there.

@@ -287,13 +287,21 @@ struct GradBuffers {
         dv(e.result(2)) {}
 };
 
+/// Query `i` and key `j` of two blocks.
+struct Pair {
+  HeadBlock queries;
+  Index i;
+  HeadBlock keys;
+  Index j;
+};
+
 /// p, and p (dp - delta), of a pair.
 struct PairGrad {
   Num probability, score;
 
-  PairGrad(AttentionLaunch &t, HeadBlock queries, Index i, HeadBlock keys, Index j, Num score,
-           Num product, Num lse, Num delta)
+  PairGrad(AttentionLaunch &t, const Pair &of, Num score, Num product, Num lse, Num delta)
       : probability(score), score(score) {
+    const auto &[queries, i, keys, j] = of;
     Num capped = t.capped(score);
     Num p = select(t.isPairUnmasked(queries, i, keys, j), exp(capped - lse), score.like(0.0));
     probability = t.droppedPair(queries, i, keys, j, p);
@@ -328,7 +336,7 @@ void emitQueriesGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) 
     t.device.barrier(e);
     Row scores = t.products(queries, keys), products = t.products(douts, values);
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
-      PairGrad grad(t, block, t.row, other, t.pairRow(pair), scores[pair], products[pair], lse,
+      PairGrad grad(t, {block, t.row, other, t.pairRow(pair)}, scores[pair], products[pair], lse,
                     delta);
       t.storeScore(weights, pair, grad.score);
     }
@@ -354,7 +362,7 @@ void emitKeysGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
     Row scores = t.products(keys, queries), products = t.products(values, douts);
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
       Index i = t.pairRow(pair), statistic = t.statistic(other, minimum(i, other.count - 1));
-      PairGrad grad(t, other, i, block, t.row, scores[pair], products[pair],
+      PairGrad grad(t, {other, i, block, t.row}, scores[pair], products[pair],
                     e.load(b.lse, statistic), e.load(b.delta, statistic));
       t.storeScore(weights, pair, grad.probability);
       t.storeScore(scoreGrads, pair, grad.score);

@@ -35,7 +35,7 @@ public:
 private:
   void multiply(Index row, Index column) {
     Row sums(kPart, e.splat(0.0, kPart));
-    sums = e.fold(e.index(0), e.index(p.terms), sums, [&](Index term, ArrayRef<Num> ofTerm) {
+    sums = e.fold(e.index(0), e.index(p.terms.count), sums, [&](Index term, ArrayRef<Num> ofTerm) {
       return e.foldSteps(
           e.index(0), e.index(p.inner), kDepth, ofTerm,
           [&](Index k, ArrayRef<Num> carried) { return addStrips(row, column, term, k, carried); });
@@ -51,8 +51,9 @@ private:
 
   Row addStrips(Index row, Index column, Index term, Index k, ArrayRef<Num> carried) {
     deviceLoops(e).barrier(e);
-    loadStrip(p.a, beginOf(e, p.a) + term * p.stepA, !p.a.transposed, row, p.rows, k, stripA);
-    loadStrip(p.b, beginOf(e, p.b) + term * p.stepB, p.b.transposed, column, p.columns, k, stripB);
+    loadStrip(p.a, beginOf(e, p.a) + term * p.terms.stepA, !p.a.transposed, row, p.rows, k, stripA);
+    loadStrip(p.b, beginOf(e, p.b) + term * p.terms.stepB, p.b.transposed, column, p.columns, k,
+              stripB);
     deviceLoops(e).barrier(e);
     Index i = thread / (kTile / kPart) * kPart, j = thread % (kTile / kPart) * kPart;
     return e.fold(e.index(0), e.index(kDepth), carried, [&](Index d, ArrayRef<Num> sums) {
@@ -102,16 +103,16 @@ private:
   }
 
   bool movesInVectors() const {
-    return p.columns % kPart == 0 && p.c.pitch % kPart == 0 && p.initial.pitch % kPart == 0 &&
-           !p.c.begin && !p.initial.begin;
+    return p.columns % kPart == 0 && p.c.pitch % kPart == 0 && p.initial().pitch % kPart == 0 &&
+           !p.c.begin && !p.initial().begin;
   }
 
   void store(Index row, Index column, Num x, unsigned lanes) {
     auto place = [&](const Matrix &matrix) {
       return beginOf(e, matrix) + row * matrix.pitch + column;
     };
-    if (p.initial.buffer)
-      x = x + e.load(p.initial.buffer, place(p.initial), lanes);
+    if (p.initial().buffer)
+      x = x + e.load(p.initial().buffer, place(p.initial()), lanes);
     e.store(p.c.buffer, place(p.c), x);
   }
 

@@ -126,8 +126,8 @@ private:
     auto lanes = static_cast<unsigned>(columnsOfThread(p));
     if (p.scale != 1.0)
       sum = sum * p.scale;
-    if (p.initial.buffer)
-      sum = sum + e.load(p.initial.buffer, place(p.initial), lanes);
+    if (p.initial().buffer)
+      sum = sum + e.load(p.initial().buffer, place(p.initial()), lanes);
     e.store(p.c.buffer, place(p.c), sum);
   }
 
@@ -143,7 +143,7 @@ private:
 
 bool llmmem::isNarrowOnDevice(const Matmul &p) {
   bool hasPairs = p.b.transposed || p.columns % NarrowTile::columnsOfThread(p) == 0;
-  return p.b.isPacked() && p.rows <= kMostRows && p.terms == 1 && !p.a.transposed && hasPairs;
+  return p.b.isPacked() && p.rows <= kMostRows && p.terms.count == 1 && !p.a.transposed && hasPairs;
 }
 
 void llmmem::emitNarrowOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,

@@ -21,11 +21,11 @@ public:
   void ifChosen(function_ref<void()> multiply) {
     Index largest = largestChoice();
     e.ifThen(less(largest.like(-1), largest), [&] {
-      expect(p.choices->share);
+      expect(p.choices()->share);
       multiply();
     });
     e.ifThen(equal(largest, largest.like(-1)), [&] {
-      expect(1.0 - p.choices->share);
+      expect(1.0 - p.choices()->share);
       storeZeros();
     });
   }
@@ -35,10 +35,10 @@ private:
   Index largestChoice() {
     OpBuilder &b = e.builder();
     Num none{&b, arith::ConstantIntOp::create(b, e.location(), -1, 32)};
-    Index first = (p.choices->begin ? *p.choices->begin : e.index(0)) + tile.row;
+    Index first = (p.choices()->begin ? *p.choices()->begin : e.index(0)) + tile.row;
     Num largest = e.foldSteps(block.thread % kWarp, rows, kWarp, none,
                               [&](Index row, ArrayRef<Num> before) -> Row {
-                                Value choice = e.loadRaw(p.choices->numbers, first + row);
+                                Value choice = e.loadRaw(p.choices()->numbers, first + row);
                                 return {larger(before[0], {&e.builder(), choice})};
                               })[0];
     return {&b, deviceLoops(e).acrossLanes(e, largest, kWarp, larger).value};
@@ -81,7 +81,7 @@ private:
 
 void llmmem::multiplyUnlessEmpty(KernelEmitter &e, const Matmul &matmul, const TileOfC &tile,
                                  const BlockOfThreads &block, function_ref<void()> multiply) {
-  if (!matmul.choices)
+  if (!matmul.choices())
     return multiply();
   EmptyRows(e, matmul, tile, block).ifChosen(multiply);
 }

@@ -15,7 +15,7 @@ using namespace llmmem;
 
 /// An initial value of one repeated row is a bias.
 static bool hasBias(const Matmul &matmul) {
-  return matmul.initial.buffer && matmul.initial.pitch == 0;
+  return matmul.initial().buffer && matmul.initial().pitch == 0;
 }
 
 bool llmmem::isLibraryTarget(const KernelOptions &options) {
@@ -27,8 +27,9 @@ static bool isOfLibrary(const Matmul &p) {
   Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
   bool areTypes = a == b && ((a.isBF16() && (c.isBF16() || c.isF32())) || (a.isF32() && c.isF32()));
   bool areInMemory = p.a.buffer.memref && p.b.buffer.memref && p.c.buffer.memref;
-  bool isSum = !p.initial.buffer || (p.initial.buffer.memref && p.initial.buffer.element == c);
-  return areTypes && areInMemory && isSum && p.terms == 1;
+  bool isSum =
+      !p.initial().buffer || (p.initial().buffer.memref && p.initial().buffer.element == c);
+  return areTypes && areInMemory && isSum && p.terms.count == 1;
 }
 
 /// Buffers begin at multiples of the alignment, and a view at a known shift from there.
@@ -75,8 +76,8 @@ static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p,
 
 static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p) {
   if (hasBias(p))
-    return emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial.buffer.memref});
-  return emitCall(e, p, llm::ProductEpilogue::None, {.initial = p.initial});
+    return emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial().buffer.memref});
+  return emitCall(e, p, llm::ProductEpilogue::None, {.initial = p.initial()});
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,7 +148,7 @@ static bool emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   Matmul p = matmulOf(call.matmul, product);
   Buffer db = e.result(1), into = bufferOf(call.sum.getInto());
   Buffer sum = into ? e.workspace(0, db.size, db.element) : db;
-  if (!keepIfKnown(e, emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref})))
+  if (!keepIfKnown(e, emitCall(e, p, call.kind, {.initial = p.initial(), .bias = sum.memref})))
     return false;
   if (into)
     e.forLanesParallel(db.size, [&](Index i, unsigned lanes) {
@@ -169,7 +170,7 @@ bool llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
   KernelEmitter product(epilogue.matmul, e, factors, bufferOf(epilogue.c));
   Matmul p = matmulOf(epilogue.matmul, product);
   Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
-  Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
+  Value bias = hasBias(p) ? p.initial().buffer.memref : Value();
   Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();
   return keepIfKnown(e, emitCall(e, p, epilogue.kind, {initial, bias, aux}));
 }

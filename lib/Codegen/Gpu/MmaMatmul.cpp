@@ -28,7 +28,7 @@ struct TileSizes {
   static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
                            kStages = 3;
 
-  static int64_t rowsOf(const Matmul &p) { return p.rowsOfTiles ? p.rowsOfTiles : p.rows; }
+  static int64_t rowsOf(const Matmul &p) { return p.chosen.ofTiles ? p.chosen.ofTiles : p.rows; }
 
   /// For `count` matmuls in one launch.
   TileSizes(const Matmul &p, int64_t count)
@@ -38,7 +38,7 @@ struct TileSizes {
     constexpr int64_t kLargeRows = 256;
     // Where sums begin in memory, their places take what registers 128 sums leave.
     isLarge =
-        !p.continued.buffer && p.columns >= kMostColumns &&
+        !p.continued().buffer && p.columns >= kMostColumns &&
         count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= llm::kMultiprocessors;
     if (isLarge)
       rows = kLargeRows;
@@ -104,7 +104,7 @@ private:
                    {thread, row, column, warpRow, warpColumn});
     Row sums = emitSteps(warpRow, warpColumn, ofTile);
     ofTile.store(sums);
-    if (p.softmax)
+    if (p.softmax())
       ofTile.storeSoftmax(sums, memory, block % sizes.tileColumns);
   }
 
@@ -118,7 +118,7 @@ private:
   /// CUDA": "Pipelining").
   Row emitSteps(Index warpRow, Index warpColumn, MmaSums &ofTile) {
     constexpr int64_t ahead = TileSizes::kStages - 1;
-    int64_t steps = p.terms * sizes.innerSteps;
+    int64_t steps = p.terms.count * sizes.innerSteps;
     for (int64_t step = 0; step < ahead; ++step) {
       if (step < steps)
         copyStep(e.index(step));
@@ -144,11 +144,11 @@ private:
   }
 
   void copyStep(Index step) {
-    bool isOneTerm = p.terms == 1;
+    bool isOneTerm = p.terms.count == 1;
     Index term = isOneTerm ? e.index(0) : step / sizes.innerSteps,
           inner = (isOneTerm ? step : step % sizes.innerSteps) * TileSizes::kInner;
-    copy(tileOfA(step), p.a, term * p.stepA, row, p.rows, inner);
-    copy(tileOfB(step), p.b, term * p.stepB, column, p.columns, inner);
+    copy(tileOfA(step), p.a, term * p.terms.stepA, row, p.rows, inner);
+    copy(tileOfB(step), p.b, term * p.terms.stepB, column, p.columns, inner);
   }
 
   void copy(const MmaTile &tile, const Matrix &matrix, Index term, Index first, int64_t bound,
@@ -159,14 +159,14 @@ private:
                       first,
                       inner,
                       e.index(bound),
-                      p.innerBound.value_or(e.index(p.inner))};
+                      p.innerBound().value_or(e.index(p.inner))};
     copyTile(e, tile, source, thread, TileSizes::kThreads);
   }
 
   /// The tiles, and after them, in the same bytes, the partial results of the softmax.
   int64_t bytesOfMemory() const {
     return std::max(sizes.bytesOfStages(),
-                    p.softmax ? MmaSums::bytesOfSoftmax(sizes.warpSums(), sizes.rows) : 0);
+                    p.softmax() ? MmaSums::bytesOfSoftmax(sizes.warpSums(), sizes.rows) : 0);
   }
 
   Row addMatmul(const MmaTile &a, const MmaTile &b, Index row, Index column, ArrayRef<Num> sums) {

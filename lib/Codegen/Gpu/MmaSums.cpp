@@ -38,7 +38,7 @@ static Num laneOf(KernelEmitter &e, Num x, int64_t lane) {
 }
 
 Row MmaSums::begin() {
-  if (!p.continued.buffer)
+  if (!p.continued().buffer)
     return Row(shape.rowParts * shape.columnParts * 4, e.number(0.0));
   Index row = at.row + at.warpRow + lane.group, column = at.column + at.warpColumn + lane.pair * 2;
   Row sums;
@@ -52,10 +52,10 @@ Row MmaSums::begin() {
 
 /// Two neighbours, those outside of C as 0: another thread may be storing what is there.
 Row MmaSums::loadPair(Index row, Index column) {
-  if (!areMultiples(p.continued, 2) || p.columns % 2 != 0)
+  if (!areMultiples(p.continued(), 2) || p.columns % 2 != 0)
     return {loadOne(row, column), loadOne(row, column + 1)};
   auto loadBoth = [&]() -> Row {
-    Num both = e.load(p.continued.buffer, placeIn(p.continued, row, column), 2);
+    Num both = e.load(p.continued().buffer, placeIn(p.continued(), row, column), 2);
     return {laneOf(e, both, 0), laneOf(e, both, 1)};
   };
   if (areWhole)
@@ -65,7 +65,7 @@ Row MmaSums::loadPair(Index row, Index column) {
 
 Num MmaSums::loadOne(Index row, Index column) {
   return e.chooseIf(isInside(row, column), {e.number(0.0)}, [&]() -> Row {
-    return {e.load(p.continued.buffer, placeIn(p.continued, row, column))};
+    return {e.load(p.continued().buffer, placeIn(p.continued(), row, column))};
   })[0];
 }
 
@@ -75,7 +75,7 @@ Num MmaSums::loadOne(Index row, Index column) {
 
 bool MmaSums::mayStoreFour() const {
   return shape.storesFour && areWhole && shape.columnParts % 2 == 0 && areMultiples(p.c, 4) &&
-         (!p.initial.buffer || areMultiples(p.initial, 4));
+         (!p.initial().buffer || areMultiples(p.initial(), 4));
 }
 
 /// Moves the stores behind `last` to where `builder` stands. An element's epilogue reads and writes
@@ -98,7 +98,7 @@ void MmaSums::store(ArrayRef<Num> sums) {
   // Of several parts all loads before the first store: the assembler moves no load over a store,
   // and the two warps of a scheduler would wait for each. Where four blocks share a
   // multiprocessor's registers others run meanwhile.
-  const int64_t together = shape.storesFour && (p.initial.buffer || p.c.buffer.access) ? 8 : 1;
+  const int64_t together = shape.storesFour && (p.initial().buffer || p.c.buffer.access) ? 8 : 1;
   int64_t count = 0;
   Operation *last = nullptr;
   for (int64_t i = 0; i < shape.rowParts; ++i)
@@ -152,7 +152,7 @@ void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) 
 
 /// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
 void MmaSums::storePair(Num first, Num second, Index row, Index column) {
-  bool isPair = areMultiples(p.c, 2) && (!p.initial.buffer || areMultiples(p.initial, 2));
+  bool isPair = areMultiples(p.c, 2) && (!p.initial().buffer || areMultiples(p.initial(), 2));
   auto storeBoth = [&] { storeTogether({first, second}, row, column); };
   if (areWhole && isPair)
     return storeBoth();
@@ -180,8 +180,8 @@ void MmaSums::storeTogether(ArrayRef<Num> neighbours, Index row, Index column) {
 
 void MmaSums::storeElements(Num sum, Index row, Index column, unsigned lanes) {
   Num x = scaled(sum);
-  if (p.initial.buffer)
-    x = x + e.load(p.initial.buffer, placeIn(p.initial, row, column), lanes);
+  if (p.initial().buffer)
+    x = x + e.load(p.initial().buffer, placeIn(p.initial(), row, column), lanes);
   e.store(p.c.buffer, placeIn(p.c, row, column), x);
 }
 
@@ -228,8 +228,8 @@ void MmaSums::storeSoftmax(ArrayRef<Num> sums, Index tile) {
 }
 
 void MmaSums::storeRowSoftmaxOfTile(RowSoftmax softmax, Index row, Index tile) {
-  storeRowSoftmax(softmax, p.softmax->maxima, p.softmax->powers,
-                  p.softmax->begin + row * p.softmax->tiles + tile);
+  storeRowSoftmax(softmax, p.softmax()->maxima, p.softmax()->powers,
+                  p.softmax()->begin + row * p.softmax()->tiles + tile);
 }
 
 /// One thread's elements of a row of a warp's fragments as they are stored, `lowest` behind the end

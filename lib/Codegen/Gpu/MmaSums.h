@@ -37,9 +37,8 @@ public:
   MmaSums(KernelEmitter &e, const Matmul &matmul, WarpSums shape, int64_t rows, int64_t columns,
           SumPlaces at)
       : e(e), p(matmul), shape(shape), rows(rows), hasWholeColumns(matmul.columns % columns == 0),
-        areWhole(matmul.rows % rows == 0 &&
-                 llvm::alignTo(matmul.columns, columns) <=
-                     static_cast<uint64_t>(std::max(matmul.columns, matmul.writableColumns))),
+        areWhole(matmul.rows % rows == 0 && llvm::alignTo(matmul.columns, columns) <=
+                                                static_cast<uint64_t>(matmul.writableColumns())),
         at(at), lane(MmaLane::of(at.thread % kWarp)) {}
 
   /// What this thread's sums begin with: 0, or `Matmul::continued`, which nobody else reads.

@@ -34,8 +34,8 @@ void PanelCopies::startBoxes(Index barrier, const Copy &copy, HeadBlock block) {
   AttentionBlocks &blocks = rows.blocks;
   Index row = block.batch * blocks.seq + block.first, column = block.head * blocks.size;
   for (int64_t part = 0; part < copy.to.size; part += kSwizzledLine)
-    barriers.startCopy(barrier, copy.from.map, row, column + part, memory,
-                       copy.to.beginOf(part) * 2);
+    barriers.startCopy(barrier,
+                       {copy.from.map, row, column + part, memory, copy.to.beginOf(part) * 2});
 }
 
 void PanelCopies::start(Index barrier, ArrayRef<Copy> copies, HeadBlock block) {

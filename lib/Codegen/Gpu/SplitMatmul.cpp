@@ -15,13 +15,12 @@ static Matmul partOf(KernelEmitter &e, const Matmul &matmul, llm::SumParts parts
   part.b.begin = first * matmul.b.pitch;
   part.c = {sums, matmul.columns, false,
             number * llm::SumParts::distance(matmul.rows * matmul.columns)};
-  part.initial = {};
   part.scale = 1.0;
   part.inner = parts.terms;
-  part.firstTerm = first;
-  part.allTerms = matmul.inner;
+  PartOfSum of = {.firstTerm = first, .allTerms = matmul.inner};
   if (matmul.inner % parts.terms != 0)
-    part.innerBound = minimum(e.index(matmul.inner) - first, e.index(parts.terms));
+    of.innerBound = minimum(e.index(matmul.inner) - first, e.index(parts.terms));
+  part.kind = of;
   return part;
 }
 
@@ -33,8 +32,8 @@ static void addParts(KernelEmitter &e, const Matmul &matmul, int64_t parts, Buff
       sum = sum + e.load(sums, i + part * distance, lanes);
     if (matmul.scale != 1.0)
       sum = sum * matmul.scale;
-    if (matmul.initial.buffer)
-      sum = sum + e.load(matmul.initial.buffer, i, lanes);
+    if (matmul.initial().buffer)
+      sum = sum + e.load(matmul.initial().buffer, i, lanes);
     e.store(matmul.c.buffer, i, sum);
   });
 }

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace llmmem;
 
 bool llmmem::isWarpgroupMatmul(const KernelOptions &options, const Matmul &matmul) {
-  const int64_t rows = matmul.rowsOfInstructions ? matmul.rowsOfInstructions : matmul.rows;
+  const int64_t rows = matmul.chosen.ofInstructions ? matmul.chosen.ofInstructions : matmul.rows;
   return isByWarpgroup(options.tensorCores) && rows > kWgmmaRows && matmul.columns >= kSwizzledLine;
 }
 
@@ -33,10 +33,10 @@ struct WarpgroupTiles {
 
   /// For `count` matmuls in one launch, whose tiles tensor maps bring if `byMaps`.
   WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps, llm::TileLimits limits)
-      : byMaps(byMaps), parts(p.clusterParts), linesA(linesOf(p.a.transposed)) {
+      : byMaps(byMaps), parts(p.clusterParts()), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
     innerSteps = llvm::divideCeil(p.inner, kInner);
-    steps = llvm::divideCeil(p.terms * innerSteps, parts);
+    steps = llvm::divideCeil(p.terms.count * innerSteps, parts);
     if (!byMaps)
       limits.sharing = llm::TileSharing::Never;
     choose(p, count, limits);
@@ -100,13 +100,13 @@ private:
     llm::WarpgroupProduct product = {
         .rows = p.rows,
         .columns = p.columns,
-        .steps = p.terms * innerSteps,
+        .steps = p.terms.count * innerSteps,
         .count = count,
         .stored = isInF32(p.c.buffer) ? 4 : 2,
         .parts = parts,
     };
     // The softmax is summed tile by tile, for which the plan has memory.
-    int64_t ofSoftmax = !p.softmax ? 0 : p.columns > 64 ? llm::kLogitsTile : 64;
+    int64_t ofSoftmax = !p.softmax() ? 0 : p.columns > 64 ? llm::kLogitsTile : 64;
     llm::WarpgroupLaunch launch = llm::fastestLaunch(product, limits, ofSoftmax);
     rows = launch.size.rows, columns = launch.size.columns, shared = launch.shared;
   }
@@ -182,7 +182,7 @@ private:
     if (sizes.parts > 1)
       return storeShare(sums, stored);
     stored.store(sums);
-    if (at.matmul.softmax)
+    if (at.matmul.softmax())
       stored.storeSoftmax(sums, at.ofRow);
   }
 
@@ -207,7 +207,7 @@ private:
   Row beginSums(Index tile, Index ofWarpgroup) {
     Row parts(sizes.rowParts, {&e.builder(), nullptr});
     Place at = placeOf(tile);
-    if (!at.matmul.continued.buffer) {
+    if (!at.matmul.continued().buffer) {
       for (Num &part : parts)
         part.value = zeroSums(e, sizes.columns);
       return parts;
@@ -292,13 +292,14 @@ private:
       const Matmul &p = at.matmul;
       if (sizes.parts > 1)
         own = own + rankOf(of) / sizes.sharing() * sizes.steps;
-      Index term = p.terms == 1 ? e.index(0) : own / sizes.innerSteps,
-            inner = (p.terms == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
+      Index term = p.terms.count == 1 ? e.index(0) : own / sizes.innerSteps,
+            inner = (p.terms.count == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
       if (boxes)
-        return boxes->copy(p, tileOfA(stage), tileOfB(stage), stage, at.row, at.column, inner,
-                           rankOf(of), /*waits=*/before.has_value());
-      copy(tileOfA(stage), p, p.a, term * p.stepA, at.row, p.rows, inner);
-      copy(tileOfB(stage), p, p.b, term * p.stepB, at.column, p.columns, inner);
+        return boxes->copy(p, tileOfA(stage), tileOfB(stage),
+                           {stage, at.row, at.column, inner, rankOf(of)},
+                           /*waits=*/before.has_value());
+      copy(tileOfA(stage), p, p.a, term * p.terms.stepA, at.row, p.rows, inner);
+      copy(tileOfB(stage), p, p.b, term * p.terms.stepB, at.column, p.columns, inner);
     });
   }
 
@@ -311,7 +312,7 @@ private:
                         first + ofPart,
                         inner,
                         e.index(bound),
-                        p.innerBound.value_or(e.index(p.inner))};
+                        p.innerBound().value_or(e.index(p.inner))};
       copyTile(e, part, source, thread, WarpgroupTiles::kThreads);
     }
   }

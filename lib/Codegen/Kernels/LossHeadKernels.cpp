@@ -255,19 +255,19 @@ int64_t LossHeadEmitter::columnsOfCall(const Matmul &matmul) {
 }
 
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
-  Matmul matmul{.a = {x, width, false, (first + part.begin) * width},
-                .b = {weight, isOutIn ? width : vocabulary, isOutIn},
-                .c = {logits, parts.pitch, false, part.begin * parts.pitch},
-                .rows = part.count,
-                .columns = vocabulary,
-                .inner = width,
-                .writableColumns = parts.pitch,
-                .rowsOfTiles = std::min(granule, tokens),
-                .rowsOfInstructions = std::min(granule, tokens)};
+  Matmul matmul{
+      .a = {x, width, false, (first + part.begin) * width},
+      .b = {weight, isOutIn ? width : vocabulary, isOutIn},
+      .c = {logits, parts.pitch, false, part.begin * parts.pitch},
+      .rows = part.count,
+      .columns = vocabulary,
+      .inner = width,
+      .chosen = {.ofTiles = std::min(granule, tokens), .ofInstructions = std::min(granule, tokens)},
+      .kind = LogitSum{.writableColumns = parts.pitch}};
   // Tiles know nothing of padding.
   haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
   if (haveTileSoftmax)
-    matmul.softmax = tileSoftmax(part.begin);
+    matmul.kind = LogitSum{.writableColumns = parts.pitch, .softmax = tileSoftmax(part.begin)};
   matmul.columns = columnsOfCall(matmul);
   emitMatmul(op, e, matmul);
   if (int64_t done = matmul.columns; done < vocabulary) {
@@ -346,12 +346,15 @@ Num LossHeadEmitter::lossOf(Index token, Index row, Index column, Num logSum) {
 }
 
 void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num factor) {
-  Index begin = row * parts.pitch;
-  if (ownTokens.isPart())
-    emitLossGradientOfPart(e, ownTokens, logits, logits, begin, vocabulary, column, logSum, factor,
-                           terms);
-  else
-    emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum, factor, terms);
+  const LossGradientRow of = {.logits = logits,
+                              .dlogits = logits,
+                              .begin = row * parts.pitch,
+                              .width = vocabulary,
+                              .column = column,
+                              .logSum = logSum,
+                              .factor = factor};
+  ownTokens.isPart() ? emitLossGradientOfPart(e, ownTokens, of, terms)
+                     : emitLossGradientRow(e, of, terms);
 }
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
@@ -361,7 +364,7 @@ void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
                 .rows = part.count,
                 .columns = width,
                 .inner = vocabulary,
-                .rowsOfInstructions = std::min(granule, tokens)};
+                .chosen = {.ofInstructions = std::min(granule, tokens)}};
   if (int64_t most = columnsOfCall(matmul); most < vocabulary) {
     Matmul rest = matmul;
     rest.a.begin = *rest.a.begin + most;
@@ -370,7 +373,7 @@ void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
     emitMatmul(op, e, rest);
     // Most terms come last: of the two roundings of dx that of few terms is the smaller one.
     matmul.inner = most;
-    matmul.initial = matmul.c;
+    matmul.kind = PlainSum{.initial = matmul.c};
   }
   emitMatmul(op, e, matmul);
 }
@@ -418,7 +421,7 @@ Matmul LossHeadEmitter::matmulOfRows(Index first, Rows part) {
 
 void LossHeadEmitter::addToSum(Index first, Rows part) {
   Matmul matmul = matmulOfRows(first, part);
-  matmul.initial = {isOneGranule() ? into : dw, matmul.c.pitch};
+  matmul.kind = PlainSum{.initial = {isOneGranule() ? into : dw, matmul.c.pitch}};
   emitMatmul(op, e, matmul);
 }
 
@@ -469,11 +472,11 @@ void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows column
 /// A library adds to an accumulator that is whole, granule by granule (`addsWholeChunks`).
 void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
   Matmul matmul = matmulOfRows(first, part);
-  matmul.c.buffer = matmul.initial.buffer = accumulator;
-  matmul.initial.pitch = matmul.c.pitch;
+  matmul.c.buffer = accumulator;
+  matmul.kind = PlainSum{.initial = {accumulator, matmul.c.pitch}};
   if (!addsWholeChunks() && isLibraryMatmul(e, matmul))
     return emitLibraryMatmul(e, matmul);
-  matmul.initial = {};
+  matmul.kind = PlainSum();
   if (sumsInRegisters() && !into) {
     matmul.c.buffer = dw;
     return emitMatmuls(op, e, 1, [&](Index) { return matmul; });
@@ -489,7 +492,7 @@ void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
                       : splitSum().store(place, lanes, {&builder, sum});
   };
   matmul.c.buffer = Buffer{Value(), dw.size, e.computeType(), &sums};
-  matmul.continued = matmul.c;
+  matmul.kind = ContinuedSum{matmul.c};
   emitMatmul(op, e, matmul);
 }
 

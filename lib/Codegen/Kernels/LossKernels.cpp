@@ -169,9 +169,9 @@ struct LogitGradient {
 //===----------------------------------------------------------------------===//
 
 /// Distributed over threads: none may access another's elements, not even the target's.
-static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
-                                  int64_t width, Index column, Num logSum, Num factor,
+static void emitSharedGradientRow(KernelEmitter &e, const LossGradientRow &row,
                                   const LossTerms &terms, VocabularyPart *part = nullptr) {
+  const auto &[logits, dlogits, begin, width, column, logSum, factor] = row;
   OpBuilder &b = e.builder();
   Location loc = e.location();
   LogitGradient gradient(e, logits.element, terms, logSum);
@@ -187,11 +187,11 @@ static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogit
   });
 }
 
-void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
-                                 int64_t width, Index column, Num logSum, Num factor,
+void llmmem::emitLossGradientRow(KernelEmitter &e, const LossGradientRow &row,
                                  const LossTerms &terms) {
   if (e.options().target == KernelTarget::Gpu)
-    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, terms);
+    return emitSharedGradientRow(e, row, terms);
+  const auto &[logits, dlogits, begin, width, column, logSum, factor] = row;
   Index hit = begin + column;
   LogitGradient gradient(e, logits.element, terms, logSum);
   // Read before the row is overwritten.
@@ -202,13 +202,12 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits
   e.store(dlogits, hit, atTarget);
 }
 
-void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part, Buffer logits,
-                                    Buffer dlogits, Index begin, int64_t width, Index column,
-                                    Num logSum, Num factor, const LossTerms &terms) {
+void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part,
+                                    const LossGradientRow &row, const LossTerms &terms) {
   // A column that this rank has not is met by no element.
   if (e.options().target == KernelTarget::Gpu)
-    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, terms,
-                                 &part);
+    return emitSharedGradientRow(e, row, terms, &part);
+  const auto &[logits, dlogits, begin, width, column, logSum, factor] = row;
   // Read before the row is overwritten.
   Index hit = begin + part.nearest(column);
   LogitGradient gradient(e, logits.element, terms, logSum);
@@ -280,12 +279,15 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     Num weight = e.load(dloss, e.index(0)) / targets.count();
     e.forEachParallel(lse.size, [&](Index row) {
       Num logSum = e.load(lse, row), factor = targets.ifCounted(row, weight);
-      if (part.isPart())
-        emitLossGradientOfPart(e, part, logits, e.result(0), row * width, width,
-                               targets.column(row), logSum, factor, terms);
-      else
-        emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row), logSum,
-                            factor, terms);
+      const LossGradientRow of = {.logits = logits,
+                                  .dlogits = e.result(0),
+                                  .begin = row * width,
+                                  .width = width,
+                                  .column = targets.column(row),
+                                  .logSum = logSum,
+                                  .factor = factor};
+      part.isPart() ? emitLossGradientOfPart(e, part, of, terms)
+                    : emitLossGradientRow(e, of, terms);
     });
   }
 

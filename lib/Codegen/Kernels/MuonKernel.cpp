@@ -121,21 +121,21 @@ void MuonEmitter::iterate() {
   emitMatmul(op, e,
              {.a = a,
               .b = a,
-              .initial = b,
               .c = b,
               .rows = shorter,
               .columns = shorter,
               .inner = shorter,
-              .scale = fifth});
+              .scale = fifth,
+              .kind = PlainSum{.initial = b}});
   scaleInto(x, first, next);
   emitMatmul(op, e,
              {.a = isWide() ? b : whole,
               .b = isWide() ? whole : b,
-              .initial = to,
               .c = to,
               .rows = rows,
               .columns = columns,
-              .inner = shorter});
+              .inner = shorter,
+              .kind = PlainSum{.initial = to}});
   std::swap(x, next);
 }
 

@@ -9,8 +9,10 @@
 #include "KernelModels.h"
 #include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/Runtime/Gemm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -27,12 +29,12 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 /// Whether `llmmem_gemm` in include/llmmem/Runtime/Gemm.h computes a matmul of such elements.
 bool isOfLibraryTypes(const Matmul &p) {
   Type factor = p.a.buffer.element, sum = p.c.buffer.element;
-  if (p.b.buffer.element != factor || (p.initial.buffer && p.initial.buffer.element != sum))
+  if (p.b.buffer.element != factor || (p.initial().buffer && p.initial().buffer.element != sum))
     return false;
   if (factor.isF32())
     return sum.isF32();
   // Rounded once, which a library does not promise of a sum of several matmuls.
-  bool isOneMatmul = factor.isBF16() && p.terms == 1 && p.scale == 1.0;
+  bool isOneMatmul = factor.isBF16() && p.terms.count == 1 && p.scale == 1.0;
   return isOneMatmul && (sum.isBF16() || sum.isF32());
 }
 
@@ -43,19 +45,40 @@ bool isCallOfLibrary(KernelEmitter &e, const Matmul &p) {
          isMultipliedByLibrary(e.options(), p.a.buffer.element) && isOfLibraryTypes(p);
 }
 
+/// The `llmmem_gemm_form` of a matmul, a constant of the module.
+Buffer formOf(Operation *op, KernelEmitter &e, const Matmul &p) {
+  const llmmem_gemm_form form = {
+      .a = {.pitch = p.a.pitch, .transposed = p.a.transposed, .step = p.terms.stepA},
+      .b = {.pitch = p.b.pitch, .transposed = p.b.transposed, .step = p.terms.stepB},
+      .initial_pitch = p.initial().pitch,
+      .c_pitch = p.c.pitch,
+      .c_bytes = bytesOfNumber(p.c.buffer.element),
+      .rows = p.rows,
+      .columns = p.columns,
+      .inner = p.inner,
+      .terms = p.terms.count};
+  using Words = std::array<int64_t, sizeof(form) / sizeof(int64_t)>;
+  const Words words = llvm::bit_cast<Words>(form);
+  auto module = op->getParentOfType<ModuleOp>();
+  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+  auto type = RankedTensorType::get({static_cast<int64_t>(words.size())}, top.getI64Type());
+  auto stored = MemRefType::get(type.getShape(), type.getElementType());
+  std::string name;
+  for (unsigned k = 0; module.lookupSymbol(name = "gemm_form_" + std::to_string(k)); ++k)
+    ;
+  memref::GlobalOp::create(top, op->getLoc(), name, top.getStringAttr("private"), stored,
+                           DenseElementsAttr::get(type, ArrayRef<int64_t>(words)),
+                           /*constant=*/true, /*alignment=*/IntegerAttr());
+  Value held = memref::GetGlobalOp::create(e.builder(), op->getLoc(), stored, name);
+  return {held, type.getNumElements(), type.getElementType()};
+}
+
 /// The call of `llmmem_gemm` in include/llmmem/Runtime/Gemm.h.
 void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   OpBuilder &builder = e.builder();
-  auto integer = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(value));
-  };
-  SmallVector<Value> arguments;
-  for (const Matrix &factor : {p.a, p.b})
-    arguments.append({addressOf(op, e, factor), integer(factor.pitch), integer(factor.transposed)});
-  arguments.append({addressOf(op, e, p.initial), integer(p.initial.pitch), addressOf(op, e, p.c),
-                    integer(p.c.pitch), integer(bytesOfNumber(p.c.buffer.element))});
-  for (int64_t number : {p.rows, p.columns, p.inner, p.terms, p.stepA, p.stepB})
-    arguments.push_back(integer(number));
+  SmallVector<Value> arguments = {addressOf(op, e, {formOf(op, e, p)})};
+  for (const Matrix &matrix : {p.a, p.b, p.initial(), p.c})
+    arguments.push_back(addressOf(op, e, matrix));
   arguments.push_back(
       arith::ConstantOp::create(builder, op->getLoc(), builder.getF64FloatAttr(p.scale)));
 
@@ -125,18 +148,19 @@ void llmmem::emitMatmuls(Operation *op, KernelEmitter &e, int64_t count,
 Matmul llmmem::matmulOf(LinearOp op, KernelEmitter &e) {
   int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
   bool transposed = op.getLayout() == WeightLayout::OutIn;
-  return {.a = {e.operand(0), in},
-          .b = {.buffer = e.operand(1),
-                .pitch = transposed ? in : out,
-                .transposed = transposed,
-                .held = heldOperand(e, op.getWeightMutable(), op.getScalesMutable(),
-                                    op.getZerosMutable())},
-          .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
-          .c = {e.result(0), out},
-          .rows = e.result(0).size / out,
-          .columns = out,
-          .inner = in,
-          .activationGroup = op.getActivationGroup()};
+  return {
+      .a = {e.operand(0), in},
+      .b = {.buffer = e.operand(1),
+            .pitch = transposed ? in : out,
+            .transposed = transposed,
+            .held =
+                heldOperand(e, op.getWeightMutable(), op.getScalesMutable(), op.getZerosMutable())},
+      .c = {e.result(0), out},
+      .rows = e.result(0).size / out,
+      .columns = out,
+      .inner = in,
+      .activationGroup = op.getActivationGroup(),
+      .kind = PlainSum{.initial = {e.operand(op.getBiasMutable()), 0}}}; // every row is the bias
 }
 
 Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {
@@ -146,15 +170,16 @@ Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {
   int64_t columns = inOut ? out : in;
   Matmul product{.a = inOut ? x : dy,
                  .b = inOut ? dy : x,
-                 .initial = {e.operand(op.getIntoMutable()), columns},
                  .c = {e.result(0), columns},
                  .rows = inOut ? in : out,
                  .columns = columns,
                  .inner = e.operand(0).size / in};
   product.a.transposed = true;
+  PlainSum sum = {.initial = {e.operand(op.getIntoMutable()), columns}};
   if (e.options().tensorCores == TensorCores::WarpgroupTma &&
       isWarpgroupMatmul(e.options(), product))
-    product.clusterParts = clusterPartsOf(product.rows, product.columns, product.inner);
+    sum.clusterParts = clusterPartsOf(product.rows, product.columns, product.inner);
+  product.kind = sum;
   return product;
 }
 
@@ -177,7 +202,7 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
   static void emitOnDevice(LinearWeightGradOp op, KernelEmitter &e) {
     Matmul matmul = matmulOf(op, e);
     SumParts parts = sumPartsOf(op, isWarpgroupMatmul(e.options(), matmul));
-    if (parts.count == 1 || matmul.clusterParts > 1 || isLibraryMatmul(e, matmul))
+    if (parts.count == 1 || matmul.clusterParts() > 1 || isLibraryMatmul(e, matmul))
       return emitMatmul(op, e, matmul);
     int64_t sums = parts.count * SumParts::distance(matmul.rows * matmul.columns);
     emitSplitMatmul(e, matmul, parts, e.workspace(0, sums, e.computeType()));
@@ -217,8 +242,8 @@ void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
     Matmul product = make(number);
     Index largest = e.index(-1);
     for (int64_t row = 0; row < product.rows; ++row)
-      largest =
-          maximum(largest, e.loadIndex(product.choices->numbers, *product.choices->begin + row));
+      largest = maximum(largest,
+                        e.loadIndex(product.choices()->numbers, *product.choices()->begin + row));
     e.ifThen(less(e.index(-1), largest), [&] { emitOneOfMany(op, e, product); });
     e.ifThen(equal(e.index(-1), largest), [&] {
       e.forLanes(product.rows * product.columns, [&](Index place, unsigned lanes) {
@@ -273,7 +298,7 @@ struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
                      .columns = out,
                      .inner = in};
       if (choices && number)
-        product.choices = RowChoices{choices, *number * rows, share};
+        product.kind = RowChoices{choices, *number * rows, share};
       return product;
     });
   }
@@ -290,13 +315,14 @@ struct GroupedWeightGradKernel : KernelModel<GroupedWeightGradKernel, GroupedWei
       Matrix x = groupOf(e.operand(0), in, rows * in, number);
       Matrix dy = groupOf(e.operand(1), out, rows * out, number);
       int64_t columns = inOut ? out : in;
+      Matrix initial = into ? groupOf(into, columns, in * out, number) : Matrix();
       Matmul product{.a = inOut ? x : dy,
                      .b = inOut ? dy : x,
-                     .initial = into ? groupOf(into, columns, in * out, number) : Matrix{},
                      .c = groupOf(e.result(0), columns, in * out, number),
                      .rows = inOut ? in : out,
                      .columns = columns,
-                     .inner = rows};
+                     .inner = rows,
+                     .kind = PlainSum{.initial = initial}};
       product.a.transposed = true;
       return product;
     });
@@ -434,9 +460,9 @@ struct AttentionValuesTransposedKernel
               .columns = layout.size,
               .inner = layout.queries,
               .scale = op.getScale().convertToDouble(),
-              .terms = layout.group(),
-              .stepA = layout.queries * layout.keys,
-              .stepB = layout.size};
+              .terms = {.count = layout.group(),
+                        .stepA = layout.queries * layout.keys,
+                        .stepB = layout.size}};
     };
     HeadLayout::emitBatches(op, e, batchOf(op.getX()) * layout.kvHeads, layout.kvHeads, make);
   }

@@ -72,8 +72,12 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
 
 /// dx = rstd (g - mean(g) - n mean(g n)) with n = (x - mean) rstd and g = dy weight; without a mean
 /// (RMSNorm) both the mean and mean(g) are left out. Weights count from `offset`.
-void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer weight, Buffer dy,
-                  int64_t width, double offset = 0.0) {
+struct NormGradBuffers {
+  Buffer x, mean, rstd, weight, dy;
+};
+
+void emitNormGrad(KernelEmitter &e, const NormGradBuffers &of, int64_t width, double offset = 0.0) {
+  const auto &[x, mean, rstd, weight, dy] = of;
   e.forRows(rstd.size, {width}, [&](Index row) {
     Index begin = row * width;
     RowOfBuffer xs(e, x, begin), dys(e, dy, begin);
@@ -100,13 +104,13 @@ void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer w
 
 struct LayerNormGradKernel : KernelModel<LayerNormGradKernel, LayerNormGradOp> {
   static void emit(LayerNormGradOp op, KernelEmitter &e) {
-    emitNormGrad(e, e.operand(0), e.operand(1), e.operand(2), e.operand(3), e.operand(4),
+    emitNormGrad(e, {e.operand(0), e.operand(1), e.operand(2), e.operand(3), e.operand(4)},
                  widthOf(op.getX()));
   }
 };
 struct RmsNormGradKernel : KernelModel<RmsNormGradKernel, RmsNormGradOp> {
   static void emit(RmsNormGradOp op, KernelEmitter &e) {
-    emitNormGrad(e, e.operand(0), Buffer(), e.operand(1), e.operand(2), e.operand(3),
+    emitNormGrad(e, {e.operand(0), Buffer(), e.operand(1), e.operand(2), e.operand(3)},
                  widthOf(op.getX()), op.getOffset().convertToDouble());
   }
 };
