@@ -345,10 +345,10 @@ def measures(root, names):
 
 
 def measured(root):
-    """All measures over a limit; what is declared with a reason has it where it is defined, too."""
+    """All measures over a limit; a function that a header declares with a reason has it where it is defined, too."""
     found = list(measures(root, sources(root)))
-    reasons = {(it.kind, it.name): it.reason for it in found if it.name and it.reason}
-    return [it._replace(reason=it.reason or reasons.get((it.kind, it.name))) for it in found]
+    reasons = {it.name: it.reason for it in found if it.kind == "parameters" and it.file.endswith(".h") and it.reason}
+    return [it if it.kind != "parameters" else it._replace(reason=it.reason or reasons.get(it.name)) for it in found]
 
 
 def sources(root):

@@ -15,6 +15,7 @@ namespace llmmem::emulation {
 constexpr int kWarp = 32;
 
 /// Begins with the words that kernels read themselves.
+/// Many fields: each kind of op that waits leaves there what the thread that goes on reads.
 struct Thread : ThreadWords {
   enum class Status { New, Ready, Waits, Ended };
 

@@ -25,9 +25,9 @@ struct Stack {
   int64_t feedForward() const { return decodes ? 2 : 1; }
 };
 
-/// Has norms before each branch, no biases, and scores that are not scaled but have a bias by
-/// distance, which all layers of a stack share. So attention is built from separate ops: no fused
-/// op reads biases.
+/// Norms before each branch, no biases, scores that are not scaled but have a bias by distance,
+/// which all layers of a stack share. So attention is written out: no fused one reads biases.
+/// Many fields: each is a key of the config.
 class T5 final : public Model {
 public:
   T5(ConfigReader &config, const ImportOptions &options);

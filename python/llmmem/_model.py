@@ -233,6 +233,7 @@ class Plan:
     seconds: the time that planning took. witness: says why there is no plan, or None.
     proof: where it was asked for, the JSON that proves the bounds, or that there is no plan; `check` reads it.
     form: the form that was planned, where the problem has several; bounds hold for all of them.
+    Many fields: each is a key of the plan that llmmem-plan writes.
     """
 
     status: str

@@ -39,6 +39,7 @@ static inline int64_t llmmem_piece_bytes(llmmem_pieces pieces, int64_t k) {
 
 typedef struct llmmem_group llmmem_group; /* The transport defines it. */
 
+/* Many fields: it is the table of what a transport can do. */
 typedef struct {
   int32_t version; /* LLMMEM_TRANSPORT_VERSION */
   int32_t rank, ranks;

@@ -17,6 +17,7 @@ using namespace llmmem::gemm;
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Many fields: each is an argument of the function that is written.
 class BlockWriter {
 public:
   BlockWriter(Writer &w, Functions &functions, bool transposedA, bool transposedB, bool initial)

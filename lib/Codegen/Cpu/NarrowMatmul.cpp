@@ -20,6 +20,7 @@ constexpr int64_t kBytesAhead = 512, kPackedBytesAhead = 256;
 
 /// Writes gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns,
 /// inner, scale): some columns of C.
+/// Many fields: each is an argument of the function that is written.
 class NarrowWriter {
 public:
   NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)

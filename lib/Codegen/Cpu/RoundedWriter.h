@@ -29,6 +29,7 @@ struct RowForm {
 };
 
 /// Of gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns).
+/// Many fields: each is an argument of the function that is written.
 class RoundedWriter {
 public:
   RoundedWriter(Writer &w, const RowForm &form) : w(w), form(form) {}

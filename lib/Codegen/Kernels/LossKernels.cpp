@@ -300,9 +300,14 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
                         e.operand(op.getCountMutable()), &part);
     e.forRows(lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
       Num weight = e.load(dloss, e.index(0)) / targets.count();
-      emitSharedGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
-                            e.load(lse, row), targets.ifCounted(row, weight),
-                            LossTerms::of(op, width), &part);
+      const LossGradientRow of = {.logits = logits,
+                                  .dlogits = e.result(0),
+                                  .begin = row * width,
+                                  .width = width,
+                                  .column = targets.column(row),
+                                  .logSum = e.load(lse, row),
+                                  .factor = targets.ifCounted(row, weight)};
+      emitSharedGradientRow(e, of, LossTerms::of(op, width), &part);
     });
   }
 };

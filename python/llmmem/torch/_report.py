@@ -23,6 +23,7 @@ class Report:
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
     order. is_one_of_several: other graphs share the budget.
+    Many fields: each is a figure that users read.
     """
 
     budget: Optional[int]

@@ -110,6 +110,7 @@ typedef struct {
   JsonItems functions;   /* their names */
 } Program;
 
+/* Many fields: each is a key of the file. */
 typedef struct {
   Json *json; /* owns every text */
   char *path, *folder;
