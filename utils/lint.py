@@ -4,6 +4,7 @@
   dead CHECK line     a directive without its colon, or with a prefix that no RUN line names
   unverified          expected-error and its kin without -verify-diagnostics in a RUN line
   no RUN line         a lit test that runs nothing
+  test's name         a lit test whose name is not lowercase with hyphens
   too large           a function, a class or a file over a limit (sizes.py)
   flags in a library  cl::opt outside tools/
   planner on MLIR     an include of MLIR under Planning/
@@ -31,6 +32,7 @@ from words import lint_words
 DIRECTIVE = re.compile(r"(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:")
 NO_COLON = re.compile(r"(?://|#|;)\s*(CHECK[A-Z0-9_-]*|[A-Z][A-Z0-9_]*-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))(?:\s|$)")
 PYTHON_START = re.compile(r"""(?:python3?|Python3_EXECUTABLE|sys\.executable)[\w.@}"']*,?\s+((?:["']?-\w+["']?,?\s+)*["']?-\w*[cm]\b)""")
+TEST_NAME = re.compile(r"/[a-z0-9]+(?:-[a-z0-9]+)*\.(?:mlir|test)$")
 LIT_WORDS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "ALLOW_RETRIES", "NOTE", "END"}
 
 
@@ -50,6 +52,8 @@ def prefixes_of(runs):
 
 
 def lint_test(name, text):
+    if not TEST_NAME.search(name):
+        yield f"{name}: a test's name has lowercase letters, digits and hyphens"
     runs = "\n".join(re.findall(r"RUN:(.*)", text))
     if not runs:
         yield f"{name}: no RUN line"

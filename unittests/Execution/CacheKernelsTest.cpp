@@ -368,7 +368,7 @@ TEST_P(CacheKernels, RopeTurnsByGivenPositions) {
   EXPECT_EQ(Numbers(r[1].begin() + 8, r[1].end()), Numbers(r[0].begin(), r[0].begin() + 8));
 }
 
-// f64 is compared with transformers (test/EndToEnd/Generate*.test); rows are copied as bits.
+// f64 is compared with transformers (test/EndToEnd/generate-*.test); rows are copied as bits.
 INSTANTIATE_TEST_SUITE_P(Types, CacheKernels, ::testing::Values("f32", "bf16"),
                          [](const auto &info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Types, AppendKernels, ::testing::Values("bf16"),

@@ -399,7 +399,7 @@ TEST_P(LatentFragments, PartsOfGroups) {
 INSTANTIATE_TEST_SUITE_P(Types, LatentFragments, ::testing::Values("f32", "bf16", "f16"),
                          [](const auto &info) { return info.param; });
 
-// f64 is compared with transformers (test/EndToEnd/GenerateDeepseek*.test).
+// f64 is compared with transformers (test/EndToEnd/generate-deepseek*.test).
 INSTANTIATE_TEST_SUITE_P(Types, LatentKernels, ::testing::Values("f32", "bf16"),
                          [](const auto &info) { return info.param; });
 

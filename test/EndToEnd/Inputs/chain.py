@@ -38,7 +38,7 @@ def needed(report):
 
 
 def quick(flags, unless):
-    """Returns the flags of llmmem-run for code that compiles in a third of the time and has the same bits (Execution/NotOptimized.test);
+    """Returns the flags of llmmem-run for code that compiles in a third of the time and has the same bits (Execution/not-optimized.test);
     none where the flags of llmmem-import have `unless`, so that optimized code is seen as well."""
     return [] if unless in flags else ["--optimize=false"]
 
