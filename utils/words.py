@@ -32,7 +32,7 @@ WORDS = [(re.compile(r"(?<![\w-])(?:" + pattern + r")(?![\w])", re.IGNORECASE), 
     (r"(?<!ruin and )recreat\w*\b(?!\.(?:h|cpp))", "recompute"),
     (r"usual|usually", "default, mostly"),
     (r"by chance", "stochastically, at random"),
-    (r"(?:the|its|their|least|smallest|largest|whose|own|what|peak) need(?! (?:for|to)\b)", "footprint"),
+    (r"(?:least|smallest|largest|peak) need|(?:the|its|their|whose|own|what) need(?! (?:for|to)\b)", "footprint"),
 )]
 
 LEFT = "utils/words-left.txt"

@@ -1,4 +1,4 @@
-// A product on the way that 64 bits cannot count, of a size that they can.
+// An intermediate product may exceed what 64 bits count, although the size itself does not.
 // RUN: llmmem-opt %s --annotate-memory --split-input-file | FileCheck %s
 
 // 2^20 rows of a table of 2^28 rows of 2^27 bytes are read, and written: 2 * 2^47 bytes and 2^22 of ids.

@@ -1,4 +1,4 @@
-// Bytes that a product with its epilogue asks for, by the index arithmetic of its kernels: those of the product, and the
+// A product with its epilogue asks for these bytes, by the index arithmetic of its kernels: those of the product, and the
 // least of the rest. The kept activation's input (1 MiB) is not read again, the gradient before an activation (1 MiB) neither
 // written nor read; tiles of the factors are read by several blocks, apart and together alike.
 //

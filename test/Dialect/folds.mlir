@@ -1,4 +1,4 @@
-// Ops with an identity fold where that changes no bit; the same ops that are no identity stay.
+// Ops that are an identity fold where that changes no bit; others of the same ops stay.
 // RUN: llmmem-opt %s --canonicalize | FileCheck %s
 
 // CHECK-LABEL: func @cast_to_the_same

@@ -1,4 +1,4 @@
-// What the host asks of a GPU's library of products: printed, read again, and refused where matrices do not fit.
+// What the host asks of a GPU's library of products is printed, parsed again, and refused where matrices do not fit.
 // RUN: llmmem-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @product(

@@ -1,4 +1,4 @@
-// Positions of packed sequences: one for each query, and none where queries attend to what follows them.
+// Packed sequences have a position for each query, and none where queries attend to what follows them.
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%q: tensor<1x4x8xf32>, %t: tensor<1x3xi32>) {

@@ -1,4 +1,4 @@
-// The printed form of every op of LlmCollectiveOps.td, read again.
+// The printed form of every op of LlmCollectiveOps.td parses again.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @f(

@@ -1,4 +1,4 @@
-// The printed form of every op of LlmForwardOps.td, read again: the examples of its descriptions, and each optional part.
+// The printed form of every op of LlmForwardOps.td parses again: the examples of its descriptions, and each optional part.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 
 // A scaling is long, and stands once at the head.

@@ -1,4 +1,4 @@
-// The printed form of the ops of LlmLatentOps.td with each optional part, read again.
+// The printed form of the ops of LlmLatentOps.td with each optional part parses again.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @decode(

@@ -1,4 +1,4 @@
-// The printed form of every op of LlmRelativeOps.td, and of what a decoder reads, read again.
+// The printed form of every op of LlmRelativeOps.td, and of what a decoder reads, parses again.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @relative_bias(

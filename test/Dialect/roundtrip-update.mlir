@@ -1,4 +1,4 @@
-// The printed form of every op of LlmUpdateOps.td, read again: the examples of its descriptions, and each optional part.
+// The printed form of every op of LlmUpdateOps.td parses again: the examples of its descriptions, and each optional part.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @global_norm(

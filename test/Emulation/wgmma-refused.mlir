@@ -1,4 +1,4 @@
-// wgmma that subtracts from its sums.
+// A wgmma that subtracts from its sums is refused.
 //
 // RUN: llmmem-opt --emulate-gpu-kernels --verify-diagnostics %s
 

@@ -1,4 +1,4 @@
-// wgmma of shared memory that nothing was written to.
+// A wgmma of shared memory that nothing wrote is a fault.
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //

@@ -1,4 +1,4 @@
-// An offset just below 2^63, from which the value would end beyond 2^63: as an offset plus bytes it is negative.
+// An offset just below 2^63 is refused, as the value would end beyond 2^63: offset plus bytes is negative.
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
 func.func @step(%x: tensor<128xf32>) -> tensor<128xf32> attributes {llm.arena = 9223372036854775807 : i64, llm.peak = 1024 : i64} {

@@ -1,4 +1,4 @@
-// `generated`: what goes by elements without being a library's epilogue, alone or as a kernel, whose ops join the product's.
+// `generated` fuses what goes by elements without being a library's epilogue, alone or as a kernel, whose ops join the product's.
 //
 // RUN: llmmem-opt --group-kernels --fuse-epilogues=which=generated %s | FileCheck %s
 // RUN: llmmem-opt --group-kernels --fuse-epilogues %s | FileCheck %s --check-prefix=LIBRARY

@@ -1,4 +1,4 @@
-// What no product takes, and why.
+// These ops no product takes, for the reasons below.
 //
 // RUN: llmmem-opt --fuse-epilogues=which=generated --split-input-file %s | FileCheck %s
 //

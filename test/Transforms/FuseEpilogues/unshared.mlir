@@ -1,4 +1,4 @@
-// `unshared`: a product that nothing but its epilogue reads, as the gradient of an activation; one that the backward reads
+// `unshared` fuses a product that nothing but its epilogue reads, as the gradient of an activation; one that the backward reads
 // again stays apart.
 //
 // RUN: llmmem-opt --fuse-epilogues=which=unshared %s | FileCheck %s

@@ -1,4 +1,4 @@
-// What stays apart, and why.
+// These ops stay apart, for the reasons below.
 //
 // RUN: llmmem-opt --group-kernels --split-input-file %s | FileCheck %s
 //
