@@ -117,7 +117,7 @@ TEST_P(LibrarySteps, HaveTheLossAndGradientsOfTheCpu) {
   OwningOpRef<ModuleOp> module = plan(GetParam(), "none");
   auto step = module->lookupSymbol<func::FuncOp>("step");
   Walk library(step, true), cpu(step, false);
-  // In each of two layers; attention's projection has a residual sum of its own.
+  // Each of two layers has these; attention's projection has a residual sum of its own.
   std::multiset<std::string> expected;
   for (int layer = 0; layer < 2; ++layer)
     expected.insert({"linear+add", "linear+add", "linear+gelu", "linear+gelu_grad"});

@@ -194,7 +194,7 @@ Block philox(Block counter, std::array<uint32_t, 2> key) {
 }
 
 TEST(DropoutKernel, ReferenceGivesTheKnownAnswers) {
-  // From the known-answer file of Random123.
+  // These are from the known-answer file of Random123.
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
             (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));

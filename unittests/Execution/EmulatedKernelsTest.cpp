@@ -143,7 +143,7 @@ TEST_P(EmulatedActivationTest, RoundsTheExactResult) {
   auto run = [&](TensorCores tensorCores) {
     return runStep(text, {all, ones}, {.emulate = true, .tensorCores = tensorCores})[0];
   };
-  // By a reciprocal and by a division.
+  // One computes by a reciprocal, the other by a division.
   Numbers found = run(TensorCores::Warpgroup), divided = run(TensorCores::Warp);
   for (size_t i = 0; i < all.size(); ++i) {
     if (std::isnan(all[i])) {

@@ -385,7 +385,8 @@ TEST_P(LatentFragments, BitsOfGroupsDoNotDependOnTheDivisionIntoSteps) {
 }
 
 TEST_P(LatentFragments, BitsOfGroupsDoNotDependOnTheLengthOfACache) {
-  // Of one part of 2048 positions, which has no sums in the workspace, and of five.
+  // One cache is a part of 2048 positions, which has no sums in the workspace, and one has five
+  // parts.
   expectBitsOfLengths(90, 66, 100, 8200);
 }
 

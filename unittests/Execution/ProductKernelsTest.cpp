@@ -197,7 +197,7 @@ TEST_P(ProductKernels, AttentionWrittenOut) {
 }
 
 LLMMEM_ALL_ELEMENT_TYPES(ProductKernels);
-// Of the other types ProductBits demands more.
+// ProductBits demands more of the other types.
 INSTANTIATE_TEST_SUITE_P(Types, TiledProducts, ::testing::Values("bf16"),
                          [](const auto &info) { return info.param; });
 

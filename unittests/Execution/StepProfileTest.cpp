@@ -25,7 +25,7 @@ TEST(StepProfile, GivesTheMedianOfTheStepsAfterTheFirst) {
   EXPECT_EQ(timesOf(profile), (std::vector<int64_t>{1000, 8000}));
   profile.add({0, 10, 10, 40});
   EXPECT_EQ(timesOf(profile), (std::vector<int64_t>{10, 30}));
-  // Of two the middle, of three the second: one slow step changes nothing.
+  // The median of two is their middle, that of three the second: one slow step changes nothing.
   profile.add({0, 20, 20, 70});
   EXPECT_EQ(timesOf(profile), (std::vector<int64_t>{15, 40}));
   profile.add({0, 5000, 5000, 5040});

@@ -99,7 +99,7 @@ TEST(PipelineTime, BubblesAreThoseOfTheFormulas) {
       break;
     }
     case PipelineKind::Interleaved:
-      // Of a stage: v times as much, so the waiting of 1F1B divided by v.
+      // A stage has v times as much work, so this is the waiting of 1F1B divided by v.
       EXPECT_EQ(waiting(shape, 7, 8, 6), (p - 1) * 21);
       break;
     case PipelineKind::ZeroBubble:

@@ -68,7 +68,7 @@ TEST(SavedValuesTest, whatACopyBroughtBackIsOffloaded) {
   Saving saving(Phase::Update);
   llmmem::Result<Problem> copied = withHostCopies(saving.builder.problem, 8, {1, 1});
   ASSERT_TRUE(copied) << copied.error();
-  // Of b alone another op stands between two uses: ops 4 and 5 are its copies.
+  // Only b has another op between two uses: ops 4 and 5 are its copies.
   ASSERT_EQ(copied->ops.size(), 6u);
   ASSERT_EQ(copied->ops[4].reads, std::vector<ValueIndex>{saving.b});
   Graph graph(*copied);

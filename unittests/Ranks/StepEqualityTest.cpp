@@ -252,7 +252,7 @@ std::vector<Case> tensorCases() {
   cases[1].attention = importer::AttentionForm::Unfused;
   cases[1].masks = importer::MaskForm::Stored;
   cases[3].tensorFirst = true;
-  // Of each rank's part of the batch, the micro-batches.
+  // These are the micro-batches of each rank's part of the batch.
   cases.push_back(tensor("gpt2-wide", ElementKind::F64, 2, 2, 2, true, 0.2));
   cases.back().microBatches = 2;
   // Sequence parallelism as a user may pin it, value by value.

@@ -27,7 +27,7 @@ TEST(JsonReaderTest, findsARepeatedKeyAmongMany) {
   for (int i = 0; i < 120000; ++i)
     object += "\"key" + std::to_string(i) + "\": 1,";
   EXPECT_EQ(skipAll(object + "\"last\": 1}"), "");
-  // Of the first, which are looked up in another way, and of the last.
+  // Keys among the first, which are looked up in another way, and the last.
   for (const char *key : {"key3", "key119999"})
     EXPECT_NE(skipAll(object + "\"" + key + "\": 1}")
                   .find(std::string("key '") + key + "' is given twice"),
