@@ -1,4 +1,4 @@
-// Elementwise updates run on the host where all of their operands and results lie there, started or not; a new parameter comes down into the
+// Elementwise updates run on the host where all of their operands and results lie there, started or not; a new parameter is copied to the device into the
 // bytes of the old one.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 

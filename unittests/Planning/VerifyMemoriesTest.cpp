@@ -104,7 +104,8 @@ TEST_F(VerifyMemoriesTest, ReuseWaitsForTheCopy) {
   expectOnly(-1, "time");
 }
 
-/// A copy cannot be back before it has gone up, nor two copies run at once on one side of the link.
+/// A value cannot be back before it has been copied to the host, nor two copies run at once on one
+/// side of the link.
 TEST_F(VerifyMemoriesTest, CopiesTakeTheirTime) {
   problem.ops[Up].cost = 30;
   plan.cost = 78;

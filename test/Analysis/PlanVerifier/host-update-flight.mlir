@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
-// Another value comes up to where the gradient lies that the update may still read: it is in flight until its wait.
+// Another value is copied to the host where the gradient lies that the update may still read: it is in flight until its wait.
 func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, %lr: tensor<f32, #llm.host>) -> (tensor<64xf32>, tensor<64xf32>)
     attributes {llm.arena = 256 : i64, llm.host_arena = 512 : i64, llm.peak = 768 : i64} {
   %g = llm.copy_up %x {llm.offsets = array<i64: 0>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>

@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --verify-plan --verify-diagnostics %s
 
-// The parameter comes up to where the gradient still stands.
+// The parameter is copied to the host where the gradient still stands.
 func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, %lr: tensor<f32, #llm.host>) -> (tensor<64xf32>, tensor<64xf32>)
     attributes {llm.arena = 256 : i64, llm.host_arena = 256 : i64, llm.peak = 768 : i64} {
   // expected-note @below {{which stands at byte 0 and is read later}}

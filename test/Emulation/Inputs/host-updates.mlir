@@ -1,5 +1,5 @@
-// Two updates on the host: the device makes a gradient, which goes up, and so does the parameter; both are updated there, and the parameter comes
-// down. The second gradient goes up to where the first was.
+// Two updates on the host: the device makes a gradient, which is copied to the host, and so is the parameter; both are updated there, and the parameter is
+// copied back. The second gradient is copied to where the first was.
 func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %q: tensor<64xf32> {llm.donated = 1 : i64}, %x: tensor<64xf32>,
     %lr: tensor<f32, #llm.host>, %m: tensor<64xf32, #llm.host> {llm.donated = 2 : i64})
     -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32, #llm.host>)

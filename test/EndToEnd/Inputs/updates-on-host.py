@@ -27,7 +27,7 @@ def main(folder, text, config, *flags):
     least = chain.needed(chain.plan(model, step("least"), *PRICES, *HOST, "--checkpoint-budget=min"))
     plans = {"none": ["--checkpoint-policy=none"], "leaving": ["--checkpoint-budget=%d" % least, "--host-budget=16MB"],
              "parameters": ["--checkpoint-policy=none", "--parameters-on=host"]}
-    if "f32" in flags:  # what differs there is what goes up
+    if "f32" in flags:  # what differs there is what is copied to the host
         plans = {"none": plans["none"]}
     for name, asked in plans.items():
         report = chain.plan(model, step(name), *PRICES, *HOST, *asked)
@@ -41,7 +41,7 @@ def main(folder, text, config, *flags):
             # A gradient for each parameter, and in f32 that itself; the norm is one number more.
             ups = resident["param"] if "bf16" in flags else 2 * resident["param"]
             if not ups <= host["up_bytes"] <= ups + 4 or host["down_bytes"] != resident["param"]:
-                chain.stop("%d bytes go up and %d come down, for %d of parameters" % (
+                chain.stop("%d bytes are copied to the host and %d back, for %d of parameters" % (
                     host["up_bytes"], host["down_bytes"], resident["param"]))
             if chain.needed(report) > chain.needed(travels):
                 chain.stop("the device needs more than where state travels")

@@ -1,4 +1,4 @@
-// A parameter that lies on the host is updated there in its own bytes: its gradient goes up, and nothing comes down but for the ops that read it.
+// A parameter that lies on the host is updated there in its own bytes: its gradient is copied to the host, and nothing is copied back except for the ops that read it.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s parameters=true updates=true" %s | FileCheck %s -enable-var-scope
 
 // CHECK: func.func @step(%{{.*}}: tensor<64x64xf32>, %[[W:[a-z0-9]+]]: tensor<64x64xf32, #llm.host> {{.*}}, %[[LR:[a-z0-9]+]]: tensor<f32, #llm.host>) -> tensor<64x64xf32, #llm.host>

@@ -1,4 +1,4 @@
-// The update runs on the host: its gradient goes up, the new parameter comes down into the old one's bytes, and state and the numbers that
+// The update runs on the host: its gradient is copied to the host, the new parameter is copied to the device into the old one's bytes, and state and the numbers that
 // updates alone read stay on the host. With a master copy the parameter is not read, and the gradient stands in its place. At 25 GB/s and 10 ns a
 // copy of 512 bytes takes 31 ns; at 38 bytes a ns the update, which reads and writes 2 * 512 + 3 * 1024 + 8 and 512 + 3 * 1024 bytes, takes 203.
 // RUN: llmmem-opt --move-state-to-host="link=25GB/s link-latency=10 updates=true" %s | FileCheck %s -enable-var-scope

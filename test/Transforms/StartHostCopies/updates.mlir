@@ -1,5 +1,5 @@
 // An update starts after the wait for its gradient, runs concurrently with the device and the next gradient's copy to the host, and is waited for before its parameter
-// comes down.
+// is copied to the device.
 // RUN: llmmem-opt --start-host-copies --verify-plan %s | FileCheck %s -enable-var-scope
 
 // CHECK: llm.peak = 768
