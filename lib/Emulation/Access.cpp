@@ -21,7 +21,7 @@ std::string BlockState::nameOf(const Site &site) const {
 bool AccessState::mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset,
                             int64_t bytes) {
   const Site &site = program.sites[number];
-  // Addresses are arbitrary: their differences wrap.
+  // Addresses are arbitrary, and their differences wrap.
   uint64_t address = static_cast<uint64_t>(base) + static_cast<uint64_t>(offset);
   if (site.buffer == kConstantTable)
     return mayReadTable(thread, number, offset);

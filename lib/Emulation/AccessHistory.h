@@ -1,11 +1,11 @@
 //===- AccessHistory.h - Who touched each byte, and whether it is a race ---===//
 //
-// Two accesses of one byte, one of them a write, are ordered where one thread makes both, where a
-// barrier of their block lies between, or a barrier of their warp. Everything else in one launch is
-// a race, in whatever order the emulator runs blocks and threads. Blocks of a cluster run side by
-// side, and what lies before a barrier of the cluster is ordered before what lies behind it.
+// Two accesses of one byte, one of them a write, are ordered where one thread makes both, or where
+// a barrier of their block or of their warp lies between them. Everything else in one launch is a
+// race, in whatever order the emulator runs blocks and threads. Blocks of a cluster run
+// concurrently, and what precedes a barrier of the cluster is ordered before what follows it.
 //
-// Time is one counter that increases at each launch, each block and each barrier of a block, so a
+// Time is one counter that increases at each launch, each block and each barrier of a block. So a
 // record has 8 bytes: the time of the last access, its thread, and how many barriers of the warp
 // that thread had passed since. For each byte there are two records, of the last write and of the
 // last reads. No two blocks share a time.
@@ -23,7 +23,7 @@
 
 namespace llmmem::emulation {
 
-/// Which block each time of a launch belongs to, where blocks run side by side.
+/// Says which block each time of a launch belongs to, where blocks run concurrently.
 struct BlocksByTime {
   uint32_t begin = 0;
   std::vector<int32_t> blocks;
@@ -31,21 +31,21 @@ struct BlocksByTime {
   int32_t at(uint32_t time) const { return blocks[time - begin]; }
 };
 
-/// When the current launch, the current block and its epoch (since the last barrier) began.
+/// Holds when the current launch, the current block and its epoch (since the last barrier) began.
 struct Now {
-  /// Of a block in a cluster, `block` is when the first of the cluster's blocks began.
+  /// In a cluster, `block` is when the first of its blocks began.
   uint32_t launch = 0, block = 0, epoch = 0;
-  /// Of a block in a cluster: when its blocks last met at a barrier, 0 if never; and whose times
-  /// are whose.
+  /// In a cluster, says when its blocks last met at a barrier, 0 if never, and which times belong
+  /// to which block.
   uint32_t met = 0;
   const BlocksByTime *others = nullptr;
   int32_t own = 0;
 
-  /// Of a time since `block`.
+  /// Applies to a time since `block`.
   bool isOfOther(uint32_t time) const { return others && others->at(time) != own; }
 };
 
-/// Packed: time, barriers of the warp, thread, and for reads whether several threads read. Later
+/// Packs time, barriers of the warp, thread, and for reads whether several threads read. Later
 /// times are larger numbers; 0 means never.
 class AccessRecord {
 public:
@@ -69,7 +69,7 @@ public:
   AccessRecord with(uint64_t flags) const { return bits | flags; }
   uint64_t flags() const { return bits & 15; }
 
-  /// Whether this access is ordered before one by `next` that happens now.
+  /// Returns whether this access is ordered before one by `next` that happens now.
   bool isBefore(AccessRecord next, Now now) const {
     if (time() < now.launch)
       return true;
@@ -87,7 +87,7 @@ public:
     return sameWarp && warpBarriers() < next.warpBarriers();
   }
 
-  /// The record of these reads and one by `next`.
+  /// Returns the record of these reads and one by `next`.
   AccessRecord joinedBy(AccessRecord next, Now now) const {
     if (time() < now.launch)
       return next;
@@ -110,7 +110,7 @@ private:
   uint64_t bits;
 };
 
-/// The records of a range of bytes. Memory is committed as records are written.
+/// Holds the records of a range of bytes. Memory is committed as records are written.
 class AccessHistory {
 public:
   explicit AccessHistory(int64_t bytes)
@@ -122,7 +122,7 @@ public:
     int64_t byte = 0;
   };
 
-  /// Records a read; false where it races with a write.
+  /// Records a read. Returns false where it races with a write.
   bool read(int64_t first, int64_t count, AccessRecord me, Now now, Race &race) {
     uint64_t *read = reads.get() + first;
     const uint64_t *written = writes.get() + first;
@@ -140,7 +140,7 @@ public:
     return true;
   }
 
-  /// Records a write; false where it races with a write or a read.
+  /// Records a write. Returns false where it races with a write or a read.
   bool write(int64_t first, int64_t count, AccessRecord me, Now now, Race &race) {
     uint64_t *written = writes.get() + first;
     const uint64_t *read = reads.get() + first;
@@ -158,13 +158,13 @@ public:
     return true;
   }
 
-  /// The bytes were written at `time`, and not read since.
+  /// Says that the bytes were written at `time`, and not read since.
   void settle(int64_t first, int64_t count, uint32_t time) {
     std::fill_n(writes.get() + first, count, AccessRecord::since(time));
     std::fill_n(reads.get() + first, count, 0);
   }
 
-  /// The first of these bytes that was not written since `time`; -1: none.
+  /// Returns the first of these bytes that was not written since `time`, or -1.
   int64_t firstUnwritten(int64_t first, int64_t count, uint32_t time) const {
     const uint64_t *written = writes.get() + first;
     uint64_t least = ~uint64_t(0);
@@ -185,7 +185,7 @@ private:
   };
   using Records = std::unique_ptr<uint64_t[], Free>;
 
-  /// Zeroed memory that is not committed until it is written.
+  /// Allocates zeroed memory that is not committed until it is written.
   static Records allocate(int64_t bytes) {
     return Records(static_cast<uint64_t *>(std::calloc(std::max<int64_t>(bytes, 1), 8)));
   }

@@ -2,8 +2,8 @@
 //
 // cp.async writes shared memory at some time between its issue and the end of a wait of the same
 // thread for the group that the copy was committed in. Until then no thread may access the bytes,
-// the copying one included (PTX ISA, "Data Movement and Conversion Instructions: cp.async"); after
-// the wait they are written by that thread, so others need a barrier as well.
+// the copying one included (PTX ISA, "Data Movement and Conversion Instructions: cp.async"). After
+// the wait that thread has written them, so others need a barrier as well.
 //
 //   copy to [0, 16)      [0, 16) unfinished
 //   copy to [16, 32)
@@ -24,14 +24,14 @@
 
 namespace llmmem::emulation {
 
-/// Of one block.
+/// Tracks the copies of one block.
 class AsyncCopies {
 public:
-  /// Bytes of shared memory, and the op that writes them.
+  /// Describes bytes of shared memory, and the op that writes them.
   struct Copy {
     int64_t first, bytes, site;
   };
-  /// Of one byte: who copies to it, in which op.
+  /// Says for one byte which thread copies to it, and in which op.
   struct Unfinished {
     int64_t thread = -1, site = -1;
   };
@@ -44,14 +44,14 @@ public:
     ++numUnfinished;
   }
 
-  /// The thread's copies since its last commit become a group, even if there are none.
+  /// Makes a group of the thread's copies since its last commit, even if there are none.
   void commit(int64_t thread) {
     OfThread &own = threads[thread];
     own.groups.push_back(std::move(own.pending));
     own.pending.clear();
   }
 
-  /// All but the newest `groups` groups of the thread end; `end` is called for each of their
+  /// Ends all groups of the thread except the newest `groups`, and calls `end` for each of their
   /// copies.
   template <typename Function>
   void finish(int64_t thread, int64_t groups, Function end) {
@@ -66,7 +66,7 @@ public:
     all.erase(all.begin(), all.begin() + finished);
   }
 
-  /// The first of these bytes to which a copy has not ended; -1: none.
+  /// Returns the first of these bytes to which a copy has not ended, or -1.
   int64_t firstUnfinished(int64_t first, int64_t bytes) const {
     if (numUnfinished == 0)
       return -1;
@@ -77,7 +77,7 @@ public:
   }
   const Unfinished &unfinishedAt(int64_t byte) const { return unfinished[byte]; }
 
-  /// For the next block. Copies that no one waited for end with their block.
+  /// Prepares for the next block. Copies that no one waited for end with their block.
   void forget() {
     if (numUnfinished > 0)
       std::fill(unfinished.begin(), unfinished.end(), Unfinished{});
@@ -88,10 +88,10 @@ public:
 private:
   struct OfThread {
     std::vector<Copy> pending;
-    std::vector<std::vector<Copy>> groups; // oldest first
+    std::vector<std::vector<Copy>> groups; // The oldest come first.
   };
 
-  std::vector<Unfinished> unfinished; // by byte
+  std::vector<Unfinished> unfinished; // Indexed by byte.
   std::unordered_map<int64_t, OfThread> threads;
   int64_t numUnfinished = 0;
 };

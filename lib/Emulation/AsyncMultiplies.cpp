@@ -10,7 +10,7 @@ using namespace llmmem::emulation;
 // Its begin
 //===----------------------------------------------------------------------===//
 
-/// The chunks that hold `rows` rows of an operand.
+/// Returns the chunks that hold `rows` rows of an operand.
 static AsyncMultiplies::Chunks chunksOf(const SharedOperand &operand, int64_t rows) {
   AsyncMultiplies::Chunks chunks;
   for (int64_t row = 0; row < rows; ++row)
@@ -65,8 +65,8 @@ static std::vector<float> elementsOf(const SharedOperand &operand, int64_t rows,
   return elements;
 }
 
-/// A in rows of 16 inner places, from the words of the threads: each warp has a fragment of 16
-/// rows.
+/// Returns A in rows of 16 inner places, from the words of the threads: each warp has a fragment of
+/// 16 rows.
 static std::vector<float> elementsOfRegisters(const Thread *group, bool isF16) {
   std::vector<float> elements(kWgmmaRows * kWgmmaInner);
   for (int thread = 0; thread < kWarpgroup; ++thread)

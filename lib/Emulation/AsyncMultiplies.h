@@ -7,9 +7,9 @@
 //   - nobody may write to the tiles: each of the four warps reads them until it has waited itself;
 //   - a thread may not touch its sums.
 //
-// What a thread has touched of its sums must be ordered before wgmma by wgmma.fence. wgmma reads by
-// the async proxy: what a thread has written to shared memory otherwise, cp.async included, must be
-// followed by a fence.proxy.async of that thread.
+// wgmma.fence must order a thread's accesses of its sums before wgmma. wgmma reads by the async
+// proxy: a fence.proxy.async of a thread must follow whatever else the thread has written to shared
+// memory, cp.async included.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace llmmem::emulation {
 
-/// Of one block. Shared memory is read in chunks of 16 bytes.
+/// Tracks the wgmma of one block. Shared memory is read in chunks of 16 bytes.
 class AsyncMultiplies {
 public:
   static constexpr int64_t kChunkBytes = 16, kWarps = 4;
@@ -32,7 +32,8 @@ public:
   explicit AsyncMultiplies(int64_t sharedBytes = 0)
       : readers(sharedBytes / kChunkBytes + 1), sites(readers.size()), writers(sharedBytes) {}
 
-  /// For the next block, of so many threads. What no one waited for ends with its block.
+  /// Prepares for the next block, of this number of threads. What no one waited for ends with its
+  /// block.
   void forget(size_t numThreads) {
     if (!used && threads.size() == numThreads)
       return;
@@ -46,14 +47,14 @@ public:
   // Sums
   //===--------------------------------------------------------------------===//
 
-  /// Whether the thread has touched no sums since its last wgmma.fence, of which there was one.
+  /// Returns whether the thread has touched no sums since its last wgmma.fence, and has had one.
   bool isFenced(int64_t thread) const { return threads[thread].fenced; }
   void fenceSums(int64_t thread) {
     used = true;
     threads[thread].fenced = true;
   }
-  /// The thread touches its sums `number`. The site of a wgmma that may still add to them; -1:
-  /// none.
+  /// Says that the thread touches its sums `number`. Returns the site of a wgmma that may still add
+  /// to them, or -1.
   int64_t takeSums(int64_t thread, int64_t number) {
     OfThread &own = threads[thread];
     own.fenced = false;
@@ -71,8 +72,8 @@ public:
   // Tiles
   //===--------------------------------------------------------------------===//
 
-  /// The four warps from thread `first` on start to read `chunks`, in the op of `site`, and to add
-  /// to their sums `sums`.
+  /// Says that the four warps from thread `first` on start to read `chunks`, in the op of `site`,
+  /// and to add to their sums `sums`.
   void start(int64_t first, int64_t warpSize, int64_t site, int64_t sums, Chunks chunks) {
     used = true;
     for (int32_t chunk : chunks) {
@@ -84,7 +85,7 @@ public:
       threads[first + lane].pending.push_back({shared, site, sums, lane % warpSize == 0});
   }
 
-  /// The thread's wgmma since its last commit become a group, even if there are none.
+  /// Makes a group of the thread's wgmma since its last commit, even if there are none.
   void commit(int64_t thread) {
     used = true;
     OfThread &own = threads[thread];
@@ -92,7 +93,7 @@ public:
     own.pending.clear();
   }
 
-  /// All but the newest `groups` groups of the thread end. `read` is called for each chunk that its
+  /// Ends all groups of the thread except the newest `groups`. Calls `read` for each chunk that its
   /// warp has read, if it is the first of its warp.
   template <typename Function>
   void finish(int64_t thread, int64_t groups, Function read) {
@@ -109,7 +110,7 @@ public:
     all.erase(all.begin(), all.begin() + finished);
   }
 
-  /// The site of a wgmma that may still read one of these bytes; -1: none.
+  /// Returns the site of a wgmma that may still read one of these bytes, or -1.
   int64_t readerOf(int64_t first, int64_t bytes) const {
     for (int64_t chunk = first / kChunkBytes; chunk * kChunkBytes < first + bytes; ++chunk)
       if (readers[chunk] > 0)
@@ -121,7 +122,7 @@ public:
   // Proxies
   //===--------------------------------------------------------------------===//
 
-  /// The thread has written these bytes by the generic proxy.
+  /// Says that the thread has written these bytes by the generic proxy.
   void write(int64_t thread, int64_t first, int64_t bytes) {
     used = true;
     std::fill_n(writers.begin() + first, bytes, static_cast<uint16_t>(thread + 1));
@@ -134,7 +135,7 @@ public:
           writers[byte] = 0;
     threads[thread].written.clear();
   }
-  /// The thread that has written to this chunk and not made it visible to wgmma; -1: none.
+  /// Returns the thread that has written to this chunk and not made it visible to wgmma, or -1.
   int64_t unfencedWriterOf(int32_t chunk) const {
     for (int64_t byte = chunk * kChunkBytes; byte < (chunk + 1) * kChunkBytes; ++byte)
       if (writers[byte] > 0)
@@ -146,21 +147,21 @@ private:
   struct Multiply {
     std::shared_ptr<const Chunks> chunks;
     int64_t site, sums;
-    bool isFirstLane; // of its warp
+    bool isFirstLane; // In its warp.
   };
   struct Range {
     int64_t first, bytes;
   };
   struct OfThread {
     std::vector<Multiply> pending;
-    std::vector<std::vector<Multiply>> groups; // oldest first
+    std::vector<std::vector<Multiply>> groups; // The oldest come first.
     bool fenced = false;
     std::vector<Range> written;
   };
 
-  std::vector<int32_t> readers;  // warps that may still read, by chunk
-  std::vector<int64_t> sites;    // by chunk: the last wgmma that reads it
-  std::vector<uint16_t> writers; // by byte: 1 + the thread that has not fenced its write
+  std::vector<int32_t> readers;  // Counts by chunk the warps that may still read.
+  std::vector<int64_t> sites;    // Indexed by chunk: the last wgmma that reads it.
+  std::vector<uint16_t> writers; // Indexed by byte: 1 + the thread that has not fenced its write.
   std::vector<OfThread> threads;
   bool used = false;
 };

@@ -1,8 +1,8 @@
 //===- Block.cpp - The threads of a block and their synchronization -------===//
 //
-// Each thread of a warp runs until it synchronizes, then the next one. When all threads wait at the
-// same op of the warp they continue together; when no warp can continue, all must wait at the same
-// barrier or have ended.
+// Each thread of a warp runs until it synchronizes, then the next one runs. When all threads wait
+// at the same op of the warp they continue together. When no warp can continue, all must wait at
+// the same barrier or have ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,7 +137,7 @@ bool Block::endWaitsForPhases() {
   return proceeds;
 }
 
-/// Whether all threads have arrived at one barrier of the cluster.
+/// Returns whether all threads have arrived at one barrier of the cluster.
 bool Block::waitsForCluster() const {
   int64_t site = threads->front().site;
   return emulator.site(site).kind == Site::Kind::ClusterBarrier &&
@@ -235,7 +235,7 @@ void llmmem::emulation::shuffle(Thread *warp, int lanes, Site::Shuffle mode) {
   for (int lane = 0; lane < lanes; ++lane)
     bits[lane] = warp[lane].value.bits;
   for (int lane = 0; lane < lanes; ++lane) {
-    int64_t source = lane, offset = warp[lane].offset & (kWarp - 1); // as shfl.sync masks it
+    int64_t source = lane, offset = warp[lane].offset & (kWarp - 1); // shfl.sync masks it so.
     switch (mode) {
     case Site::Shuffle::Xor:
       source = lane ^ offset;
@@ -251,7 +251,7 @@ void llmmem::emulation::shuffle(Thread *warp, int lanes, Site::Shuffle mode) {
       break;
     }
     bool valid = source >= 0 && source < lanes;
-    // A lane whose source does not exist gets its own value back.
+    // A lane whose source does not exist gets its own value.
     warp[lane].value = {bits[valid ? source : lane], valid};
   }
 }

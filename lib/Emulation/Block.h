@@ -21,24 +21,24 @@ struct Thread : ThreadWords {
 
   Emulator::State *emulator = nullptr;
   Fiber *fiber = nullptr;
-  AccessRecord record; // of its current access
-  uint32_t number = 0; // in its block
+  AccessRecord record; // Describes its current access.
+  uint32_t number = 0; // In its block.
   Status status = Status::Ended;
 
-  // Where it waits for other threads, how many lanes of its warp, or all of its warpgroup, must
-  // arrive (0: the whole block; -1: it waits for the mbarrier at `barrier`),
-  // and the values that they exchange.
+  // Say where it waits for other threads; how many lanes of its warp, or whether all of its
+  // warpgroup, must arrive (0: the whole block; -1: it waits for the mbarrier at `barrier`); and
+  // the values that they exchange.
   int64_t site = 0;
   int32_t lanes = 0;
   int32_t offset = 0;
   Shuffled value = {0, 0};
   Fragments *fragments = nullptr;
-  const char *row = nullptr; // of ldmatrix: what the lane names, and its words of the matrices
+  const char *row = nullptr; // For ldmatrix: what the lane names, and its words of the matrices.
   uint32_t *words = nullptr;
-  float *sums = nullptr; // of wgmma
+  float *sums = nullptr; // For wgmma.
   const uint32_t *wordsOfA = nullptr;
   std::array<uint64_t, 2> descriptors = {0, 0};
-  int64_t barrier = 0; // the address of the mbarrier that it waits for; 0: for none
+  int64_t barrier = 0; // The address of the mbarrier that it waits for; 0 means none.
   int32_t parity = 0;
 
   int lane() const { return number % kWarp; }
@@ -67,14 +67,14 @@ public:
       : emulator(emulator), kernel(kernel), arguments(arguments) {}
 
   void begin(std::vector<Thread> &threads);
-  /// Threads switch where they synchronize, until all have ended or wait for the blocks of their
-  /// cluster, or none can go on and some wait for the phase of an mbarrier.
+  /// Runs threads, which switch where they synchronize, until all have ended or wait for the blocks
+  /// of their cluster, or none can continue and some wait for the phase of an mbarrier.
   Progress run();
-  /// Whether a thread has gone on in the last run.
+  /// Returns whether a thread has continued in the last run.
   bool hasMoved() const { return moved; }
-  /// Of the first thread that waits for a phase, which nothing will end.
+  /// Reports the first thread that waits for a phase that nothing will end.
   void reportEndlessWait();
-  /// The blocks of the cluster have met.
+  /// Says that the blocks of the cluster have met.
   void release();
 
 private:
@@ -96,13 +96,13 @@ private:
   bool moved = false;
 };
 
-/// What PTX's ldmatrix gives each lane: its word of matrix m, whose rows the lanes from 8 m on
-/// name, is elements 2 (lane % 4) and the next one of row lane / 4; if `transposed`, the same of a
-/// column.
+/// Computes what PTX's ldmatrix gives each lane. Its word of matrix m, whose rows the lanes from 8
+/// m on name, is elements 2 (lane % 4) and the next one of row lane / 4; if `transposed`, the same
+/// of a column.
 void loadMatrices(Thread *warp, int matrices, bool transposed);
 
-/// What PTX's shfl.sync gives each of `lanes` lanes, by the op's mode, from `value.bits` and
-/// `offset`.
+/// Computes what PTX's shfl.sync gives each of `lanes` lanes, by the op's mode, from `value.bits`
+/// and `offset`.
 void shuffle(Thread *warp, int lanes, Site::Shuffle mode);
 
 } // namespace llmmem::emulation

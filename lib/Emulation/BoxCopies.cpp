@@ -5,7 +5,7 @@
 
 using namespace llmmem::emulation;
 
-// A row of a box: 64 elements of 16 bits, eight chunks, in the 128-byte swizzle.
+// Describes a row of a box: 64 elements of 16 bits, eight chunks, in the 128-byte swizzle.
 static constexpr int64_t kElement = 2, kRow = 64, kRowBytes = kRow * kElement, kRowChunks = 8,
                          kSwizzledBytes = 1024, kMostRows = 256, kChunk = BulkCopies::kChunkBytes;
 

@@ -1,7 +1,7 @@
 //===- Buffers.h - The memory of a step, and whose bytes it holds ----------===//
 //
-// For each byte: the number of the value that wrote it last. A plan reuses the bytes of dead
-// values; a read of a value after that finds another number there, whatever the plan says.
+// Holds for each byte the number of the value that wrote it last. A plan reuses the bytes of dead
+// values; a later read of a dead value finds another number there, whatever the plan says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace llmmem::emulation {
 
-/// Owners beside the numbers of values: bytes that calls may read as any value, and as none.
+/// Owners other than the numbers of values: bytes that calls may read as any value, and as none.
 constexpr int32_t kAnyone = -1, kNobody = -2;
 
 struct Buffer {
@@ -32,15 +32,15 @@ struct Buffer {
   AccessHistory history;
 };
 
-/// An argument of the current launch.
+/// Describes an argument of the current launch.
 struct Argument {
   char *begin = nullptr;
   int64_t bytes = 0;
-  Buffer *buffer = nullptr; // that contains it; null if it is a number
-  int64_t first = 0;        // its place there
-  int32_t value = kAnyone;  // that the call names for it
+  Buffer *buffer = nullptr; // The buffer that contains it; null if it is a number.
+  int64_t first = 0;        // Its place there.
+  int32_t value = kAnyone;  // The value that the call names for it.
   bool writable = true;
-  // Whether a byte of it may be written in this launch, and whether reads must check owners.
+  // Say whether a byte of it may be written in this launch, and whether reads must check owners.
   bool watched = true, asksOwners = true;
 
   bool overlaps(const Argument &other) const {
@@ -48,7 +48,7 @@ struct Argument {
            other.first < first + bytes;
   }
   bool mayRead(int32_t owner) const { return owner == value || owner == kAnyone; }
-  /// The first byte from `begin` on, of `count`, that belongs to another value; -1: none.
+  /// Returns the first byte from `begin` on, of `count`, that belongs to another value, or -1.
   int64_t firstTaken(int64_t begin, int64_t count) const {
     const int32_t *owner = buffer->owners.data() + first + begin;
     bool taken = false;

@@ -96,7 +96,7 @@ Problem BulkCopies::mayUse(int64_t thread, int64_t byte) const {
   return {};
 }
 
-/// Whoever learns of the phase's end hears what the thread knows as it arrives.
+/// A thread that learns of the phase's end also learns what this thread knows when it arrives.
 void BulkCopies::tell(int64_t thread, Phase &phase) const {
   phase.known.resize(barriers.size(), 0);
   for (size_t number = 0; number < barriers.size(); ++number)

@@ -1,11 +1,10 @@
 //===- Clusters.cpp - Blocks that run together and share memory ------------===//
 //
 // The blocks of a cluster run in turns, each until all of its threads wait for the cluster, or some
-// for an mbarrier's phase, which another block may have to end. What
-// one does with another's shared memory is in order with what the other does itself only through
-// a barrier of the cluster between. The same barriers say that a block has begun, and that it has
-// not ended: a block may begin at any time before it first arrives at one, and end at any time
-// behind the last.
+// for an mbarrier's phase, which another block may have to end. Only a barrier of the cluster
+// orders what one block does with another's shared memory and what the other does itself. The same
+// barriers say that a block has begun, and that it has not ended: a block may begin at any time
+// before it first arrives at one, and end at any time after the last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +87,8 @@ void Emulator::State::runCluster(std::vector<Block> &runners) {
   }
 }
 
-/// A turn of each block that has not ended; false where none has moved, or one is at fault.
+/// Gives each block that has not ended a turn. Returns false where none has moved, or one is at
+/// fault.
 bool Emulator::State::goesOn(std::vector<Block> &runners, std::vector<Block::Progress> &progress) {
   bool moves = false;
   for (size_t rank = 0; rank < runners.size(); ++rank) {

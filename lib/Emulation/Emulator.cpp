@@ -5,8 +5,8 @@
 
 using namespace llmmem::emulation;
 
-// Limits of a launch (CUDA C++ Programming Guide, "Compute Capabilities"); dynamic shared memory as
-// on sm_90.
+// Gives the limits of a launch (CUDA C++ Programming Guide, "Compute Capabilities"); dynamic shared
+// memory is as on sm_90.
 static constexpr int64_t kMaxThreads = AccessRecord::kMaxThreads;
 static constexpr Triple kMaxBlock = {1024, 1024, 64}, kMaxGrid = {INT32_MAX, 65535, 65535};
 static constexpr int64_t kMaxStaticShared = 48 << 10, kMaxShared = 227 << 10;
@@ -217,7 +217,7 @@ bool LaunchState::bindArgument(size_t number, char *begin, int64_t bytes) {
   return true;
 }
 
-/// Takes what the call of the host function says of the parameter that this argument is.
+/// Reads what the call of the host function says of the parameter that this argument is.
 void LaunchState::takeCallRecord(size_t number, const Launch &launch) {
   int64_t parameter = launch.parameters[number];
   if (call < 0 || parameter < 0)
@@ -228,7 +228,7 @@ void LaunchState::takeCallRecord(size_t number, const Launch &launch) {
   arguments[number].writable = record.writes[parameter];
 }
 
-/// Most arguments are only read, and all their bytes belong to the expected value: checking them
+/// Most arguments are only read, and all their bytes belong to the expected value. Checking them
 /// once saves a check at each access.
 void LaunchState::watch() {
   for (Argument &argument : arguments) {
@@ -280,7 +280,7 @@ bool Emulator::State::allocateStacks(size_t count) {
 
 void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) {
   if (time > UINT32_MAX / 2) {
-    // Records of earlier launches are not needed: drops them before time wraps.
+    // Records of earlier launches are not needed, so it drops them before time wraps.
     for (const std::unique_ptr<Buffer> &buffer : buffers)
       buffer->history.forget();
     for (const std::unique_ptr<RunningBlock> &each : running)

@@ -25,7 +25,7 @@ struct NoAllocator {
 } // namespace
 
 struct Fiber::Context {
-  context::fiber inside, outside; // where the job continues, and its caller
+  context::fiber inside, outside; // Where the job continues, and its caller.
   std::function<void()> job;
   bool ended = true;
 };
@@ -47,12 +47,12 @@ Fiber::Fiber(Stack stack) : context(new Context) {
   context->inside =
       context::fiber(std::allocator_arg, context::preallocated(memory.sp, memory.size, memory),
                      NoAllocator(), runJobs);
-  resume(); // up to the wait for its first job
+  resume(); // It runs up to the wait for its first job.
 }
 
 Fiber::~Fiber() {
-  // Boost unwinds a suspended context by an exception, and compiled kernels have no unwind tables:
-  // the handle of a suspended job (8 bytes) leaks. Its stack is FiberStacks'.
+  // Boost unwinds a suspended context by an exception, and compiled kernels have no unwind tables,
+  // so the handle of a suspended job (8 bytes) leaks. Its stack belongs to FiberStacks.
   if (!context->ended)
     new context::fiber(std::move(context->inside));
 }

@@ -26,7 +26,7 @@ public:
   };
 
   explicit Fiber(Stack stack);
-  /// A suspended job is abandoned: nothing on its stack is destroyed.
+  /// Abandons a suspended job: nothing on its stack is destroyed.
   ~Fiber();
 
   void start(std::function<void()> job);
@@ -39,7 +39,7 @@ private:
   std::unique_ptr<Context> context;
 };
 
-/// Equal stacks with guard pages between them, so that an overflow ends the process.
+/// Holds equal stacks with guard pages between them, so that an overflow ends the process.
 class FiberStacks {
 public:
   FiberStacks() = default;
@@ -47,7 +47,7 @@ public:
   FiberStacks &operator=(const FiberStacks &) = delete;
   ~FiberStacks();
 
-  /// False if there is no memory for so many.
+  /// Returns false if there is no memory for this number.
   bool allocate(size_t count);
   size_t size() const { return count; }
   Fiber::Stack stack(size_t number) const;

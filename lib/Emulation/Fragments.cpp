@@ -8,7 +8,7 @@ using namespace llmmem::emulation;
 
 static float widenF16(uint32_t bits) {
   uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1Fu, fraction = bits & 0x3FFu;
-  if (exponent == 0) // fraction 2^-24, which f32 holds as a normal number
+  if (exponent == 0) // The fraction is 2^-24, which f32 holds as a normal number.
     return std::copysign(std::ldexp(static_cast<float>(fraction), -24), sign ? -1.0f : 1.0f);
   // Infinities and NaN keep an exponent of ones; others gain the difference of the biases.
   uint32_t wide = exponent == 0x1Fu ? 0xFFu : exponent + 112;

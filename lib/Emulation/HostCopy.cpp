@@ -9,7 +9,7 @@ using namespace llmmem::emulation;
 // What is in flight
 //===----------------------------------------------------------------------===//
 
-/// What runs in a queue, by its number.
+/// Names what runs in a queue, by its number.
 static constexpr const char *kNames[] = {"a copy to the host", "a copy from the host",
                                          "an update on the host"};
 
@@ -98,7 +98,7 @@ void StepState::updateOnHost(const HostUpdate &update, bool isStarted) {
   if (found)
     return;
   const Call &record = program.calls[update.call];
-  // One that is not started runs in the step's order, which waits for no other update by itself.
+  // One that is not started runs in the step's order, which itself waits for no other update.
   const int64_t behind = isStarted ? int64_t(kQueueOfUpdates) : -1;
   HostFlight flight;
   flight.call = update.call;

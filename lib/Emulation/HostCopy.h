@@ -9,8 +9,8 @@
 
 namespace llmmem::emulation {
 
-/// What runs beside the launches, each queue one after another: copies up and down, by their
-/// directions, and updates on the host.
+/// Names what overlaps the launches, each queue one call after another: device-to-host and
+/// host-to-device copies, by their directions, and updates on the host.
 enum HostQueue : int64_t { kQueueUp, kQueueDown, kQueueOfUpdates, kHostQueues };
 
 struct HostBytes {
@@ -22,26 +22,26 @@ struct HostBytes {
   }
 };
 
-/// A copy between device and host.
+/// Describes a copy between device and host.
 struct HostCopy {
   char *to = nullptr;
   const char *from = nullptr;
   int64_t bytes = 0;
-  int64_t call = -1; // that describes it
+  int64_t call = -1; // The call that describes it.
 };
 
-/// An update on the host: the kernel, and where its buffers and their sizes stand.
+/// Describes an update on the host: the kernel, and the addresses and sizes of its buffers.
 struct HostUpdate {
   void (*run)(const uint64_t *words) = nullptr;
   const uint64_t *words = nullptr;
   const int64_t *sizes = nullptr;
-  int64_t call = -1; // that describes it
+  int64_t call = -1; // The call that describes it.
 };
 
 /// From its start to its wait it may read what it reads and write what it writes at any time.
 struct HostFlight {
   std::vector<HostBytes> reads, writes;
-  int64_t call = -1; // that starts it
+  int64_t call = -1; // The call that starts it.
 
   bool doesRead(const HostBytes &bytes) const { return meets(reads, bytes); }
   bool doesWrite(const HostBytes &bytes) const { return meets(writes, bytes); }

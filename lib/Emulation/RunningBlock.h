@@ -1,8 +1,8 @@
 //===- RunningBlock.h - A block that runs, and its shared memory -----------===//
 //
-// One block runs at a time, or all blocks of a cluster side by side: then each has shared memory,
-// threads and barriers of its own, and the emulator turns from block to block where all threads of
-// one wait for the cluster, or for what another one has to do.
+// One block runs at a time, or all blocks of a cluster run concurrently. In a cluster each block
+// has shared memory, threads and barriers of its own, and the emulator switches from block to block
+// where all threads of one wait for the cluster, or for something that another one has to do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,25 @@ struct RunningBlock {
   RunningBlock &operator=(const RunningBlock &) = delete;
   ~RunningBlock() { std::free(shared); }
 
-  /// Shared memory is undefined when a block begins, so what came before is forgotten.
+  /// Shared memory is undefined when a block begins, so earlier accesses are forgotten.
   Now sinceBlock() const {
     Now since = now;
     since.launch = now.block;
     return since;
   }
 
-  int64_t rank = 0;   // in its cluster
-  uint32_t begun = 0; // when it began, a time of its own
+  int64_t rank = 0;   // In its cluster.
+  uint32_t begun = 0; // When it began, a time of its own.
   Now now;
   std::vector<Thread> threads;
-  std::vector<uint32_t> warpBarriers; // passed since the epoch began, by warp
+  std::vector<uint32_t> warpBarriers; // Counts by warp those passed since the epoch began.
 
   char *shared = nullptr;
   int64_t sharedCapacity = 0;
   AccessHistory history{0};
   AsyncCopies copies;
   AsyncMultiplies multiplies;
-  /// Another block's access of this block's shared memory since the blocks last met.
+  /// This is another block's access of this block's shared memory since the blocks last met.
   const Thread *visitor = nullptr;
   int64_t siteOfVisitor = -1;
 

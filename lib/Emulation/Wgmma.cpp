@@ -19,9 +19,9 @@ std::string SharedOperand::problem() const {
   return "";
 }
 
-/// a b + c, rounded once. A product of two numbers of 16 bits has at most 22 significant ones, so
-/// it is exact in f32 where it is a normal number, and a call of the library for processors without
-/// an instruction is not needed.
+/// Computes a b + c, rounded once. A product of two numbers of 16 bits has at most 22 significant
+/// bits, so it is exact in f32 where it is a normal number, and processors without an instruction
+/// need no call of the library.
 static float multiplyAdd(float a, float b, float c) {
   float product = a * b;
   return std::isnormal(product) ? product + c : std::fma(a, b, c);

@@ -1,9 +1,9 @@
 //===- EmulateGpuKernels.cpp - GPU kernels become functions for fibers -----===//
 //
-// Host functions that launch or call what ranks do together, and their callers, take the emulator
-// as their last argument. A launch packs its arguments into words, so that the emulator can call
-// any kernel, and so does an update on the host. Before a call of the runtime the emulator is told
-// which bytes it accesses.
+// Host functions that launch or call collectives, and their callers, take the emulator as their
+// last argument. A launch packs its arguments into words, so that the emulator can call any kernel,
+// and so does an update on the host. Before a call of the runtime the emulator is told which bytes
+// it accesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// Whether the op calls what the runtime does on buffers (include/llmmem/Runtime/Collectives.h).
+/// Returns whether the op calls what the runtime does on buffers
+/// (include/llmmem/Runtime/Collectives.h).
 static bool callsRuntime(ModuleOp module, func::CallOp call) {
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
   return callee && callee.isExternal() && !callee.getName().starts_with("llmmem_emulate_") &&
@@ -37,7 +38,7 @@ static bool callsRuntime(ModuleOp module, func::CallOp call) {
 
 namespace {
 
-/// The functions through which the step reaches its launches and calls of the runtime.
+/// Finds the functions through which the step reaches its launches and calls of the runtime.
 class HostFunctions {
 public:
   explicit HostFunctions(ModuleOp module) {
@@ -124,7 +125,7 @@ LogicalResult HostEmulation::run() {
     for (Operation *op : ops) {
       builder.setInsertionPoint(op);
       loc = op->getLoc();
-      // Either erases the op.
+      // Each of them erases the op.
       if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op)) {
         if (failed(convertLaunch(launch)))
           return failure();
@@ -141,7 +142,7 @@ LogicalResult HostEmulation::run() {
 // Calls of host functions
 //===----------------------------------------------------------------------===//
 
-/// The number of the record of the call's values; -1 if the call does not describe them.
+/// Returns the number of the record of the call's values, or -1 if the call does not describe them.
 int64_t HostEmulation::recordCall(func::CallOp call) {
   auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
   auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
@@ -155,7 +156,7 @@ int64_t HostEmulation::recordCall(func::CallOp call) {
   return calls.size() - 1;
 }
 
-/// Tells the emulator of each buffer that a call of the runtime gets, in the order of its
+/// Tells the emulator of each buffer that a call of the runtime receives, in the order of its
 /// arguments.
 void HostEmulation::announceAccesses(func::CallOp call) {
   func::FuncOp hook =
@@ -166,7 +167,7 @@ void HostEmulation::announceAccesses(func::CallOp call) {
     auto begin =
         bits ? bits.getIn().getDefiningOp<memref::ExtractAlignedPointerAsIndexOp>() : nullptr;
     if (!begin)
-      continue; // a null pointer
+      continue; // This is a null pointer.
     auto type = cast<MemRefType>(begin.getSource().getType());
     int64_t bytes = bytesOfBuffer(type);
     int64_t parameter = parameterOf(begin.getSource(), call->getParentOfType<func::FuncOp>());
@@ -176,7 +177,7 @@ void HostEmulation::announceAccesses(func::CallOp call) {
   }
 }
 
-/// A copy between device and host, its start, or its wait: the emulator does it.
+/// Converts a copy between device and host, its start, or its wait, which the emulator executes.
 void HostEmulation::convertHostCopy(func::CallOp call) {
   SmallVector<Value> operands = {emulator(call)};
   StringRef name = "llmmem_emulate_host_copy_wait";
@@ -222,7 +223,7 @@ void HostEmulation::convertUpdateWait(func::CallOp call) {
   call->erase();
 }
 
-/// That what a call says of its values is of its operands.
+/// Checks that what a call says of its values applies to its operands.
 LogicalResult HostEmulation::checkRecord(func::CallOp call) {
   auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
   auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
@@ -283,7 +284,7 @@ LogicalResult HostEmulation::convertCall(func::CallOp call) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// The parameter of its function that the operand aliases; -1: none.
+/// Returns the parameter of its function that the operand aliases, or -1.
 int64_t HostEmulation::parameterOf(Value operand, func::FuncOp host) const {
   if (auto buffer = dyn_cast<MemrefValue>(operand))
     operand = memref::skipViewLikeOps(buffer);
@@ -292,7 +293,7 @@ int64_t HostEmulation::parameterOf(Value operand, func::FuncOp host) const {
   return isParameter ? argument.getArgNumber() : -1;
 }
 
-/// Memory on the stack, allocated once at the function's entry.
+/// Returns memory on the stack, allocated once at the function's entry.
 Value HostEmulation::words(func::FuncOp host, int64_t count) {
   OpBuilder entry = OpBuilder::atBlockBegin(&host.front());
   Value size = LLVM::ConstantOp::create(entry, loc, integer, std::max<int64_t>(count, 1));
@@ -382,7 +383,7 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
       signalPassFailure();
   }
 
-  /// As the lowering to NVVM does.
+  /// The lowering to NVVM does this, too.
   LogicalResult lowerReductions() {
     RewritePatternSet patterns(&getContext());
     populateGpuBreakDownSubgroupReducePatterns(patterns);

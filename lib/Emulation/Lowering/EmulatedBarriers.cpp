@@ -8,11 +8,11 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The mapping of a pointer to another block's shared memory; null if it is none.
+/// Returns the mapping of a pointer to another block's shared memory; null if it is none.
 static NVVM::MapaOp mappingOf(Value pointer) { return pointer.getDefiningOp<NVVM::MapaOp>(); }
 
-/// Where a pointer to shared memory points, of a block of the cluster where its own would: the
-/// number that it was made of. Null if of none.
+/// Returns the number from which a pointer to shared memory was made, which says where it points,
+/// for another block of the cluster where its own would point. Returns null if there is none.
 static Value sharedAddressOf(Value pointer) {
   if (auto cast = pointer.getDefiningOp<LLVM::AddrSpaceCastOp>())
     pointer = cast.getArg();

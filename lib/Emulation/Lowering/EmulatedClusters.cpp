@@ -23,7 +23,7 @@ void KernelEmulation::rewritePeerAccess(const PeerAccess &access) {
   }
 }
 
-/// The next op in a direction that has an effect; null if there is none in its block.
+/// Returns the next op in a direction that has an effect; null if there is none in its block.
 static Operation *nextEffect(Operation *op, Operation *(Operation::*step)()) {
   do
     op = (op->*step)();
@@ -31,11 +31,11 @@ static Operation *nextEffect(Operation *op, Operation *(Operation::*step)()) {
   return op;
 }
 
-/// Accesses between arrival and wait would be ordered by no barrier, so the two are one here.
+/// No barrier would order accesses between arrival and wait, so the two are one here.
 LogicalResult KernelEmulation::rewriteClusterBarrier(Operation *op) {
   if (isa<NVVM::ClusterArriveOp>(op)) {
     if (isa_and_nonnull<NVVM::ClusterWaitOp>(nextEffect(op, &Operation::getNextNode)))
-      return success(); // which erases it
+      return success(); // The wait erases it.
     return op->emitOpError("has no nvvm.cluster.wait directly behind it, which the emulator does "
                            "not support");
   }
@@ -56,7 +56,7 @@ LogicalResult KernelEmulation::rewriteOfCluster(Operation *op) {
     return success();
   }
   if (isa<NVVM::MapaOp>(op))
-    return success(); // its accesses erase it
+    return success(); // Its accesses erase it.
   if (isa<NVVM::ClusterId>(op)) {
     op->getResult(0).replaceAllUsesWith(clusterRank());
     op->erase();

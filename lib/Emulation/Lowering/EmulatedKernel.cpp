@@ -15,7 +15,7 @@ using namespace llmmem;
 // Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
 static constexpr int64_t kSharedAlignment = kArenaAlignment;
 
-/// Whether this op needs no rewriting: arithmetic, or control flow.
+/// Returns whether this op needs no rewriting: arithmetic, or control flow.
 static bool isPlain(Operation *op) {
   if (isa<gpu::GPUDialect, NVVM::NVVMDialect>(op->getDialect()))
     return isa<gpu::ReturnOp>(op);
@@ -101,7 +101,7 @@ void KernelEmulation::createFunction() {
   function = func::FuncOp::create(builder, loc, kernel.getName(),
                                   builder.getFunctionType({pointer, pointer}, {}));
   function.setPrivate();
-  SymbolTable(module).insert(function); // which makes the name unique
+  SymbolTable(module).insert(function); // This makes the name unique.
   function.getBody().takeBody(kernel.getBody());
   Block &entry = function.front();
   entry.insertArgument(0u, pointer, loc);
@@ -199,7 +199,7 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         rewriteShuffle(shuffle);
         return success();
       })
-      // Exactly: what uses it corrects it, so its last bits are those of no kernel's results.
+      // It is computed exactly: its users correct it, so its last bits affect no kernel's results.
       .Case([&](NVVM::RcpApproxFtzF32Op inverse) {
         Value one = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0f));
         inverse.replaceAllUsesWith(

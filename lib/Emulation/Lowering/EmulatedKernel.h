@@ -13,7 +13,7 @@ namespace llmmem {
 mlir::func::FuncOp emulationHook(mlir::ModuleOp module, llvm::StringRef name,
                                  mlir::TypeRange inputs, mlir::TypeRange results = {});
 
-/// The records of a module's kernels, for the emulator (`llm.emulation` in Passes.td).
+/// Holds the records of a module's kernels, for the emulator (`llm.emulation` in Passes.td).
 struct EmulatedKernels {
   llvm::SmallVector<mlir::Attribute> kernels, sites;
 };

@@ -76,7 +76,8 @@ LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
   if (!isKnown)
     return mma.emitOpError("is an mma that the emulator does not support; expected m16n8k16 of "
                            "bf16 or f16 in f32");
-  // 4 words of A, 2 of B, 4 numbers of C that become D's, and whether the words are of f16.
+  // The fragments have 4 words of A, 2 of B, 4 numbers of C that become D's, and whether the words
+  // are f16.
   Value fragments = entryWords(11);
   auto place = [&](int32_t number) { return wordOfStack(fragments, number); };
   for (auto [number, operand] : llvm::enumerate(mma->getOperands()))

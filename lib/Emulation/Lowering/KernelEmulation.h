@@ -1,8 +1,7 @@
 //===- KernelEmulation.h - A kernel on its way to the emulator -------------===//
 //
-// The function of one thread is written by EmulatedKernel.cpp; what tensor cores do, by
-// EmulatedTensorCores.cpp; mbarriers and clusters, by EmulatedBarriers.cpp and
-// EmulatedClusters.cpp.
+// EmulatedKernel.cpp emits the function of one thread, EmulatedTensorCores.cpp the work of tensor
+// cores, and EmulatedBarriers.cpp and EmulatedClusters.cpp mbarriers and clusters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +34,7 @@ private:
   void unpackArguments();
 
   llvm::LogicalResult rewrite(mlir::Operation *op);
-  /// Where the accessed buffer or view begins, and how many bytes behind that the access does.
+  /// Returns where the accessed buffer or view begins, and how many bytes after it the access lies.
   std::pair<mlir::Value, mlir::Value> addressOf(const KernelAccess &access);
   void checkAccess(mlir::Operation *op, const KernelAccess &access);
   llvm::LogicalResult rewriteTileAccess(mlir::Operation *op);

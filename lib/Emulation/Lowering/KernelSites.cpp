@@ -14,9 +14,9 @@
 using namespace mlir;
 using namespace llmmem;
 
-// Values of a site's buffer that are not the number of an argument.
+// These are values of a site's buffer that are not the number of an argument.
 static constexpr int64_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
-// The widest access of PTX (ld.global.v4.b32); wider vectors become several accesses.
+// This is the widest access of PTX (ld.global.v4.b32); wider vectors become several accesses.
 static constexpr int64_t kWidestAccess = 16;
 
 static std::optional<StringRef> synchronizationKind(Operation *op) {
@@ -47,14 +47,14 @@ void KernelSites::record(Operation *op, NamedAttrList site) {
   records.push_back(site.getDictionary(op->getContext()));
 }
 
-/// The number of the argument that `memref` aliases, or one of the constants above.
+/// Returns the number of the argument that `memref` aliases, or one of the constants above.
 FailureOr<int64_t> KernelSites::bufferOf(Operation *op, Value memref) {
   Value source = memref::skipViewLikeOps(cast<MemrefValue>(memref));
   if (source.getDefiningOp<gpu::DynamicSharedMemoryOp>())
     return kSharedMemory;
   if (source.getDefiningOp<memref::GetGlobalOp>())
     return kConstantTable;
-  // One of several whole arguments, which differ by their addresses.
+  // It is one of several whole arguments, which differ by their addresses.
   if (source.getDefiningOp<scf::IfOp>() &&
       cast<MemRefType>(source.getType()).getLayout().isIdentity())
     return kChosenArgument;
@@ -106,8 +106,8 @@ void KernelSites::addSynchronization(Operation *op, StringRef kind) {
   record(op, std::move(site));
 }
 
-/// Sums are one value after another: what wgmma gives, what a loop carries, a struct with one
-/// number replaced. Constants that sums begin as do not connect them.
+/// Numbers the sums. A sum is a chain of values: the result of wgmma, what a loop carries, a struct
+/// with one number replaced. Constants that sums begin as do not connect them.
 void KernelSites::numberSums() {
   auto connect = [&](Value one, Value other) {
     auto isStruct = [](Value value) { return isa<LLVM::LLVMStructType>(value.getType()); };
@@ -140,7 +140,7 @@ void KernelSites::numberSums() {
   });
 }
 
-/// -1: wgmma does not add to it.
+/// Returns -1 if wgmma does not add to it.
 int64_t KernelSites::numberOfSums(Value value) const {
   auto leader = sums.findLeader(value.getAsOpaquePointer());
   auto known = leader == sums.member_end() ? sumNumbers.end() : sumNumbers.find(*leader);
@@ -181,7 +181,7 @@ void KernelSites::recordWgmma(Operation *op, int64_t columns,
   record(op, std::move(site));
 }
 
-/// Two sites: the read of a row of the box from its matrix, and its write to shared memory.
+/// It has two sites: the read of a row of the box from its matrix, and its write to shared memory.
 LogicalResult KernelSites::addBoxCopy(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
   std::optional<TensorMap> map = TensorMap::match(copy.getTmaDescriptor().getDefiningOp());
   bool isKnown = map && map->buffer() && copy.getCoordinates().size() == 2 &&

@@ -33,16 +33,17 @@ public:
   /// be found.
   llvm::LogicalResult add(mlir::Operation *op);
 
-  /// The number of an op's site; the first of a copy's two, of which the second is its write.
+  /// Returns the number of an op's site. A copy has two sites: this is the first, and its write is
+  /// the second.
   int64_t numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
-  /// The same for an op that may be no site.
+  /// Does the same for an op that may be no site.
   int64_t numberOf(mlir::Operation *op, int64_t otherwise) const {
     auto known = numbers.find(op);
     return known == numbers.end() ? otherwise : known->second;
   }
-  /// Whether one of the sites synchronizes threads.
+  /// Returns whether one of the sites synchronizes threads.
   bool synchronize() const { return synchronizes; }
-  /// Whether one of the sites is a wgmma.
+  /// Returns whether one of the sites is a wgmma.
   bool haveWgmma() const { return !sumNumbers.empty(); }
 
 private:
@@ -63,7 +64,7 @@ private:
   mlir::Builder builder;
   mlir::AsmState names;
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;
-  /// Values that are the same sums of wgmma, and the number of each such set by its leader.
+  /// Groups values that are the same sums of wgmma, with the number of each such set by its leader.
   llvm::EquivalenceClasses<const void *> sums;
   llvm::DenseMap<const void *, int64_t> sumNumbers;
   bool synchronizes = false;

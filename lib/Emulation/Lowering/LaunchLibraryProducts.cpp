@@ -64,7 +64,7 @@ private:
     memref::StoreOp::create(builder, loc, convert(x, element).value, buffer, place.value);
   }
 
-  /// The index of an element of a matrix that begins at the first element of its buffer.
+  /// Returns the index of an element of a matrix that begins at the first element of its buffer.
   static Index placeIn(llm::MatrixAttr form, Index batch, Index row, Index column) {
     if (form.getTransposed())
       std::swap(row, column);
