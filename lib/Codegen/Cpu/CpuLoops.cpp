@@ -76,7 +76,7 @@ private:
   }
 
   void forPieces(KernelEmitter &e, int64_t count, LanesBody body) {
-    constexpr int64_t kPiece = 4096; // a multiple of the lanes; 16 KiB of f32
+    constexpr int64_t kPiece = 4096; // A multiple of the lanes; 16 KiB of f32.
     int64_t whole = count - count % e.lanes();
     if (whole <= kPiece || !isWorthThreads(e))
       return forLanes(e, count, body);
@@ -88,16 +88,17 @@ private:
       e.forEach(e.index(whole), e.index(count), [&](Index i) { body(i, 1); });
   }
 
-  /// Below some 20 us of work, waking threads costs more than it saves.
+  /// For less than about 20 us of work, waking threads costs more than it saves.
   bool isWorthThreads(KernelEmitter &e) const {
-    constexpr int64_t kLeastWork = 1 << 18; // FLOPs and bytes
+    constexpr int64_t kLeastWork = 1 << 18; // Counts FLOPs and bytes.
     if (frame != entry)
       return false;
     auto cost = dyn_cast<CostOpInterface>(e.operation());
     return !cost || cost.getFlops() + cost.getBytesMoved() >= kLeastWork;
   }
 
-  /// The kernel's block, and the one that runs on one thread: a parallel loop's, or the kernel's.
+  /// Point to the kernel's block, and the one that runs on one thread: a parallel loop's, or the
+  /// kernel's.
   Block *entry, *frame;
 };
 } // namespace

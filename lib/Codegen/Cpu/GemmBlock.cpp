@@ -29,7 +29,7 @@ public:
     w.forEach(w.constant(0), terms, 1, [&](Index t) {
       Pointer aOfTerm = a + t * stepA;
       FactorB bOfTerm = b + t * stepB;
-      // A loop whose step is a run-time value.
+      // Emits a loop whose step is a run-time value.
       w.forEach(w.constant(0), ceilDiv(inner, depth), 1, [&](Index piece) {
         Index k = piece * depth;
         multiply(aOfTerm + (transposedA ? k * aPitch : k), bOfTerm + (transposedB ? k : k * bPitch),
@@ -140,7 +140,7 @@ Value llmmem::addressOf(Operation *op, KernelEmitter &e, const Matrix &matrix) {
 }
 
 Value gemm::addressOfB(Operation *op, KernelEmitter &e, const Matrix &b, Index first) {
-  // Numbers may be halves of bytes, so a function counts them from the buffer's begin on.
+  // Numbers may be halves of bytes, so a function counts them from the beginning of the buffer.
   if (b.isPacked())
     return addressOf(op, e, {b.buffer});
   return (Pointer{&e.builder(), addressOf(op, e, b), b.buffer.element} + first).address;
@@ -153,14 +153,14 @@ SmallVector<Value> gemm::restOfB(Operation *op, KernelEmitter &e, const Matrix &
   return {begin.value, addressOf(op, e, {b.held.scales}), addressOf(op, e, {b.held.zeros})};
 }
 
-/// The size of equal parts, a multiple of `multiple` up to `limit`.
+/// Returns the size of equal parts, a multiple of `multiple` up to `limit`.
 static int64_t partOf(int64_t total, int64_t limit, int64_t multiple) {
   return llvm::alignTo(llvm::divideCeil(total, llvm::divideCeil(total, limit)), multiple);
 }
 
 namespace {
-/// Where a block of C is stored: in C, or, if C has no memory, in a staging buffer on the stack,
-/// from which the epilogue takes its elements, rounded as they would be in C.
+/// Says where a block of C is stored: in C or, if C has no memory, in a staging buffer on the
+/// stack, from which the epilogue takes its elements, rounded as they would be in C.
 class BlockTarget {
 public:
   BlockTarget(KernelEmitter &e, const Matmul &p, int64_t height, int64_t width)
@@ -197,7 +197,7 @@ private:
 };
 } // namespace
 
-/// All rows of a strip of columns at a time.
+/// Computes all rows of a strip of columns at a time.
 static void emitNarrowMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   int64_t width = std::min(narrowStrip(e, p), p.columns);
   e.forEachParallel(llvm::divideCeil(p.columns, width), [&](Index strip) {
@@ -208,7 +208,7 @@ static void emitNarrowMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   });
 }
 
-/// Some rows of a strip of columns at a time, which they read from a near cache.
+/// Computes some rows of a strip of columns at a time, which they read from a near cache.
 static void emitRoundedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   constexpr int64_t kMostRows = 32;
   int64_t width = std::min(roundedStrip(p), p.columns), height = std::min(p.rows, kMostRows);

@@ -1,7 +1,7 @@
 //===- GemmPanels.cpp - Copies of A and B that tiles read -----------------===//
 //
-// Beyond the edge of a matrix a panel holds 0 or repeats the last row: sums of these are never
-// stored.
+// Beyond the edge of a matrix a panel holds 0 or repeats the last row, because sums of these are
+// never stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::gemm;
 
-/// `count` elements, widened; zeros up to a whole vector.
+/// Copies `count` elements, widened, with zeros up to a whole vector.
 static void copyRow(Writer &w, Pointer to, Pointer from, Index count) {
   int64_t lanes = w.sizes.lanes;
   Index rest = count % lanes, whole = count - rest;
@@ -43,7 +43,7 @@ func::FuncOp Functions::packA(bool transposed) {
 // B
 //===----------------------------------------------------------------------===//
 
-/// B not transposed: its rows are copied into strips.
+/// If B is not transposed, its rows are copied into strips.
 static void copyStrips(Writer &w, Pointer panel, const FactorB &b, Index pitch, Index columns,
                        Index depth) {
   int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
@@ -62,8 +62,8 @@ static void copyStrips(Writer &w, Pointer panel, const FactorB &b, Index pitch, 
   });
 }
 
-/// Runs of neighbours of two vectors are interleaved inside of each 128 bits, from element `first`
-/// of these on: one instruction of x86.
+/// Interleaves runs of neighbours of two vectors inside of each 128 bits, from element `first` of
+/// these on: one instruction of x86.
 static Num interleave(Writer &w, Num x, Num y, int64_t side, int64_t run, int64_t first) {
   int64_t lanes = cast<VectorType>(x.type()).getNumElements();
   SmallVector<int64_t> order;
@@ -110,7 +110,7 @@ void gemm::transpose(Writer &w, SmallVectorImpl<Num> &square) {
   }
 }
 
-/// B transposed: its columns are rows in memory.
+/// If B is transposed, its columns are rows in memory.
 static void transposeStrips(Writer &w, Pointer panel, const FactorB &b, Index pitch, Index columns,
                             Index depth) {
   int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();

@@ -37,7 +37,7 @@ private:
         body(sums + w.constant(i * w.sizes.columns() + v * w.sizes.lanes));
   }
 
-  /// The accumulators after one more row of B.
+  /// Returns the accumulators after one more row of B.
   SmallVector<Value> step(Index k, ValueRange carried) {
     SmallVector<Num> row;
     for (unsigned v = 0; v < vectors; ++v)

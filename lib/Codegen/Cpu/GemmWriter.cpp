@@ -64,7 +64,7 @@ void Writer::storeFirst(Pointer to, Index count, Num x) {
 }
 
 void Writer::prefetch(Pointer from) {
-  // To be read, into all caches, as data.
+  // It is for reading, into all caches, as data.
   LLVM::Prefetch::create(builder, loc(), from.address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
 

@@ -6,7 +6,7 @@
 //
 //   sums      rows x columns                    the block of C, not rounded
 //   panel A   rows x depth, or transposed       as A lies in memory; no tile reads it in vectors
-//   panel B   columns / tile x depth x tile     strips as accumulatorType as a tile
+//   panel B   columns / tile x depth x tile     strips as wide as a tile
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@
 
 namespace llmmem::gemm {
 
-/// Sizes for one accumulator type. A tile's 24 vectors of accumulators, 3 of B and one of A occupy
-/// 28 of the 32 registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all panels
-/// (396 KiB) in its second, and on the stack of a thread.
+/// Gives the sizes for one accumulator type. A tile's 24 vectors of accumulators, 3 of B and one of
+/// A occupy 28 of the 32 registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all
+/// panels (396 KiB) in its second, and on the stack of a thread.
 struct Sizes {
   explicit Sizes(mlir::FloatType accumulatorType)
       : lanes(accumulatorType.isF64() ? 8 : 16), depth(12 * lanes) {}
@@ -33,7 +33,7 @@ struct Sizes {
   int64_t strip() const { return depth * tileColumns(); }
 };
 
-/// The address of elements of one type.
+/// Represents the address of elements of one type.
 struct Pointer {
   mlir::OpBuilder *builder;
   mlir::Value address;
@@ -41,7 +41,7 @@ struct Pointer {
 };
 Pointer operator+(Pointer base, Index elements);
 
-/// Writes one function of the module.
+/// Emits one function of the module.
 class Writer {
 public:
   Writer(mlir::func::FuncOp function, mlir::FloatType accumulatorType, mlir::Type element,
@@ -55,18 +55,19 @@ public:
   }
   Index index(unsigned argument) { return {&builder, function.getArgument(argument)}; }
   Index constant(int64_t value);
-  /// Memory on the stack of the function.
+  /// Allocates memory on the stack of the function.
   Pointer panel(int64_t size);
 
-  /// One number, or `lanes` of them; `aligned` where the address is a multiple of a whole vector.
+  /// Loads one number, or `lanes` of them; `aligned` says that the address is a multiple of a whole
+  /// vector.
   Num load(Pointer from, int64_t lanes, bool aligned = false);
   void store(Pointer to, Num x, bool aligned = false);
-  /// The first `count` lanes; the others are 0 and their memory is not touched.
+  /// Loads the first `count` lanes; the others are 0 and their memory is not accessed.
   Num loadFirst(Pointer from, Index count);
   void storeFirst(Pointer to, Index count, Num x);
-  /// Asks for the cache line that holds an address, which need not be in any buffer.
+  /// Prefetches the cache line that holds an address, which need not be in any buffer.
   void prefetch(Pointer from);
-  /// The number in every lane.
+  /// Returns the number in every lane.
   Num spread(Num x);
   Num zeros();
 
@@ -78,37 +79,38 @@ public:
   mlir::OpBuilder builder;
   mlir::FloatType accumulatorType;
   mlir::Type element;
-  PackedFormat held; // of B, where it is in fewer bits
+  PackedFormat held; // The format of B, where it has fewer bits.
   Sizes sizes;
 };
 
-/// Rows become columns: squares inside of 128 bits by interleaving pairs of vectors, then pairs
-/// exchange every other group of these, of twice as many, ...
+/// Turns rows into columns: interleaving pairs of vectors transposes squares inside of 128 bits,
+/// then pairs exchange every other group of these, of twice as many, ...
 void transpose(Writer &w, llvm::SmallVectorImpl<Num> &square);
-/// Only the squares inside of 128 bits, of each `side` vectors.
+/// Transposes only the squares inside of 128 bits, of each `side` vectors.
 void transposeInside(Writer &w, llvm::SmallVectorImpl<Num> &square, int64_t side);
 
-/// The functions of one element type, made in the module when first asked for. Where B is `held` in
-/// fewer bits, those that read it take more arguments (FactorB.h).
+/// Holds the functions of one element type, emitted into the module when first requested. Where B
+/// is `held` in fewer bits, those that read it take more arguments (FactorB.h).
 class Functions {
 public:
   Functions(mlir::ModuleOp module, mlir::Location loc, mlir::Type element, PackedFormat held = {});
 
-  /// (a, b, sums, depth): adds A B to a tile of sums that is `vectors` vectors accumulatorType. A
-  /// lies transposed in its panel or not.
+  /// (a, b, sums, depth): adds A B to a tile of sums that is `vectors` vectors wide. A lies
+  /// transposed in its panel or not.
   mlir::func::FuncOp tile(bool transposedA, unsigned vectors);
-  /// (panel, a, pitch, rows, depth): fills a panel with A, or with B below.
+  /// (panel, a, pitch, rows, depth): fills a panel with A.
   mlir::func::FuncOp packA(bool transposed);
-  /// (panel, b, pitch, columns, depth)
+  /// (panel, b, pitch, columns, depth): fills a panel with B.
   mlir::func::FuncOp packB(bool transposed);
   /// (a, pitch, b, pitch, initial, pitch, c, pitch, rows, columns, inner, depth, terms, stepA,
-  /// stepB, scale): one block of C; `depth` is how much of `inner` goes into the panels at a time.
+  /// stepB, scale): computes one block of C; `depth` is how much of `inner` goes into the panels at
+  /// a time.
   mlir::func::FuncOp block(bool transposedA, bool transposedB, bool initial);
-  /// (a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner, scale): `rows` rows of some
-  /// columns of C, by B as it lies (NarrowMatmul.h).
+  /// (a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner, scale): computes `rows` rows of
+  /// some columns of C, reading B in place (NarrowMatmul.h).
   mlir::func::FuncOp narrow(int64_t rows, bool transposedB, bool initial);
-  /// (a, b, pitch, initial, c, columns): one row of at most `strip` columns of C, by a packed B
-  /// whose factors are rounded in groups of `group` (RoundedMatmul.h).
+  /// (a, b, pitch, initial, c, columns): computes one row of at most `strip` columns of C, by a
+  /// packed B whose factors are rounded in groups of `group` (RoundedMatmul.h).
   mlir::func::FuncOp rounded(int64_t inner, int64_t strip, int64_t group, bool transposedB,
                              bool initial, bool evenGroups);
 
@@ -117,7 +119,7 @@ public:
 private:
   mlir::func::FuncOp define(llvm::StringRef name, mlir::TypeRange arguments,
                             llvm::function_ref<void(Writer &)> body);
-  /// The same for a function that reads B.
+  /// Does the same for a function that reads B.
   mlir::func::FuncOp defineWithB(llvm::StringRef name, mlir::TypeRange arguments,
                                  llvm::function_ref<void(Writer &)> body);
 

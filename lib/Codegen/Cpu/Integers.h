@@ -8,7 +8,7 @@
 
 namespace llmmem::gemm {
 
-/// An integer, or a vector of them.
+/// Represents an integer, or a vector of them.
 struct Integers {
   Writer *w;
   mlir::Value value;
@@ -32,7 +32,7 @@ struct Integers {
     return bits ? with<mlir::arith::ShRUIOp>(like(bits)) : *this;
   }
 
-  Integers asWords() const { // of 32 bits, with their signs
+  Integers asWords() const { // Of 32 bits, with their signs.
     return {w, mlir::arith::ExtSIOp::create(w->builder, w->loc(), typeOf(32), value)};
   }
   Integers asWordsWithoutSigns() const {
@@ -53,19 +53,19 @@ struct Integers {
 
 Integers bitsOf(Writer &w, mlir::Value value, mlir::VectorType type);
 Integers zeros(Writer &w, mlir::VectorType type);
-/// Lanes of `a` and behind them those of `b`, by their numbers.
+/// Selects lanes of `a`, and after them those of `b`, by their numbers.
 Integers chosenLanes(Integers a, Integers b, llvm::ArrayRef<int64_t> order);
 mlir::Value spread(Writer &w, mlir::Value one, int64_t lanes);
 
-/// Sums of the lanes of eight vectors of eight lanes, in their order.
+/// Returns the sums of the lanes of eight vectors of eight lanes, in their order.
 Integers sumsOfLanes(llvm::ArrayRef<Integers> eight);
 
-/// Products of neighbours, added, as LLVM knows them to be one instruction of a processor. Of
-/// integers of up to 16 bits with signs, in 32 bits (vpmaddwd, vpdpwssd): (1, 2, 3, 4) and (5, 6,
-/// 7, 8) give (17, 53).
+/// Adds products of neighbours, in a pattern that LLVM recognises as one instruction of a
+/// processor. For integers of up to 16 bits with signs, in 32 bits (vpmaddwd, vpdpwssd): (1, 2, 3,
+/// 4) and (5, 6, 7, 8) give (17, 53).
 Integers sumsOfPairs(Integers x, Integers y);
-/// Of bytes without signs by bytes with signs, whose sum of two needs no more than 16 bits
-/// (vpmaddubsw, which keeps larger sums at the last number).
+/// Does the same for bytes without signs times bytes with signs, where the sum of two needs no more
+/// than 16 bits (vpmaddubsw saturates larger sums).
 Integers sumsOfBytePairs(Integers unsignedBytes, Integers signedBytes);
 
 } // namespace llmmem::gemm

@@ -14,13 +14,12 @@ using namespace llmmem::gemm;
 namespace {
 
 constexpr int64_t kMostRows = Sizes::kTileRows;
-/// From what a stream of B is read at to what is asked for; of a packed B, which is read more
-/// slowly.
+/// These are the distances from what a stream of B reads to what is prefetched; a packed B is read
+/// more slowly.
 constexpr int64_t kBytesAhead = 512, kPackedBytesAhead = 256;
 
-/// Writes gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns,
-/// inner, scale): some columns of C.
-/// Many fields: each is an argument of the function that is written.
+/// Emits gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner,
+/// scale): some columns of C.
 class NarrowWriter {
 public:
   NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
@@ -28,19 +27,21 @@ public:
         vectors(transposed ? vectorsOfColumns(rows, w.held) : vectorsOfRow(rows, w.held)),
         transposed(transposed), hasInitial(initial) {}
 
-  /// B in rows: as many vectors of accumulators as registers take. Of one row, those of AVX2 take
-  /// them, too, and what is unpacked.
+  /// Returns, for B in rows, as many vectors of accumulators as fit the registers. For one row they
+  /// fit those of AVX2, too, with what is unpacked.
   static int64_t vectorsOfRow(int64_t rows, const PackedFormat &held) {
     return llvm::alignDown(rows == 1 ? 4 : std::min<int64_t>(8, 24 / rows),
                            PackedRows::vectorsTogether(held));
   }
-  /// B transposed: vectors of columns that are summed together. What is packed has much to compute
-  /// between a sum and the next one, and sums of one vector would wait for each other.
+  /// Returns, for a transposed B, the vectors of columns that are summed together. A packed B needs
+  /// much computation between a sum and the next one, and sums of one vector would wait for each
+  /// other.
   static int64_t vectorsOfColumns(int64_t rows, const PackedFormat &held) {
     return held && rows <= 4 ? 2 : 1;
   }
-  /// B in rows: columns of a strip. Wide ones are read faster, as more of a row lies together, but
-  /// each thread needs some. The sums of all rows stay in the first cache, whole parts of them.
+  /// Returns, for B in rows, the columns of a strip. Wide strips are read faster, because more of a
+  /// row is contiguous, but each thread needs some. The sums of all rows stay in the first cache,
+  /// in whole parts.
   static int64_t columnsOfStrip(const Matmul &p, int64_t lanes) {
     int64_t part = vectorsOfRow(p.rows, p.b.held.format) * lanes;
     int64_t wanted = std::max<int64_t>(llvm::divideCeil(p.columns, 8), 192);
@@ -55,17 +56,17 @@ public:
 
 private:
   using Part = function_ref<void(Index j, int64_t count, std::optional<Index> some)>;
-  /// All columns: `count` vectors of them from `j` on; of the last one only the first `some` where
-  /// given.
+  /// Visits all columns: `count` vectors of them from `j` on; of the last one only the first `some`
+  /// where given.
   void forParts(Part part) {
     int64_t group = vectors * w.sizes.lanes, fewest = PackedRows::vectorsTogether(w.held);
     Index rest = columns % group, whole = columns - rest;
     w.forEach(w.constant(0), whole, group, [&](Index j) { part(j, vectors, std::nullopt); });
-    // What is left, vector by vector.
+    // Visits the remaining columns, vector by vector.
     int64_t step = fewest * w.sizes.lanes;
     Index vectorsOfRest = whole + rest / step * step, last = columns - vectorsOfRest;
     w.forEach(whole, vectorsOfRest, step, [&](Index j) { part(j, fewest, std::nullopt); });
-    if (!w.held) // rows of groups are whole vectors
+    if (!w.held) // Rows of groups are whole vectors.
       w.ifThen(less(w.constant(0), last), [&] { part(vectorsOfRest, 1, last); });
   }
 
@@ -73,8 +74,8 @@ private:
   // B in rows
   //===--------------------------------------------------------------------===//
 
-  /// Some rows of B at a time, each from its begin to its end: what lies together is read together.
-  /// The sums stay in the first cache meanwhile.
+  /// Reads some rows of B at a time, each from its beginning to its end, so that contiguous data is
+  /// read together. The sums stay in the first cache meanwhile.
   void writeRows() {
     forParts([&](Index j, int64_t count, std::optional<Index>) {
       keepSums(j, SmallVector<Num>(rows * count, w.zeros()));
@@ -118,11 +119,11 @@ private:
         w.store(sumsAt(row, j, v), sums[row * count + v], true);
   }
 
-  /// From what is read now to what is read a little later: the same rows further on, or the next
-  /// rows, or those of the columns behind these. Rows lie a pitch apart, which processors do not
-  /// foresee.
+  /// Returns the distance from what is read now to what is read a little later: the same rows
+  /// further on, or the next rows, or those of the next columns. Rows lie a pitch apart, which
+  /// processors do not predict.
   Index distanceAhead(Index j, Index k, int64_t count) {
-    // Some KiB of all rows; fewer bits take longer.
+    // It is some KiB of all rows; fewer bits take longer.
     int64_t further = (bits() < 32 ? 2 : 1) * count * w.sizes.lanes;
     Index next = bPitch * depth - columns, behind = w.constant(0) - k * bPitch;
     return either(less(j + further, columns), w.constant(0),
@@ -135,7 +136,7 @@ private:
     return {&w.builder, arith::SelectOp::create(w.builder, w.loc(), condition, a.value, b.value)};
   }
 
-  /// Asks for `count` elements of B.
+  /// Prefetches `count` elements of B.
   void prefetch(FactorB from, int64_t count) {
     int64_t line = 512 / bits();
     for (int64_t first = 0; first < count; first += line)
@@ -143,7 +144,7 @@ private:
   }
 
   using Step = function_ref<SmallVector<Num>(Index, ArrayRef<Num>)>;
-  /// A loop in steps of `step` that carries sums.
+  /// Emits a loop in steps of `step` that carries sums.
   SmallVector<Num> carry(Index upper, int64_t step, ArrayRef<Num> sums, Step body) {
     auto values = llvm::map_to_vector(sums, [](Num x) { return x.value; });
     auto loop = scf::ForOp::create(w.builder, w.loc(), w.constant(0).value, upper.value,
@@ -162,7 +163,7 @@ private:
     return llvm::map_to_vector(values, [&](Value x) { return Num{&w.builder, x}; });
   }
 
-  /// The factors a[row][k...] of a step of k, widened, where they are read one by one.
+  /// Loads the factors a[row][k...] of a step of k, widened, where they are read one by one.
   void loadFactors(Index k, std::optional<Index> some) {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t first = 0; first < depth; first += w.sizes.lanes) {
@@ -199,7 +200,7 @@ private:
     return next;
   }
 
-  /// `terms` rows of B, from row `k` on.
+  /// Adds `terms` rows of B, from row `k` on.
   SmallVector<Num> addRows(Index j, Index k, Index ahead, Index terms, int64_t count,
                            std::optional<Index> some, ArrayRef<Num> sums) {
     return carry(terms, 1, sums, [&](Index t, ArrayRef<Num> carried) {
@@ -219,13 +220,13 @@ private:
   // B transposed
   //===--------------------------------------------------------------------===//
 
-  /// Columns, as many as whole vectors have lanes, one vector behind the other: each so many rows
-  /// of memory behind the first.
+  /// Lists columns, as many as whole vectors have lanes, one vector after another: how many rows of
+  /// memory each lies after the first.
   using Rows = ArrayRef<Index>;
 
-  /// Columns that are far from each other are multiplied together, then their neighbours: so memory
-  /// is read in long streams, which processors foresee. What instructions ask for is bound by the
-  /// few lines that a core's first cache waits for. Of several vectors, neighbours are.
+  /// Columns that are far from each other are multiplied together, then their neighbours, so memory
+  /// is read in long streams, which processors predict. Prefetches are limited by the few lines
+  /// that a core's first cache waits for. Of several vectors, neighbours are prefetched.
   void writeStreams() {
     int64_t lanes = w.sizes.lanes;
     Index apart = columns / (lanes * vectors) * vectors, behind = apart * lanes;
@@ -235,7 +236,7 @@ private:
         inStreams.push_back(apart * lane + v);
     w.forEach(w.constant(0), apart, vectors, [&](Index j) { writePart(j, inStreams, apart); });
     w.forEach(behind, columns, lanes, [&](Index j) {
-      // Beyond the last column is the last.
+      // Places beyond the last column repeat it.
       Index last = columns - j - 1;
       auto neighbours = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) {
         return minimum(w.constant(lane), last);
@@ -244,15 +245,15 @@ private:
     });
   }
 
-  /// Of a vector's columns each is `apart` rows behind the one before.
+  /// Each of a vector's columns is `apart` rows after the previous one.
   void writePart(Index j, Rows rowsOfB, Index apart) {
     storeColumns(j, rowsOfB, packed ? sumPacked(j, rowsOfB, apart) : sumStreams(j, rowsOfB));
   }
 
   int64_t vectorsOf(Rows rowsOfB) { return static_cast<int64_t>(rowsOfB.size()) / w.sizes.lanes; }
 
-  /// From term `k` of a row to what is asked for there: behind the row's end the begin of the row
-  /// that is read after it.
+  /// Returns the distance from term `k` of a row to what is prefetched: beyond the end of the row
+  /// this is the beginning of the row that is read next.
   Index aheadOf(Index k, int64_t neighbours) {
     Index ahead = w.constant((w.held ? kPackedBytesAhead : kBytesAhead) * 8 / bits());
     if (neighbours == 1)
@@ -281,8 +282,8 @@ private:
     return {b + (j * bPitch + k), rowsOfB.slice(vector * w.sizes.lanes, w.sizes.lanes), bPitch};
   }
 
-  /// The terms of a step, from words that are unpacked one after the other. Lines are asked for
-  /// meanwhile: all at once they would wait for each other.
+  /// Adds the terms of a step, from words that are unpacked one after the other. Lines are
+  /// prefetched meanwhile, because all at once they would wait for each other.
   SmallVector<Num> addPacked(Index j, Index k, Rows rowsOfB, Index apart,
                              ArrayRef<PackedColumns::Groups> groups, ArrayRef<Num> sums) {
     loadFactors(k, std::nullopt);
@@ -326,7 +327,7 @@ private:
     return addRest(j, whole, rest, rowsOfB, sums);
   }
 
-  /// Terms k to k + depth of columns, a line of each: a vector for each term.
+  /// Returns terms k to k + depth of columns, a line of each: a vector for each term.
   SmallVector<Num> square(Index j, Index k, Rows rowsOfB) {
     int64_t lanes = w.sizes.lanes;
     SmallVector<Num> vectors;
@@ -364,7 +365,7 @@ private:
     return numbers;
   }
 
-  /// The last `rest` terms, fewer than a step has.
+  /// Adds the last `rest` terms, fewer than a step has.
   SmallVector<Num> addRest(Index j, Index whole, Index rest, Rows rowsOfB, ArrayRef<Num> sums) {
     w.ifThen(less(w.constant(0), rest), [&] { loadFactors(whole, rest); });
     return carry(rest, 1, sums, [&](Index t, ArrayRef<Num> carried) {
@@ -419,17 +420,17 @@ private:
   Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
   Index columns = w.index(8), inner = w.index(9);
   Num scale{&w.builder, w.function.getArgument(10)};
-  /// Of a packed B, by its layout.
+  /// The layout of a packed B decides.
   std::optional<PackedRows> packedRows =
       w.held && !transposed ? std::optional<PackedRows>(std::in_place, w) : std::nullopt;
   std::optional<PackedColumns> packed =
       w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
-  /// Terms of a step.
+  /// Counts the terms of a step.
   int64_t depth = packed                   ? packed->termsOfStep()
                   : transposed && isBF16() ? 2 * w.sizes.lanes
                                            : w.sizes.lanes;
   Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
-  Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // sums [rows][columns]
+  Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // Sums [rows][columns].
 };
 
 } // namespace
@@ -454,8 +455,9 @@ bool llmmem::isNarrowMatmul(const Matmul &p) {
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
   if (!p.b.transposed)
     return NarrowWriter::columnsOfStrip(p, e.lanes());
-  // Streams of many rows, and strips for many threads. An odd number of rows apart, streams do not
-  // meet in one set of the first cache where a row is a multiple of some lines.
+  // There are streams of many rows, and strips for many threads. If they are an odd number of rows
+  // apart, streams do not collide in one set of the first cache where a row is a multiple of some
+  // lines.
   int64_t vectors = NarrowWriter::vectorsOfColumns(p.rows, p.b.held.format),
           ofStream = llvm::divideCeil(p.columns, 16 * e.lanes() * vectors);
   return (std::clamp<int64_t>(ofStream, 4 / vectors, 64 / vectors) | 1) * vectors * e.lanes();

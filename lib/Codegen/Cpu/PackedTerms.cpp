@@ -32,14 +32,14 @@ static Num numbersOfIntegers(Writer &w, Value integers) {
           arith::SIToFPOp::create(w.builder, w.loc(), type.clone(w.accumulatorType), integers)};
 }
 
-/// One vector behind the other.
+/// Concatenates the two vectors.
 static Value joined(Writer &w, Value lower, Value upper) {
   int64_t lanes = cast<VectorType>(lower.getType()).getNumElements();
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
   return vector::ShuffleOp::create(w.builder, w.loc(), lower, upper, order);
 }
 
-/// Of i8 and f8.
+/// Applies to i8 and f8.
 static Num numbersOfBytes(Writer &w, Value bytes) {
   auto words = cast<VectorType>(bytes.getType()).clone(w.builder.getI32Type());
   if (w.held.element.isInteger(8))
@@ -52,7 +52,7 @@ static Num numbersOfBytes(Writer &w, Value bytes) {
 // Numbers of four bits
 //===----------------------------------------------------------------------===//
 
-/// The bits of 2^(23 - 4 place): an integer that is moved up as far is added to it.
+/// Returns the bits of 2^(23 - 4 place), to which an integer that is moved up as far is added.
 static uint32_t powerOf(int64_t place) { return static_cast<uint32_t>(127 + 23 - 4 * place) << 23; }
 
 static uint32_t maskOf(int64_t place) { return powerOf(place) | (15u << (4 * place)); }
@@ -76,8 +76,8 @@ NibbleNumbers::NibbleNumbers(Writer &w)
                                             DenseElementsAttr::get(type, ArrayRef<int32_t>(mask)));
     LLVM::StoreOp::create(w.builder, w.loc(), known, maskAt(place).address, /*alignment=*/64);
   }
-  // LLVM must not know the exponents: it would take them and the number by an `and` each, and join
-  // these.
+  // LLVM must not know the exponents: it would extract them and the number by an `and` each, and
+  // join these.
   auto words = VectorType::get(w.sizes.lanes, w.builder.getI32Type());
   Value known =
       arith::ConstantOp::create(w.builder, w.loc(), DenseElementsAttr::get(words, 0x4F000000));
@@ -154,7 +154,7 @@ int64_t PackedRows::vectorsTogether(const PackedFormat &format) {
 
 void PackedRows::unpack(const FactorB &row, int64_t count, Take take) {
   int64_t lanes = w.sizes.lanes;
-  // All columns of a part are of one group.
+  // All columns of a part belong to one group.
   int64_t part = std::gcd(w.held.group, count * lanes) / lanes;
   for (int64_t first = 0; first < count; first += part) {
     if (nibbles) {
@@ -212,10 +212,11 @@ SmallVector<Num> PackedRows::inOrder(ArrayRef<Num> row) {
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a column that lie together where squares of 128 bits are transposed, and columns.
+/// Counts the contiguous bytes of a column where squares of 128 bits are transposed, and the
+/// columns.
 constexpr int64_t kSide = 16;
 
-/// A power of two that divides the words of a group, up to the lanes.
+/// Returns a power of two that divides the words of a group, up to the lanes.
 static int64_t wordsOfStep(const Writer &w) {
   int64_t ofGroup = w.held.group * w.held.bits() / 32;
   return std::min(w.sizes.lanes, ofGroup & -ofGroup);
@@ -236,7 +237,7 @@ void PackedColumns::read(int64_t number, const Places &places) {
   nibbles ? readWords(number, places) : readBytes(number, places);
 }
 
-/// [words][lanes]
+/// The panel is [words][lanes].
 void PackedColumns::readWords(int64_t number, const Places &places) {
   int64_t side = words;
   Index pitch = places.pitch / w.held.perByte();
@@ -254,8 +255,8 @@ void PackedColumns::readWords(int64_t number, const Places &places) {
   }
 }
 
-/// Squares of 16 columns and 16 neighbours of each, as many side by side as a row has: so vector t
-/// has terms t, t + 16, t + 32 and t + 48 of all columns, one term behind the other.
+/// Reads squares of 16 columns and 16 neighbours of each, as many next to each other as a row has:
+/// so vector t has terms t, t + 16, t + 32 and t + 48 of all columns, one term after another.
 void PackedColumns::readBytes(int64_t number, const Places &places) {
   SmallVector<Num> square;
   for (Index row : places.rows)
@@ -291,7 +292,7 @@ PackedColumns::Groups PackedColumns::groupsOf(const Places &places) {
 
 PackedColumns::Word PackedColumns::wordOf(int64_t number, Index word) {
   if (!nibbles) {
-    // A square has four words of each column; a term of 16 columns has the room of four numbers.
+    // A square has four words of each column; a term of 16 columns takes the room of four numbers.
     Index square = word / 4, first = word % 4 * 4;
     Word bytes;
     for (int64_t term = 0; term < termsOfWord(); ++term) {

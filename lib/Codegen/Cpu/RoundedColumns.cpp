@@ -12,10 +12,10 @@ using namespace llmmem::gemm;
 
 namespace {
 
-/// Of the columns that are added up together the ones that are read in step: processors foresee
-/// four long streams, and lose eight.
+/// Limits the columns that are read in step, among those that are added up together: processors
+/// predict four long streams, and lose eight.
 constexpr int64_t kStreams = 4;
-/// Of each stream.
+/// Applies to each stream.
 constexpr int64_t kBytesAhead = 2048;
 
 class RoundedColumns : RoundedWriter {
@@ -24,9 +24,9 @@ public:
   void write();
 
 private:
-  /// A constant that LLVM does not know: where it knows numbers to be small, it does without the
-  /// limits of `sumsOfBytePairs`, and where it knows them to be 1, without products, and then does
-  /// not see the instruction.
+  /// Returns a constant that LLVM does not know. Where it knows numbers to be small, it drops the
+  /// limits of `sumsOfBytePairs`, and where it knows them to be 1, the products, and then does not
+  /// recognise the instruction.
   Value fromMemory(int64_t lanes, Type element, int64_t number) {
     auto type = VectorType::get(lanes, element);
     storeIntegers(exact, {&w, zeros(w, type).like(number)});
@@ -61,7 +61,8 @@ private:
     storeByPlaces(k, all);
   }
 
-  /// Of 64 neighbours those in the lower halves of B's bytes, then those in the upper ones.
+  /// Stores, of 64 neighbours, those in the lower halves of B's bytes, then those in the upper
+  /// ones.
   void storeByPlaces(Index k, ArrayRef<Integers> all) {
     int64_t lanes = w.sizes.lanes;
     auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
@@ -72,13 +73,13 @@ private:
       for (int64_t half = 0; half < 2; ++half) {
         auto order = llvm::map_to_vector(both, [&](int64_t lane) { return 2 * lane + half; });
         int64_t place =
-            static_cast<int64_t>(v) * lanes / 4 + half * lanes / 2; // in words of 32 bits
+            static_cast<int64_t>(v) * lanes / 4 + half * lanes / 2; // In words of 32 bits.
         storeIntegers(rounded + (k / 4 + place), chosenLanes(lower, upper, order));
       }
     }
   }
 
-  /// Of columns that lie `rows` rows of memory behind `j`.
+  /// Sums columns that lie `rows` rows of memory after `j`.
   Num sumColumns(Index j, ArrayRef<Index> rows) {
     for (int64_t column = 0; column < kRows; column += kStreams)
       sumStreams(j, rows.slice(column, kStreams), column);
@@ -98,7 +99,8 @@ private:
     return {&w.builder, sum[0]};
   }
 
-  /// Of each group of activations the exact sums of `kStreams` columns from `first` on, in lanes.
+  /// Sums, for each group of activations, the exact sums of `kStreams` columns from `first` on, in
+  /// lanes.
   void sumStreams(Index j, ArrayRef<Index> rows, int64_t first) {
     auto lines = llvm::map_to_vector(rows, [&](Index row) { return b + (j + row) * bPitch; });
     w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) {
@@ -111,7 +113,8 @@ private:
     });
   }
 
-  /// Asks for a group of a stream some way ahead, behind the row's end for that of the next row.
+  /// Prefetches a group of a stream some way ahead; beyond the end of the row this is that of the
+  /// next row.
   void prefetchGroup(const FactorB &line, Index k) {
     const int64_t bits = w.held.bits(), ahead = kBytesAhead * 8 / bits;
     for (int64_t first = 0; first < form.group; first += 512 / bits)
@@ -121,14 +124,14 @@ private:
     return exact + (block * (kRows * kRows) + column * kRows);
   }
 
-  /// Of one group of each column, in the order of the columns.
+  /// Describes one group of each column, in the order of the columns.
   struct HeldGroup {
     Num scale;
-    Integers zeros; // of i4
+    Integers zeros; // For i4.
   };
 
-  /// Groups `number` of each column; where rows are an even number of groups, two, whose zero
-  /// points share a byte.
+  /// Loads groups `number` of each column. Where rows are an even number of groups it loads two,
+  /// whose zero points share a byte.
   SmallVector<HeldGroup, 2> loadGroups(ArrayRef<Index> firstGroups, Index number) {
     if (form.evenGroups)
       return loadTwoGroups(firstGroups, number);
@@ -162,11 +165,12 @@ private:
     return {{first, both & 15}, {second, both.down(4)}};
   }
 
-  /// The first numbers of eight pairs, and the second ones.
+  /// Returns the first numbers of eight pairs, and the second ones.
   std::pair<Num, Num> separatePairs(ArrayRef<Value> pairs) {
     SmallVector<Value> left(pairs);
     for (int64_t size = 1; size < kRows; size *= 2) {
-      SmallVector<int64_t> order; // firsts of both, then seconds of both
+      SmallVector<int64_t> order; // First those that come first in both, then those that come
+                                  // second.
       for (int64_t half : {0, 1})
         for (int64_t of : {0, 1})
           for (int64_t i = 0; i < size; ++i)
@@ -188,7 +192,7 @@ private:
     return {&w, wordsOfBytes(w.builder, w.loc(), vectorOf(bytes))};
   }
 
-  /// The terms of group `number` of each column.
+  /// Adds the terms of group `number` of each column.
   Num addHeldGroup(Index number, const HeldGroup &group, Num sum) {
     Index begin = number * w.held.group;
     ValueRange result = carry(
@@ -212,7 +216,7 @@ private:
     return vector::FromElementsOp::create(w.builder, w.loc(), type, elements);
   }
 
-  /// Sums of products of a group of activations, of each column one.
+  /// Returns the sums of products of a group of activations, one for each column.
   Integers sumsOfBlock(Index block) {
     auto eight = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
       return loadIntegers(lanesOf(block, column), VectorType::get(kRows, i32()));
@@ -220,7 +224,7 @@ private:
     return sumsOfLanes(eight);
   }
 
-  /// The terms of a group of activations from `k` on.
+  /// Sums the terms of a group of activations from `k` on.
   Integers sumOfBytes(const FactorB &line, Index k) {
     int64_t lanes = w.sizes.lanes;
     Integers sum = zeros(w, VectorType::get(lanes, i32()));
@@ -270,7 +274,7 @@ void RoundedColumns::write() {
   });
   w.forEach(w.constant(0), apart, kRows / kStreams,
             [&](Index j) { storeColumns(j, inStreams, sumColumns(j, inStreams)); });
-  // Beyond the last column is the last.
+  // Places beyond the last column repeat it.
   auto last = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
     return minimum(w.constant(column), rest - 1);
   });

@@ -20,12 +20,13 @@ func::FuncOp Functions::rounded(int64_t inner, int64_t strip, int64_t group, boo
   });
 }
 
-/// Some for each of many threads, wide enough to be read in order, and to round activations seldom.
+/// There are some for each of many threads, wide enough to be read in order, and to round
+/// activations seldom.
 int64_t llmmem::roundedStrip(const Matmul &p) {
   if (p.b.transposed)
     return std::clamp<int64_t>(llvm::divideCeil(p.columns, 8 * kRows), 16, 128) * kRows;
   constexpr int64_t mostOfStack = 1
-                                  << 16; // numbers of a thread's rounded panel, a strip by `inner`
+                                  << 16; // Numbers of a thread's rounded panel, a strip by `inner`.
   int64_t groups = p.columns / p.b.held.format.group;
   int64_t most = std::clamp<int64_t>(groups / 4, 1, std::max<int64_t>(1, mostOfStack / p.inner));
   while (groups % most != 0)

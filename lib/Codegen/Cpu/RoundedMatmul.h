@@ -1,9 +1,9 @@
 //===- RoundedMatmul.h - Products of rounded activations -------------------===//
 //
 // A product by a weight of i4 or i8 whose activations are rounded to 8 bits (`activation_group` of
-// llm.linear) is a product of integers: sums of a group are exact, and only what is done once a
-// group is of f32. So it takes a fraction of the instructions of a product by elements, and one row
-// is as fast as the weight is read.
+// llm.linear) is a product of integers: sums of a group are exact, and only the work that is done
+// once a group is in f32. So it takes a fraction of the instructions of a product by elements, and
+// one row is as fast as the weight is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace llmmem {
 
-/// Columns of a strip: whole groups of the weight where these lie along the columns.
+/// Returns the columns of a strip: whole groups of the weight where these lie along the columns.
 int64_t roundedStrip(const Matmul &matmul);
 
 /// Row `row` of a strip of C: `columns` from `column` on, at most a strip.

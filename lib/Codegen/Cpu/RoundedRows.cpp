@@ -1,7 +1,7 @@
 //===- RoundedRows.cpp - Products of rounded activations by rows of B ----===//
 //
 // i4 are multiplied in 16 bits: a word of 16 bits holds four of them, and sums of up to 16 products
-// of at most 15 * 127 are exact there; i8 are multiplied in 32.
+// of at most 15 * 127 are exact there. i8 are multiplied in 32 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using namespace llmmem::gemm;
 
 namespace {
 
-/// i4 in a word of 16 bits.
+/// Counts the i4 in a word of 16 bits.
 constexpr int64_t kOfWord = 4;
 
 class RoundedRows : RoundedWriter {
@@ -22,11 +22,11 @@ public:
   void write();
 
 private:
-  /// Columns that are summed together, in four vectors: all of one group.
+  /// Returns the columns that are summed together, in four vectors: all in one group.
   int64_t part() const { return w.held.group % 64 == 0 ? 64 : 32; }
   int64_t partLanes() const { return part() / 4; }
 
-  /// Of the `number`-th group of columns: activations times its scales are rounded.
+  /// For the `number`-th group of columns, rounds activations times its scales.
   void roundForGroup(Index number) {
     Index first = b.groupOf(w.constant(0)) + number, pitch = bPitch / w.held.group;
     w.forEach(w.constant(0), w.constant(form.inner), 1, [&](Index k) {
@@ -50,10 +50,11 @@ private:
     });
   }
 
-  /// In both halves of a word.
+  /// Copies the number to both halves of a word.
   Integers twice(Integers x) { return (x & 0xFFFF) * Integers{&w, x.like(0x10001)}; }
 
-  /// What zero points take from a sum of `kExactTerms` products, a vector of them, where it begins.
+  /// Stores what zero points subtract from a sum of `kExactTerms` products, a vector of them, at
+  /// its beginning.
   void storeOffset(Index k, Index place, Integers x) {
     Integers taken = x * loadIntegers(zeroPoints + k, x.value.getType());
     Value sum =
@@ -63,13 +64,13 @@ private:
     storeIntegers(offsets + place / kExactTerms, twice(none - Integers{&w, sum}));
   }
 
-  /// Vectors of sums: where they begin, and the number of their group of columns.
+  /// Visits vectors of sums: where they begin, and the number of their group of columns.
   void forVectors(function_ref<void(Index at, Index number)> body) {
     w.forEach(w.constant(0), columns, partLanes(), [&](Index at) { body(at, at / w.held.group); });
   }
   VectorType partWords() { return VectorType::get(partLanes(), i32()); }
 
-  /// Exact sums of a group of terms, times its scale.
+  /// Adds the exact sums of a group of terms, times its scale.
   void addExact(Index block, Index at, Index number) {
     Num scale = w.load(scales + (number * groups() + block), 1);
     Num each{&w.builder, spread(w, scale.value, partLanes())};
@@ -77,8 +78,8 @@ private:
     w.store(sums + at, fma(x, each, w.load(sums + at, partLanes())));
   }
 
-  /// `kExactTerms` terms from `k` on: few rows of B are read together, as those of many would take
-  /// each other's places in the first cache.
+  /// Adds `kExactTerms` terms from `k` on. Few rows of B are read together, because those of many
+  /// would evict each other from the first cache.
   void addTerms(Index k, Index j, Index ahead) {
     Index place = j / w.held.group * form.inner + k;
     auto added = isNibbles() ? sumNibbles(k, j, place, ahead) : sumBytes(k, j, place, ahead);
@@ -132,7 +133,8 @@ private:
     return place + 1 == kOfWord ? lowest : lowest & 15;
   }
 
-  /// To the rows that are read some KiB later, or behind the last one those of the next columns.
+  /// Returns the distance to the rows that are read some KiB later or, after the last one, to those
+  /// of the next columns.
   Index distanceAhead(Index k) {
     int64_t bytes = kExactTerms * form.strip * w.held.bits() / 8;
     int64_t terms = kExactTerms * std::clamp<int64_t>(8192 / bytes, 1, 4);

@@ -23,8 +23,8 @@ SmallVector<Integers> RoundedWriter::round(Factors factors, Pointer scaleTo) {
   return rounded;
 }
 
-/// To nearest and ties to even: adding a number whose last place is 1 rounds. A scale that is no
-/// normal number may be too small for the largest factor.
+/// Rounds to nearest with ties to even: adding a number whose last place is 1 rounds. A scale that
+/// is no normal number may be too small for the largest factor.
 Integers RoundedWriter::nearest(Num x) {
   Integers sum = wordsOf(x + static_cast<double>(3 << 22));
   sum = sum - Integers{&w, sum.like(0x4B400000)};

@@ -1,7 +1,7 @@
 //===- RoundedWriter.h - Rounds activations for integer products ---------===//
 //
-// What functions of both layouts of B share: activations are rounded by groups, and integers are
-// stored beside scales in panels of the function's stack.
+// Functions for both layouts of B share this code: activations are rounded by groups, and integers
+// are stored with their scales in panels of the function's stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +16,19 @@
 
 namespace llmmem::gemm {
 
-/// Products whose sum a word of 16 bits holds, of i4.
+/// A word of 16 bits holds the sum of this number of products of i4.
 constexpr int64_t kExactTerms = 16;
-/// Columns of an [out, in] weight that are added up together.
+/// This number of columns of an [out, in] weight is added up together.
 constexpr int64_t kRows = 8;
 
-/// What a function is written for.
+/// Says what a function is emitted for.
 struct RowForm {
-  int64_t inner, strip, group; // terms, columns at most, and activations that share a scale
+  int64_t inner, strip, group; // Terms, columns at most, and activations that share a scale.
   bool transposed, initial;
-  bool evenGroups; // rows of B are an even number of groups
+  bool evenGroups; // Rows of B are an even number of groups.
 };
 
-/// Of gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns).
+/// Emits gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns).
 /// Many fields: each is an argument of the function that is written.
 class RoundedWriter {
 public:
@@ -40,7 +40,7 @@ protected:
   bool isNibbles() const { return w.held.hasZeros(); }
 
   using Factors = llvm::function_ref<Num(int64_t vector)>;
-  /// The factors of a group as integers, a vector after the other; their scale is stored.
+  /// Returns the factors of a group as integers, one vector after another, and stores their scale.
   llvm::SmallVector<Integers> round(Factors factors, Pointer scaleTo);
   Integers nearest(Num x);
   Integers wordsOf(Num x);
@@ -51,7 +51,7 @@ protected:
   mlir::Type i8() { return w.builder.getI8Type(); }
 
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(Index, mlir::ValueRange carried)>;
-  /// The results of a loop from 0 that carries values.
+  /// Returns the results of a loop from 0 that carries values.
   mlir::ValueRange carry(Index upper, mlir::ValueRange initial, Body body);
   llvm::SmallVector<Integers> integers(mlir::ValueRange values) {
     return llvm::map_to_vector(values, [&](mlir::Value x) { return Integers{&w, x}; });
@@ -66,20 +66,21 @@ protected:
           c = w.pointer(4, w.element);
   FactorB b{w, 1};
   Index bPitch = w.index(2), columns = w.index(5);
-  /// Groups of columns that have rounded activations of their own.
+  /// Counts the groups of columns that have rounded activations of their own.
   int64_t ofColumns = form.transposed ? 1 : form.strip / w.held.group;
   Pointer factors = w.panel(form.transposed ? 1 : form.inner),
           zeroPoints = w.panel(form.transposed || !isNibbles() ? 1 : form.inner);
   Pointer rounded = w.panel(ofColumns * form.inner), scales = w.panel(ofColumns * groups());
-  /// Of i4: what zero points take, of `kExactTerms` terms each, or sums of rounded activations.
+  /// For i4, holds what zero points subtract from `kExactTerms` terms each, or sums of rounded
+  /// activations.
   Pointer offsets = w.panel(ofColumns * form.inner / kExactTerms);
   Pointer sums = w.panel(form.transposed ? kRows : form.strip),
           exact = w.panel(form.transposed ? groups() * kRows * kRows : form.strip);
 };
 
-/// B in rows: groups of B lie along the columns.
+/// Emits the function for B in rows, whose groups lie along the columns.
 void writeRoundedRows(Writer &w, const RowForm &form);
-/// B transposed: groups of B lie along the terms.
+/// Emits the function for a transposed B, whose groups lie along the terms.
 void writeRoundedColumns(Writer &w, const RowForm &form);
 
 } // namespace llmmem::gemm

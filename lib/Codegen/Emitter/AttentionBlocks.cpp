@@ -39,7 +39,7 @@ void AttentionBlocks::forUnmaskedQueries(HeadBlock keys, Body body) {
 }
 
 Index AttentionBlocks::firstKeyOf(HeadBlock queries) {
-  // Positions grow by 1 or begin again, so no query of a block reaches back beyond its first.
+  // Positions grow by 1 or restart, so no query of a block reaches further back than its first.
   Index before = positions ? reachOf(queries.batch, queries.first) - 1 : e.index(window - 1);
   return maximum(queries.first - before, e.index(0));
 }
@@ -115,7 +115,8 @@ Value AttentionBlocks::reachAt(Buffer reaches, Index i) {
   return reaches ? e.loadRaw(reaches, i, e.lanes()) : Value();
 }
 
-/// -ahead <= query - key < window, in one comparison without signs; a reach is at most the window.
+/// Computes -ahead <= query - key < window in one comparison without signs; a reach is at most the
+/// window.
 Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes, Value reach) {
   OpBuilder &builder = e.builder();
   Value distance = (ahead > 0 ? query + ahead - key : query - key).value;

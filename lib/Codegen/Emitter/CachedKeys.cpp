@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// An operand, with number `ofScales` of the op's scales where it has any.
+/// Returns an operand, with number `ofScales` of the op's scales where it has any.
 static HeldBuffer heldRows(KernelEmitter &e, OpOperand &rows, MutableOperandRange scales,
                            unsigned ofScales) {
   if (scales.empty())
@@ -64,7 +64,7 @@ CachedQuery CachedKeys::queryAt(Index number) {
 CachedQuery CachedKeys::queryOf(Index token, Index kvHead, Index firstHead) {
   Index b = token / seq;
   Index position = e.loadIndex(positions, token), first = e.loadIndex(positions, b * seq);
-  Index end = position + 1; // 0 where there is no position
+  Index end = position + 1; // It is 0 where there is no position.
   return {b, token, kvHead, firstHead, maximum(end - reach, e.index(0)), end, first};
 }
 

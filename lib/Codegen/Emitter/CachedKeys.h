@@ -1,10 +1,10 @@
 //===- CachedKeys.h - The keys that a new token attends to ----------------===//
 //
-// What the kernels of llm.cached_attention and llm.latent_attention on a CPU and on a GPU have in
-// common: which iteration takes which query heads, which positions they attend to, and where the
-// keys and values of these lie. Example: 8 query heads on 2 key/value heads are 2 iterations a
-// token, each of 4 heads. A latent row is the key of all heads, and its first elements are their
-// value: values lie where keys lie, and are shorter.
+// The kernels of llm.cached_attention and llm.latent_attention on a CPU and on a GPU share this
+// code: which iteration takes which query heads, which positions they attend to, and where their
+// keys and values lie. Example: 8 query heads on 2 key/value heads are 2 iterations a token, each
+// of 4 heads. A latent row is the key of all heads, and its first elements are their value: values
+// lie where keys lie, and are shorter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,16 @@
 
 namespace llmmem {
 
-/// The query heads of one iteration, which share a key/value head, at one token.
+/// Describes the query heads of one iteration, which share a key/value head, at one token.
 struct CachedQuery {
   Index batch, token, kvHead, firstHead;
-  /// The positions it attends to, and the first one whose key is not in the cache.
+  /// Give the positions it attends to, and the first one whose key is not in the cache.
   Index begin, end, fresh;
 };
 
-/// The part of a query's positions in one block of them.
+/// Describes the part of a query's positions in one block of them.
 struct KeyBlock {
-  /// Where the block begins; `begin` to `fresh` lie in the cache, `fresh` to `end` are new.
+  /// Say where the block begins; `begin` to `fresh` lie in the cache, `fresh` to `end` are new.
   Index start, begin, fresh, end;
 };
 
@@ -35,43 +35,44 @@ public:
   CachedKeys(llm::CachedAttentionOp op, KernelEmitter &e);
   CachedKeys(llm::LatentAttentionOp op, KernelEmitter &e);
 
-  /// Query heads of an iteration, of which a kernel unrolls its loops.
+  /// Limits the query heads of an iteration, over which a kernel unrolls its loops.
   static constexpr int64_t kMostHeads = 8;
 
   int64_t numQueries() const { return batch * seq * kvHeads * tiles; }
   CachedQuery queryAt(Index number);
   CachedQuery queryOf(Index token, Index kvHead, Index firstHead);
-  /// The numbers of the blocks that hold its keys.
+  /// Return the numbers of the blocks that hold its keys.
   Index firstBlock(const CachedQuery &query) { return query.begin / kBlock; }
   Index endOfBlocks(const CachedQuery &query) { return ceilDiv(query.end, e.index(kBlock)); }
   KeyBlock blockAt(const CachedQuery &query, Index number);
 
-  /// Where the key and the value at position `j` begin: in the caches, and in `k` and `v`.
+  /// Return where the key and the value at position `j` begin: in the caches, and in `k` and `v`.
   Index cachedPlace(const CachedQuery &query, Index j);
   Index freshPlace(const CachedQuery &query, Index j);
-  /// Where head `h` of the iteration begins in `q`, and in the result.
+  /// Return where head `h` of the iteration begins in `q`, and in the result.
   Index headPlace(const CachedQuery &query, Index h) { return headOf(query, h) * size; }
   Index outPlace(const CachedQuery &query, Index h) { return headOf(query, h) * valueSize; }
 
-  /// What the maximum of head `h`'s scores and the total of their powers are before any key: a sink
-  /// is a score that is there before all others.
+  /// Return what the maximum of head `h`'s scores and the total of their powers are before any key:
+  /// a sink is a score that precedes all others.
   Num firstLargest(const CachedQuery &query, Index h);
   Num firstTotal() { return e.number(sinks ? 1.0 : 0.0); }
 
   Num capped(Num score) { return cap > 0.0 ? softcap(score, cap) : score; }
-  /// Below every score; not minus infinity, as the first rescaling factor would be NaN.
+  /// Returns a number below every score. It is not minus infinity, because the first rescaling
+  /// factor would be NaN.
   Num lowest();
 
   static constexpr int64_t kBlock = llm::CachedAttentionOp::kBlock;
   KernelEmitter &e;
   const int64_t batch, seq, heads, kvHeads;
-  const int64_t size, valueSize; ///< of a head's key, and of its value
+  const int64_t size, valueSize; ///< The elements of a head's key, and of its value.
   const double scale, cap;
   Buffer q, positions, table, sinks, out;
   HeldBuffer k, v, keys, values;
-  /// Query heads of an iteration, and iterations of a key/value head.
+  /// Count the query heads of an iteration, and the iterations of a key/value head.
   int64_t tile, tiles;
-  int64_t reach; ///< the most keys that a query attends to
+  int64_t reach; ///< The most keys that a query attends to.
 
 private:
   Index headOf(const CachedQuery &query, Index h) {
@@ -79,7 +80,7 @@ private:
   }
   void divideHeads();
 
-  /// Rows of a cache or of a page, and what a sequence can have in all.
+  /// Count the rows of a cache or of a page, and what a sequence can have in all.
   int64_t rows, capacity;
   bool isRing;
 };

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Where x is above the bound; false of a NaN.
+/// Returns where x is above the bound; false for a NaN.
 static Value isAbove(Num x, Num bound) {
   return arith::CmpFOp::create(*x.builder, x.value.getLoc(), arith::CmpFPredicate::OGT, x.value,
                                bound.value);
@@ -22,7 +22,7 @@ static Num magnitudeOf(Num x) { return select(isAbove(x.like(0.0), x), -x, x); }
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// 0.1 + 0.9 (j + 1/2) / 2^e: the fraction is the significand of code + 1/2, less 1.
+/// Returns 0.1 + 0.9 (j + 1/2) / 2^e: the fraction is the significand of code + 1/2, less 1.
 static Num placeInDecade(Num middle) {
   return fma(significandOf(middle) - 1.0, middle.like(0.9), middle.like(0.1));
 }
@@ -44,13 +44,13 @@ Num DynamicMap::numbersOf(OpBuilder &builder, Location loc, Value bytes) const {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-/// In the middle between the largest number of the decade before and the smallest of this one:
-/// 10^(e-1-top) (1 - 0.9 / 2^e) and 10^(e-1-top) (1 + 4.5 / 2^e).
+/// Returns the midpoint between the largest number of the previous decade and the smallest of this
+/// one: 10^(e-1-top) (1 - 0.9 / 2^e) and 10^(e-1-top) (1 + 4.5 / 2^e).
 static double beginOfDecade(int decade, int top) {
   return std::pow(10.0, decade - 1 - top) * (1.0 + std::ldexp(1.8, -decade));
 }
 
-/// The code of a middle is a whole number, so that rounding to the nearest one finds the part.
+/// The code of a midpoint is an integer, so that rounding to the nearest one finds the part.
 Num DynamicMap::codesOfMagnitudes(Num x) const {
   auto codesPerUnit = [&](int decade) {
     return std::ldexp(std::pow(10.0, top() - decade), decade) / 0.9;
@@ -61,7 +61,7 @@ Num DynamicMap::codesOfMagnitudes(Num x) const {
     first = select(isIn, x.like(std::ldexp(1.0, decade)), first);
     slope = select(isIn, x.like(codesPerUnit(decade)), slope);
   }
-  // first + (x / 10^(e-top) - 0.1) / 0.9 * 2^e - 1/2
+  // The code is first + (x / 10^(e-top) - 0.1) / 0.9 * 2^e - 1/2.
   Num code = fma(x, slope, first * (8.0 / 9.0) - 0.5), last = first * 2.0 - 1.0;
   code = select(isAbove(code, first), code, first);
   code = select(isAbove(last, code), code, last);

@@ -1,19 +1,19 @@
 //===- DynamicMap.h - Numbers of many magnitudes in 8 bits ------*- C++ -*-===//
 //
-// The dynamic map of block-wise quantization (Dettmers et al. 2022, "8-bit Optimizers via
-// Block-wise Quantization", section 1.3; the 256 numbers are those of the library bitsandbytes, and
-// a byte is the place of a number among them in ascending order). Decade e of the map, 10^(e - top)
-// times [0.1, 1], has 2^e numbers, the middles of as many equal parts, so large numbers are exact
-// to 1 % and small ones keep their magnitude:
+// Implements the dynamic map of block-wise quantization (Dettmers et al. 2022, "8-bit Optimizers
+// via Block-wise Quantization", section 1.3). The 256 numbers are those of the library
+// bitsandbytes, and a byte is the place of a number among them in ascending order. Decade e of the
+// map, 10^(e - top) times [0.1, 1], has 2^e numbers, the midpoints of as many equal parts, so large
+// numbers are exact to 1 % and small ones keep their magnitude:
 //
-//   signed     top 6, decades 0 to 6: 127 numbers, the same below 0, and 0 and 1   byte = 127 +
-//   code unsigned   top 7, decades 1 to 7: 254 numbers, and 0 and 1                     byte = code
-//   - 1
+//   signed     top 6, decades 0 to 6: 127 numbers, the same below 0, and 0 and 1
+//              byte = 127 + code
+//   unsigned   top 7, decades 1 to 7: 254 numbers, and 0 and 1
+//              byte = code - 1
 //
-// where the code of number j of decade e is 2^e + j, that of 1 is the first behind them, and that
-// of 0 the one before. Example: in the signed map 0.6 is in decade 6 the part floor((0.6 - 0.1) /
-// 0.9 * 64) = 35, so its byte is 127 + 64 + 35 = 226 and stands for 0.1 + 0.9 * 35.5 / 64 =
-// 0.59921875.
+// The code of number j of decade e is 2^e + j, that of 1 is the first one after them, and that of 0
+// the one before. Example: in the signed map 0.6 is in decade 6 the part floor((0.6 - 0.1) / 0.9 *
+// 64) = 35, so its byte is 127 + 64 + 35 = 226 and represents 0.1 + 0.9 * 35.5 / 64 = 0.59921875.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,10 @@ class DynamicMap {
 public:
   explicit DynamicMap(bool isSigned) : isSigned(isSigned) {}
 
-  /// The numbers, f32, that `bytes` (i8, or a vector of them) stand for.
+  /// Returns the numbers, f32, that `bytes` (i8, or a vector of them) represent.
   Num numbersOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value bytes) const;
-  /// The bytes of the numbers nearest to `x`, f32, from -1 (0 of an unsigned map) to 1. A NaN's are
-  /// some number's.
+  /// Returns the bytes of the numbers nearest to `x`, f32, from -1 (0 of an unsigned map) to 1. A
+  /// NaN gets those of some number.
   mlir::Value bytesOf(Num x) const;
 
 private:

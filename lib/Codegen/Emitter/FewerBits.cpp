@@ -12,10 +12,10 @@ using namespace llmmem;
 
 namespace {
 
-/// The bits of 2^23 in f32: an integer below 2^23 in its place is added to it.
+/// Holds the bits of 2^23 in f32, to which an integer below 2^23 is added.
 constexpr uint32_t kTwoTo23 = 0x4B000000;
 
-/// Operations on i32, or on a vector of them, with constants.
+/// Wraps operations on i32, or on a vector of them, with constants.
 struct Words {
   OpBuilder &builder;
   Location loc;
@@ -44,7 +44,7 @@ struct Words {
   Words operator+(Words other) const {
     return with(arith::AddIOp::create(builder, loc, value, other.value));
   }
-  /// Whether they are larger, as numbers without a sign.
+  /// Returns whether they are larger, as numbers without a sign.
   Value above(uint32_t number) const {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, value, constant(number));
   }
@@ -63,15 +63,15 @@ struct Words {
   }
 };
 
-/// What an f8 is made of, and how it lies in an f32.
+/// Describes the fields of an f8, and how it lies in an f32.
 struct SmallFloat {
   explicit SmallFloat(Type element) : isE4(isa<Float8E4M3FNType>(element)) {}
   bool isE4;
   int significand() const { return isE4 ? 3 : 2; }
   int bias() const { return isE4 ? 7 : 15; }
-  /// Bits of f32's significand that an f8 has no place for.
+  /// Returns the bits of f32's significand that an f8 has no place for.
   int dropped() const { return 23 - significand(); }
-  /// The largest number, without its sign: what lies above is NaN, or infinity.
+  /// Returns the largest number, without its sign: what lies above is NaN, or infinity.
   uint32_t largest() const { return isE4 ? 0x7E : 0x7B; }
   uint32_t special() const { return isE4 ? 0x7FC00000 : 0x7F800000; }
 };
@@ -85,7 +85,7 @@ struct SmallFloat {
 static Num numbersOfSmallFloats(Words words, SmallFloat format) {
   Words sign = (words & 0x80) << 24, rest = words & 0x7F;
   Words bits = sign | (rest << format.dropped());
-  // Exponents of f8 count from another bias; below the smallest normal number f32's are exact too.
+  // Exponents of f8 have another bias; below the smallest normal number f32's are exact, too.
   Num number = bits.asFloat() * std::ldexp(1.0, 127 - format.bias());
   return select(rest.above(format.largest()), (bits | format.special()).asFloat(), number);
 }
@@ -95,7 +95,7 @@ Num llmmem::numbersOf(OpBuilder &builder, Location loc, Value words, Type elemen
   Words bits{builder, loc, words};
   if (element.isInteger(4))
     return ((bits & 15) | kTwoTo23).asFloat() - *zero;
-  // With the sign's bit flipped, 128 more than the number.
+  // With the sign's bit flipped, it is 128 more than the number.
   if (element.isInteger(8))
     return ((bits & 255) ^ (kTwoTo23 | 128)).asFloat() - static_cast<double>((1 << 23) + 128);
   return numbersOfSmallFloats(bits, SmallFloat(element));
@@ -136,7 +136,8 @@ static Words integersOf(Num x) { return Words::of(x + std::ldexp(1.5, 23)); }
 
 static Words smallFloatsOf(Num x, SmallFloat format) {
   Words bits = Words::of(x), sign = (bits & 0x80000000) >> 24, size = bits & 0x7FFFFFFF;
-  // To nearest, ties to even: half of the last place that stays, and one more where that is odd.
+  // It rounds to nearest with ties to even: half of the last place that stays, and one more where
+  // that is odd.
   uint32_t half = (1u << (format.dropped() - 1)) - 1;
   Words rounded = (size + half + ((size >> format.dropped()) & 1)) >> format.dropped();
   Words normal = rounded + static_cast<uint32_t>(-((127 - format.bias()) << format.significand()));
@@ -185,8 +186,8 @@ static Value widen(KernelEmitter &e, Value bytes) {
   return wordsOfBytes(e.builder(), e.location(), bytes);
 }
 
-/// Number `index` of a buffer of i4 in the lowest bits of a word: the first of a byte are its lower
-/// bits.
+/// Returns number `index` of a buffer of i4 in the lowest bits of a word: the first of a byte is in
+/// its lower bits.
 static Value nibble(KernelEmitter &e, Buffer bytes, Index index) {
   Value word = widen(e, e.loadRaw(bytes, index / 2));
   Value shift = arith::IndexCastOp::create(e.builder(), e.location(), e.builder().getI32Type(),

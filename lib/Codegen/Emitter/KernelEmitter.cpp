@@ -203,7 +203,7 @@ Value KernelEmitter::elementNumbers(Index first, unsigned lanes, int64_t step) {
   return arith::AddIOp::create(nested, op->getLoc(), base, offsets);
 }
 
-/// Calls `chunk` with the begin and the width of each vector of a row.
+/// Calls `chunk` with the beginning and the width of each vector of a row.
 static void forChunks(int64_t width, unsigned lanes, function_ref<void(int64_t, unsigned)> chunk) {
   for (int64_t begin = 0; begin < width; begin += lanes)
     chunk(begin, std::min<int64_t>(lanes, width - begin));
@@ -318,7 +318,7 @@ Row KernelEmitter::foldSteps(Index lower, Index upper, int64_t step, ArrayRef<Nu
   OpBuilder::InsertionGuard guard(nested);
   nested.setInsertionPointToStart(loop.getBody());
   Row next = body({&nested, loop.getInductionVar()}, numbersOf(nested, loop.getRegionIterArgs()));
-  if (!initial.empty()) // otherwise scf.for has added its yield
+  if (!initial.empty()) // Otherwise scf.for has added its yield.
     scf::YieldOp::create(nested, op->getLoc(), valuesOf(next));
   return numbersOf(nested, loop.getResults());
 }

@@ -30,7 +30,7 @@ Num Num::like(double constant) const {
   return {builder, makeConstant(*builder, locationOf(value), type(), constant)};
 }
 
-/// `value` in every lane of `type`, if it is a number and `type` is not.
+/// Puts `value` in every lane of `type`, if it is a number and `type` is not.
 static Value splatTo(OpBuilder &builder, Value value, Type type) {
   if (!isa<VectorType>(type) || isa<VectorType>(value.getType()))
     return value;
@@ -91,8 +91,8 @@ static Type withElement(Type type, Type element) {
   return element;
 }
 
-/// f64 to f32 with the last bit set where anything was lost (round to odd), so that rounding again
-/// to a narrower type equals rounding once (Boldo & Melquiond 2008).
+/// Converts f64 to f32 with the last bit set where anything was lost (round to odd), so that
+/// rounding again to a narrower type equals rounding once (Boldo & Melquiond 2008).
 static Value roundToOdd(OpBuilder &builder, Location loc, Value x) {
   Type single = withElement(x.getType(), builder.getF32Type());
   Type bits = withElement(x.getType(), builder.getI32Type());
@@ -123,7 +123,7 @@ Num llmmem::convert(Num x, Type element) {
   OpBuilder &builder = *x.builder;
   Location loc = locationOf(x.value);
   Value value = x.value;
-  // The expansion of bf16 and the instructions for f16 know f32 only.
+  // The expansion of bf16 and the instructions for f16 support only f32.
   auto isHalf = [](Type type) { return type.isBF16() || type.isF16(); };
   if (element.isF64() && isHalf(from))
     value = arith::ExtFOp::create(builder, loc, withElement(value.getType(), builder.getF32Type()),
@@ -141,7 +141,7 @@ Num llmmem::convert(Num x, Type element) {
 // Lanes
 //===----------------------------------------------------------------------===//
 
-/// Lanes `begin` to `begin` + `count` of `x`.
+/// Returns lanes `begin` to `begin` + `count` of `x`.
 static Value lanesOf(OpBuilder &builder, Value x, int64_t begin, int64_t count) {
   SmallVector<int64_t> mask;
   for (int64_t lane = begin; lane < begin + count; ++lane)

@@ -19,15 +19,17 @@
 
 namespace llmmem {
 
-/// A matrix inside a buffer, from element `begin` on: row-major, rows `pitch` elements apart.
+/// Describes a matrix inside a buffer, from element `begin` on: row-major, with rows `pitch`
+/// elements apart.
 struct Matrix {
   Buffer buffer;
   int64_t pitch = 0;
   bool transposed = false;
   std::optional<Index> begin = std::nullopt;
-  /// Elements to the matrix of the next matmul of a batch; 0 if all use the same matrix.
+  /// Counts the elements to the matrix of the next matmul of a batch; 0 if all use the same matrix.
   int64_t stride = 0;
-  /// Of B alone: scales and zero points, where `buffer` are the bytes of elements in fewer bits.
+  /// Holds, for B alone, scales and zero points, where `buffer` has the bytes of elements in fewer
+  /// bits.
   HeldBuffer held = {};
 
   bool isPacked() const { return held.isPacked(); }
@@ -47,13 +49,13 @@ struct PlainSum {
   int64_t clusterParts = 1;
 };
 
-/// Partial results of the softmax of C's rows, one for each tile of columns: element (row, tile) of
-/// two buffers is the tile's largest element, as it is stored, and the sum of exp(element -
-/// largest).
+/// Holds partial results of the softmax of C's rows, one for each tile of columns: element (row,
+/// tile) of two buffers is the tile's largest element, as it is stored, and the sum of exp(element
+/// - largest).
 struct TileSoftmax {
   Buffer maxima, powers;
   Index begin;
-  int64_t tiles; // of a row
+  int64_t tiles; // Those of a row.
 };
 
 /// C are logits. Its rows may be written up to a column behind `columns`, which nobody reads: so
@@ -147,38 +149,38 @@ struct Matmul {
   }
 };
 
-/// Whether a library computes matmuls of `element`. Libraries and generated code round differently,
-/// so the answer is the same for all matmuls of a step, with and without an epilogue.
+/// Returns whether a library computes matmuls of `element`. Libraries and generated code round
+/// differently, so the answer is the same for all matmuls of a step, with and without an epilogue.
 bool isMultipliedByLibrary(const KernelOptions &options, mlir::Type element);
 
-/// Writes the matmul into the kernel of `op`: a call of the library if `isMultipliedByLibrary` and
-/// C has memory, else generated code.
+/// Emits the matmul into the kernel of `op`: a call of the library if `isMultipliedByLibrary` and C
+/// has memory, else generated code.
 void emitMatmul(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul);
 
-/// The matmuls make(0), ..., make(count - 1), of equal sizes and strides, as iterations of a
+/// Emits the matmuls make(0), ..., make(count - 1), of equal sizes and strides, as iterations of a
 /// parallel loop. On a CPU, those of bf16 are generated code.
 void emitMatmuls(mlir::Operation *op, KernelEmitter &e, int64_t count,
                  llvm::function_ref<Matmul(Index number)> make);
 
-/// As one launch of a GPU; `first` is one of them.
+/// Emits them as one launch of a GPU; `first` is one of them.
 void emitDeviceMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                        llvm::function_ref<Matmul(Index number)> make);
 
-/// Whether generated code computes the matmul tile by tile with whole rows of a tile in one block,
-/// so that it can also compute `TileSoftmax`.
+/// Returns whether generated code computes the matmul tile by tile with whole rows of a tile in one
+/// block, so that it can also compute `TileSoftmax`.
 bool makesTileSoftmax(KernelEmitter &e, const Matmul &matmul);
 
-/// Whether the options ask for cuBLASLt and it can compute the matmul.
+/// Returns whether the options ask for cuBLASLt and it can compute the matmul.
 bool isLibraryMatmul(KernelEmitter &e, const Matmul &matmul);
 
-/// Writes the matmul (or batch of them) as an `llm.library_product` of a host function, for
+/// Emits the matmul (or batch of them) as an `llm.library_product` of a host function, for
 /// cuBLASLt.
 void emitLibraryMatmul(KernelEmitter &e, const Matmul &matmul);
 
-/// As generated code: calls of functions of the module that all matmuls of one type share.
+/// Emits it as generated code: calls of functions of the module that all matmuls of one type share.
 void emitGeneratedMatmul(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul);
 
-/// The address of a matrix's first element; null if there is none.
+/// Returns the address of a matrix's first element; null if there is none.
 mlir::Value addressOf(mlir::Operation *op, KernelEmitter &e, const Matrix &matrix);
 
 } // namespace llmmem

@@ -19,7 +19,7 @@ Panel llmmem::makePanel(KernelEmitter &e, int64_t rows, int64_t width) {
   return panel;
 }
 
-/// `x` followed by zeros up to a whole vector.
+/// Returns `x` followed by zeros up to a whole vector.
 static Num padded(KernelEmitter &e, Num x) {
   int64_t lanes = e.lanes(), known = cast<VectorType>(x.type()).getNumElements();
   if (known == lanes)
@@ -69,7 +69,7 @@ static Num shuffled(Num a, Num b, ArrayRef<int64_t> mask) {
           vector::ShuffleOp::create(*a.builder, a.value.getLoc(), a.value, b.value, mask)};
 }
 
-/// A square of as many rows as lanes, transposed by exchanging the off-diagonal quarters of ever
+/// Transposes a square of as many rows as lanes by exchanging the off-diagonal quarters of ever
 /// smaller squares (Eklundh 1972).
 static void transposeSquare(MutableArrayRef<Num> rows) {
   auto lanes = static_cast<int64_t>(rows.size());
@@ -107,11 +107,11 @@ void llmmem::transposePanel(KernelEmitter &e, Panel from, Panel to, double facto
 // Matmuls
 //===----------------------------------------------------------------------===//
 
-/// Rows and vectors of a tile: 16 vectors of accumulators fit the registers of AVX-512 beside the
-/// operands, and enough to fill two multiply-add units of latency four.
+/// A tile has 16 vectors of accumulators: they fit the registers of AVX-512 together with the
+/// operands, and suffice to fill two multiply-add units of latency four.
 static constexpr int64_t kTileRows = 4, kTileVectors = 4;
 
-/// One tile, `columns` wide from `column` on.
+/// Emits one tile, `columns` wide from `column` on.
 static void emitTile(KernelEmitter &e, const PanelMatmul &p, Index row, int64_t column,
                      int64_t columns) {
   unsigned lanes = e.lanes();

@@ -1,6 +1,6 @@
 //===- Panels.h - Blocks of matrices on the stack -------------------------===//
 //
-// What the attention kernels are made of: a block of rows is copied into a panel, a panel is
+// The attention kernels consist of these parts: a block of rows is copied into a panel, a panel is
 // transposed so that the other dimension lies along the lanes, and panels are multiplied. Example,
 // the scores of a block of keys (rows) and a block of queries (lanes):
 //
@@ -18,7 +18,7 @@
 
 namespace llmmem {
 
-/// Numbers of the kernel's `computeType` on the stack of the thread: `rows` rows of `pitch`
+/// Holds numbers of the kernel's `computeType` on the stack of the thread: `rows` rows of `pitch`
 /// columns, both multiples of a vector's lanes. The columns from `width` on are 0.
 struct Panel {
   Buffer numbers;
@@ -29,7 +29,7 @@ struct Panel {
 
 Panel makePanel(KernelEmitter &e, int64_t rows, int64_t width);
 
-/// Row r becomes the `width` elements of `from` at place(r) where r < rows, and 0 behind them.
+/// Row r becomes the `width` elements of `from` at place(r) where r < rows, and 0 after them.
 void loadPanel(KernelEmitter &e, Panel to, Buffer from, llvm::function_ref<Index(Index)> place,
                Index rows);
 
@@ -37,25 +37,25 @@ void loadPanel(KernelEmitter &e, Panel to, Buffer from, llvm::function_ref<Index
 void storePanel(KernelEmitter &e, Panel from, Buffer to, llvm::function_ref<Index(Index)> place,
                 Index rows, llvm::function_ref<Num(Index)> factor);
 
-/// to[j][i] = from[i][j] * factor.
+/// Computes to[j][i] = from[i][j] * factor.
 void transposePanel(KernelEmitter &e, Panel from, Panel to, double factor);
 
 void clearPanel(KernelEmitter &e, Panel panel);
 
-/// The terms [begin, end) of a sum.
+/// Names the terms [begin, end) of a sum.
 struct Terms {
   Index begin, end;
 };
 
-/// c[r][j] = factor(r) c[r][j] + sum over k of a[r][k] b[k][j], for all j and for r < rows, rounded
-/// up to whole tiles. The terms are added one by one in the order of k, each by one fused
-/// multiply-add, so an element does not depend on the tiles.
+/// Computes c[r][j] = factor(r) c[r][j] + sum over k of a[r][k] b[k][j], for all j and for r <
+/// rows, rounded up to whole tiles. The terms are added one by one in the order of k, each by one
+/// fused multiply-add, so an element does not depend on the tiles.
 struct PanelMatmul {
   Panel a, b, c;
-  /// a[k][r] in the place of a[r][k].
+  /// Uses a[k][r] instead of a[r][k].
   bool transposed = false;
   Index rows;
-  /// The terms that rows `first` to `last` need.
+  /// Gives the terms that rows `first` to `last` need.
   llvm::function_ref<Terms(Index first, Index last)> terms;
   /// Without it, the accumulators begin at 0.
   std::optional<llvm::function_ref<Num(Index row)>> factor = std::nullopt;

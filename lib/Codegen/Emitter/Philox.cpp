@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace llmmem;
 
 namespace {
-/// 64-bit integer arithmetic in the shape of `type`.
+/// Wraps 64-bit integer arithmetic in the shape of `type`.
 struct Words {
   OpBuilder &builder;
   Location loc;
@@ -58,8 +58,7 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e
   auto random = cast<RandomOpInterface>(e.operation());
   auto sharding = dyn_cast_or_null<llm::ShardingAttr>(random.getSampleSharding());
   SmallVector<int64_t> shape = random.getSampleShape();
-  unsigned split =
-      seedBuffer.size == 4 ? 1 : 0; // dimensions up to the last one of which it is a part
+  unsigned split = seedBuffer.size == 4 ? 1 : 0; // Has the dimensions up to the last split one.
   for (unsigned number = 0; sharding && number < sharding.getRank(); ++number)
     split = sharding.getAxes(number).empty() ? split : number + 1;
   for (unsigned number = 0; number < split; ++number) {
@@ -71,7 +70,7 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e
     }
     dimensions.push_back(dimension);
   }
-  // The parts of ranks come one after another, and in each those of its micro-batches.
+  // The parts of ranks follow each other, and in each part those of its micro-batches.
   if (seedBuffer.size == 4) {
     Index number = e.loadIndex(seedBuffer, e.index(2)), &position = dimensions.front().position;
     position = position.value ? position * e.loadIndex(seedBuffer, e.index(3)) + number : number;
@@ -85,7 +84,7 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e
 //===----------------------------------------------------------------------===//
 
 Index Philox::numberInWhole(Index element) {
-  // The dimensions' indices, the innermost first.
+  // These are the dimensions' indices, the innermost first.
   Index rest = element / inner, number = element % inner;
   int64_t stride = inner;
   for (const Dimension &dimension : llvm::reverse(dimensions)) {
@@ -100,7 +99,7 @@ Index Philox::numberInWhole(Index element) {
 }
 
 /// Vectors begin at multiples of their lanes, or lie inside rows that are neighbours. What is split
-/// along its first dimension lies in one piece.
+/// along its first dimension is contiguous.
 bool Philox::areNeighbours(unsigned lanes) const {
   return dimensions.size() <= 1 || inner * dimensions.back().size % lanes == 0;
 }
@@ -146,7 +145,7 @@ std::array<Value, 4> Philox::wordsOf(Value block) {
                  {words.splat(seed[0]), words.splat(seed[1])});
 }
 
-/// u >= p in integers: word >= ceil(p 2^32), exactly.
+/// Computes u >= p in integers: word >= ceil(p 2^32), exactly.
 static uint64_t thresholdOf(double p) {
   return static_cast<uint64_t>(std::ceil(std::ldexp(p, 32)));
 }
@@ -164,8 +163,8 @@ Value Philox::keepsApart(Value element, double p) {
                                words.choose(isLower, lower, upper), words.constant(thresholdOf(p)));
 }
 
-/// One bit for each word of enough blocks to cover the elements from any `first`, which may lie
-/// inside a block; a shift then selects those of the elements.
+/// Returns one bit for each word of enough blocks to cover the elements from any `first`, which may
+/// lie inside a block; a shift then selects those of the elements.
 Value Philox::keepsTogether(Index first, unsigned lanes, double p) {
   OpBuilder &b = e.builder();
   Location loc = seed[0].getLoc();

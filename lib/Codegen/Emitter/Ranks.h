@@ -7,12 +7,13 @@
 
 namespace llmmem {
 
-/// Calls `function` of the runtime with `arguments` where `e` stands; returns its result, or null
-/// where `result` is.
+/// Calls `function` of the runtime with `arguments` at the insertion point of `e`. Returns its
+/// result, or null where `result` is null.
 mlir::Value callRuntime(KernelEmitter &e, llvm::StringRef function, mlir::ValueRange arguments,
                         mlir::Type result = {});
 
-/// The position of the rank that runs the kernel in its group: asked once, at the kernel's entry.
+/// Returns the position of the rank that runs the kernel in its group. It is read once, at the
+/// kernel's entry.
 Index positionInGroup(KernelEmitter &e, mlir::ArrayAttr axes);
 
 } // namespace llmmem

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// `element` in the shape of `like`.
+/// Returns `element` in the shape of `like`.
 static Type shapedAs(Type like, Type element) {
   auto vector = dyn_cast<VectorType>(like);
   return vector ? Type(vector.clone(element)) : element;
@@ -23,7 +23,7 @@ static Value constantAs(KernelEmitter &e, Type type, int64_t value) {
   return arith::ConstantOp::create(b, e.location(), attribute);
 }
 
-/// The bits of f32 numbers, in 64 bits each.
+/// Returns the bits of f32 numbers, in 64 bits each.
 static Value bitsOf(KernelEmitter &e, Num x) {
   OpBuilder &b = e.builder();
   Value bits =
@@ -49,7 +49,7 @@ std::array<Value, 2> llmmem::chanceOf(KernelEmitter &e, std::array<Num, 4> value
   return {chance(block[0]), chance(block[1])};
 }
 
-/// The 16 bits that are cut off carry into the others with the probability that they stand for.
+/// The 16 bits that are cut off carry into the others with the probability that they represent.
 void llmmem::storeByChance(KernelEmitter &e, Buffer buffer, Index index, Num x, Value chance) {
   OpBuilder &b = e.builder();
   Location loc = e.location();

@@ -8,12 +8,12 @@
 
 namespace llmmem {
 
-/// Two numbers of 16 bits in 32 for each element, from the values that an update reads and from the
-/// number of the step alone (Philox4x32-10). `step` is an i32 as an index.
+/// Returns two random numbers of 16 bits in 32 for each element, from the values that an update
+/// reads and from the number of the step alone (Philox4x32-10). `step` is an i32 as an index.
 std::array<mlir::Value, 2> chanceOf(KernelEmitter &e, std::array<Num, 4> values, Index step);
 
-/// Stores `x`, f32, as bf16: the number below or the one above, the nearer the likelier. `chance`
-/// has 16 random bits for each lane.
+/// Stores `x`, f32, as bf16: the lower or the upper neighbour, with the probability of its
+/// nearness. `chance` has 16 random bits for each lane.
 void storeByChance(KernelEmitter &e, Buffer buffer, Index index, Num x, mlir::Value chance);
 
 } // namespace llmmem

@@ -9,7 +9,7 @@ namespace llmmem {
 
 inline Num softcap(Num x, double cap) { return tanh(x / cap) * cap; }
 
-/// The derivative where the result is `y`: 1 - tanh^2.
+/// Returns the derivative where the result is `y`: 1 - tanh^2.
 inline Num softcapSlope(Num y, double cap) {
   Num t = y / cap;
   return 1.0 - t * t;

@@ -1,9 +1,9 @@
 //===- BarrierObject.h - mbarriers, and the copies that they count ----------===//
 //
 // An mbarrier is 8 bytes of shared memory. Its phase n (from 0) ends when as many threads as it was
-// made for have arrived, and all bytes that they have said to expect have been copied. A thread
-// waits for the end of the phase of a parity; the ends of two phases with one between must not be
-// confused, so nobody may be two phases behind (PTX ISA, "mbarrier").
+// made for have arrived, and all bytes that they expect have been copied. A thread waits for the
+// end of the phase of a parity. The ends of two phases with one between them must not be confused,
+// so nobody may be two phases late (PTX ISA, "mbarrier").
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,28 +14,31 @@
 
 namespace llmmem {
 
-/// mbarriers side by side in shared memory.
+/// Represents adjacent mbarriers in shared memory.
 class BarrierObjects {
 public:
   static constexpr int64_t kBytes = 8;
 
-  /// From byte `begin` of `memory` (i8) on.
+  /// They begin at byte `begin` of `memory` (i8).
   BarrierObjects(KernelEmitter &e, Buffer memory, int64_t begin);
 
-  /// By one thread, before a barrier of the block; `fence` behind the last one, by the same thread.
+  /// One thread makes them, before a barrier of the block; the same thread calls `fence` after the
+  /// last one.
   void make(Index number, int32_t arrivals);
   void fence();
-  /// The same, so that other blocks of the cluster may use them behind a barrier of the cluster.
+  /// Does the same, so that other blocks of the cluster may use them after a barrier of the
+  /// cluster.
   void fenceForCluster();
-  /// Everything that the thread has done happens before what follows a wait for the end of this
-  /// phase.
+  /// Arrives. Everything that the thread has done happens before what follows a wait for the end of
+  /// this phase.
   void arrive(Index number);
-  /// The same at the barrier of block `rank` of the cluster, but it orders only what was read: the
+  /// Arrives at the barrier of block `rank` of the cluster. This orders only what was read: the
   /// other block's waits do not acquire what this thread has written (Cluster.h).
   void arriveAt(Index number, Index rank);
-  /// The same, and so many bytes are to be copied in this phase.
+  /// Arrives, and says that this number of bytes will be copied in this phase.
   void arriveExpecting(Index number, int32_t bytes);
-  /// Until the phase of this parity has ended; at once if it is that of the phase before.
+  /// Waits until the phase of this parity has ended; returns at once if it is that of the previous
+  /// phase.
   void wait(Index number, Index parity);
   /// The box of `map` whose first element is in `row` and `column`, to byte `to` of `memory`.
   struct Box {

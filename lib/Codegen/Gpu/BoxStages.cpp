@@ -9,14 +9,14 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Elements of 16 bytes, at multiples of which rows must begin.
+/// Rows must begin at multiples of this number of elements, 16 bytes.
 static constexpr int64_t kChunk = 8;
 
 static bool beginsSomewhere(const Matrix &matrix) {
   return matrix.begin && knownDivisor(matrix.begin->value) != 0;
 }
 
-/// Whether a map can say where the matrix lies.
+/// Returns whether a map can describe the matrix.
 static bool hasMap(const Matrix &matrix) {
   return !matrix.isPacked() && matrix.buffer.memref &&
          !matrix.buffer.memref.getDefiningOp<scf::IfOp>() && matrix.pitch % kChunk == 0 &&
@@ -35,9 +35,9 @@ BoxStages::BoxStages(KernelEmitter &e, const Matmul &first, Sizes sizes, Buffer 
     : e(e), sizes(sizes), thread(thread), memory(memory), barriers(e, memory, begin),
       a(operandOf(first, true)), b(operandOf(first, false)) {}
 
-/// Of the whole matrix that all matmuls of the launch have, in boxes of a tile of its rows, or
-/// columns; in each block's part of them where the tile is shared. Lines of the operand are rows of
-/// the matrix unless it is turned.
+/// Describes the whole matrix that all matmuls of the launch have, in boxes of a tile of its rows,
+/// or columns; in each block's part of them where the tile is shared. Lines of the operand are rows
+/// of the matrix unless it is turned.
 BoxStages::Operand BoxStages::operandOf(const Matmul &p, bool isA) {
   const Matrix &matrix = isA ? p.a : p.b;
   bool isTurned = isA ? matrix.transposed : !matrix.transposed,
@@ -70,7 +70,8 @@ void BoxStages::makeBarriers(int32_t registers) {
     clusterBarrier(e, sizes.clusterBlocks());
 }
 
-/// The block's part of `rows` rows of the matrix, to its part of the same lines of shared memory.
+/// Copies the block's part of `rows` rows of the matrix to its part of the same lines of shared
+/// memory.
 void BoxStages::startCopy(Operand operand, Index row, Index column, Index to, int64_t rows,
                           const Copy &of) {
   if (operand.blocks > 1) {

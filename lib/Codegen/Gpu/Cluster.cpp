@@ -17,7 +17,7 @@ using namespace llmmem;
 // Of kernels
 //===----------------------------------------------------------------------===//
 
-/// What the barriers of a kernel say, each size once.
+/// Returns the sizes that the barriers of a kernel name, each once.
 static SmallVector<int64_t, 1> sizesAtBarriers(gpu::GPUFuncOp kernel) {
   SmallVector<int64_t, 1> sizes;
   kernel.walk([&](Operation *op) {
@@ -118,7 +118,7 @@ void llmmem::clusterBarrier(KernelEmitter &e, int64_t blocks) {
   NVVM::ClusterWaitOp::create(b, e.location(), b.getUnitAttr());
 }
 
-/// `index` of `buffer` in the shared memory of block `rank`.
+/// Returns `index` of `buffer` in the shared memory of block `rank`.
 static Value placeOfPeer(KernelEmitter &e, Buffer buffer, Index index, Index rank) {
   OpBuilder &b = e.builder();
   Location loc = e.location();

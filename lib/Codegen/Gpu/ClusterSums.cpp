@@ -19,8 +19,8 @@ Row ClusterSums::shareOf(ArrayRef<Num> sums, int64_t part) const {
   return share;
 }
 
-/// Four numbers of a thread at a time lie beside those of the next one, 16 bytes further, so no
-/// banks meet.
+/// Four numbers of a thread at a time lie next to those of the next one, 16 bytes further, so no
+/// banks conflict.
 void ClusterSums::forVectors(Index part, function_ref<void(Index, int64_t)> body) {
   Index begin = part * (numbers() * threads);
   for (int64_t first = 0; first < numbers(); first += kVector)
@@ -39,7 +39,7 @@ void ClusterSums::leave(ArrayRef<Num> share, int64_t part) {
   });
 }
 
-/// What the block that is so many parts away has left for this one.
+/// Loads what the block that is `distance` parts away has left for this one.
 Row ClusterSums::load(int64_t distance) {
   OpBuilder &b = e.builder();
   Index peer{&b, arith::XOrIOp::create(b, e.location(), rank.value,
@@ -71,7 +71,7 @@ static Row sumOf(ArrayRef<Num> a, ArrayRef<Num> b) {
 }
 
 Row ClusterSums::add(ArrayRef<Num> sums) {
-  deviceLoops(e).barrier(e); // no warp multiplies tiles any more
+  deviceLoops(e).barrier(e); // No warp multiplies tiles any more.
   for (int64_t other = 0; other < cluster.parts; ++other) {
     Value isOthers = arith::CmpIOp::create(e.builder(), e.location(), arith::CmpIPredicate::ne,
                                            part.value, e.index(other).value);

@@ -2,8 +2,9 @@
 //
 // Two or four blocks of a cluster have summed the same tile of C, each over its part of the terms,
 // and their threads hold the same elements of it. Each block then adds all sums in its share of the
-// tile: the upper or the lower eight rows of fragments, of four blocks of half of the columns. What
-// others add it leaves in its shared memory, over the stages, from which they load it.
+// tile: the upper or the lower eight rows of fragments, and with four blocks of half of the
+// columns. It leaves what others add in its shared memory, over the stages, from which they load
+// it.
 //
 //   share of part 0    rows 0 to 7 of fragments      four parts: fragments 0 to n / 2 - 1
 //            part 1    rows 8 to 15                              fragments n / 2 to n - 1
@@ -23,34 +24,34 @@ namespace llmmem {
 
 class ClusterSums {
 public:
-  /// Of the cluster, `sharing` neighbours of each part compute different tiles.
+  /// Describes the cluster: `sharing` neighbours of each part compute different tiles.
   struct Cluster {
     int64_t parts, sharing;
   };
 
-  /// By `thread` of `threads` of the block of rank `rank`, in `memory` (f32).
+  /// Describes the sums of `thread` of `threads` of the block of rank `rank`, in `memory` (f32).
   ClusterSums(KernelEmitter &e, WarpSums shape, Cluster cluster, int64_t threads, Buffer memory,
               Index thread, Index rank)
       : e(e), shape(shape), cluster(cluster), threads(threads), memory(memory), thread(thread),
         rank(rank), part(rank / cluster.sharing) {}
 
-  /// Numbers of shared memory.
+  /// Returns how many numbers of shared memory are needed.
   static int64_t sizeOf(WarpSums shape, int64_t parts, int64_t threads) {
     return parts * numbersOfShare(shape, parts) * threads;
   }
 
-  /// Of this block's share; `sums` are the thread's, as of MmaSums. All threads of the cluster run
-  /// it, as it has one of its barriers, once they have waited for wgmma and for all copies; a
-  /// barrier of the cluster must follow.
+  /// Adds this block's share; `sums` are the thread's, as in MmaSums. All threads of the cluster
+  /// run it, because it has one of its barriers, once they have waited for wgmma and for all
+  /// copies. A barrier of the cluster must follow.
   Row add(llvm::ArrayRef<Num> sums);
-  /// The share, as MmaSums::storeHalves asks for it.
+  /// Return the share in the form that MmaSums::storeHalves expects.
   Index half() { return part / columnShares(cluster.parts); }
   Index firstFragment() {
     return part % columnShares(cluster.parts) * (shape.columnParts / columnShares(cluster.parts));
   }
 
 private:
-  /// Of 16 bytes. Shares of tiles have whole ones (WarpgroupTiles.cpp).
+  /// A vector has 16 bytes. Shares of tiles have whole ones (WarpgroupTiles.cpp).
   static constexpr int64_t kVector = 4;
 
   static int64_t columnShares(int64_t parts) { return parts / 2; }

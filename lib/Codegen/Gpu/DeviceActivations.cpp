@@ -18,16 +18,16 @@ std::optional<DeviceActivations> DeviceActivations::of(const KernelEmitter &e) {
   return DeviceActivations{.hasRegisters = isByWarpgroup(e.options().tensorCores)};
 }
 
-/// 1 / (1 + 2^power). Behind mma.sync, whose blocks have 128 registers a thread, the branch of a
-/// division keeps the assembler from beginning with more elements than have room.
+/// Computes 1 / (1 + 2^power). After mma.sync, whose blocks have 128 registers a thread, the branch
+/// of a division keeps the assembler from starting more elements than have room.
 Num DeviceActivations::logisticOf(Num power) const {
   Num sum = powerOfTwo(power) + 1.0;
   return hasRegisters ? reciprocal(sum) : 1.0 / sum;
 }
 
-/// `x` within +-`bound`, beyond which the logistic function is 0 or 1 in 16 bits: so no power needs
-/// a check of its bounds. The formulas below have it in common, for kernels that compute two of
-/// them.
+/// Clamps `x` to +-`bound`, beyond which the logistic function is 0 or 1 in 16 bits, so no power
+/// needs a check of its bounds. The formulas below have it in common, for kernels that compute two
+/// of them.
 static Num within(Num x, double bound) {
   return minimum(maximum(x, x.like(-bound)), x.like(bound));
 }

@@ -3,9 +3,9 @@
 // The algorithm is that of AttentionKernels.cpp. A block of threads takes a block of queries
 // (keys), keeps its rows in workgroup memory, and iterates over the blocks of keys (queries) that
 // the mask leaves. Four neighbouring threads work on a row: each computes every fourth score, and
-// every fourth vector of the output in registers. Maxima and sums of a row are reduced by two
-// shuffles; threads exchange probabilities through workgroup memory. One block computes the whole
-// of each sum, so there are no atomics and bits do not depend on the schedule.
+// every fourth vector of the output in registers. Two shuffles reduce maxima and sums of a row, and
+// threads exchange probabilities through workgroup memory. One block computes the whole of each
+// sum, so there are no atomics and bits do not depend on the schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,21 +23,22 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// Threads that work on a row.
+/// This number of threads works on a row.
 constexpr int64_t kThreadsPerRow = 4;
 
-/// How much of a head a block of threads takes.
+/// Says how much of a head a block of threads takes.
 struct BlockShape {
-  /// Rows of a block, columns of a row padded to whole vectors of all its threads, and the distance
-  /// of rows.
+  /// Count the rows of a block, the columns of a row padded to whole vectors of all its threads,
+  /// and the distance of rows.
   int64_t extent, columns, pitch;
-  /// Elements of 16 bytes.
+  /// Counts the elements of 16 bytes.
   int64_t lanes;
 
   int64_t threads() const { return extent * kThreadsPerRow; }
   int64_t scoresPitch() const { return extent + kThreadsPerRow; }
 
-  /// The most rows of which `panels` panels and `squares` squares of pairs fit the block's memory.
+  /// Returns the most rows of which `panels` panels and `squares` squares of pairs fit the block's
+  /// memory.
   static BlockShape of(KernelEmitter &e, int64_t size, int64_t seq, int64_t panels,
                        int64_t squares) {
     int64_t bytes = e.computeType().getWidth() / 8, lanes = 16 / bytes;
@@ -52,7 +53,7 @@ struct BlockShape {
   }
 };
 
-/// What the kernels have in common, written inside a launch.
+/// Holds what the kernels have in common, emitted inside a launch.
 class AttentionLaunch : public AttentionBlocks {
 public:
   template <typename Op>
@@ -65,7 +66,7 @@ public:
     return device.workgroup(e, shape.extent * shape.scoresPitch(), e.computeType());
   }
 
-  /// The block that iteration `number` takes, of `headCount` heads in each sequence.
+  /// Returns the block that iteration `number` takes, of `headCount` heads in each sequence.
   HeadBlock blockOf(Index number, int64_t headCount) {
     Index head = number / blocksOfHead();
     return blockAt(head / headCount, head % headCount, number % blocksOfHead());
@@ -99,11 +100,11 @@ public:
     load(to, from, [&](Index r) { return keyOffset(from, block, r); }, block.count, factor);
   }
 
-  /// The rows of the other block whose scores with its row this thread computes.
+  /// Returns the number of rows of the other block whose scores with its row this thread computes.
   int64_t pairs() const { return shape.extent / kThreadsPerRow; }
   Index pairRow(int64_t number) { return part + number * kThreadsPerRow; }
 
-  /// mine[row] . others[pairRow(n)] for each pair.
+  /// Computes mine[row] . others[pairRow(n)] for each pair.
   Row products(Buffer mine, Buffer others) {
     Row sums(pairs(), e.splat(0.0, shape.lanes));
     sums = e.foldSteps(
@@ -129,7 +130,7 @@ public:
   Index columnOf(int64_t vector) { return (part + vector * kThreadsPerRow) * shape.lanes; }
   Row zeros() { return Row(vectors(), e.splat(0.0, shape.lanes)); }
 
-  /// sums + the sum over r of weights[row][r] others[r], for this thread's columns.
+  /// Computes sums + the sum over r of weights[row][r] others[r], for this thread's columns.
   Row addWeighted(ArrayRef<Num> sums, Buffer weights, Buffer others) {
     return e.fold(e.index(0), e.index(shape.extent), sums, [&](Index r, ArrayRef<Num> carried) {
       Num weight = e.load(weights, row * shape.scoresPitch() + r);
@@ -145,7 +146,7 @@ public:
     e.store(square, row * shape.scoresPitch() + pairRow(pair), x);
   }
 
-  /// This thread's columns of its row, which begins at `place` of `to`.
+  /// Stores this thread's columns of its row, which begins at `place` of `to`.
   void storeRow(Buffer to, Index place, Index count, ArrayRef<Num> sums, Num factor) {
     e.ifThen(less(row, count), [&] {
       for (int64_t vector = 0; vector < vectors(); ++vector)
@@ -161,7 +162,7 @@ public:
   // Pairs
   //===--------------------------------------------------------------------===//
 
-  /// Whether query `i` and key `j` of their blocks exist and the mask leaves the pair.
+  /// Returns whether query `i` and key `j` of their blocks exist and the mask leaves the pair.
   Value isPairUnmasked(HeadBlock queries, Index i, HeadBlock keys, Index j) {
     Index distance = (queries.first + i) - (keys.first + j);
     Value causal = ahead > 0 ? less(j, keys.count) : less(e.index(-1), distance);
@@ -214,11 +215,11 @@ public:
 
   void emit() {
     t.loadQueriesOf(queries, e.operand(0), block, t.scale);
-    // Not minus infinity: the first rescaling factor would be NaN.
+    // It is not minus infinity, because the first rescaling factor would be NaN.
     double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
                         .convertToDouble();
     Row state = {e.number(lowest), e.number(0.0)};
-    if (sinks) // a score that is there before all others
+    if (sinks) // It is a score that precedes all others.
       state = {e.load(sinks, block.head), e.number(1.0)};
     state.append(t.zeros());
     state = t.foldUnmaskedKeys(block, state, [&](HeadBlock other, ArrayRef<Num> carried) {
@@ -234,7 +235,8 @@ public:
   }
 
 private:
-  /// The running maximum, the running sum and the output accumulators after one more block of keys.
+  /// Returns the running maximum, the running sum and the output accumulators after one more block
+  /// of keys.
   Row emitIteration(HeadBlock other, ArrayRef<Num> carried) {
     t.device.barrier(e);
     t.loadKeysOf(others, e.operand(1), other);
@@ -277,7 +279,7 @@ private:
 // Backward
 //===----------------------------------------------------------------------===//
 
-/// Operands and results of the gradient.
+/// Holds operands and results of the gradient.
 struct GradBuffers {
   Buffer q, k, v, out, lse, dout, delta, dq, dk, dv;
 
@@ -315,7 +317,7 @@ void emitQueriesGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) 
          weights = t.square();
   t.loadQueriesOf(queries, b.q, block, t.scale);
   t.loadQueriesOf(douts, b.dout, block);
-  // delta = dout . out, from rows of out in the buffer that later holds keys.
+  // delta = dout . out is computed from rows of out in the buffer that later holds keys.
   t.loadQueriesOf(keys, b.out, block);
   t.device.barrier(e);
   Num delta = e.number(0.0);

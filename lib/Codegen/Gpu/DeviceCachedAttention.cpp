@@ -1,10 +1,11 @@
 //===- DeviceCachedAttention.cpp - Attention to caches on a GPU -----------===//
 //
-// A block of 64 threads takes the query heads of a token that share a key/value head. Of a block of
-// 64 keys each thread computes the scores of one, for all of its heads; then threads take columns
-// of the values, and where a head has fewer vectors of columns than there are threads, every second
-// (fourth, ...) key: their sums are added in a fixed tree at the end. So each key and each value is
-// read once, and bits depend neither on the schedule nor on how many tokens a step has.
+// A block of 64 threads takes the query heads of a token that share a key/value head. For a block
+// of 64 keys each thread computes the scores of one key, for all of its heads. Then threads take
+// columns of the values and, where a head has fewer vectors of columns than there are threads,
+// every second (fourth, ...) key: their sums are added in a fixed tree at the end. So each key and
+// each value is read once, and bits depend neither on the schedule nor on how many tokens a step
+// has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ public:
 private:
   Buffer shared(int64_t count) { return device.workgroup(e, count, e.computeType()); }
 
-  /// How many threads share a column: a power of two, so that a key's thread is that of its
+  /// Returns how many threads share a column: a power of two, so that a key's thread is that of its
   /// position.
   static int64_t partsOf(int64_t vectors) {
     int64_t parts = 1;
@@ -68,14 +69,14 @@ private:
       parts *= 2;
     return parts;
   }
-  /// Vectors of columns that a thread takes.
+  /// Returns the vectors of columns that a thread takes.
   int64_t numColumns() const { return llvm::divideCeil(vectors * parts, kThreads); }
   Index part() { return thread / vectors % parts; }
   Index column(int64_t number) {
     Index own = parts > 1 ? thread % vectors : thread + number * kThreads;
     return minimum(own, e.index(vectors - 1)) * lanes;
   }
-  /// Whether no other thread has the columns: the last threads may repeat those of others.
+  /// Returns whether no other thread has the columns: the last threads may repeat those of others.
   Value ownsColumn(int64_t number) {
     if (parts > 1)
       return less(thread, e.index(vectors * parts));
@@ -86,7 +87,7 @@ private:
   // Scores
   //===--------------------------------------------------------------------===//
 
-  /// The products of the key that begins at `place` with the query of each head.
+  /// Computes the products of the key that begins at `place` with the query of each head.
   Row products(const HeldBuffer &from, Index place) {
     Row sums(tile, e.splat(0.0, lanes));
     sums = e.foldSteps(e.index(0), e.index(size), lanes, sums, [&](Index i, ArrayRef<Num> carried) {
@@ -101,7 +102,7 @@ private:
     return sums;
   }
 
-  /// The scores of this thread's key, for each head.
+  /// Computes the scores of this thread's key, for each head.
   Row emitScores(KeyBlock block) {
     Index j = block.start + thread;
     Row masked(tile, e.number(-std::numeric_limits<double>::infinity()));
@@ -115,13 +116,13 @@ private:
     });
   }
 
-  /// Of the keys of a full cache, how many are new.
+  /// Returns the share of new keys among those of a full cache.
   double freshShare() { return 1.0 / (expectedBlocks * kBlock); }
 
   Value both(Value a, Value b) { return arith::AndIOp::create(e.builder(), e.location(), a, b); }
   Value atLeast(Index a, Index b) { return less(b - 1, a); }
 
-  /// Combines `x` of the threads of each warp; behind a barrier, `combined` does the rest.
+  /// Combines `x` of the threads of each warp; after a barrier, `combined` does the rest.
   void combineWarps(Num x, Buffer slots, int64_t h, function_ref<Num(Num, Num)> combine) {
     x = device.acrossLanes(e, x, kWarp, combine);
     e.ifThen(equal(thread % kWarp, e.index(0)),
@@ -170,7 +171,7 @@ private:
 
   Row addValues(const HeldBuffer &from, KeyBlock block, Index begin, Index end, bool cached,
                 Row sums) {
-    // The first position of this thread's part.
+    // This is the first position of this thread's part.
     Index mine = begin + (part() + e.index(kBlock) - begin % parts) % parts;
     return e.foldSteps(mine, end, parts, sums, [&](Index j, ArrayRef<Num> carried) {
       expectIterations(e.builder().getInsertionBlock()->getParentOp(),
@@ -219,7 +220,7 @@ private:
     return sumOfParts(h, first, count / 2) + sumOfParts(h, first + count / 2, count / 2);
   }
 
-  /// The largest power is 1, so a total below it is that of no key and no sink.
+  /// The largest power is 1, so a total below it means no key and no sink.
   Num inverse(Num total) { return 1.0 / maximum(total, e.number(1.0)); }
 
   DeviceLoops &device;

@@ -7,7 +7,8 @@
 
 namespace llmmem {
 
-/// The kernel of attention to what `make` gives, which is called outside and inside of the launch.
+/// Emits the kernel of attention to what `make` gives, which is called outside and inside of the
+/// launch.
 void emitDeviceCachedAttention(KernelEmitter &e, llvm::function_ref<CachedKeys()> make);
 
 } // namespace llmmem

@@ -26,7 +26,7 @@ public:
   }
 
   void emit() {
-    // Few rows of many columns: a thread takes a vector of columns, as on a CPU.
+    // For few rows of many columns a thread takes a vector of columns, as on a CPU.
     if (sums.rows <= 32 || sums.width >= (1 << 18))
       return emitSumOfThread();
     device.launch(e, groups() * blocks, threads,
@@ -39,13 +39,13 @@ private:
 
   void takeLines();
   void takeSectors();
-  /// Blocks or clusters, each of which has some of the columns.
+  /// Returns the number of blocks or clusters, each of which has some of the columns.
   int64_t groups() const { return llvm::divideCeil(sums.width, columns()); }
   int64_t columns() const { return lanes * vectors; }
   int64_t rowsOfBlock() const { return llvm::divideCeil(sums.rows, blocks); }
   bool isAloneOnMultiprocessor() const { return groups() * blocks <= kMultiprocessors; }
-  /// A thread loads several rows at once, as many as there are registers for beside its sums, which
-  /// two blocks of a multiprocessor share.
+  /// A thread loads several rows at once, as many as the registers hold in addition to its sums,
+  /// which two blocks of a multiprocessor share.
   int64_t rowsAtOnce() const {
     int64_t most = isAloneOnMultiprocessor() ? 8 : 8 / sums.buffers;
     return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(rowsOfBlock() * vectors / threads), 1,
@@ -69,14 +69,15 @@ private:
   KernelEmitter &e;
   DeviceLoops &device;
   const ColumnSums &sums;
-  /// Columns of a vector, vectors of a block, blocks that have the same columns.
+  /// Count the columns of a vector, the vectors of a block, and the blocks that have the same
+  /// columns.
   int64_t lanes, vectors, blocks = 1, threads;
 };
 } // namespace
 
 /// A block has a line of 128 bytes of each of its rows, which up to eight blocks share: as many as
-/// leave a multiprocessor at most three. Adding a number and its error takes seven
-/// instructions, so the rows must be shared evenly; a block that is alone has twice the threads.
+/// leave a multiprocessor at most three. Adding a number and its error takes seven instructions, so
+/// the rows must be shared evenly; a block that is alone has twice the threads.
 void DeviceColumnSums::takeLines() {
   vectors = kVectorsOfLine;
   blocks = kMostBlocks;
@@ -86,7 +87,7 @@ void DeviceColumnSums::takeLines() {
 }
 
 /// A block has 32 bytes of every row, or 16 where there would be fewer blocks than multiprocessors.
-/// On an H200 that is a third of DRAM's rate.
+/// On an H200 that reaches a third of DRAM's rate.
 void DeviceColumnSums::takeSectors() {
   vectors = e.lanes() / lanes;
   if (sums.width >= kMultiprocessors * 2 * lanes * vectors)
@@ -164,7 +165,8 @@ Num DeviceColumnSums::exchanged(Num x, int32_t distance) {
 // Of a block, of a cluster
 //===----------------------------------------------------------------------===//
 
-/// Each column's sums of the warps lie side by side, then their errors, columns in different banks.
+/// Each column's sums of the warps are adjacent, followed by their errors, with columns in
+/// different banks.
 Buffer DeviceColumnSums::emitSumsOfWarps(Index thread, Row own) {
   int64_t warps = threads / kWarp, pitch = warps + 1;
   Buffer ofWarps = device.workgroup(e, 2 * columns() * pitch, e.computeType());
@@ -179,7 +181,7 @@ Buffer DeviceColumnSums::emitSumsOfWarps(Index thread, Row own) {
   return ofWarps;
 }
 
-/// Of the warps, in a tree, by a thread for each of them.
+/// Adds those of the warps in a tree, by a thread for each of them.
 Row DeviceColumnSums::sumOfBlock(Buffer ofWarps, Index warp, Index column) {
   int64_t warps = threads / kWarp, pitch = warps + 1;
   Row sum = {e.load(ofWarps, column * pitch + warp),
@@ -190,9 +192,10 @@ Row DeviceColumnSums::sumOfBlock(Buffer ofWarps, Index warp, Index column) {
   return sum;
 }
 
-/// The first block of a cluster adds what the others have, in their order, and stores.
+/// The first block of a cluster adds what the others have, in their order, and stores the result.
 void DeviceColumnSums::emitSumsOfCluster(Index thread, Index firstColumn, Buffer ofWarps) {
-  int64_t warps = threads / kWarp, together = kWarp; // columns, a thread for each warp of them
+  int64_t warps = threads / kWarp, together = kWarp; // Columns, with a thread for each warp of
+                                                     // them.
   Buffer ofBlock = blocks > 1 ? device.workgroup(e, 2 * columns(), e.computeType()) : Buffer();
   for (int64_t from = 0; from < columns(); from += together) {
     Index warp = thread % warps, column = thread / warps + from;
@@ -226,7 +229,7 @@ void DeviceColumnSums::emitSumsOfCluster(Index thread, Index firstColumn, Buffer
         }
         store(firstColumn + thread, sum);
       });
-  // A block that ends takes its memory with it.
+  // A block's memory ends with the block.
   clusterBarrier(e, blocks);
 }
 

@@ -14,9 +14,9 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Vectors of a row that a thread of a warp takes at most; a longer row takes a block.
+/// A thread of a warp takes at most this number of vectors of a row; a longer row takes a block.
 static constexpr int64_t kVectorsOfWarp = 2;
-/// Vectors of a row that a thread of a block can keep in registers.
+/// A thread of a block can keep this number of vectors of a row in registers.
 static constexpr int64_t kKeptVectors = 4;
 
 DeviceLoops &llmmem::deviceLoops(KernelEmitter &e) { return static_cast<DeviceLoops &>(e.loops()); }
@@ -25,8 +25,8 @@ std::shared_ptr<KernelLoops> llmmem::makeDeviceLoops(Operation *op) {
   return std::make_shared<DeviceLoops>(op);
 }
 
-/// 16 bytes of the narrowest floating-point type among what `op` reads and writes, but for what is
-/// held in fewer bits, whose lanes are those of its scales.
+/// A vector has 16 bytes of the narrowest floating-point type among what `op` reads and writes,
+/// except for tensors in fewer bits, whose lanes are those of their scales.
 DeviceLoops::DeviceLoops(Operation *op) {
   unsigned narrowest = 64;
   for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
@@ -114,8 +114,8 @@ Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Moves the ops behind `before` up to `last`, which compute `numbers`, to the first op that uses
-/// one. What stands between is loaded from memory while one thread computes them: no load would
+/// Moves the ops after `before` up to `last`, which compute `numbers`, to the first op that uses
+/// one. The ops between them load from memory while one thread computes the numbers: no load would
 /// pass their barrier.
 static void delayUntilUsed(Operation *before, Operation *last, ArrayRef<Num> numbers) {
   if (numbers.empty())
@@ -219,7 +219,7 @@ DeviceLoops::Distribution DeviceLoops::distribute(KernelEmitter &e, int64_t coun
     return {std::nullopt, e.index(vectors), static_cast<unsigned>(lanes), e.index(vectors * lanes),
             vectors * lanes < count};
   }
-  // Single elements up to the next aligned vector, which begins at the same index in all buffers.
+  // Single elements precede the next aligned vector, which begins at the same index in all buffers.
   lanes = vectorLanes;
   Index begin = *rowNumber * row.pitch, place = begin % lanes;
   Index head = minimum((e.index(lanes) - place) % lanes, e.index(count));
@@ -232,8 +232,8 @@ Index DeviceLoops::firstOfVector(const Distribution &distribute, Index number) {
   return distribute.head ? *distribute.head + first : first;
 }
 
-/// The vectors of a short row that this thread takes. They are unrolled, so that loaded values stay
-/// in registers, and computed once a row, so that equal indices are equal values.
+/// Returns the vectors of a short row that this thread takes. They are unrolled, so that loaded
+/// values stay in registers, and computed once a row, so that equal indices are equal values.
 const DeviceLoops::Portion *DeviceLoops::portionOf(KernelEmitter &e, int64_t count) {
   Block *block = e.builder().getInsertionBlock();
   auto known = llvm::find_if(portions, [&](const Portion &portion) {
@@ -344,11 +344,11 @@ Num DeviceLoops::acrossThreadGroup(KernelEmitter &e, Num x, function_ref<Num(Num
   SmallVector<Num> parts;
   for (int64_t warp = 0; warp < warps; ++warp)
     parts.push_back({x.builder, e.loadRaw(slots, e.index(warp))});
-  // Combines halves; the middle one of an odd number waits.
+  // It combines halves; the middle one of an odd number waits.
   for (size_t left = parts.size(); left > 1; left = (left + 1) / 2)
     for (size_t i = 0; i < left / 2; ++i)
       parts[i] = combine(parts[i], parts[i + (left + 1) / 2]);
-  // Before the next iteration of a loop writes the slots again.
+  // This precedes the next iteration of a loop, which writes the slots again.
   if (e.builder().getInsertionBlock() != &current.getBody().front())
     barrier(e);
   return parts[0];

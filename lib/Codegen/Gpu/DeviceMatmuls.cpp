@@ -16,8 +16,8 @@ using namespace llmmem;
 
 namespace {
 constexpr int64_t kTile = 64, kDepth = 16, kPart = 4;
-/// Distance of a strip's rows in workgroup memory: a multiple of a vector, with neighbouring rows
-/// in different banks.
+/// This is the distance of a strip's rows in workgroup memory: a multiple of a vector, with
+/// neighbouring rows in different banks.
 constexpr int64_t kPitch = kTile + 4;
 
 class DeviceTile {
@@ -69,8 +69,8 @@ private:
     return {x.builder, vector::ExtractOp::create(*x.builder, e.location(), x.value, lane)};
   }
 
-  /// to[d][i] = the matrix element of line `first` + i and term `k` + d, 0 beyond the edges.
-  /// Neighbouring threads read neighbouring elements: along the terms, or along the lines.
+  /// Computes to[d][i] = the matrix element of line `first` + i and term `k` + d, 0 beyond the
+  /// edges. Neighbouring threads read neighbouring elements: along the terms, or along the lines.
   void loadStrip(const Matrix &matrix, Index begin, bool alongTerms, Index first, int64_t lines,
                  Index k, Buffer to) {
     for (int64_t part = 0; part < kTile * kDepth / kBlockThreads; ++part) {

@@ -1,9 +1,9 @@
 //===- DeviceNarrowMatmul.cpp - Few rows by a packed matrix ---------------===//
 //
 // A step of decoding has a row a sequence, and its time is that of reading the weights. So no
-// thread waits for a tile of B: each takes the sums of two neighbouring columns (B in rows), or of
-// one (B transposed: the column is a row in memory), and unpacks B in registers, each byte once.
-// The rows of A go through workgroup memory, some terms at a time; a block has the more columns the
+// thread waits for a tile of B: each computes the sums of two neighbouring columns (B in rows), or
+// of one (B transposed: the column is a row in memory), and unpacks B in registers, each byte once.
+// The rows of A go through workgroup memory, some terms at a time. A block has more columns the
 // more rows there are, so that A is a small part of what it reads. Each element of C is the chain
 // of fused multiply-adds that every generated matmul is.
 //
@@ -27,13 +27,13 @@ public:
   NarrowTile(KernelEmitter &e, const Matmul &matmul, Index block, Index thread)
       : e(e), p(matmul), terms(termsOfStep(matmul)), block(block), thread(thread),
         strip(deviceLoops(e).workgroup(e, p.rows * terms, e.computeType())) {
-    // Threads behind the last column compute it, too, and store nothing.
+    // Threads after the last column compute it, too, and store nothing.
     column = block * columnsOfBlock(p) + thread * columnsOfThread(p);
     own = minimum(column, e.index(p.columns - columnsOfThread(p)));
   }
 
-  /// Of a column that is a row in memory a step has a whole group where that is short, so that its
-  /// scale is read once.
+  /// If a column is a row in memory, a step has a whole group of it where that is short, so that
+  /// its scale is read once.
   static int64_t termsOfStep(const Matmul &p) {
     return p.b.transposed ? std::gcd(p.b.held.format.group, kMostTerms) : kTerms;
   }
@@ -68,7 +68,7 @@ private:
     return matrix.begin ? *matrix.begin : e.index(0);
   }
 
-  /// strip[row][d] = A[row][k + d], 0 behind the last term.
+  /// Fills strip[row][d] = A[row][k + d], with 0 after the last term.
   void loadStrip(Index k) {
     e.forSteps(thread, e.index(p.rows * terms), threads(p), [&](Index number) {
       Index row = number / terms, term = k + number % terms;
@@ -78,7 +78,7 @@ private:
     });
   }
 
-  /// B transposed: a step's terms are neighbours in memory, and of one group.
+  /// If B is transposed, a step's terms are neighbours in memory, and in one group.
   Row addTerms(Index k, ArrayRef<Num> carried) {
     Index place = beginOf(e, p.b) + own * p.b.pitch + k;
     GroupScale group = groupScale(e, p.b.held, place);
@@ -96,14 +96,14 @@ private:
                        });
   }
 
-  /// Threads have a line each, so 16 bytes at once ask for half as many sectors as 8. The sums of
-  /// many rows leave no registers for as many lanes.
+  /// Each thread has a line, so 16 bytes at once need half as many sectors as 8. The sums of many
+  /// rows leave no registers for as many lanes.
   int64_t lanesOfTerms() {
     int64_t ofLoad = 128 / p.b.held.format.bits();
     return p.rows <= 4 ? ofLoad : p.rows <= 8 ? std::min<int64_t>(ofLoad, 16) : e.lanes();
   }
 
-  /// B in rows: a term of two neighbouring columns at a time.
+  /// If B is in rows, this adds a term of two neighbouring columns at a time.
   Row addRows(Index k, ArrayRef<Num> carried) {
     return e.fold(e.index(0), e.index(terms), carried, [&](Index d, ArrayRef<Num> sums) {
       Index term = minimum(k + d, e.index(p.inner - 1));
@@ -133,7 +133,7 @@ private:
 
   KernelEmitter &e;
   const Matmul &p;
-  int64_t terms; // of a step
+  int64_t terms; // Those of a step.
   Index block, thread;
   Buffer strip;
   Index column, own;

@@ -7,11 +7,11 @@
 
 namespace llmmem {
 
-/// Whether B is held in fewer bits, and C has few enough rows to be sums of one thread a column.
+/// Returns whether B has fewer bits, and C has few enough rows to be sums of one thread a column.
 bool isNarrowOnDevice(const Matmul &matmul);
 
-/// The matmuls make(0), ..., make(count - 1), of which `first` is one, in one launch, with the bits
-/// of `emitDeviceMatmuls`.
+/// Emits the matmuls make(0), ..., make(count - 1), of which `first` is one, in one launch, with
+/// the bits of `emitDeviceMatmuls`.
 void emitNarrowOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                         llvm::function_ref<Matmul(Index number)> make);
 

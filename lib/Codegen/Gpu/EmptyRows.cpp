@@ -31,7 +31,8 @@ public:
   }
 
 private:
-  /// Of the tile's rows, as an i32 that all threads know: -1 where all of them are zeros.
+  /// Returns the largest choice of the tile's rows, as an i32 that all threads know: -1 where all
+  /// rows are zeros.
   Index largestChoice() {
     OpBuilder &b = e.builder();
     Num none{&b, arith::ConstantIntOp::create(b, e.location(), -1, 32)};
@@ -48,7 +49,7 @@ private:
     return {x.builder, arith::MaxSIOp::create(*x.builder, x.value.getLoc(), x.value, y.value)};
   }
 
-  /// Of the branch that is being written, for reports.
+  /// Sets the share for the branch that is being emitted, for reports.
   void expect(double share) {
     expectIterations(e.builder().getInsertionBlock()->getParentOp(), share);
   }
@@ -64,7 +65,7 @@ private:
     });
   }
 
-  /// The lanes of vectors of which the tile's rows consist.
+  /// Returns the lanes of the vectors that make up the tile's rows.
   int64_t lanesOfC() {
     int64_t step = std::gcd(std::gcd(p.c.pitch, p.columns), tile.columns);
     return std::gcd(std::gcd<int64_t>(e.lanes(), step), knownDivisor(beginOf(e, p.c).value));
@@ -74,7 +75,7 @@ private:
   const Matmul &p;
   const TileOfC &tile;
   const BlockOfThreads &block;
-  Index rows; // of the tile, that there are
+  Index rows; // The existing rows of the tile.
 };
 
 } // namespace

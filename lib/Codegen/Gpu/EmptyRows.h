@@ -17,7 +17,7 @@
 
 namespace llmmem {
 
-/// The part of C that a block computes; it may end behind C's last row and column.
+/// Describes the part of C that a block computes; it may end after C's last row and column.
 struct TileOfC {
   Index row;
   int64_t rows;
@@ -25,14 +25,14 @@ struct TileOfC {
   int64_t columns;
 };
 
-/// A thread of a block, and how many it has: whole warps.
+/// Describes a thread of a block, and how many it has: whole warps.
 struct BlockOfThreads {
   Index thread;
   int64_t count;
 };
 
-/// Runs `multiply`, which computes the tile, on all threads of the block; if the matmul has
-/// `choices`, only where one of A's rows has something, and else the tile is zeros.
+/// Runs `multiply`, which computes the tile, on all threads of the block. If the matmul has
+/// `choices`, it runs only where one of A's rows has something; otherwise the tile is zeros.
 void multiplyUnlessEmpty(KernelEmitter &e, const Matmul &matmul, const TileOfC &tile,
                          const BlockOfThreads &block, llvm::function_ref<void()> multiply);
 

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The buffer whose address is word `number`.
+/// Returns the buffer whose address is word `number`.
 static Value bufferAt(OpBuilder &builder, Location loc, Value words, int32_t number,
                       MemRefType type) {
   LLVMTypeConverter types(builder.getContext());

@@ -19,7 +19,7 @@ static Accesses accessesOfCopy(nvgpu::DeviceAsyncCopyOp copy) {
           {copy.getDst(), copy.getDstIndices(), moved, /*isWrite=*/true}};
 }
 
-/// A lane names one row of 8 elements; what it gets are parts of other lanes' rows.
+/// A lane names one row of 8 elements, but receives parts of other lanes' rows.
 static Accesses accessesOfMatrices(nvgpu::LdMatrixOp load) {
   constexpr int64_t kRow = 8;
   auto row = VectorType::get({kRow}, load.getRes().getType().getElementType());

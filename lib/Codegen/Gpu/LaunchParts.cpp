@@ -15,8 +15,8 @@ int64_t llmmem::blocksOf(ArrayRef<LaunchPart> parts) {
   return blocks;
 }
 
-/// The first block, the numbers and the buffers of the part that `block` is in, the first of
-/// `parts` beginning at block `first`.
+/// Returns the first block, the numbers and the buffers of the part that contains `block`; the
+/// first of `parts` begins at block `first`.
 static SmallVector<Value> emitTree(KernelEmitter &e, ArrayRef<LaunchPart> parts, int64_t first,
                                    Index block) {
   OpBuilder &builder = e.builder();
@@ -62,14 +62,14 @@ FoundPart llmmem::findPart(KernelEmitter &e, ArrayRef<LaunchPart> parts, Index b
   return found;
 }
 
-/// Operands first, then results.
+/// Operands come first, then results.
 static Buffer bufferOf(const OpBuffers &op, size_t number) {
   size_t operands = op.operands.size();
   return number < operands ? op.operands[number] : op.results[number - operands];
 }
 
-/// For each buffer of an op its number among the distinct ones: a result that is in place of an
-/// operand in all ops has the operand's.
+/// Returns for each buffer of an op its number among the distinct ones: a result that is in place
+/// of an operand in all ops has the operand's.
 static SmallVector<unsigned> distinctPlaces(ArrayRef<OpBuffers> ops) {
   SmallVector<unsigned> places;
   unsigned next = 0;
@@ -105,7 +105,7 @@ void llmmem::forLanesOfOps(
   }
   DeviceLoops &device = deviceLoops(e);
   device.launch(e, blocksOf(parts), kBlockThreads, [&](Index block, Index thread) {
-    // First, because the addresses of all parts are live until then.
+    // This comes first, because the addresses of all parts are live until then.
     FoundPart part = findPart(e, parts, block);
     Row numbers = device.commonNumbers(e, thread, common);
     Index vectors = part.numbers[0], item = part.block * kBlockThreads + thread;

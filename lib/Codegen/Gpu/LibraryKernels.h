@@ -1,6 +1,6 @@
 //===- LibraryKernels.h - Kernels that are one call of cuBLASLt -----------===//
 //
-// A matmul with its epilogue, where the plan was made for a library that computes both
+// These emit a matmul with its epilogue, where the plan is for a library that computes both
 // (`llm.library_workspace` on the kernel). Other kernels have the bits of the separate ops: the
 // library's matmul without an epilogue, and a launch for what follows it.
 //
@@ -14,18 +14,18 @@
 
 namespace llmmem {
 
-/// Whether the options choose cuBLASLt for matmuls.
+/// Returns whether the options choose cuBLASLt for matmuls.
 bool isLibraryTarget(const KernelOptions &options);
 
-/// Whether the plan and the options give `kernel` to cuBLASLt.
+/// Returns whether the plan and the options give `kernel` to cuBLASLt.
 bool isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options);
 
-/// Writes such a kernel; false, and nothing, where the module says that the library has no
-/// algorithm for it. The op and its recomputations make the same call: results that nobody reads
-/// are written too, as another call might round differently.
+/// Emits such a kernel. Returns false, and emits nothing, where the module says that the library
+/// has no algorithm for it. The op and its recomputations make the same call: results that nobody
+/// reads are written, too, because another call might round differently.
 bool emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e);
 
-/// The matmul of an op on the buffers of `e`.
+/// Returns the matmul of an op on the buffers of `e`.
 Matmul matmulOf(llm::LinearOp linear, KernelEmitter &e);
 Matmul matmulOf(llm::LinearWeightGradOp gradient, KernelEmitter &e);
 

@@ -22,7 +22,7 @@ bool llmmem::isLibraryTarget(const KernelOptions &options) {
   return options.target == KernelTarget::Gpu && options.products == MatmulSource::Library;
 }
 
-/// bf16 to bf16 or f32, or f32 to f32; one term; `initial` of C's type.
+/// The types must be bf16 to bf16 or f32, or f32 to f32, with one term and `initial` of C's type.
 static bool isOfLibrary(const Matmul &p) {
   Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
   bool areTypes = a == b && ((a.isBF16() && (c.isBF16() || c.isF32())) || (a.isF32() && c.isF32()));
@@ -32,7 +32,7 @@ static bool isOfLibrary(const Matmul &p) {
   return areTypes && areInMemory && isSum && p.terms.count == 1;
 }
 
-/// Buffers begin at multiples of the alignment, and a view at a known shift from there.
+/// Buffers begin at multiples of 256 bytes, and a view at a known distance from there.
 static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
   int64_t alignment = kArenaAlignment, width = bytesOfNumber(matrix.buffer.element);
   if (auto view = matrix.buffer.memref.getDefiningOp<memref::ViewOp>())
@@ -42,7 +42,7 @@ static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
   return batch > 1 ? std::gcd(alignment, matrix.stride * width) : alignment;
 }
 
-/// Null if there is no matrix.
+/// Returns null if there is no matrix.
 static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
   if (!matrix.buffer)
     return llm::MatrixAttr();
@@ -52,7 +52,7 @@ static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
 }
 
 namespace {
-/// What a call reads and writes beside A, B and C.
+/// Holds what a call reads and writes in addition to A, B and C.
 struct Beside {
   Matrix initial = {};
   Value bias = {}, aux = {};
@@ -137,7 +137,7 @@ bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options)
   return isLibraryTarget(options) && isForLibrary(kernel);
 }
 
-/// The library overwrites its sum: it goes to the workspace, from where it is added to the
+/// The library overwrites its sum, which therefore goes to the workspace and is then added to the
 /// accumulator.
 static bool emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   auto bufferOf = [&](Value inside) {

@@ -25,8 +25,9 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 /// A block takes 128 queries, 16 a warp, and iterates over 64 keys at a time; 32 with dropout,
-/// whose samples need registers. While scores are computed their values are copied, and while
-/// values are multiplied the next keys (Dao, "FlashAttention-2", 2023, and its kernels for sm_80).
+/// whose samples need registers. While it computes scores their values are copied, and while it
+/// multiplies values the next keys are copied (Dao, "FlashAttention-2", 2023, and its kernels for
+/// sm_80).
 class Forward {
 public:
   /// Shorter sequences have less to share.
@@ -54,17 +55,17 @@ public:
   }
 
 private:
-  /// The tile of queries, and later those of keys and of values, in the same memory.
+  /// Counts the tile of queries, and later those of keys and of values, in the same memory.
   int64_t elements() const {
     return MmaTile::sizeOf(std::max(rows.extent(), 2 * tileKeys), blocks.size);
   }
 
   void emitIteration(Index number, Index end, FragmentsC &out, MutableArrayRef<Num> state) {
     HeadBlock others = keyBlock(rows, block, number, tileKeys);
-    rows.synchronizeCopies(); // the keys are there, and the values before have been read
+    rows.synchronizeCopies(); // The keys are complete, and the previous values have been read.
     rows.copyKeys(values, e.operand(2), others);
     FragmentsC scores = rows.products(queries, keys);
-    rows.synchronizeCopies(); // the values are there, and the keys have been read
+    rows.synchronizeCopies(); // The values are complete, and the keys have been read.
     e.ifThen(less(number + 1, end), [&] {
       rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, number + 1, tileKeys));
     });

@@ -1,9 +1,10 @@
 //===- MmaAttention.h - Attention in bf16 on tensor cores -----------------===//
 //
-// The scheme of lib/Codegen/Kernels/AttentionKernels.cpp with warps in place of vectors: a warp
-// owns 16 rows, its accumulators are fragments, and scores become operands of the next matmul
-// without leaving the registers (Dao 2023, "FlashAttention-2"). Memory beside the operands does not
-// grow with the sequence, there are no atomics, and one warp computes each sum, in a fixed order.
+// This is the scheme of lib/Codegen/Kernels/AttentionKernels.cpp with warps instead of vectors: a
+// warp owns 16 rows, its accumulators are fragments, and scores become operands of the next matmul
+// without leaving the registers (Dao 2023, "FlashAttention-2"). Memory other than the operands does
+// not grow with the sequence, there are no atomics, and one warp computes each sum, in a fixed
+// order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +16,13 @@
 
 namespace llmmem {
 
-/// bf16, and heads of 16 to 128 elements in whole fragments.
+/// Returns whether it supports the op: bf16, and heads of 16 to 128 elements in whole fragments.
 bool isMmaAttention(llm::AttentionOp op);
 bool isMmaAttention(llm::AttentionGradOp op);
 
-/// One launch.
+/// Emits one launch.
 void emitMmaAttention(llm::AttentionOp op, KernelEmitter &e);
-/// Two launches: dq (and delta, the workspace) by queries, then dk and dv by keys.
+/// Emits two launches: dq (and delta, the workspace) by queries, then dk and dv by keys.
 void emitMmaAttention(llm::AttentionGradOp op, KernelEmitter &e);
 
 } // namespace llmmem

@@ -72,7 +72,7 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  Buffer memory; // of one tile of queries, and later of tiles of keys and values
+  Buffer memory; // Holds one tile of queries, and later tiles of keys and values.
   MmaTile keys, values;
   FragmentsA queries, douts;
   RowStatistics statistics;
@@ -111,14 +111,14 @@ public:
   }
 
 private:
-  /// Carried: the accumulators of dk, then those of dv.
+  /// Carries the accumulators of dk, then those of dv.
   Row emitIteration(HeadBlock other, ArrayRef<Num> carried) {
     rows.synchronize();
     rows.copyQueries(queries, e.operand(0), other);
     rows.copyQueries(douts, e.operand(5), other);
     rows.synchronizeCopies();
     FragmentsC scores = rows.products(keys, queries), products = rows.products(values, douts);
-    // Of the queries that are this thread's columns, two in each fragment.
+    // These belong to the queries that are this thread's columns, two in each fragment.
     SmallVector<Num> minusLse, delta;
     for (size_t j = 0; j < scores.size(); ++j)
       for (int64_t column : {0, 1}) {

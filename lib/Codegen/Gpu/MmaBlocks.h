@@ -7,7 +7,7 @@
 
 namespace llmmem {
 
-/// The part of `head`'s rows from `extent` times `number` on.
+/// Returns the part of `head`'s rows that begins at `extent` times `number`.
 inline HeadBlock blockAt(MmaRows &rows, Index batch, Index head, Index number, int64_t extent) {
   KernelEmitter &e = rows.e;
   Index first = number * extent, whole = e.index(extent);
@@ -15,12 +15,12 @@ inline HeadBlock blockAt(MmaRows &rows, Index batch, Index head, Index number, i
   return {batch, head, first, areWhole ? whole : minimum(whole, e.index(rows.blocks.seq) - first)};
 }
 
-/// Which blocks of rows of causal attention take longest: the last ones of queries, which attend to
-/// most keys, or the first ones of keys.
+/// Says which blocks of rows of causal attention take longest: the last ones of queries, which
+/// attend to most keys, or the first ones of keys.
 enum class Longest { First, Last };
 
 /// Calls `body` for each block of `extent` neighbouring rows of each head, one block of the launch
-/// each. Those that take longest begin first, so that at the end of the launch only short ones run.
+/// each. Those that take longest begin first, so that only short ones run at the end of the launch.
 template <typename Op>
 void forBlocks(Op op, KernelEmitter &e, int64_t headCount, int64_t extent, Longest longest,
                llvm::function_ref<void(MmaRows &, HeadBlock)> body, int64_t dynamicBytes = 0) {
@@ -38,13 +38,13 @@ void forBlocks(Op op, KernelEmitter &e, int64_t headCount, int64_t extent, Longe
   deviceLoops(e).launch(e, heads * perHead, threads, emitBlock, dynamicBytes);
 }
 
-/// `extent` keys of the head that `queries` belong to, from `extent` times `number` on.
+/// Returns `extent` keys of the head that `queries` belong to, from `extent` times `number` on.
 inline HeadBlock keyBlock(MmaRows &rows, HeadBlock queries, Index number, int64_t extent) {
   int64_t group = rows.blocks.heads / rows.blocks.kvHeads;
   return blockAt(rows, queries.batch, queries.head / group, number, extent);
 }
 
-/// The blocks of `extent` keys that some of `queries` attend to: [first, second).
+/// Returns the blocks of `extent` keys that some of `queries` attend to: [first, second).
 inline std::pair<Index, Index> unmaskedKeys(MmaRows &rows, HeadBlock queries, int64_t extent) {
   KernelEmitter &e = rows.e;
   Index lowest = rows.blocks.firstKeyOf(queries);
@@ -54,7 +54,7 @@ inline std::pair<Index, Index> unmaskedKeys(MmaRows &rows, HeadBlock queries, in
   return {lowest / extent, ceilDiv(end, e.index(extent))};
 }
 
-/// The blocks of `extent` queries that attend to some of `keys`: [first, second).
+/// Returns the blocks of `extent` queries that attend to some of `keys`: [first, second).
 inline std::pair<Index, Index> unmaskedQueries(MmaRows &rows, HeadBlock keys, int64_t extent) {
   KernelEmitter &e = rows.e;
   AttentionBlocks &blocks = rows.blocks;

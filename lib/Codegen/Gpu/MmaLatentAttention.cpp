@@ -2,8 +2,8 @@
 //
 // All heads read the same rows, so the queries of a token's heads are a matrix: scores are its
 // product with a tile of 32 rows, and the tile is in workgroup memory when the powers of the scores
-// are multiplied by the rows' first elements. While a tile is multiplied, the next one is copied.
-// A row of warps' fragments is 16 heads. Warps that share heads divide the keys of a tile for the
+// are multiplied by the rows' first elements. While a tile is multiplied, the next one is copied. A
+// row of warps' fragments is 16 heads. Warps that share heads divide the keys of a tile for the
 // scores, which they exchange through workgroup memory, and the columns of the sums.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ static Num largestOf(Num a, Num b) { return maximum(a, b); }
 static Num sumOf(Num a, Num b) { return a + b; }
 namespace {
 
-/// How the warps of a block divide heads and columns.
+/// Says how the warps of a block divide heads and columns.
 struct WarpShape {
   explicit WarpShape(const LatentParts &parts, int64_t rank)
       : strips(parts.rows() / kMmaRows), shares(strips <= 2 ? 4 : 2),
@@ -36,12 +36,12 @@ struct WarpShape {
 
   int64_t threads() const { return strips * shares * kWarp; }
 
-  int64_t strips;  // of 16 heads
-  int64_t shares;  // warps of a strip
-  int64_t columns; // of the sums, of a warp
+  int64_t strips;  // Strips of 16 heads.
+  int64_t shares;  // Warps of a strip.
+  int64_t columns; // Columns of the sums, for a warp.
 };
 
-/// The sums of parts in the workspace, and their maxima and totals, two numbers a head.
+/// Holds the sums of parts in the workspace, and their maxima and totals, two numbers a head.
 struct PartSums {
   Buffer sums, statistics;
 
@@ -54,7 +54,7 @@ struct PartSums {
   }
 };
 
-/// Where a block of threads works: the first of its heads, and its part of the rows.
+/// Says where a block of threads works: the first of its heads, and its part of the rows.
 struct BlockPlace {
   Index token, tokenOfLaunch, group, part;
 };
@@ -91,10 +91,10 @@ public:
   }
 
 private:
-  /// Of a line of scores: eight places more than keys, so that the four lines that half of a warp
+  /// A line of scores has eight more places than keys, so that the four lines that half of a warp
   /// accesses lie in different banks.
   static constexpr int64_t kPitch = kLatentTile + 8;
-  /// Elements of a copy, and threads that copy a row.
+  /// Count the elements of a copy, and the threads that copy a row.
   static constexpr int64_t kChunk = 8, kTogether = 8;
 
   //===--------------------------------------------------------------------===//
@@ -111,7 +111,7 @@ private:
     return {halves, begin + MmaTile::sizeOf(parts.rows(), size), kLatentTile, size};
   }
 
-  /// Heads of this block; the last group may have fewer.
+  /// Returns the heads of this block; the last group may have fewer.
   Index countOfHeads() {
     Index all = e.index(parts.heads);
     bool areEqual = heads % parts.heads == 0;
@@ -129,7 +129,8 @@ private:
     copyTile(e, queryTile(), source, thread, shape.threads());
   }
 
-  /// Eight neighbouring threads copy a row, whose place they compute once: rows lie anywhere.
+  /// Eight neighbouring threads copy a row, whose place they compute once, because rows may lie
+  /// anywhere.
   void copyRows(Index first, Index half) {
     Index firstFresh = maximum(query.fresh, query.begin), own = thread % kTogether;
     e.forSteps(
@@ -149,10 +150,10 @@ private:
   struct RowPlace {
     const HeldBuffer &held;
     Index begin;
-    std::optional<Value> isThere; // null: always
+    std::optional<Value> isThere; // Null means always.
   };
 
-  /// Zeros where the row is not there: a power of 0 times anything else might be NaN.
+  /// Writes zeros where the row does not exist: a power of 0 times anything else might be NaN.
   void copyRow(Index half, Index line, RowPlace from, Index own) {
     if (from.held.isPacked())
       return unpackRow(half, line, from, own);
@@ -171,7 +172,7 @@ private:
     });
   }
 
-  /// Numbers of 8 bits are numbers of 16 as they are; scores and powers take the scale of their
+  /// Numbers of 8 bits are exact in 16 bits; scores and powers are multiplied by the scale of their
   /// row.
   void unpackRow(Index half, Index line, RowPlace from, Index own) {
     MmaTile to = tileOf(half);
@@ -192,7 +193,8 @@ private:
     });
   }
 
-  /// The scales of the rows of this thread's columns of scores; nothing where rows have none.
+  /// Returns the scales of the rows of this thread's columns of scores; nothing where rows have
+  /// none.
   Row scalesOf(Index half) {
     Row all;
     for (int64_t j = 0; keys.isPacked() && j < kLatentTile / kMmaColumns; ++j) {
@@ -215,8 +217,8 @@ private:
     });
   }
 
-  /// Two barriers a tile: before the first, all have copied the tile and nobody reads the one
-  /// before nor its scores any more; before the second, all scores are there.
+  /// There are two barriers a tile: before the first, all have copied the tile and nobody reads the
+  /// previous one nor its scores any more; before the second, all scores are complete.
   Row emitTile(Index block, Index half, Index end, ArrayRef<Num> carried) {
     constexpr int32_t registers = 255;
     Index first = block * kBlock + half * kLatentTile, next = first + kLatentTile;
@@ -266,8 +268,8 @@ private:
     shape.shares > scoring ? e.ifThen(less(share, e.index(scoring)), emitOwn) : emitOwn();
   }
 
-  /// The tile's scores of this warp's heads, as powers of two; where there is no key, minus
-  /// infinity.
+  /// Returns the tile's scores of this warp's heads, as powers of two; minus infinity where there
+  /// is no key.
   FragmentsC visibleScores(Index first, ArrayRef<Num> scales) {
     Index begin = query.begin - first, end = query.end - first;
     Num hidden = e.number(-std::numeric_limits<double>::infinity());
@@ -286,7 +288,7 @@ private:
     return logits;
   }
 
-  /// Logits become powers. `largest` is that of all so far.
+  /// Turns logits into powers. `largest` is that of all so far.
   void emitPowers(FragmentsC &logits, FragmentsC &sums, int64_t half, Num &largest, Num &total) {
     Num ofTile = logits[0][2 * half], sum = e.number(0.0);
     for (FragmentC &logit : logits)
@@ -305,7 +307,7 @@ private:
     total = total * factor + sum;
   }
 
-  /// sums += powers . the rows' elements in this warp's columns.
+  /// Computes sums += powers . the rows' elements in this warp's columns.
   void addRows(FragmentsC &sums, ArrayRef<FragmentC> powers, const MmaTile &rows) {
     for (size_t k = 0; k < powers.size(); k += 2) {
       FragmentA ofKeys = packFragment(e, powers[k], powers[k + 1]);
@@ -348,7 +350,7 @@ private:
     }
   }
 
-  /// This warp's columns of a head, which begins at `begin`.
+  /// Stores this warp's columns of a head, which begins at `begin`.
   void storeRow(Buffer to, int64_t half, Index begin, ArrayRef<FragmentC> sums, Num factor) {
     e.ifThen(less(rowOf(half), countOfHeads()), [&] {
       for (auto [j, sum] : llvm::enumerate(sums)) {
@@ -391,11 +393,11 @@ private:
                                                 ValueRange{first.value, second.value});
     e.store(to, index, {&e.builder(), pair});
   }
-  /// For reports of traffic: how often the op that the builder stands in runs.
+  /// Sets, for reports of traffic, how often the op that contains the insertion point runs.
   void expectTimes(double times) {
     expectIterations(e.builder().getInsertionBlock()->getParentOp(), times);
   }
-  /// Of a part of a full cache.
+  /// Returns the number for a part of a full cache.
   double expectedBlocks() const {
     return static_cast<double>(reach) / static_cast<double>(parts.count * kBlock);
   }
@@ -412,7 +414,7 @@ private:
   Buffer memory, halves, scores, rowScales;
 };
 
-/// Adds the parts of a head of a token in their order.
+/// Adds the parts of a head of a token in order.
 class PartAdder : CachedKeys {
 public:
   PartAdder(const CachedKeys &keys, const LatentParts &parts, PartSums partSums, Index token,
@@ -459,7 +461,8 @@ private:
 
 } // namespace
 
-/// Groups of heads that read the same rows run side by side, so that caches can serve the second.
+/// Groups of heads that read the same rows run at the same time, so that caches can serve the
+/// second.
 static void launchParts(LatentAttentionOp op, KernelEmitter &e, const LatentParts &parts,
                         PartSums partSums, Index firstToken) {
   auto rank = static_cast<int64_t>(op.getRank());

@@ -9,7 +9,7 @@
 namespace llmmem {
 
 /// A block of threads takes up to 64 heads of a token and a part of its rows, each of which it
-/// reads once; where there are several parts, a second launch adds them in order.
+/// reads once. Where there are several parts, a second launch adds them in order.
 void emitMmaLatentAttention(llm::LatentAttentionOp op, KernelEmitter &e, llm::LatentParts parts);
 
 } // namespace llmmem

@@ -20,23 +20,23 @@ namespace {
 /// Eight warps compute a tile of C; each takes `rowParts` x `columnParts` fragments. While they
 /// multiply the tiles of A and B of one step, those of the next `kStages` - 1 steps are copied.
 ///
-/// A tile of 128 x 128 reads 512 bytes of the second-level cache for 128 x 128 x 2 multiply-adds,
-/// which is more than that of sm_90 gives while mma.sync computes them; one of 256 x 128 reads
-/// three quarters of it. It needs a multiprocessor for itself, so it is used where there are enough
-/// for all.
+/// A tile of 128 x 128 reads 512 bytes of the second-level cache for 128 x 128 x 2 multiply-adds.
+/// That is more than the cache of sm_90 delivers while mma.sync computes them; a tile of 256 x 128
+/// reads three quarters of it. It needs a multiprocessor for itself, so it is used where there are
+/// enough for all.
 struct TileSizes {
   static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
                            kStages = 3;
 
   static int64_t rowsOf(const Matmul &p) { return p.chosen.ofTiles ? p.chosen.ofTiles : p.rows; }
 
-  /// For `count` matmuls in one launch.
+  /// Chooses the sizes for `count` matmuls in one launch.
   TileSizes(const Matmul &p, int64_t count)
       : rows(rowsOf(p) > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
         innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
         linesB(linesOf(!p.b.transposed)) {
     constexpr int64_t kLargeRows = 256;
-    // Where sums begin in memory, their places take what registers 128 sums leave.
+    // Where sums begin in memory, their places take the registers that 128 sums leave.
     isLarge =
         !p.continued().buffer && p.columns >= kMostColumns &&
         count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= llm::kMultiprocessors;
@@ -56,7 +56,7 @@ struct TileSizes {
   /// have all registers.
   int32_t registers() const { return rows == 128 && columns == kMostColumns ? 128 : 255; }
 
-  /// Tiles have rows of A and columns of B, in lines as they lie in memory.
+  /// Tiles have rows of A and columns of B, in lines as in memory.
   static MmaTile::Lines linesOf(bool isTurned) {
     return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
   }
@@ -70,12 +70,12 @@ struct TileSizes {
   WarpSums warpSums() const {
     return {.rowParts = rowParts, .columnParts = columnParts, .warpColumns = warpColumns};
   }
-  /// What a launch asks for beyond workgroup attributions, which have 48 KiB at most.
+  /// Returns what a launch asks for beyond workgroup attributions, which have 48 KiB at most.
   int64_t dynamicBytes() const { return isLarge ? bytesOfStages() : 0; }
 
   bool isLarge;
   int64_t rows, columns, rowParts, columnParts, warpColumns, tileColumns, blocks;
-  int64_t innerSteps; // of one term
+  int64_t innerSteps; // Those of one term.
   MmaTile::Lines linesA, linesB;
 };
 
@@ -112,10 +112,10 @@ private:
   // The pipeline
   //===--------------------------------------------------------------------===//
 
-  /// Step s multiplies stage s % kStages. Its barrier says two things: what all threads have copied
-  /// for the step is there, and no warp still reads the stage of the step before, into which the
-  /// copies for step s + kStages - 1 go (the multistage pipeline of CUTLASS, "Efficient GEMM in
-  /// CUDA": "Pipelining").
+  /// Step s multiplies stage s % kStages. Its barrier says two things: everything that all threads
+  /// have copied for the step is complete, and no warp still reads the stage of the previous step,
+  /// into which the copies for step s + kStages - 1 go (the multistage pipeline of CUTLASS,
+  /// "Efficient GEMM in CUDA": "Pipelining").
   Row emitSteps(Index warpRow, Index warpColumn, MmaSums &ofTile) {
     constexpr int64_t ahead = TileSizes::kStages - 1;
     int64_t steps = p.terms.count * sizes.innerSteps;
@@ -128,7 +128,7 @@ private:
       waitForCopies(e, ahead - 1);
       deviceLoops(e).barrierNeeding(e, sizes.registers());
       e.ifThen(less(step + ahead, e.index(steps)), [&] { copyStep(step + ahead); });
-      // Also where there was nothing left to copy: the wait counts groups.
+      // It commits even where there was nothing left to copy, because the wait counts groups.
       commitCopies(e);
       return addMatmul(tileOfA(step), tileOfB(step), warpRow, warpColumn, sums);
     });
@@ -163,7 +163,8 @@ private:
     copyTile(e, tile, source, thread, TileSizes::kThreads);
   }
 
-  /// The tiles, and after them, in the same bytes, the partial results of the softmax.
+  /// Returns the bytes of the tiles, and after them, in the same bytes, the partial results of the
+  /// softmax.
   int64_t bytesOfMemory() const {
     return std::max(sizes.bytesOfStages(),
                     p.softmax() ? MmaSums::bytesOfSoftmax(sizes.warpSums(), sizes.rows) : 0);
@@ -193,7 +194,7 @@ private:
   TileSizes sizes;
   Index block, thread;
   MmaLane lane;
-  Index row, column; // of C, where the tile begins
+  Index row, column; // Where in C the tile begins.
   Buffer memory, stages;
 };
 

@@ -1,8 +1,8 @@
 //===- MmaMatmul.h - Matmuls of bf16 on tensor cores ----------------------===//
 //
-// Used where no library multiplies: one launch, a block of threads for each tile of C. Each element
-// of C is summed in f32 by mma.sync over `inner` from 0 up in steps of 16 and then over the terms,
-// whatever the tiles, and rounded once.
+// Matmuls without a library use this: one launch, with a block of threads for each tile of C. Each
+// element of C is summed in f32 by mma.sync over `inner` from 0 up in steps of 16 and then over the
+// terms, whatever the tiles, and rounded once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,10 @@
 
 namespace llmmem {
 
-/// Whether A and B are bf16.
+/// Returns whether A and B are bf16.
 bool isMmaMatmul(const Matmul &matmul);
 
-/// Writes the launch of make(0), ..., make(count - 1), one of which is `first`, into the device
+/// Emits the launch of make(0), ..., make(count - 1), one of which is `first`, into the device
 /// kernel of `e`.
 void emitMmaMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                     llvm::function_ref<Matmul(Index number)> make);

@@ -1,7 +1,7 @@
 //===- MmaPairs.h - Gradients of scores in fragments ----------------------===//
 //
-// What the launches of attention's backward compute from scores and dout . value: probabilities,
-// from lse, and with them the gradients of the scores.
+// The launches of attention's backward compute from scores and dout . value: probabilities, from
+// lse, and with them the gradients of the scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,14 +13,14 @@
 
 namespace llmmem {
 
-/// What a launch knows of one score: a query and a key by their numbers in their blocks, lse times
-/// -log2(e), and delta.
+/// Holds what a launch knows of one score: a query and a key by their numbers in their blocks, lse
+/// times -log2(e), and delta.
 struct MmaPair {
   Index query, key;
   Num minusLse, delta;
 };
 
-/// Of a thread's two rows, which are queries.
+/// Holds the statistics of a thread's two rows, which are queries.
 struct RowStatistics {
   Num minusLse[2], delta[2];
 };
@@ -40,11 +40,11 @@ public:
       : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), keys(keys),
         mayBeMasked(rows.mayBeMasked(queries, queryCount, keys, keyCount)) {}
 
-  /// `scores` become the factors of dout in dv, the probabilities after dropout; `products` become
-  /// the gradients of the scores before their scale. Logits are capped scores.
+  /// Turns `scores` into the factors of dout in dv, the probabilities after dropout, and `products`
+  /// into the gradients of the scores before their scale. Logits are capped scores.
   void emit(FragmentsC &scores, FragmentsC &products, PairOf pairOf);
 
-  /// The same in two steps, of which the first does not need `products`: `scores` become
+  /// Does the same in two steps, of which the first does not need `products`: `scores` become
   /// probabilities, and the logits are returned.
   FragmentsC emitProbabilities(FragmentsC &scores, PairOf pairOf);
   void emitGradients(llvm::ArrayRef<FragmentC> logits, FragmentsC &probabilities,

@@ -87,8 +87,8 @@ Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
   return deviceLoops(e).acrossLanes(e, x, /*lanes=*/4, combine);
 }
 
-/// Causal: 0 <= query - key < window in one comparison without signs, so the key exists where the
-/// query does.
+/// If causal, it tests 0 <= query - key < window in one comparison without signs, so the key exists
+/// where the query does.
 Value MmaRows::isUnmasked(Index batch, Index query, Index key) {
   OpBuilder &b = e.builder();
   auto reach = [&] {
@@ -109,7 +109,7 @@ Value MmaRows::mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys
   if (blocks.positions)
     return arith::ConstantIntOp::create(b, e.location(), 1, 1);
   Index seq = e.index(blocks.seq), firstQuery = queries.first, firstKey = keys.first;
-  // The last key exists, or the first query attends to it.
+  // It tests that the last key exists, or that the first query attends to it.
   Value mayBe = blocks.ahead > 0 ? less(seq, firstKey + keyCount)
                                  : less(firstQuery, firstKey + (keyCount - 1));
   auto orIf = [&](Value condition) {

@@ -1,6 +1,6 @@
 //===- MmaRows.h - The rows of a warp in attention on tensor cores --------===//
 //
-// What the three kernels of attention have in common. A warp's fragments hold 16 rows, of which a
+// The three kernels of attention have this in common. A warp's fragments hold 16 rows, of which a
 // thread holds elements of two: `group` and `group + 8`. If rows are queries, columns are keys, and
 // vice versa.
 //
@@ -17,7 +17,7 @@ namespace llmmem {
 using FragmentsA = llvm::SmallVector<FragmentA>;
 using FragmentsC = llvm::SmallVector<FragmentC>;
 
-/// Accumulators as values that a loop carries, and back.
+/// Convert accumulators to values that a loop carries, and back.
 Row flatten(llvm::ArrayRef<FragmentC> sums);
 FragmentsC unflatten(llvm::ArrayRef<Num> numbers);
 
@@ -27,51 +27,52 @@ public:
       : blocks(blocks), e(blocks.e), thread(thread), threads(threads), warp(thread / kWarp),
         lane(MmaLane::of(thread % kWarp)) {}
 
-  /// Rows of the block.
+  /// Returns the rows of the block.
   int64_t extent() const { return threads / kWarp * kMmaRows; }
-  /// The rows of this warp in a tile of the block.
+  /// Returns the first row of this warp in a tile of the block.
   Index firstRow() const { return warp * kMmaRows; }
-  /// Row 0 or 1 of this thread, in the block.
+  /// Returns row 0 or 1 of this thread, in the block.
   Index rowOf(int64_t half) const { return firstRow() + lane.group + 8 * half; }
-  /// The column of element `number` of fragment `fragment`.
+  /// Returns the column of element `number` of fragment `fragment`.
   Index columnOf(int64_t fragment, int64_t number) const {
     return lane.pair * 2 + (fragment * kMmaColumns + number % 2);
   }
 
-  /// Copies rows of a head into a tile of rows, in a group of copies of their own. Row r is at
-  /// the block's queryOffset of queries, or keyOffset of keys.
+  /// Copy rows of a head into a tile of rows, in a group of copies of their own. Row r is at the
+  /// block's queryOffset of queries, or keyOffset of keys.
   void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block);
   void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block);
   void synchronize() { deviceLoops(e).barrier(e); }
-  /// What all threads have copied is there, but for the newest `groups` groups.
+  /// Waits until everything that all threads have copied is complete, except for the newest
+  /// `groups` groups.
   void synchronizeCopies(int32_t groups = 0) {
     waitForCopies(e, groups);
     synchronize();
   }
 
-  /// This warp's rows of a tile, in fragments along the inner dimension.
+  /// Returns this warp's rows of a tile, in fragments along the inner dimension.
   FragmentsA rowsOf(const MmaTile &tile);
-  /// rows . columns^T for the `columns` rows of `tile`: a fragment for every 8 of them.
+  /// Computes rows . columns^T for the `columns` rows of `tile`: a fragment for every 8 of them.
   FragmentsC products(llvm::ArrayRef<FragmentA> rows, const MmaTile &tile);
-  /// The same with rows in workgroup memory.
+  /// Does the same with rows in workgroup memory.
   FragmentsC products(const MmaTile &rows, const MmaTile &tile);
-  /// sums += pairs . factor, whose rows are pairs' columns.
+  /// Computes sums += pairs . factor, whose rows are pairs' columns.
   void addMatmul(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &factor);
 
-  /// `x` of the four threads of a row, combined in a fixed tree.
+  /// Combines `x` of the four threads of a row in a fixed tree.
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
-  /// Whether the query of a sequence of the batch attends to the key, and both exist.
+  /// Returns whether the query of a sequence of the batch attends to the key, and both exist.
   mlir::Value isUnmasked(Index batch, Index query, Index key);
-  /// Whether any of `queryCount` queries and `keyCount` keys from the first ones of the blocks on
-  /// may be masked. Most blocks of long sequences have no such pair.
+  /// Returns whether any of `queryCount` queries and `keyCount` keys from the first ones of the
+  /// blocks on may be masked. Most blocks of long sequences have no such pair.
   mlir::Value mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount);
-  /// The numbers of `fragments` where `isVisible(fragment, number)`, else `hidden`; all of them if
-  /// not `mayBe`.
+  /// Returns the numbers of `fragments` where `isVisible(fragment, number)`, else `hidden`; all of
+  /// them if not `mayBe`.
   FragmentsC masked(mlir::Value mayBe, llvm::ArrayRef<FragmentC> fragments, Num hidden,
                     llvm::function_ref<mlir::Value(int64_t, int64_t)> isVisible);
 
-  /// 2^(logit(score) * logitFactor()) is exp of the scaled and capped score: the scale is a part of
-  /// the factor where nothing has to be done between.
+  /// 2^(logit(score) * logitFactor()) is exp of the scaled and capped score: the factor includes
+  /// the scale where nothing has to be done between them.
   Num logit(Num score);
   double logitFactor() const;
 
@@ -89,7 +90,7 @@ public:
 private:
   bool isScaledInFactor() const;
   void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block);
-  /// sums += rows . the tile's rows from `inner` on, as columns of B.
+  /// Computes sums += rows . the tile's rows from `inner` on, as columns of B.
   void addPart(FragmentsC &sums, const FragmentA &rows, const MmaTile &tile, int64_t inner);
 };
 

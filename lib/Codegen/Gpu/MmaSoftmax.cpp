@@ -13,9 +13,9 @@ static Num largestOf(Num a, Num b) { return maximum(a, b); }
 static Num sumOf(Num a, Num b) { return a + b; }
 
 Row MmaSoftmax::begin() {
-  // Not minus infinity: the first rescaling factor would be NaN.
+  // It is not minus infinity, because the first rescaling factor would be NaN.
   Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
-  if (sinks) { // in the sum of one thread of the row
+  if (sinks) { // In the sum of one thread of the row.
     lowest = e.load(sinks, queries.head) * llvm::numbers::log2e;
     zero = select(equal(rows.lane.pair, e.index(0)), e.number(1.0), zero);
   }
@@ -56,7 +56,7 @@ FragmentsC MmaSoftmax::visibleLogits(FragmentsC scores, HeadBlock keys, int64_t 
                      });
 }
 
-/// Logits become powers. `largest` is that of all logits so far, times their factor.
+/// Turns logits into powers. `largest` is that of all logits so far, times their factor.
 void MmaSoftmax::emitPowers(FragmentsC &logits, FragmentsC &out, int64_t half, Num &largest,
                             Num &total) {
   Num ofTile = logits[0][2 * half], sum = e.number(0.0);

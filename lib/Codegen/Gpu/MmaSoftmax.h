@@ -1,7 +1,7 @@
 //===- MmaSoftmax.h - The softmax of attention in fragments ---------------===//
 //
-// Scores come tile by tile. For each of a thread's two rows the largest one so far is known, times
-// log2(e), and the sum of the powers of those that the thread holds; what was summed before is
+// Scores arrive tile by tile. For each of a thread's two rows it keeps the largest one so far,
+// times log2(e), and the sum of the powers of those that the thread holds. Earlier sums are
 // rescaled where the largest grows (Milakov and Gimelshein, "Online normalizer calculation for
 // softmax", 2018).
 //
@@ -16,21 +16,21 @@ namespace llmmem {
 
 class MmaSoftmax {
 public:
-  /// `sinks`: a score for each head that is there before all others, or null.
+  /// `sinks` is a score for each head that precedes all others, or null.
   MmaSoftmax(MmaRows &rows, HeadBlock queries, Buffer sinks)
       : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), sinks(sinks) {}
 
   /// Calls `body` with the number of each tile from `begin` to `end`, the sums of values so far,
-  /// and what `emit` needs of the softmax so far; it updates both. Stores what comes out.
+  /// and what `emit` needs of the softmax so far; it updates both. Stores the results.
   using Body = llvm::function_ref<void(Index, FragmentsC &, llvm::MutableArrayRef<Num>)>;
   void foldTiles(Index begin, Index end, Body body);
-  /// `scores` with the first `count` keys of `keys` on become powers, after dropout, and `out` is
-  /// rescaled to the new largest scores.
+  /// Turns `scores` with the first `count` keys of `keys` on into powers, after dropout, and
+  /// rescales `out` to the new largest scores.
   void emit(FragmentsC &scores, FragmentsC &out, HeadBlock keys, int64_t count,
             llvm::MutableArrayRef<Num> state);
 
 private:
-  /// For each of a thread's two rows the largest score, then the sums of powers.
+  /// Counts, for each of a thread's two rows, the largest score, then the sums of powers.
   static constexpr int64_t kCarried = 4;
   Row begin();
   /// Stores out, divided by the sums of powers, and lse.

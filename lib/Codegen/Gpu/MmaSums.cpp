@@ -19,7 +19,7 @@ Index MmaSums::placeIn(const Matrix &matrix, Index row, Index column) {
   return beginOf(e, matrix) + row * matrix.pitch + column;
 }
 
-/// Whether all rows of the matrix begin at multiples of `number` elements.
+/// Returns whether all rows of the matrix begin at multiples of `number` elements.
 bool MmaSums::areMultiples(const Matrix &matrix, int64_t number) const {
   return matrix.pitch % number == 0 && knownDivisor(beginOf(e, matrix).value) % number == 0;
 }
@@ -50,7 +50,8 @@ Row MmaSums::begin() {
   return sums;
 }
 
-/// Two neighbours, those outside of C as 0: another thread may be storing what is there.
+/// Loads two neighbours, with 0 for those outside of C, because another thread may be storing
+/// there.
 Row MmaSums::loadPair(Index row, Index column) {
   if (!areMultiples(p.continued(), 2) || p.columns % 2 != 0)
     return {loadOne(row, column), loadOne(row, column + 1)};
@@ -78,9 +79,9 @@ bool MmaSums::mayStoreFour() const {
          (!p.initial().buffer || areMultiples(p.initial(), 4));
 }
 
-/// Moves the stores behind `last` to where `builder` stands. An element's epilogue reads and writes
-/// its own elements alone, and what is in place of another lies on it exactly, so no load misses a
-/// store.
+/// Moves the stores after `last` to the insertion point of `builder`. An element's epilogue reads
+/// and writes its own elements alone, and what is in place of another coincides with it exactly, so
+/// no load misses a store.
 static void sinkStores(OpBuilder &builder, Operation *last) {
   Block &block = *builder.getInsertionBlock();
   auto begin = last ? std::next(last->getIterator()) : block.begin();
@@ -95,7 +96,7 @@ static void sinkStores(OpBuilder &builder, Operation *last) {
 void MmaSums::store(ArrayRef<Num> sums) {
   Index row = at.row + at.warpRow, column = at.column + at.warpColumn;
   bool byFour = mayStoreFour();
-  // Of several parts all loads before the first store: the assembler moves no load over a store,
+  // With several parts all loads precede the first store: the assembler moves no load over a store,
   // and the two warps of a scheduler would wait for each. Where four blocks share a
   // multiprocessor's registers others run meanwhile.
   const int64_t together = shape.storesFour && (p.initial().buffer || p.c.buffer.access) ? 8 : 1;
@@ -128,8 +129,8 @@ void MmaSums::storeHalves(ArrayRef<Num> pairs, Index half, Index first) {
     }
 }
 
-/// Of fragments j and j + 1, each thread has a pair. An even one gets its odd neighbour's of j, and
-/// gives it that of j + 1.
+/// Each thread has a pair of fragments j and j + 1. An even one receives its odd neighbour's pair
+/// of j, and gives it that of j + 1.
 void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) {
   Index odd = lane.pair % 2;
   Value isOdd = equal(odd, e.index(1));
@@ -150,7 +151,8 @@ void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) 
                     lane.pair / 2 * 4);
 }
 
-/// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
+/// Stores two neighbours at once if the index of the first is even; the last one of an odd row is
+/// stored alone.
 void MmaSums::storePair(Num first, Num second, Index row, Index column) {
   bool isPair = areMultiples(p.c, 2) && (!p.initial().buffer || areMultiples(p.initial(), 2));
   auto storeBoth = [&] { storeTogether({first, second}, row, column); };
@@ -189,20 +191,21 @@ void MmaSums::storeElements(Num sum, Index row, Index column, unsigned lanes) {
 // Softmax of the tile's rows
 //===----------------------------------------------------------------------===//
 
-/// Of each row of the warp's fragments: its softmax, and how many rows below the first it lies.
+/// Gives for each row of the warp's fragments its softmax, and how many rows below the first it
+/// lies.
 void MmaSums::forRowsOfWarp(ArrayRef<Num> sums, function_ref<void(RowSoftmax, int64_t)> body) {
   for (int64_t i = 0; i < shape.rowParts; ++i)
     for (int64_t half : {0, 1})
       body(softmaxOfWarp(sums, i, half), i * shape.rowDistance + 8 * half);
 }
 
-/// Four threads hold a row of a warp's fragments, `warpColumns` warps a row of the tile: their
+/// Four threads hold a row of a warp's fragments, and `warpColumns` warps a row of the tile. Their
 /// partial results are combined through workgroup memory, by one thread a row.
 void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
   int64_t warps = shape.warpColumns, slots = warps * rows;
   Buffer maxima = deviceLoops(e).partOf(e, memory, 0, slots, e.computeType()),
          powers = deviceLoops(e).partOf(e, memory, slots * 4, slots, e.computeType());
-  deviceLoops(e).barrier(e); // the tiles have been read
+  deviceLoops(e).barrier(e); // The tiles have been read.
   Index ofWarps = at.thread / kWarp % warps * rows + at.warpRow + lane.group;
   forRowsOfWarp(sums, [&](RowSoftmax ofWarp, int64_t below) {
     e.ifThen(equal(lane.pair, e.index(0)),
@@ -232,8 +235,8 @@ void MmaSums::storeRowSoftmaxOfTile(RowSoftmax softmax, Index row, Index tile) {
                   p.softmax()->begin + row * p.softmax()->tiles + tile);
 }
 
-/// One thread's elements of a row of a warp's fragments as they are stored, `lowest` behind the end
-/// of C's row.
+/// Returns one thread's elements of a row of a warp's fragments as they are stored, with `lowest`
+/// after the end of C's row.
 Row MmaSums::storedRow(ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest) {
   Row stored;
   for (int64_t j = 0; j < shape.columnParts; ++j)
@@ -242,7 +245,7 @@ Row MmaSums::storedRow(ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest) 
                                e.computeType()));
   if (hasWholeColumns)
     return stored;
-  // Few tiles end behind C.
+  // Few tiles end after C.
   Index first = at.column + at.warpColumn, end = first + shape.columnParts * kMmaColumns,
         column = first + lane.pair * 2;
   return e.chooseIf(less(e.index(p.columns), end), stored, [&] {
@@ -255,8 +258,9 @@ Row MmaSums::storedRow(ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest) 
   });
 }
 
-/// The softmax of one row of a warp's fragments, which the four threads of a quad hold. Where none
-/// of its elements is inside of C, a power is 1, and 0 once it is taken from the tile's largest.
+/// Computes the softmax of one row of a warp's fragments, which the four threads of a quad hold.
+/// Where none of its elements is inside of C, a power is 1, and 0 once the tile's largest is
+/// subtracted.
 MmaSums::RowSoftmax MmaSums::softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half) {
   Num largest = e.number(std::numeric_limits<float>::lowest()), powers = e.number(0.0);
   Row stored = storedRow(sums, i, half, largest);

@@ -1,8 +1,8 @@
 //===- MmaSums.h - The sums of a tile, from registers to memory -----------===//
 //
 // The block of threads that computed a tile of C holds its sums in fragments C (MmaTile.h): a warp
-// those of some rows, 16 at a time, and of neighbouring columns. mma.sync and wgmma leave them in
-// the same places, but for how far apart a warp's rows are: wgmma gives a warp 16 of each 64.
+// has those of some rows, 16 at a time, and of neighbouring columns. mma.sync and wgmma leave them
+// in the same places, except for the distance of a warp's rows: wgmma gives a warp 16 of each 64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace llmmem {
 
-/// What the warps of a block hold of a tile. A warp has `rowParts` times 16 rows, `rowDistance`
-/// apart, and `columnParts` times 8 columns; `warpColumns` warps have the same rows.
+/// Says what the warps of a block hold of a tile. A warp has `rowParts` times 16 rows,
+/// `rowDistance` apart, and `columnParts` times 8 columns; `warpColumns` warps have the same rows.
 ///
 /// A fragment's row of 8 elements is half of a sector of 32 bytes. Where `storesFour`, neighbouring
 /// threads exchange halves of two fragments, so that four of them store 16 neighbouring elements at
@@ -24,11 +24,11 @@ struct WarpSums {
   bool storesFour = false;
 };
 
-/// Where a tile and one of its warps begin.
+/// Says where a tile and one of its warps begin.
 struct SumPlaces {
-  Index thread;              // of the block
-  Index row, column;         // of C, where the tile begins
-  Index warpRow, warpColumn; // of the tile, where the warp's first fragment begins
+  Index thread;              // Of the block.
+  Index row, column;         // Where in C the tile begins.
+  Index warpRow, warpColumn; // Where in the tile the warp's first fragment begins.
 };
 
 class MmaSums {
@@ -41,7 +41,8 @@ public:
                                                 static_cast<uint64_t>(matmul.writableColumns())),
         at(at), lane(MmaLane::of(at.thread % kWarp)) {}
 
-  /// What this thread's sums begin with: 0, or `Matmul::continued`, which nobody else reads.
+  /// Returns what this thread's sums begin with: 0, or `Matmul::continued`, which nobody else
+  /// reads.
   Row begin();
   /// Stores this thread's `sums`: those of the four elements of fragment (i, j) begin at 4 (i
   /// columnParts + j).
@@ -52,9 +53,9 @@ public:
   /// Stores the softmax of the tile's rows as that of tile `tile` of `Matmul::softmax`, through
   /// `memory` of the block, whose contents nobody needs any more.
   void storeSoftmax(llvm::ArrayRef<Num> sums, Buffer memory, Index tile);
-  /// The same where a warp has whole rows of the tile.
+  /// Does the same where a warp has whole rows of the tile.
   void storeSoftmax(llvm::ArrayRef<Num> sums, Index tile);
-  /// Bytes of the block's memory that the softmax needs.
+  /// Returns the bytes of the block's memory that the softmax needs.
   static int64_t bytesOfSoftmax(WarpSums shape, int64_t rows) {
     return 2 * shape.warpColumns * rows * 4;
   }
@@ -89,13 +90,13 @@ private:
   const Matmul &p;
   WarpSums shape;
   int64_t rows;
-  /// Whether no tile has columns behind those of C, and whether all may be stored whole.
+  /// Say whether no tile has columns after those of C, and whether all may be stored as a whole.
   bool hasWholeColumns, areWhole;
   SumPlaces at;
   MmaLane lane;
 };
 
-/// The place of a matrix's first element.
+/// Returns the place of a matrix's first element.
 Index beginOf(KernelEmitter &e, const Matrix &matrix);
 
 } // namespace llmmem

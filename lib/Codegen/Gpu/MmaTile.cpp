@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Elements of a chunk of 16 bytes, and the chunks that cover all banks.
+/// Count the elements of a chunk of 16 bytes, and the chunks that cover all banks.
 static constexpr int64_t kChunk = 8, kBankChunks = 8;
 
 FloatType llmmem::halfTypeOf(KernelEmitter &e) {
@@ -58,7 +58,7 @@ Index MmaTile::placeOf(Index line, Index column) const {
 // Fragments
 //===----------------------------------------------------------------------===//
 
-/// Two elements of 16 bits as the i32 that mma.sync takes.
+/// Returns two elements of 16 bits as the i32 that mma.sync takes.
 static Value bitsOf(KernelEmitter &e, Value pair) {
   OpBuilder &b = e.builder();
   auto word = VectorType::get({1}, b.getI32Type());
@@ -66,9 +66,9 @@ static Value bitsOf(KernelEmitter &e, Value pair) {
   return vector::ExtractOp::create(b, e.location(), bits, 0);
 }
 
-/// The words of four matrices of 8 x 8 elements, whose rows of 16 bytes the lanes name: lane i that
-/// of row i % 8 of matrix i / 8. Matrices are numbered in two bits: the first changes the row of
-/// the tile if `rowFirst`, else the inner place, and the second the other.
+/// Loads the words of four matrices of 8 x 8 elements, whose rows of 16 bytes the lanes name: lane
+/// i that of row i % 8 of matrix i / 8. Matrices are numbered in two bits: the first changes the
+/// row of the tile if `rowFirst`, else the inner place, and the second the other.
 static std::array<Value, 4> loadMatrices(KernelEmitter &e, const MmaTile &tile, Index row,
                                          Index inner, MmaLane lane, bool rowFirst) {
   OpBuilder &b = e.builder();
@@ -110,7 +110,7 @@ FragmentA llmmem::packFragment(KernelEmitter &e, const FragmentC &left, const Fr
            pairOf(right[2], right[3])}};
 }
 
-/// The two elements of one part of a fragment, in the type of 16 bits.
+/// Returns the two elements of one part of a fragment, in the type of 16 bits.
 static Value pairOfPart(KernelEmitter &e, Value part) {
   OpBuilder &b = e.builder();
   Value word =
@@ -133,7 +133,7 @@ FragmentC llmmem::zeroFragment(KernelEmitter &e) {
   return {zero, zero, zero, zero};
 }
 
-/// As nvvm.mma.sync takes them: bf16 as words, f16 as pairs.
+/// nvvm.mma.sync takes bf16 as words and f16 as pairs.
 static SmallVector<Value> multiplicands(KernelEmitter &e, ArrayRef<Value> parts) {
   if (!halfTypeOf(e).isF16())
     return SmallVector<Value>(parts);
@@ -185,7 +185,7 @@ static bool isMultiple(Index index, int64_t number) {
   return knownDivisor(index.value) % number == 0;
 }
 
-/// A tile and its source, by lines and by columns of a line.
+/// Describes a tile and its source, by lines and by columns of a line.
 struct LineCopy {
   LineCopy(const MmaTile &tile, const TileSource &from)
       : isByRows(tile.lines == MmaTile::Lines::Rows), line(isByRows ? from.row : from.inner),
@@ -197,7 +197,7 @@ struct LineCopy {
 
   bool isByRows;
   Index line, column, lineBound, columnBound;
-  /// Whether bounds need not be asked.
+  /// Say whether bounds need no check.
   bool allLines, allColumns;
 };
 
@@ -258,7 +258,7 @@ void llmmem::copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &f
     else
       copyElement(e, tile, from, copy, line, column);
   };
-  // Unrolled, so that all loads are issued before the first is waited for.
+  // It is unrolled, so that all loads are issued before the first is waited for.
   constexpr int64_t kMostWritten = 8;
   if (pieces % threads == 0 && pieces / threads <= kMostWritten) {
     for (int64_t piece = 0; piece < pieces / threads; ++piece)

@@ -1,9 +1,9 @@
 //===- PanelCopies.h - How attention's panels get to shared memory ---------===//
 //
-// By cp.async of all threads, or, where the options say so, by tensor maps: one thread starts the
-// copies of boxes, and an mbarrier counts their bytes. There is a barrier for each stage, and one
-// for the block's own panels. Whether a stage is read any more needs none: the barrier of all
-// threads that begins each tile says so.
+// All threads copy by cp.async or, where the options say so, one thread starts the copies of boxes
+// by tensor maps, and an mbarrier counts their bytes. There is a barrier for each stage, and one
+// for the block's own panels. No barrier is needed to say that a stage is not read any more,
+// because the barrier of all threads that begins each tile says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@ namespace llmmem {
 
 class PanelCopies {
 public:
-  /// What rows of heads are copied from.
+  /// Describes what rows of heads are copied from.
   struct Source {
     Buffer tensor;
     bool areKeys;
-    mlir::Value map; // null where threads copy
+    mlir::Value map; // Null where threads copy.
   };
   struct Copy {
     WarpgroupPanel to;
@@ -32,23 +32,24 @@ public:
     return isByMaps(options) ? kBarriers * BarrierObjects::kBytes : 0;
   }
 
-  /// Inside the launch; barriers from byte `begin` of `memory` on, in which the panels lie.
+  /// It is made inside the launch, with barriers from byte `begin` of `memory` on, which contains
+  /// the panels.
   PanelCopies(MmaRows &rows, Buffer memory, int64_t begin)
       : rows(rows), e(rows.e), memory(memory), barriers(rows.e, memory, begin) {}
 
-  /// For panels of `panelRows` rows.
+  /// Return sources for panels of `panelRows` rows.
   Source queriesOf(Buffer tensor, int64_t panelRows) { return source(tensor, false, panelRows); }
   Source keysOf(Buffer tensor, int64_t panelRows) { return source(tensor, true, panelRows); }
 
-  /// Before all others; the kernel needs so many registers.
+  /// Precedes all others; the kernel needs this number of registers.
   void begin(int32_t registers);
-  /// The panels that stay, of rows of `block`; once.
+  /// Starts the copies of the panels that stay, of rows of `block`; called once.
   void startOwn(llvm::ArrayRef<Copy> copies, HeadBlock block);
   void waitForOwn();
-  /// Those of tile `number`, in its stage.
+  /// Starts those of tile `number`, in its stage.
   void startStage(Index number, llvm::ArrayRef<Copy> copies, HeadBlock block);
-  /// Until they are there, `first` being the first tile. Behind it nobody reads the stage of the
-  /// tile before any more.
+  /// Waits until they are complete, with `first` as the first tile. After it nobody reads the stage
+  /// of the previous tile any more.
   void waitForStage(Index number, Index first, int32_t registers);
 
 private:

@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Of a vector element by element: the hardware has such instructions for numbers alone.
+/// Works on a vector element by element, because the hardware has such instructions for single
+/// numbers only.
 static Num ofEachLane(Num x, function_ref<Value(Value)> ofOne) {
   OpBuilder &b = *x.builder;
   Location loc = x.value.getLoc();
@@ -31,9 +32,9 @@ Num llmmem::powerOfTwo(Num x) {
   });
 }
 
-/// The device's approximate reciprocal, corrected once. These are the steps by which ptxas writes
-/// the correctly rounded `rcp.rn.f32`, less its branch for numbers near the bounds of f32, which
-/// `x` must not be near: so the result is 1 / x correctly rounded, whatever bits the approximation
+/// Corrects the device's approximate reciprocal once. These are the steps by which ptxas computes
+/// the correctly rounded `rcp.rn.f32`, without its branch for numbers near the bounds of f32, which
+/// `x` must not be near. So the result is 1 / x correctly rounded, whatever bits the approximation
 /// has.
 Num llmmem::reciprocal(Num x) {
   Num near = ofEachLane(x, [&](Value one) -> Value {

@@ -34,7 +34,7 @@ int64_t RegisterWgmma::columns() const {
   return 2 * static_cast<int64_t>(cast<LLVM::LLVMStructType>(sums().getType()).getBody().size());
 }
 
-/// Operands $0 ... are the sums, then come the same sums as what is read, A's words, and B.
+/// Operands $0 ... are the sums, followed by the same sums as inputs, A's words, and B.
 std::string RegisterWgmma::assembly() const {
   const int64_t count = columns() / 2;
   auto list = [](int64_t first, int64_t number) {

@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Part `number` of the matmul, as one of its own. Lines of A and B are terms.
+/// Returns part `number` of the matmul, as one of its own. Lines of A and B are terms.
 static Matmul partOf(KernelEmitter &e, const Matmul &matmul, llm::SumParts parts, Buffer sums,
                      Index number) {
   Matmul part = matmul;

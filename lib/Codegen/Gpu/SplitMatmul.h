@@ -8,10 +8,10 @@
 
 namespace llmmem {
 
-/// Two launches: tensor cores write each part's sums to `sums` (f32, parts `SumParts::distance`
-/// apart), then every element adds its parts from the first to the last, and `initial`, and is
-/// rounded once. C and `initial` are whole buffers, A is transposed and B is not: a weight's
-/// gradient.
+/// Emits two launches. In the first, tensor cores write each part's sums to `sums` (f32, parts
+/// `SumParts::distance` apart). In the second, every element adds its parts from the first to the
+/// last, and `initial`, and is rounded once. C and `initial` are whole buffers, A is transposed and
+/// B is not: a weight's gradient.
 void emitSplitMatmul(KernelEmitter &e, const Matmul &matmul, llm::SumParts parts, Buffer sums);
 
 } // namespace llmmem

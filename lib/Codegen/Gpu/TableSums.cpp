@@ -11,11 +11,11 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Rows of a block.
+/// A block has this number of rows.
 static constexpr int64_t kRows = 64;
-/// Neighbouring ids that a thread reads at a time.
+/// A thread reads this number of neighbouring ids at a time.
 static constexpr int64_t kIdsOfThread = 4;
-/// Capacity of a block's list of positions. More positions are summed list by list.
+/// This is the capacity of a block's list of positions. More positions are summed list by list.
 static constexpr int64_t kMostListed = 4096;
 
 namespace {
@@ -45,8 +45,8 @@ private:
     return {&e.builder(),
             arith::IndexCastOp::create(e.builder(), e.location(), type, number.value)};
   }
-  /// The row of an id, which is clamped into the vocabulary; none of the table's where another rank
-  /// has it.
+  /// Returns the row of an id, which is clamped into the vocabulary; none of the table's where
+  /// another rank has it.
   Index placeOf(Index id) {
     Index clamped = minimum(maximum(id, word(0)), word(vocabulary.size - 1));
     return vocabulary.isPart() ? asWord(vocabulary.place(asIndex(clamped))) : clamped;
@@ -68,9 +68,8 @@ private:
   }
 
   struct Found {
-    Index row; // which of the block's
-    Value
-        isOwn; // whether it is in the range asked for, and the position is below the number of ids
+    Index row;   // Which of the block's rows.
+    Value isOwn; // It is in the requested range, and the position is below the number of ids.
   };
   std::array<Found, kIdsOfThread> findOwn(Index first, Index fromRow, Index toRow);
   std::pair<Index, Index> countAcrossBlock(Index own);
@@ -88,11 +87,11 @@ private:
   int64_t width, rows, blocks, lanes, vectors, groupThreads, groups, capacity;
 
   std::optional<Index> block, thread;
-  /// The number of lists; present if there can be more than one.
+  /// Holds the number of lists; present if there can be more than one.
   std::optional<Index> lists;
   Value isCrowded;
-  /// Position times kRows plus row, in the order of the positions; positions by row; for each row
-  /// its first place there and how many it has; how many each warp counts.
+  /// Hold position times kRows plus row, in the order of the positions; positions by row; for each
+  /// row its first place there and how many it has; and how many each warp counts.
   Buffer listed, sorted, begins, counts, ofWarps;
 };
 } // namespace
@@ -101,7 +100,7 @@ private:
 // Lookups of the block's rows
 //===----------------------------------------------------------------------===//
 
-/// The rows that this thread's ids from position `first` on look up.
+/// Returns the rows that this thread's ids from position `first` on look up.
 std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index fromRow,
                                                               Index toRow) {
   OpBuilder &b = e.builder();
@@ -124,7 +123,7 @@ std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index
   return found;
 }
 
-/// The sum of `own` over the threads before this one, and over all.
+/// Returns the sum of `own` over the previous threads, and over all.
 std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
   Index before = word(0), all = own, lane = *thread % kWarp, warp = *thread / kWarp;
   for (int32_t distance = 1; distance < kWarp; distance *= 2) {
@@ -147,7 +146,7 @@ std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
 /// Lists the positions that look up the block's rows [fromRow, toRow), as many as fit, after those
 /// of the lists before list `number`; returns how many there are in all.
 Index TableSums::list(Index fromRow, Index toRow, Index number) {
-  device.barrierNeeding(e, 64); // until here threads may read the previous list
+  device.barrierNeeding(e, 64); // Until here threads may read the previous list.
   int64_t stride = ofWarps.size * kWarp * kIdsOfThread;
   Index skipped = number * capacity;
   Index all =
@@ -178,7 +177,7 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
 }
 
 /// Folds over the first `count` of the list, of which four are loaded at a time: a list of a
-/// frequent id is long, and a thread goes through all of it.
+/// frequent id is long, and a thread reads all of it.
 Index TableSums::foldListed(Index count, Index initial, ListedBody body) {
   Index whole = count / 4 * 4;
   Index most = foldWord(e.index(0), whole, 4, initial, [&](Index first, Index carried) {
@@ -193,8 +192,8 @@ Index TableSums::foldListed(Index count, Index initial, ListedBody body) {
                   [&](Index i, Index carried) { return body(loadWord(listed, i), carried); });
 }
 
-/// A thread takes a row: it counts the row's positions in the list, and stores them behind those of
-/// the rows before.
+/// Each thread takes a row: it counts the row's positions in the list, and stores them after those
+/// of the previous rows.
 void TableSums::sort(Index count) {
   Index row = *thread;
   auto isOf = [&](Index entry) { return equal(entry % kRows, row); };
@@ -221,8 +220,8 @@ void TableSums::sort(Index count) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Loads many terms at a time, as a frequent id has hundreds and a load takes hundreds of cycles,
-/// but adds them one after another.
+/// Loads many terms at a time, because a frequent id has hundreds and a load takes hundreds of
+/// cycles, but adds them one after another.
 Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
   Index begin = asIndex(loadWord(begins, row)), end = begin + asIndex(loadWord(counts, row));
   Row sum(carried);
@@ -238,7 +237,7 @@ Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
         next = next + term;
       return {next};
     });
-    // Most rows are accessed if no id occurs twice: then the first loops do not run.
+    // If no id occurs twice, most rows are accessed only once, and the first loops do not run.
     expectIterations(sum[0].value.getDefiningOp(),
                      together > 1 ? 0 : static_cast<double>(ids.size) / rows);
     begin = whole;

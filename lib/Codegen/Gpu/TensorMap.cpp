@@ -42,7 +42,7 @@ TensorMap::Shape TensorMap::shape() const {
 
 bool TensorMap::isF16() const { return call.getIntrin().ends_with(kF16); }
 
-/// What a word was cast from.
+/// Returns what a word was cast from.
 static Value indexOf(Value word) {
   auto cast = word.getDefiningOp<arith::IndexCastOp>();
   return cast ? cast.getIn() : Value();

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Rows of a block, 64 for each of its two warpgroups.
+/// A block has this number of rows, 64 for each of its two warpgroups.
 static constexpr int64_t kExtent = 128;
 
 template <typename Op>
@@ -46,7 +46,7 @@ public:
                blocks.size) {}
 
   static int64_t keysOf(int64_t size) { return size; }
-  /// Queries, and stages of keys and values.
+  /// Counts queries, and stages of keys and values.
   static int64_t elementsOf(int64_t size) {
     return WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(keysOf(size), size);
   }
@@ -76,8 +76,8 @@ private:
                       keyBlock(rows, block, number, keysOf(blocks.size)));
   }
 
-  /// Behind the barrier all warpgroups have waited for what reads the tile before, into whose stage
-  /// the next one goes.
+  /// After the barrier all warpgroups have waited for what reads the previous tile, into whose
+  /// stage the next one goes.
   void emitIteration(Index number, FragmentsC &out, MutableArrayRef<Num> state) {
     copies.waitForStage(number, *begin, registers());
     e.ifThen(less(number + 1, *end), [&] { copyStage(number + 1); });
@@ -105,7 +105,7 @@ private:
   Buffer bytes, memory;
   PanelCopies copies;
   PanelCopies::Source sourceOfQueries, sourceOfKeys, sourceOfValues;
-  std::optional<Index> begin, end; // of the tiles
+  std::optional<Index> begin, end; // Those of the tiles.
   WarpgroupPanel queries;
   WarpgroupStages stages;
 };

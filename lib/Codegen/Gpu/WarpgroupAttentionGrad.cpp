@@ -15,12 +15,13 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Rows of a block, 64 for each of its two warpgroups; and of the tiles that it iterates over.
+/// A block has this number of rows, 64 for each of its two warpgroups, and the tiles that it
+/// iterates over have the other number.
 static constexpr int64_t kExtent = 128, kOtherRows = 64;
 
 namespace {
 
-/// Two panels of the block's rows, and stages of two panels of the others.
+/// Has two panels of the block's rows, and stages of two panels of the others.
 class GradBlock {
 public:
   GradBlock(KernelEmitter &e, MmaRows &rows, HeadBlock block)
@@ -42,7 +43,7 @@ public:
 protected:
   int64_t sizeOfPanel() const { return WarpgroupPanel::sizeOf(kExtent, blocks.size); }
   WarpgroupPanel stage(Index number, int64_t which) { return stages.panel(number, which); }
-  /// Of the block's two panels and of the others', started in this order, a group each.
+  /// Starts the scores of the block's two panels and of the others', in this order, a group each.
   std::pair<Value, Value> startScores(Index number) {
     fenceSums(e);
     Value scores = WarpgroupPanel::startScores(rows, first, stage(number, 0));
@@ -86,7 +87,7 @@ public:
         sourceOfValues(copies.keysOf(e.operand(2), kOtherRows)) {}
 
   void emit() {
-    // In the place of the stages.
+    // They replace the stages.
     WarpgroupPanel outs(memory, e.index(2 * sizeOfPanel()), kExtent, blocks.size);
     copies.begin(registers());
     copies.startOwn({{first, sourceOfQueries}, {second, sourceOfDouts}, {outs, sourceOfOuts}},
@@ -134,7 +135,7 @@ private:
   int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
 
   PanelCopies::Source sourceOfQueries, sourceOfDouts, sourceOfOuts, sourceOfKeys, sourceOfValues;
-  std::optional<Index> begin, end; // of the tiles
+  std::optional<Index> begin, end; // Those of the tiles.
   RowStatistics statistics;
 };
 
@@ -186,7 +187,7 @@ private:
                       others(number));
   }
 
-  /// Of the queries that are this thread's columns, two in each fragment.
+  /// Loads those of the queries that are this thread's columns, two in each fragment.
   SmallVector<Num> loadStatistics(Buffer from, HeadBlock queries) {
     SmallVector<Num> numbers;
     for (int64_t j = 0; j < kOtherRows / kMmaColumns; ++j) {
@@ -198,8 +199,8 @@ private:
     return numbers;
   }
 
-  /// Carried: the accumulators of dk, then those of dv. dv's sums are under way while the gradients
-  /// of scores are computed.
+  /// Carries the accumulators of dk, then those of dv. The sums of dv overlap the computation of
+  /// the gradients of scores.
   Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
     copies.waitForStage(number, e.index(0), kRegisters);
     e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
@@ -216,7 +217,8 @@ private:
                logits = pairs.emitProbabilities(scores, pairOf);
     size_t half = carried.size() / 2;
     Value ofValues = startSums(scores, stage(number, 1), carried.drop_front(half));
-    delta = loadStatistics(e.workspace(), queries); // not before: registers are scarce
+    delta = loadStatistics(e.workspace(), queries); // It is not earlier, because registers are
+                                                    // scarce.
     waitForWgmma(e, 1);
     FragmentsC products = unflatten(takeSums(e, ofProducts));
     pairs.emitGradients(logits, scores, products, pairOf);

@@ -31,7 +31,7 @@ struct WarpgroupTiles {
                            kInner = kSwizzledLine;
   static constexpr int32_t kRegisters = 255;
 
-  /// For `count` matmuls in one launch, whose tiles tensor maps bring if `byMaps`.
+  /// Chooses tiles for `count` matmuls in one launch; tensor maps bring them if `byMaps`.
   WarpgroupTiles(const Matmul &p, int64_t count, bool byMaps, llm::TileLimits limits)
       : byMaps(byMaps), parts(p.clusterParts()), linesA(linesOf(p.a.transposed)) {
     linesB = linesOf(!p.b.transposed);
@@ -45,7 +45,7 @@ struct WarpgroupTiles {
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
     tiles = count * tilesOfOne;
     blocks = parts > 1 ? tiles * parts : std::min(tiles, llm::kMultiprocessors);
-    // Copies by maps are one thread's, so the more are under way the better.
+    // One thread makes the copies by maps, so it is better the more of them are in flight.
     if (byMaps)
       stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
@@ -56,12 +56,12 @@ struct WarpgroupTiles {
                                            : columns;
   }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
-  /// What a launch asks for: the stages, and behind them mbarriers.
+  /// Returns what a launch asks for: the stages, and after them mbarriers.
   int64_t bytes() const {
     return bytesOfStages() + (byMaps ? BoxStages::bytesOfBarriers(stages) : 0);
   }
-  /// So many steps ahead of what is multiplied copies go into the stage of the step before the
-  /// last.
+  /// Returns by how many steps copies are ahead of what is multiplied: they go into the stage of
+  /// the step before the last.
   int64_t ahead() const { return stages - 2; }
   bool haveOneTile() const { return parts > 1 || tiles == blocks; }
   int64_t sharing() const { return shared == llm::SharedTile::None ? 1 : llm::kSharingBlocks; }
@@ -77,11 +77,12 @@ struct WarpgroupTiles {
   bool byMaps;
   int64_t stages = kLeastStages;
   int64_t rows = 0, columns = 0, rowParts, tileColumns;
-  /// Of one matmul; of all; and blocks that share them: block b has tiles b, b + `blocks`, ...
+  /// Count the tiles of one matmul, of all, and the blocks that share them: block b has tiles b, b
+  /// + `blocks`, ...
   int64_t tilesOfOne, tiles, blocks;
-  int64_t innerSteps; // of one term
-  /// Blocks of a cluster that share out the steps of a tile, and the steps of each: the last may
-  /// end behind the terms, where tiles are 0. Neighbours in the cluster have the same part.
+  int64_t innerSteps; // Those of one term.
+  /// Count the blocks of a cluster that share the steps of a tile, and the steps of each: the last
+  /// may end after the terms, where tiles are 0. Neighbours in the cluster have the same part.
   int64_t parts, steps;
   llm::SharedTile shared = llm::SharedTile::None;
   MmaTile::Lines linesA, linesB;
@@ -89,7 +90,7 @@ struct WarpgroupTiles {
 private:
   static constexpr int64_t kLeastStages = 4, kMostStages = 8, kStageBytes = 224 << 10;
 
-  /// Tiles have rows of A and columns of B, in lines as they lie in memory.
+  /// Tiles have rows of A and columns of B, in lines as in memory.
   static MmaTile::Lines linesOf(bool isTurned) {
     return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
   }
@@ -140,15 +141,15 @@ public:
       emitTile(firstTile());
     else
       e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
-    // A block that ends takes its memory with it.
+    // A block's memory ends with the block.
     if (sizes.clusterBlocks() > 1)
       clusterBarrier(e, sizes.clusterBlocks());
   }
 
 private:
-  /// A tile of C: its matmul, and where it begins. Neighbouring tiles lie in a row, and so share
-  /// A; in pairs of a column where blocks share B. As tiles are even in number then, and so are
-  /// blocks, the tiles of the two blocks of a cluster always are such a pair.
+  /// Describes a tile of C: its matmul, and where it begins. Neighbouring tiles lie in a row, and
+  /// so share A; in pairs of a column where blocks share B. Because tiles are even in number then,
+  /// and so are blocks, the tiles of the two blocks of a cluster always are such a pair.
   struct Place {
     Matmul matmul;
     Index row, column, ofRow;
@@ -176,7 +177,7 @@ private:
   void emitTile(Index tile) {
     Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
     Row sums = emitSteps(tile, ofWarpgroup, beginSums(tile, ofWarpgroup));
-    // Again, as places that live through the steps would have registers.
+    // It is computed again, because places that live through the steps would take registers.
     Place at = placeOf(tile);
     MmaSums stored = sumsAt(at, ofWarpgroup);
     if (sizes.parts > 1)
@@ -203,7 +204,7 @@ private:
         sizes.rows, sizes.columns, {thread, at.row, at.column, ofWarpgroup + ofWarp, e.index(0)}};
   }
 
-  /// Of each part of the rows.
+  /// It sums each part of the rows.
   Row beginSums(Index tile, Index ofWarpgroup) {
     Row parts(sizes.rowParts, {&e.builder(), nullptr});
     Place at = placeOf(tile);
@@ -220,18 +221,18 @@ private:
   }
 
   /// The block's step s, counted over all its tiles, multiplies stage s % `stages`, while wgmma
-  /// still works on step s - 1. Its barrier says two things: what all threads have copied for the
-  /// step is there, and all warpgroups have waited for step s - 2, into whose stage the copies for
-  /// step s + ahead go. At the end of a tile these are the next one's first, so that its data come
-  /// while sums are stored. With tensor maps two mbarriers of the stage say it (BoxStages.h), and
-  /// no warp waits for another but the one that copies.
+  /// still works on step s - 1. Its barrier says two things: everything that all threads have
+  /// copied for the step is complete, and all warpgroups have waited for step s - 2, into whose
+  /// stage the copies for step s + ahead go. At the end of a tile these are the next one's first,
+  /// so that its data arrive while sums are stored. With tensor maps two mbarriers of the stage say
+  /// it (BoxStages.h), and only the warp that copies waits for another.
   Row emitSteps(Index tile, Index ofWarpgroup, ArrayRef<Num> begin) {
     Index before = sizes.haveOneTile() ? e.index(0) : tile / sizes.blocks * sizes.steps;
     Row sums = e.fold(e.index(0), e.index(sizes.steps), begin, [&](Index step, ArrayRef<Num> sums) {
       waitForStep(before + step);
       Row next = startStep(before + step, ofWarpgroup, sums);
       copyStep(tile, step + sizes.ahead(), before);
-      // Also where there was nothing left to copy: the wait counts groups.
+      // It commits even where there was nothing left to copy, because the wait counts groups.
       if (!boxes)
         commitCopies(e);
       waitForWgmma(e, 1);
@@ -266,8 +267,8 @@ private:
     return next;
   }
 
-  /// The rank in the cluster of the block that has a tile. Of the tile, not of the block, which
-  /// would have a register through all steps, where only one has it.
+  /// Returns the rank in the cluster of the block that has a tile. It depends on the tile and not
+  /// on the block, which would occupy a register through all steps, where only one thread needs it.
   Index rankOf(Index tile) {
     return sizes.parts == 1 ? tile % llm::kSharingBlocks : block % sizes.clusterBlocks();
   }
@@ -278,8 +279,8 @@ private:
     return {stages, stageOf(step) + WarpgroupTile::sizeOf(sizes.rows), sizes.columns, sizes.linesB};
   }
 
-  /// Copies for step `step` from the begin of `tile` on, which may be one of the block's next tile;
-  /// nothing behind its last one. The tile begins with the block's step `before`.
+  /// Starts the copies for step `step` from the beginning of `tile` on, which may be one of the
+  /// block's next tile; nothing after its last one. The tile begins with the block's step `before`.
   void copyStep(Index tile, Index step, std::optional<Index> before = std::nullopt) {
     bool isLast = sizes.haveOneTile();
     Index of = isLast ? tile : tile + step / sizes.steps * sizes.blocks,

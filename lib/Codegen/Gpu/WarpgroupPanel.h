@@ -1,9 +1,10 @@
 //===- WarpgroupPanel.h - Rows of a head that wgmma reads -----------------===//
 //
-// `rows` rows of a head in shared memory: for every 64 elements of a row an MmaTile of all rows, in
-// lines of 128 bytes. As an operand whose inner places are the elements of a row it has scores, as
-// one whose inner places are the rows it has sums over them. Example, 128 keys of heads of 128: two
-// tiles of 16 KiB; scores of queries have its 128 rows as columns of B, and 8 steps of 16 elements.
+// A panel is `rows` rows of a head in shared memory: for every 64 elements of a row an MmaTile of
+// all rows, in lines of 128 bytes. An operand whose inner places are the elements of a row gives
+// scores, and one whose inner places are the rows gives sums over them. Example: 128 keys of heads
+// of 128 are two tiles of 16 KiB; scores of queries have its 128 rows as columns of B, and 8 steps
+// of 16 elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +18,13 @@ namespace llmmem {
 
 class WarpgroupPanel {
 public:
-  /// From element `begin` of shared memory on, a multiple of 1024 bytes; `size` is 64 or 128.
+  /// It begins at element `begin` of shared memory, a multiple of 1024 bytes; `size` is 64 or 128.
   WarpgroupPanel(Buffer memory, Index begin, int64_t rows, int64_t size)
       : rows(rows), size(size), memory(memory), begin(begin) {}
 
   static int64_t sizeOf(int64_t rows, int64_t size) { return rows * size; }
 
-  /// Starts to copy the rows of a block of queries, or of keys.
+  /// Start to copy the rows of a block of queries, or of keys.
   void copyQueries(MmaRows &of, Buffer source, HeadBlock block) const {
     AttentionBlocks &blocks = of.blocks;
     copy(of, source, blocks.queryOffset(source, block, of.e.index(0)), blocks.queryPitch(source));
@@ -33,7 +34,7 @@ public:
     copy(of, source, blocks.keyOffset(source, block, of.e.index(0)), blocks.keyPitch(source));
   }
 
-  /// A warp's 16 rows, in fragments along the elements.
+  /// Returns a warp's 16 rows, in fragments along the elements.
   FragmentsA fragments(MmaRows &of) const {
     FragmentsA all;
     for (int64_t column = 0; column < size; column += kMmaInner)
@@ -42,7 +43,7 @@ public:
     return all;
   }
 
-  /// a . b^T of the warpgroup's 64 rows of `a`, and all rows of `b`; started.
+  /// Starts a . b^T of the warpgroup's 64 rows of `a`, and all rows of `b`.
   static mlir::Value startScores(MmaRows &of, const WarpgroupPanel &a, const WarpgroupPanel &b) {
     KernelEmitter &e = of.e;
     Index row = of.thread / kWarpgroup * kWgmmaRows;
@@ -58,7 +59,7 @@ public:
     return sums;
   }
 
-  /// sums + weights . b, with a fragment of weights for every 16 rows of `b`; started.
+  /// Starts sums + weights . b, with a fragment of weights for every 16 rows of `b`.
   static mlir::Value startSums(KernelEmitter &e, llvm::ArrayRef<FragmentA> weights,
                                const WarpgroupPanel &b, mlir::Value sums) {
     WarpgroupTile ofB(b.memory, b.begin, b.size, MmaTile::Lines::Inner, b.rows);
@@ -69,8 +70,8 @@ public:
     return sums;
   }
 
-  /// The element of shared memory at which the rows' elements from `column` on lie, a multiple
-  /// of 64.
+  /// Returns the element of shared memory at which the rows' elements from `column` on lie, a
+  /// multiple of 64.
   Index beginOf(int64_t column) const {
     return begin + column / kSwizzledLine * rows * kSwizzledLine;
   }
@@ -78,7 +79,7 @@ public:
   int64_t rows, size;
 
 private:
-  /// Rows that begin at `from`, `pitch` elements apart.
+  /// Copies rows that begin at `from`, `pitch` elements apart.
   void copy(MmaRows &of, Buffer source, Index from, int64_t pitch) const {
     KernelEmitter &e = of.e;
     for (int64_t column = 0; column < size; column += kSwizzledLine)
@@ -94,7 +95,7 @@ private:
   Index begin;
 };
 
-/// Two stages of two panels each, of which one is multiplied while the other is copied. Tile
+/// Holds two stages of two panels each, of which one is multiplied while the other is copied. Tile
 /// `number` of an iteration has stage `number` % 2.
 class WarpgroupStages {
 public:
@@ -116,7 +117,7 @@ private:
   int64_t begin, rows, size;
 };
 
-/// Neighbouring fragments of numbers as fragments of A, rounded to 16 bits.
+/// Packs neighbouring fragments of numbers into fragments of A, rounded to 16 bits.
 inline FragmentsA packFragments(KernelEmitter &e, llvm::ArrayRef<FragmentC> numbers) {
   FragmentsA packed;
   for (size_t k = 0; k < numbers.size(); k += 2)

@@ -22,8 +22,8 @@ SmallVector<std::pair<int64_t, MmaTile>> WarpgroupTile::parts() const {
 // Descriptors
 //===----------------------------------------------------------------------===//
 
-/// The fields beside where the operand begins. A leading offset is not asked for where lines are
-/// rows.
+/// Returns the fields other than the address of the operand. A leading offset is not needed where
+/// lines are rows.
 static int64_t layoutBits(bool isTurned, int64_t innerLines) {
   constexpr int64_t unit = 16, swizzledIn128 = int64_t(1) << 62;
   int64_t leading = isTurned ? innerLines * kSwizzledLine * 2 / unit : 1;
@@ -49,7 +49,8 @@ Value WarpgroupTile::descriptor(KernelEmitter &e, Index row) const {
 
 Value WarpgroupTile::advance(KernelEmitter &e, Value descriptor, int64_t rows,
                              int64_t inner) const {
-  // Whole groups of eight lines, or a part of a line, which leaves the swizzle as it is.
+  // It moves by whole groups of eight lines, or by a part of a line, which does not change the
+  // swizzle.
   int64_t elements = rows * kSwizzledLine + inner * (isTurned() ? kSwizzledLine : 1);
   if (elements == 0)
     return descriptor;
@@ -61,7 +62,7 @@ Value WarpgroupTile::advance(KernelEmitter &e, Value descriptor, int64_t rows,
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// `count` numbers of a thread.
+/// Returns the type of `count` numbers of a thread.
 static Type typeOfSums(OpBuilder &b, size_t count) {
   return LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.getF32Type()));
 }

@@ -1,8 +1,8 @@
 //===- AdafactorKernel.cpp - An update by rows and columns ----------------===//
 //
-// One loop after another, each over rows or columns: the squares of the gradient over rows, and
-// over columns; then the squares of the update, which need both; then the update. What a loop
-// leaves for the next stands in the workspace.
+// There is one loop after another, each over rows or columns: the squares of the gradient over
+// rows, and over columns; then the squares of the update, which need both; then the update. The
+// workspace holds what a loop leaves for the next one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ public:
   void emit();
 
 private:
-  /// Places in the workspace behind the rows' sums of squares, of p and then of u.
+  /// Numbers places in the workspace after the rows' sums of squares, of p and then of u.
   enum Common : int64_t { RowMean, Scale, StepSize };
   Index place(Common common) { return e.index(2 * rows + common); }
   RowShape shape() const { return {.width = columns}; }
@@ -37,7 +37,7 @@ private:
   Num step();
   Num weightOfStep();
   Num clip() { return gradientFactor(op, e); }
-  /// A moment behind a step whose gradients are multiplied by `clip`.
+  /// Returns a moment after a step whose gradients are multiplied by `clip`.
   Num follow(Num old, Num now, Num weight, Num clip) {
     return unlessSkipped(op, clip, old + weight * (now - old), old);
   }
@@ -77,8 +77,8 @@ Num AdafactorEmitter::step() {
   return e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
 }
 
-/// How much of a moment this step replaces: its number, 1 or more, to the power of beta2_decay. A
-/// GPU has no function for a power that is no whole one.
+/// Returns how much of a moment this step replaces: its number, 1 or more, to the power of
+/// beta2_decay. A GPU has no function for a power with a non-integer exponent.
 Num AdafactorEmitter::weightOfStep() {
   Num decay = e.number(op.getBeta2Decay().convertToDouble());
   return e.options().target == KernelTarget::Gpu ? exp(decay * log(step())) : power(step(), decay);
@@ -101,7 +101,7 @@ Num AdafactorEmitter::total(int64_t count, function_ref<Num(Index)> term) {
 // Second moments
 //===----------------------------------------------------------------------===//
 
-/// Of a parameter that is no matrix the second moment follows element by element.
+/// If the parameter is no matrix the second moment is updated element by element.
 void AdafactorEmitter::followSecondMoment(Index row, Num clip, Num weight) {
   e.forLanes(columns, [&](Index j, unsigned lanes) {
     Num g = e.load(e.operand(1), row * columns + j, lanes) * clip;
@@ -122,8 +122,8 @@ void AdafactorEmitter::sumRows() {
     e.store(work, row, own);
     if (!op.isFactored())
       return followSecondMoment(row, scaling, weight);
-    // Before the sum, at which the threads of a block wait for each other: the new state has the
-    // bytes of the old.
+    // This precedes the sum, at which the threads of a block wait for each other, because the new
+    // state has the bytes of the old one.
     Num old = e.load(buffers.state(0), row);
     Num squares = e.sum(columns, [&](Index j, unsigned lanes) {
       Num g = e.load(e.operand(1), row * columns + j, lanes) * scaling;
@@ -134,7 +134,8 @@ void AdafactorEmitter::sumRows() {
   });
 }
 
-/// On a GPU vectors of rows begin at multiples of their size, or a column is summed by itself.
+/// On a GPU vectors of rows begin at multiples of their size; otherwise a column is summed by
+/// itself.
 void AdafactorEmitter::sumColumns() {
   auto lanesOfVector = static_cast<int64_t>(e.lanes());
   if (e.options().target == KernelTarget::Gpu && columns % lanesOfVector != 0)
@@ -155,7 +156,7 @@ void AdafactorEmitter::sumColumns() {
 void AdafactorEmitter::sumColumnsApart() {
   e.forRows(columns, {.width = rows, .synchronizes = true}, [&](Index j) {
     Num scaling = clip(), weight = weightOfStep();
-    // Before the sum, as of rows.
+    // This precedes the sum, as for rows.
     Num old = e.load(buffers.state(1), j);
     Num squares = deviceLoops(e).sumOfElements(e, rows, [&](Index row) {
       Num g = e.load(e.operand(1), row * columns + j) * scaling;
@@ -170,7 +171,7 @@ void AdafactorEmitter::sumColumnsApart() {
 // The update
 //===----------------------------------------------------------------------===//
 
-/// The mean of the rows' moments, and how large the parameter is.
+/// Computes the mean of the rows' moments, and how large the parameter is.
 void AdafactorEmitter::findScale() {
   auto elements = static_cast<double>(rows * columns);
   atOnce([&] {
@@ -184,7 +185,7 @@ void AdafactorEmitter::findScale() {
   });
 }
 
-/// What a row contributes to each of its second moments.
+/// Returns what a row contributes to each of its second moments.
 Num AdafactorEmitter::rowFactor(Index row) {
   if (!op.isFactored())
     return e.number(1.0);
@@ -214,7 +215,7 @@ void AdafactorEmitter::findStepSize() {
   atOnce([&] {
     Num squares = total(rows, [&](Index row) { return e.load(work, row + rows); });
     Num length = maximum(sqrt(squares) / std::sqrt(elements), e.number(1.0));
-    // Not a maximum of the negatives: a NaN of the rate must reach the parameters.
+    // This is not a maximum of the negatives, because a NaN of the rate must reach the parameters.
     Num limit = 1.0 / sqrt(step()), wanted = rate();
     Value isTooLarge = arith::CmpFOp::create(e.builder(), e.location(), arith::CmpFPredicate::OGT,
                                              wanted.value, limit.value);

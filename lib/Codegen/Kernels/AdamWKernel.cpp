@@ -15,12 +15,13 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// 1 - beta^t in f64, as the reference computes it on the host.
+/// Returns 1 - beta^t in f64, as the reference computes it on the host.
 Num biasCorrection(KernelEmitter &e, double beta, Num step) {
   return 1.0 - power(step.like(beta), step);
 }
 
-/// What all threads of a row know and one of them replaces at its end: on a GPU that one reads it.
+/// Loads what all threads of a row know and one of them replaces at its end: on a GPU that one
+/// reads it.
 Num loadForRow(KernelEmitter &e, Buffer buffer, Index index) {
   if (e.options().target != KernelTarget::Gpu)
     return e.load(buffer, index);
@@ -30,7 +31,7 @@ Num loadForRow(KernelEmitter &e, Buffer buffer, Index index) {
   return device.acrossThreadGroup(e, read, [](Num a, Num b) { return a + b; });
 }
 
-/// A moment of one block in 8 bits, whose numbers are replaced in place.
+/// Describes a moment of one block in 8 bits, whose numbers are replaced in place.
 struct MomentOfBlock {
   KernelEmitter &e;
   Buffer bytes;
@@ -40,8 +41,8 @@ struct MomentOfBlock {
   Num load(Index i, unsigned lanes) const {
     return map.numbersOf(e.builder(), e.location(), e.loadRaw(bytes, i, lanes)) * scale;
   }
-  /// `x` under the new scale. Of zeros alone the scale is 0, and a step that is skipped (where
-  /// `isTaken` is given and false) leaves the numbers.
+  /// Stores `x` under the new scale. Zeros alone have the scale 0, and a step that is skipped
+  /// (where `isTaken` is given and false) does not change the numbers.
   void store(Buffer to, Index i, unsigned lanes, Num x, Num newScale, Value isTaken) const {
     Value isZero = arith::CmpFOp::create(e.builder(), e.location(), arith::CmpFPredicate::OEQ,
                                          newScale.value, newScale.like(0.0).value);
@@ -110,7 +111,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     Num oldM = e.load(e.operand(2), i, lanes), oldV = e.load(e.operand(3), i, lanes);
     Num m = firstAfter(op, oldM, g), v = secondAfter(op, oldV, g);
     Num p = updateParam(op, e, i, lanes, m, v, f);
-    // An old moment is a number of its type already, so no chance changes it.
+    // An old moment already has its type, so random bits do not change it.
     storeMoments(op, e, i,
                  {g, p, unlessSkipped(op, f[Clip], m, oldM), unlessSkipped(op, f[Clip], v, oldV)});
   }
@@ -139,7 +140,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     bool onDevice = e.options().target == KernelTarget::Gpu;
     Buffer factorsOfAll = onDevice ? e.workspace(0, 4, e.computeType()) : Buffer();
     if (onDevice)
-      // A power in f64 costs more than a block does, so it is not taken once a block.
+      // A power in f64 costs more than a block does, so it is not computed once a block.
       deviceLoops(e).once(e, [&] {
         for (auto [number, factor] : llvm::enumerate(factors(op, e)))
           e.store(factorsOfAll, e.index(number), factor);
@@ -160,7 +161,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
       blocks(whole, 1, rest);
   }
 
-  /// The new moments are made twice: for the largest of each, and to be stored.
+  /// The new moments are computed twice: for the largest of each, and to be stored.
   static void updateBlock(AdamWOp op, KernelEmitter &e, Index block, int64_t width,
                           ArrayRef<Num> f) {
     unsigned scales = op.getScalesMutable()[0].getOperandNumber();

@@ -1,13 +1,13 @@
 //===- AttentionKernels.cpp - Attention without scores --------------------===//
 //
-// A block of queries attends to one block of keys at a time, in panels on the stack: memory beside
-// the operands does not grow with the sequence (Dao et al. 2022). The forward keeps a running
-// maximum and a running sum for each query, and rescales its accumulators. The backward recomputes
-// probabilities from lse, once in blocks of queries for dq, once in blocks of keys for dk and dv:
-// one iteration computes the whole of each sum, in a fixed order, and rounds it once (Dao 2023 adds
-// dq by atomics).
+// A block of queries attends to one block of keys at a time, in panels on the stack, so memory
+// other than the operands does not grow with the sequence (Dao et al. 2022). The forward keeps a
+// running maximum and a running sum for each query, and rescales its accumulators. The backward
+// recomputes probabilities from lse, once in blocks of queries for dq, once in blocks of keys for
+// dk and dv: one iteration computes the whole of each sum, in a fixed order, and rounds it once
+// (Dao 2023 adds dq by atomics).
 //
-// The block of the outer loop, of queries or keys, lies along the lanes: so panels are transposed
+// The block of the outer loop, of queries or keys, lies along the lanes. So panels are transposed
 // once an outer iteration, and no sum or maximum is reduced across lanes.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// By the widest tensor cores that take the shape, else by ordinary arithmetic.
+/// Uses the widest tensor cores that support the shape, else ordinary arithmetic.
 template <typename Op>
 static void emitOnUnits(Op op, KernelEmitter &e) {
   if (isWarpgroupAttention(e.options(), op))
@@ -50,9 +50,9 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
   struct Emission : AttentionBlocks {
     using AttentionBlocks::AttentionBlocks;
     Panel transposed, keys, values, scores, out;
-    Buffer largest, total, rescale; // one for each query
+    Buffer largest, total, rescale; // One for each query.
     Buffer sinks;
-    Buffer reaches; // of packed rows
+    Buffer reaches; // For packed rows.
 
     void emitBlock(HeadBlock block) {
       Panel queries = rowPanel();
@@ -68,9 +68,9 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       emitEnd(block);
     }
 
-    /// A sink is a score that is there before all others.
+    /// A sink is a score that precedes all others.
     void begin(HeadBlock block) {
-      // Not minus infinity: the first rescaling factor would be NaN.
+      // It is not minus infinity, because the first rescaling factor would be NaN.
       double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
                           .convertToDouble();
       fill(e, total, sinks ? 1.0 : 0.0);
@@ -104,7 +104,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
     /// Replaces scores by their powers of e, for the queries in the lanes from `i` on.
     void emitPowers(HeadBlock block, HeadBlock other, Index i) {
       unsigned lanes = e.lanes();
-      if (cap > 0.0) // once, as scores are read twice
+      if (cap > 0.0) // It is stored once, because scores are read twice.
         e.forEach(e.index(0), other.count, [&](Index j) {
           Num bent = capped(e.load(scores.numbers, scores.at(j, i), lanes));
           e.store(scores.numbers, scores.at(j, i), bent);
@@ -161,9 +161,10 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
     Buffer q = e.operand(0), k = e.operand(1), v = e.operand(2), out = e.operand(3),
            lse = e.operand(4), dout = e.operand(5), delta = e.workspace();
     Panel queries, douts, keys, values;
-    /// The block along the lanes, transposed: scaled queries and douts, or scaled keys and values.
+    /// Hold the block along the lanes, transposed: scaled queries and douts, or scaled keys and
+    /// values.
     Panel transposedFirst, transposedSecond;
-    /// Scores and dout . value of each pair, then probabilities and the gradients of scores.
+    /// Hold scores and dout . value of each pair, then probabilities and the gradients of scores.
     Panel first, second;
 
     void makePanels() {
@@ -172,14 +173,15 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       first = pairPanel(), second = pairPanel();
     }
 
-    /// The scores and dout . value of all pairs of `rows` rows with the block along the lanes.
+    /// Computes the scores and dout . value of all pairs of `rows` rows with the block along the
+    /// lanes.
     void emitPairMatmuls(Panel a, Panel b, Index rows) {
       auto whole = [&](Index, Index) { return wholeRow(); };
       emitMatmul(e, {.a = a, .b = transposedFirst, .c = first, .rows = rows, .terms = whole});
       emitMatmul(e, {.a = b, .b = transposedSecond, .c = second, .rows = rows, .terms = whole});
     }
 
-    /// p, and p (dp - delta), from the score and dout . value at `place` of the panels.
+    /// Computes p, and p (dp - delta), from the score and dout . value at `place` of the panels.
     void emitPairs(Index place, Value unmasked, Value kept, Num lse, Num delta) {
       Num score = capped(e.load(first.numbers, place, e.lanes()));
       Num product = e.load(second.numbers, place, e.lanes());
@@ -235,8 +237,8 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
           block.count, [&](Index) { return e.number(scale); });
     }
 
-    /// delta = dout . out, for the lanes of this block, and stored for the pass over blocks of
-    /// keys.
+    /// Computes delta = dout . out for the lanes of this block, and stores it for the pass over
+    /// blocks of keys.
     void emitStatistics(HeadBlock block, Buffer lseHere, Buffer deltaHere) {
       fill(e, lseHere, 0.0);
       fill(e, deltaHere, 0.0);
@@ -315,7 +317,7 @@ struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionS
           tokens(op.getLse().getType().getShape()[0] * seq) {}
   };
 
-  /// The sink's probability in the row of `head` at `token`, of the whole batch, times
+  /// Returns the sink's probability in the row of `head` at `token`, of the whole batch, times
   /// delta = dout . out.
   static Num share(KernelEmitter &e, const Shape &shape, Num sink, Index head, Index token,
                    Num delta) {
@@ -323,7 +325,8 @@ struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionS
     return exp(sink - e.load(e.operand(2), statistic)) * delta;
   }
 
-  /// What the sum goes on from. Read before the sum: its bytes may be the result's.
+  /// Returns what the sum continues from. It is read before the sum, because its bytes may be the
+  /// result's.
   static Num begin(AttentionSinkGradOp op, KernelEmitter &e, Index head) {
     Buffer into = e.operand(op.getIntoMutable());
     return into ? e.load(into, head) : e.number(0.0);

@@ -81,7 +81,7 @@ struct PackKernel : KernelModel<PackKernel, PackOp> {
     });
   }
 
-  /// A scale is rounded, and may be a little smaller than the largest number asks for.
+  /// A scale is rounded, and may be a little smaller than the largest number needs.
   static Num within(Num x, double largest) {
     return -maximum(-maximum(x, x.like(-largest)), x.like(-largest));
   }
@@ -110,7 +110,7 @@ struct UnpackKernel : KernelModel<UnpackKernel, UnpackOp> {
 // New rows of caches
 //===----------------------------------------------------------------------===//
 
-/// Caches, which are the op's first operands, and the new rows of each, which follow.
+/// Describes caches, which are the op's first operands, and the new rows of each, which follow.
 struct NewRows {
   KernelEmitter &e;
   unsigned caches;
@@ -139,8 +139,8 @@ struct NewRows {
     });
   }
 
-  /// Copies the caches where the results are not in their place. A plan has them there, so on a
-  /// GPU few threads see to it.
+  /// Copies the caches where the results are not in their place. A plan has them in place, so on a
+  /// GPU few threads do it.
   void emitCopies() {
     for (unsigned number = 0; number < caches; ++number) {
       Buffer cache = e.operand(number), result = e.result(number);
@@ -172,7 +172,7 @@ private:
       return both(e, stored, less(position, e.index(capacity())));
     if (seq <= capacity())
       return stored;
-    // A token that comes with it takes its place.
+    // A token that arrives together with it replaces it.
     Index s = token % seq, later = minimum(s + capacity(), e.index(seq - 1)) - s;
     Value isLast = less(e.index(seq - 1), s + capacity());
     Value isFree = less(e.loadIndex(positions, token + later), e.index(0));

@@ -4,7 +4,7 @@
 // their keys in blocks, with a running maximum, a running sum and rescaled sums as in
 // AttentionKernels.cpp. Latent rows are keys and values in one. The blocks begin at multiples of
 // their length, wherever the cache ends and the new keys begin, so a token's bits do not depend on
-// how many tokens came with it.
+// how many tokens arrived with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ template <typename AttentionLike>
 struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
   struct Emission : CachedKeys {
     using CachedKeys::CachedKeys;
-    Buffer queries, sums, scores, largest, total; // of each head
+    Buffer queries, sums, scores, largest, total; // Those of each head.
 
     void emitQuery(Index number) {
       CachedQuery query = queryAt(number);
@@ -70,7 +70,8 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       e.forEach(part.fresh, part.end, [&](Index j) { score(k, j, freshPlace(query, j)); });
     }
 
-    /// Replaces the scores of a head by their powers of e; the factor by which its sums shrink.
+    /// Replaces the scores of a head by their powers of e. Returns the factor by which its sums
+    /// shrink.
     Num emitPowers(Index h) {
       Num before = e.load(largest, h);
       Num now = maximum(before, e.maximumOver(kBlock, [&](Index i, unsigned lanes) {
@@ -107,7 +108,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       e.storeRow(sums, h * valueSize, row);
     }
 
-    /// The largest power is 1, so a total below it is that of no key and no sink.
+    /// The largest power is 1, so a total below it means no key and no sink.
     void end(const CachedQuery &query, Index h) {
       Num factor = 1.0 / maximum(e.load(total, h), e.number(1.0));
       Row row = e.loadRow(sums, h * valueSize, valueSize);
@@ -126,7 +127,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
     emitDeviceCachedAttention(e, [&] { return CachedKeys(op, e); });
   }
 
-  /// People should see where rows that tensor cores would read once are read again and again.
+  /// Shows people where rows that tensor cores would read once are read repeatedly.
   static void remarkOnRows(LatentAttentionOp op, int64_t times) {
     op.emitRemark() << "reads each row " << times << (times == 1 ? " time" : " times")
                     << " and multiplies without tensor cores: " << whyNoLatentParts(op);

@@ -11,8 +11,8 @@
 
 namespace llmmem {
 
-/// The call of one collective (include/llmmem/Runtime/Collectives.h): buffers, then the numbers
-/// that all have, then those of its own.
+/// Builds the call of one collective (include/llmmem/Runtime/Collectives.h): buffers, then the
+/// numbers that all have, then those of its own.
 ///
 ///   CollectiveCall(op, e, axes).pass(part).pass(whole).passGroup(count, type)
 ///       .emit("llmmem_all_gather");
@@ -21,7 +21,7 @@ public:
   CollectiveCall(mlir::Operation *op, KernelEmitter &e, mlir::ArrayAttr axes)
       : op(op), e(e), axisBits(llm::meshOf(op).getAxisBits(axes)) {}
 
-  /// Null where the buffer is.
+  /// Passes null where the buffer is null.
   CollectiveCall &pass(Buffer buffer) {
     arguments.push_back(addressOf(op, e, Matrix{.buffer = buffer}));
     return *this;
@@ -32,7 +32,7 @@ public:
         mlir::arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(number)));
     return *this;
   }
-  /// Elements, their type, and the group.
+  /// Passes the number of elements, their type, and the group.
   CollectiveCall &passGroup(int64_t count, mlir::Type element) {
     return pass(count).pass(elementCode(element)).passAxes();
   }
@@ -41,13 +41,13 @@ public:
   void emit(llvm::StringRef function) { callRuntime(e, function, arguments); }
 
 private:
-  /// What the runtime calls elements of a type.
+  /// Returns the runtime's code for elements of a type.
   static int64_t elementCode(mlir::Type element) {
     return llvm::TypeSwitch<mlir::Type, int64_t>(element)
         .Case<mlir::Float32Type>([](auto) { return 0; })
         .Case<mlir::Float64Type>([](auto) { return 1; })
         .Case<mlir::BFloat16Type>([](auto) { return 2; })
-        .Default([](mlir::Type) { return 3; }); // i32
+        .Default([](mlir::Type) { return 3; }); // This is i32.
   }
 
   mlir::Operation *op;

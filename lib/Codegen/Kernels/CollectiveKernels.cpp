@@ -1,9 +1,9 @@
 //===- CollectiveKernels.cpp - Collectives as calls of the runtime ---------===//
 //
-// A collective is one call of a C function that knows contiguous parts alone
-// (docs/Design/Ranks.md). Where the parts along a dimension do not lie in one piece, they are
-// brought there in the op's workspace, before the call or after it. On a GPU the call stands in the
-// host function, with addresses of the device, and the reordering is a launch.
+// A collective is one call of a C function that handles only contiguous parts
+// (docs/Design/Ranks.md). Where the parts along a dimension are not contiguous, the op's workspace
+// makes them so, before the call or after it. On a GPU the call is in the host function, with
+// addresses of the device, and the reordering is a launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ namespace {
 
 int64_t bytesOf(Buffer buffer) { return buffer.size * bytesOfNumber(buffer.element); }
 
-/// The workspace from `begin` to its end, in elements of `element`; null where nothing is left.
+/// Returns the workspace from `begin` to its end, in elements of `element`; null where nothing is
+/// left.
 Buffer workspaceFrom(Operation *op, KernelEmitter &e, int64_t begin, Type element) {
   int64_t bytes = cast<CostOpInterface>(op).getWorkspaceBytes() - begin;
   if (bytes <= 0)
@@ -35,8 +36,8 @@ Buffer workspaceFrom(Operation *op, KernelEmitter &e, int64_t begin, Type elemen
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// A value as `before` x `parts` x `run` elements: parts along a dimension, each of them cut into
-/// pieces of `run` elements by the dimensions before it.
+/// Describes a value as `before` x `parts` x `run` elements: parts along a dimension, each of them
+/// cut into pieces of `run` elements by the dimensions before it.
 struct PartsOf {
   int64_t before, parts, run;
 
@@ -48,7 +49,7 @@ struct PartsOf {
   bool areInOnePiece() const { return before == 1 || parts == 1; }
 };
 
-/// Copies a value's elements to where each part lies in one piece, or back.
+/// Copies a value's elements to where each part is contiguous, or back.
 void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pieces,
                  bool toPieces) {
   e.forRows(shape.before * shape.parts, {.width = shape.run}, [&](Index i) {
@@ -67,7 +68,7 @@ void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pi
 // Models
 //===----------------------------------------------------------------------===//
 
-/// The kernel of a collective. `Model` has `static void emit(ConcreteOp, KernelEmitter &)`.
+/// Holds the kernel of a collective. `Model` has `static void emit(ConcreteOp, KernelEmitter &)`.
 template <typename Model, typename ConcreteOp>
 struct CollectiveModel : BaseModel<Model, ConcreteOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
@@ -203,7 +204,7 @@ struct ExchangeModel : CollectiveModel<ExchangeModel, ExchangeOp> {
   }
 };
 
-/// Elements that one group of threads copies at most.
+/// One group of threads copies at most this number of elements.
 constexpr int64_t kElementsOfRun = 1024;
 
 //===----------------------------------------------------------------------===//
@@ -225,14 +226,14 @@ int64_t elementsOf(ArrayRef<Buffer> values) {
   return elements;
 }
 
-/// Rows of a buffer, of which one begins `stride` elements behind the other.
+/// Describes rows of a buffer, each of which begins `stride` elements after the previous one.
 struct Rows {
   Buffer buffer;
   int64_t begin, stride;
 };
 
 /// Copies `count` rows of `width` elements by the runtime, on a CPU: a bucket of a step's
-/// parameters would be as many loops, each compiled on its own.
+/// parameters would otherwise be as many loops, each compiled separately.
 void emitCopyRows(KernelEmitter &e, Rows from, Rows to, int64_t count, int64_t width) {
   Operation *op = e.operation();
   int64_t bytes = bytesOfNumber(from.buffer.element);
@@ -249,7 +250,7 @@ void emitCopyRows(KernelEmitter &e, Rows from, Rows to, int64_t count, int64_t w
 }
 
 /// Copies values into a bucket, or out of it. A bucket has `parts` parts; each has that part of
-/// every value, one behind the other. It begins `first` elements behind the workspace.
+/// every value, one after another. It begins `first` elements after the beginning of the workspace.
 void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_t first,
                 int64_t parts, bool toBucket) {
   int64_t stride = elementsOf(values) / parts, begin = 0;
@@ -341,7 +342,7 @@ struct AllGatherBucketModel : CollectiveModel<AllGatherBucketModel, AllGatherBuc
   }
 };
 
-/// Nothing is sent: the part that the position says is copied.
+/// It sends nothing: it copies the part that the position selects.
 struct PartModel : CollectiveModel<PartModel, PartOp> {
   static void emit(PartOp op, KernelEmitter &e) {
     Buffer part = e.result(0);

@@ -24,8 +24,8 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 // On a CPU: each column from its accumulator, in the order of the rows
 //===----------------------------------------------------------------------===//
 
-/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. An iteration takes
-/// a few cache lines of every row.
+/// Computes result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. An
+/// iteration takes a few cache lines of every row.
 void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
   constexpr int64_t vectors = 4;
   int64_t lanes = e.lanes(), block = vectors * lanes;
@@ -43,7 +43,7 @@ void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, C
 // On either
 //===----------------------------------------------------------------------===//
 
-/// `buffers`: how many of them a term reads.
+/// `buffers` says how many of them a term reads.
 void emitSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term,
               int64_t buffers = 1) {
   if (e.options().target == KernelTarget::Gpu)
@@ -67,7 +67,7 @@ struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
 };
 
 struct SumGroupRowsKernel : KernelModel<SumGroupRowsKernel, SumGroupRowsOp> {
-  /// The sums of all groups lie side by side, as one row of columns.
+  /// The sums of all groups are adjacent, as one row of columns.
   static void emit(SumGroupRowsOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getDy()), groups = op.getDb().getType().getNumElements() / width;
     Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable());
@@ -103,7 +103,7 @@ struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp
 };
 
 struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
-  /// Of a rank that has the positions from a place in the table on that only it knows.
+  /// Handles a rank that has the positions from a place in the table on that only it knows.
   static void emitPart(PositionsGradOp op, KernelEmitter &e) {
     ArrayRef<int64_t> shape = op.getDy().getType().getShape();
     int64_t width = shape.back(), seq = shape[shape.size() - 2], used = seq * width;

@@ -21,7 +21,7 @@ namespace {
 // Formulas of one or two numbers
 //===----------------------------------------------------------------------===//
 
-/// 1 / (1 + exp(-x))
+/// Computes 1 / (1 + exp(-x)).
 Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
 
 Num scaled(Num x, double alpha) { return alpha == 1.0 ? x : x * alpha; }
@@ -37,7 +37,8 @@ Value compare(arith::CmpFPredicate predicate, Num x, Num y) {
   return arith::CmpFOp::create(*x.builder, x.value.getLoc(), predicate, x.value, y.value);
 }
 
-/// `inside` where x is within the bounds, else what stands for the bound. A NaN is within them.
+/// Returns `inside` where x is within the bounds, else the value for the bound. A NaN is within
+/// them.
 template <typename ClampLike>
 Num withinBounds(ClampLike op, Num x, Num inside, function_ref<Num(double)> bound) {
   if (op.getLow()) {
@@ -59,7 +60,7 @@ void emitBinary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num,
   e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes), e.load(e.operand(1), i, lanes)));
 }
 
-/// Eight lanes of a long formula at once do not fit 64 registers of a GPU; four and four do.
+/// Eight lanes of a long formula at once do not fit 64 registers of a GPU, but two times four do.
 Num byHalves(Num a, Num b, function_ref<Num(Num, Num)> formula) {
   OpBuilder &builder = *a.builder;
   Location loc = a.value.getLoc();
@@ -176,10 +177,10 @@ struct FillKernel : KernelModel<FillKernel, FillOp> {
 // Dropout
 //===----------------------------------------------------------------------===//
 
-/// x / (1 - p), where `keep`, else 0.
+/// Computes x / (1 - p), where `keep`, else 0.
 Num dropped(Value keep, Num x, double p) { return select(keep, x / (1.0 - p), x.like(0.0)); }
 
-/// Writes the first result of a dropout, whose mask is drawn from its seed, and returns the mask.
+/// Emits the first result of a dropout, whose mask is drawn from its seed, and returns the mask.
 template <typename Op>
 Value emitDropout(Op op, KernelEmitter &e, Index i, unsigned lanes) {
   double p = op.getP().convertToDouble();
@@ -225,7 +226,7 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
   static void emitAt(AddPositionsOp op, KernelEmitter &e, Index i, unsigned lanes) {
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     int64_t used = shape[shape.size() - 2] * shape.back();
-    Index first; // of this rank's positions
+    Index first; // The first of this rank's positions.
     if (op.getAxes())
       first = positionInGroup(e, *op.getAxes()) * used;
     Num position = e.loadPeriodic(e.operand(1), i, lanes, used, first);
@@ -235,13 +236,13 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
   /// A thread loads its vector of the table once, for all sequences of the batch, where these begin
   /// at multiples of a vector.
   static void emitOnDevice(AddPositionsOp op, KernelEmitter &e) {
-    constexpr int64_t together = 4; // loads in flight
+    constexpr int64_t together = 4; // Loads in flight.
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
     int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
     if (used % static_cast<int64_t>(e.lanes()) != 0)
       return e.forLanesParallel(y.size, [&](Index i, unsigned lanes) { emitAt(op, e, i, lanes); });
-    Index begin = e.index(0); // of this rank's positions
+    Index begin = e.index(0); // The first of this rank's positions.
     if (op.getAxes())
       begin = positionInGroup(e, *op.getAxes()) * used;
     e.forLanesParallel(used, [&](Index i, unsigned lanes) {
@@ -260,7 +261,8 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
   }
 };
 
-/// Whether the query of each score attends to its key: j <= i < j + window, from the score's index.
+/// Returns whether the query of each score attends to its key: j <= i < j + window, from the
+/// score's index.
 Value isKeyUnmasked(KernelEmitter &e, Location loc, Value number, int64_t seq, int64_t window) {
   OpBuilder &builder = e.builder();
   auto constant = [&](int64_t value) -> Value {

@@ -1,8 +1,8 @@
 //===- ExpertKernels.cpp - Kernels of mixtures of experts ------------------===//
 //
-// Tokens go to their experts and back by tables of numbers: each row of a result is written by one
-// iteration, which reads what belongs to it, so that nothing depends on the order of threads.
-// Numbers that were read are clamped into their table before they address anything.
+// Tokens go to their experts and back by tables of numbers: one iteration writes each row of a
+// result and reads what belongs to it, so that nothing depends on the order of threads. Numbers
+// that are read are clamped into their table before they address anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ ArrayRef<int64_t> shapeOf(Value tensor) {
 }
 int64_t widthOf(Value tensor) { return shapeOf(tensor).back(); }
 
-/// Carried through a loop as what it is.
+/// Carries an index through a loop in its own type.
 Num carry(Index index) { return {index.builder, index.value}; }
 Index indexOf(Num carried) { return {carried.builder, carried.value}; }
 
@@ -43,7 +43,7 @@ Index clamp(KernelEmitter &e, Index number, int64_t count) {
 // Routing
 //===----------------------------------------------------------------------===//
 
-/// The logits of a token, and what is made of them.
+/// Holds the logits of a token, and what is computed from them.
 struct TokenScores {
   KernelEmitter &e;
   Buffer logits, bias;
@@ -56,7 +56,7 @@ struct TokenScores {
   Num score(Index expert) {
     return isLogistic ? logistic(logit(expert)) : exp(logit(expert) - *lse);
   }
-  /// What the choice is by. The softmax keeps the order of the logits.
+  /// Returns the number that the choice uses. The softmax keeps the order of the logits.
   Num key(Index expert) { return bias ? score(expert) + e.load(bias, expert) : logit(expert); }
 
   Num logSumExp() {
@@ -73,7 +73,7 @@ struct TokenScores {
   }
 };
 
-/// The number of an expert or a group, and what it was chosen by.
+/// Holds the number of an expert or a group, and the key that it was chosen by.
 struct Choice {
   Num key;
   Index number;
@@ -100,8 +100,8 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
     });
   }
 
-  /// The best of `count` that comes after `last`: with a smaller key, or an equal one and a higher
-  /// number. So no memory says which have been chosen.
+  /// Returns the best of `count` that comes after `last`: with a smaller key, or an equal one and a
+  /// higher number. So no memory says which have been chosen.
   static Choice chooseNext(KernelEmitter &e, int64_t count, function_ref<Num(Index)> keyOf,
                            std::optional<Choice> last) {
     OpBuilder &b = e.builder();
@@ -126,7 +126,7 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
     return {best[0], indexOf(best[1])};
   }
 
-  /// The groups whose experts may be chosen; none where all may.
+  /// Returns the groups whose experts may be chosen; none where all may.
   static SmallVector<Index> chooseGroups(RouteOp op, TokenScores &scores) {
     KernelEmitter &e = scores.e;
     SmallVector<Index> chosen;
@@ -151,7 +151,7 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
     return chosen;
   }
 
-  /// Below all others where the expert is in none of the groups.
+  /// Returns a key below all others where the expert is in none of the groups.
   static Num keyInGroups(RouteOp op, TokenScores &scores, ArrayRef<Index> groups, Index expert) {
     KernelEmitter &e = scores.e;
     Num key = scores.key(expert);
@@ -191,7 +191,7 @@ struct RouteGradKernel : KernelModel<RouteGradKernel, RouteGradOp> {
         gradients.push_back(e.load(e.operand(3), token * chosen + j));
       }
       gradients = ofScores(op, values, gradients);
-      // In a softmax, what raises one score lowers all.
+      // In a softmax, what raises one score lowers all others.
       Num common = dot(values, gradients);
       e.forEach(experts, [&](Index expert) {
         Num own = e.number(0.0), score = scores.score(expert);
@@ -210,7 +210,7 @@ struct RouteGradKernel : KernelModel<RouteGradKernel, RouteGradOp> {
     return sum;
   }
 
-  /// The gradients of the chosen scores from those of their weights.
+  /// Computes the gradients of the chosen scores from those of their weights.
   static SmallVector<Num> ofScores(RouteGradOp op, ArrayRef<Num> scores, ArrayRef<Num> weights) {
     double factor = op.getFactor().convertToDouble();
     SmallVector<Num> gradients;
@@ -293,7 +293,7 @@ struct CountDroppedKernel : KernelModel<CountDroppedKernel, CountDroppedOp> {
 // To the experts and back
 //===----------------------------------------------------------------------===//
 
-/// Where rows of experts and of tokens lie, as the tables say.
+/// Says where rows of experts and of tokens lie, according to the tables.
 struct ExpertLayout {
   KernelEmitter &e;
   int64_t experts, batch, capacity, seq, chosen;
@@ -307,14 +307,14 @@ struct ExpertLayout {
     Index row;
   };
 
-  /// The row of an expert that choice `j` of token `token` (of the whole batch) has.
+  /// Returns the row of an expert that choice `j` of token `token` (of the whole batch) has.
   Source rowOf(Buffer places, Index token, int64_t j) const {
     Index place = e.loadIndex(places, token * chosen + j);
     Index known = clamp(e, place, experts * capacity);
     Index row = (known / capacity * batch + token / seq) * capacity + known % capacity;
     return {less(e.index(-1), place), row};
   }
-  /// The choice, of the whole batch, that stands in a row of an expert.
+  /// Returns the choice, of the whole batch, that is in a row of an expert.
   Source choiceOf(Buffer choices, Index row) const {
     Index choice = e.loadIndex(choices, row);
     Index sequence = row / capacity % batch;
@@ -323,7 +323,7 @@ struct ExpertLayout {
 };
 
 struct DispatchKernel : KernelModel<DispatchKernel, DispatchOp> {
-  /// Nothing is read for an empty place: in a step of decoding most are.
+  /// Nothing is read for an empty place, and in a step of decoding most are empty.
   static void emit(DispatchOp op, KernelEmitter &e) {
     ExpertLayout layout(e, op.getY(), op.getPlaces());
     int64_t width = widthOf(op.getY()), rows = e.operand(2).size;
@@ -353,7 +353,7 @@ private:
     return arith::XOrIOp::create(e.builder(), e.location(), condition, isTrue);
   }
 
-  /// `share`: of how many rows, for reports of a GPU's kernels.
+  /// `share` says for how many rows, for reports of a GPU's kernels.
   static void ifExpected(KernelEmitter &e, Value condition, double share,
                          function_ref<void()> then) {
     e.ifThen(condition, [&] {
@@ -510,7 +510,7 @@ struct RouterLoadGradKernel : KernelModel<RouterLoadGradKernel, RouterLoadGradOp
   }
 };
 
-/// coefficient * E / tokens^2.
+/// Returns coefficient * E / tokens^2.
 template <typename BalanceOp>
 double balanceFactor(BalanceOp op) {
   double tokens = static_cast<double>(op.getTokens());

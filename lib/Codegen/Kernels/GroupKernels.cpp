@@ -1,15 +1,15 @@
 //===- GroupKernels.cpp - One kernel for the ops of an llm.kernel ---------===//
 //
 // The ops of the body are emitted by the formulas that they have alone, on buffers that have no
-// bytes: to load from one is to compute its elements there, in the element type that they would
-// have been stored in, so every rounding point stays.
+// bytes. A load from one computes its elements there, in the element type that they would have been
+// stored in, so every rounding point stays.
 //
-// Without a leading op, all formulas are written into one loop over elements. With one, its own
+// Without a leading op, all formulas are emitted into one loop over elements. With one, its own
 // loops lead: operands of a row op are computed when it loads them, and what follows it, or follows
-// a product, when it stores. A product by a library, which is asked for no epilogue, is written as
-// a whole first; so is one that a library was to compute with its epilogue and has no algorithm
-// for. A sum over rows comes after its product, with loops of its own. Attention reads and writes
-// columns of the kernel's buffers where its group splits and concatenates them.
+// a product, is computed when it stores. A product by a library that is asked for no epilogue is
+// written as a whole first; so is one that a library was to compute with its epilogue and has no
+// algorithm for. A sum over rows comes after its product, with loops of its own. Attention reads
+// and writes columns of the kernel's buffers where its group splits and concatenates them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// The elements [index, index + lanes) of the body's values, as far as they are computed.
+  /// Holds the elements [index, index + lanes) of the body's values, as far as they are computed.
   struct Elements {
     Index index;
     unsigned lanes;
@@ -76,7 +76,7 @@ private:
     return reader.loadRaw(outer.operand(argument.getArgNumber()), elements.index, elements.lanes);
   }
 
-  /// Writes the formulas of an op by elements; its operands and results are buffers without bytes.
+  /// Emits the formulas of an op by elements; its operands and results are buffers without bytes.
   void compute(Operation *op, Elements &elements) {
     SmallVector<BufferAccess> accesses(op->getNumOperands() + op->getNumResults());
     SmallVector<Buffer> operands, results;
@@ -95,7 +95,7 @@ private:
       status = failure();
   }
 
-  /// What is not read element by element (a seed, a table) is an operand of the kernel as it is.
+  /// What is not read element by element (a seed, a table) is an operand of the kernel itself.
   Buffer operandOf(Operation *op, Value operand, Elements &elements, BufferAccess &access) {
     if (auto argument = dyn_cast<BlockArgument>(operand))
       return outer.operand(argument.getArgNumber());
@@ -105,8 +105,9 @@ private:
     return Buffer::of(operand.getType(), access);
   }
 
-  /// All of them are computed before the first is stored: a result may lie on an operand. What
-  /// nobody reads is not stored: the pre-activation of a forward that the backward repeats.
+  /// All of them are computed before the first is stored, because a result may overwrite an
+  /// operand. What nobody reads is not stored: the pre-activation of a forward that the backward
+  /// recomputes.
   void storeResults(Elements &elements) {
     SmallVector<std::pair<unsigned, Value>> stored;
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
@@ -154,7 +155,8 @@ private:
     return Buffer::of(operand.getType(), access);
   }
 
-  /// The kernel's result that a value of the body leaves by, or a buffer that swallows it.
+  /// Returns the kernel's result through which a value of the body leaves, or a buffer that
+  /// discards it.
   Buffer bufferOfYielded(OpResult result) {
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
       if (value == result)
@@ -175,11 +177,11 @@ private:
                                             getElementTypeOrSelf(product->getResult(0).getType()));
   }
 
-  /// The bytes that the plan has for the product.
+  /// Returns the bytes that the plan has for the product.
   Buffer bufferOfMatmul() {
     if (isRefused) {
-      // The plan has no bytes for the product alone. What the library was to write is as large, and
-      // lies on nothing that the epilogue reads.
+      // The plan has no bytes for the product alone. The library's result is as large, and overlaps
+      // nothing that the epilogue reads.
       Value c = llm::libraryEpilogueOf(kernel)->c;
       bool isYielded = llvm::is_contained(kernel.getYielded(), leading->getResult(0));
       return bufferOfYielded(cast<OpResult>(isYielded ? leading->getResult(0) : c));
@@ -190,7 +192,7 @@ private:
     return outer.workspace(0, type.getNumElements(), type.getElementType());
   }
 
-  /// The same call as for the product alone, then its epilogue, which may work in place.
+  /// Emits the same call as for the product alone, then its epilogue, which may work in place.
   void emitAfterMatmul() {
     Buffer product = bufferOfMatmul();
     emitAlone(leading, product);
@@ -237,7 +239,7 @@ private:
       emitAlone(&op, outer.result(number));
   }
 
-  /// `op` as it is without the others; it reads operands of the kernel alone.
+  /// Emits `op` without the others; it reads operands of the kernel alone.
   void emitAlone(Operation *op, Buffer result) {
     SmallVector<Buffer> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
       return outer.operand(cast<BlockArgument>(operand).getArgNumber());
@@ -255,14 +257,15 @@ private:
   KernelOp kernel;
   KernelEmitter &outer;
   Operation *leading;
-  /// Whether the plan has one call of a library for the kernel, which has no algorithm for it.
+  /// Says whether the plan has one call of a library for the kernel, and the library has no
+  /// algorithm for it.
   bool isRefused;
-  /// The result that the leading op wrote as a whole.
+  /// Holds the result that the leading op wrote as a whole.
   std::optional<unsigned> written;
   LogicalResult status = success();
 };
 
-/// Where a library multiplies, people should see which epilogues it is not asked for.
+/// Shows people which epilogues the library that multiplies is not asked for.
 void remarkOnEpilogue(KernelOp kernel, const KernelOptions &options) {
   if (isLibraryTarget(options) && kernel.getProductBeforeEpilogue())
     kernel.emitRemark() << "is a product and a launch, as the plan has '" << kernelKind(kernel)

@@ -8,14 +8,14 @@
 
 namespace llmmem {
 
-/// What all models of ops of the dialect have in common.
+/// Holds what all models of ops of the dialect have in common.
 template <typename Model, typename ConcreteOp>
 struct BaseModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
   using OpType = ConcreteOp;
 };
 
-/// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`, and
-/// `emitOnDevice` beside it where the work is distributed differently over threads of a GPU.
+/// Holds the kernel of `ConcreteOp`. `Model` has `static void emit(ConcreteOp, KernelEmitter &)`,
+/// and also `emitOnDevice` where the work is distributed differently over threads of a GPU.
 template <typename Model, typename ConcreteOp>
 struct KernelModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
@@ -30,10 +30,10 @@ struct KernelModel : BaseModel<Model, ConcreteOp> {
   }
 };
 
-/// The kernel of an elementwise op: `Model` has `static void emitAt(ConcreteOp, KernelEmitter &,
-/// Index first, unsigned lanes)`, which loads and stores nothing but those elements of what has as
-/// many elements as the first result, and `emitOnDevice` beside it where a GPU does better when the
-/// op is alone.
+/// Holds the kernel of an elementwise op. `Model` has `static void emitAt(ConcreteOp, KernelEmitter
+/// &, Index first, unsigned lanes)`, which loads and stores only those elements of the buffers that
+/// have as many elements as the first result. It also has `emitOnDevice` where a GPU does better
+/// when the op is alone.
 template <typename Model, typename ConcreteOp>
 struct ElementModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {

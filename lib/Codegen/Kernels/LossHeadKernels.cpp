@@ -1,13 +1,13 @@
 //===- LossHeadKernels.cpp - Logits of some tokens at a time --------------===//
 //
-// For each chunk: its logits; each row's loss and, in place of the logits, their gradient; the
+// Each chunk computes its logits; each row's loss and, overwriting the logits, their gradient; the
 // chunk's contribution to dw; dx. Matmuls are computed granule by granule. A granule is the unit of
 // accumulation: a fixed number of tokens that divides every chunk. So a library that computes
 // matmuls of different sizes differently still gives equal bits for all chunks. Generated code of a
 // GPU, which sums in one order whatever the sizes, multiplies whole chunks.
 //
-// Where ranks have parts of the vocabulary, what they need of each other stands between a chunk's
-// logits and its losses: the log-sum-exp that each has of a token.
+// Where ranks have parts of the vocabulary, they exchange something between a chunk's logits and
+// its losses: the log-sum-exp that each has of a token.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,9 @@ namespace {
 // An f32 sum in two halves
 //===----------------------------------------------------------------------===//
 
-/// An f32 accumulator whose upper halves are the bf16 elements of one buffer, and whose lower
+/// Holds an f32 accumulator whose upper halves are the bf16 elements of one buffer, and whose lower
 /// halves lie in another. The bits of f16 are no half of those of f32, and a library adds to whole
-/// numbers: there, `lower` is the whole accumulator.
+/// numbers: in these cases `lower` is the whole accumulator.
 struct SplitSum {
   KernelEmitter &e;
   Buffer upper, lower;
@@ -88,7 +88,7 @@ void SplitSum::store(Index index, unsigned lanes, Num x) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-/// A range of rows of the op or of the chunk.
+/// Describes a range of rows of the op or of the chunk.
 struct Rows {
   Index begin;
   int64_t count;
@@ -121,26 +121,26 @@ public:
   void emit();
 
 private:
-  /// Of a result that there may not be.
+  /// Returns the buffer of an optional result.
   static Buffer bufferOf(Value result, KernelEmitter &e) {
     return result ? e.result(cast<OpResult>(result).getResultNumber()) : Buffer();
   }
   int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
   bool isOneGranule() { return tokens <= granule; }
-  /// Whether the accumulator's upper halves stand in dw.
+  /// Returns whether the accumulator's upper halves are in dw.
   bool isInHalves() { return x.element.isBF16() && !isForLibrary(op); }
   bool multipliesChunks();
   bool addsWholeChunks();
-  /// Whether one launch computes all of dw: its f32 sums never lie in memory.
+  /// Returns whether one launch computes all of dw, so that its f32 sums are never in memory.
   bool sumsInRegisters() { return op.splitsSum() && addsWholeChunks() && chunk() == tokens; }
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
   void emitChunks(function_ref<Num()> tokenWeight);
   int64_t columnsOfCall(const Matmul &matmul);
   void emitLogits(Index first, Rows part);
   TileSoftmax tileSoftmax(Index firstRow);
-  /// `tokenWeight` writes what the gradient of a token's loss is multiplied by.
+  /// `tokenWeight` emits the factor of the gradient of a token's loss.
   void emitRows(Rows chunk, function_ref<Num()> tokenWeight);
-  /// What the gradient of a token's loss is multiplied by, of `count` tokens.
+  /// Returns the factor of the gradient of a token's loss, among `count` tokens.
   Num weightOf(Num count) { return (dloss ? e.load(dloss, e.index(0)) : e.number(1.0)) / count; }
   Num ownLogSum(Index row);
   void shareLogSums(Rows chunk, RowShape shape);
@@ -175,16 +175,16 @@ private:
   VocabularyPart ownTokens;
   LossTerms terms;
   LossTargets targets;
-  Buffer dloss; // null where it is 1
-  /// `dx` only of an x that is no constant, `dw` of a weight that is trained, `accumulator` only if
-  /// its sum is split; the last two only if the vocabulary is.
+  Buffer dloss; // Null where it is 1.
+  /// `dx` exists only for an x that is no constant, `dw` for a weight that is trained,
+  /// `accumulator` only if its sum is split, and the last two only if the vocabulary is split.
   Buffer losses, logits, accumulator, ownLogSums, logSums;
-  /// Whether the matmul of the logits also wrote `TileSoftmax`.
+  /// Says whether the matmul of the logits also wrote `TileSoftmax`.
   bool haveTileSoftmax = false;
 };
 } // namespace
 
-/// Whole pieces in a loop, then the remainder.
+/// Visits whole pieces in a loop, then the remainder.
 void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
   int64_t whole = count / piece;
   // A single piece begins at the constant 0, not at a multiple of its size: the known alignment of
@@ -199,7 +199,7 @@ void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(
 
 void LossHeadEmitter::emit() {
   if (isForDevice()) {
-    // Each block counts the targets itself, as no number may pass through the host.
+    // Each block counts the targets itself, because no number may pass through the host.
     emitChunks([&] { return weightOf(targets.count()); });
     emitLossOnDevice();
     return;
@@ -209,17 +209,17 @@ void LossHeadEmitter::emit() {
   emitLoss(count);
 }
 
-/// Generated code of a GPU computes an element in one order whatever the rows of a launch, which
-/// are then as many as there are: a granule's gradient of x has too few tiles for all
-/// multiprocessors, and the weight's moves the whole accumulator. A library may choose by size.
+/// Generated code of a GPU computes an element in one order whatever the rows of a launch, so a
+/// launch has all rows: a granule's gradient of x has too few tiles for all multiprocessors, and
+/// the weight's moves the whole accumulator. A library may choose by size.
 bool LossHeadEmitter::multipliesChunks() {
   return isForDevice() && !isMultipliedByLibrary(e.options(), x.element);
 }
 
-/// By wgmma a chunk's contribution to a split sum is generated even for a library, which reads and
-/// writes the accumulator once a granule: on an H200 four granules of GPT-2 took a library 1.47 ms,
-/// and the kernel of a whole chunk 0.98; one of Llama-3-8B's sixteen took 1.57 ms, where the matmul
-/// alone has the terms of 0.69.
+/// With wgmma a chunk's contribution to a split sum is generated even for a library, which reads
+/// and writes the accumulator once a granule: on an H200 four granules of GPT-2 took a library 1.47
+/// ms, and the kernel of a whole chunk 0.98; one of Llama-3-8B's sixteen took 1.57 ms, where the
+/// matmul alone has the terms of 0.69.
 bool LossHeadEmitter::addsWholeChunks() {
   return multipliesChunks() || (isForDevice() && isByWarpgroup(e.options().tensorCores));
 }
@@ -241,7 +241,7 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
                                                       : &LossHeadEmitter::addToSplitSum);
     else if (dw)
       forGranules(&LossHeadEmitter::addToSum);
-    // Last, as dx may be in place of x.
+    // This is last, because dx may be in place of x.
     if (dx)
       forRowsOfChunk(multipliesChunks(), &LossHeadEmitter::emitInputGradient);
   });
@@ -249,7 +249,8 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
     finishSum();
 }
 
-/// All of the vocabulary, but what a library is to multiply by a call of its own.
+/// Returns the columns of the vocabulary, without those that a library multiplies by a call of its
+/// own.
 int64_t LossHeadEmitter::columnsOfCall(const Matmul &matmul) {
   return isLibraryMatmul(e, matmul) ? op.getLibraryColumns() : vocabulary;
 }
@@ -278,7 +279,7 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
   }
 }
 
-/// From a row of the chunk on.
+/// Returns the partial softmax from a row of the chunk on.
 TileSoftmax LossHeadEmitter::tileSoftmax(Index firstRow) {
   int64_t tiles = logitsTiles(op), size = chunk() * tiles;
   return {e.workspace(parts.tileMaxima, size, e.computeType()),
@@ -298,19 +299,19 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
     Num logSum = ownTokens.isPart() ? logSumOfRanks(row, rows.count) : ownLogSum(row);
     e.store(losses, token, lossOf(token, row, column, logSum));
     if (isForDevice())
-      deviceLoops(e).barrier(e); // all have read the target's logit
+      deviceLoops(e).barrier(e); // All have read the target's logit.
     emitGradientRow(row, column, logSum, targets.ifCounted(token, tokenWeight()));
   });
 }
 
-/// Of the logits that this rank has.
+/// Returns that of the logits of this rank.
 Num LossHeadEmitter::ownLogSum(Index row) {
   if (haveTileSoftmax)
     return logSumExpOfTiles(e, tileSoftmax(e.index(0)), row);
   return logSumExp(e, logits, row * parts.pitch, vocabulary, &ownTokens);
 }
 
-/// In the same order on all ranks, as all have the same chunks.
+/// The order is the same on all ranks, because all have the same chunks.
 void LossHeadEmitter::shareLogSums(Rows rows, RowShape shape) {
   e.forRows(rows.count, shape, [&](Index row) { e.store(ownLogSums, row, ownLogSum(row)); });
   CollectiveCall(op, e, op.getVocabulary()->getAxes())
@@ -320,7 +321,7 @@ void LossHeadEmitter::shareLogSums(Rows rows, RowShape shape) {
       .emit("llmmem_all_gather");
 }
 
-/// log sum exp of what the ranks have, in their order, as llm.log_sum_exp has it.
+/// Computes log sum exp of what the ranks have, in their order, as llm.log_sum_exp does.
 Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
   Index ranks = e.index(op.getGroupSize());
   auto ofRank = [&](Index rank) { return e.load(logSums, rank * rows + row); };
@@ -334,7 +335,8 @@ Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
   return largest[0] + log(powers[0]);
 }
 
-/// Of the target 0 where another rank has it, and what the tokens of this one take.
+/// Returns the term of the target, 0 where another rank has it, and the terms of the tokens of this
+/// rank.
 Num LossHeadEmitter::lossOf(Index token, Index row, Index column, Num logSum) {
   Num hit = e.load(logits, row * parts.pitch + ownTokens.nearest(column));
   Num loss = terms.ofTarget(logSum, hit);
@@ -397,7 +399,7 @@ void LossHeadEmitter::emitLossOnDevice() {
 // Accumulating dw
 //===----------------------------------------------------------------------===//
 
-/// The accumulator, or 0.
+/// Begins with the accumulator, or 0.
 void LossHeadEmitter::beginSum() {
   e.forLanesParallel(dw.size, [&](Index i, unsigned lanes) {
     Num start = into ? e.load(into, i, lanes) : e.splat(0.0, lanes);
@@ -405,7 +407,7 @@ void LossHeadEmitter::beginSum() {
   });
 }
 
-/// What some rows add to dw, accumulated in dw.
+/// Returns what some rows add to dw, accumulated in dw.
 Matmul LossHeadEmitter::matmulOfRows(Index first, Rows part) {
   Matrix inputs{x, width, false, (first + part.begin) * width};
   Matrix gradient{logits, parts.pitch, false, part.begin * parts.pitch};
@@ -425,8 +427,8 @@ void LossHeadEmitter::addToSum(Index first, Rows part) {
   emitMatmul(op, e, matmul);
 }
 
-/// On a CPU in two steps: the matmul of a granule and some columns of the logits, in f32, which is
-/// then added to the accumulator. A library multiplies bf16 to f32, generated code needs operands
+/// A CPU takes two steps: the matmul of a granule and some columns of the logits, in f32, which is
+/// then added to the accumulator. A library multiplies bf16 to f32; generated code needs operands
 /// converted to f32.
 void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
   if (!isMultipliedByLibrary(e.options(), x.element))
@@ -435,7 +437,8 @@ void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
             [&](Rows columns) { addMatmulToAccumulator(first, part, columns); });
 }
 
-/// The rows of x and the columns of the logits' gradient whose matmul is a granule's contribution.
+/// Returns the rows of x and the columns of the logits' gradient whose matmul is a granule's
+/// contribution.
 std::pair<Matrix, Matrix> LossHeadEmitter::contributionOperands(Index first, Rows part,
                                                                 Rows columns) {
   Index inputs = (first + part.begin) * width, gradient = part.begin * parts.pitch + columns.begin;
@@ -467,9 +470,10 @@ void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows column
   });
 }
 
-/// On a GPU tensor cores multiply bf16, and the thread that computes an element of the matmul goes
-/// on from the accumulator: a launch of all of a chunk's rows has the bits of one for each granule.
-/// A library adds to an accumulator that is whole, granule by granule (`addsWholeChunks`).
+/// On a GPU tensor cores multiply bf16, and the thread that computes an element of the matmul
+/// continues from the accumulator: a launch of all of a chunk's rows has the bits of one for each
+/// granule. A library adds to an accumulator that is not split, granule by granule
+/// (`addsWholeChunks`).
 void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
   Matmul matmul = matmulOfRows(first, part);
   matmul.c.buffer = accumulator;

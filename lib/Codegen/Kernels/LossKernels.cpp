@@ -44,15 +44,16 @@ static double lowestLogit(KernelEmitter &e) {
                                  : std::numeric_limits<float>::lowest();
 }
 
-/// exp(x) where logits are of `element`. On a GPU those of 16 bits take attention's powers: the
-/// polynomial's instructions would take longer than the row's bytes.
+/// Computes exp(x) where logits are of `element`. On a GPU those of 16 bits use attention's powers,
+/// because the polynomial's instructions would take longer than the row's bytes.
 static Num powerOf(KernelEmitter &e, Type element, Num x) {
   bool isApproximate =
       e.options().target == KernelTarget::Gpu && element.getIntOrFloatBitWidth() == 16;
   return isApproximate ? powerOfTwo(x * llvm::numbers::log2e) : exp(x);
 }
 
-/// log(sum exp) from the maximum and the sum of powers that each thread of the group has found.
+/// Computes log(sum exp) from the maximum and the sum of powers that each thread of the group has
+/// found.
 static Num logSumOfThreadGroup(KernelEmitter &e, ArrayRef<Num> own) {
   DeviceLoops &device = deviceLoops(e);
   Num largest = device.acrossThreadGroup(e, own[0], [](Num a, Num b) { return maximum(a, b); });
@@ -60,8 +61,8 @@ static Num logSumOfThreadGroup(KernelEmitter &e, ArrayRef<Num> own) {
   return largest + log(device.acrossThreadGroup(e, powers, [](Num a, Num b) { return a + b; }));
 }
 
-/// In one pass over the row, with a running maximum by which the sum is rescaled, as in the online
-/// softmax of Milakov & Gimelshein (2018).
+/// It takes one pass over the row, with a running maximum by which the sum is rescaled, as in the
+/// online softmax of Milakov & Gimelshein (2018).
 static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
                              VocabularyPart *part) {
   double lowest = lowestLogit(e);
@@ -139,7 +140,7 @@ Num llmmem::sumOfLogitsAlone(KernelEmitter &e, Buffer logits, Index begin, int64
 }
 
 namespace {
-/// The gradient of a row's logits over the row's factor.
+/// Computes the gradient of a row's logits over the row's factor.
 struct LogitGradient {
   LogitGradient(KernelEmitter &e, Type element, const LossTerms &terms, Num logSum)
       : e(e), element(element), terms(terms), logSum(logSum) {
@@ -147,18 +148,18 @@ struct LogitGradient {
       powers = logSum * (2.0 * terms.z) + 1.0;
   }
 
-  /// Of a logit whose token is not the target.
+  /// Returns that of a logit whose token is not the target.
   Num of(Num logit) const {
     Num p = powerOf(e, element, logit - logSum);
     if (powers.value)
       p = p * powers;
     return terms.smoothing > 0.0 ? p - terms.share() : p;
   }
-  /// By how much that of the target is less.
+  /// Returns by how much that of the target is less.
   double lessAtTarget() const { return 1.0 - terms.smoothing; }
 
   KernelEmitter &e;
-  Type element; // of logits
+  Type element; // The type of the logits.
   const LossTerms &terms;
   Num logSum, powers;
 };
@@ -194,7 +195,7 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, const LossGradientRow &row,
   const auto &[logits, dlogits, begin, width, column, logSum, factor] = row;
   Index hit = begin + column;
   LogitGradient gradient(e, logits.element, terms, logSum);
-  // Read before the row is overwritten.
+  // It is read before the row is overwritten.
   Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
   e.forLanes(width, [&](Index j, unsigned lanes) {
     e.store(dlogits, begin + j, gradient.of(e.load(logits, begin + j, lanes)) * factor);
@@ -228,7 +229,7 @@ namespace {
 int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
 
 struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
-  /// Of a row whose lse is stored.
+  /// Returns the loss of a row whose lse is stored.
   static Num lossOf(CrossEntropyOp op, KernelEmitter &e, LossTargets &targets, Index row) {
     int64_t width = widthOf(op.getLogits());
     Index begin = row * width;
@@ -291,7 +292,7 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     });
   }
 
-  /// Each block counts the targets itself: they are few beside a row, and in the cache.
+  /// Each block counts the targets itself: they are few compared with a row, and in the cache.
   static void emitOnDevice(CrossEntropyGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
@@ -313,7 +314,7 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
 };
 
 struct CountTargetsKernel : KernelModel<CountTargetsKernel, CountTargetsOp> {
-  /// 1 for a target that counts, 0 for an ignored one.
+  /// Returns 1 for a target that counts, 0 for an ignored one.
   static Num countOf(CountTargetsOp op, KernelEmitter &e, Index row) {
     OpBuilder &b = e.builder();
     Value ignored = integer(e, op.getIgnoreIndex()).value;
@@ -338,7 +339,7 @@ struct CountTargetsKernel : KernelModel<CountTargetsKernel, CountTargetsOp> {
     e.storeRaw(e.result(0), e.index(0), count[0].value);
   }
 
-  /// In integers, as f32 would count up to 2^24.
+  /// It counts in integers, because f32 counts to 2^24.
   static void emitOnDevice(CountTargetsOp op, KernelEmitter &e) {
     DeviceLoops &device = deviceLoops(e);
     device.once(e, [&] {

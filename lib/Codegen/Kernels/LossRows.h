@@ -1,7 +1,7 @@
 //===- LossRows.h - What a row of logits says -----------------------------===//
 //
-// Shared by the kernels of the loss, of its gradient and of the loss head, so that they give equal
-// bits.
+// The kernels of the loss, of its gradient and of the loss head share this code, so that they give
+// equal bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace llmmem {
 
-/// The target of each row.
+/// Gives the target of each row.
 class LossTargets {
 public:
   LossTargets(KernelEmitter &e, Buffer targets, int64_t vocabulary, int64_t ignored,
@@ -21,12 +21,12 @@ public:
       : e(e), targets(targets), given(given), part(part), vocabulary(vocabulary), ignored(ignored) {
   }
 
-  /// How many are not ignored; what is given, where another count takes its place.
+  /// Returns how many are not ignored, or the given count where another one replaces it.
   Num count();
-  /// `x` where the target of `row` counts, else 0.
+  /// Returns `x` where the target of `row` counts, else 0.
   Num ifCounted(Index row, Num x);
-  /// Its column, clamped into the vocabulary as an embedding's id is; any column for an ignored
-  /// target. Where the columns are a part of the vocabulary, its place in that.
+  /// Returns its column, clamped into the vocabulary as an embedding's id is; any column for an
+  /// ignored target. Where the columns are a part of the vocabulary, it is the place in that.
   Index column(Index row);
 
 private:
@@ -36,13 +36,13 @@ private:
   int64_t vocabulary, ignored;
 };
 
-/// What a loss is beside the likelihood of the target.
+/// Holds the terms of a loss other than the likelihood of the target.
 struct LossTerms {
-  double smoothing = 0.0; ///< the share of the mean of all tokens' likelihoods
-  double z = 0.0;         ///< of the square of lse
-  int64_t tokens = 0;     ///< of the whole vocabulary
+  double smoothing = 0.0; ///< The share of the mean of all tokens' likelihoods.
+  double z = 0.0;         ///< The coefficient of the square of lse.
+  int64_t tokens = 0;     ///< Those of the whole vocabulary.
 
-  /// Of an op of a loss whose logits have `width` columns.
+  /// Reads the terms of a loss op whose logits have `width` columns.
   template <typename LossOp>
   static LossTerms of(LossOp op, int64_t width) {
     LossTerms terms{op.getLabelSmoothing().convertToDouble(), op.getZLoss().convertToDouble(),
@@ -53,27 +53,29 @@ struct LossTerms {
     return terms;
   }
 
-  /// What every token takes of the smoothing.
+  /// Returns the share of the smoothing for every token.
   double share() const { return smoothing / static_cast<double>(tokens); }
-  /// Of a row: `hit` is the logit of its target. Without what its other tokens take.
+  /// Returns the loss of a row, where `hit` is the logit of its target, without the terms of its
+  /// other tokens.
   Num ofTarget(Num logSum, Num hit) const;
-  /// `loss` with what all of the row's tokens take; `sum` writes the sum of their logits.
+  /// Adds to `loss` the terms of all of the row's tokens; `sum` emits the sum of their logits.
   Num withShares(Num loss, llvm::function_ref<Num()> sum) const;
 };
 
-/// The sum of `width` logits from `begin` on, without those that are padding of `part`. On a GPU
-/// the thread group of a row computes it.
+/// Sums `width` logits from `begin` on, without those that are padding of `part`. On a GPU the
+/// thread group of a row computes it.
 Num sumOfLogits(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
                 VocabularyPart *part = nullptr);
-/// The same in a thread that has the row to itself.
+/// Does the same in a thread that has the row to itself.
 Num sumOfLogitsAlone(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
                      VocabularyPart *part = nullptr);
 
-/// log(sum exp) of the `width` logits from `begin` on; without those that are padding of `part`.
+/// Computes log(sum exp) of the `width` logits from `begin` on, without those that are padding of
+/// `part`.
 Num logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
               VocabularyPart *part = nullptr);
 
-/// The same on a GPU, from the row's `TileSoftmax`, without reading the logits again.
+/// Does the same on a GPU, from the row's `TileSoftmax`, without reading the logits again.
 Num logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row);
 
 /// A row of logits and its gradient, `width` elements from `begin` on, which may be the same.

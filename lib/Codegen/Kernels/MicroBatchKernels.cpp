@@ -12,7 +12,7 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// The number of the micro-batch, which a kernel reads or knows.
+/// Returns the number of the micro-batch, which a kernel reads or knows.
 template <typename Op>
 Index numberOf(Op op, KernelEmitter &e) {
   if (!op.getAt())
@@ -20,13 +20,13 @@ Index numberOf(Op op, KernelEmitter &e) {
   return e.loadIndex(e.operand(op.getAtMutable()), e.index(0));
 }
 
-/// Elements that one group of threads copies at most.
+/// One group of threads copies at most this number of elements.
 constexpr int64_t kElementsOfRun = 1024;
 
 struct MicroBatchKernel : KernelModel<MicroBatchKernel, MicroBatchOp> {
   static void emit(MicroBatchOp op, KernelEmitter &e) {
     Buffer rows = e.result(0);
-    // Rows of which each begins where a vector may, in both buffers.
+    // Each of these rows begins where a vector may, in both buffers.
     int64_t run = std::gcd(rows.size, kElementsOfRun);
     e.forRows(rows.size / run, {.width = run}, [&](Index row) {
       Index begin = numberOf(op, e) * rows.size + row * run;

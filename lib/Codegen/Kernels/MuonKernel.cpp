@@ -1,7 +1,7 @@
 //===- MuonKernel.cpp - An update whose singular values are near 1 --------===//
 //
-// The iteration works on the parameter as it lies: where it has more rows than columns, x x^T
-// becomes x^T x and multiplies from the right, which is the same of the transposed matrix.
+// The iteration works on the parameter as it is stored: where it has more rows than columns, x x^T
+// becomes x^T x and multiplies from the right, which is the iteration of the transposed matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ public:
   void emit();
 
 private:
-  /// The next elements of the workspace, whatever the sizes before at an address for vectors.
+  /// Returns the next elements of the workspace, at an address for vectors whatever the previous
+  /// sizes are.
   Buffer take(int64_t size) {
     int64_t width = e.computeType().getWidth() / 8;
     Buffer buffer = e.workspace(taken * width, size, e.computeType());
@@ -62,7 +63,7 @@ void MuonEmitter::emit() {
   update();
 }
 
-/// The average of gradients, what of it is to be stepped by, and its squares by rows.
+/// Computes the average of gradients, the step direction, and its squares by rows.
 void MuonEmitter::followGradient() {
   double momentum = op.getMomentum().convertToDouble();
   e.forRows(rows, {.width = columns, .isAlone = true}, [&](Index row) {
@@ -105,7 +106,7 @@ void MuonEmitter::scaleInto(Buffer from, double by, Buffer to) {
                      [&](Index i, unsigned lanes) { e.store(to, i, e.load(from, i, lanes) * by); });
 }
 
-/// a = x x^T; x = 3.4445 x + (-4.7750 a + 2.0315 a a) x.
+/// Computes a = x x^T; x = 3.4445 x + (-4.7750 a + 2.0315 a a) x.
 void MuonEmitter::iterate() {
   constexpr double first = 3.4445, third = -4.7750, fifth = 2.0315;
   Matrix whole{x, columns}, flipped{x, columns, /*transposed=*/true}, a{gram, shorter},
@@ -139,7 +140,7 @@ void MuonEmitter::iterate() {
   std::swap(x, next);
 }
 
-/// The factor makes an update as large as one of AdamW, so that one learning rate is for both (Liu
+/// The factor makes an update as large as one of AdamW, so that one learning rate serves both (Liu
 /// et al. 2025, section 2.2).
 void MuonEmitter::update() {
   double size = 0.2 * std::sqrt(static_cast<double>(op.getLonger()));

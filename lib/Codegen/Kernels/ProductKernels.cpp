@@ -26,20 +26,21 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Whether `llmmem_gemm` in include/llmmem/Runtime/Gemm.h computes a matmul of such elements.
+/// Returns whether `llmmem_gemm` in include/llmmem/Runtime/Gemm.h computes a matmul of such
+/// elements.
 bool isOfLibraryTypes(const Matmul &p) {
   Type factor = p.a.buffer.element, sum = p.c.buffer.element;
   if (p.b.buffer.element != factor || (p.initial().buffer && p.initial().buffer.element != sum))
     return false;
   if (factor.isF32())
     return sum.isF32();
-  // Rounded once, which a library does not promise of a sum of several matmuls.
+  // C is rounded once, which a library does not promise for a sum of several matmuls.
   bool isOneMatmul = factor.isBF16() && p.terms.count == 1 && p.scale == 1.0;
   return isOneMatmul && (sum.isBF16() || sum.isF32());
 }
 
-/// Whether a CPU's library computes the matmul. One of few rows is as fast as B is read, which
-/// generated code does faster.
+/// Returns whether a CPU's library computes the matmul. One of few rows is as fast as B is read,
+/// which generated code does faster.
 bool isCallOfLibrary(KernelEmitter &e, const Matmul &p) {
   return e.options().target == KernelTarget::Cpu && !p.c.buffer.access && !isNarrowMatmul(p) &&
          isMultipliedByLibrary(e.options(), p.a.buffer.element) && isOfLibraryTypes(p);
@@ -95,7 +96,7 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   func::CallOp::create(builder, op->getLoc(), function, arguments);
 }
 
-/// By tensor cores where the factors are bf16; few rows by a packed matrix as it lies.
+/// Uses tensor cores where the factors are bf16, and reads a packed matrix in place for few rows.
 void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                            function_ref<Matmul(Index)> make) {
   if (isNarrowOnDevice(first))
@@ -104,7 +105,7 @@ void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                      : emitDeviceMatmuls(e, count, first, make);
 }
 
-/// On a CPU.
+/// Runs on a CPU.
 void emitOneOfMany(Operation *op, KernelEmitter &e, const Matmul &matmul) {
   // A library's primitives of bf16 distribute work over the threads that exist when they are made.
   matmul.a.buffer.element.isBF16() ? emitGeneratedMatmul(op, e, matmul) : emitMatmul(op, e, matmul);
@@ -213,8 +214,8 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
 // Groups with a weight each
 //===----------------------------------------------------------------------===//
 
-/// Group `number` of those that lie `elements` apart, with rows `pitch` apart; without a number all
-/// of them.
+/// Returns group `number` of those that are `elements` apart, with rows `pitch` apart; without a
+/// number, all of them.
 Matrix groupOf(Buffer x, int64_t pitch, int64_t elements, std::optional<Index> number) {
   Matrix matrix{x, pitch};
   matrix.stride = elements;
@@ -223,7 +224,7 @@ Matrix groupOf(Buffer x, int64_t pitch, int64_t elements, std::optional<Index> n
   return matrix;
 }
 
-/// Writes the product of each group: one call for all of them where a library computes it.
+/// Emits the product of each group: one call for all of them where a library computes it.
 void emitGroups(Operation *op, KernelEmitter &e, int64_t groups,
                 function_ref<Matmul(std::optional<Index>)> make) {
   Matmul all = make(std::nullopt);
@@ -233,9 +234,9 @@ void emitGroups(Operation *op, KernelEmitter &e, int64_t groups,
   emitLibraryMatmul(e, all);
 }
 
-/// On a CPU. Of few rows most groups have none: a token has some of many experts. Places without a
-/// token are zeros, and so is their product, whose weight is then not read. Threads share each
-/// product.
+/// Runs on a CPU. If there are few rows most groups have none, because a token has some of many
+/// experts. Places without a token are zeros, and so is their product, whose weight is then not
+/// read. Threads share each product.
 void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
                       function_ref<Matmul(std::optional<Index>)> make) {
   e.forEach(groups, [&](Index number) {
@@ -253,7 +254,8 @@ void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
   });
 }
 
-/// The share of experts that are chosen at most: each choice of a token may be of another.
+/// Returns the largest share of experts that are chosen: each choice of a token may be of another
+/// expert.
 double largestChosenShare(TypedValue<RankedTensorType> choices) {
   auto places = choices.getDefiningOp<AssignPlacesOp>();
   if (!places)
@@ -264,10 +266,11 @@ double largestChosenShare(TypedValue<RankedTensorType> choices) {
 }
 
 struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
-  /// Rows of a group up to which its choices are looked at first, on a CPU.
+  /// Up to this number of rows of a group its choices are read first, on a CPU.
   static constexpr int64_t kFewRows = 8;
 
-  /// What a group without a choice does not read.
+  /// Sets the share of the weight that is read, because a group without a choice does not read its
+  /// part.
   static void expectShareOfWeight(GroupedLinearOp op, KernelEmitter &e, double share) {
     expectShare(e.operand(op.getWeightMutable()).memref, share);
     for (MutableOperandRange range : {op.getScalesMutable(), op.getZerosMutable()})
@@ -329,7 +332,7 @@ struct GroupedWeightGradKernel : KernelModel<GroupedWeightGradKernel, GroupedWei
   }
 };
 
-/// Heads side by side in rows, each by its own rows of one weight.
+/// Heads are adjacent in rows, and each has its own rows of one weight.
 struct HeadLinearKernel : KernelModel<HeadLinearKernel, HeadLinearOp> {
   static void emit(HeadLinearOp op, KernelEmitter &e) {
     int64_t heads = op.getHeads(), in = widthOf(op.getX()) / heads,
@@ -357,7 +360,7 @@ struct HeadLinearKernel : KernelModel<HeadLinearKernel, HeadLinearOp> {
 // Attention, written out
 //===----------------------------------------------------------------------===//
 
-/// Places of one head's matrices, the same for all ops below.
+/// Gives the places of one head's matrices, which are the same for all ops below.
 struct HeadLayout {
   int64_t queries, keys, heads, kvHeads, size;
 
@@ -366,36 +369,37 @@ struct HeadLayout {
       : queries(rowsOf(wide)), keys(rowsOf(narrow)), heads(op.getHeads()), kvHeads(op.getKvHeads()),
         size(widthOf(wide) / heads) {}
 
-  /// Of [batch, seq, width].
+  /// Applies to [batch, seq, width].
   static int64_t rowsOf(Value x) { return cast<RankedTensorType>(x.getType()).getDimSize(1); }
 
   int64_t group() const { return heads / kvHeads; }
-  /// Head `h` of [batch, queries, heads * size].
+  /// Returns head `h` of [batch, queries, heads * size].
   Matrix wide(Buffer x, Index b, Index h) const {
     return {x, heads * size, false, b * (queries * heads * size) + h * size, size};
   }
-  /// Key/value head `g` of [batch, keys, kvHeads * size], which the query heads of its group share.
+  /// Returns key/value head `g` of [batch, keys, kvHeads * size], which the query heads of its
+  /// group share.
   Matrix narrow(Buffer x, Index b, Index g) const {
     return {x, kvHeads * size, false, b * (keys * kvHeads * size) + g * size,
             group() == 1 ? size : 0};
   }
-  /// Head `h` of [batch, heads, queries, keys].
+  /// Returns head `h` of [batch, heads, queries, keys].
   Matrix scores(Buffer x, Index b, Index h) const {
     return {x, keys, false, (b * heads + h) * (queries * keys), queries * keys};
   }
 
-  /// Writes a product for each query head, made of the batch, the key/value head and itself.
+  /// Emits a product for each query head, given the batch, the key/value head and the query head.
   void emitForHeads(Operation *op, KernelEmitter &e, int64_t batch,
                     function_ref<Matmul(Index b, Index g, Index h)> make) const {
     auto makeOf = [&](Index number) {
       Index h = number % heads;
       return make(number / heads, h / group(), h);
     };
-    // One call for the heads that lie at equal distances.
+    // There is one call for the heads that lie at equal distances.
     emitBatches(op, e, batch * heads, group() == 1 ? heads : group(), makeOf);
   }
 
-  /// Writes make(0), ..., make(count - 1), of which each `together` are a batch for a library.
+  /// Emits make(0), ..., make(count - 1), of which each `together` are a batch for a library.
   static void emitBatches(Operation *op, KernelEmitter &e, int64_t count, int64_t together,
                           function_ref<Matmul(Index)> make) {
     if (!isLibraryMatmul(e, make(e.index(0))))

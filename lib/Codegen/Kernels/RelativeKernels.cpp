@@ -47,7 +47,7 @@ struct RelativeBiasGradKernel : KernelModel<RelativeBiasGradKernel, RelativeBias
     e.forEachParallel(heads, [&](Index head) {
       for (auto [bucket, range] : llvm::enumerate(positions.ranges())) {
         Index place = head + static_cast<int64_t>(bucket) * heads;
-        // Read before it is written: the bytes may be the same.
+        // It is read before it is written, because the bytes may be the same.
         Num before = into ? e.load(into, place) : e.number(0.0);
         Index begin = head * positions.distances() + range.begin;
         Num sumOfRange =
@@ -78,7 +78,7 @@ struct AddRelativeBiasKernel : KernelModel<AddRelativeBiasKernel, AddRelativeBia
     ArrayRef<int64_t> shape = op.getScores().getType().getShape();
     int64_t heads = shape[1], queries = shape[2], keys = shape[3];
     int64_t distances = queries + keys - 1;
-    // The bias of a row's first key stands wherever its query does.
+    // The bias of a row's first key has the place of its query.
     e.forRows(shape[0] * heads * queries, {.width = keys, .pitch = 1}, [&](Index row) {
       Index head = row / queries % heads, query = row % queries;
       Index first = head * distances + (queries - 1) - query;
@@ -91,7 +91,7 @@ struct AddRelativeBiasKernel : KernelModel<AddRelativeBiasKernel, AddRelativeBia
   }
 };
 
-/// Sums of a batch's elements first: what is added up is then never much smaller than the sum.
+/// Sums a batch's elements first, so that an addend is never much smaller than the sum.
 struct SumDiagonalsKernel : KernelModel<SumDiagonalsKernel, SumDiagonalsOp> {
   static void emit(SumDiagonalsOp op, KernelEmitter &e) {
     ArrayRef<int64_t> shape = op.getX().getType().getShape();

@@ -7,10 +7,10 @@
 
 namespace llmmem {
 
-/// The elements of a head that turn.
+/// Returns the number of elements of a head that rotate.
 int64_t rotaryElements(llm::RopeOp op);
 
-/// theta^(-2i/d) / divisors[i] for i < d/2, where d elements of a head turn.
+/// Returns theta^(-2i/d) / divisors[i] for i < d/2, where d elements of a head rotate.
 llvm::SmallVector<double> ropeFrequencies(llm::RopeOp op);
 
 } // namespace llmmem

@@ -29,20 +29,20 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
 
     void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
 
-    /// Sequences that share the positions of their rows.
+    /// Returns the number of sequences that share the positions of their rows.
     int64_t together() { return op.getPositions() ? 1 : batch; }
-    /// Iterations, each with a position of its own.
+    /// Returns the number of iterations, each with a position of its own.
     int64_t rows() { return seq * (batch / together()); }
-    /// Of iteration `row`, in each of the sequences together.
+    /// Returns the position of iteration `row`, in each of these sequences.
     Index positionOf(Index row) {
       return op.getPositions() ? maximum(e.loadIndex(e.operand(1), row), e.index(0)) : row;
     }
     Index sequenceOf(Index row, Index b) { return op.getPositions() ? row / seq : b; }
     Index rowOf(Index row) { return op.getPositions() ? row % seq : row; }
 
-    /// The angle by which position `s` rotates pair `i` of each head.
+    /// Computes the angle by which position `s` rotates pair `i` of each head.
     void emitAngle(Index s, Index i) {
-      // Angles grow to thousands of rotations: f64, whatever the kernel computes in.
+      // Angles grow to thousands of rotations, so they are f64, whatever the kernel computes in.
       Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
       Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
       Num sine = convert(scaled(sin(angle)), e.computeType());
@@ -52,7 +52,7 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
 
     Num scaled(Num x) { return magnitude == 1.0 ? x : x * magnitude; }
 
-    /// Where head `h` of a position begins.
+    /// Returns where head `h` of a position begins.
     Index head(Index b, Index s, Index h) { return (b * seq + s) * width + h * size; }
 
     void emitPairs(Index b, Index s, Index h, Index i, unsigned lanes) {
@@ -68,7 +68,7 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
       e.store(y, high, second * cosine + first * sine);
     }
 
-    /// The pair `i` of the head from `begin` on, one beside the other.
+    /// Rotates pair `i` of the head from `begin` on, whose elements are adjacent.
     void emitNeighbours(Index begin, Index i) {
       Index low = begin + i * 2, high = low + 1;
       Num cosine = e.load(cosines, i), sine = e.load(sines, i);
@@ -77,7 +77,7 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
       e.store(y, high, second * cosine + first * sine);
     }
 
-    /// The elements of a head that do not turn.
+    /// Returns the number of elements of a head that do not rotate.
     int64_t rest() const { return size - 2 * half; }
     void emitRest(Index b, Index s, Index h, Index i, unsigned lanes) {
       Index place = head(b, s, h) + i + 2 * half;

@@ -8,8 +8,8 @@
 
 namespace llmmem {
 
-/// A row of a buffer, from element `begin` on, that several loops read. On a GPU a thread keeps its
-/// vectors of a short row in registers; otherwise each loop loads them again.
+/// Reads a row of a buffer, from element `begin` on, that several loops read. On a GPU a thread
+/// keeps its vectors of a short row in registers; otherwise each loop loads them again.
 class RowOfBuffer {
 public:
   /// Construct it where the row's iteration begins.
@@ -31,7 +31,7 @@ private:
   Buffer buffer;
   Index begin;
   mlir::Block *iteration;
-  /// By the index in the row: loops with equal distributions use equal values.
+  /// Maps the index in the row: loops with equal distributions use equal values.
   llvm::DenseMap<mlir::Value, mlir::Value> kept;
 };
 

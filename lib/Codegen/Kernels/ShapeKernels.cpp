@@ -35,7 +35,7 @@ struct TransposeKernel : KernelModel<TransposeKernel, TransposeOp> {
     size_t moved = order.size();
     while (moved > 0 && order[moved - 1] == static_cast<int64_t>(moved) - 1)
       --moved;
-    // What stays in its place at the end is copied in one run.
+    // The dimensions at the end that do not move are copied in one run.
     int64_t run = productOf(shape.drop_front(moved));
     auto copy = [&](Index number) {
       Index source = sourceOf(e, number, order.take_front(moved), shape) * run;
@@ -45,7 +45,7 @@ struct TransposeKernel : KernelModel<TransposeKernel, TransposeOp> {
     run == 1 ? e.forEachParallel(runs, copy) : e.forRows(runs, {run}, copy);
   }
 
-  /// The run of x that is run `number` of y.
+  /// Returns the run of x that is run `number` of y.
   static Index sourceOf(KernelEmitter &e, Index number, ArrayRef<int64_t> order,
                         ArrayRef<int64_t> shape) {
     Index source = e.index(0), rest = number;
@@ -62,11 +62,11 @@ struct TransposeKernel : KernelModel<TransposeKernel, TransposeOp> {
 // Ranges of columns
 //===----------------------------------------------------------------------===//
 
-/// A range of the columns of a matrix, in pieces that threads take.
+/// Describes a range of the columns of a matrix, in pieces that threads take.
 struct Range {
   int64_t rows, width, begin, columns;
 
-  /// Threads share the pieces, so a row of many is cut where all ranges of the op are.
+  /// Threads share the pieces, so a long row is cut where all ranges of the op are cut.
   void forPieces(KernelEmitter &e, int64_t cut,
                  llvm::function_ref<void(Index inWhole, Index inRange, int64_t count)> body) {
     if (columns == 0)
@@ -80,7 +80,7 @@ struct Range {
   }
 };
 
-/// The range of `part` in `whole`, and where both may be cut.
+/// Returns the range of `part` in `whole`, and where both may be cut.
 std::pair<Range, int64_t> rangeOf(Value whole, Value part, int64_t begin) {
   int64_t width = shapeOf(whole).back(), columns = shapeOf(part).back();
   return {{productOf(shapeOf(whole).drop_back()), width, begin, columns},

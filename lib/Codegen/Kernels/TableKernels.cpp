@@ -62,7 +62,7 @@ struct Lookups {
 
   Index rowAt(Index position) { return vocabulary.place(e.loadIndex(ids, position)); }
 
-  /// Whether any of the ids of a whole vector from `position` on looks up `row`.
+  /// Returns whether any of the ids of a whole vector from `position` on looks up `row`.
   Value anyOf(Index position, Index row) {
     OpBuilder &b = e.builder();
     Location loc = row.value.getLoc();
@@ -80,7 +80,7 @@ struct Lookups {
     return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, hits);
   }
 
-  /// Whether no position before this one looks up `row`.
+  /// Returns whether no position before this one looks up `row`.
   Value isFirst(Index position, Index row) {
     OpBuilder &b = e.builder();
     Location loc = row.value.getLoc();
@@ -168,19 +168,19 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Rows of `columns`, from column `begin` of rows of `width` on.
+/// Returns rows of `columns`, from column `begin` of rows of `width` on.
 RowShape shapeOf(int64_t columns, int64_t width, int64_t begin) {
   return {.width = columns, .pitch = std::gcd(std::gcd(columns, width), begin)};
 }
 
-/// Where a row of a part begins.
+/// Says where a row of a part begins.
 struct Place {
   Buffer buffer;
   Index row;
 };
 
-/// Equal parts of rows of `width`, on a GPU: a thread has a vector of each part under way, and no
-/// launch waits for that of another part.
+/// Returns whether the parts are equal parts of rows of `width`, on a GPU: a thread then has a
+/// vector of each part in flight, and no launch waits for that of another part.
 bool copiesPartsTogether(ValueRange parts) {
   auto isFirst = [&](Value part) { return part.getType() == parts[0].getType(); };
   return parts.size() <= 4 && llvm::all_of(parts, isFirst);

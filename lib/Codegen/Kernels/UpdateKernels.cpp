@@ -20,7 +20,7 @@ Value llmmem::isOrdered(Num x) {
 Num llmmem::clipFactor(KernelEmitter &e, Num norm, double clip) {
   Num one = e.number(1.0);
   Num factor = e.number(clip) / (norm + 1e-6);
-  // Not minimum(): a NaN norm must reach the parameters, as it does in PyTorch.
+  // This is not minimum(), because a NaN norm must reach the parameters, as it does in PyTorch.
   Value tooLarge = arith::CmpFOp::create(e.builder(), factor.value.getLoc(),
                                          arith::CmpFPredicate::OGT, factor.value, one.value);
   return select(tooLarge, one, factor);
@@ -28,8 +28,8 @@ Num llmmem::clipFactor(KernelEmitter &e, Num norm, double clip) {
 
 namespace {
 
-/// Sums of pieces, so that the rounding error does not grow with the whole length. The pieces
-/// depend on the length alone; the workspace holds their sums.
+/// Sums pieces, so that the rounding error does not grow with the whole length. The pieces depend
+/// on the length alone; the workspace holds their sums.
 struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
   static constexpr int64_t piece = GlobalNormOp::kPiece;
 
@@ -104,7 +104,7 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
     });
   }
 
-  /// sums[first + block] = the sum of the block's part.
+  /// Computes sums[first + block] = the sum of the block's part.
   static void emitSums(KernelEmitter &e, ArrayRef<LaunchPart> parts, Buffer sums, int64_t first) {
     e.forRows(blocksOf(parts), {.width = 1, .synchronizes = true}, [&](Index block) {
       FoundPart part = findPart(e, parts, block);
@@ -114,7 +114,7 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
     });
   }
 
-  /// Of the elements of `x` from `begin`, a multiple of the lanes, to `end`.
+  /// Sums the elements of `x` from `begin`, a multiple of the lanes, to `end`.
   static Num sumOfPart(KernelEmitter &e, Buffer x, Index begin, Index end) {
     DeviceLoops &device = deviceLoops(e);
     auto lanes = static_cast<int64_t>(e.lanes());
@@ -134,14 +134,13 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
   }
 };
 
-/// torch.amp.GradScaler: what its `unscale_` multiplies by, and what its `update` makes of the
-/// scale.
+/// Follows torch.amp.GradScaler: the factor of its `unscale_`, and the scale after its `update`.
 struct AdjustLossScaleKernel : KernelModel<AdjustLossScaleKernel, AdjustLossScaleOp> {
   static void emit(AdjustLossScaleOp op, KernelEmitter &e) {
     auto load = [&](unsigned operand) { return e.load(e.operand(operand), e.index(0)); };
     Num norm = load(0), scale = load(1), good = load(2), updates = load(3);
     if (e.options().target == KernelTarget::Gpu)
-      deviceLoops(e).barrier(e); // all threads have read what one overwrites
+      deviceLoops(e).barrier(e); // All threads have read what one overwrites.
     Value isFinite = isFiniteNumber(norm);
     double clip = op.getClipNorm().convertToDouble();
     Num factor = 1.0 / scale;
@@ -171,7 +170,7 @@ private:
   static Value compare(arith::CmpFPredicate predicate, Num a, Num b) {
     return arith::CmpFOp::create(*a.builder, a.value.getLoc(), predicate, a.value, b.value);
   }
-  /// x - x is 0 of a finite number, else NaN.
+  /// x - x is 0 for a finite number, else NaN.
   static Value isFiniteNumber(Num x) { return isOrdered(x - x); }
 };
 

@@ -7,19 +7,20 @@
 
 namespace llmmem {
 
-/// Whether `x` is no NaN.
+/// Returns whether `x` is no NaN.
 mlir::Value isOrdered(Num x);
 
-/// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
+/// Returns min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does.
 Num clipFactor(KernelEmitter &e, Num norm, double clip);
 
-/// Whether an update multiplies its gradient by anything.
+/// Returns whether an update multiplies its gradient by anything.
 template <typename UpdateOp>
 bool scalesGradient(UpdateOp op) {
   return op.getNorm() || op.getFactor();
 }
 
-/// What an update multiplies its gradient by: its factor, or what clips by its norm, or 1.
+/// Returns what an update multiplies its gradient by: its factor, or the clip factor of its norm,
+/// or 1.
 template <typename UpdateOp>
 Num gradientFactor(UpdateOp op, KernelEmitter &e) {
   if (Buffer factor = e.operand(op.getFactorMutable()))
@@ -30,15 +31,16 @@ Num gradientFactor(UpdateOp op, KernelEmitter &e) {
   return clipFactor(e, e.load(norm, e.index(0)), op.getClipNorm().convertToDouble());
 }
 
-/// `updated`, or `old` where `factor` is that of a step to be skipped. Only an update with a factor
-/// may be skipped: a NaN that a norm brings must reach the parameters, as it does in PyTorch.
+/// Returns `updated`, or `old` where `factor` is that of a step to be skipped. Only an update with
+/// a factor may be skipped: a NaN that a norm brings must reach the parameters, as it does in
+/// PyTorch.
 template <typename UpdateOp>
 Num unlessSkipped(UpdateOp op, Num factor, Num updated, Num old) {
   return op.getFactor() ? select(isOrdered(factor), updated, old) : updated;
 }
 
-/// The buffers of what an optimizer keeps, and of the parameter: its master copy is what is read,
-/// and both are written.
+/// Holds the buffers of what an optimizer keeps, and of the parameter: its master copy is read, and
+/// both are written.
 class StatesOfUpdate {
 public:
   template <typename UpdateOp>
@@ -61,7 +63,7 @@ public:
 private:
   KernelEmitter &e;
   unsigned firstState = 0;
-  std::optional<unsigned> master; // its number among the states
+  std::optional<unsigned> master; // Its number among the states.
 };
 
 } // namespace llmmem

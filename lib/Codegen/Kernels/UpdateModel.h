@@ -9,10 +9,10 @@
 
 namespace llmmem {
 
-/// An update is elementwise, with some common values: `Model` has `static Row factors(ConcreteOp,
-/// KernelEmitter &)`, which reads none but `commonOperands(op)`, and `static void
-/// updateAt(ConcreteOp, KernelEmitter &, Index, unsigned lanes, llvm::ArrayRef<Num>)`. One that is
-/// not elementwise has `isElementwise` and `emitUpdate` of its own.
+/// An update is elementwise, with some common values. `Model` has `static Row factors(ConcreteOp,
+/// KernelEmitter &)`, which reads only `commonOperands(op)`, and `static void updateAt(ConcreteOp,
+/// KernelEmitter &, Index, unsigned lanes, llvm::ArrayRef<Num>)`. One that is not elementwise has
+/// `isElementwise` and `emitUpdate` of its own.
 template <typename Model, typename ConcreteOp>
 struct UpdateModel : BaseModel<Model, ConcreteOp> {
   static bool isElementwise(ConcreteOp) { return true; }

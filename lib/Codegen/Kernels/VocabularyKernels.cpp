@@ -30,8 +30,8 @@ struct TargetLossKernel : KernelModel<TargetLossKernel, TargetLossOp> {
           targets(e, e.operand(2), width, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
                   &vocabulary) {}
 
-    /// lse - logits[target], where the target counts and this rank has it, and what its columns
-    /// take.
+    /// Returns lse - logits[target], where the target counts and this rank has it, and the terms of
+    /// its columns.
     Num of(Index row) {
       Index place = targets.column(row);
       Num hit = e.load(e.operand(0), row * width + vocabulary.nearest(place));
