@@ -22,7 +22,7 @@ using namespace llmmem;
 using llm::LlmDialect;
 namespace json = llvm::json;
 
-// As the runner numbers them (tools/llmmem-replay/Bundle/Bundle.h).
+// The runner numbers them so (tools/llmmem-replay/Bundle/Bundle.h).
 static constexpr int64_t kArena = -1, kHostArena = -2;
 
 //===----------------------------------------------------------------------===//

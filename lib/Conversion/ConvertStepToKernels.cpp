@@ -569,7 +569,7 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     if (!llvm::all_of(step.getArgumentTypes(), isStatic) ||
         !llvm::all_of(step.getResultTypes(), isStatic))
       return step.emitError(
-          "takes or gives something that is not a tensor of static shape, or is empty");
+          "has an argument or a result that is not a tensor of static shape, or is empty");
     for (Operation &op : step.getBody().front().without_terminator())
       if (!llvm::all_of(op.getOperandTypes(), isStatic) ||
           !llvm::all_of(op.getResultTypes(), isStatic))

@@ -1,4 +1,4 @@
-//===- DeviceStep.cpp - What a step for a GPU says beside its calls --------===//
+//===- DeviceStep.cpp - What a step for a GPU says in addition to its calls ===//
 
 #include "DeviceStep.h"
 #include "llmmem/Dialect/LlmDialect.h"

@@ -1,4 +1,4 @@
-//===- DeviceStep.h - What a step for a GPU says beside its calls ----------===//
+//===- DeviceStep.h - What a step for a GPU says in addition to its calls --===//
 
 #ifndef LLMMEM_LIB_CONVERSION_DEVICESTEP_H
 #define LLMMEM_LIB_CONVERSION_DEVICESTEP_H

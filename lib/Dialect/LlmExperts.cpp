@@ -157,7 +157,7 @@ static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weig
   if (leadingDims(x) != leadingDims(y))
     return op->emitOpError() << "has [" << tensorType(x).getShape() << "] before the product and ["
                              << tensorType(y).getShape()
-                             << "] behind it: all but the last dimension must agree";
+                             << "] after it: all dimensions except the last must agree";
   int64_t groups = tensorType(x).getDimSize(0), in = lastDim(x), out = lastDim(y);
   if (layout == WeightLayout::InOut)
     return expectShape(op, name, weight, {groups, in, out});

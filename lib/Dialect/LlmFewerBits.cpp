@@ -80,7 +80,7 @@ LogicalResult llm::expectHeld(Operation *op, StringRef name, Value held, Value s
                              << ", whose groups have scales; add scales(%scales)";
   if (computed.isF64())
     return op->emitOpError() << "computes in f64, but " << element
-                             << " is unpacked to f32; use bf16 or f32 beside it";
+                             << " is unpacked to f32; use bf16 or f32 with it";
   if (tensorType(scales).getElementType() != computed)
     return op->emitOpError() << "'scales' of '" << name << "' are "
                              << tensorType(scales).getElementType() << ", expected " << computed;

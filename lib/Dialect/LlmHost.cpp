@@ -57,7 +57,7 @@ static LogicalResult verifyTypes(LibraryProductOp op) {
                             << "; expected bf16 by bf16, or f32 by f32 to f32";
   for (Value beside : {op.getInitialBuffer(), op.getBias(), op.getAux()})
     if (beside && elementOf(beside) != c)
-      return op.emitOpError() << "has " << elementOf(beside) << " beside a result of " << c;
+      return op.emitOpError() << "has " << elementOf(beside) << " with a result of " << c;
   return success();
 }
 

@@ -42,7 +42,7 @@ LogicalResult HeadLinearOp::verify() {
   if (leadingDims(getX()) != leadingDims(getY()))
     return emitOpError() << "has [" << getX().getType().getShape() << "] before the product and ["
                          << getY().getType().getShape()
-                         << "] behind it: all but the last dimension must agree";
+                         << "] after it: all dimensions except the last must agree";
   if (weight.getRank() != 2 || weight.getDimSize(0) % heads != 0)
     return emitOpError() << "'weight' has shape [" << weight.getShape() << "], expected [rows of "
                          << heads << " heads, columns]";

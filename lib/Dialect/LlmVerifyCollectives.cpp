@@ -126,8 +126,7 @@ LogicalResult llm::verifyStart(Operation *op) {
 LogicalResult WaitOp::verify() {
   Operation *start = getStart();
   if (!start && getX().empty())
-    return emitOpError("waits for a start without results, and none stands before it that no other "
-                       "waits for");
+    return emitOpError("waits for a start without results, but every earlier one has its wait");
   if (!start || !isStarted(start))
     return emitOpError(
         "waits for a value that is not started; expected the result of a collective or a "

@@ -132,7 +132,7 @@ static LogicalResult expectActivationGroups(LinearOp op) {
     return success();
   Type element = tensorType(op.getWeight()).getElementType();
   if (!op.getScales() || !element.isInteger())
-    return op.emitOpError() << "rounds its activations beside a weight of " << element
+    return op.emitOpError() << "rounds its activations for a weight of " << element
                             << "; expected i4 or i8, or no 'activation_group'";
   if (*group < kActivationStep || *group > kMostActivations || *group % kActivationStep != 0)
     return op.emitOpError() << "has 'activation_group' " << *group << ", expected a multiple of "
@@ -300,7 +300,7 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
       return failure();
     if (leadingDims(part) != leadingDims(whole))
       return op->emitOpError() << "has a part of shape [" << tensorType(part).getShape()
-                               << "] beside a whole of shape [" << tensorType(whole).getShape()
+                               << "] of a whole of shape [" << tensorType(whole).getShape()
                                << "]";
     columns += lastDim(part);
   }

@@ -61,7 +61,7 @@ static LogicalResult verifyBlocks(AdamWOp op) {
   if (op.getScales().size() != (isInBlocks ? 2 : 0))
     return op.emitOpError() << "has " << op.getScales().size() << " scales, expected "
                             << (isInBlocks ? "those of both moments, which are i8"
-                                           : "none beside moments that are not i8");
+                                           : "none for moments that are not i8");
   int64_t blocks = AdamWOp::getNumBlocks(tensorType(op.getParam()).getNumElements());
   for (Value scales : op.getScales())
     if (failed(expectStatistic(op, "scales", scales, {blocks}, op.getParam())))

@@ -28,7 +28,7 @@ bool AsyncState::mayMultiply(const Thread &thread, int64_t number) {
   fail(
       &thread, number,
       "adds to sums that the thread has touched since its last wgmma.fence, or that no wgmma.fence "
-      "stands before");
+      "precedes");
   return false;
 }
 
@@ -43,7 +43,7 @@ bool AsyncState::mayReadTile(const Thread *group, int64_t number,
       fail(group, number,
            "reads byte " + std::to_string(chunk * bytes) + " of shared memory, which thread " +
                textOf(own->threads[writer].threadIds()) +
-               " has written with no fence.proxy.async behind");
+               " has written with no fence.proxy.async after it");
       return false;
     }
     for (int64_t warp = 0; warp < AsyncMultiplies::kWarps; ++warp)

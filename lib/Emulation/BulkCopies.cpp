@@ -91,7 +91,7 @@ Problem BulkCopies::mayUse(int64_t thread, int64_t byte) const {
             barrier.site, "where it was made"};
   if (!isOwn && !barrier.isFencedForCluster)
     return {"uses " + barrierAt(thread, byte) +
-                ", which was made with no fence.mbarrier.init behind",
+                ", which was made with no fence.mbarrier.init after it",
             barrier.site, "where it was made"};
   return {};
 }
@@ -147,7 +147,7 @@ Problem BulkCopies::mayWait(int64_t thread, int64_t byte, int64_t parity) const 
   if ((known & 1) == parity || hasEnded(byte, parity))
     return {};
   return {"waits for parity " + std::to_string(parity) + " of " + barrierAt(thread, byte) +
-              ": that of the phase behind phase " + std::to_string(known) +
+              ": that of the phase after phase " + std::to_string(known) +
               ", whose end the thread has not waited for",
           barrier.site, "where it was made"};
 }
@@ -284,7 +284,7 @@ Problem BulkCopies::mayCopy(int64_t thread, int64_t byte) const {
   const Barrier &barrier = barriers[find(byte)];
   if (!barrier.isFenced)
     return {"copies for " + barrierAt(thread, byte) +
-                ", which was made with no fence.proxy.async behind",
+                ", which was made with no fence.proxy.async after it",
             barrier.site, "where it was made"};
   return {};
 }

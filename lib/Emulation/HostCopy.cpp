@@ -1,4 +1,4 @@
-//===- HostCopy.cpp - What runs beside the launches, and who meets it ------===//
+//===- HostCopy.cpp - What overlaps the launches, and what conflicts with it ===//
 
 #include "State.h"
 #include <cstring>

@@ -1,4 +1,4 @@
-//===- HostCopy.h - What may be in flight beside the launches ---*- C++ -*-===//
+//===- HostCopy.h - What may be in flight during launches -------*- C++ -*-===//
 
 #ifndef LLMMEM_LIB_EMULATION_HOSTCOPY_H
 #define LLMMEM_LIB_EMULATION_HOSTCOPY_H

@@ -428,7 +428,7 @@ llvm::Error CompiledStep::replay(StepMemory &memory, StepCall &call) const {
   if (llvm::Error error = call.times.empty() ? device->replay() : runMarked(call))
     return error;
   memory.onDevice->endStep();
-  // The loss.
+  // The loss is a result of its own.
   for (auto [number, result] : llvm::enumerate(resultInfo))
     if (!result.donatedArgument)
       memory.result(number);

@@ -78,7 +78,7 @@ llvm::Error ModelBuffers::loadPacked(const StepRoles::Parameter &parameter,
       return llvm::createStringError("tensor '" + tensor->name + "' has the dtype " +
                                      tensor->dtype + ", expected F64, F32, BF16 or F16, or " +
                                      packedDtypeOf(argument.type.getElementType()) + " with '" +
-                                     parameter.name + ".scales' beside it");
+                                     parameter.name + ".scales' with it");
     if (llvm::Error error = checkShape(*tensor, shape))
       return error;
   }

@@ -174,7 +174,7 @@ llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::S
                                      "' no file's name");
     if (leadsOut(*file))
       return llvm::createStringError("'" + path + "' has tensor '" + name.str() + "' in '" + *file +
-                                     "', expected a file beside it, without '..' and without '/' "
+                                     "', expected a file next to it, without '..' and without '/' "
                                      "in front");
     llvm::SmallString<128> place(llvm::sys::path::parent_path(path));
     llvm::sys::path::append(place, *file);

@@ -76,7 +76,7 @@ llvm::Error importer::checkHeld(ArrayRef<Parameter> parameters, const ImportOpti
                                 const ModelFacts &facts) {
   if ((options.weights || options.kvCache) && facts.dtype == ElementKind::F64)
     return llvm::createStringError(StringRef(options.weights ? "--weights" : "--kv-cache") +
-                                   " is unpacked to f32; use --dtype f32 or bf16 beside it");
+                                   " is unpacked to f32; use --dtype f32 or bf16 with it");
   if (options.kvCache && !options.keepsCaches())
     return llvm::createStringError("--kv-cache is of steps with caches; add --mode prefill or "
                                    "--mode decode");

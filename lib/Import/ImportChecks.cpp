@@ -175,7 +175,7 @@ static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &f
   if (facts.predictsMasked || facts.image || facts.encodes)
     return llvm::createStringError(Twine(facts.file) +
                                    ": --packed is for models that predict the next token, whose "
-                                   "queries attend to none behind them; leave it out");
+                                   "queries attend to none after them; leave it out");
   return llvm::Error::success();
 }
 
@@ -217,8 +217,8 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
     return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
   if (options.paramDtype && *options.paramDtype != facts.dtype &&
       (*options.paramDtype != ElementKind::F32 || facts.dtype == ElementKind::F64))
-    return llvm::createStringError("--param-dtype differs from the type that is computed in; f32 "
-                                   "beside --dtype bf16 or f16 is what may");
+    return llvm::createStringError("--param-dtype differs from the compute type; only f32 may, with "
+                                   "--dtype bf16 or f16");
   if (llvm::Error error = checkPacked(options, facts))
     return error;
   if (llvm::Error error = checkExperts(options, facts))

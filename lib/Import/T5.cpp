@@ -123,7 +123,7 @@ T5::T5(ConfigReader &config, const ImportOptions &options) {
   facts.maxSeq = std::numeric_limits<int32_t>::max() / 2;
   facts.dropsOut = dropout > 0;
   facts.encodes = true;
-  facts.whyNoCaches = "a decoder behind an encoder has no caches yet";
+  facts.whyNoCaches = "the decoder of an encoder-decoder has no caches yet";
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- UsualTraining.cpp - The usual numbers of each optimizer -------------===//
+//===- UsualTraining.cpp - The default numbers of each optimizer -----------===//
 
 #include "llmmem/Import/ImportOptions.h"
 #include "llvm/Support/ErrorHandling.h"

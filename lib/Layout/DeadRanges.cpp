@@ -21,7 +21,7 @@ public:
     }
   }
 
-  /// What dies at `op`, without the bytes that its results reuse in place.
+  /// Returns what dies at `op`, without the bytes that its results reuse in place.
   SmallVector<DeadRange> at(Operation &op) const {
     SmallVector<DeadRange> dead;
     llvm::SmallPtrSet<void *, 8> visited;
@@ -57,7 +57,7 @@ private:
       dead.push_back(range);
   }
 
-  /// The part of `range` behind the results of `op` that begin where it begins and are live after
+  /// Returns the part of `range` after the results of `op` that begin where it begins and are live after
   /// `op`. Empty if a live result overlaps it in another way.
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
@@ -79,7 +79,7 @@ private:
 };
 } // namespace
 
-/// Whether a result or the workspace of `op` meets `range`.
+/// Returns whether a result or the workspace of `op` meets `range`.
 static bool writes(const StepPlaces &places, Operation *op, DeadRange range) {
   auto meets = [&](int64_t offset, int64_t bytes) {
     return offset < range.offset + range.bytes && range.offset < offset + bytes;
@@ -105,7 +105,7 @@ llmmem::findDeadRanges(func::FuncOp step, const StepPlaces &places) {
     auto wait = dyn_cast<llm::WaitOp>(op);
     if (!wait)
       continue;
-    // What was started later runs behind what was waited for, and may have taken over its bytes.
+    // What was started later runs after what was waited for, and may reuse its bytes.
     llvm::erase(inFlight, wait.getStart());
     llvm::erase_if(dead, [&](DeadRange range) {
       return llvm::any_of(inFlight, [&](Operation *start) { return writes(places, start, range); });

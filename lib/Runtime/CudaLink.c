@@ -1,9 +1,9 @@
-/*===- CudaLink.c - Streams for what runs beside the step -------------------===*/
+/*===- CudaLink.c - Streams for what overlaps the step ----------------------===*/
 
 #include "CudaRun.h"
 #include <stdlib.h>
 
-static const char WHAT[] = "starting a call beside the step";
+static const char WHAT[] = "starting a call that overlaps the step";
 
 int llmmem_cuda_open_link(llmmem_cuda *run, int number) {
   CudaDriver *driver = &run->driver;
@@ -58,7 +58,7 @@ void llmmem_cuda_join(llmmem_cuda *run, int number, int64_t start) {
   CUevent ended = run->links[number].ended[start % MOST_STARTS];
   if (!run->failed && !run->is_choosing)
     check(run, run->driver.stream_wait_event(run->stream, ended, 0),
-          "waiting for a call beside the step");
+          "waiting for a call that overlaps the step");
 }
 
 void llmmem_cuda_wait_for_host(llmmem_cuda *run) {

@@ -1,4 +1,4 @@
-/*===- SocketBytes.c - Connections and bytes, until a moment ----------------===*/
+/*===- SocketBytes.c - Connections and bytes, until a point in time ---------===*/
 
 #define _GNU_SOURCE /* SOCK_CLOEXEC, clock_gettime */
 #include "SocketBytes.h"

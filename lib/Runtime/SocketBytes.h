@@ -1,4 +1,4 @@
-/*===- SocketBytes.h - Connections and bytes, until a moment ----------------===*/
+/*===- SocketBytes.h - Connections and bytes, until a point in time ---------===*/
 
 #ifndef LLMMEM_LIB_RUNTIME_SOCKETBYTES_H
 #define LLMMEM_LIB_RUNTIME_SOCKETBYTES_H

@@ -1,4 +1,4 @@
-/*===- Started.c - Calls that run beside the step --------------------------===*/
+/*===- Started.c - Calls that overlap the step -----------------------------===*/
 
 #include "llmmem/Runtime/Started.h"
 #include "DeviceRanks.h"

@@ -82,7 +82,7 @@ LogicalResult Blocks::checkEqual() const {
   for (size_t block = 0; block + 1 < ops.size(); ++block) {
     if (ops[block].size() != ops[block + 1].size())
       return ops[block + 1].front()->emitError()
-             << "belongs to a block of " << ops[block + 1].size() << " ops behind one of "
+             << "belongs to a block of " << ops[block + 1].size() << " ops after one of "
              << ops[block].size() << "; strategies are compared on equal blocks";
     for (auto [op, other] : llvm::zip_equal(ops[block], ops[block + 1])) {
       bool isEqual = op->getName() == other->getName() && meaningOf(op) == meaningOf(other) &&

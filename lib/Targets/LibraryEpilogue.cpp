@@ -1,4 +1,4 @@
-//===- LibraryEpilogue.cpp - What a library computes beside a matmul -------===//
+//===- LibraryEpilogue.cpp - What a library computes with a matmul ---------===//
 
 #include "llmmem/Targets/LibraryEpilogue.h"
 

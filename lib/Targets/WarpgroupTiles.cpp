@@ -23,7 +23,7 @@ constexpr double kCacheBytes = 40, kStoredBytes = 16;
 constexpr double kApartBytes = 28;
 /// This is the rate at which it receives from others of its cluster.
 constexpr double kPeerBytes = 13.2;
-/// Rows of A that one wgmma reads.
+/// Counts the rows of A that one wgmma reads.
 constexpr int64_t kInstructionRows = 64;
 /// Counts from the beginning of a copy to its data.
 constexpr double kLatency = 1000;

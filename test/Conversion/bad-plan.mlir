@@ -62,7 +62,7 @@ func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.arena = 256 
 
 // -----
 
-// expected-error@+1 {{takes or gives something that is not a tensor of static shape, or is empty}}
+// expected-error@+1 {{has an argument or a result that is not a tensor of static shape, or is empty}}
 func.func @step(%x: tensor<2x0xf32>) -> tensor<2x0xf32> attributes {llm.arena = 256 : i64} {
   return %x : tensor<2x0xf32>
 }

@@ -2,7 +2,7 @@
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%x: tensor<2x64xf32>, %w: tensor<8x64xf8E4M3FN>, %s: tensor<8x1xf32>) {
-  // expected-error @below {{rounds its activations beside a weight of 'f8E4M3FN'; expected i4 or i8, or no 'activation_group'}}
+  // expected-error @below {{rounds its activations for a weight of 'f8E4M3FN'; expected i4 or i8, or no 'activation_group'}}
   %0 = llm.linear %x, %w scales(%s) layout(out_in) {activation_group = 64 : i64} : (tensor<2x64xf32>, tensor<8x64xf8E4M3FN>, tensor<8x1xf32>) -> tensor<2x8xf32>
   return
 }
@@ -10,7 +10,7 @@ func.func @f(%x: tensor<2x64xf32>, %w: tensor<8x64xf8E4M3FN>, %s: tensor<8x1xf32
 // -----
 
 func.func @f(%x: tensor<2x64xf32>, %w: tensor<8x64xf32>) {
-  // expected-error @below {{rounds its activations beside a weight of 'f32'; expected i4 or i8, or no 'activation_group'}}
+  // expected-error @below {{rounds its activations for a weight of 'f32'; expected i4 or i8, or no 'activation_group'}}
   %0 = llm.linear %x, %w layout(out_in) {activation_group = 64 : i64} : (tensor<2x64xf32>, tensor<8x64xf32>) -> tensor<2x8xf32>
   return
 }

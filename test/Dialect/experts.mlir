@@ -169,7 +169,7 @@ func.func @f(%x: tensor<3x2x4xf32>, %w: tensor<2x5x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x2x4xf32>, %dy: tensor<3x1x5xf32>) {
-  // expected-error @below {{has [3, 2, 4] before the product and [3, 1, 5] behind it: all but the last dimension must agree}}
+  // expected-error @below {{has [3, 2, 4] before the product and [3, 1, 5] after it: all dimensions except the last must agree}}
   %dw = llm.grouped_weight_grad %x, %dy layout(in_out) : (tensor<3x2x4xf32>, tensor<3x1x5xf32>) -> tensor<3x4x5xf32>
   return
 }

@@ -26,7 +26,7 @@ func.func @f(%x: tensor<2x64xf32>, %w: tensor<8x64xi8>, %s: tensor<8x2xbf16>) {
 // -----
 
 func.func @f(%x: tensor<2x64xf64>, %w: tensor<8x64xi8>, %s: tensor<8x2xf64>) {
-  // expected-error @below {{computes in f64, but 'i8' is unpacked to f32; use bf16 or f32 beside it}}
+  // expected-error @below {{computes in f64, but 'i8' is unpacked to f32; use bf16 or f32 with it}}
   %0 = llm.linear %x, %w scales(%s) layout(out_in) : (tensor<2x64xf64>, tensor<8x64xi8>, tensor<8x2xf64>) -> tensor<2x8xf64>
   return
 }

@@ -42,7 +42,7 @@ func.func @f(%x: tensor<2x1x6xf32>, %w: tensor<10x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x1x6xf32>, %w: tensor<10x4xf32>) {
-  // expected-error @below {{has [2, 1, 6] before the product and [1, 2, 8] behind it: all but the last dimension must agree}}
+  // expected-error @below {{has [2, 1, 6] before the product and [1, 2, 8] after it: all dimensions except the last must agree}}
   %0 = llm.head_linear %x, %w layout(in_out) {heads = 2 : i64, first = 0 : i64} : (tensor<2x1x6xf32>, tensor<10x4xf32>) -> tensor<1x2x8xf32>
   return
 }

@@ -34,7 +34,7 @@ func.func @f(%x: tensor<2x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x8xf32>) {
-  // expected-error @below {{has a part of shape [3, 4] beside a whole of shape [2, 8]}}
+  // expected-error @below {{has a part of shape [3, 4] of a whole of shape [2, 8]}}
   %0:2 = llm.split %x : (tensor<2x8xf32>) -> (tensor<3x4xf32>, tensor<2x4xf32>)
   return
 }

@@ -51,7 +51,7 @@ func.func @no_collective(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @no_start_without_results(%x: tensor<8xf32>) attributes {llm.mesh = #llm.mesh<pp = 2>} {
   llm.exchange(%x) over ["pp"] {from = array<i64>, to = array<i64: 1>, llm.started} : (tensor<8xf32>) -> ()
   llm.wait
-  // expected-error @below {{waits for a start without results, and none stands before it that no other waits for}}
+  // expected-error @below {{waits for a start without results, but every earlier one has its wait}}
   llm.wait
   return
 }

@@ -189,7 +189,7 @@ func.func @f(%p: tensor<300xf32>, %m: tensor<300xi8>, %lr: tensor<f32>, %step: t
 // -----
 
 func.func @f(%p: tensor<300xf32>, %m: tensor<300xf32>, %lr: tensor<f32>, %step: tensor<i32>, %a: tensor<2xf32>) {
-  // expected-error @below {{has 2 scales, expected none beside moments that are not i8}}
+  // expected-error @below {{has 2 scales, expected none for moments that are not i8}}
   %0:5 = llm.adamw %p, %p, %m, %m, %lr, %step scales(%a, %a) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
     weight_decay = 0.1 : f64} : (tensor<300xf32>, tensor<300xf32>, tensor<300xf32>, tensor<300xf32>, tensor<f32>,
     tensor<i32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<300xf32>, tensor<300xf32>, tensor<300xf32>, tensor<2xf32>, tensor<2xf32>)

@@ -28,7 +28,7 @@
 // GRID: error: 'gpu.launch_func' op has a grid of 3 blocks along x, but its kernel has clusters of 2; expected a multiple
 // MOST: error: 'gpu.func' op has clusters of 16 blocks; expected 1 to 8
 // SIZES: error: 'gpu.func' op has clusters of 2 and of 4 blocks; expected one size
-// WAIT: error: 'nvvm.cluster.arrive' op has no nvvm.cluster.wait directly behind it, which the emulator does not support
+// WAIT: error: 'nvvm.cluster.arrive' op has no nvvm.cluster.wait directly after it, which the emulator does not support
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {

@@ -36,7 +36,7 @@
 // RUN: sed "/may end/d" %s | not llmmem-emulate 2>&1 | FileCheck %s --check-prefix=ENDED
 // BEGUN: error: kernel 'share', block (0, 0, 0), thread (0, 0, 0): reaches the shared memory of block (1, 0, 0), which may not have begun: no barrier of the cluster lies before it
 // BEGUN: note: in nvvm.cp.async.bulk.tensor.shared.cluster.global
-// FENCE: error: kernel 'share', block (0, 0, 0), thread (0, 0, 0): uses the mbarrier at byte 2048 of the shared memory of block 1 of its cluster, which was made with no fence.mbarrier.init behind
+// FENCE: error: kernel 'share', block (0, 0, 0), thread (0, 0, 0): uses the mbarrier at byte 2048 of the shared memory of block 1 of its cluster, which was made with no fence.mbarrier.init after it
 // ENDED: error: kernel 'share', block ({{[01]}}, 0, 0), thread ({{[0-9]+}}, 0, 0): accesses the shared memory of block ({{[01]}}, 0, 0), which may have ended: no barrier of the cluster lies between the access and the end of the kernel
 //
 // A block ends while the other's half may still be on its way to it: it does not wait for the last round's copies.

@@ -35,7 +35,7 @@ def LlmDialect : Dialect {
   let discardableAttrs = !dag(ins, !foreach(a, Llm_Annotations, a.value.storage), !foreach(a, Llm_Annotations, a.name));
   let extraClassDeclaration = !foldl("", Llm_Annotations, text, a, text #
       "  static constexpr ::llvm::StringLiteral k" # a.cpp # " = \"llm." # a.name # "\"; // " # a.meaning # "\n") # [{
-  /// What the verifier accepts, in the order of LlmAnnotations.td.
+  /// Lists what the verifier accepts, in the order of LlmAnnotations.td.
   static ::llvm::ArrayRef<Annotation> getAnnotations() {
     static constexpr Annotation all[] = {
 }] # !foldl("", Llm_Annotations, text, a, text #

@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// Bytes of an arena, or of an argument.
+/// Describes bytes of an arena, or of an argument.
 struct Place {
   std::optional<unsigned> argument;
   int64_t offset = 0;  // from the arena's start; 0 for an argument

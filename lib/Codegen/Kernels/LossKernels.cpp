@@ -110,7 +110,7 @@ Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t widt
 }
 
 //===----------------------------------------------------------------------===//
-// What is beside the likelihood of the target
+// Terms other than the likelihood of the target
 //===----------------------------------------------------------------------===//
 
 Num LossTerms::ofTarget(Num logSum, Num hit) const {

@@ -36,7 +36,7 @@ LogicalResult KernelEmulation::rewriteClusterBarrier(Operation *op) {
   if (isa<NVVM::ClusterArriveOp>(op)) {
     if (isa_and_nonnull<NVVM::ClusterWaitOp>(nextEffect(op, &Operation::getNextNode)))
       return success(); // The wait erases it.
-    return op->emitOpError("has no nvvm.cluster.wait directly behind it, which the emulator does "
+    return op->emitOpError("has no nvvm.cluster.wait directly after it, which the emulator does "
                            "not support");
   }
   Operation *arrival = nextEffect(op, &Operation::getPrevNode);
