@@ -1,7 +1,7 @@
 //===- AdamWKernel.cpp - The update by both moments ------------------------===//
 
 #include "Emitter/DynamicMap.h"
-#include "Emitter/RoundByChance.h"
+#include "Emitter/StochasticRounding.h"
 #include "KernelModels.h"
 #include "UpdateKernels.h"
 #include "UpdateModel.h"
