@@ -323,18 +323,18 @@ private:
       auto stream = samples->getAttrOfType<IntegerAttr>(name);
       arguments.push_back(arith::ConstantOp::create(builder, op.getLoc(), stream));
     }
-    std::optional<OpBuilder::InsertionGuard> beside;
-    bool isUpdateBeside = kernels.isForDevice() && llm::runsOnHost(&op);
-    if (llm::isStarted(&op) && !isUpdateBeside) {
+    std::optional<OpBuilder::InsertionGuard> inStart;
+    bool isUpdateOnHost = kernels.isForDevice() && llm::runsOnHost(&op);
+    if (llm::isStarted(&op) && !isUpdateOnHost) {
       // Marks are on the step's stream, so the time of a start is that of its launch.
       if (kernels.isForDevice())
         emitTimeOfCall(op.getLoc(), 0);
-      beginStart(op, beside);
+      beginStart(op, inStart);
     }
     auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
       describeBuffers(op, call, numbers);
-    if (isUpdateBeside)
+    if (isUpdateOnHost)
       markHostUpdate(op, call);
     return success();
   }
@@ -349,14 +349,14 @@ private:
   }
 
   /// The thread of communication, or that of updates on the host, runs what is emitted until
-  /// `beside` ends: the call of what is started, and the clock around it.
-  void beginStart(Operation &op, std::optional<OpBuilder::InsertionGuard> &beside) {
+  /// `inStart` ends: the call of what is started, and the clock around it.
+  void beginStart(Operation &op, std::optional<OpBuilder::InsertionGuard> &inStart) {
     auto loop = scf::ForallOp::create(builder, op.getLoc(), {builder.getIndexAttr(1)},
                                       /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
     loop->setAttr(llm::LlmDialect::kStarted, builder.getUnitAttr());
     if (llm::runsOnHost(&op))
       loop->setAttr(llm::LlmDialect::kOnHost, builder.getUnitAttr());
-    beside.emplace(builder);
+    inStart.emplace(builder);
     builder.setInsertionPointToStart(loop.getBody());
     startedOf(op).push_back(&op);
   }

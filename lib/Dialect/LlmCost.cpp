@@ -103,8 +103,8 @@ int64_t AttentionSinkGradOp::getFlops() { return 2 * elements(getOut()) + 4 * el
 int64_t EmbeddingOp::getFlops() { return 0; }
 int64_t EmbeddingOp::getBytesMoved() {
   Count rows = elements(getIds()), table = bytes(getTable());
-  for (Value beside : {Value(getScales()), Value(getZeros())})
-    table += beside ? bytes(beside) : Count();
+  for (Value extra : {Value(getScales()), Value(getZeros())})
+    table += extra ? bytes(extra) : Count();
   // The product of all rows with the whole table may overflow where this does not.
   int64_t rowsOfTable = tensorType(getTable()).getDimSize(0);
   Count rest = table % rowsOfTable;

@@ -55,9 +55,9 @@ static LogicalResult verifyTypes(LibraryProductOp op) {
   if (a != b || (a.isF32() && !c.isF32()))
     return op.emitOpError() << "multiplies " << a << " by " << b << " to " << c
                             << "; expected bf16 by bf16, or f32 by f32 to f32";
-  for (Value beside : {op.getInitialBuffer(), op.getBias(), op.getAux()})
-    if (beside && elementOf(beside) != c)
-      return op.emitOpError() << "has " << elementOf(beside) << " with a result of " << c;
+  for (Value extra : {op.getInitialBuffer(), op.getBias(), op.getAux()})
+    if (extra && elementOf(extra) != c)
+      return op.emitOpError() << "has " << elementOf(extra) << " with a result of " << c;
   return success();
 }
 

@@ -135,8 +135,8 @@ int64_t HeadLinearOp::getBytesMoved() {
   bool inOut = getLayout() == WeightLayout::InOut;
   int64_t rows = lastDim(inOut ? Value(getX()) : Value(getY()));
   Count bytesOfWeight = bytes(getWeight());
-  for (Value beside : {Value(getScales()), Value(getZeros())})
-    bytesOfWeight += beside ? bytes(beside) : Count();
+  for (Value extra : {Value(getScales()), Value(getZeros())})
+    bytesOfWeight += extra ? bytes(extra) : Count();
   return bytes(getX()) + bytes(getY()) + bytesOfWeight / getWeight().getType().getDimSize(0) * rows;
 }
 Type HeadLinearOp::getUnpackedType() {

@@ -13,13 +13,14 @@ using namespace llmmem::emulation;
 static constexpr const char *kNames[] = {"a copy to the host", "a copy from the host",
                                          "an update on the host"};
 
-/// Why these bytes may not be accessed now: what nothing has waited for writes them, or reads what
-/// the access writes. Empty where they may. What runs behind queue `behind` never meets it.
-std::string StepState::meetsFlight(const HostBytes &bytes, bool writes, int64_t behind) const {
+/// Says why these bytes may not be accessed now: something that nothing has waited for writes them,
+/// or reads what the access writes. Returns an empty string where they may. An access that runs
+/// after queue `after` never conflicts with it.
+std::string StepState::meetsFlight(const HostBytes &bytes, bool writes, int64_t after) const {
   for (int64_t queue = 0; queue < kHostQueues; ++queue)
     for (const HostFlight &flight : flights[queue]) {
       bool meetsTarget = flight.doesWrite(bytes);
-      if (queue == behind || (!meetsTarget && !(writes && flight.doesRead(bytes))))
+      if (queue == after || (!meetsTarget && !(writes && flight.doesRead(bytes))))
         continue;
       return std::string("which ") + kNames[queue] + (meetsTarget ? " writes" : " reads") +
              ", and nothing has waited for it";
@@ -99,7 +100,7 @@ void StepState::updateOnHost(const HostUpdate &update, bool isStarted) {
     return;
   const Call &record = program.calls[update.call];
   // One that is not started runs in the step's order, which itself waits for no other update.
-  const int64_t behind = isStarted ? int64_t(kQueueOfUpdates) : -1;
+  const int64_t after = isStarted ? int64_t(kQueueOfUpdates) : -1;
   HostFlight flight;
   flight.call = update.call;
   for (size_t number = 0; number < record.values.size(); ++number) {
@@ -109,7 +110,7 @@ void StepState::updateOnHost(const HostUpdate &update, bool isStarted) {
       return failInRuntime("updates " + std::to_string(bytes.count) +
                            " bytes that do not lie inside a buffer of the step");
     bool writes = record.writes[number];
-    if (std::string why = meetsFlight(bytes, writes, behind); !why.empty())
+    if (std::string why = meetsFlight(bytes, writes, after); !why.empty())
       return failInRuntime((writes ? "updates bytes " : "updates by bytes ") + why);
     if (!writes && !mayReadAs(*buffer, bytes, record.values[number], "updates by"))
       return;

@@ -220,8 +220,8 @@ static bool hasAdapters(const SafeTensors &file) {
 }
 
 std::string llmmem::nameOfSlice(llvm::StringRef name, int64_t slice) {
-  auto [before, behind] = name.split(".*.");
-  return behind.empty() ? std::string() : (before + "." + llvm::Twine(slice) + "." + behind).str();
+  auto [before, after] = name.split(".*.");
+  return after.empty() ? std::string() : (before + "." + llvm::Twine(slice) + "." + after).str();
 }
 
 /// Finds the tensor under a name that public checkpoints may give it, with the bytes that were
@@ -462,9 +462,9 @@ std::string ModelBuffers::digest() const {
     const StepRoles::Parameter &parameter = roles.parameters[number];
     if (tensors[number].shard.parts == 1)
       hashes[number] = hashText(tensors[number].bytes);
-    for (std::optional<unsigned> beside : {parameter.scales, parameter.zeros})
-      if (beside)
-        hashes[number] = hashText(hashes[number] + hashText(tensorOf("", *beside).bytes));
+    for (std::optional<unsigned> extra : {parameter.scales, parameter.zeros})
+      if (extra)
+        hashes[number] = hashText(hashes[number] + hashText(tensorOf("", *extra).bytes));
   });
   // For a split parameter the unsharded value is hashed, so that the digest does not depend on the
   // ranks.

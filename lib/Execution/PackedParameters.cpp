@@ -11,8 +11,8 @@ using namespace llmmem;
 
 llvm::Error ModelBuffers::checkPacked(const CompiledStep &step,
                                       const StepRoles::Parameter &parameter) {
-  for (std::optional<unsigned> beside : {parameter.scales, parameter.zeros})
-    if (step.arguments()[beside.value_or(parameter.argument)].shard.parts > 1)
+  for (std::optional<unsigned> extra : {parameter.scales, parameter.zeros})
+    if (step.arguments()[extra.value_or(parameter.argument)].shard.parts > 1)
       return llvm::createStringError(
           "parameter '" + parameter.name +
           "' is held in fewer bits and split over ranks, whose parts have no groups of their own; "

@@ -24,7 +24,7 @@ private:
   llvm::Error plan(llvm::ArrayRef<int64_t> batches);
   Planned::const_iterator best() const;
   bool mayLargerBeFaster(const FitPoint &than) const;
-  std::vector<int64_t> besideBest() const;
+  std::vector<int64_t> aroundBest() const;
 
   FitModel &model;
   int64_t budget;
@@ -65,7 +65,7 @@ bool FastestSearch::mayLargerBeFaster(const FitPoint &than) const {
 
 /// Returns the midpoints between the best and its neighbours, where these are far enough away to
 /// matter.
-std::vector<int64_t> FastestSearch::besideBest() const {
+std::vector<int64_t> FastestSearch::aroundBest() const {
   constexpr int64_t kNear = 16; // As a fraction of the batch.
   const auto it = best();
   const int64_t batch = it->first, near = std::max<int64_t>(1, batch / kNear);
@@ -87,7 +87,7 @@ llvm::Expected<FitPoint> FastestSearch::run() {
     if (!mayLargerBeFaster(planned.at(asked.back())))
       break;
   }
-  for (std::vector<int64_t> asked = besideBest(); !asked.empty(); asked = besideBest())
+  for (std::vector<int64_t> asked = aroundBest(); !asked.empty(); asked = aroundBest())
     if (llvm::Error error = plan(asked))
       return std::move(error);
   return best()->second;

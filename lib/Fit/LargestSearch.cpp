@@ -70,7 +70,7 @@ llvm::Expected<int64_t> LargestSearch::byLeastNeeds() {
 
 /// Returns neighbours of what is known in growing steps, as long as it is known on one side alone,
 /// and then what cuts the interval in three. Something must lie between the two.
-std::vector<int64_t> LargestSearch::beside(const Bracket &known, int64_t step) const {
+std::vector<int64_t> LargestSearch::neighboursOf(const Bracket &known, int64_t step) const {
   const int64_t gap = known.fails - known.fits;
   std::vector<int64_t> numbers = {known.fits + (gap + 2) / 3, known.fits + (2 * gap + 1) / 3};
   if (known.fails > most)
@@ -116,6 +116,6 @@ llvm::Expected<int64_t> LargestSearch::run() {
       return std::move(error);
     if (known.fits + 1 >= known.fails)
       return known.fits;
-    asked = beside(known, step);
+    asked = neighboursOf(known, step);
   }
 }

@@ -52,7 +52,7 @@ private:
   struct Bracket {
     int64_t fits, fails;
   };
-  std::vector<int64_t> beside(const Bracket &known, int64_t step) const;
+  std::vector<int64_t> neighboursOf(const Bracket &known, int64_t step) const;
   llvm::Error tryUnderBudget(llvm::ArrayRef<int64_t> numbers, Bracket &known);
   std::vector<int64_t> first() const;
   std::vector<int64_t> next() const;

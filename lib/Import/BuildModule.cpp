@@ -180,21 +180,21 @@ static TypeAttr typeOfState(OpBuilder &builder, StateType state) {
 static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training,
                                       ElementKind dtype) {
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
-  const UsualTraining &usual = usualOf(training.optimizer);
+  const DefaultTraining &defaults = defaultsOf(training.optimizer);
   // An optimizer's unused options, and those that are 0 or false, are left out.
   auto optional = [&](std::optional<double> given, std::optional<double> otherwise) {
     double value = given.value_or(otherwise.value_or(0.0));
     return value == 0.0 ? FloatAttr() : number(value);
   };
-  bool nesterov = training.nesterov.value_or(usual.nesterov.value_or(false));
+  bool nesterov = training.nesterov.value_or(defaults.nesterov.value_or(false));
   return llm::TrainingAttr::get(
       builder.getContext(), training.optimizer, training.gradients,
-      number(training.beta1.value_or(usual.beta1)), number(training.beta2.value_or(usual.beta2)),
-      number(training.eps.value_or(usual.eps)),
-      number(training.weightDecay.value_or(usual.weightDecay)), number(training.clipNorm),
-      optional(training.momentum, usual.momentum),
+      number(training.beta1.value_or(defaults.beta1)),
+      number(training.beta2.value_or(defaults.beta2)), number(training.eps.value_or(defaults.eps)),
+      number(training.weightDecay.value_or(defaults.weightDecay)), number(training.clipNorm),
+      optional(training.momentum, defaults.momentum),
       nesterov ? builder.getBoolAttr(true) : BoolAttr(),
-      optional(training.beta2Decay, usual.beta2Decay),
+      optional(training.beta2Decay, defaults.beta2Decay),
       training.master ? builder.getBoolAttr(*training.master) : BoolAttr(),
       typeOfState(builder, training.state), lossScalingAttr(builder, training, dtype));
 }

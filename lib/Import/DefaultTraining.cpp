@@ -1,4 +1,4 @@
-//===- UsualTraining.cpp - The default numbers of each optimizer -----------===//
+//===- DefaultTraining.cpp - The default numbers of each optimizer -----------===//
 
 #include "llmmem/Import/ImportOptions.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -8,13 +8,15 @@ using namespace llmmem::importer;
 
 /// The numbers are those of the papers and of torch.optim. The decay of AdamW and of similar
 /// optimizers is that of public recipes.
-const UsualTraining &importer::usualOf(llm::OptimizerKind optimizer) {
-  static const UsualTraining adamw{0.9, 0.999, 1e-8, 0.1, std::nullopt, std::nullopt, std::nullopt};
-  static const UsualTraining sgd{0.9, 0.999, 1e-8, 0.0, 0.0, std::nullopt, false};
-  static const UsualTraining lion{0.9, 0.99, 1e-8, 0.1, std::nullopt, std::nullopt, std::nullopt};
+const DefaultTraining &importer::defaultsOf(llm::OptimizerKind optimizer) {
+  static const DefaultTraining adamw{0.9,          0.999,        1e-8,        0.1,
+                                     std::nullopt, std::nullopt, std::nullopt};
+  static const DefaultTraining sgd{0.9, 0.999, 1e-8, 0.0, 0.0, std::nullopt, false};
+  static const DefaultTraining lion{0.9, 0.99, 1e-8, 0.1, std::nullopt, std::nullopt, std::nullopt};
   // This is the smallest number that changes 1 in f32.
-  static const UsualTraining adafactor{0.9, 0.999, 0x1p-23, 0.0, std::nullopt, -0.8, std::nullopt};
-  static const UsualTraining muon{0.9, 0.999, 1e-8, 0.1, 0.95, std::nullopt, true};
+  static const DefaultTraining adafactor{0.9,          0.999, 0x1p-23,     0.0,
+                                         std::nullopt, -0.8,  std::nullopt};
+  static const DefaultTraining muon{0.9, 0.999, 1e-8, 0.1, 0.95, std::nullopt, true};
   switch (optimizer) {
   case llm::OptimizerKind::AdamW:
     return adamw;

@@ -371,9 +371,9 @@ void ShapeWriter::viewAsMatrix(StringRef name) {
 }
 
 /// Pads a view whose last dimension is all rows.
-Value ShapeWriter::padRows(StringRef name, Value x, int64_t before, int64_t behind) {
+Value ShapeWriter::padRows(StringRef name, Value x, int64_t before, int64_t after) {
   ArrayRef<int64_t> shape = tensorType(x).getShape();
-  int64_t batch = shape[0], width = shape[2], rows = before + shape[1] + behind;
+  int64_t batch = shape[0], width = shape[2], rows = before + shape[1] + after;
   Value flat = view((name + ".flat").str(), x, {batch, shape[1] * width});
   Value padded = create<llm::PadOp>((name + ".padded").str(), withWidth(flat, rows * width), flat,
                                     builder.getI64IntegerAttr(before * width));

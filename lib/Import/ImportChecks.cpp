@@ -28,7 +28,7 @@ static llvm::Error refuse(const Twine &flag, double value, StringRef expected) {
 
 /// Checks flags of other optimizers, which an import without them would ignore.
 static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
-  const UsualTraining &usual = usualOf(training.optimizer);
+  const DefaultTraining &defaults = defaultsOf(training.optimizer);
   using Kind = llm::OptimizerKind;
   const Kind kind = training.optimizer;
   const bool isAdamW = kind == Kind::AdamW, isPartly = isAdamW || kind == Kind::Muon;
@@ -38,9 +38,10 @@ static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
       {"--beta1", training.beta1.has_value(), hasBetas, "adamw, lion and muon"},
       {"--beta2", training.beta2.has_value(), hasBetas, "adamw, lion and muon"},
       {"--eps", training.eps.has_value(), hasEps, "adamw, adafactor and muon"},
-      {"--momentum", training.momentum.has_value(), usual.momentum.has_value(), "sgd and muon"},
-      {"--nesterov", training.nesterov.has_value(), usual.nesterov.has_value(), "sgd and muon"},
-      {"--beta2-decay", training.beta2Decay.has_value(), usual.beta2Decay.has_value(), "adafactor"},
+      {"--momentum", training.momentum.has_value(), defaults.momentum.has_value(), "sgd and muon"},
+      {"--nesterov", training.nesterov.has_value(), defaults.nesterov.has_value(), "sgd and muon"},
+      {"--beta2-decay", training.beta2Decay.has_value(), defaults.beta2Decay.has_value(),
+       "adafactor"},
       {"--optimizer-state", training.state != StateType::Wide, isAdamW, "adamw"}};
   for (auto [flag, isGiven, isKnown, of] : flags)
     if (isGiven && !isKnown)
@@ -48,7 +49,7 @@ static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
                                      llm::stringifyOptimizerKind(training.optimizer) +
                                      "; leave it out");
   if (training.nesterov.value_or(false) &&
-      !(training.momentum.value_or(usual.momentum.value_or(0)) > 0))
+      !(training.momentum.value_or(defaults.momentum.value_or(0)) > 0))
     return llvm::createStringError("--nesterov looks ahead by the momentum; give it a --momentum "
                                    "above 0");
   return llvm::Error::success();
@@ -217,8 +218,9 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
     return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
   if (options.paramDtype && *options.paramDtype != facts.dtype &&
       (*options.paramDtype != ElementKind::F32 || facts.dtype == ElementKind::F64))
-    return llvm::createStringError("--param-dtype differs from the compute type; only f32 may, with "
-                                   "--dtype bf16 or f16");
+    return llvm::createStringError(
+        "--param-dtype differs from the compute type; only f32 may, with "
+        "--dtype bf16 or f16");
   if (llvm::Error error = checkPacked(options, facts))
     return error;
   if (llvm::Error error = checkExperts(options, facts))

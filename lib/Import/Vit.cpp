@@ -139,7 +139,7 @@ Value Vit::buildEmbedding(GraphBuilder &graph, Value pixels) const {
   graph.viewAsMatrix(module + ".weight");
   Value x = graph.patches("embed.patches", pixels, patch);
   x = project(graph, "embed", x, module);
-  x = graph.padRows("embed.rows", x, /*before=*/1, /*behind=*/0);
+  x = graph.padRows("embed.rows", x, /*before=*/1, /*after=*/0);
   Value token = graph.padRows("embed.token", graph.parameter(prefix + "cls_token"), 0, patches);
   Value table = graph.add("embed.table", graph.parameter(prefix + "position_embeddings"), token);
   return graph.dropout("embed.dropout", graph.addTable("embed.positions", x, table), hiddenDropout);

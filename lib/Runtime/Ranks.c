@@ -311,12 +311,12 @@ int64_t llmmem_launched_processes(const char **variable) {
 
 /* Writes the path of lib/llmmem next to the folder of this program. */
 static void default_folder(char *folder, size_t size) {
-  static const char beside[] = "/../lib/llmmem";
-  ssize_t length = readlink("/proc/self/exe", folder, size - sizeof beside);
+  static const char relative[] = "/../lib/llmmem";
+  ssize_t length = readlink("/proc/self/exe", folder, size - sizeof relative);
   folder[length < 0 ? 0 : length] = '\0';
   char *slash = strrchr(folder, '/');
   if (slash)
-    strcpy(slash, beside);
+    strcpy(slash, relative);
 }
 
 static int open_library(const char *name, llmmem_transport *transport, char *message, size_t size) {

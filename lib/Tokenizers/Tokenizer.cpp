@@ -16,7 +16,7 @@ namespace json = llvm::json;
 
 /// Holds the ids around those of a text.
 struct Template {
-  std::vector<int32_t> before, behind;
+  std::vector<int32_t> before, after;
 };
 
 struct Tokenizer::Parts {
@@ -50,12 +50,12 @@ static llvm::Error readTemplate(const json::Object &part, Template &around) {
   const json::Object *known = part.getObject("special_tokens");
   if (!single || !known)
     return llvm::createStringError("its template has no 'single' or no 'special_tokens'");
-  bool isBehind = false;
+  bool isAfter = false;
   for (const json::Value &entry : *single) {
     const json::Object *object = entry.getAsObject();
     const json::Object *special = object ? object->getObject("SpecialToken") : nullptr;
     if (!special) {
-      isBehind = true;
+      isAfter = true;
       continue;
     }
     const json::Object *token = known->getObject(textOf(*special, "id"));
@@ -64,7 +64,7 @@ static llvm::Error readTemplate(const json::Object &part, Template &around) {
       return llvm::createStringError("its template names '" + textOf(*special, "id") +
                                      "', which has no ids");
     for (const json::Value &id : *ids)
-      (isBehind ? around.behind : around.before)
+      (isAfter ? around.after : around.before)
           .push_back(static_cast<int32_t>(id.getAsInteger().value_or(0)));
   }
   return llvm::Error::success();
@@ -198,7 +198,7 @@ llvm::Expected<std::vector<int32_t>> Tokenizer::encode(llvm::StringRef text) con
                  parts->encodePiece(piece.text, piece.text.data() == text.data(), ids))
       return std::move(error);
   }
-  llvm::append_range(ids, parts->around.behind);
+  llvm::append_range(ids, parts->around.after);
   return ids;
 }
 

@@ -22,9 +22,9 @@ struct StepRoles {
     /// Returns all arguments that hold it.
     llvm::SmallVector<unsigned, 3> arguments() const {
       llvm::SmallVector<unsigned, 3> all = {argument};
-      for (std::optional<unsigned> beside : {scales, zeros})
-        if (beside)
-          all.push_back(*beside);
+      for (std::optional<unsigned> extra : {scales, zeros})
+        if (extra)
+          all.push_back(*extra);
       return all;
     }
   };

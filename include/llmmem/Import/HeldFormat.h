@@ -27,9 +27,9 @@ mlir::Type elementOf(mlir::Builder &builder, HeldKind kind);
 /// Describes how weights are stored: the type of the numbers, and how many adjacent ones share a
 /// scale.
 struct HeldFormat {
-  static constexpr int64_t kUsualGroup = 128;
+  static constexpr int64_t kDefaultGroup = 128;
   HeldKind kind = HeldKind::Int8;
-  int64_t group = kUsualGroup;
+  int64_t group = kDefaultGroup;
 
   bool hasZeros() const { return kind == HeldKind::Int4; }
   std::string text() const;

@@ -33,7 +33,7 @@ enum class StateType { Wide, BF16, Int8 };
 struct TrainingOptions {
   llm::OptimizerKind optimizer = llm::OptimizerKind::AdamW;
   llm::GradientLifetime gradients = llm::GradientLifetime::Resident;
-  // None means the default of the optimizer (`usualOf`).
+  // None means the default of the optimizer (`defaultsOf`).
   std::optional<double> beta1, beta2, eps, weightDecay;
   double clipNorm = 0; ///< The value 0 turns clipping off.
   /// Multiplies the loss: a number, "dynamic", which adapts to overflows, or "none". The default is
@@ -53,13 +53,13 @@ struct TrainingOptions {
 };
 
 /// Holds the default hyperparameters of an optimizer; none where it has no such parameter.
-struct UsualTraining {
+struct DefaultTraining {
   double beta1, beta2, eps, weightDecay;
   std::optional<double> momentum, beta2Decay;
   std::optional<bool> nesterov;
 };
 
-const UsualTraining &usualOf(llm::OptimizerKind optimizer);
+const DefaultTraining &defaultsOf(llm::OptimizerKind optimizer);
 
 /// Describes low-rank adapters of projections (Hu et al. 2021), with the fields of PEFT's
 /// LoraConfig: y = W x + alpha / rank B A x. A and B are trained, and all else is frozen.

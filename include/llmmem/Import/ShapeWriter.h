@@ -33,7 +33,7 @@ public:
   /// that do not overlap is a projection.
   void viewAsMatrix(llvm::StringRef name);
   /// Rows of zeros before and behind those of [batch, rows, width].
-  mlir::Value padRows(llvm::StringRef name, mlir::Value x, int64_t before, int64_t behind);
+  mlir::Value padRows(llvm::StringRef name, mlir::Value x, int64_t before, int64_t after);
   /// The first row of each of [batch, rows, width], as [batch, width].
   mlir::Value firstRow(llvm::StringRef name, mlir::Value x);
   /// Adds [1, rows, width] to each of [batch, rows, width].

@@ -125,9 +125,9 @@ private:
   Index distanceAhead(Index j, Index k, int64_t count) {
     // It is some KiB of all rows; fewer bits take longer.
     int64_t further = (bits() < 32 ? 2 : 1) * count * w.sizes.lanes;
-    Index next = bPitch * depth - columns, behind = w.constant(0) - k * bPitch;
+    Index next = bPitch * depth - columns, following = w.constant(0) - k * bPitch;
     return either(less(j + further, columns), w.constant(0),
-                  either(less(k + depth, inner), next, behind)) +
+                  either(less(k + depth, inner), next, following)) +
            further;
   }
 
@@ -229,13 +229,13 @@ private:
   /// that a core's first cache waits for. Of several vectors, neighbours are prefetched.
   void writeStreams() {
     int64_t lanes = w.sizes.lanes;
-    Index apart = columns / (lanes * vectors) * vectors, behind = apart * lanes;
+    Index apart = columns / (lanes * vectors) * vectors, rest = apart * lanes;
     SmallVector<Index> inStreams;
     for (int64_t v = 0; v < vectors; ++v)
       for (int64_t lane = 0; lane < lanes; ++lane)
         inStreams.push_back(apart * lane + v);
     w.forEach(w.constant(0), apart, vectors, [&](Index j) { writePart(j, inStreams, apart); });
-    w.forEach(behind, columns, lanes, [&](Index j) {
+    w.forEach(rest, columns, lanes, [&](Index j) {
       // Places beyond the last column repeat it.
       Index last = columns - j - 1;
       auto neighbours = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) {

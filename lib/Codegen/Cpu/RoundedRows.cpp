@@ -139,9 +139,9 @@ private:
     int64_t bytes = kExactTerms * form.strip * w.held.bits() / 8;
     int64_t terms = kExactTerms * std::clamp<int64_t>(8192 / bytes, 1, 4);
     Value isInside = less(k + terms, w.constant(form.inner));
-    Index below = bPitch * terms, behind = bPitch * (terms - form.inner) + columns;
+    Index below = bPitch * terms, after = bPitch * (terms - form.inner) + columns;
     return {&w.builder,
-            arith::SelectOp::create(w.builder, w.loc(), isInside, below.value, behind.value)};
+            arith::SelectOp::create(w.builder, w.loc(), isInside, below.value, after.value)};
   }
 
   void storePart(Index j) {

@@ -1,6 +1,6 @@
-//===- RoundByChance.cpp - Stores in bf16 that lose nothing on average ----===//
+//===- StochasticRounding.cpp - Stores in bf16 that lose nothing on average ----===//
 
-#include "RoundByChance.h"
+#include "StochasticRounding.h"
 #include "Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -31,7 +31,7 @@ static Value bitsOf(KernelEmitter &e, Num x) {
   return arith::ExtUIOp::create(b, e.location(), shapedAs(x.type(), b.getI64Type()), bits);
 }
 
-std::array<Value, 2> llmmem::chanceOf(KernelEmitter &e, std::array<Num, 4> values, Index step) {
+std::array<Value, 2> llmmem::randomBitsOf(KernelEmitter &e, std::array<Num, 4> values, Index step) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
   std::array<Value, 4> counter;
@@ -42,20 +42,21 @@ std::array<Value, 2> llmmem::chanceOf(KernelEmitter &e, std::array<Num, 4> value
   if (isa<VectorType>(words))
     number = vector::BroadcastOp::create(b, loc, words, number);
   std::array<Value, 4> block = Philox::blockOf(b, counter, {number, constantAs(e, words, 0)});
-  auto chance = [&](Value word) -> Value {
+  auto randomBits = [&](Value word) -> Value {
     Value low = arith::AndIOp::create(b, loc, word, constantAs(e, words, 0xFFFF));
     return arith::TruncIOp::create(b, loc, shapedAs(words, b.getI32Type()), low);
   };
-  return {chance(block[0]), chance(block[1])};
+  return {randomBits(block[0]), randomBits(block[1])};
 }
 
 /// The 16 bits that are cut off carry into the others with the probability that they represent.
-void llmmem::storeByChance(KernelEmitter &e, Buffer buffer, Index index, Num x, Value chance) {
+void llmmem::storeStochastically(KernelEmitter &e, Buffer buffer, Index index, Num x,
+                                 Value randomBits) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
   Type words = shapedAs(x.type(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, loc, words, x.value);
-  bits = arith::AddIOp::create(b, loc, bits, chance);
+  bits = arith::AddIOp::create(b, loc, bits, randomBits);
   bits = arith::ShRUIOp::create(b, loc, bits, constantAs(e, words, 16));
   bits = arith::TruncIOp::create(b, loc, shapedAs(words, b.getI16Type()), bits);
   e.storeRaw(buffer, index,

@@ -53,7 +53,7 @@ static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
 
 namespace {
 /// Holds what a call reads and writes in addition to A, B and C.
-struct Beside {
+struct Extras {
   Matrix initial = {};
   Value bias = {}, aux = {};
 };
@@ -61,16 +61,16 @@ struct Beside {
 
 /// `p` gives A, B and C.
 static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p,
-                                      llm::ProductEpilogue epilogue, const Beside &beside) {
+                                      llm::ProductEpilogue epilogue, const Extras &extras) {
   auto beginOf = [&](const Matrix &matrix) {
     return matrix.begin ? matrix.begin->value : e.index(0).value;
   };
   return llm::LibraryProductOp::create(
       e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a), p.b.buffer.memref, beginOf(p.b),
-      p.c.buffer.memref, beginOf(p.c), beside.initial.buffer.memref,
-      beside.initial.buffer ? beginOf(beside.initial) : Value(), beside.bias, beside.aux,
+      p.c.buffer.memref, beginOf(p.c), extras.initial.buffer.memref,
+      extras.initial.buffer ? beginOf(extras.initial) : Value(), extras.bias, extras.aux,
       e.libraryWorkspace(), p.rows, p.columns, p.inner, p.batch, formOf(p.a, p.batch),
-      formOf(p.b, p.batch), formOf(p.c, p.batch), formOf(beside.initial, p.batch),
+      formOf(p.b, p.batch), formOf(p.c, p.batch), formOf(extras.initial, p.batch),
       llvm::APFloat(p.scale), epilogue);
 }
 

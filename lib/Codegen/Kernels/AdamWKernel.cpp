@@ -118,14 +118,14 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
 
   /// The last two of the values are the moments.
   static void storeMoments(AdamWOp op, KernelEmitter &e, Index i, std::array<Num, 4> values) {
-    bool byChance = op.getFirstMoment().getType().getElementType().isBF16();
-    std::array<Value, 2> chance;
-    if (byChance)
-      chance = chanceOf(e, values, e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
+    bool isStochastic = op.getFirstMoment().getType().getElementType().isBF16();
+    std::array<Value, 2> randomBits;
+    if (isStochastic)
+      randomBits = randomBitsOf(e, values, e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
     for (unsigned moment : {0u, 1u}) {
       Buffer buffer = e.result(1 + moment);
-      if (byChance)
-        storeByChance(e, buffer, i, values[2 + moment], chance[moment]);
+      if (isStochastic)
+        storeStochastically(e, buffer, i, values[2 + moment], randomBits[moment]);
       else
         e.store(buffer, i, values[2 + moment]);
     }
