@@ -101,7 +101,6 @@ public:
   }
 
 private:
-  /// Returns the address of element `begin` of a buffer.
   Value addressOf(Value buffer, Value begin) {
     Value address = asWord(buffer);
     if (!begin)

@@ -46,7 +46,6 @@ std::optional<unsigned> GeluGradOp::getEpilogueOperand() {
 bool DropoutOp::isCheapToRepeat() { return false; }
 bool StoredDropoutOp::isCheapToRepeat() { return false; }
 
-// The stream that an op samples is its `key`.
 llvm::StringRef AttentionOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef AttentionGradOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef DropoutOp::getStreamAttrName() { return getKeyAttrName(); }

@@ -10,7 +10,6 @@ using namespace llmmem::emulation;
 // Its begin
 //===----------------------------------------------------------------------===//
 
-/// Returns the chunks that hold `rows` rows of an operand.
 static AsyncMultiplies::Chunks chunksOf(const SharedOperand &operand, int64_t rows) {
   AsyncMultiplies::Chunks chunks;
   for (int64_t row = 0; row < rows; ++row)

@@ -25,7 +25,6 @@ public:
   /// Adds a buffer whose mirror has `bytes` zeros, and returns its number, from 0 on. It is called
   /// before `reserve`.
   unsigned add(void *mirror, int64_t bytes);
-  /// Adds one that lies on the host, on pages of its own.
   unsigned addOnHost(void *mirror, int64_t bytes);
   /// Lets the step's copies access these bytes, on pages of their own.
   llvm::Error pin(void *begin, int64_t bytes);

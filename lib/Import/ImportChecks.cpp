@@ -100,7 +100,6 @@ static llvm::Error checkTraining(const TrainingOptions &training) {
   return checkFlagsOfOptimizer(training);
 }
 
-/// Checks flags of mixtures of experts.
 static llvm::Error checkExperts(const ImportOptions &options, const ModelFacts &facts) {
   for (auto [flag, isGiven] : {std::pair("--expert-capacity", options.expertCapacity.has_value()),
                                {"--balance-loss", options.balanceLoss.has_value()}})

@@ -11,7 +11,6 @@ typedef struct JoinWatch JoinWatch;
 JoinWatch *llmmem_start_join_watch(long seconds);
 void llmmem_stop_join_watch(JoinWatch *watch);
 
-/* Returns LLMMEM_JOIN_SECONDS of the environment, or 120. */
 long llmmem_join_seconds(void);
 
 #endif /* LLMMEM_LIB_RUNTIME_JOINWATCH_H */

@@ -10,7 +10,6 @@
 /* Returns seconds of a clock that nobody sets. The ends below are in its seconds. */
 double llmmem_seconds(void);
 
-/* Calls poll() until `end`. */
 int llmmem_poll_until(struct pollfd *sockets, nfds_t count, double end);
 
 /* Transfer all of the bytes. Return 1 where the other side has ended, or `end` has passed (errno is

@@ -34,7 +34,7 @@ class Llm_Attr<string name, string mnemonicText> : AttrDef<LlmDialect, name> {
 }
 
 def Llm_LossScalingAttr : Llm_Attr<"LossScaling", "loss_scaling"> {
-  let summary = "Says by what a loss is multiplied before its gradients are computed, and how that adapts to overflows.";
+  let summary = "The factor of a loss before its gradients are computed, and how it adapts to overflows.";
   let description = [{
     As in torch.amp.GradScaler, the scale begins as `initial`. A step whose gradients are not all finite changes no
     parameter and multiplies the scale by `backoff`. After `interval` consecutive steps with finite gradients the scale
@@ -47,7 +47,7 @@ def Llm_LossScalingAttr : Llm_Attr<"LossScaling", "loss_scaling"> {
 }
 
 def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
-  let summary = "Says how a forward function becomes a training step.";
+  let summary = "The rules by which a forward function becomes a training step.";
   let description = [{
     The importer writes it on the module, and `differentiate` reads it.
 
@@ -79,7 +79,7 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
 }
 
 def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
-  let summary = "Says by how much the rotary frequency of each pair is slowed down.";
+  let summary = "The factors by which the rotary frequency of each pair is slowed down.";
   let description = [{
     Pair i of a head rotates by theta^(-2i/d) / divisors[i] from one position to the next, and the result is multiplied
     by `magnitude`. All published scalings are such lists: a linear one divides all pairs alike, those of Llama 3.1 and
@@ -94,7 +94,7 @@ def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
 }
 
 def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {
-  let summary = "Names the axes that the ranks of a run are arranged by.";
+  let summary = "The axes that the ranks of a run are arranged by.";
   let description = [{
     It holds names and sizes of the axes, in order. Ranks are numbered row-major over them: the last axis is the
     fastest.
@@ -116,7 +116,7 @@ def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {
 }
 
 def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
-  let summary = "Says how the ranks of a group share the update of a parameter.";
+  let summary = "The way in which the ranks of a group share the update of a parameter.";
   let description = [{
     Its gradient is the sum over the ranks of these axes. Stages of ZeRO (Rajbhandari et al. 2020): 0 splits nothing
     over them, 1 splits the optimizer's state, 2 also the gradient, 3 also the parameter. Values with at most
@@ -131,7 +131,7 @@ def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
 }
 
 def Llm_ShardingAttr : Llm_Attr<"Sharding", "sharding"> {
-  let summary = "Says over which axes of the mesh each dimension of a value is split.";
+  let summary = "The axes of the mesh over which each dimension of a value is split.";
   let description = [{
     It lists for each dimension the axes, outermost first; an unsharded dimension has none. A rank holds the part of its
     position, of equal parts. Where the ranks do not divide a dimension the last parts are padded. `pieces` are the
@@ -154,7 +154,7 @@ def Llm_ShardingAttr : Llm_Attr<"Sharding", "sharding"> {
 }
 
 def Llm_VocabularyAttr : Llm_Attr<"Vocabulary", "vocabulary"> {
-  let summary = "Says which rows or columns of a vocabulary a rank has.";
+  let summary = "The rows or columns of a vocabulary that a rank has.";
   let description = [{
     Of `size` tokens a rank of these axes has as many as its tensor has rows or columns, starting at its position times
     that number. What lies beyond `size` is padding, which nothing looks up and no sum counts.
@@ -167,7 +167,7 @@ def Llm_VocabularyAttr : Llm_Attr<"Vocabulary", "vocabulary"> {
 }
 
 def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
-  let summary = "Says what one run of an op costs on the modelled device.";
+  let summary = "The cost of one run of an op on the modelled device.";
   let description = [{
     Example: `#llm.cost<flops = 309237645312, bytes = 75497472, ns = 314677, workspace = 0>`.
   }];
@@ -220,7 +220,7 @@ def Llm_Tensor : Llm_TensorOf<Llm_Float>;
 def Llm_AnyTensor : Llm_TensorOf<AnyTypeOf<[AnyFloat, AnyInteger]>>; // Copies and waits pass these
                                                                      // on.
 def Llm_Rows : RankedTensorOf<[Llm_Float], [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
-    "Rows are normalised along the last dimension.">; // normalised along the last
+    "statically shaped tensor of at least one dimension, none empty,">; // normalised along the last
 def Llm_PackedTensor : Llm_TensorOf<Llm_Packed>;
 def Llm_ZeroPoints : Llm_TensorOf<Llm_I4>;
 // What may be stored in fewer bits: weights, tables, and the rows of caches.

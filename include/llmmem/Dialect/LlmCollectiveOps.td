@@ -22,7 +22,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 def Llm_Shared : Llm_TensorOf<AnyTypeOf<[BF16, F32, F64, I32]>>;
 def Llm_SharedRows : RankedTensorOf<[BF16, F32, F64, I32],
     [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
-    "Parts lie along a dimension.">; // parts lie along a dimension
+    "statically shaped tensor of at least one dimension, none empty,">; // parts lie along a dimension
 
 def Collective : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getTransfer", "getWorkspaceBytes"]>;
 

@@ -6,7 +6,7 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 // The numbers are those of include/llmmem/Runtime/CudaProducts.h.
-def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What is applied to a matmul before it is rounded and stored", [
+def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "The epilogue of a matmul, which precedes rounding and the store", [
     I64EnumAttrCase<"None", 0, "none">,
     I64EnumAttrCase<"Bias", 1, "bias">,                  // x + bias
     I64EnumAttrCase<"GeluBias", 2, "gelu_bias">,         // gelu(x + bias)
@@ -20,7 +20,7 @@ def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What is applied to a m
 }
 
 def Llm_MatrixAttr : Llm_Attr<"Matrix", "matrix"> {
-  let summary = "Says how a row-major matrix lies in a flat buffer.";
+  let summary = "The layout of a row-major matrix in a flat buffer.";
   let description = [{
     Rows begin `pitch` elements apart, and the matrices of a batch `stride`; stride 0 shares one matrix. In memory the
     rows of a `transposed` one are its columns. It begins at a multiple of `alignment` bytes.

@@ -18,7 +18,6 @@
 
 namespace llmmem::llm {
 
-/// Describes a group that a matmul library computes in one call.
 struct LibraryCall {
   /// Holds the sum over rows that it computes together with the matmul; null where it computes
   /// none.

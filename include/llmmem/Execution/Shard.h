@@ -50,7 +50,6 @@ struct Shard {
   /// means one piece.
   llvm::SmallVector<llvm::SmallVector<int64_t, 0>, 4> pieces;
 
-  /// Returns the position of this rank, from 0.
   int64_t position() const;
   /// Returns whether this rank has its part. Where a server has the value, the other ranks have
   /// nothing of it.

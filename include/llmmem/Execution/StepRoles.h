@@ -19,7 +19,6 @@ struct StepRoles {
     bool frozen = false;              // Read and never updated.
     /// Belong to a parameter in fewer bits (include/llmmem/Dialect/FewerBits.h).
     std::optional<unsigned> scales = std::nullopt, zeros = std::nullopt;
-    /// Returns all arguments that hold it.
     llvm::SmallVector<unsigned, 3> arguments() const {
       llvm::SmallVector<unsigned, 3> all = {argument};
       for (std::optional<unsigned> extra : {scales, zeros})
@@ -45,7 +44,7 @@ struct StepRoles {
   /// Counts the labels in a row that the decoder of an encoder-decoder predicts, in rows
   /// of their own; else 0.
   int64_t labelSeq = 0;
-  /// Is, for a step of images, the number of possible labels.
+  /// Counts, for a step of images, the possible labels.
   int64_t classes = 0;
 
   /// Fails where a step that writes text samples a dropout, which inference does not have.

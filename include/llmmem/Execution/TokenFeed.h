@@ -77,7 +77,6 @@ private:
 
   size_t numIds() const { return bytes ? bytes->getBufferSize() : ids.size(); }
   int32_t idAt(size_t place) const;
-  /// Returns where a row of the current batch begins.
   size_t beginOfRow(int64_t row) const;
   /// Returns whether the id after position `i` of the current batch belongs to the same sequence.
   bool goesOn(size_t i) const;

@@ -64,7 +64,7 @@ public:
     std::optional<int64_t> budget = {}; // None: the fewest bytes.
     const Measure *measure = nullptr;   // The only measure taken, a line of the table; null
                                         // takes all that change no op.
-    int64_t chunk = 0; // Is, for inference, the number of prompt tokens that the step reads; 0
+    int64_t chunk = 0; // For inference: the number of prompt tokens that the step reads; 0
                        // means that it decodes.
     auto operator<=>(const Question &) const = default;
   };

@@ -425,7 +425,6 @@ private:
       w.held && !transposed ? std::optional<PackedRows>(std::in_place, w) : std::nullopt;
   std::optional<PackedColumns> packed =
       w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
-  /// Counts the terms of a step.
   int64_t depth = packed                   ? packed->termsOfStep()
                   : transposed && isBF16() ? 2 * w.sizes.lanes
                                            : w.sizes.lanes;

@@ -78,9 +78,7 @@ protected:
           exact = w.panel(form.transposed ? groups() * kRows * kRows : form.strip);
 };
 
-/// Emits the function for B in rows, whose groups lie along the columns.
 void writeRoundedRows(Writer &w, const RowForm &form);
-/// Emits the function for a transposed B, whose groups lie along the terms.
 void writeRoundedColumns(Writer &w, const RowForm &form);
 
 } // namespace llmmem::gemm

@@ -84,7 +84,6 @@ public:
   /// Returns for each lane from row `i` of `queries` and the key on whether dropout keeps the
   /// probability; null without dropout.
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes lanes);
-  /// Does the same for `lanes` lanes.
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes direction, unsigned lanes);
   /// Does the same for a single pair.
   mlir::Value isPairKept(HeadBlock queries, Index i, Index key);

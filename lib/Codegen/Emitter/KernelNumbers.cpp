@@ -141,7 +141,6 @@ Num llmmem::convert(Num x, Type element) {
 // Lanes
 //===----------------------------------------------------------------------===//
 
-/// Returns lanes `begin` to `begin` + `count` of `x`.
 static Value lanesOf(OpBuilder &builder, Value x, int64_t begin, int64_t count) {
   SmallVector<int64_t> mask;
   for (int64_t lane = begin; lane < begin + count; ++lane)

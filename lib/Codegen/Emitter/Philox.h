@@ -31,9 +31,7 @@ public:
 private:
   /// Returns the four words of each block, in 64 bits each.
   std::array<mlir::Value, 4> wordsOf(mlir::Value block);
-  /// Uses one block for each element.
   mlir::Value keepsApart(mlir::Value element, double p);
-  /// Uses one block for four elements.
   mlir::Value keepsTogether(Index first, unsigned lanes, double p);
 
   KernelEmitter &e;

@@ -20,11 +20,9 @@ public:
   /// Returns the place of an id, which is clamped into the vocabulary. It is outside 0 to `count` -
   /// 1 where another rank has the id.
   Index place(Index id);
-  /// Returns whether the rank has it.
   mlir::Value has(Index place);
   /// Returns a place that the rank has: `place` where it has that.
   Index nearest(Index place);
-  /// Returns the token of a place.
   Index token(Index place) { return isPart() ? place + begin : place; }
 
   bool isPart() const { return static_cast<bool>(begin.value); }

@@ -69,7 +69,6 @@ private:
       parts *= 2;
     return parts;
   }
-  /// Returns the vectors of columns that a thread takes.
   int64_t numColumns() const { return llvm::divideCeil(vectors * parts, kThreads); }
   Index part() { return thread / vectors % parts; }
   Index column(int64_t number) {

@@ -25,7 +25,6 @@ bool isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options);
 /// reads are written, too, because another call might round differently.
 bool emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e);
 
-/// Returns the matmul of an op on the buffers of `e`.
 Matmul matmulOf(llm::LinearOp linear, KernelEmitter &e);
 Matmul matmulOf(llm::LinearWeightGradOp gradient, KernelEmitter &e);
 

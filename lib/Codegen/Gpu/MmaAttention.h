@@ -20,7 +20,6 @@ namespace llmmem {
 bool isMmaAttention(llm::AttentionOp op);
 bool isMmaAttention(llm::AttentionGradOp op);
 
-/// Emits one launch.
 void emitMmaAttention(llm::AttentionOp op, KernelEmitter &e);
 /// Emits two launches: dq (and delta, the workspace) by queries, then dk and dv by keys.
 void emitMmaAttention(llm::AttentionGradOp op, KernelEmitter &e);

@@ -27,13 +27,11 @@ public:
       : blocks(blocks), e(blocks.e), thread(thread), threads(threads), warp(thread / kWarp),
         lane(MmaLane::of(thread % kWarp)) {}
 
-  /// Returns the rows of the block.
   int64_t extent() const { return threads / kWarp * kMmaRows; }
   /// Returns the first row of this warp in a tile of the block.
   Index firstRow() const { return warp * kMmaRows; }
   /// Returns row 0 or 1 of this thread, in the block.
   Index rowOf(int64_t half) const { return firstRow() + lane.group + 8 * half; }
-  /// Returns the column of element `number` of fragment `fragment`.
   Index columnOf(int64_t fragment, int64_t number) const {
     return lane.pair * 2 + (fragment * kMmaColumns + number % 2);
   }

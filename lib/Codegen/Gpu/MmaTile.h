@@ -76,7 +76,6 @@ struct MmaTile {
 
   /// Returns the element's place in `memory`, where `column` counts from the beginning of the line.
   Index placeOf(Index line, Index column) const;
-  /// Returns the same by row and inner place.
   Index elementAt(Index row, Index innerPlace) const {
     return lines == Lines::Rows ? placeOf(row, innerPlace) : placeOf(innerPlace, row);
   }
@@ -103,7 +102,6 @@ FragmentA packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC 
 /// Returns the two elements of one part of a fragment, in f32.
 std::array<Num, 2> unpackPart(KernelEmitter &e, mlir::Value part);
 FragmentC zeroFragment(KernelEmitter &e);
-/// Computes a b + c.
 FragmentC multiply(KernelEmitter &e, const FragmentA &a, const FragmentB &b, const FragmentC &c);
 
 /// Describes a part of a matrix of 16-bit elements for `copyTile`: as many elements as the tile

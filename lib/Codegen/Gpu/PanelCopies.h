@@ -46,7 +46,6 @@ public:
   /// Starts the copies of the panels that stay, of rows of `block`; called once.
   void startOwn(llvm::ArrayRef<Copy> copies, HeadBlock block);
   void waitForOwn();
-  /// Starts those of tile `number`, in its stage.
   void startStage(Index number, llvm::ArrayRef<Copy> copies, HeadBlock block);
   /// Waits until they are complete, with `first` as the first tile. After it nobody reads the stage
   /// of the previous tile any more.

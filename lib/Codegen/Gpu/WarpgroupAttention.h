@@ -22,7 +22,6 @@ namespace llmmem {
 bool isWarpgroupAttention(const KernelOptions &options, llm::AttentionOp op);
 bool isWarpgroupAttention(const KernelOptions &options, llm::AttentionGradOp op);
 
-/// Emits one launch.
 void emitWarpgroupAttention(llm::AttentionOp op, KernelEmitter &e);
 /// Emits two launches: dq (and delta, the workspace) by queries, then dk and dv by keys.
 void emitWarpgroupAttention(llm::AttentionGradOp op, KernelEmitter &e);

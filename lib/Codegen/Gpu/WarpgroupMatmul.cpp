@@ -204,7 +204,6 @@ private:
         sizes.rows, sizes.columns, {thread, at.row, at.column, ofWarpgroup + ofWarp, e.index(0)}};
   }
 
-  /// It sums each part of the rows.
   Row beginSums(Index tile, Index ofWarpgroup) {
     Row parts(sizes.rowParts, {&e.builder(), nullptr});
     Place at = placeOf(tile);

@@ -21,7 +21,6 @@ namespace {
 // Formulas of one or two numbers
 //===----------------------------------------------------------------------===//
 
-/// Computes 1 / (1 + exp(-x)).
 Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
 
 Num scaled(Num x, double alpha) { return alpha == 1.0 ? x : x * alpha; }

@@ -53,7 +53,6 @@ struct LossTerms {
     return terms;
   }
 
-  /// Returns the share of the smoothing for every token.
   double share() const { return smoothing / static_cast<double>(tokens); }
   /// Returns the loss of a row, where `hit` is the logit of its target, without the terms of its
   /// other tokens.

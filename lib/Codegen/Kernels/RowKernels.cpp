@@ -46,7 +46,6 @@ struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
   }
 };
 
-/// Adds `offset` to a weight.
 Num shifted(Num weight, double offset) { return offset == 0.0 ? weight : weight + offset; }
 
 struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {

@@ -44,9 +44,7 @@ public:
   virtual void storeOnce(KernelEmitter &e, llvm::function_ref<void()> store) = 0;
 };
 
-/// Makes the loops of a kernel whose code begins in `entry`.
 std::shared_ptr<KernelLoops> makeCpuLoops(mlir::Block *entry);
-/// Makes the loops of the kernel of `op`.
 std::shared_ptr<KernelLoops> makeDeviceLoops(mlir::Operation *op);
 
 } // namespace llmmem
