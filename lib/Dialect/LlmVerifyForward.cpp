@@ -300,8 +300,7 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
       return failure();
     if (leadingDims(part) != leadingDims(whole))
       return op->emitOpError() << "has a part of shape [" << tensorType(part).getShape()
-                               << "] of a whole of shape [" << tensorType(whole).getShape()
-                               << "]";
+                               << "] of a whole of shape [" << tensorType(whole).getShape() << "]";
     columns += lastDim(part);
   }
   if (columns.isTooMany())

@@ -57,8 +57,8 @@ private:
       dead.push_back(range);
   }
 
-  /// Returns the part of `range` after the results of `op` that begin where it begins and are live after
-  /// `op`. Empty if a live result overlaps it in another way.
+  /// Returns the part of `range` after the results of `op` that begin where it begins and are live
+  /// after `op`. Empty if a live result overlaps it in another way.
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
       Place place = places.placeOf(result);
