@@ -45,7 +45,7 @@ public:
 protected:
   explicit StepState(Program program) : program(std::move(program)) {}
 
-  std::string meetsFlight(const HostBytes &bytes, bool writes, int64_t behind = -1) const;
+  std::string meetsFlight(const HostBytes &bytes, bool writes, int64_t after = -1) const;
   bool mayReadAs(Buffer &buffer, const HostBytes &bytes, int64_t value, const char *verb);
   Buffer *bufferOf(const char *begin, int64_t bytes);
 
