@@ -1,4 +1,4 @@
-"""From profiles of steps to a device table (include/llmmem/Analysis/DeviceModel.h)."""
+"""From profiles of steps to a device table (include/llmmem/Device/DeviceModel.h)."""
 import collections
 import re
 import statistics

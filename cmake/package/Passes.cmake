@@ -1,7 +1,7 @@
 # The dialect, the passes and the pipelines as one library on the MLIR of the machine. The planner inside is a copy of its
 # own, and hidden: a program that also calls the planner links llmmem::Planning as well.
 
-set(passes_parts LLMMEMInterfaces LLMMEMDialect LLMMEMLayout LLMMEMUpstream LLMMEMTargets LLMMEMAnalysis LLMMEMTransforms LLMMEMReports LLMMEMBufferization LLMMEMStrategies LLMMEMCodegen LLMMEMKernelAnalysis
+set(passes_parts LLMMEMDevice LLMMEMInterfaces LLMMEMDialect LLMMEMLayout LLMMEMUpstream LLMMEMTargets LLMMEMAnalysis LLMMEMTransforms LLMMEMReports LLMMEMBufferization LLMMEMStrategies LLMMEMCodegen LLMMEMKernelAnalysis
   LLMMEMConversion LLMMEMEmulationLowering LLMMEMPipelines LLMMEMCAPI LLMMEMCAPIPasses)
 set(passes_objects ${planner_objects})
 foreach(part ${passes_parts})

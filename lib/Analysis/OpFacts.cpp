@@ -100,17 +100,28 @@ static std::string pricedKind(Operation *op, const DeviceModel &device) {
   return known == kinds.end() ? kinds.back() : *known;
 }
 
-/// The element type of the work: what it unpacks, else that of its tensors; a scalar, as a loss,
-/// says nothing of it.
-static Type elementOfWork(Operation *op) {
+/// The format whose rate a device's table has for products of a type.
+static NumberFormat numbersOf(Type element) {
+  if (element.isF64())
+    return NumberFormat::F64;
+  if (element.isBF16() || element.isF16())
+    return NumberFormat::BF16;
+  if (element.isInteger(4) || element.isInteger(8))
+    return element.isInteger(4) ? NumberFormat::I4 : NumberFormat::I8;
+  return isa<Float8E4M3FNType, Float8E5M2Type>(element) ? NumberFormat::F8 : NumberFormat::F32;
+}
+
+/// The numbers of the work: what it unpacks, else those of its tensors; a scalar, as a loss, says
+/// nothing of them.
+static NumberFormat numbersOfWork(Operation *op) {
   Operation *matmul = matmulIn(op);
   if (auto cost = dyn_cast<CostOpInterface>(matmul ? matmul : op))
     if (Type unpacked = cost.getUnpackedType())
-      return unpacked;
+      return numbersOf(unpacked);
   for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
-      return tensor.getElementType();
-  return Type();
+      return numbersOf(tensor.getElementType());
+  return NumberFormat::F32;
 }
 
 /// count * ns + more, at most INT64_MAX.
@@ -130,21 +141,21 @@ static int64_t modelledNs(LoopLikeOpInterface loop, const DeviceModel &device) {
       round = saturated(1, round, modelledNs(&op, device));
   if (int64_t copied = LoopLayout(loop).getBytesCopied())
     round = saturated(1, round,
-                      device.time(0, copied, elementOfWork(loop), loop->getName().getStringRef()));
+                      device.time(0, copied, numbersOfWork(loop), loop->getName().getStringRef()));
   return saturated(countLoopRounds(loop).value_or(0), round, 0);
 }
 
 static int64_t modelledNs(Operation *op, const DeviceModel &device) {
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
     return modelledNs(loop, device);
-  Type element = elementOfWork(op);
+  NumberFormat numbers = numbersOfWork(op);
   int64_t sum = 0;
   SmallVector<KernelCost> kernels = cast<CostOpInterface>(op).getKernelCosts();
   if (const llm::TargetInterface *targets = llm::getTargets(op))
     if (std::optional<KernelCost> adding = targets->getSumPartsKernel(op))
       kernels.push_back(*adding);
   for (KernelCost kernel : kernels) {
-    int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, pricedKind(op, device));
+    int64_t ns = device.time(kernel.flops, kernel.bytesMoved, numbers, pricedKind(op, device));
     sum = ns > INT64_MAX - sum ? INT64_MAX : sum + ns;
   }
   return sum;
@@ -292,7 +303,7 @@ static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
                            << ", expected numbers of 0 or more";
   if (cost.ns == 0 && (cost.flops > 0 || cost.bytesMoved > 0))
     cost.ns =
-        device.time(cost.flops, cost.bytesMoved, elementOfWork(op), op->getName().getStringRef());
+        device.time(cost.flops, cost.bytesMoved, numbersOfWork(op), op->getName().getStringRef());
   return cost;
 }
 

@@ -2,8 +2,8 @@
 
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "ChooseStrategy.h"
-#include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Bufferization/Passes.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/PipelineStages.h"

@@ -190,7 +190,7 @@ int64_t StrategyCosts::tiedNs(const Strategy &strategy, const RankModel &model,
   int64_t bytes = 0, ns = 0;
   for (int64_t gradient : model.tiedGradients()) {
     bytes += gradient;
-    ns += table.time(/*flops=*/0, 3 * gradient, /*elementType=*/{}, "llm.add");
+    ns += table.time(/*flops=*/0, 3 * gradient, NumberFormat::F32, "llm.add");
   }
   return bytes > 0 ? ns + messageNs(strategy, bytes, table) : 0;
 }

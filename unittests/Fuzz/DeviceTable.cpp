@@ -1,7 +1,7 @@
 //===- DeviceTable.cpp - Whatever device table is read gives times -----------------===//
 
 #include "Readers.h"
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
@@ -20,7 +20,7 @@ void fuzz::readDeviceTable(llvm::StringRef bytes) {
   require(print(*again) == printed);
   for (int64_t work : {int64_t(0), int64_t(1), int64_t(1) << 40, INT64_MAX})
     for (llvm::StringRef kernel : {"", "linear", "gelu"}) {
-      require(device->time(work, 0, mlir::Type(), kernel) >= 0);
-      require(device->time(0, work, mlir::Type(), kernel) >= 0);
+      require(device->time(work, 0, NumberFormat::F32, kernel) >= 0);
+      require(device->time(0, work, NumberFormat::F32, kernel) >= 0);
     }
 }

@@ -9,7 +9,7 @@
 #ifndef LLMMEM_ANALYSIS_DEVICETABLES_H
 #define LLMMEM_ANALYSIS_DEVICETABLES_H
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "mlir/Pass/AnalysisManager.h"
 
 namespace llmmem {

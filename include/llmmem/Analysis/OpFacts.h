@@ -8,7 +8,7 @@
 #ifndef LLMMEM_ANALYSIS_OPFACTS_H
 #define LLMMEM_ANALYSIS_OPFACTS_H
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Planning/Model/Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_FIT_FITMODEL_H
 #define LLMMEM_FIT_FITMODEL_H
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Import/Import.h"
 #include "llmmem/Planning/Alternatives/AlternativeProblems.h"
 #include "llmmem/Planning/Offload/HostCopies.h"

@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let description = [{
     What one run of an op costs: work, traffic, and the scratch bytes that it needs while it runs. The planner
-    turns work and traffic into time by a device table (`Analysis/DeviceModel.h`). An op of a step that has no
+    turns work and traffic into time by a device table (`Device/DeviceModel.h`). An op of a step that has no
     cost is an error: a free op would be a false claim.
   }];
   let cppNamespace = "::llmmem";

@@ -12,9 +12,9 @@
 #ifndef LLMMEM_REPORTS_MEMORYREPORT_H
 #define LLMMEM_REPORTS_MEMORYREPORT_H
 
-#include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Analysis/SavedValues.h"
 #include "llmmem/Layout/StepLiveness.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "llvm/Support/JSON.h"
 
 namespace llmmem {

@@ -19,7 +19,7 @@
 #ifndef LLMMEM_STRATEGIES_STRATEGYSEARCH_H
 #define LLMMEM_STRATEGIES_STRATEGYSEARCH_H
 
-#include "llmmem/Analysis/Topology.h"
+#include "llmmem/Device/Topology.h"
 #include "llmmem/Strategies/RankModel.h"
 #include <functional>
 

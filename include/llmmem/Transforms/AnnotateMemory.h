@@ -3,7 +3,7 @@
 #ifndef LLMMEM_TRANSFORMS_ANNOTATEMEMORY_H
 #define LLMMEM_TRANSFORMS_ANNOTATEMEMORY_H
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {

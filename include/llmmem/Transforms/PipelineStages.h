@@ -11,7 +11,7 @@
 #ifndef LLMMEM_TRANSFORMS_PIPELINESTAGES_H
 #define LLMMEM_TRANSFORMS_PIPELINESTAGES_H
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Planning/Pipeline/PipelineTime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

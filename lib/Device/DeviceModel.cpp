@@ -1,37 +1,40 @@
 //===- DeviceModel.cpp - Device tables -------------------------------------===//
 
-#include "llmmem/Analysis/DeviceModel.h"
-#include "llmmem/Analysis/Topology.h"
+#include "llmmem/Device/DeviceModel.h"
+#include "llmmem/Device/Topology.h"
 #include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/TextFile.h"
-#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace llvm;
 using namespace llmmem;
 
-/// What rates of numbers in fewer bits are called; "" of other types.
-static StringRef heldName(mlir::Type element) {
-  if (element.isInteger(4) || element.isInteger(8))
-    return element.isInteger(4) ? "i4" : "i8";
-  return isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element) ? "f8" : "";
-}
-
-int64_t DeviceModel::flopsPerNs(mlir::Type element) const {
-  if (!element)
+int64_t DeviceModel::flopsPerNs(NumberFormat numbers) const {
+  auto unpacked = [&](StringRef name) {
+    auto known = flopsPerNsUnpacked.find(name);
+    return known == flopsPerNsUnpacked.end() ? flopsPerNsF32 : known->second;
+  };
+  switch (numbers) {
+  case NumberFormat::F32:
     return flopsPerNsF32;
-  if (element.isF64())
-    return flopsPerNsF64;
-  if (element.isBF16() || element.isF16())
+  case NumberFormat::BF16:
     return flopsPerNsBF16;
-  auto unpacked = flopsPerNsUnpacked.find(heldName(element));
-  return unpacked == flopsPerNsUnpacked.end() ? flopsPerNsF32 : unpacked->second;
+  case NumberFormat::F64:
+    return flopsPerNsF64;
+  case NumberFormat::I4:
+    return unpacked("i4");
+  case NumberFormat::I8:
+    return unpacked("i8");
+  case NumberFormat::F8:
+    return unpacked("f8");
+  }
+  llvm_unreachable("every format of numbers is handled above");
 }
 
-int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
+int64_t DeviceModel::time(int64_t flops, int64_t bytes, NumberFormat numbers,
                           StringRef kernel) const {
-  int64_t rate = flopsPerNs(elementType);
+  int64_t rate = flopsPerNs(numbers);
   int64_t busy =
       std::max(flops / rate + (flops % rate != 0), bytes / bytesPerNs + (bytes % bytesPerNs != 0));
   if (auto known = permilleOfKernels.find(kernel); known != permilleOfKernels.end()) {

@@ -1,6 +1,6 @@
 //===- Topology.cpp - The devices of a cluster, and what joins them --------===//
 
-#include "llmmem/Analysis/Topology.h"
+#include "llmmem/Device/Topology.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/JsonTree.h"

@@ -64,14 +64,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_ANALYSIS_DEVICEMODEL_H
-#define LLMMEM_ANALYSIS_DEVICEMODEL_H
+#ifndef LLMMEM_DEVICE_DEVICEMODEL_H
+#define LLMMEM_DEVICE_DEVICEMODEL_H
 
-#include "mlir/IR/Operation.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace llmmem {
 
@@ -100,6 +104,10 @@ struct MeasuredTime {
   bool isExact = false; // not interpolated
 };
 
+/// The numbers that a kernel multiplies; each format has a rate of its own. F16 has that of BF16,
+/// since tensor cores multiply both equally fast. I4, I8 and F8 are formats that kernels unpack.
+enum class NumberFormat { F32, BF16, F64, I4, I8, F8 };
+
 struct DeviceModel {
   std::string name;
   std::string source;         // where the numbers come from
@@ -123,11 +131,11 @@ struct DeviceModel {
   /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
-  /// The rate of products of elements of a type.
-  int64_t flopsPerNs(mlir::Type element) const;
-  /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;
-  /// saturates at the largest int64.
-  int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType,
+  /// The rate of products of such numbers.
+  int64_t flopsPerNs(NumberFormat numbers) const;
+  /// Modelled ns of `flops` on such numbers that move `bytes`, by a kernel of a kind; saturates at
+  /// the largest int64.
+  int64_t time(int64_t flops, int64_t bytes, NumberFormat numbers,
                llvm::StringRef kernel = "") const;
   /// Modelled ns of an update on the host that moves `bytes`; none where the table does not say
   /// what the host moves.
@@ -148,7 +156,7 @@ struct DeviceModel {
   llvm::json::Value toJson() const;
 };
 
-/// A shipped table by its name (lib/Analysis/ShippedDevices.cpp), or a file that ends in `.json`.
+/// A shipped table by its name (lib/Device/ShippedDevices.cpp), or a file that ends in `.json`.
 /// The error lists what there is, or says line, column and what was expected there.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
 
@@ -160,4 +168,4 @@ llvm::Expected<DeviceModel> parseDeviceModel(llvm::StringRef text, llvm::StringR
 
 } // namespace llmmem
 
-#endif // LLMMEM_ANALYSIS_DEVICEMODEL_H
+#endif // LLMMEM_DEVICE_DEVICEMODEL_H

@@ -1,11 +1,11 @@
 //===- ShippedDevices.cpp - The device tables that come with llmmem ---------===//
 //
-// Form and units: include/llmmem/Analysis/DeviceModel.h. Numbers are those of the vendors'
+// Form and units: include/llmmem/Device/DeviceModel.h. Numbers are those of the vendors'
 // datasheets unless `source` says otherwise; a card is added by a table here.
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 
 using namespace llvm;
 using namespace llmmem;

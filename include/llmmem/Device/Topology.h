@@ -24,10 +24,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_ANALYSIS_TOPOLOGY_H
-#define LLMMEM_ANALYSIS_TOPOLOGY_H
+#ifndef LLMMEM_DEVICE_TOPOLOGY_H
+#define LLMMEM_DEVICE_TOPOLOGY_H
 
-#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Device/DeviceModel.h"
 
 namespace llmmem {
 
@@ -68,4 +68,4 @@ llvm::Expected<Topology> loadTopology(llvm::StringRef file);
 
 } // namespace llmmem
 
-#endif // LLMMEM_ANALYSIS_TOPOLOGY_H
+#endif // LLMMEM_DEVICE_TOPOLOGY_H
