@@ -7,8 +7,6 @@ WORST_PRODUCT, MOST_LOSS_ERROR = 1.0, 0.01
 MOST_COST_ERROR = 0.10
 # The driver gives an allocation in pages of 2 MiB; a step has two.
 MOST_ROUNDING = 2 * (2 << 20)
-# The rates of dense bf16 in the datasheets, in FLOPs a second.
-PEAKS = {"H100": 989.4e12, "H200": 989.4e12, "A100": 312e12}
 
 
 def table(lines, head, rows):
@@ -300,7 +298,7 @@ def report(bundle, items, left):
         return f"Nothing is known yet. Not run: {', '.join(left)}.\n", broken
     report_facts(items["facts"], lines)
     name = items["facts"]["device"]["name"]
-    peak = next((value for key, value in PEAKS.items() if key in name), None)
+    peak = next((value for key, value in bundle.get("peaks", {}).items() if key in name.lower()), None)
     report_headline(bundle, items, lines)
     report_products(items, lines, broken)
     report_kernels(items, lines, broken)

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 
+import device_tables
 from gpu_table import MODELS, flops_of
 from steps import ROOT, TEXT, Bench, Model, NoPlan, needed, products_flags, read_json, workers, write_json
 
@@ -165,7 +166,8 @@ def main():
     copy_rest(bench, arguments.build, folder, entries)
     revision = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], text=True, capture_output=True).stdout.strip()
     write_json(os.path.join(folder, "bundle.json"),
-               {"format": "llmmem-gpu-bundle", "version": 1, "revision": revision, "steps": entries})
+               {"format": "llmmem-gpu-bundle", "version": 1, "revision": revision, "steps": entries,
+                "peaks": {name: device_tables.peak_of(name) for name in ("h100", "h200", "a100")}})
     size = size_of(folder)
     print(f"{len(entries)} steps, {size} bytes in {folder}")
     if size > arguments.most_mib << 20:

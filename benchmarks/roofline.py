@@ -34,6 +34,8 @@ import math
 import re
 import sys
 
+import device_tables
+
 WARP, MMA, SECTOR = 32, 16 * 8 * 16, 32
 SHARED_BYTES = 128  # of a pass
 SCHEDULERS = 4
@@ -42,28 +44,26 @@ SPECIAL_LANES = 16
 
 
 class Chip:
-    """Rates of one GPU at its boost clock.
+    """Rates of one GPU at its boost clock, from its device table (lib/Device/Tables, whose README says where they come from).
 
-    mma_sync: multiply-adds of bf16 a clock and multiprocessor that mma.sync reaches. On Hopper it is 62.9 % of wgmma's
-    (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
-    wgmma: the same of wgmma with 64 and more columns, which issue at the peak's rate (Luo et al.). The clock does not stay
-    at the boost clock then: no product that we know of sustains more than 83.2 % of the peak, 822.8 TFLOP/s of cuBLAS at
-    12288^3 on an H100 SXM (logs.txt of github.com/pranjalssh/fast.cu), which is what is counted here.
+    mma_sync, wgmma: multiply-adds of bf16 a clock and multiprocessor that mma.sync and wgmma sustain. peak: those of the datasheet.
+    l2: bytes a clock that the second-level cache brings to a multiprocessor. dram: its share of the memory's bandwidth, nine tenths
+    of the datasheet's, which copies reach.
     """
 
-    def __init__(self, name, multiprocessors, clock, peak, mma_share, wgmma_share, lanes, l2, l2_bytes, dram, shared):
-        self.name, self.multiprocessors, self.clock, self.lanes, self.shared = name, multiprocessors, clock, lanes, shared
-        self.mma_sync, self.wgmma, self.peak, self.l2_bytes = peak * mma_share, peak * wgmma_share, peak, l2_bytes
-        self.l2, self.dram = (bandwidth / clock / multiprocessors for bandwidth in (l2, dram))
+    most_blocks = 32  # of a multiprocessor
 
-    registers, threads, most_blocks = 65536, 2048, 32
-    latency = 1000  # cycles from a copy from DRAM to its data, under load
-    # Bytes a clock that a multiprocessor gets from others of its cluster: 2.65e12 a second in clusters of four (3.27 in those of
-    # two) on an H800 of 114 multiprocessors at 1.755 GHz; and the cycles of the way (Luo et al., "Distributed Shared Memory").
-    peer, peer_latency = 2.65e12 / 1.755e9 / 114, 180
-    # Multiprocessors of each GPC: they differ from card to card. On an H100 clusters of eight had 120 of 132 multiprocessors
-    # (pull request 87 of github.com/accel-sim/gpu-app-collection), as with one GPC of 14.
-    gpcs = (18, 18, 18, 16, 16, 16, 16, 14)
+    def __init__(self, name, table):
+        gpu, clock = table["gpu"], table["gpu"]["per_clock"]
+        self.name, self.multiprocessors, self.clock = name, gpu["multiprocessors"], gpu["clock_mhz"] * 1e6
+        self.registers, self.threads, self.shared, self.l2_bytes = (
+            gpu[key] for key in ("registers", "threads", "shared_bytes", "l2_bytes"))
+        self.gpcs = gpu.get("groups", [])
+        self.lanes, self.peak, self.mma_sync, self.l2, self.latency = (
+            clock[key] for key in ("lanes", "multiply_adds", "mma_multiply_adds", "cache_bytes", "copy_latency"))
+        self.wgmma, self.apart, self.peer, self.meeting = (
+            clock.get(key, 0) for key in ("wgmma_multiply_adds", "apart_bytes", "peer_bytes", "meeting"))
+        self.dram = 0.9 * table["bytes_per_ns"] * 1e9 / self.clock / self.multiprocessors
 
     def at_once(self, cluster):
         """Returns the number of multiprocessors that have a block, of one block each, in clusters of so many."""
@@ -72,7 +72,7 @@ class Chip:
     def adding(self, handed, turns=1):
         """Returns the cycles in which blocks of a cluster hand each other so many bytes of sums: two barriers a turn, an arrival and an answer
         each, and the first load."""
-        return handed / SHARED_BYTES + handed / self.peer + turns * 5 * self.peer_latency
+        return handed / SHARED_BYTES + handed / self.peer + turns * self.meeting
 
     def ceiling(self):
         """Returns the FLOP/s of mma.sync."""
@@ -83,16 +83,8 @@ class Chip:
         return 2 * self.peak * self.multiprocessors * self.clock
 
 
-# Whitepapers of A100 and H100: multiprocessors, boost clocks, multiply-adds a clock, shared bytes, DRAM (nine tenths of the
-# datasheet's bandwidth, which copies reach); second-level cache: 5120 bytes a clock on A100; on H100 and H200 40 bytes a clock
-# arrive at a multiprocessor, which is what products by wgmma in small tiles took on an H200 (docs/Design/Gpu.md, "Which tiles"),
-# whether neighbours read other bytes, the same ones, or have them by multicast. (Chips and Cheese, "Nvidia's H100: Funny
-# L2, and Tons of Bandwidth", 2023, measured 5.6e12 bytes a second, 28 a clock, where nobody reads the same.)
-CHIPS = {
-    "a100": Chip("A100 SXM 80 GB", 108, 1.41e9, 1024, 1.0, 0.0, 64, 5120 * 1.41e9, 40e6, 0.9 * 2.039e12, 164 << 10),
-    "h100": Chip("H100 SXM", 132, 1.83e9, 2048, 0.629, 0.832, 128, 9.66e12, 50e6, 0.9 * 3.352e12, 228 << 10),
-    "h200": Chip("H200 SXM", 132, 1.83e9, 2048, 0.629, 0.832, 128, 9.66e12, 50e6, 0.9 * 4.8e12, 228 << 10),
-}
+CHIPS = {name: Chip(called, device_tables.load(name))
+         for name, called in (("a100", "A100 SXM 80 GB"), ("h100", "H100 SXM"), ("h200", "H200 SXM"))}
 
 
 def resident_blocks(chip, threads, shared_bytes, registers):

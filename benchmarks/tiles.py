@@ -17,8 +17,6 @@ CHIP = roofline.CHIPS["h100"]
 STEP = 64  # terms
 MOST_SUMS = 256 * 192  # f32 in the registers of two warpgroups, in addition to what they multiply
 MOST_CLUSTER = 8
-# This is the share of what blocks of a cluster get where no neighbour asks for the same: 25 and 34 bytes a clock were measured.
-APART = 28
 
 
 def cycles(product, tile, parts, shares):
@@ -30,7 +28,7 @@ def cycles(product, tile, parts, shares):
         return None
     copied = (a + math.ceil(b / STEP) * STEP) * STEP * 2
     read = a / STEP * (STEP + b) * STEP * 2
-    step = max(a * b * STEP / CHIP.wgmma, copied / (CHIP.l2 if shares or parts == 1 else APART), (copied + read) / roofline.SHARED_BYTES)
+    step = max(a * b * STEP / CHIP.wgmma, copied / (CHIP.l2 if shares or parts == 1 else CHIP.apart), (copied + read) / roofline.SHARED_BYTES)
     handed = a * b * 4 * (parts - 1) / parts
     adding = CHIP.adding(handed) if parts > 1 else 0
     turns = math.ceil(math.prod(tiles) * parts / CHIP.at_once(cluster))

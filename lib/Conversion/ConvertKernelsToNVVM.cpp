@@ -6,6 +6,7 @@
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -305,13 +306,12 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   /// more; with the bound 1 it uses all registers. So kernels say how many they need, and kernels
   /// with mma that say nothing may use all. Others need no bound.
   void sayHowManyBlocks() {
-    constexpr int64_t kRegisters = 1 << 16; // Those of a multiprocessor of sm_80 or sm_90.
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       auto threads =
           kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
       std::optional<int64_t> blocks;
       if (int64_t registers = neededRegisters.lookup(kernel.getName()); registers && threads)
-        blocks = kRegisters / (registers * threads[0]);
+        blocks = leastGpu().registers / (registers * threads[0]);
       else if (multiplies(kernel))
         blocks = 1;
       if (blocks)

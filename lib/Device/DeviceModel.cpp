@@ -151,6 +151,8 @@ json::Value DeviceModel::toJson() const {
                      {"measured", std::move(measured)}};
   if (hostBytesPerNs > 0)
     table["host"] = json::Object{{"bytes_per_ns", hostBytesPerNs}, {"source", hostSource}};
+  if (gpu)
+    table["gpu"] = gpu->toJson();
   if (devicesPerNode > 0)
     table["devices_per_node"] = devicesPerNode;
   if (memoryBytes > 0) {
@@ -163,9 +165,8 @@ json::Value DeviceModel::toJson() const {
 namespace {
 constexpr StringLiteral tableKeys =
     "name, source, basis, memory_bytes, reserve_bytes, flops_per_ns, bytes_per_ns, launch_ns, "
-    "library_workspace_bytes, epilogues, links, pcie, host, devices_per_node, collectives, "
-    "kernels, "
-    "measured";
+    "library_workspace_bytes, epilogues, links, pcie, host, devices_per_node, gpu, collectives, "
+    "kernels, measured";
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
 constexpr StringLiteral hostKeys = "bytes_per_ns, source";
@@ -214,6 +215,8 @@ private:
         return readSlot();
       if (key == "host")
         return readHost();
+      if (key == "gpu")
+        return model.gpu.emplace().read(reader);
       if (key == "devices_per_node")
         return reader.integer(model.devicesPerNode);
       if (key == "collectives")
@@ -428,13 +431,10 @@ Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
     return topology->slowest().table;
   }
   std::string names;
-  for (StringRef table : shippedDeviceTables()) {
-    Expected<DeviceModel> model = parseDeviceModel(table, "shipped device table");
-    if (!model)
+  for (const DeviceModel &model : shippedDevices()) {
+    if (model.name == nameOrFile)
       return model;
-    if (model->name == nameOrFile)
-      return model;
-    names += (names.empty() ? "" : ", ") + model->name;
+    names += (names.empty() ? "" : ", ") + model.name;
   }
   return createStringError(
       formatv("unknown device '{0}'; expected one of {1}, or a file that ends in .json", nameOrFile,

@@ -2,14 +2,14 @@
 
 #include "llmmem/Emulation/Emulator.h"
 #include "State.h"
+#include "llmmem/Device/GpuGeometry.h"
 
 using namespace llmmem::emulation;
 
-// Gives the limits of a launch (CUDA C++ Programming Guide, "Compute Capabilities"); dynamic shared
-// memory is as on sm_90.
+// Limits of a launch on every GPU (CUDA C++ Programming Guide, "Compute Capabilities").
 static constexpr int64_t kMaxThreads = AccessRecord::kMaxThreads;
 static constexpr Triple kMaxBlock = {1024, 1024, 64}, kMaxGrid = {INT32_MAX, 65535, 65535};
-static constexpr int64_t kMaxStaticShared = 48 << 10, kMaxShared = 227 << 10;
+static constexpr int64_t kMaxStaticShared = 48 << 10;
 
 std::string llmmem::emulation::textOf(Triple numbers) {
   return "(" + std::to_string(numbers[0]) + ", " + std::to_string(numbers[1]) + ", " +
@@ -114,10 +114,10 @@ bool Emulator::State::checkShape() {
     fail(nullptr, {},
          std::to_string(kernel->sharedBytes) + " bytes of workgroup attributions, expected " +
              std::to_string(kMaxStaticShared) + " at most");
-  else if (dynamicBytes < 0 || kernel->sharedBytes + dynamicBytes > kMaxShared)
+  else if (dynamicBytes < 0 || kernel->sharedBytes + dynamicBytes > tunedGpu().blockSharedBytes)
     fail(nullptr, {},
          std::to_string(kernel->sharedBytes + dynamicBytes) + " bytes of shared memory, expected " +
-             std::to_string(kMaxShared) + " at most");
+             std::to_string(tunedGpu().blockSharedBytes) + " at most");
   return !found;
 }
 

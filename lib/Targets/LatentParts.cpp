@@ -1,8 +1,8 @@
 //===- LatentParts.cpp - Latent rows that several blocks of threads share --===//
 
 #include "llmmem/Targets/LatentParts.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llmmem/Support/Count.h"
-#include "llmmem/Targets/SplitSums.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -10,8 +10,6 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// A block of sm_80 and later can have this much: 163 KiB.
-static constexpr int64_t kMostBytes = 163 << 10;
 /// The sums of 64 heads of 512 elements are half of a multiprocessor's registers; those of 128
 /// heads would be all of them.
 static constexpr int64_t kMostHeads = 64;
@@ -26,7 +24,7 @@ int64_t llm::latentBlockBytes(int64_t rows, int64_t width) {
 /// Returns the most heads of a block, a multiple of 16, or 0.
 static int64_t mostHeads(int64_t width) {
   int64_t heads = kMostHeads;
-  while (heads > 0 && latentBlockBytes(heads, width) > kMostBytes)
+  while (heads > 0 && latentBlockBytes(heads, width) > leastGpu().blockSharedBytes)
     heads -= 16;
   return heads;
 }
@@ -35,7 +33,7 @@ static int64_t mostHeads(int64_t width) {
 /// workspace, which so does not grow with the batch nor, up to one token that fills it, with the
 /// cache.
 static int64_t tokensOfLaunch(int64_t tokens, int64_t blocksOfToken) {
-  int64_t most = llvm::divideCeil(kMultiprocessors, blocksOfToken);
+  int64_t most = llvm::divideCeil(tunedGpu().multiprocessors, blocksOfToken);
   int64_t together = std::min(most, tokens);
   while (tokens % together != 0)
     --together;

@@ -1,7 +1,7 @@
 //===- LossHeadGranule.cpp - Tokens that a loss head sums as one unit ------===//
 
 #include "llmmem/Targets/LossHeadGranule.h"
-#include "llmmem/Targets/SplitSums.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
@@ -13,14 +13,13 @@ using namespace llmmem::llm;
 static int64_t productSteps(int64_t rows, int64_t columns, int64_t inner) {
   constexpr int64_t tile = 128, step = 32;
   int64_t tiles = llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile);
-  return llvm::divideCeil(tiles, kMultiprocessors) * llvm::divideCeil(inner, step);
+  return llvm::divideCeil(tiles, tunedGpu().multiprocessors) * llvm::divideCeil(inner, step);
 }
 
-/// Counts, for all tokens, the logits, the gradient of x, and that of the weight, which memory may
-/// bound. In the time of a step DRAM moves a MiB (3350 bytes a ns, some 310 ns a step; see
-/// SplitSums.cpp).
+/// Of all tokens: logits, gradient of x, and that of the weight, which memory may bound.
 static int64_t modelledSteps(int64_t granule, int64_t tokens, int64_t width, int64_t vocabulary) {
-  constexpr int64_t bytesOfStep = 1 << 20, bytesOfSum = 8; // An f32 is read and written.
+  constexpr int64_t bytesOfSum = 8; // an f32 read and written
+  const auto bytesOfStep = static_cast<int64_t>(tunedGpu().perClock.mmaStepDramBytes);
   int64_t sum = llvm::divideCeil(vocabulary * width * bytesOfSum, bytesOfStep);
   int64_t ofGranule = productSteps(granule, vocabulary, width) +
                       productSteps(granule, width, vocabulary) +

@@ -1,6 +1,7 @@
 //===- SplitSums.cpp - Matmuls whose sum several blocks share --------------===//
 
 #include "llmmem/Targets/SplitSums.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Support/Count.h"
 #include "llmmem/Targets/WarpgroupTiles.h"
@@ -24,12 +25,12 @@ static SumParts partsOfLeastTime(int64_t inner, int64_t step, int64_t most, int6
   return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
 }
 
-/// For mma.sync, counts the steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor
-/// makes and, in the same unit, what writing and adding the parts moves: 3350 bytes a ns, some 310
-/// ns a step.
+/// By mma.sync: steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and,
+/// in the same unit, what writing and adding the parts moves.
 static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int64_t parts) {
-  constexpr int64_t bytesOfStep = 1 << 20, bytes = 8; // An f32 is written and read.
-  int64_t turns = llvm::divideCeil(parts * tiles, kMultiprocessors);
+  constexpr int64_t bytes = 8; // an f32 written and read
+  const auto bytesOfStep = static_cast<int64_t>(tunedGpu().perClock.mmaStepDramBytes);
+  int64_t turns = llvm::divideCeil(parts * tiles, tunedGpu().multiprocessors);
   int64_t moved = parts > 1 ? llvm::divideCeil(parts * elements * bytes, bytesOfStep) : 0;
   return turns * llvm::divideCeil(steps, parts) + moved;
 }
@@ -43,11 +44,9 @@ static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   });
 }
 
-/// For wgmma, returns the cycles of both launches. Those of the second are a launch and what it
-/// reads at 3.5 TB/s, as on an H200, where five parts of 768 x 768 took 24 us together.
+/// By wgmma: cycles of both launches; the second one's are those of a launch and of what it reads.
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
-  constexpr double launch = 8000, bytesOfCycle = 1913;
-  constexpr int64_t chunk = 8; // Elements of 16 bytes.
+  constexpr int64_t chunk = 8; // elements of 16 bytes
   WarpgroupProduct product = {rows, columns, static_cast<int64_t>(llvm::divideCeil(steps, parts)),
                               parts, /*stored=*/parts == 1 ? 2 : 4};
   // Sharing needs tensor maps, which rows at other places cannot have, and tiles that threads can
@@ -56,7 +55,8 @@ static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64
   TileSharing sharing = mayShare ? TileSharing::Modelled : TileSharing::Never;
   double least = fastestLaunch(product, {sharing}).cycles;
   double read = static_cast<double>(parts * rows * columns * 4);
-  return parts == 1 ? least : least + launch + read / bytesOfCycle;
+  const ClockRates &clock = tunedGpu().perClock;
+  return parts == 1 ? least : least + clock.launch + read / clock.dramBytes;
 }
 
 /// A part is long enough to fill the pipeline of copies.

@@ -1,6 +1,7 @@
 //===- WarpgroupTiles.cpp - Which tiles wgmma makes, how long they take ----===//
 
 #include "llmmem/Targets/WarpgroupTiles.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -10,29 +11,8 @@
 using namespace llmmem;
 using namespace llmmem::llm;
 
-namespace {
-/// These are the rates of a multiprocessor, for wgmma and for shared memory.
-constexpr double kMultiplyAdds = 1704, kSharedBytes = 128;
-/// These are measured: what the second-level cache brings to a multiprocessor, and what goes back.
-/// Tiles of 128 x 128 and 128 x 192 get this much whether neighbouring multiprocessors run or not,
-/// and whether a tile is shared or not: multicast changes the requests to the cache, not what
-/// arrives.
-constexpr double kCacheBytes = 40, kStoredBytes = 16;
-/// Applies where the blocks of a cluster have other terms of the same tile, so that neighbours
-/// request nothing twice: 25 and 34 were measured.
-constexpr double kApartBytes = 28;
-/// This is the rate at which it receives from others of its cluster.
-constexpr double kPeerBytes = 13.2;
-/// Counts the rows of A that one wgmma reads.
-constexpr int64_t kInstructionRows = 64;
-/// Counts from the beginning of a copy to its data.
-constexpr double kLatency = 1000;
-/// Covers two barriers of a cluster, an arrival and an answer each, and the first load after them.
-constexpr double kMeeting = 5 * 180;
-/// These are measured: what sharing a tile saves of each step, and how much longer a launch takes
-/// because blocks wait for each other, between 51 us less of 1274 and 5 us more of 67.
-constexpr double kSharedStep = 0.975, kPairing = 8000;
-} // namespace
+/// Rows of A that one wgmma reads.
+static constexpr int64_t kInstructionRows = 64;
 
 static double bytesOfStep(WarpgroupTileSize size) {
   return static_cast<double>((size.rows + size.copiedColumns()) * WarpgroupTileSize::kInner * 2);
@@ -44,17 +24,22 @@ static double cyclesOfMultiplying(WarpgroupTileSize size) {
   constexpr int64_t inner = WarpgroupTileSize::kInner;
   auto r = static_cast<double>(size.rows), c = static_cast<double>(size.columns);
   double read = r / kInstructionRows * (kInstructionRows + c) * inner * 2;
-  return std::max(r * c * inner / kMultiplyAdds, (bytesOfStep(size) + read) / kSharedBytes);
+  const ClockRates &clock = tunedGpu().perClock;
+  return std::max(r * c * inner / clock.wgmmaMultiplyAdds,
+                  (bytesOfStep(size) + read) / clock.sharedBytes);
 }
 
-/// Returns the longer of that and of its copies. Example: 1024 for 128 x 192, whose products take
-/// 923.
+/// The longer of that and of its copies. Tiles of 128 x 128 and 128 x 192 get as much of the
+/// second-level cache whether neighbouring multiprocessors run or not, and whether a tile is shared
+/// or not: multicast changes what the cache is asked for, not what arrives. Example: 1024 for 128 x
+/// 192, whose products take 923.
 static double cyclesOfStep(WarpgroupTileSize size, const WarpgroupProduct &product,
                            SharedTile shared) {
   bool isApart = product.parts > 1 && shared == SharedTile::None;
+  const ClockRates &clock = tunedGpu().perClock;
   double step = std::max(cyclesOfMultiplying(size),
-                         bytesOfStep(size) / (isApart ? kApartBytes : kCacheBytes));
-  return product.parts == 1 && shared != SharedTile::None ? kSharedStep * step : step;
+                         bytesOfStep(size) / (isApart ? clock.apartBytes : clock.cacheBytes));
+  return product.parts == 1 && shared != SharedTile::None ? clock.sharedStep * step : step;
 }
 
 /// Each block of a cluster that shares the terms adds the sums of all in its share of the tile. It
@@ -64,34 +49,25 @@ static double cyclesOfAdding(WarpgroupTileSize size, int64_t parts) {
   if (parts == 1)
     return 0;
   auto handedOver = static_cast<double>(size.rows * size.columns * 4 * (parts - 1) / parts);
-  return handedOver / kSharedBytes + handedOver / kPeerBytes + kMeeting;
-}
-
-/// Returns the blocks that run at once, one on a multiprocessor. A cluster lies in a GPC, which has
-/// 14 to 18 of them, each card another number (benchmarks/roofline.py).
-static int64_t blocksAtOnce(int64_t cluster) {
-  if (cluster <= 2)
-    return kMultiprocessors;
-  int64_t blocks = 0;
-  for (int64_t ofGroup : {18, 18, 18, 16, 16, 16, 16, 14})
-    blocks += ofGroup / cluster * cluster;
-  return blocks;
+  const ClockRates &clock = tunedGpu().perClock;
+  return handedOver / clock.sharedBytes + handedOver / clock.peerBytes + clock.meeting;
 }
 
 /// A tile takes its steps, and the first copies and the last stores, which nothing overlaps.
 double llm::cyclesOfTiles(WarpgroupTileSize size, const WarpgroupProduct &product,
                           SharedTile shared) {
+  const ClockRates &clock = tunedGpu().perClock;
   int64_t tiles = product.count * llvm::divideCeil(product.rows, size.rows) *
                   llvm::divideCeil(product.columns, size.columns);
   int64_t sharing = shared == SharedTile::None ? 1 : kSharingBlocks,
-          atOnce = blocksAtOnce(sharing * product.parts);
+          atOnce = tunedGpu().blocksAtOnce(sharing * product.parts);
   auto turns = static_cast<double>(llvm::divideCeil(tiles * product.parts, atOnce)),
        steps = static_cast<double>(llvm::divideCeil(product.steps, product.parts));
   double store = static_cast<double>(size.rows * size.columns * product.stored) /
-                 static_cast<double>(product.parts) / kStoredBytes;
-  double pairing = sharing == 1 || product.parts > 1 ? 0 : kPairing;
-  return pairing + turns * (steps * cyclesOfStep(size, product, shared) + kLatency + store +
-                            cyclesOfAdding(size, product.parts));
+                 static_cast<double>(product.parts) / clock.storedBytes;
+  double pairing = sharing == 1 || product.parts > 1 ? 0 : clock.pairing;
+  return pairing + turns * (steps * cyclesOfStep(size, product, shared) + clock.copyLatency +
+                            store + cyclesOfAdding(size, product.parts));
 }
 
 SharedTile llm::sharedTileOf(WarpgroupTileSize size, const WarpgroupProduct &product,

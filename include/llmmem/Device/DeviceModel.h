@@ -44,6 +44,8 @@
 //     by its devices. Without, all devices are in one node
 //   "collectives": [{"op": "all_reduce", "ranks": 4, "bytes": 1048576, "ns": 410000}]
 //     what collectives take in ns, launches included, by the ranks of a group and the bytes of the whole value
+//   "gpu": {"multiprocessors": 132, "block_shared_bytes": 232448}
+//     what divides a GPU's kernels into blocks of threads (GpuGeometry.h)
 // clang-format on
 //
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
@@ -67,6 +69,7 @@
 #ifndef LLMMEM_DEVICE_DEVICEMODEL_H
 #define LLMMEM_DEVICE_DEVICEMODEL_H
 
+#include "llmmem/Device/GpuGeometry.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -128,6 +131,7 @@ struct DeviceModel {
   int64_t hostBytesPerNs = 0; // of what runs on the host; 0: not known
   std::string hostSource;
   int64_t devicesPerNode = 0; // 0: all devices are in one node
+  std::optional<GpuGeometry> gpu;
   /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
@@ -156,12 +160,12 @@ struct DeviceModel {
   llvm::json::Value toJson() const;
 };
 
-/// A shipped table by its name (lib/Device/ShippedDevices.cpp), or a file that ends in `.json`.
+/// A shipped table by its name (lib/Device/Tables), or a file that ends in `.json`.
 /// The error lists what there is, or says line, column and what was expected there.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
 
-/// The shipped tables' texts, each with a name.
-llvm::ArrayRef<llvm::StringLiteral> shippedDeviceTables();
+/// The tables of lib/Device/Tables.
+llvm::ArrayRef<DeviceModel> shippedDevices();
 
 /// Reads a table's text; `where` stands before the error, and is the name of a table without one.
 llvm::Expected<DeviceModel> parseDeviceModel(llvm::StringRef text, llvm::StringRef where);

@@ -1,8 +1,8 @@
 //===- WarpgroupTiles.h - Which tiles wgmma makes, and how long they take --===//
 //
-// Models the busiest multiprocessor of an H100, in cycles, to choose tiles. It takes rates from
-// benchmarks/roofline.py, and the times that products of GPT-2's and Llama's shapes took on an H200
-// with each kind of tile (docs/Design/Gpu.md, "Which tiles").
+// A model of the busiest multiprocessor of the GPU that kernels are tuned for (`tunedGpu`), by which
+// tiles are chosen: the rates of its table, and what products of GPT-2's and Llama's shapes took on
+// an H200 in each kind of tile (docs/Design/Gpu.md, "Which tiles"). In cycles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,7 @@
 
 namespace llmmem::llm {
 
-/// Counts the multiprocessors of an H100, for which tiles and parts are chosen.
-constexpr int64_t kMultiprocessors = 132;
-
-/// Describes a tile of C that a block of two warpgroups computes, in steps of 64 terms.
+/// Of a tile of C that a block of two warpgroups computes, in steps of 64 terms.
 struct WarpgroupTileSize {
   static constexpr int64_t kInner = 64;
 

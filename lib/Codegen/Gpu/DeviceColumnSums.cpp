@@ -3,7 +3,7 @@
 #include "DeviceColumnSums.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
-#include "llmmem/Targets/WarpgroupTiles.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/bit.h"
@@ -43,9 +43,9 @@ private:
   int64_t groups() const { return llvm::divideCeil(sums.width, columns()); }
   int64_t columns() const { return lanes * vectors; }
   int64_t rowsOfBlock() const { return llvm::divideCeil(sums.rows, blocks); }
-  bool isAloneOnMultiprocessor() const { return groups() * blocks <= kMultiprocessors; }
-  /// A thread loads several rows at once, as many as the registers hold in addition to its sums,
-  /// which two blocks of a multiprocessor share.
+  bool isAloneOnMultiprocessor() const { return groups() * blocks <= tunedGpu().multiprocessors; }
+  /// A thread loads several rows at once, as many as there are registers for beside its sums, which
+  /// two blocks of a multiprocessor share.
   int64_t rowsAtOnce() const {
     int64_t most = isAloneOnMultiprocessor() ? 8 : 8 / sums.buffers;
     return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(rowsOfBlock() * vectors / threads), 1,
@@ -81,7 +81,7 @@ private:
 void DeviceColumnSums::takeLines() {
   vectors = kVectorsOfLine;
   blocks = kMostBlocks;
-  while (blocks > 1 && groups() * blocks > 3 * kMultiprocessors)
+  while (blocks > 1 && groups() * blocks > 3 * tunedGpu().multiprocessors)
     blocks /= 2;
   threads = isAloneOnMultiprocessor() ? kMostThreads : kMostThreads / 2;
 }
@@ -90,7 +90,7 @@ void DeviceColumnSums::takeLines() {
 /// On an H200 that reaches a third of DRAM's rate.
 void DeviceColumnSums::takeSectors() {
   vectors = e.lanes() / lanes;
-  if (sums.width >= kMultiprocessors * 2 * lanes * vectors)
+  if (sums.width >= tunedGpu().multiprocessors * 2 * lanes * vectors)
     vectors *= 2;
   threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(sums.rows) * vectors, kWarp, kMostThreads);
 }

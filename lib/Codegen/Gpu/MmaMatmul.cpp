@@ -4,8 +4,8 @@
 #include "EmptyRows.h"
 #include "MmaSums.h"
 #include "WarpgroupMatmul.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
-#include "llmmem/Targets/SplitSums.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -39,7 +39,7 @@ struct TileSizes {
     // Where sums begin in memory, their places take the registers that 128 sums leave.
     isLarge =
         !p.continued().buffer && p.columns >= kMostColumns &&
-        count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= llm::kMultiprocessors;
+        count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= tunedGpu().multiprocessors;
     if (isLarge)
       rows = kLargeRows;
     warpColumns = isLarge ? 2 : 4;

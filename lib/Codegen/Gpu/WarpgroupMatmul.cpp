@@ -6,6 +6,7 @@
 #include "MmaSums.h"
 #include "WarpgroupTile.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
+#include "llmmem/Device/GpuGeometry.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "llmmem/Targets/WarpgroupTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,10 +45,11 @@ struct WarpgroupTiles {
     tileColumns = llvm::divideCeil(p.columns, columns);
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
     tiles = count * tilesOfOne;
-    blocks = parts > 1 ? tiles * parts : std::min(tiles, llm::kMultiprocessors);
-    // One thread makes the copies by maps, so it is better the more of them are in flight.
+    blocks = parts > 1 ? tiles * parts : std::min(tiles, tunedGpu().multiprocessors);
+    // Copies by maps are one thread's, so the more are under way the better.
     if (byMaps)
-      stages = std::clamp<int64_t>(kStageBytes / (sizeOfStage() * 2), kLeastStages, kMostStages);
+      stages =
+          std::clamp<int64_t>(bytesForStages() / (sizeOfStage() * 2), kLeastStages, kMostStages);
   }
 
   int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + copiedColumns()); }
@@ -88,7 +90,10 @@ struct WarpgroupTiles {
   MmaTile::Lines linesA, linesB;
 
 private:
-  static constexpr int64_t kLeastStages = 4, kMostStages = 8, kStageBytes = 224 << 10;
+  static constexpr int64_t kLeastStages = 4, kMostStages = 8;
+  /// Of a block's shared memory, left to mbarriers.
+  static constexpr int64_t kBarrierBytes = 3 << 10;
+  static int64_t bytesForStages() { return tunedGpu().blockSharedBytes - kBarrierBytes; }
 
   /// Tiles have rows of A and columns of B, in lines as in memory.
   static MmaTile::Lines linesOf(bool isTurned) {
