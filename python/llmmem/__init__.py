@@ -16,13 +16,14 @@ plan's status says so. Ctrl-C ends a search at once.
 
 from typing import Any
 
+from ._devices import DEVICES, Device, device
 from ._library import library as _loaded
 from ._model import (Claim, Form, FormNumber, Offset, Op, Packing, Plan, Problem, SavedValue, Tiling, Value, Violation,
                      Witness)
 from ._planner import check, explain, pack, parse_bytes, plan, verify
 
-__all__ = ["Claim", "Form", "FormNumber", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Tiling", "Value",
-           "Violation", "Witness", "check", "explain", "pack", "parse_bytes", "plan", "verify"]
+__all__ = ["Claim", "DEVICES", "Device", "Form", "FormNumber", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Tiling",
+           "Value", "Violation", "Witness", "check", "device", "explain", "pack", "parse_bytes", "plan", "verify"]
 __version__ = _loaded.llmmem_version().decode()
 
 

@@ -1,4 +1,4 @@
-"""The C interface of include/llmmem-c/Planner.h by ctypes. The structures here have its fields in its order."""
+"""The C interface of include/llmmem-c/Planner.h, Forms.h and Devices.h by ctypes. The structures here have its fields in its order."""
 
 import ctypes
 import os
@@ -99,7 +99,14 @@ class PackOptions(SizedStructure):
                 ("user", c_void_p), ("is_cancelled", Question)]
 
 
-# This is the type of an error's text. ctypes would turn c_char_p into a copy and lose the pointer.
+class Device(SizedStructure):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("source", c_char_p),
+                ("flops_per_ns_f32", c_int64), ("flops_per_ns_bf16", c_int64), ("flops_per_ns_f64", c_int64),
+                ("bytes_per_ns", c_int64), ("launch_ns", c_int64), ("memory_bytes", c_int64), ("reserve_bytes", c_int64),
+                ("multiprocessors", c_int64), ("block_shared_bytes", c_int64), ("l2_bytes", c_int64), ("json", c_char_p)]
+
+
+# The text of an error; not c_char_p, which ctypes would turn into a copy and forget.
 Error = POINTER(c_void_p)
 
 SIGNATURES = {
@@ -120,6 +127,10 @@ SIGNATURES = {
     "llmmem_free_explanation": (None, [POINTER(Explanation)]),
     "llmmem_pack": (c_int32, [c_int64, POINTER(c_int64), POINTER(c_int64), POINTER(c_int64), POINTER(PackOptions),
                               POINTER(c_int64), POINTER(c_int64), POINTER(c_int64), Error]),
+    "llmmem_device_name": (c_char_p, [c_int64]),
+    "llmmem_load_device": (c_int32, [c_char_p, POINTER(POINTER(Device)), Error]),
+    "llmmem_free_device": (None, [POINTER(Device)]),
+    "llmmem_kernel_time": (c_int32, [POINTER(Device), c_int32, c_int64, c_int64, POINTER(c_int64), Error]),
 }
 
 

@@ -17,8 +17,9 @@ _IN_PLACE = {"add", "add_any", "sub", "mul", "div", "neg", "exp", "log", "tanh",
              "integer_pow", "pow", "square", "select_n", "sign", "abs", "erf", "sin", "cos", "exp2", "log1p", "expm1"}
 # The bodies of these may be inlined where they are called.
 _CALLS = {"jit", "pjit", "closed_call", "core_call"}
-# The planner's prices assume these FLOPs and bytes in a ns, which are a device table's f32 on an H100.
-_FLOPS_PER_NS, _BYTES_PER_NS, _LAUNCH_NS = 67_000, 3_350, 2_000
+# The table that prices primitives, and the names that it has for types; the rate of other types is that of f32.
+_DEVICE = llmmem.DEVICES["h100"]
+_NUMBERS = {"bfloat16": "bf16", "float16": "bf16", "float64": "f64"}
 
 PREFIX = "llmmem."
 
@@ -172,6 +173,12 @@ def flops_of(equation: Any) -> int:
     return elements
 
 
+def numbers_of(equation: Any) -> str:
+    """What a primitive computes with, as a table names it: the type of its first operand that has one."""
+    types = (str(variable.aval.dtype) for variable in equation.invars if hasattr(variable.aval, "dtype"))
+    return _NUMBERS.get(next(types, ""), "f32")
+
+
 def _bodies(value: Any) -> List[Any]:
     if hasattr(value, "eqns"):
         return [value]
@@ -244,7 +251,7 @@ class _Builder:
         reads = list(dict.fromkeys(operand for operand in operands if operand is not None))
         writes = [self.value(bytes_of(variable.aval), name) for variable in equation.outvars]
         moved = sum(self.values[number].bytes for number in reads + writes)
-        cost = _LAUNCH_NS + max(flops_of(equation) // _FLOPS_PER_NS, moved // _BYTES_PER_NS)
+        cost = _DEVICE.nanoseconds(flops_of(equation), moved, numbers_of(equation))
         in_place = [(writes[0], read) for read in reads if name in _IN_PLACE and not self.values[read].resident
                     and self.values[read].bytes == self.values[writes[0]].bytes > 0]
         self.ops.append(llmmem.Op(reads=reads, writes=writes, cost=cost, in_place=in_place, name=name,

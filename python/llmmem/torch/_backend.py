@@ -66,7 +66,7 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
     budget: bytes ("20GB", "37.25GiB", a whole number) that parameters, buffers, inputs, gradients, saved tensors,
         temporaries, and what is reserved must not exceed; "min" for the least that is found; None to recompute nothing.
     optimizer_state, reserve: bytes that are held in addition to the graph.
-    device: the table of costs, as a name of DEVICES or a Device. The default is that of the tensors' device.
+    device: the table of costs, as a name of DEVICES, a file that ends in .json, or a Device. The default is that of the tensors' device.
     costs: "table", or "measured": each kind of kernel is run and timed.
     workspaces: whether each kind of kernel is run once to see which bytes it takes in addition to its results.
     seconds: bounds the planner's search, as a count of work. progress: called with each activity.

@@ -1,6 +1,6 @@
 """What a kernel costs: nanoseconds from a device's table, or measured; and the bytes that it takes only while it runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, Hashable, List, Optional, Tuple, Union
 
 import torch
@@ -8,6 +8,8 @@ from torch import fx
 from torch.utils import flop_counter
 from torch.utils import _pytree as pytree
 
+import llmmem
+from .._devices import Device
 from ._program import Kernel, hint, storage_bytes, tensors_of
 
 aten = torch.ops.aten
@@ -16,22 +18,11 @@ aten = torch.ops.aten
 GATHERS = (aten.embedding, aten.index, aten.gather, aten.index_select, aten.slice_scatter)
 
 
-@dataclass(frozen=True)
-class Device:
-    """A table of costs. A kernel takes the longer of its arithmetic and its traffic, plus its launch.
-
-    flops: per second. bandwidth: bytes per second. launch: nanoseconds. alignment: bytes that the allocator rounds to.
-    """
-
-    flops: float
-    bandwidth: float
-    launch: float
-    alignment: int = 1
-
-
-# H100: 600 TFLOP/s of bf16 and 3 TB/s are what large kernels reach. cpu: two cores of a server; the order of magnitude,
-# as a plan needs only how costs compare: measure where that matters.
-DEVICES = {"h100": Device(6e14, 3e12, 2000, 512), "cpu": Device(1e11, 1e10, 3000, 1)}
+# Tables of llmmem, with what PyTorch's allocator of a GPU rounds to.
+_GPU_ALIGNMENT = 512
+DEVICES = {name: replace(table, alignment=1 if name == "cpu" else _GPU_ALIGNMENT) for name, table in llmmem.DEVICES.items()}
+# The rate of other types is that of f32.
+NUMBERS = {torch.float16: "bf16", torch.bfloat16: "bf16", torch.float64: "f64"}
 
 
 @dataclass(frozen=True)
@@ -46,15 +37,23 @@ class Price:
 
 
 def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device:
-    """Returns the table that is named, or that of the graph's tensors."""
+    """Returns the table that is named or in a file, or that of the graph's tensors."""
     if isinstance(device, Device):
         return device
     if device is None:
         kinds = {tensor.device.type for node in nodes for tensor in tensors_of(node) if tensor is not None}
         device = "cpu" if kinds <= {"cpu"} else "h100"
-    if device not in DEVICES:
-        raise ValueError(f"device: is {device!r}; expected one of {', '.join(DEVICES)}, or a llmmem.torch.Device")
-    return DEVICES[device]
+    if device in DEVICES:
+        return DEVICES[device]
+    try:
+        return replace(llmmem.device(device), alignment=_GPU_ALIGNMENT)
+    except ValueError as error:
+        raise ValueError(f"device: {error}, or a llmmem.torch.Device") from None
+
+
+def numbers_of(node: fx.Node) -> str:
+    """What a kernel multiplies, as a table names it: the type of its first result that has one."""
+    return next((NUMBERS.get(tensor.dtype, "f32") for tensor in tensors_of(node) if tensor is not None), "f32")
 
 
 def count_flops(node: fx.Node) -> int:
@@ -105,7 +104,7 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
     runs: Dict[Hashable, Tuple[int, int]] = measure(first) if measured or workspaces else {}
     for key, node in first.items():
         flops = count_flops(node)
-        nanoseconds = round(max(flops / device.flops, count_traffic(node) / device.bandwidth) * 1e9 + device.launch)
+        nanoseconds = device.nanoseconds(flops, count_traffic(node), numbers_of(node))
         time, workspace = runs.get(key, (nanoseconds, 0))
         known[key] = Price(time if measured else nanoseconds, workspace if workspaces else 0, flops,
                            workspaces and key in runs)

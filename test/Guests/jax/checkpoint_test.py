@@ -88,6 +88,16 @@ class CheckpointTest(unittest.TestCase):
                 self.assertLess(measured, last)
                 last = measured
 
+    def test_costs_of_the_shipped_table(self) -> None:
+        """A product in bf16 has that rate of the table which llmmem-opt reads."""
+        def loss(x: jax.Array) -> jax.Array:
+            return jnp.sum(jnp.tanh(x @ x).astype(jnp.float32))
+
+        planned = llmmem.jax.checkpoint(loss, budget="1TB")
+        jax.eval_shape(planned, jax.ShapeDtypeStruct((2048, 2048), jnp.bfloat16))
+        costs = [op.cost for op in planned.reports[0].problem.ops if op.name == "dot_general"]
+        self.assertEqual(max(costs), llmmem.device("h100").nanoseconds(2 * 2048**3, 2 * 2048**2 * 2, "bf16"))
+
     def test_says_what_the_cpu_drops(self) -> None:
         loss, weights, x = perceptron(layers=4, rows=512)
         with warnings.catch_warnings(record=True) as caught:

@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -323,6 +324,35 @@ class Interrupts(unittest.TestCase):
         with self.assertRaises(LookupError):
             llmmem.plan(scope["problem"], scope["free"].arena // 2, seconds=1e5, progress=stop)
         self.assertLess(time.monotonic() - start, 30)
+
+
+class DeviceTest(unittest.TestCase):
+    def test_shipped_tables(self):
+        h100 = llmmem.DEVICES["h100"]
+        self.assertEqual(h100, llmmem.device("h100"))
+        self.assertEqual(list(llmmem.DEVICES)[:3], ["h100", "h200", "a100"])
+        with open(os.path.join(HERE, "..", "..", "..", "lib", "Device", "Tables", "h100.json"), encoding="utf-8") as file:
+            table = json.load(file)
+        self.assertEqual(h100.flops_per_ns, tuple(table["flops_per_ns"][numbers] for numbers in ("f32", "bf16", "f64")))
+        for numbers, rate in table["flops_per_ns"].items():
+            self.assertEqual(h100.nanoseconds(7 * rate + 1, 0, numbers), 8 + table["launch_ns"])
+        self.assertEqual(h100.nanoseconds(1, 7 * table["bytes_per_ns"]), 7 + table["launch_ns"])
+        self.assertEqual(copy.deepcopy(h100), pickle.loads(pickle.dumps(h100)))
+        self.assertLess(h100.nanoseconds(1 << 70, 0), 1 << 63)
+
+    def test_own_tables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "own.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"flops_per_ns": {"bf16": 30, "f32": 20, "f64": 10}, "bytes_per_ns": 2, "launch_ns": 5}, file)
+            self.assertEqual(llmmem.device(path).nanoseconds(600, 0, "f64"), 65)
+        self.assertEqual(llmmem.Device(flops=1e11, bandwidth=1e10, launch=3).nanoseconds(1000, 10, "f64"), 13)
+
+    def test_unknown_tables(self):
+        with self.assertRaisesRegex(ValueError, "unknown device 'tpu'; expected one of h100, h200, .*, or a file that ends in .json"):
+            llmmem.device("tpu")
+        with self.assertRaisesRegex(ValueError, "absent.json"):
+            llmmem.device("absent.json")
 
 
 if __name__ == "__main__":

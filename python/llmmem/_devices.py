@@ -1,0 +1,69 @@
+"""Device tables, as llmmem's C interface has them, and what a kernel takes by one."""
+
+import os
+from ctypes import POINTER, byref, c_int64
+from dataclasses import dataclass
+from typing import Dict, Optional, Tuple, Union
+
+from . import _library as c
+
+NUMBERS = {"f32": 0, "bf16": 1, "f64": 2}
+_MOST = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Device:
+    """How long kernels take on a device: each the longer of its arithmetic and its traffic, and its launch.
+
+    flops: per second, of a table in bf16. bandwidth: bytes per second. launch: nanoseconds. alignment: bytes that the allocator
+    rounds to. flops_per_ns: of a table alone, in f32, bf16 and f64; without it all numbers have the rate `flops`.
+
+    >>> import llmmem
+    >>> llmmem.Device(flops=1e12, bandwidth=1e10, launch=10).nanoseconds(2000, 500)
+    60
+    """
+
+    flops: float
+    bandwidth: float
+    launch: float
+    alignment: int = 1
+    flops_per_ns: Optional[Tuple[int, int, int]] = None
+
+    def nanoseconds(self, flops: int, traffic: int, numbers: str = "f32") -> int:
+        """Of a kernel that does `flops` on such numbers ("f32"; "bf16", which f16 is as fast as; "f64") and moves `traffic` bytes."""
+        if self.flops_per_ns is None:
+            return round(max(flops / self.flops, traffic / self.bandwidth) * 1e9 + self.launch)
+        f32, bf16, f64 = self.flops_per_ns
+        table = c.Device(flops_per_ns_f32=f32, flops_per_ns_bf16=bf16, flops_per_ns_f64=f64,
+                         bytes_per_ns=round(self.bandwidth / 1e9), launch_ns=round(self.launch))
+        made = c_int64()
+        c.call(c.library.llmmem_kernel_time, byref(table), NUMBERS[numbers], min(flops, _MOST), min(traffic, _MOST), byref(made))
+        return made.value
+
+
+def device(name: Union[str, "os.PathLike[str]"]) -> Device:
+    """The shipped table of that name, or the table in a file that ends in .json. Raises ValueError, which names the shipped ones,
+    or says what is wrong with the file.
+
+    >>> import llmmem
+    >>> llmmem.device("h100").nanoseconds(2 * 8192 * 4096 * 4096, 0, "bf16")
+    279944
+    """
+    found = POINTER(c.Device)()
+    c.call(c.library.llmmem_load_device, os.fsencode(name), byref(found))
+    try:
+        read = found.contents
+        return Device(read.flops_per_ns_bf16 * 1e9, read.bytes_per_ns * 1e9, read.launch_ns,
+                      flops_per_ns=(read.flops_per_ns_f32, read.flops_per_ns_bf16, read.flops_per_ns_f64))
+    finally:
+        c.library.llmmem_free_device(found)
+
+
+def _shipped() -> Dict[str, Device]:
+    found: Dict[str, Device] = {}
+    while (name := c.library.llmmem_device_name(len(found))) is not None:
+        found[name.decode()] = device(name.decode())
+    return found
+
+
+DEVICES = _shipped()
