@@ -11,6 +11,7 @@
   left open           a note to self in lib/, include/ or tools/
   open to strangers   Python started by a command or a module, which takes others from the current folder: no -I
   not annotated       a function of python/llmmem with an argument or a result that has no type
+  number of a device  outside lib/Device/Tables (device_numbers.py)
   words               more banned words than a folder may have (words.py)
   structure           folders in circles, private includes, unlisted links (structure.py)
   not formatted       a file that clang-format of LLVM 22 would write in another way
@@ -25,6 +26,7 @@ import shutil
 import subprocess
 import sys
 
+from device_numbers import lint_device_numbers
 from sizes import lint_sizes
 from structure import lint_structure
 from words import lint_words
@@ -140,6 +142,7 @@ def main():
             continue  # run where nobody else writes, or for people to type
         with open(os.path.join(root, name), errors="replace") as handle:
             findings += lint_python_starts(name, handle.read())
+    findings += lint_device_numbers(root)
     findings += lint_words(root)
     findings += lint_structure(root)
     oversized, sizes = lint_sizes(root)
