@@ -16,12 +16,7 @@ import time
 import bundle_items
 from bundle_items import Failed, Machine, NoDevice, OutOfTime
 from bundle_report import report
-
-
-def write(path, text):
-    with open(path + ".new", "w") as file:
-        file.write(text)
-    os.replace(path + ".new", path)
+from whole_files import write_text
 
 
 class Results:
@@ -44,8 +39,8 @@ class Results:
     def write(self, left):
         """Returns the broken promises, once both files say the same."""
         text, broken = report(self.bundle, self.kept["items"], left)
-        write(self.path, json.dumps({**self.kept, "broken": broken}, indent=1) + "\n")
-        write(os.path.join(self.out, "report.md"), text)
+        write_text(self.path, json.dumps({**self.kept, "broken": broken}, indent=1) + "\n")
+        write_text(os.path.join(self.out, "report.md"), text)
         return broken
 
 

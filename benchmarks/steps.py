@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 
+import whole_files
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = os.path.join(ROOT, "docs", "Design", "Planning.md")
 NO_DEVICE = 3
@@ -33,10 +35,7 @@ def read_json(path):
 
 def write_json(path, value):
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with open(path + ".new", "w") as file:
-        json.dump(value, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".new", path)
+    whole_files.write_text(path, json.dumps(value, indent=1) + "\n")
 
 
 def products_flags(products):

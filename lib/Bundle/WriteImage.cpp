@@ -75,7 +75,7 @@ static llvm::Error make(const Tool &tool, llvm::StringRef contents, llvm::String
                                    (why.empty() ? messageIn(errors) : why));
   if (llvm::Error error = keepFromOthers(made))
     return error;
-  return llvm::errorCodeToError(fs::rename(made, output));
+  return llvm::errorCodeToError(temporary->keepCompanion("made"));
 }
 
 /// Describes a file so that the runner can check it.

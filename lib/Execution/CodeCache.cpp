@@ -8,7 +8,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -113,13 +112,8 @@ void CodeCache::write(StringRef name, StringRef code) {
     return consumeError(file.takeError());
   if (fchmod(file->descriptor(), S_IRUSR | S_IWUSR) != 0) // Otherwise no run would trust it.
     return;
-  raw_fd_ostream out(file->descriptor(), /*shouldClose=*/false);
-  out << code << checksumOf(code);
-  out.flush();
-  const bool isFull = out.has_error();
-  out.clear_error(); // Otherwise the stream ends the program.
-  if (isFull || file->keep())
-    file->discard();
+  if (!file->write({code, checksumOf(code)}))
+    (void)file->keep();
 }
 
 std::string llmmem::buildOfProgram() {

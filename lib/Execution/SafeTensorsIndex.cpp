@@ -180,11 +180,9 @@ static void sweep(llvm::StringRef index, llvm::StringRef target) {
 static std::optional<TemporaryFile> noteFiles(llvm::StringRef index) {
   if (RankJob::rank() != 0)
     return std::nullopt;
-  llvm::Expected<std::string> target = SharedFile::targetOf(index);
-  if (!target) {
-    llvm::consumeError(target.takeError());
+  llvm::ErrorOr<std::string> target = resolveTarget(index);
+  if (!target)
     return std::nullopt;
-  }
   sweep(index, *target);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(index);
   if (!text)
@@ -194,10 +192,7 @@ static std::optional<TemporaryFile> noteFiles(llvm::StringRef index) {
     llvm::consumeError(note.takeError());
     return std::nullopt;
   }
-  llvm::raw_fd_ostream out(note->descriptor(), /*shouldClose=*/false);
-  out << (*text)->getBuffer();
-  out.flush();
-  out.clear_error();
+  (void)note->write((*text)->getBuffer());
   return std::move(*note);
 }
 

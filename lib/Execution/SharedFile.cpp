@@ -49,23 +49,11 @@ std::error_code SharedFile::writeAt(llvm::StringRef bytes, int64_t offset) {
   return {};
 }
 
-llvm::Expected<std::string> SharedFile::targetOf(llvm::StringRef path) {
-  llvm::SmallString<256> target(path);
-  std::error_code code;
-  if (llvm::sys::fs::exists(path))
-    code = llvm::sys::fs::real_path(path, target);
-  if (!code && llvm::sys::fs::is_directory(target))
-    code = std::make_error_code(std::errc::is_a_directory);
-  if (code)
-    return llvm::errorCodeToError(code);
-  return target.str().str();
-}
-
-/// On the first rank, gives the file its final length, so that a full disk is found at once.
+/// On the first rank: the file as long as it will be, so that a full disk is found at once.
 std::error_code SharedFile::begin(llvm::StringRef header, int64_t bytes) {
-  llvm::Expected<std::string> target = targetOf(path);
+  llvm::ErrorOr<std::string> target = resolveTarget(path);
   if (!target)
-    return llvm::errorToErrorCode(target.takeError());
+    return target.getError();
   llvm::Expected<TemporaryFile> made = TemporaryFile::create(*target);
   if (!made)
     return llvm::errorToErrorCode(made.takeError());

@@ -33,9 +33,6 @@ public:
   /// Removes what was not renamed. All ranks call it, in their own time.
   void discard();
 
-  /// Returns the file that writing `path` replaces, after following links.
-  static llvm::Expected<std::string> targetOf(llvm::StringRef path);
-
 private:
   std::error_code begin(llvm::StringRef header, int64_t bytes);
   llvm::Error agree(std::error_code code, const char *what);

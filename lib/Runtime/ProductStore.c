@@ -2,6 +2,7 @@
 
 #define _DEFAULT_SOURCE /* flock */
 #include "llmmem/Runtime/ProductStore.h"
+#include "llmmem/Runtime/WholeFile.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -231,25 +232,21 @@ static void write_product(FILE *file, const llmmem_product_algorithm *algorithm)
 
 int llmmem_product_store_write(const char *path, const char *device,
                                const llmmem_products *products, char *message, size_t size) {
-  char beside[4096];
-  if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside)
+  llmmem_whole_file whole;
+  int why = llmmem_whole_file_open(&whole, path);
+  if (why == ENAMETOOLONG)
     return fail(message, size, "the name '%s' is too long", path);
-  FILE *file = fopen(beside, "w");
-  if (!file)
-    return fail(message, size, "'%s' cannot be written: %s", beside, strerror(errno));
+  if (why)
+    return fail(message, size, "'%s' cannot be written: %s", whole.beside, strerror(why));
+  FILE *file = whole.file;
   size_t count = llmmem_products_count(products);
   fprintf(file, "llmmem-product-algorithms %d\ndevice %s\nlibrary %" PRId64 "\n", STORE_VERSION,
           device, llmmem_products_version(products));
   for (size_t k = 0; k < count; ++k)
     write_product(file, llmmem_products_algorithm(products, k));
   fprintf(file, "end %zu\n", count);
-  int failed = ferror(file);
-  failed |= fclose(file) != 0;
-  if (!failed && rename(beside, path) == 0)
-    return 0;
-  int why = errno;
-  remove(beside);
-  return fail(message, size, "'%s' cannot be written: %s", path, strerror(why));
+  why = llmmem_whole_file_keep(&whole);
+  return why == 0 ? 0 : fail(message, size, "'%s' cannot be written: %s", path, strerror(why));
 }
 
 /*===----------------------------------------------------------------------===*\

@@ -103,6 +103,25 @@ void TemporaryFile::release() {
   close(std::exchange(file, -1));
 }
 
+std::error_code TemporaryFile::write(llvm::ArrayRef<llvm::StringRef> pieces) const {
+  constexpr size_t kMost = size_t(1) << 30; // of one call
+  for (llvm::StringRef left : pieces)
+    while (!left.empty()) {
+      ssize_t written = ::write(file, left.data(), std::min(left.size(), kMost));
+      if (written >= 0)
+        left = left.drop_front(written);
+      else if (errno != EINTR)
+        return {errno, std::generic_category()};
+    }
+  return {};
+}
+
+std::error_code TemporaryFile::keepCompanion(llvm::StringRef suffix) {
+  std::error_code code = fs::rename(companion(suffix), target);
+  discard();
+  return code;
+}
+
 std::error_code TemporaryFile::keep() {
   if (std::error_code code = fs::rename(name, target)) {
     discard();
@@ -117,6 +136,16 @@ void TemporaryFile::discard() {
     return;
   unlink(name.c_str());
   release();
+}
+
+llvm::ErrorOr<std::string> llmmem::resolveTarget(llvm::StringRef path) {
+  llvm::SmallString<256> target(path);
+  if (fs::exists(path))
+    if (std::error_code code = fs::real_path(path, target))
+      return code;
+  if (fs::is_directory(target))
+    return std::make_error_code(std::errc::is_a_directory);
+  return target.str().str();
 }
 
 //===----------------------------------------------------------------------===//

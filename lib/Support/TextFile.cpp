@@ -4,7 +4,6 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/TemporaryFile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,13 +43,8 @@ llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
   if (!temporary)
     return failed("cannot create a file beside '" + path + "'",
                   llvm::errorToErrorCode(temporary.takeError()));
-  llvm::Error error = llvm::Error::success();
-  {
-    llvm::raw_fd_ostream os(temporary->descriptor(), /*shouldClose=*/false);
-    error = writeAll(os, path, pieces);
-  }
-  if (error)
-    return error;
+  if (std::error_code code = temporary->write(pieces))
+    return failed("cannot write '" + path + "'", code);
   if (std::error_code code = temporary->keep())
     return failed("cannot rename a temporary to '" + path + "'", code);
   return llvm::Error::success();
@@ -102,17 +96,13 @@ llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pi
   if (path == "-")
     return writeAll(llvm::outs(), "stdout", pieces);
   llvm::sys::fs::file_status status;
-  const bool exists = !llvm::sys::fs::status(path, status);
-  if (exists && llvm::sys::fs::is_directory(status))
-    return failed("cannot write '" + path + "'", std::make_error_code(std::errc::is_a_directory));
-  if (exists && !llvm::sys::fs::is_regular_file(status))
+  if (!llvm::sys::fs::status(path, status) && !llvm::sys::fs::is_regular_file(status) &&
+      !llvm::sys::fs::is_directory(status))
     return writeInPlace(path, pieces);
-  // A link: rename over its target, or the link itself would be replaced.
-  llvm::SmallString<256> target(path);
-  if (exists)
-    if (std::error_code code = llvm::sys::fs::real_path(path, target))
-      return failed("cannot write '" + path + "'", code);
-  return writeBeside(path, target, pieces);
+  llvm::ErrorOr<std::string> target = resolveTarget(path);
+  if (!target)
+    return failed("cannot write '" + path + "'", target.getError());
+  return writeBeside(path, *target, pieces);
 }
 
 } // namespace llmmem

@@ -150,6 +150,37 @@ TEST_F(TemporaryFileTest, aFolderIsSweptOfAllTargetsOfAKind) {
                                             llvm::sys::path::filename(writer.temporary).str()}));
 }
 
+TEST_F(TemporaryFileTest, writesPiecesOneAfterAnother) {
+  TemporaryFile file = create("a");
+  ASSERT_FALSE(file.write({"one, ", "", "two"}));
+  ASSERT_FALSE(file.write({", three"}));
+  ASSERT_FALSE(file.keep());
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> text = readTextFile(path("a"));
+  ASSERT_TRUE(static_cast<bool>(text));
+  EXPECT_EQ((*text)->getBuffer(), "one, two, three");
+}
+
+/// What a tool has made of the input takes the target's place, and the writer's own file goes.
+TEST_F(TemporaryFileTest, keepsACompanionInsteadOfItself) {
+  TemporaryFile file = create("a"), failing = create("b");
+  ASSERT_FALSE(file.write({"input"}));
+  ASSERT_FALSE(static_cast<bool>(writeTextFile(file.companion("made"), "made")));
+  EXPECT_FALSE(file.keepCompanion("made"));
+  EXPECT_EQ(failing.keepCompanion("made"), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(files(), std::set<std::string>{"a"});
+  uint64_t bytes = 0;
+  EXPECT_FALSE(fs::file_size(path("a"), bytes));
+  EXPECT_EQ(bytes, 4u);
+}
+
+TEST_F(TemporaryFileTest, findsWhatLinksLeadTo) {
+  plant("a");
+  ASSERT_FALSE(fs::create_link(path("a"), path("link")));
+  EXPECT_EQ(llvm::sys::path::filename(*resolveTarget(path("link"))), "a");
+  EXPECT_EQ(*resolveTarget(path("none")), path("none"));
+  EXPECT_EQ(resolveTarget(folder).getError(), std::errc::is_a_directory);
+}
+
 TEST_F(TemporaryFileTest, sweepersDoNotMeet) {
   plant("a.0123abcd.tmp");
   std::vector<DeadTemporary> first = findDeadTemporaries(path("a"));

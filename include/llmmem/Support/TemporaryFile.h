@@ -6,8 +6,12 @@
 // those that nobody holds:
 //
 //   Expected<TemporaryFile> file = TemporaryFile::create("model.safetensors"); // sweeps, too
-//   ... write to file->descriptor() ...
-//   std::error_code code = file->keep(); // now it is model.safetensors
+//   std::error_code code = file->write(text);
+//   if (!code)
+//     code = file->keep(); // now it is model.safetensors
+//
+// Every file of llmmem that must be whole or absent is written so (`writeTextFile` does all of it);
+// in C without LLVM by include/llmmem/Runtime/WholeFile.h.
 //
 // Where a file system knows no locks (flock), or where another user has written, nothing is swept.
 // Where the locks of a network's file system are each machine's own (NFS with nolock or local_lock,
@@ -23,6 +27,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/ErrorOr.h"
 #include <string>
 #include <system_error>
 #include <vector>
@@ -39,14 +44,20 @@ public:
   /// Discards what was not kept.
   ~TemporaryFile();
 
+  /// For what is not written from front to back.
   int descriptor() const { return file; }
   const std::string &path() const { return name; }
   /// Where another program may write for this writer: what is still there when the writer has died
   /// goes with its temporary. Who uses it removes it.
   std::string companion(llvm::StringRef suffix) const { return name + "." + suffix.str(); }
 
+  /// Adds the pieces to what has been written.
+  std::error_code write(llvm::ArrayRef<llvm::StringRef> pieces) const;
   /// Renames it to its target. Where that fails it is discarded.
   std::error_code keep();
+  /// The same of a companion that another program has made: it becomes the target, and the
+  /// temporary is discarded.
+  std::error_code keepCompanion(llvm::StringRef suffix);
   void discard();
 
 private:
@@ -57,6 +68,10 @@ private:
   std::string target, name;
   int file; // -1: kept or discarded
 };
+
+/// The file that writing `path` replaces: what its links lead to, or itself where nothing is there.
+/// An error where that is a folder.
+llvm::ErrorOr<std::string> resolveTarget(llvm::StringRef path);
 
 /// A temporary that nobody writes any more, and that nobody else sweeps meanwhile.
 class DeadTemporary {

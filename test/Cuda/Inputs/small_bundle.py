@@ -18,7 +18,7 @@ def main():
         os.makedirs(os.path.join(folder, part))
     with open(os.path.join(folder, "configs", "small.json"), "w") as file:
         json.dump({"n_layer": 8}, file)
-    for name in ("gpu_bundle.py", "bundle_items.py", "bundle_report.py", "bundle_kernels.py", "op_reference.py"):
+    for name in ("gpu_bundle.py", "bundle_items.py", "bundle_report.py", "bundle_kernels.py", "op_reference.py", "whole_files.py"):
         shutil.copy(os.path.join(scripts, name), folder)
     shutil.copy(runner, os.path.join(folder, "llmmem-replay"))
     shutil.copy(os.path.join(scripts, "torch_step.py"), os.path.join(folder, "text.txt"))

@@ -1,6 +1,7 @@
 /*===- Report.c - What a run says -------------------------------------------===*/
 
 #include "Runner/Report.h"
+#include "llmmem/Runtime/WholeFile.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,22 +163,16 @@ static void write_call(FILE *file, const Profile *profile, size_t call) {
           (long long)profile_median(profile, call));
 }
 
-/* Writes under another name at first, so that a reader finds all or nothing. */
 int profile_write(const Profile *profile, const char *path) {
-  char beside[4096];
-  if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside) {
-    errno = ENAMETOOLONG;
+  llmmem_whole_file whole;
+  if ((errno = llmmem_whole_file_open(&whole, path)))
     return 1;
-  }
-  FILE *file = fopen(beside, "w");
-  if (!file)
-    return 1;
+  FILE *file = whole.file;
   fprintf(file, "{\"format\": \"llmmem-profile\", \"version\": 1, \"steps\": %zu, \"calls\": [",
           counted(profile));
   for (size_t k = 0; k < profile->program->timed_count; ++k)
     write_call(file, profile, k);
   fputs("\n]}\n", file);
-  int failed = ferror(file);
-  failed |= fclose(file) != 0;
-  return failed || rename(beside, path) != 0;
+  errno = llmmem_whole_file_keep(&whole);
+  return errno != 0;
 }
