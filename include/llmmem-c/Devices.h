@@ -4,7 +4,7 @@
  * that come with the library, and its README their sources. include/llmmem/Device/DeviceModel.h has
  * the form of a table of one's own, a file that ends in .json.
  *
- * Example: a product of 2 * 8192 * 4096 * 4096 FLOPs in bf16 takes 279,944 ns on an H100.
+ * Example: a product of 2 * 8192 * 4096 * 4096 FLOPs in bf16 takes 279,936 ns on an H100.
  *
  *   const llmmem_device *device;
  *   char *error;

@@ -47,7 +47,7 @@ def device(name: Union[str, "os.PathLike[str]"]) -> Device:
 
     >>> import llmmem
     >>> llmmem.device("h100").nanoseconds(2 * 8192 * 4096 * 4096, 0, "bf16")
-    279944
+    279936
     """
     found = POINTER(c.Device)()
     c.call(c.library.llmmem_load_device, os.fsencode(name), byref(found))

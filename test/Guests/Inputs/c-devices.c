@@ -36,7 +36,7 @@ static void times(void) {
   const llmmem_device *device = load("h100");
   CHECK(device->multiprocessors > 0 && device->block_shared_bytes > 48 << 10 &&
         device->l2_bytes > 0 && device->memory_bytes > device->reserve_bytes);
-  CHECK(time_of(device, LLMMEM_BF16, INT64_C(2) * 8192 * 4096 * 4096, 0) == 279944);
+  CHECK(time_of(device, LLMMEM_BF16, INT64_C(2) * 8192 * 4096 * 4096, 0) == 279936);
   CHECK(time_of(device, LLMMEM_F32, device->flops_per_ns_f32 * 5 + 1, 0) == 6 + device->launch_ns);
   CHECK(time_of(device, LLMMEM_F64, device->flops_per_ns_f64 * 5, 0) == 5 + device->launch_ns);
   CHECK(time_of(device, LLMMEM_F64, 1, device->bytes_per_ns * 9 - 1) == 9 + device->launch_ns);

@@ -64,12 +64,12 @@ class EntryPointsTest(unittest.TestCase):
         table = llmmem.device("h100")
         costs = {}
         for dtype in (torch.bfloat16, torch.float32):
-            layer = torch.nn.Linear(4096, 4096, bias=False).to(dtype)
+            layer = torch.nn.Linear(1024, 1024, bias=False).to(dtype)
             backend = llmmem.torch.backend(None, device="h100", workspaces=False)
-            torch.compile(layer, backend=backend)(torch.ones(4096, 4096, dtype=dtype)).sum().backward()
+            torch.compile(layer, backend=backend)(torch.ones(1024, 1024, dtype=dtype)).sum().backward()
             costs[dtype] = max(op.cost for op in backend.reports[0].problem.ops)
-        self.assertEqual(costs[torch.bfloat16], table.nanoseconds(2 * 4096**3, 3 * 4096**2 * 2, "bf16"))
-        self.assertEqual(costs[torch.float32], table.nanoseconds(2 * 4096**3, 3 * 4096**2 * 4, "f32"))
+        self.assertEqual(costs[torch.bfloat16], table.nanoseconds(2 * 1024**3, 3 * 1024**2 * 2, "bf16"))
+        self.assertEqual(costs[torch.float32], table.nanoseconds(2 * 1024**3, 3 * 1024**2 * 4, "f32"))
 
     def test_measured_costs_train(self) -> None:
         losses = self.train(llmmem.torch.backend("min", costs="measured"))
