@@ -311,7 +311,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
           kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
       std::optional<int64_t> blocks;
       if (int64_t registers = neededRegisters.lookup(kernel.getName()); registers && threads)
-        blocks = leastGpu().registers / (registers * threads[0]);
+        blocks = llmmem::leastGpu().registers / (registers * threads[0]);
       else if (multiplies(kernel))
         blocks = 1;
       if (blocks)
