@@ -10,6 +10,7 @@
 #include "Policies/FixedPolicies.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/PlacedSearch.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llvm/ADT/StringExtras.h"
 #include <chrono>
@@ -33,8 +34,9 @@ static PackOptions packOptions(const Graph &graph, const PlanOptions &options) {
 }
 
 static void place(const Graph &graph, Plan &plan, std::vector<OpIndex> steps,
-                  const PlanOptions &options) {
+                  llvm::StringRef searcher, const PlanOptions &options) {
   plan.steps = std::move(steps);
+  plan.searcher = searcher;
   placeSteps(graph.problem(), plan, packOptions(graph, options));
 }
 
@@ -57,6 +59,7 @@ static void adopt(const Plan &placed, Plan &plan) {
   plan.peak = placed.peak;
   plan.arena = placed.arena;
   plan.cost = placed.cost;
+  plan.searcher = placed.searcher;
 }
 
 /// The packing search stops as soon as the budget is met. Where the plan's peak is below the
@@ -78,10 +81,12 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
                             Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
   if (!problem.budget) {
-    place(graph, plan, search.ordered().steps, options);
-    if (search.annealedOrder().peak < search.ordered().peak) {
+    const Candidate &ordered = search.context().ordered();
+    place(graph, plan, ordered.steps, ordered.searcher, options);
+    if (const Candidate &annealed = search.context().annealedOrder();
+        annealed.peak < ordered.peak) {
       Plan other = plan;
-      place(graph, other, search.annealedOrder().steps, options);
+      place(graph, other, annealed.steps, annealed.searcher, options);
       if (other.arena < plan.arena)
         plan = std::move(other);
     }
@@ -107,7 +112,7 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
   const Problem &problem = graph.problem();
   int64_t work = workFor(options, placedRate);
   PlacedAnswer answer = cheapestPlaced(graph, *problem.budget - problem.residentBytes(), work);
-  if (answer.kind == PlacedAnswer::Kind::GaveUp)
+  if (answer.kind == PlacedAnswer::Kind::GaveUp || tuning::isOff("every placement"))
     return std::nullopt;
   if (answer.kind == PlacedAnswer::Kind::None) {
     plan.witness.emplace();
@@ -119,6 +124,7 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
     return false;
   }
   adopt(answer.plan, plan);
+  plan.searcher = "every schedule with every placement";
   plan.costLowerBound = plan.cost;
   plan.costBasis = {BoundBasis::Kind::EveryPlacement, {}, {}};
   plan.bound = "every schedule and placement searched";
@@ -129,7 +135,7 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
 /// a plan.
 static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
-  if (!problem.budget || !isSmall(graph))
+  if (!problem.budget || !isSmall(graph) || tuning::isOff("every schedule"))
     return std::nullopt;
   int64_t capacity = capacityFor(graph);
   ExactOptions exact{.repeats = true, .work = workFor(options, 100000)};
@@ -150,7 +156,7 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
       plan.costBasis.kind = BoundBasis::Kind::EverySchedule;
       plan.bound = "every schedule searched";
     }
-    place(graph, plan, answer.steps, options);
+    place(graph, plan, answer.steps, "every schedule", options);
     if (fits(problem, plan))
       return true;
     if (isFirst)
@@ -168,24 +174,25 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
 static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
                         const PlanOptions &options) {
   int64_t work = workFor(options, placedRate);
-  while (plan.arena > leastArena) {
+  while (plan.arena > leastArena && !tuning::isOff("every placement")) {
     PlacedAnswer answer = cheapestPlaced(graph, plan.arena - 1, work);
     if (answer.kind != PlacedAnswer::Kind::Found)
       return;
     adopt(answer.plan, plan);
+    plan.searcher = "every schedule with every placement";
   }
 }
 
 static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
                           const PlanOptions &options) {
   ExactAnswer exact = leastPeakExactly(graph, {.repeats = true, .work = workFor(options, 100000)});
-  if (exact.kind != ExactAnswer::Kind::Found) {
+  if (exact.kind != ExactAnswer::Kind::Found || tuning::isOff("every schedule")) {
     adopt(*frontier.least(), plan);
     return;
   }
   plan.peakLowerBound = profile(graph, exact.steps).peak - graph.topPadding();
   plan.peakBasis.kind = BoundBasis::Kind::EverySchedule;
-  place(graph, plan, std::move(exact.steps), options);
+  place(graph, plan, std::move(exact.steps), "every schedule", options);
   shrinkArena(graph, std::max<int64_t>(0, plan.peakLowerBound - graph.residentBytes()), plan,
               options);
 }
@@ -193,7 +200,7 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
 /// Without ops nothing can be chosen: the inputs that are kept lie in the arena, and that is all.
 static void planNothing(const Graph &graph, Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
-  place(graph, plan, {}, options);
+  place(graph, plan, {}, "", options);
   if (fits(problem, plan))
     return;
   int64_t held = problem.residentBytes() - graph.topPadding();
@@ -245,11 +252,12 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
   search.reportTo(options.progress);
   Frontier frontier(graph, search, workFor(options, 20000));
   bool found = true;
-  search.announce("a plan for " + llvm::Twine(problem.ops.size()) + " ops");
+  search.context().progress.announce("a plan for " + llvm::Twine(problem.ops.size()) + " ops");
   if (graph.numOps() == 0)
     planNothing(graph, plan, options);
   else if (entry->decide)
-    place(graph, plan, decideFixed(entry->decide, graph, options.policy), options);
+    place(graph, plan, decideFixed(entry->decide, graph, options.policy),
+          "the policy " + std::string(entry->name), options);
   else if (entry->kind == PolicyKind::LeastPeak)
     planLeastPeak(graph, frontier, plan, options);
   else if (std::optional<bool> exact = planExactly(graph, plan, options))
@@ -257,7 +265,7 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
   else
     found = planUnderBudget(graph, search, frontier, plan, options);
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
-  search.announce("the certificate");
+  search.context().progress.announce("the certificate");
   certify(graph, search, frontier,
           {found, options.provesCost, /*provesNeed=*/entry->kind == PolicyKind::LeastPeak}, plan);
   if (!plan.steps.empty())

@@ -168,9 +168,8 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   }
   capacity = within - within % unit;
   found.resize(from.size());
-  constexpr double meanWeight = 1000;
   for (const Shape &shape : shapes.shapes)
-    firstWeight.push_back(1 + int64_t(meanWeight * areaOf(shape) / area));
+    firstWeight.push_back(1 + int64_t(tuning::meanEjectionWeight * areaOf(shape) / area));
   weight = firstWeight;
   for (size_t shape = 0; shape < from.size(); ++shape) {
     ends.push_back(from[shape] + shapes.shapes[shape].size);
@@ -252,7 +251,7 @@ Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32
 
 void Ejection::gainWeight(int32_t shape) {
   constexpr int64_t heaviest = int64_t(1) << 40, shrink = 1 << 10;
-  weight[shape] += weight[shape] / 10 + 1;
+  weight[shape] += weight[shape] / tuning::ejectionGainPart + 1;
   if (weight[shape] > heaviest)
     for (int64_t &each : weight)
       each = each / shrink + 1;

@@ -19,6 +19,7 @@
 #define LLMMEM_LIB_PLANNING_ALLOCATION_EJECTION_H
 
 #include "Skyline.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 
 namespace llmmem::planning {
@@ -29,9 +30,8 @@ namespace llmmem::planning {
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets, int64_t patience = INT64_MAX);
 
-/// Where chains mostly fail: those that end leave less and less unplaced. Of 126 behind cores that
-/// did, 19 of 20 never took a fifth of their work without leaving less.
-inline int64_t littlePatience(int64_t work) { return work / 4; }
+/// Where chains mostly fail: those that end leave less and less unplaced.
+inline int64_t littlePatience(int64_t work) { return work / tuning::patiencePart; }
 
 /// `wanted` without what overlaps: of two shapes that do, the one of less area lies above
 /// `capacity` then, which is where ejection chains begin. So does what is wanted nowhere, at less

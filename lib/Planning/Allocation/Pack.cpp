@@ -4,6 +4,7 @@
 #include "PackCore.h"
 #include "PackSearch.h"
 #include "PackShapes.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Support/Random.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -74,7 +75,7 @@ public:
     if (tryPortfolio(all.take_front(numByPressure)) || options.isFirstTry)
       return std::move(best);
     work = options.work;
-    const bool hasCore = !isCore && work > 0 && isSearchable();
+    const bool hasCore = !isCore && work > 0 && isSearchable() && !tuning::isOff("core first");
     const CoreOutcome core = hasCore ? tryCores() : CoreOutcome::TooLarge;
     if (core == CoreOutcome::Packed)
       return std::move(best);
@@ -99,36 +100,29 @@ private:
                         [&](const Weights &weights) { return tryWeights(weights, nullptr, 0); });
   }
 
-  /// Of 75 searches behind a core that was not packed, those that ended within the capacity
-  /// began less than two percent above it.
+  /// After a core that was not packed.
   bool isWorthASearch() const {
-    constexpr int near = 6; // of the capacity, as a power of two
-    const bool isNear = best.arena - target <= target >> near;
+    const bool isNear = best.arena - target <= target >> tuning::searchNearShift;
     return options.afterCore == AfterCore::Search ||
            (options.afterCore == AfterCore::SearchNear && isNear);
   }
 
-  /// Of 96 cores of PyTorch's joint graphs nine were packed by a promotion, none of them of more
-  /// than 230 shapes.
-  bool isLargeCore() const {
-    constexpr size_t many = 300;
-    return isCore && shapes.shapes.size() > many;
-  }
+  bool isLargeCore() const { return isCore && shapes.shapes.size() > tuning::largeCoreShapes; }
 
   void searchFromSkylines() {
     // A few skylines decide whether the exact search is needed.
-    if (!isLargeCore())
-      promoteHighest(std::min<int64_t>(8, work / 4 / static_cast<int64_t>(shapes.shapes.size())));
-    search();
+    if (!isLargeCore() && !tuning::isOff("promotion"))
+      promoteHighest(std::min<int64_t>(tuning::mostPromotions,
+                                       work / 4 / static_cast<int64_t>(shapes.shapes.size())));
+    if (!tuning::isOff("packing search"))
+      search();
   }
 
   /// Noisy ranks around random weights.
   void restart(int64_t quota) {
     Random random(0x9E3779B97F4A7C15ULL);
-    // With very many shapes a skyline takes longer per shape.
-    constexpr int64_t many = 4000;
     const auto count = static_cast<int64_t>(shapes.shapes.size());
-    const int64_t workOfRestart = count * std::max<int64_t>(1, count / many);
+    const int64_t workOfRestart = count * std::max<int64_t>(1, count / tuning::shapesOfSlowSkyline);
     for (; quota > 0 && !options.isCancelled() && isWorthARestart();
          quota -= workOfRestart, work -= workOfRestart) {
       const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25, 0};
@@ -139,7 +133,6 @@ private:
   /// Squeaky wheel optimization (Joslin and Clements 1999): what ends above the target is placed
   /// earlier in the next skyline.
   void promoteHighest(int64_t rounds) {
-    constexpr double promotion = 0.4; // in ranks of all
     const auto count = static_cast<double>(shapes.shapes.size());
     std::vector<double> score = scoresOf(portfolio[0]);
     const std::vector<int32_t> first = ranksBy(score);
@@ -148,7 +141,7 @@ private:
     for (; rounds > 0 && !options.isCancelled(); --rounds) {
       for (size_t shape = 0; shape < score.size(); ++shape)
         if (offsets[shape] + shapes.shapes[shape].size > target)
-          score[shape] += promotion * count;
+          score[shape] += tuning::promotionOfRank * count;
       if (trySkyline(ranksBy(score), std::numeric_limits<int64_t>::max(), offsets))
         return;
     }
@@ -157,9 +150,8 @@ private:
   /// A skyline wastes about one buffer, whatever their number. Where a restart takes a third of a
   /// second, a ten-thousandth of the arena does not justify one, unless a capacity requires it.
   bool isWorthARestart() const {
-    constexpr size_t veryMany = 20000;
-    const bool isGain = options.capacity || shapes.shapes.size() < veryMany ||
-                        best.arena - best.lowerBound > best.lowerBound / 10000;
+    const bool isGain = options.capacity || shapes.shapes.size() < tuning::veryManyShapes ||
+                        best.arena - best.lowerBound > best.lowerBound / tuning::littleArenaPart;
     return best.arena > target && isGain;
   }
 
@@ -174,16 +166,11 @@ private:
   }
 
   /// Else all skylines take little time.
-  bool isLarge() const {
-    constexpr size_t many = 500;
-    return shapes.shapes.size() > many;
-  }
+  bool isLarge() const { return shapes.shapes.size() > tuning::manyShapes; }
 
-  /// A node of the search takes time linear in the shapes, and there are at least as many nodes as
-  /// shapes. The search adds offsets without an overflow check.
+  /// The search adds offsets without an overflow check.
   bool isSearchable() const {
-    constexpr size_t mostSearched = 6000;
-    return shapes.shapes.size() <= mostSearched &&
+    return shapes.shapes.size() <= tuning::mostShapesSearched &&
            best.arena < std::numeric_limits<int64_t>::max() / 4;
   }
 
@@ -298,7 +285,7 @@ Packing packShapes(const Shapes &shapes, const PackOptions &options) {
   Packer packer(shapes, options);
   Packing packed = packer.run();
   if (options.capacity && !packer.isHopeless && packed.arena > *options.capacity &&
-      packed.lowerBound <= *options.capacity)
+      packed.lowerBound <= *options.capacity && !tuning::isOff("ejection chains"))
     if (int64_t work = options.ejections; fitByEjection(shapes, options, work, packed.offsets))
       packed.arena = arenaOf(shapes, packed.offsets);
   return packed;

@@ -4,6 +4,7 @@
 #include "Ejection.h"
 #include "PackSearch.h"
 #include "PackShapes.h"
+#include "Tuning/Constants.h"
 #include <algorithm>
 
 namespace llmmem::planning {
@@ -57,19 +58,17 @@ std::optional<Packing> packWithin(const Core &core, const PackOptions &within) {
 
 CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int64_t capacity,
                           std::vector<int64_t> &offsets) {
-  constexpr int64_t mostWork = 8000;
-  constexpr int64_t edgesPerShape = 1500; // chains that succeed mostly take less
   const std::vector<int64_t> live = liveBytes(shapes);
   PackOptions within;
   within.capacity = capacity;
   within.cancellation = options.cancellation;
-  within.work = std::min(options.work / 4, mostWork);
-  // A small core leaves most of the packing to the chains, a large one to the search.
-  constexpr double parts[] = {0.9, 0.85, 0.8, 0.75, 0.7};
+  within.work = std::min(options.work / 4, tuning::mostWorkOfCore);
   CoreOutcome outcome = CoreOutcome::TooLarge;
-  for (int32_t low = 0, high = std::size(parts); low < high && !options.isCancelled();) {
+  for (int32_t low = 0, high = std::size(tuning::coreParts);
+       low < high && !options.isCancelled();) {
     const int32_t middle = low + (high - low) / 2;
-    const Core core = coreOf(shapes, live, parts[middle] * static_cast<double>(capacity));
+    const Core core =
+        coreOf(shapes, live, tuning::coreParts[middle] * static_cast<double>(capacity));
     if (core.shapeOf.size() > shapes.shapes.size() / 3 * 2) {
       high = middle;
       continue;
@@ -83,7 +82,7 @@ CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int6
     // A smaller shape may overlap a larger one at a step that is not full.
     std::vector<int64_t> from =
         withoutOverlaps(shapes, offsetsOf(core, packed->offsets, shapes.shapes.size()), capacity);
-    int64_t work = edgesPerShape * static_cast<int64_t>(shapes.shapes.size());
+    int64_t work = tuning::edgesBehindCore * static_cast<int64_t>(shapes.shapes.size());
     if (fitByEjection(shapes, within, work, from, littlePatience(work))) {
       offsets = std::move(from);
       return CoreOutcome::Packed;

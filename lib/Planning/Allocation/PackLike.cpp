@@ -2,15 +2,14 @@
 
 #include "PackLike.h"
 #include "Ejection.h"
+#include "Tuning/Constants.h"
 #include <algorithm>
 
 namespace llmmem::planning {
 namespace {
 
-constexpr int64_t usualEdges = 200; // chains from what is nearly a packing take less, or fail
-
 bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacity,
-               std::vector<int64_t> &offsets, int64_t edgesPerShape = usualEdges) {
+               std::vector<int64_t> &offsets, int64_t edgesPerShape = tuning::edgesFromSimilar) {
   PackOptions within;
   within.capacity = capacity;
   within.cancellation = options.cancellation;
@@ -21,9 +20,9 @@ bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacit
 /// Down to the live bytes, or else half of the way again and again, as long as chains succeed. What
 /// needs no more than its live bytes is worth some more of them.
 void lower(const Shapes &shapes, const PackOptions &options, Packing &packing) {
-  constexpr int finest = 16; // of the arena, as a power of two
-  int64_t least = packing.lowerBound, edges = 3 * usualEdges;
-  for (; packing.arena - least > packing.arena >> finest; edges = usualEdges) {
+  int64_t least = packing.lowerBound, edges = 3 * tuning::edgesFromSimilar;
+  for (; packing.arena - least > packing.arena >> tuning::finestLoweringShift;
+       edges = tuning::edgesFromSimilar) {
     if (fitWithin(shapes, options, least, packing.offsets, edges))
       packing.arena = arenaOf(shapes, packing.offsets);
     least += (packing.arena - least + 1) / 2;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PackSearch.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Support/Random.h"
 #include <algorithm>
 #include <array>
@@ -100,7 +101,7 @@ PackSearch::Outcome PackSearch::restart(int64_t within, int64_t &work,
                                         std::vector<int64_t> &offsets) {
   // A packing takes one node for each shape, and most that are found take little more.
   const auto count = static_cast<int64_t>(shapes.shapes.size());
-  const int64_t shortest = 2 * count;
+  const int64_t shortest = tuning::nodesOfFirstRun * count;
   PriorityGenerator generator(shapes);
   for (int64_t round = 1; mayFind(shapes, work) && !isCancelled(); ++round) {
     const int64_t allowed = std::min(shortest * luby(round), nodesWithin(shapes, work));

@@ -7,6 +7,7 @@
 
 #include "PackLike.h"
 #include "PackSubAlignment.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Planning/Model/InPlace.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -28,7 +29,8 @@ public:
   Placer(const Problem &problem, Plan &plan, const PackOptions &options,
          std::span<const StepSpan> spans, const Plan *like)
       : problem(problem), plan(plan), options(options),
-        stepCount(static_cast<int32_t>(plan.steps.size())), spans(spans), like(like) {}
+        stepCount(static_cast<int32_t>(plan.steps.size())), spans(spans),
+        like(tuning::isOff("similar plan") ? nullptr : like) {}
 
   void run() {
     makeInstances();
@@ -45,7 +47,7 @@ private:
   /// Where the arena exceeds the peak only by padding, the padding may move to the top.
   void trySubAlignmentLast(const Packing &packing) {
     const int64_t before = plan.arena;
-    if (options.isFirstTry ||
+    if (options.isFirstTry || tuning::isOff("small buffers last") ||
         before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
       return;
     if (const std::optional<Packing> other =

@@ -1,4 +1,4 @@
-//===- CanonicalFrontier.cpp - Plans that do not hang on how a step is handed over -===//
+//===- CanonicalFrontier.cpp - Plans that do not depend on how a step is given ----===//
 
 #include "CanonicalFrontier.h"
 #include "Structure/StepChain.h"
@@ -24,13 +24,13 @@ CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &
                                      int64_t packWork)
     : canonical(canonicalOf(original, outer.mainChain())),
       graph(canonical->problem, original.cancellation()),
-      search(graph, chainOf(graph, outer.mainChain()), outer.workInAll()),
-      frontier(Frontier::ofCanonical(graph, search, packWork)) {
-  search.reportTo(outer.listener());
+      search(graph, chainOf(graph, outer.mainChain()), outer.context().work),
+      frontier(graph, search, packWork, Numbering::Canonical) {
+  search.reportTo(outer.context().progress.target());
 }
 
-NeedBound CanonicalFrontier::needBound() {
-  NeedBound bound = frontier.needBound();
+NeedBound CanonicalFrontier::footprintBound() {
+  NeedBound bound = frontier.footprintBound();
   if (bound.op >= 0)
     bound.op = canonical->opOf[bound.op];
   for (OpIndex &op : bound.basis.ops)
@@ -40,8 +40,7 @@ NeedBound CanonicalFrontier::needBound() {
   return bound;
 }
 
-std::shared_ptr<const Plan>
-CanonicalFrontier::restored(const std::shared_ptr<const Plan> &plan) const {
+PlacedPlan CanonicalFrontier::restored(const PlacedPlan &plan) const {
   if (!plan)
     return nullptr;
   auto other = std::make_shared<Plan>(*plan);

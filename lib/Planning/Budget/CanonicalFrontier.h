@@ -1,4 +1,4 @@
-//===- CanonicalFrontier.h - Plans that do not hang on how a step is handed over ---===//
+//===- CanonicalFrontier.h - Plans that do not depend on how a step is given ------===//
 //
 // The frontier of the problem with canonical numbers and without labels
 // (Structure/CanonicalProblem.h), whose plans are given the problem's own numbers again. Searches
@@ -25,16 +25,16 @@ public:
   /// Whether equal blocks repeat in the chain that was found.
   bool hasRepeats() const { return search.mainChain().hasRepeats; }
   /// All as of Frontier, in the numbers of the problem.
-  std::shared_ptr<const Plan> at(int64_t budget) { return restored(frontier.at(budget)); }
-  std::shared_ptr<const Plan> least() { return restored(frontier.least()); }
-  std::shared_ptr<const Plan> cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
+  PlacedPlan at(int64_t budget) { return restored(frontier.at(budget)); }
+  PlacedPlan least() { return restored(frontier.least()); }
+  PlacedPlan cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
     return restored(frontier.cheaperWithin(budget, leastCost, cost));
   }
-  NeedBound needBound();
+  NeedBound footprintBound();
 
 private:
   /// The plan in the numbers of the problem.
-  std::shared_ptr<const Plan> restored(const std::shared_ptr<const Plan> &plan) const;
+  PlacedPlan restored(const PlacedPlan &plan) const;
   std::shared_ptr<const CanonicalProblem> canonical;
   Graph graph;
   BudgetSearch search;

@@ -5,6 +5,7 @@
 #include "Bounds/NeedBound.h"
 #include "Bounds/OpenCut.h"
 #include "MicroBatches/WindowBound.h"
+#include "Tuning/Constants.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -63,11 +64,11 @@ static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan
   const MicroBatches *microBatches = search.microBatches();
   if (plan.cost > plan.costLowerBound && microBatches)
     raiseByWindows(graph, *microBatches, plan);
-  // Moments of the whole graph take long where it is large, and prove less there.
-  constexpr int32_t smallSize = 2000;
-  if (plan.cost > plan.costLowerBound && (!microBatches || graph.numOps() <= smallSize))
+  // Cuts of the whole graph take long where it is large, and prove less there.
+  if (plan.cost > plan.costLowerBound &&
+      (!microBatches || graph.numOps() <= tuning::mostOpsSearchedWhole))
     raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
-  if (plan.cost > plan.costLowerBound && search.isAnnealed())
+  if (plan.cost > plan.costLowerBound && search.context().isAnnealed())
     raiseByOpenCuts(graph, plan);
 }
 
@@ -75,11 +76,11 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
                                const CertificateOptions &options, Plan &plan) {
   const Problem &problem = graph.problem();
   NeedBound bound = needOfOneOp(graph);
-  bool isTight = problem.budget && *problem.budget < search.given().peak;
+  bool isTight = problem.budget && *problem.budget < search.context().given().peak;
   bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
   const bool isMissing = isTight && !options.found;
   if (!isExact && (isMissing || options.provesNeed))
-    bound = frontier.needBound();
+    bound = frontier.footprintBound();
   if (isTight && options.found && options.provesCost)
     raiseCostBounds(graph, search, plan);
   if (bound.bytes >= plan.peakLowerBound)

@@ -1,25 +1,24 @@
 //===- MicroBatchSearch.cpp - Schedules of steps with micro-batches ---------------===//
 
 #include "MicroBatchSearch.h"
+#include "Tuning/Constants.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
 
-static bool isCheaper(const Candidate &a, const Candidate &b) {
-  return std::tie(a.cost, a.peak) < std::tie(b.cost, b.peak);
-}
-
 /// Whether the whole graph is searched as well, which takes long where it is large.
 bool MicroBatchSearch::searchesWhole() const {
-  constexpr int32_t smallSize = 2000;
-  return graph.numOps() <= smallSize;
+  return graph.numOps() <= tuning::mostOpsSearchedWhole;
 }
 
 MicroBatchSearch::MicroBatchSearch(const Graph &graph, MicroBatches microBatches, int64_t work)
-    : BudgetSearch(graph, givenOrder(graph), work), found(std::move(microBatches)),
-      problemOfOne(graph, found), graphOfOne(problemOfOne.problem(), graph.cancellation()),
-      one(graphOfOne, work) {}
+    : BudgetSearch(graph, givenOrder(graph), "given order", work), graph(graph),
+      found(std::move(microBatches)), problemOfOne(graph, found),
+      graphOfOne(problemOfOne.problem(), graph.cancellation()), one(graphOfOne, work) {
+  context().replaceSources(
+      {[this] { return orderedOfAll(); }, [this] { return stageInputsOfAll(); }});
+}
 
 MicroBatchSearch::~MicroBatchSearch() = default;
 
@@ -29,7 +28,7 @@ Candidate MicroBatchSearch::forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> sched
   if (steps.empty())
     return {{}, INT64_MAX, INT64_MAX};
   dropUselessRepeats(graph, steps);
-  return measured(std::move(steps));
+  return measured(graph, std::move(steps), "micro-batches");
 }
 
 void MicroBatchSearch::addMember(const Candidate &ofOne) {
@@ -42,16 +41,15 @@ void MicroBatchSearch::addMember(const Candidate &ofOne) {
 
 /// Schedules of one micro-batch at evenly spaced capacities, down to the last that has one.
 void MicroBatchSearch::addMembers(BudgetSearch &search) {
-  constexpr int64_t levels = 48;
-  constexpr size_t mostOfLevel = 2;
-  const int64_t top = search.given().peak;
-  addMember(search.given());
-  for (int64_t level = levels; level-- > 1;) {
-    std::vector<Candidate> candidates = search.under(top / levels * level, /*deeply=*/false);
-    spent += search.workOfLast();
+  const int64_t top = search.context().given().peak;
+  addMember(search.context().given());
+  for (int64_t level = tuning::microBatchLevels; level-- > 1;) {
+    const Candidates candidates =
+        search.under(top / tuning::microBatchLevels * level, /*deeply=*/false);
     if (candidates.empty())
       return;
-    for (const Candidate &candidate : llvm::ArrayRef(candidates).take_front(mostOfLevel))
+    for (const Candidate &candidate :
+         llvm::ArrayRef(candidates).take_front(tuning::mostMembersOfLevel))
       addMember(candidate);
   }
 }
@@ -62,9 +60,9 @@ void MicroBatchSearch::addMembersThatHoldLess() {
   if (found.mostInFlight < 2)
     return;
   for (int64_t part : {4, 8, 16, 32}) {
-    const Problem less = problemOfOne.problemWithLess(one.given().peak / part);
+    const Problem less = problemOfOne.problemWithLess(one.context().given().peak / part);
     const Graph graphOfLess(less, graph.cancellation());
-    BudgetSearch search(graphOfLess, workInAll());
+    BudgetSearch search(graphOfLess, context().work);
     addMembers(search);
   }
 }
@@ -73,7 +71,8 @@ const std::vector<MicroBatchSearch::Member> &MicroBatchSearch::family() {
   if (hasFamily)
     return members;
   hasFamily = true;
-  announce("schedules of one of " + llvm::Twine(found.count()) + " micro-batches");
+  context().progress.announce("schedules of one of " + llvm::Twine(found.count()) +
+                              " micro-batches");
   addMembers(one);
   if (std::unique_ptr<BudgetSearch> other = one.deferred())
     addMembers(*other);
@@ -83,86 +82,76 @@ const std::vector<MicroBatchSearch::Member> &MicroBatchSearch::family() {
   return members;
 }
 
-const Candidate &MicroBatchSearch::ordered() {
-  if (!orderedOfAll) {
-    orderedOfAll = forAll({llvm::ArrayRef(one.ordered().steps)});
-    if (orderedOfAll->peak >= given().peak)
-      orderedOfAll = given();
-  }
-  return *orderedOfAll;
+Candidate MicroBatchSearch::orderedOfAll() {
+  return forAll({llvm::ArrayRef(one.context().ordered().steps)});
 }
 
-const Candidate &MicroBatchSearch::leanestFlat() {
-  if (!flatOfAll) {
-    flatOfAll = forAll({llvm::ArrayRef(one.leanestFlat().steps)});
-    if (flatOfAll->steps.empty())
-      flatOfAll = given();
-  }
-  return *flatOfAll;
+Candidate MicroBatchSearch::stageInputsOfAll() {
+  Candidate all = forAll({llvm::ArrayRef(one.context().stageInputs().steps)});
+  return all.steps.empty() ? context().given() : all;
 }
 
-const std::vector<Candidate> &MicroBatchSearch::leanest() {
-  if (!leanOfAll.empty())
-    return leanOfAll;
-  constexpr size_t mostOfOne = 16;
-  leanOfAll = {given(), ordered(), leanestFlat()};
-  for (const Candidate &candidate : llvm::ArrayRef(one.leanest()).take_front(mostOfOne))
-    if (Candidate all = forAll({one.improved(candidate.steps, candidate.peak).steps});
-        !all.steps.empty())
-      leanOfAll.push_back(std::move(all));
+const Candidates &MicroBatchSearch::leastMemory() {
+  if (!leastOfAll.empty())
+    return leastOfAll;
+  leastOfAll = {context().given(), context().ordered(), context().stageInputs()};
+  int64_t spent = 0; // counts nowhere: it is the same for all capacities
+  for (const Candidate &candidate :
+       llvm::ArrayRef(one.leastMemory()).take_front(tuning::mostLeastOfOne)) {
+    const Candidate improved =
+        one.context().improved(candidate.steps, candidate.peak, candidate.searcher, spent);
+    if (Candidate all = forAll({improved.steps}); !all.steps.empty())
+      leastOfAll.push_back(std::move(all));
+  }
   for (const Member &member : family())
-    leanOfAll.push_back(member.all);
+    leastOfAll.push_back(member.all);
   if (searchesWhole())
-    llvm::append_range(leanOfAll, BudgetSearch::leanest());
-  llvm::stable_sort(leanOfAll, [](const Candidate &a, const Candidate &b) {
-    return std::tie(a.peak, a.cost) < std::tie(b.peak, b.cost);
-  });
-  return leanOfAll;
+    llvm::append_range(leastOfAll, BudgetSearch::leastMemory());
+  llvm::stable_sort(leastOfAll, holdsLess);
+  return leastOfAll;
 }
 
 /// As many micro-batches of those in flight run as `cheaper` as the capacity allows.
 void MicroBatchSearch::addMixed(const Member &fitting, const Member &cheaper, int64_t capacity,
-                                std::vector<Candidate> &candidates) {
-  constexpr int32_t mostInTurn = 16;
-  const int32_t inTurn = std::min(found.mostInFlight, mostInTurn);
+                                Candidates &candidates, int64_t &spent) {
+  const int32_t inTurn = std::min(found.mostInFlight, tuning::mostMixedInTurn);
   llvm::SmallVector<llvm::ArrayRef<OpIndex>, 8> schedules(inTurn, cheaper.steps);
   for (int32_t number = 0; number + 1 < inTurn; ++number) {
     schedules[number] = fitting.steps;
     Candidate mixed = forAll(schedules);
     if (mixed.peak > capacity)
       continue;
-    candidates.push_back(improved(std::move(mixed.steps), capacity));
+    candidates.push_back(
+        context().improved(std::move(mixed.steps), capacity, mixed.searcher, spent));
     return;
   }
 }
 
-std::vector<Candidate> MicroBatchSearch::under(int64_t capacity, bool deeply, int64_t known) {
+Candidates MicroBatchSearch::under(int64_t capacity, bool deeply, int64_t known) {
   lastSpent = 0;
-  if (given().peak <= capacity)
-    return {given()};
-  if (ordered().peak <= capacity)
-    return {ordered()};
+  if (context().given().peak <= capacity)
+    return {context().given()};
+  if (context().ordered().peak <= capacity)
+    return {context().ordered()};
   family();
-  const int64_t before = spent; // the family is the same for all capacities
-  std::vector<Candidate> candidates;
+  int64_t spent = 0;
+  Candidates candidates;
+  auto improve = [&](const Candidate &candidate) {
+    candidates.push_back(context().improved(candidate.steps, capacity, candidate.searcher, spent));
+  };
   auto fits = llvm::find_if(members, [&](const Member &m) { return m.all.peak <= capacity; });
   if (fits != members.end()) {
-    candidates.push_back(improved(fits->all.steps, capacity));
-    constexpr std::ptrdiff_t mostMixed = 2; // the next cheaper ones
-    for (auto it = fits; it != members.begin() && fits - it < mostMixed;)
-      addMixed(*fits, *--it, capacity, candidates);
+    improve(fits->all);
+    for (auto it = fits; it != members.begin() && fits - it < tuning::mostMixed;)
+      addMixed(*fits, *--it, capacity, candidates, spent);
   }
   if (deeply && candidates.empty())
-    for (const Candidate &candidate : leanest())
+    for (const Candidate &candidate : leastMemory())
       if (candidate.peak <= capacity)
-        candidates.push_back(improved(candidate.steps, capacity));
-  const int64_t ownSpent = spent - before;
-  if (searchesWhole()) {
+        improve(candidate);
+  if (searchesWhole())
     llvm::append_range(candidates, BudgetSearch::under(capacity, deeply, known));
-    lastSpent += ownSpent;
-  } else {
-    lastSpent = ownSpent;
-  }
+  lastSpent += spent;
   llvm::erase_if(candidates, [&](const Candidate &candidate) { return candidate.peak > capacity; });
   llvm::stable_sort(candidates, isCheaper);
   return candidates;

@@ -24,10 +24,8 @@ public:
   MicroBatchSearch(const Graph &graph, MicroBatches microBatches, int64_t work);
   ~MicroBatchSearch() override;
 
-  std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX) override;
-  const Candidate &ordered() override;
-  const Candidate &leanestFlat() override;
-  const std::vector<Candidate> &leanest() override;
+  Candidates under(int64_t capacity, bool deeply, int64_t known = INT64_MAX) override;
+  const Candidates &leastMemory() override;
   /// Its schedules are of the better orders already.
   std::unique_ptr<BudgetSearch> deferred() override { return nullptr; }
   const MicroBatches *microBatches() const override { return &found; }
@@ -44,17 +42,19 @@ private:
   void addMembersThatHoldLess();
   const std::vector<Member> &family();
   Candidate forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) const;
+  Candidate orderedOfAll();
+  Candidate stageInputsOfAll();
   void addMixed(const Member &fitting, const Member &cheaper, int64_t capacity,
-                std::vector<Candidate> &candidates);
+                Candidates &candidates, int64_t &spent);
 
+  const Graph &graph;
   MicroBatches found;
   MicroBatchProblem problemOfOne;
   Graph graphOfOne;
   BudgetSearch one;
   std::vector<Member> members; // cheapest first
   bool hasFamily = false;
-  std::optional<Candidate> orderedOfAll, flatOfAll;
-  std::vector<Candidate> leanOfAll;
+  Candidates leastOfAll;
 };
 
 /// The search for `graph`: by micro-batches where it has some.

@@ -116,7 +116,8 @@ struct Plan {
   int64_t baseCost = 0; // every op once that is not optional
   int64_t costLowerBound = 0;
   int64_t peakLowerBound = 0;
-  std::string bound; // the name of the bound that held, for reports; not part of the JSON
+  std::string bound;    // the name of the bound that held, for reports; not part of the JSON
+  std::string searcher; // the name of what made the schedule, for reports; not part of the JSON
   BoundBasis costBasis, peakBasis, absenceBasis; // not part of the JSON; the last where infeasible
   double seconds = 0;
   std::optional<Witness> witness;

@@ -1,0 +1,75 @@
+//===- EvictionSearcher.cpp - Eviction from orders, capacity by capacity ----------===//
+
+#include "EvictionSearcher.h"
+#include "Tuning/Constants.h"
+#include "llmmem/Support/ByteSize.h"
+
+using namespace llmmem;
+using namespace llmmem::planning;
+
+/// From each order that holds less than those before it.
+void EvictionSearcher::makeLadders() {
+  std::vector<const Candidate *> starts{&context.ofChain()};
+  if (context.given().peak < context.ofChain().peak)
+    starts.push_back(&context.given());
+  if (context.ordered().peak < context.given().peak)
+    starts.push_back(&context.ordered());
+  if (context.annealedOrder().peak < context.ordered().peak)
+    starts.push_back(&context.annealedOrder());
+  for (const Candidate *start : starts)
+    if (llvm::none_of(ladders, [&](const Ladder &other) {
+          return other.rungs.front().start() == start->steps;
+        }))
+      ladders.push_back(
+          {start->peak, context.work / tuning::evictionWorkPart, {EvictionPath(start->steps)}});
+}
+
+/// The schedule that eviction from an order is at when it gets to `capacity`.
+EvictionPath &EvictionSearcher::rungAbove(Ladder &ladder, int64_t capacity) {
+  const int64_t resident = context.graph.residentBytes();
+  size_t rung = 0;
+  for (int64_t limit = ladder.peak;;) {
+    limit = resident + (limit - resident) / 8 * 7;
+    if (limit < capacity || limit == resident)
+      return ladder.rungs[rung];
+    if (++rung < ladder.rungs.size())
+      continue;
+    std::vector<OpIndex> steps;
+    if (ladder.left <= 0 || !evictUntilFits(context.graph, ladder.rungs.back(), limit,
+                                            context.evictionDepth(), ladder.left, steps)) {
+      ladder.left = 0;
+      return ladder.rungs.back();
+    }
+    ladder.rungs.emplace_back(std::move(steps));
+  }
+}
+
+bool EvictionSearcher::searchFrom(EvictionPath &path, int64_t capacity, Candidates &found,
+                                  int64_t &spent) {
+  context.progress.announce("eviction under " + formatByteSize(capacity));
+  const int64_t most = context.work / tuning::evictionWorkPart;
+  int64_t left = most;
+  std::vector<OpIndex> steps;
+  const bool fits =
+      evictUntilFits(context.graph, path, capacity, context.evictionDepth(), left, steps);
+  spent += most - left;
+  context.progress.report("eviction", capacity);
+  if (fits)
+    found.push_back(context.improved(std::move(steps), capacity, name(), spent));
+  return fits;
+}
+
+int64_t EvictionSearcher::search(const SearchRequest &request, Candidates &found) {
+  int64_t spent = 0;
+  if (ladders.empty())
+    makeLadders();
+  for (Ladder &ladder : ladders) {
+    EvictionPath &rung = rungAbove(ladder, request.capacity);
+    const bool fits = searchFrom(rung, request.capacity, found, spent);
+    // What was evicted for a rung may be in the way, and few ops take little time.
+    if (&rung != &ladder.rungs.front() &&
+        (!fits || context.graph.numOps() <= tuning::smallSearchOps))
+      searchFrom(ladder.rungs.front(), request.capacity, found, spent);
+  }
+  return spent;
+}

@@ -1,0 +1,41 @@
+//===- EvictionSearcher.h - Eviction from orders, capacity by capacity ------------===//
+//
+// From an order, eviction to one capacity begins where eviction to a higher one ended: at the next
+// of fixed rungs, an eighth of the bytes apart. The rungs depend on the order alone, so the answer
+// at one capacity does not depend on another.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
+#define LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
+
+#include "NestedTables.h"
+#include "Schedulers/Eviction.h"
+#include "Searcher.h"
+
+namespace llmmem::planning {
+
+class EvictionSearcher final : public Searcher {
+public:
+  EvictionSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
+  llvm::StringRef name() const override { return "eviction"; }
+  int64_t search(const SearchRequest &request, Candidates &found) override;
+
+private:
+  /// Eviction from one order, to lower and lower capacities.
+  struct Ladder {
+    int64_t peak; // of the order
+    int64_t left; // work for rungs
+    std::vector<EvictionPath> rungs;
+  };
+  void makeLadders();
+  EvictionPath &rungAbove(Ladder &ladder, int64_t capacity);
+  bool searchFrom(EvictionPath &path, int64_t capacity, Candidates &found, int64_t &spent);
+
+  SearchContext &context;
+  std::vector<Ladder> ladders;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H

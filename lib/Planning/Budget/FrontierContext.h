@@ -1,0 +1,59 @@
+//===- FrontierContext.h - What the parts of one frontier share -------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BUDGET_FRONTIERCONTEXT_H
+#define LLMMEM_LIB_PLANNING_BUDGET_FRONTIERCONTEXT_H
+
+#include "Bounds/NeedBound.h"
+#include "Sample.h"
+
+namespace llmmem::planning {
+
+class CanonicalFrontier;
+
+/// Whether a problem is numbered canonically already (Structure/CanonicalProblem.h).
+enum class Numbering { AsGiven, Canonical };
+
+class FrontierContext {
+public:
+  FrontierContext(const Graph &graph, BudgetSearch &search, int64_t packWork, Numbering numbering);
+  ~FrontierContext();
+
+  /// The schedules of both orders within `capacity`, cheapest first. Adds the work to `work`.
+  Candidates under(int64_t capacity, bool deeply, int64_t &work);
+  /// What every plan needs at least, as far as it is proved.
+  const NeedBound &footprintBound();
+  /// Whether a proof that was asked for anyway says that no schedule holds so little.
+  bool isKnownToFail(int64_t capacity) const {
+    return provedFootprint && capacity < provedFootprint->bytes;
+  }
+
+  /// Null where the problem is numbered canonically already, or not searched as one chain.
+  CanonicalFrontier *canonicalFrontier();
+  /// The same where equal blocks repeat in the canonical problem.
+  CanonicalFrontier *repeatingFrontier();
+  /// The plan of the least memory of the canonical problem; null where no blocks repeat in it.
+  PlacedPlan canonicalLeast();
+  /// Whether the chain depends on the graph alone, so that plans are those of the canonical
+  /// problem.
+  bool isOfGraph() const;
+  /// Without ops there is one plan, and no chain to search along.
+  bool hasNothingToChoose() const { return graph.numOps() == 0; }
+  bool isAnnealed() const { return search.context().isAnnealed(); }
+  int64_t footprintOf(const PlacedPlan &plan) const { return placer.footprintOf(*plan); }
+
+  const Graph &graph;
+  BudgetSearch &search;
+  const SchedulePlacer placer;
+  const BudgetGrid grid;
+
+private:
+  const Numbering numbering;
+  std::unique_ptr<BudgetSearch> deferred; // with the weight gradient of the peak step deferred
+  bool hasDeferred = false;
+  std::unique_ptr<CanonicalFrontier> canonical;
+  std::optional<NeedBound> provedFootprint;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BUDGET_FRONTIERCONTEXT_H

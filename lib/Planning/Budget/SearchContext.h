@@ -1,0 +1,101 @@
+//===- SearchContext.h - What the searchers of one graph share --------------------===//
+//
+// The orders, the chain, the options of its stages and the bound on the cost. All of it depends on
+// the graph and the work allowed, never on a capacity, and is computed when it is first needed. So
+// the order in which capacities are searched changes no answer; the frontier (Frontier.h) relies on
+// that.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BUDGET_SEARCHCONTEXT_H
+#define LLMMEM_LIB_PLANNING_BUDGET_SEARCHCONTEXT_H
+
+#include "Candidate.h"
+#include "Schedulers/ChainOptions.h"
+#include "llvm/ADT/Twine.h"
+#include <functional>
+#include <memory>
+
+namespace llmmem::planning {
+
+/// Says what a search does, about once a second of modelled work. Work is counted in steps of the
+/// schedules considered, never in time. Every report also asks whether the plan is cancelled.
+class SearchProgress {
+public:
+  using Listener = std::function<void(llvm::StringRef)>;
+
+  explicit SearchProgress(const Graph &graph) : graph(graph) {}
+
+  void reportTo(Listener listener) { this->listener = std::move(listener); }
+  const Listener &target() const { return listener; }
+  /// Reports the beginning of a stage of the search.
+  void announce(const llvm::Twine &stage) const;
+  void count(int64_t steps) { unreported += steps; }
+  /// Reports `searched` where a second's work has been counted since the last report.
+  void report(llvm::StringRef searched, int64_t capacity);
+
+private:
+  const Graph &graph;
+  Listener listener;
+  int64_t unreported = 0;
+};
+
+class SearchContext {
+public:
+  /// How an order is found that holds less, and the schedule that holds the inputs of the stages
+  /// alone; by default from the chain.
+  struct Sources {
+    std::function<Candidate()> ordered, stageInputs;
+  };
+
+  /// `work` bounds the search of orders and of graphs that are not chains, in steps visited.
+  SearchContext(const Graph &graph, Chain chain, Candidate given, int64_t work);
+
+  /// Those that are empty stay as they are.
+  void replaceSources(Sources others);
+
+  /// The given order.
+  const Candidate &given() const { return givenCandidate; }
+  const Candidate &ofChain() const { return chainCandidate; }
+  /// The least-peak order found with nothing recomputed.
+  const Candidate &ordered();
+  /// The same with a lower peak by annealing, where the graph is searched that way. Many of its
+  /// steps are nearly as full as the peak, so it may pack worse.
+  const Candidate &annealedOrder();
+  /// Only the inputs of the stages are held: the least peak of one level of recomputation.
+  const Candidate &stageInputs();
+  const ChainOptions &options();
+
+  /// Without useless repeats, and where that is within `capacity`, without those whose value it can
+  /// hold instead. Adds the steps visited to `spent`.
+  Candidate improved(std::vector<OpIndex> steps, int64_t capacity, llvm::StringRef searcher,
+                     int64_t &spent);
+  /// Proved: no plan whose resident values and arena are within `budget` costs less.
+  int64_t leastCostUnder(int64_t budget);
+  /// Whether `cost` is so little above the bound at `capacity` that a longer search is not worth
+  /// it.
+  bool isCloseToBound(int64_t capacity, int64_t cost);
+  /// Whether the graph is searched by annealing because it has no chain structure.
+  bool isAnnealed() const;
+  /// How many ancestors in a row may run again for one value.
+  int evictionDepth() const;
+
+  const Graph &graph;
+  const Chain chain;
+  const int64_t work;
+  SearchProgress progress;
+
+private:
+  Candidate findOrder();
+
+  Candidate givenCandidate, chainCandidate;
+  Sources sources;
+  std::optional<Candidate> orderedCandidate, annealedCandidate, inputsCandidate;
+  std::unique_ptr<ChainOptions> chainOptions;
+  std::unique_ptr<CutRelaxation> relaxation;
+  std::pair<int64_t, int64_t> lastBound{-1, 0}; // a capacity and its bound
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BUDGET_SEARCHCONTEXT_H

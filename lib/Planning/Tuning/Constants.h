@@ -1,0 +1,263 @@
+//===- Constants.h - What measurements set, and how to repeat them -----------------===//
+//
+// The constants of Budget and Allocation that trade the work of a search for what it finds. None of
+// them decides whether a plan is right. The comment after each one says what its half and its
+// double did to the problems of `planning-tables tuning`. Repeat it with
+//
+//   cmake --preset planner -B build-tuning -DCMAKE_CXX_FLAGS=-DLLMMEM_TUNING
+//   ninja -C build-tuning planning-tables
+//   benchmarks/tuning.py build-tuning/bin/planning-tables mostRepairs
+//
+// In such a build each constant is read from the environment: LLMMEM_TUNE=mostRepairs=3, several
+// with commas between; LLMMEM_TUNE=without=eviction switches a searcher off. In any other build
+// they are constants of the compiler.
+//
+// Words: a *part* divides something, a *shift* divides it by a power of two.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_TUNING_CONSTANTS_H
+#define LLMMEM_LIB_PLANNING_TUNING_CONSTANTS_H
+
+#include "Tuning/Tuned.h"
+
+namespace llmmem::planning::tuning {
+
+// --- The time of things, as counts of work --------------------------------------
+
+/// Steps visited in the time of one annealing move (Schedulers/Annealing.h).
+LLMMEM_TUNED(int64_t, workOfMove, 4);
+/// Steps visited in the time of one unit of the packing search, which ends where the plan fits.
+LLMMEM_TUNED(int64_t, workOfPackUnit, 4);
+/// Steps visited in the time of one step of the packing heuristics.
+LLMMEM_TUNED(int64_t, workOfPackedStep, 24);
+/// Edges that ejection chains visit in the time of one visited step.
+LLMMEM_TUNED(int64_t, ejectionsOfStep, 40);
+
+// --- Orders (Budget/SearchContext.cpp) -------------------------------------------
+
+/// The part of the work that the search for an order may spend.
+LLMMEM_TUNED(int64_t, orderWorkPart, 4);
+/// The same for the order of the least peak by annealing.
+LLMMEM_TUNED(int64_t, annealedOrderWorkPart, 16);
+/// Graphs of more ops are not annealed.
+LLMMEM_TUNED(int32_t, mostAnnealedOps, 1500);
+
+// --- Searchers of the portfolio (Budget/Searchers.cpp) ----------------------------
+
+/// A schedule is close to the bound within this part of the step, a quarter of a percent: longer
+/// searches found nothing that is cheaper by a tenth of a percent.
+LLMMEM_TUNED(int64_t, closeToBoundPart, 400);
+/// Choices per stage. The relaxation has few more at different prices, and each costs one minimum
+/// cut.
+LLMMEM_TUNED(size_t, mostChoicesPerStage, 28);
+/// How often options are chosen again for less, where a mixed plan needs more than measured.
+LLMMEM_TUNED(int, mostOptionRepairs, 5);
+/// Up to so many ops, searching in more ways than one takes little time.
+LLMMEM_TUNED(int32_t, smallSearchOps, 300);
+/// Up to so many ops, eviction runs although another searcher has found a schedule that fits.
+LLMMEM_TUNED(int32_t, mostOpsOfSecondSearch, 1200);
+
+/// Levels (capacities) at which the recursion is tabulated.
+LLMMEM_TUNED(int32_t, nestedLevels, 160);
+/// The smallest table is that of so many halvings of what the inputs of the stages need.
+LLMMEM_TUNED(int, nestedTableHalvings, 5);
+/// Chains of more stages are not tabulated.
+LLMMEM_TUNED(int32_t, mostNestedStages, 1200);
+/// Levels that are realized: above that of the capacity, below it, and until so many fit.
+LLMMEM_TUNED(int32_t, nestedLevelsAbove, 2);
+LLMMEM_TUNED(int32_t, mostNestedTries, 20);
+LLMMEM_TUNED(int32_t, mostNestedFitting, 3);
+LLMMEM_TUNED(int32_t, mostNestedFittingOfSmall, 40);
+
+/// The part of the work that one eviction, or the rungs of one order, may spend.
+LLMMEM_TUNED(int64_t, evictionWorkPart, 8);
+/// Ancestors in a row that may run again for one value, in graphs and in chains.
+LLMMEM_TUNED(int, evictionDepthOfGraph, 12);
+LLMMEM_TUNED(int, evictionDepthOfChain, 2000);
+
+/// Annealing: attempts that the work is shared by, and the moves of each for an op.
+LLMMEM_TUNED(int64_t, annealingAttempts, 20);
+LLMMEM_TUNED(int64_t, movesPerOp, 300);
+/// The part of the work that ruin and recreate may spend on one schedule.
+LLMMEM_TUNED(int64_t, ruinWorkPart, 40);
+
+// --- The way to the least memory (Budget/LeastMemorySchedules.cpp) ----------------
+
+/// Levels of a table that are realized, at most about.
+LLMMEM_TUNED(int32_t, mostLevelsRealized, 200);
+/// Longer schedules are not lowered: each attempt computes profiles, or looks for readers from each
+/// run on.
+LLMMEM_TUNED(size_t, mostStepsOfDescent, 8000);
+/// Steps of the descent by eviction, of the bytes that its start holds.
+LLMMEM_TUNED(int64_t, descentSteps, 100);
+/// The part of the work that it may spend.
+LLMMEM_TUNED(int64_t, descentWorkPart, 4);
+/// The schedules of the fewest bytes that are improved at once.
+LLMMEM_TUNED(size_t, mostLeastImproved, 4);
+
+// --- Micro-batches (Budget/MicroBatchSearch.cpp) ---------------------------------
+
+/// Up to so many ops the whole step is searched, and cut, in addition to one micro-batch.
+LLMMEM_TUNED(int32_t, mostOpsSearchedWhole, 2000);
+/// Capacities at which schedules of one micro-batch are searched, and those taken of each.
+LLMMEM_TUNED(int64_t, microBatchLevels, 48);
+LLMMEM_TUNED(size_t, mostMembersOfLevel, 2);
+/// Schedules of the least memory of one micro-batch that are written out for all.
+LLMMEM_TUNED(size_t, mostLeastOfOne, 16);
+/// Cheaper schedules that are mixed with one that fits, and micro-batches that take turns.
+LLMMEM_TUNED(std::ptrdiff_t, mostMixed, 2);
+LLMMEM_TUNED(int32_t, mostMixedInTurn, 16);
+
+// --- Samples of the frontier (Budget/SampleSearch.cpp, CoarseSamples.cpp) ---------
+
+/// How often a capacity is lowered by what packing exceeds it.
+LLMMEM_TUNED(int, mostRepairs, 6);
+/// Schedules that are placed for one capacity.
+LLMMEM_TUNED(int, mostPlacedPerRepair, 3);
+/// Rounds of ruin and recreate for a sample below the lowest coarse one.
+LLMMEM_TUNED(int64_t, ruinRoundsOfSample, 100);
+/// A quarter of the packing work came close within this part of the arena: all of it is spent.
+LLMMEM_TUNED(int64_t, nearlyPackedPart, 32);
+/// Schedules of micro-batches of more steps are packed by heuristics alone.
+LLMMEM_TUNED(int64_t, mostStepsOfMicroBatchPacking, 1500);
+/// Of more steps a packing gets fewer nodes, as each of them visits every buffer.
+LLMMEM_TUNED(int64_t, stepsOfFullPackWork, 1500);
+/// Ejection chains for one plan: the part of the work, and edges for each op.
+LLMMEM_TUNED(int64_t, ejectionWorkPart, 32);
+LLMMEM_TUNED(int64_t, ejectionsPerOp, 40000);
+/// Up to so many ops, costs are bisected until they are equal.
+LLMMEM_TUNED(int32_t, mostOpsOfExactBisection, 128);
+/// Else until they differ by less than this part of the step.
+LLMMEM_TUNED(int, bisectionCostShift, 12);
+/// The part of the work that a bisection may spend where nothing is annealed.
+LLMMEM_TUNED(int64_t, bisectionWorkPart, 4);
+/// Up to so many ops, the rungs above the least memory are searched; of more a rung takes a tenth
+/// of a second.
+LLMMEM_TUNED(int32_t, mostOpsOfRungs, 2000);
+/// Rungs between the least memory and the lowest sample.
+LLMMEM_TUNED(int64_t, rungsAboveLeast, 32);
+
+// --- Annealed samples (Budget/AnnealedSamples.cpp) --------------------------------
+
+/// The first headroom, in thousandths of the arena: so much, and one more for so many ops.
+LLMMEM_TUNED(int64_t, leastHeadroom, 5);
+LLMMEM_TUNED(int64_t, opsPerHeadroom, 50);
+/// Changes of the headroom after a packing that fits, and after one that does not.
+LLMMEM_TUNED(int64_t, lessHeadroom, 5);
+LLMMEM_TUNED(int64_t, moreHeadroom, 12);
+/// Schedules in a row that are no cheaper end a sample.
+LLMMEM_TUNED(int, mostAnnealingFailures, 4);
+/// A sample is near the answer where its interval is this part of the budget.
+LLMMEM_TUNED(int64_t, nearSamplePart, 24);
+/// The parts of the work that a sample may spend: near the answer, farther away, and a coarse one.
+LLMMEM_TUNED(int64_t, nearSampleWorkPart, 6);
+LLMMEM_TUNED(int64_t, sampleWorkPart, 12);
+LLMMEM_TUNED(int64_t, coarseSampleWorkPart, 8);
+/// Eighths of the work that all coarse samples may spend by annealing.
+LLMMEM_TUNED(int64_t, coarseWorkEighths, 5);
+/// Distances of coarse samples that are tried in turn, as parts of the budget.
+inline constexpr int64_t annealedSampleDivisors[] = {12, 24, 48, 96};
+/// Between budgets this close the gain of annealing is noise.
+LLMMEM_TUNED(int64_t, finestAnnealedPart, 256);
+/// The top of the frontier is bisected to this part.
+LLMMEM_TUNED(int64_t, narrowPartOfFree, 400);
+
+// --- The descent to the least memory (Budget/Descent*.cpp, GatheredSchedules.cpp) --
+
+/// The descent tells footprints apart that differ by more than this part of the arena, and ends
+/// where no less than that is found.
+LLMMEM_TUNED(int, finestDescentShift, 12);
+/// What costs less is taken where it needs this part of the arena more.
+LLMMEM_TUNED(int, indistinctShift, 14);
+/// Where the step runs twice again, schedules up to this part of the arena above are looked at.
+LLMMEM_TUNED(int, nearLeastShift, 10);
+/// A descent lowers schedules by a hundredth or two: from farther above it is not begun again.
+LLMMEM_TUNED(int64_t, beyondDescentPart, 128);
+/// Of more ops searches take long, and what is hardly another schedule is left out.
+LLMMEM_TUNED(int32_t, manyOpsOfDescent, 500);
+/// Of more ops nothing is searched anew at the least bytes, which takes seconds.
+LLMMEM_TUNED(int32_t, mostOpsOfLeastSearch, 8000);
+/// Up to so many ops the schedule of the fewest bytes is made cheaper before it is placed.
+LLMMEM_TUNED(int32_t, mostOpsRecreatedEarly, 1000);
+/// The schedules of the least memory that the descent begins with.
+LLMMEM_TUNED(size_t, mostKnownGathered, 4);
+/// The part of the work that each way of gathering may spend.
+LLMMEM_TUNED(int64_t, gatheringWorkPart, 3);
+/// The largest step down, of many ops and of few, and steps in all.
+LLMMEM_TUNED(int, coarsestShiftOfMany, 8);
+LLMMEM_TUNED(int, coarsestShiftOfFew, 4);
+LLMMEM_TUNED(int, mostDescentRounds, 40);
+/// Steps of any bytes after them, of few ops.
+LLMMEM_TUNED(int, mostSmallSteps, 4);
+/// Rounds of ruin and recreate for one step down, and at the least bytes.
+LLMMEM_TUNED(int64_t, loweringRounds, 250);
+LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);
+/// What was recreated at the least bytes and is placed.
+LLMMEM_TUNED(size_t, mostRecreatedPlaced, 6);
+/// What saves this part of the step is little.
+LLMMEM_TUNED(int, littleCostShift, 8);
+/// Two schedules are alike whose costs differ by less than this part of the step.
+LLMMEM_TUNED(int, alikeInCostShift, 8);
+/// A search may gain this part of the arena on a first try.
+LLMMEM_TUNED(int, firstTryShift, 6);
+/// Schedules that get a first try at once.
+LLMMEM_TUNED(size_t, mostFirstTries, 6);
+/// Schedules whose offsets are searched, of many ops and of few.
+LLMMEM_TUNED(int, mostSearchedOfMany, 2);
+LLMMEM_TUNED(int, mostSearchedOfFew, 12);
+/// Cheaper schedules that may fail to pack: searches take long where they find nothing.
+LLMMEM_TUNED(int, mostCheaperFailures, 2);
+/// The packing work of one schedule of the descent: what is found at all is found in less.
+LLMMEM_TUNED(int64_t, mostPackWorkOfDescent, 50000);
+/// From so many steps on cores are too large for a search, and ejection chains alone are left.
+LLMMEM_TUNED(size_t, manyStepsForCores, 5000);
+/// Placing so many steps takes a second or two.
+LLMMEM_TUNED(size_t, manyStepsToPlace, 20000);
+
+// --- Packing (Allocation) ----------------------------------------------------------
+
+/// Behind a core that was not packed, a search begins where heuristics end within this part of the
+/// capacity: of 75 such searches those that found offsets began less than two percent above it.
+LLMMEM_TUNED(int, searchNearShift, 6);
+/// Cores of more shapes get no promotion: of 96 cores of PyTorch's joint graphs nine were packed by
+/// one, none of them of more than 230 shapes.
+LLMMEM_TUNED(size_t, largeCoreShapes, 300);
+/// From so many shapes on a core that was not packed may end the packing; of fewer all skylines
+/// take little time.
+LLMMEM_TUNED(size_t, manyShapes, 500);
+/// Of more shapes no packing is searched: a node takes time linear in the shapes, and there are at
+/// least as many nodes as shapes.
+LLMMEM_TUNED(size_t, mostShapesSearched, 6000);
+/// Skylines of the squeaky wheel, and what it promotes a shape by, in ranks of all.
+LLMMEM_TUNED(int64_t, mostPromotions, 8);
+LLMMEM_TUNED(double, promotionOfRank, 0.4);
+/// With so many shapes a skyline takes longer per shape.
+LLMMEM_TUNED(int64_t, shapesOfSlowSkyline, 4000);
+/// From so many shapes on a gain of this part of the arena does not justify a restart.
+LLMMEM_TUNED(size_t, veryManyShapes, 20000);
+LLMMEM_TUNED(int64_t, littleArenaPart, 10000);
+/// Nodes for each shape of the first runs of the packing search.
+LLMMEM_TUNED(int64_t, nodesOfFirstRun, 2);
+/// The work of the packing search on one core.
+LLMMEM_TUNED(int64_t, mostWorkOfCore, 8000);
+/// Edges for each shape that ejection chains visit behind a core; chains that succeed mostly take
+/// less.
+LLMMEM_TUNED(int64_t, edgesBehindCore, 1500);
+/// Steps that are fuller than these parts of the capacity make a core. A small core leaves most of
+/// the packing to the chains, a large one to the search.
+inline constexpr double coreParts[] = {0.9, 0.85, 0.8, 0.75, 0.7};
+/// Edges for each shape of chains from the offsets of a similar plan, which take less, or fail.
+LLMMEM_TUNED(int64_t, edgesFromSimilar, 200);
+/// A similar packing is lowered until it is within this part of the arena of the live bytes.
+LLMMEM_TUNED(int, finestLoweringShift, 16);
+/// Chains end where this part of their work leaves no less unplaced: of 126 behind cores that did,
+/// 19 of 20 never took a fifth of their work without leaving less.
+LLMMEM_TUNED(int64_t, patiencePart, 4);
+/// The mean weight of a shape, and the part of its weight that an ejected shape gains.
+LLMMEM_TUNED(double, meanEjectionWeight, 1000);
+LLMMEM_TUNED(int64_t, ejectionGainPart, 10);
+
+} // namespace llmmem::planning::tuning
+
+#endif // LLMMEM_LIB_PLANNING_TUNING_CONSTANTS_H
