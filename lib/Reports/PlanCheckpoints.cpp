@@ -80,9 +80,9 @@ static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
   const planning::Problem &problem = decision.chosen().extracted.problem;
   const planning::Plan &plan = decision.plan();
   if (request.explain != kExplainAll) {
-    std::optional<std::string> text = planning::explainNamed(problem, plan, request.explain);
+    Result<std::string> text = planning::explainNamed(problem, plan, request.explain);
     if (!text)
-      return step.emitError("explain: no value or op of it is named '") << request.explain << "'";
+      return step.emitError("explain: ") << text.error();
     outcome.print(std::move(*text));
     return success();
   }

@@ -85,7 +85,7 @@ llvm::cl::opt<std::string>
             llvm::cl::desc(
                 "Print on stderr why each saved value is kept or run again, the cost of the other "
                 "choice, what holds the peak and what more budget buys; of one value or op with "
-                "its name"));
+                "its name, of one step with step:N"));
 llvm::cl::opt<bool>
     structure("structure", llvm::cl::cat(category),
               llvm::cl::desc("Print the blocks and stages that plans of the problem "
@@ -391,9 +391,9 @@ int sweepProblem(const StepForms &forms, const PlanOptions &options) {
 int explainTo(llvm::raw_ostream &os, const StepForms &forms, const Problem &problem,
               const Plan &planned, const PlanOptions &options) {
   if (!explain.empty()) {
-    std::optional<std::string> text = explainNamed(problem, planned, explain.getValue());
+    Result<std::string> text = explainNamed(problem, planned, explain.getValue());
     if (!text)
-      return fail("--explain: no value or op is named '" + explain + "'");
+      return fail("--explain: " + text.error());
     os << *text;
     return ExitSuccess;
   }

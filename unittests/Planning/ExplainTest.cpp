@@ -52,6 +52,27 @@ TEST(ExplainTest, keptValues) {
   EXPECT_EQ(saved[1].value, 3);
 }
 
+/// `act` runs again at step 4. Of what is held in between, `loss` writes dy after the last use of
+/// `wide`; a larger workspace takes more room.
+TEST(ExplainTest, whatARepeatMakesRoomFor) {
+  Problem problem = saving();
+  Plan plan;
+  plan.steps = {0, 1, 2, 3, 1, 4};
+  EXPECT_TRUE(reasonsOfRepeat(problem, plan, 1).empty());
+  std::vector<RepeatReason> reasons = reasonsOfRepeat(problem, plan, 4);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].value, 2);
+  EXPECT_EQ(reasons[0].lastUse, 2);
+  EXPECT_EQ(reasons[0].reader, 5);
+  EXPECT_EQ(reasons[0].fullest, 3);
+  EXPECT_EQ(reasons[0].roomFor, 4); // dy: y was held with `wide` already
+  EXPECT_EQ(reasons[0].workspace, 0);
+  problem.ops[3].workspace = 25;
+  reasons = reasonsOfRepeat(problem, plan, 4);
+  EXPECT_FALSE(reasons[0].roomFor);
+  EXPECT_EQ(reasons[0].workspace, 25);
+}
+
 TEST(ExplainTest, recomputedValues) {
   std::vector<SavedValue> saved = explain(saving(), {0, 1, 2, 3, 1, 4});
   ASSERT_EQ(saved.size(), 2u);

@@ -118,7 +118,7 @@ def EmitPlanOption : NamedOption<"emitPlan", "emit-plan", "std::string", "", "fi
 def EmitProofOption : NamedOption<"emitProof", "emit-proof", "std::string", "", "file",
   "Write what proves the plan's bounds, checked, as a llmmem-proof">;
 def ExplainOption : NamedOption<"explain", "explain", "std::string", "", "value",
-  "Say on stderr why a value or op is kept or run again, by its name; all: every saved value, what holds the peak, what more budget would buy, and, where there is no plan, what is held">;
+  "Say on stderr why a value or op is kept or run again, by its name, or why a step of the plan runs, by step:N; all: every saved value, what holds the peak, what more budget would buy, and, where there is no plan, what is held">;
 def PrintReportOption : Option<"print", "print", "bool", "false", "Print resident, saved and peak bytes on stderr">;
 def ReportJsonOption : NamedOption<"json", "json", "std::string", "", "file", "Write the report as JSON (- is stdout)">;
 

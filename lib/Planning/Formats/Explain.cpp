@@ -1,6 +1,6 @@
 //===- Explain.cpp - Why a plan keeps what it keeps -----------------------------===//
 
-#include "llmmem/Planning/Formats/Explain.h"
+#include "ExplainRepeats.h"
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Support/ByteSize.h"
@@ -126,11 +126,6 @@ bool Explainer::isHeld(ValueIndex value, int32_t step) const {
   return after != liveRanges[value].begin() && std::prev(after)->to >= step;
 }
 
-std::string nameOf(const Problem &problem, ValueIndex index) {
-  const Value &value = problem.values[index];
-  return value.name.empty() ? "value " + std::to_string(value.id) : value.name;
-}
-
 void printSaved(const Problem &problem, const SavedValue &it, llvm::raw_ostream &os) {
   os << "  " << nameOf(problem, it.value) << " (" << formatByteSize(it.bytes) << "): ";
   if (it.runs > 1)
@@ -154,6 +149,11 @@ std::string opText(const Problem &problem, const Plan &plan, int32_t step) {
 
 } // namespace
 
+std::string nameOf(const Problem &problem, ValueIndex index) {
+  const Value &value = problem.values[index];
+  return value.name.empty() ? "value " + std::to_string(value.id) : value.name;
+}
+
 std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan) {
   return Explainer(problem, plan).run();
 }
@@ -167,8 +167,9 @@ std::string explanationText(const Problem &problem, const std::vector<SavedValue
   return text;
 }
 
-std::optional<std::string> explainNamed(const Problem &problem, const Plan &plan,
-                                        std::string_view name) {
+Result<std::string> explainNamed(const Problem &problem, const Plan &plan, std::string_view name) {
+  if (llvm::StringRef number = name; number.consume_front("step:"))
+    return explainStep(problem, plan, number);
   const Graph graph(problem);
   std::vector<ValueIndex> asked;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
@@ -176,7 +177,8 @@ std::optional<std::string> explainNamed(const Problem &problem, const Plan &plan
         problem.values[value].name == name || (writer >= 0 && problem.ops[writer].name == name))
       asked.push_back(value);
   if (asked.empty())
-    return std::nullopt;
+    return Failure{"no value or op is named '" + std::string(name) +
+                   "'; of a step of the plan, ask for step:N"};
   const int32_t peak = profile(graph, plan.steps).peakStep;
   const Explainer explainer(problem, plan);
   std::string text;
@@ -189,7 +191,9 @@ std::optional<std::string> explainNamed(const Problem &problem, const Plan &plan
       printSaved(problem, explainer.explain(value), os);
     os << "    " << (explainer.isHeldWhile(value, peak) ? "held" : "not held") << " at the peak, "
        << opText(problem, plan, peak) << '\n';
+    printRepeatsOf(problem, plan, value, os);
   }
+  printSearcher(plan, os);
   return text;
 }
 

@@ -28,10 +28,30 @@ LLMMEM_EXPORT std::vector<SavedValue> explainPlan(const Problem &problem, const 
 LLMMEM_EXPORT std::string explanationText(const Problem &problem,
                                           const std::vector<SavedValue> &saved);
 
-/// Why a value, or what an op writes, is kept or run again, what the other choice would cost, and
-/// whether it is held at the peak; `name` is that of a value or an op. Nothing where there is none.
-LLMMEM_EXPORT std::optional<std::string> explainNamed(const Problem &problem, const Plan &plan,
-                                                      std::string_view name);
+/// Why an op runs again at a step: a value that it wrote before was evicted, and something took the
+/// room. The steps of a plan imply all of it.
+///
+/// Example: up act down loss act back, where `back` at step 5 reads what `act` writes. `down` at
+/// step 2 used it last, and in between the workspace of `loss` at step 3 is what it makes room for.
+struct RepeatReason {
+  ValueIndex value; // that the step writes again
+  int32_t lastUse;  // the last step that used the instance before
+  int32_t reader;   // the first step that reads it then; the number of steps: it is kept
+  int32_t fullest;  // of the steps in between; -1: there is none
+  int64_t bytes;    // held at `fullest`, resident included
+  std::optional<ValueIndex> roomFor; // the largest value held there that was not at `lastUse`
+  int64_t workspace;                 // of the op at `fullest`, where that is larger; else 0
+};
+
+/// One for each value of bytes that the step writes again; none where its op runs the first time.
+LLMMEM_EXPORT std::vector<RepeatReason> reasonsOfRepeat(const Problem &problem, const Plan &plan,
+                                                        int32_t step);
+
+/// What `name` asks for. That of a value or an op: why the value, or what the op writes, is kept or
+/// recomputed, what the other choice would cost, whether it is held at the peak, and what each
+/// repeat makes room for. step:N: why that step runs. An error where there is none.
+LLMMEM_EXPORT Result<std::string> explainNamed(const Problem &problem, const Plan &plan,
+                                               std::string_view name);
 
 /// Where the peak is, and the largest values that are held there.
 LLMMEM_EXPORT std::string peakText(const Problem &problem, const Plan &plan);
