@@ -111,7 +111,7 @@ llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const 
 FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const {
   planning::PlanOptions planOptions;
   planOptions.policy.kind = policy;
-  planOptions.seconds = seconds;
+  planOptions.workSeconds = seconds;
   planOptions.provesCost = false; // No bound is shown.
   FitPoint point;
   point.residentBytes = forms.alternatives.front().problem.residentBytes();

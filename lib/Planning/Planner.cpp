@@ -19,7 +19,7 @@ using namespace llmmem::planning;
 
 /// Fixed rates of work to time, so that equal flags give equal plans on every machine.
 static int64_t workFor(const PlanOptions &options, double unitsPerSecond) {
-  return static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e5) * unitsPerSecond);
+  return static_cast<int64_t>(std::clamp(options.workSeconds, 0.0, 1e5) * unitsPerSecond);
 }
 
 static PackOptions packOptions(const Graph &graph, const PlanOptions &options) {
@@ -27,7 +27,7 @@ static PackOptions packOptions(const Graph &graph, const PlanOptions &options) {
   PackOptions pack;
   pack.cancellation = graph.cancellation();
   pack.alignment = std::max<int64_t>(problem.alignment, 1);
-  pack.work = workFor(options, 20000);
+  pack.work = workFor(options, tuning::packUnitsPerSecond);
   if (problem.budget)
     pack.capacity = std::max<int64_t>(0, *problem.budget - problem.residentBytes());
   return pack;
@@ -100,17 +100,13 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
   return placed != nullptr;
 }
 
-/// A tenth of the time given: where the search of placements finishes at all, it mostly finishes
-/// early.
-static constexpr double placedRate = 400000;
-
 /// For live bytes that fit where no packing found does: searches every schedule with every
 /// placement, and finds a more expensive plan or proves that there is none. Nothing where the
 /// search gave up.
 static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
                                              const PlanOptions &options) {
   const Problem &problem = graph.problem();
-  int64_t work = workFor(options, placedRate);
+  int64_t work = workFor(options, tuning::placementsPerSecond);
   PlacedAnswer answer = cheapestPlaced(graph, *problem.budget - problem.residentBytes(), work);
   if (answer.kind == PlacedAnswer::Kind::GaveUp || tuning::isOff("every placement"))
     return std::nullopt;
@@ -138,7 +134,7 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
   if (!problem.budget || !isSmall(graph) || tuning::isOff("every schedule"))
     return std::nullopt;
   int64_t capacity = capacityFor(graph);
-  ExactOptions exact{.repeats = true, .work = workFor(options, 100000)};
+  ExactOptions exact{.repeats = true, .work = workFor(options, tuning::schedulesPerSecond)};
   bool isFirst = true;
   while (true) {
     ExactAnswer answer = cheapestUnder(graph, capacity, exact);
@@ -173,7 +169,7 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
 /// least arena.
 static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
                         const PlanOptions &options) {
-  int64_t work = workFor(options, placedRate);
+  int64_t work = workFor(options, tuning::placementsPerSecond);
   while (plan.arena > leastArena && !tuning::isOff("every placement")) {
     PlacedAnswer answer = cheapestPlaced(graph, plan.arena - 1, work);
     if (answer.kind != PlacedAnswer::Kind::Found)
@@ -185,7 +181,8 @@ static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
 
 static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
                           const PlanOptions &options) {
-  ExactAnswer exact = leastPeakExactly(graph, {.repeats = true, .work = workFor(options, 100000)});
+  ExactAnswer exact = leastPeakExactly(
+      graph, {.repeats = true, .work = workFor(options, tuning::schedulesPerSecond)});
   if (exact.kind != ExactAnswer::Kind::Found || tuning::isOff("every schedule")) {
     adopt(*frontier.least(), plan);
     return;
@@ -247,10 +244,11 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
       policyTable(), [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
   plan.baseCost = plan.costLowerBound = graph.baseCost();
   plan.bound = "every op once";
-  const std::unique_ptr<BudgetSearch> owner = makeBudgetSearch(graph, workFor(options, 4e6));
+  const std::unique_ptr<BudgetSearch> owner =
+      makeBudgetSearch(graph, workFor(options, tuning::stepsPerSecond));
   BudgetSearch &search = *owner;
   search.reportTo(options.progress);
-  Frontier frontier(graph, search, workFor(options, 20000));
+  Frontier frontier(graph, search, workFor(options, tuning::packUnitsPerSecond));
   bool found = true;
   search.context().progress.announce("a plan for " + llvm::Twine(problem.ops.size()) + " ops");
   if (graph.numOps() == 0)
@@ -289,10 +287,10 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
       return planToTheEnd(one, options, canceller);
     };
     if (hasOffload(problem))
-      plan = planOffloaded(problem, {options.policy.kind, options.seconds, options.progress,
+      plan = planOffloaded(problem, {options.policy.kind, options.workSeconds, options.progress,
                                      canceller, planOneResource});
     else if (hasSeveralResources(problem))
-      plan = planOverlapped(problem, {options.policy.kind, options.seconds, options.progress,
+      plan = planOverlapped(problem, {options.policy.kind, options.workSeconds, options.progress,
                                       canceller, planOneResource});
     else
       plan = planOneResource(problem);

@@ -166,7 +166,7 @@ FailureOr<CheckpointDecision> llmmem::decideCheckpoints(func::FuncOp step,
   if (failed(addHostCopies(step, request, device, decision.alternatives, decision.forms)))
     return failure();
   decision.options.policy = request.policy;
-  decision.options.seconds = request.seconds;
+  decision.options.workSeconds = request.seconds;
   decision.best =
       planBest(step, request, decision.alternatives, decision.forms, decision.options, timeOf);
   decision.forms.stated = {static_cast<int32_t>(decision.best.alternative),

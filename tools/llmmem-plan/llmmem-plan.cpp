@@ -297,7 +297,7 @@ llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
                                    policyText + " for another plan; leave one of them out");
   if (budget == "min")
     options.policy.kind = PolicyKind::LeastPeak;
-  options.seconds = seconds;
+  options.workSeconds = seconds;
   options.progress = [&](llvm::StringRef activity) { heartbeat.say(activity); };
   return options;
 }

@@ -143,7 +143,7 @@ void forEach(llvm::function_ref<void(const Problem &)> check) {
 /// Little work, since there is little to do.
 PlanOptions optionsFor(PolicyKind kind) {
   PlanOptions options;
-  options.seconds = 0.01;
+  options.workSeconds = 0.01;
   options.policy.kind = kind;
   options.policy.selected = {0};
   return options;

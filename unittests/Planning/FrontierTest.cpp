@@ -65,7 +65,7 @@ private:
     problem.budget = budget;
     PlanOptions options;
     options.policy.kind = kind;
-    options.seconds = 1;
+    options.workSeconds = 1;
     return plan(problem, options);
   }
 

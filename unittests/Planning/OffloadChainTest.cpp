@@ -63,7 +63,7 @@ Compared compare(const RotorChain &chain, int64_t percent, double perForward, in
   auto best = [&](int64_t bytes) { return OffloadChain(chain, bytes, copies).best().value_or(-1); };
   PlanOptions options;
   options.policy.kind = PolicyKind::Budget;
-  options.seconds = 0.1;
+  options.workSeconds = 0.1;
   const Plan planned = plan(*copied, options);
   for (const Violation &violation : verify(*copied, planned))
     ADD_FAILURE() << violation.rule << ": " << violation.message;

@@ -27,7 +27,7 @@ void expectVerifies(const Problem &problem, const Plan &plan, const std::string 
 Plan planIt(const Problem &problem, PolicyKind kind = PolicyKind::Budget, double seconds = 0.1) {
   PlanOptions options;
   options.policy.kind = kind;
-  options.seconds = seconds;
+  options.workSeconds = seconds;
   return plan(problem, options);
 }
 

@@ -125,7 +125,7 @@ TEST(OverlapTest, EveryPlanVerifies) {
       problem.budget.reset();
       PlanOptions options;
       options.policy.kind = kind;
-      options.seconds = 0.02;
+      options.workSeconds = 0.02;
       Plan free = plan(problem, options);
       ASSERT_EQ(free.status, Status::Feasible) << seed;
       expectVerifies(problem, free, "seed " + std::to_string(seed));
@@ -191,7 +191,7 @@ TEST(OverlapTest, BoundsHoldForEverySchedule) {
     Problem problem = randomOverlap(seed, 4);
     problem.alignment = 1;
     PlanOptions options;
-    options.seconds = 0.02;
+    options.workSeconds = 0.02;
     options.policy.kind = PolicyKind::LeastPeak;
     const int64_t least = needOf(problem, plan(problem, options));
     options.policy.kind = PolicyKind::Budget;

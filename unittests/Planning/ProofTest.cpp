@@ -149,7 +149,7 @@ TEST(ProofTest, plansOfSmallProblemsAreChecked) {
         problem.budget = budget;
         PlanOptions options;
         options.policy.kind = kind;
-        options.seconds = 1;
+        options.workSeconds = 1;
         const Plan made = plan(problem, options);
         const Proof proof = prove(problem, made);
         const std::string text = toJson(problem, proof);

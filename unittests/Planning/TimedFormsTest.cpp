@@ -31,7 +31,7 @@ struct Answers {
 void checkAll(const Problem &problem, int64_t step, Answers &answers) {
   StepForms forms = StepForms::only(problem);
   PlanOptions options;
-  options.seconds = 0.05;
+  options.workSeconds = 0.05;
   int64_t mostDelay = 1;
   for (const Op &op : problem.ops)
     mostDelay += op.cost;

@@ -16,7 +16,9 @@ namespace llmmem::planning {
 
 struct PlanOptions {
   Policy policy;
-  double seconds = 10; // mapped to a count of work by a fixed rate: equal flags give equal plans
+  /// A bound on the work of the searches, in seconds of a fixed rate (Tuning/Constants.h): no clock
+  /// is read, so equal flags give equal plans on every machine, and planning may take longer.
+  double workSeconds = 10;
   std::function<void(std::string_view)>
       progress; // called at the beginning of each activity and during long searches
   /// Asked every few milliseconds, in the thread that plans; may be empty. After a yes the plan is

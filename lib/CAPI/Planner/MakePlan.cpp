@@ -60,7 +60,7 @@ static Result<PlanOptions> takeOptions(const llmmem_plan_options &given) {
   if (!(given.seconds >= 0) || !std::isfinite(given.seconds))
     return Failure{"seconds: expected a number from 0 up; 0 is 10"};
   if (given.seconds > 0)
-    options.seconds = given.seconds;
+    options.workSeconds = given.seconds;
   if (auto *progress = given.progress)
     options.progress = [progress, user = given.user](std::string_view activity) {
       progress(user, std::string(activity).c_str());

@@ -21,7 +21,7 @@ public:
         tilings(alternatives.size(), 0), outcomes(alternatives.size()) {
     // All together stay within the bound on the search.
     if (choice == AlternativeChoice::ByPlan)
-      this->options.seconds /= alternatives.size();
+      this->options.workSeconds /= alternatives.size();
     for (const AlternativeProblem &it : alternatives)
       leastDurations.push_back(leastDuration(TiledProblem(it.problem, it.tilings.front())));
   }

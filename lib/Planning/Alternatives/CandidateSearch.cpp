@@ -54,6 +54,6 @@ Plan llmmem::planning::planWithoutSearch(Problem problem) {
   problem.budget.reset();
   PlanOptions asGiven;
   asGiven.policy.kind = PolicyKind::None;
-  asGiven.seconds = 0;
+  asGiven.workSeconds = 0;
   return plan(problem, asGiven);
 }

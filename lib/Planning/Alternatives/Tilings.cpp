@@ -18,8 +18,8 @@ public:
       : problem(problem), tilings(tilings), options(options) {
     // All tilings together stay within the bound on the search, or a third above it: the leanest
     // alone says whether there is a plan and what the least peak is.
-    this->options.seconds /= tilings.size();
-    secondsOfLeanest = std::max(this->options.seconds, options.seconds / 3);
+    this->options.workSeconds /= tilings.size();
+    secondsOfLeanest = std::max(this->options.workSeconds, options.workSeconds / 3);
   }
 
   TilingPlan run();
@@ -47,7 +47,7 @@ private:
 Plan TilingSearch::planWith(size_t tiling) {
   PlanOptions share = options;
   if (tiling == leanest())
-    share.seconds = secondsOfLeanest;
+    share.workSeconds = secondsOfLeanest;
   Plan made = plan(TiledProblem(problem, tilings[tiling]), share);
   if (tiling == leanest()) {
     boundsOfLeanest.emplace().add(made, paddingOf(TiledProblem(problem, tilings[tiling])));

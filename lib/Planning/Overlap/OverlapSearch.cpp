@@ -6,6 +6,7 @@
 #include "Budget/Certificate.h"
 #include "OverlapOrder.h"
 #include "Timeline.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include <algorithm>
@@ -32,8 +33,9 @@ class OneResource {
 public:
   OneResource(const Problem &problem, bool linkIsFree, const OverlapOptions &options)
       : problem(onOneResource(problem, linkIsFree)), graph(this->problem, options.cancellation),
-        search(graph, static_cast<int64_t>(options.seconds * 4e6)),
-        frontier(graph, search, static_cast<int64_t>(options.seconds * 20000)) {
+        search(graph, static_cast<int64_t>(options.seconds * tuning::stepsPerSecond)),
+        frontier(graph, search,
+                 static_cast<int64_t>(options.seconds * tuning::packUnitsPerSecond)) {
     search.reportTo(options.progress);
   }
 

@@ -25,6 +25,14 @@ namespace llmmem::planning::tuning {
 
 // --- The time of things, as counts of work --------------------------------------
 
+/// What PlanOptions::workSeconds is mapped to, a second: steps visited by searches of schedules,
+/// units of the packing search, and states of the searches of every schedule and every placement.
+/// The last is a tenth: where the search of placements finishes at all, it mostly finishes early.
+inline constexpr double stepsPerSecond = 4e6;
+inline constexpr double packUnitsPerSecond = 20000;
+inline constexpr double schedulesPerSecond = 100000;
+inline constexpr double placementsPerSecond = 400000;
+
 /// Steps visited in the time of one annealing move (Schedulers/Annealing.h).
 LLMMEM_TUNED(int64_t, workOfMove, 4);
 /// Steps visited in the time of one unit of the packing search, which ends where the plan fits.
