@@ -4,6 +4,8 @@
 //   [transformers|chains|pytorch|scale|small|layered|monotone|fragmentation|minimalloc|
 //                    live-ranges|order]...
 //   all without an argument
+//   planning-tables tuning
+//   what benchmarks/tuning.py compares between settings (lib/Planning/Tuning/Constants.h)
 //
 // Prints one table each. `pytorch`, `minimalloc` and `live-ranges` read files in the directory that
 // LLMMEM_DATA names, and are skipped, visibly, without it. Every plan is verified and what it
@@ -15,9 +17,11 @@
 
 #include "PackingTables.h"
 #include "Planning/ChainProblem.h"
+#include "Planning/LayeredProblem.h"
 #include "Planning/RandomProblem.h"
 #include "Planning/RotorChain.h"
 #include "Planning/TransformerProblem.h"
+#include "TuningTable.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Planning/Model/Verify.h"
@@ -31,7 +35,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <random>
 
 using namespace llmmem::planning;
 using llvm::format;
@@ -263,41 +266,6 @@ static void printScale() {
   }
 }
 
-/// Layers of about sqrt(n) ops, 2 to 6 operands each, mostly from the layer before.
-static Problem makeLayered(int32_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  auto uniform = [&](int32_t low, int32_t high) {
-    return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
-  };
-  Problem problem;
-  std::vector<ValueIndex> earlier, last;
-  int32_t width = std::max(4, int32_t(std::sqrt(count)));
-  while (int32_t(problem.ops.size()) < count) {
-    std::vector<ValueIndex> layer;
-    for (int32_t left = uniform(width / 2, width * 3 / 2);
-         left > 0 && int32_t(problem.ops.size()) < count; --left) {
-      ValueIndex result = ValueIndex(problem.values.size());
-      problem.values.push_back({result, uniform(1, 100), false, ""});
-      Op op;
-      op.id = int64_t(problem.ops.size());
-      op.cost = uniform(1, 10);
-      for (int32_t reads = last.empty() ? 0 : uniform(2, 6); reads > 0; --reads) {
-        const std::vector<ValueIndex> &from = earlier.empty() || uniform(0, 9) < 8 ? last : earlier;
-        ValueIndex read = from[uniform(0, int32_t(from.size()) - 1)];
-        if (!llvm::is_contained(op.reads, read))
-          op.reads.push_back(read);
-      }
-      op.writes = {result};
-      problem.ops.push_back(op);
-      layer.push_back(result);
-    }
-    earlier.insert(earlier.end(), last.begin(), last.end());
-    last = layer;
-  }
-  problem.keep = last;
-  return problem;
-}
-
 static void printLayered() {
   outs().SetUnbuffered();
   outs()
@@ -311,7 +279,7 @@ static void printLayered() {
       double increase = 0, proved = 0, seconds = 0;
       const uint32_t graphs = count < 1000 ? 10 : 5;
       for (uint32_t seed = 0; seed < graphs; ++seed) {
-        Problem problem = makeLayered(count, seed);
+        Problem problem = test::makeLayered(count, seed);
         int64_t budget = int64_t(fraction * double(planFor(problem, PolicyKind::None).peak));
         const std::clock_t start = std::clock();
         Plan made = planFor(problem, PolicyKind::Budget, budget);
@@ -453,12 +421,13 @@ int main(int count, char **arguments) {
                           {"fragmentation", printFragmentation},
                           {"minimalloc", printMiniMalloc},
                           {"live-ranges", printLiveRanges},
-                          {"order", printOrder}};
+                          {"order", printOrder},
+                          {"tuning", printTuning}};
   llvm::StringSet<> wanted;
   for (int index = 1; index < count; ++index)
     wanted.insert(arguments[index]);
   for (const Table &table : tables)
-    if (wanted.empty() || wanted.contains(table.name))
+    if (wanted.contains(table.name) || (wanted.empty() && table.print != printTuning))
       table.print();
   proofs.print();
   return 0;
