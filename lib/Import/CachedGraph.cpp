@@ -95,7 +95,7 @@ Value AttentionWriter::cachedAttention(Value q, Value k, Value v, const Attentio
 
 /// Appends new rows of keys and of values to their caches.
 void AttentionWriter::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Value> rows,
-                              bool isRing) {
+                                 bool isRing) {
   auto append = create<llm::AppendCacheOp>(
       name, held[0].getType(), held[1].getType(), held[0], held[1], rows[0], rows[1],
       caches->positions, caches->input("pages"), isRing ? builder.getUnitAttr() : UnitAttr());
@@ -104,7 +104,8 @@ void AttentionWriter::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<
 }
 
 /// Latent rows have no windows, so the cache is as long as the context.
-Value AttentionWriter::latentAttention(Value q, Value row, int64_t rank, const AttentionShape &shape) {
+Value AttentionWriter::latentAttention(Value q, Value row, int64_t rank,
+                                       const AttentionShape &shape) {
   inCoreAttention = true;
   SmallVector<Value, 2> scales;
   if (options.kvCache) {

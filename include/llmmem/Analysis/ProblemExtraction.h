@@ -22,8 +22,8 @@
 #define LLMMEM_ANALYSIS_PROBLEMEXTRACTION_H
 
 #include "llmmem/Alignment.h"
-#include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Device/DeviceModel.h"
+#include "llmmem/Layout/StepStorage.h"
 #include "llmmem/Planning/Model/Problem.h"
 
 namespace llmmem {

@@ -7,8 +7,8 @@
 
 namespace llmmem {
 
-/// Whether `op` says by its interface what it costs and which scratch bytes it needs. Where somebody
-/// else is named in `llm.cost_from`, that one's `llm.cost` comes first.
+/// Whether `op` says by its interface what it costs and which scratch bytes it needs. Where
+/// somebody else is named in `llm.cost_from`, that one's `llm.cost` comes first.
 bool pricesItself(mlir::Operation *op);
 
 /// Scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.

@@ -13,8 +13,8 @@
 #define LLMMEM_REPORTS_MEMORYREPORT_H
 
 #include "llmmem/Analysis/SavedValues.h"
-#include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Device/DeviceModel.h"
+#include "llmmem/Layout/StepLiveness.h"
 #include "llvm/Support/JSON.h"
 
 namespace llmmem {

@@ -97,7 +97,7 @@ class NamedTest(unittest.TestCase):
             self.compile(llmmem.torch.backend("min", compiler="inductor"), options={"no_such_option": 1})(self.ids, self.ids)
 
     def test_a_mode_keeps_the_budget(self) -> None:
-        """torch.compile takes no `mode` beside `options`, so that the name takes it among them."""
+        """torch.compile takes either `mode` or `options`, so the name takes `mode` as one of its options."""
         mode = "max-autotune-no-cudagraphs"
         for arguments in ({"backend": llmmem.torch.backend("1.9MB", compiler="inductor"), "mode": mode},
                           {"options": {"budget": "1.9MB", "compiler": "inductor", "mode": mode}}):
