@@ -3,6 +3,8 @@
 #include "LoopBody.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Layout/InPlace.h"
+#include "llmmem/Layout/LastReads.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -125,40 +127,38 @@ private:
   Value rootOf(Value value) { return root.lookup(value); }
 
   void findLastReads() {
-    for (Operation &op : body)
-      for (Value operand : op.getOperands())
-        if (Value read = rootOf(operand))
-          lastRead[read] = &op;
+    lastRead = llmmem::findLastReads(
+        body, [&](Value value) { return rootOf(value); },
+        [](Operation &op) { return SmallVector<Value>(op.getOperands()); });
   }
 
-  /// Whether `result` takes over the bytes of an operand that is read here last.
-  bool takesOver(Operation &op, OpResult result) {
-    ArrayRef<int64_t> allowed = descriptions[&op].inPlace[result.getResultNumber()];
-    for (int64_t number : allowed) {
-      Value read = rootOf(op.getOperand(number));
-      // What is read as another operand, too, must not be overwritten before that.
-      bool isReadElsewhere = llvm::any_of(op.getOpOperands(), [&](OpOperand &other) {
-        return rootOf(other.get()) == read &&
-               !llvm::is_contained(allowed, static_cast<int64_t>(other.getOperandNumber()));
-      });
-      if (!read || isReadElsewhere || lastRead.lookup(read) != &op || !held.contains(read) ||
-          bytesOfType(read.getType()) < bytesOfType(result.getType()))
-        continue;
+  /// Gives to results the bytes of operands that are read here last.
+  void takeOver(Operation &op) {
+    auto allowed = [&](OpResult result) {
+      return llvm::to_vector_of<unsigned>(descriptions[&op].inPlace[result.getResultNumber()]);
+    };
+    SmallVector<InPlaceCandidate, 4> candidates =
+        inPlaceCandidates(&op, [&](Value value) { return rootOf(value); }, allowed);
+    llvm::erase_if(candidates, [&](const InPlaceCandidate &candidate) {
+      auto [result, source] = candidate;
+      return root[result] != result || lastRead.lookup(source) != &op || !held.contains(source) ||
+             bytesOfType(source.getType()) < bytesOfType(result.getType());
+    });
+    for (auto [result, source] : chooseInPlace(candidates)) {
       // Its bytes are the result's now, whosever they were.
-      held[result] = held[read];
-      home[result] = home.lookup(read);
-      held.erase(read);
-      return true;
+      held[result] = held[source];
+      home[result] = home.lookup(source);
+      held.erase(source);
     }
-    return false;
   }
 
   void visit(Operation &op) {
     const OpDescription &description = descriptions[&op];
     if (description.isConstant)
       return;
+    takeOver(op);
     for (OpResult result : op.getResults())
-      if (root[result] == result && !takesOver(op, result))
+      if (root[result] == result && !held.contains(result))
         live += held[result] = bytesOfType(result.getType());
     peak = std::max(peak, live + description.workspace);
     for (Value operand : op.getOperands())

@@ -10,6 +10,7 @@
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Layout/Barriers.h"
 #include "llmmem/Layout/InPlace.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -107,18 +108,13 @@ LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
 }
 
 void Extraction::addInPlace(Operation &op, planning::Op &entry) {
-  for (OpResult result : op.getResults()) {
-    if (!storage.hasOwnBytes(result))
+  auto rootOf = [&](Value value) { return storage.getRoot(value); };
+  for (auto [result, source] : inPlaceCandidates(&op, rootOf)) {
+    if (!storage.hasOwnBytes(result) || storage.getArgument(source) || storage.isConstant(source))
       continue;
-    for (unsigned operand : inPlaceOperands(result)) {
-      Value root = storage.getRoot(op.getOperand(operand));
-      ValueIndex write = out.indexOf.lookup(result), read = out.indexOf.lookup(root);
-      auto liesThere = [&](Value other) { return storage.getRoot(other) == root; };
-      if (!storage.getArgument(root) && !storage.isConstant(root) &&
-          mayOverwrite(result, liesThere) &&
-          out.problem.values[write].bytes <= out.problem.values[read].bytes)
-        entry.inPlace.push_back({write, read});
-    }
+    ValueIndex write = out.indexOf.lookup(result), read = out.indexOf.lookup(source);
+    if (out.problem.values[write].bytes <= out.problem.values[read].bytes)
+      entry.inPlace.push_back({write, read});
   }
 }
 
@@ -402,9 +398,7 @@ void Extraction::addKeeps() {
 /// Whoever runs the step gives each argument and constant a buffer of whole multiples of the
 /// alignment (StepMemory, DeviceBuffers).
 void Extraction::addPadding() {
-  for (const planning::Value &value : out.problem.values)
-    if (value.resident)
-      out.residentPadding += llvm::alignTo(value.bytes, kArenaAlignment) - value.bytes;
+  out.residentPadding = StepResidents(step).device.padding;
   if (out.residentPadding == 0)
     return;
   ValueIndex index = addValue(Value(), out.residentPadding, "resident padding");

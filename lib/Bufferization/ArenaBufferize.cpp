@@ -35,15 +35,11 @@ Value ArenaBufferizer::rootOf(Value value) const {
   }
 }
 
-ArenaPlace ArenaBufferizer::placeOf(Value value) const {
+Place ArenaBufferizer::placeOf(Value value) const {
   Value root = rootOf(value);
   if (auto known = inner.find(root); known != inner.end())
     return known->second;
-  if (BlockArgument argument = storage.getArgument(root))
-    return {argument.getArgNumber(), -1};
-  auto result = cast<OpResult>(root);
-  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
-  return {-1, offsets ? offsets[result.getResultNumber()] : -1};
+  return plannedPlace(root, storage);
 }
 
 /// Returns whether it copies a part, or a part in another shape.
@@ -140,9 +136,9 @@ void ArenaBufferizer::convertArguments() {
   body.addArgument(MemRefType::get({arenaBytes}, rewriter.getI8Type()), step.getLoc());
 }
 
-Value ArenaBufferizer::viewOf(ArenaPlace place, Type tensor, Location location) {
-  if (place.argument >= 0)
-    return body.getArgument(place.argument);
+Value ArenaBufferizer::viewOf(Place place, Type tensor, Location location) {
+  if (place.argument)
+    return body.getArgument(*place.argument);
   Value offset = arith::ConstantIndexOp::create(rewriter, location, place.offset);
   return memref::ViewOp::create(rewriter, location, memrefOf(tensor), body.getArguments().back(),
                                 offset, ValueRange());

@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_BUFFERIZATION_ARENABUFFERIZER_H
 
 #include "llmmem/Layout/LoopLayout.h"
+#include "llmmem/Layout/Places.h"
 #include "llmmem/Layout/StepStorage.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,21 +13,13 @@
 
 namespace llmmem {
 
-/// Says where a value lies: in an argument, or at an offset of the arena.
-struct ArenaPlace {
-  int64_t argument = -1, offset = -1;
-  bool operator==(const ArenaPlace &other) const {
-    return argument == other.argument && offset == other.offset;
-  }
-};
-
 struct ArenaLoopPlan;
 
 /// Says what becomes of one op, decided while all values are still tensors.
 struct ArenaOpPlan {
   mlir::Operation *op;
   bool copiesPart = false;
-  llvm::SmallVector<ArenaPlace> results = {};    // Those with bytes of their own.
+  llvm::SmallVector<Place> results = {};    // Those with bytes of their own.
   llvm::SmallVector<bool> copiesInits = {};      // Says whether the contents of a destination are
                                                  // copied first.
   std::shared_ptr<ArenaLoopPlan> loop = nullptr; // Set for a loop.
@@ -52,7 +45,7 @@ public:
 
 private:
   mlir::Value rootOf(mlir::Value value) const;
-  ArenaPlace placeOf(mlir::Value value) const;
+  Place placeOf(mlir::Value value) const;
   bool isEmpty(mlir::Operation &op) const;
   llvm::LogicalResult decide(mlir::Operation &op, llvm::SmallVectorImpl<ArenaOpPlan> &into);
   void convertArguments();
@@ -61,7 +54,7 @@ private:
   llvm::LogicalResult toMemrefs(mlir::Operation *op);
   llvm::LogicalResult convertReturn();
   llvm::LogicalResult checkNothingIsLeft();
-  mlir::Value viewOf(ArenaPlace place, mlir::Type tensor, mlir::Location location);
+  mlir::Value viewOf(Place place, mlir::Type tensor, mlir::Location location);
   llvm::LogicalResult copyTo(mlir::Value tensor, mlir::Value buffer);
 
   // Handle loops.
@@ -90,7 +83,7 @@ private:
   llvm::SmallVector<ArenaOpPlan> plans;
   // Describe values in bodies of loops, which no plan of the step names.
   llvm::DenseMap<mlir::Value, mlir::Value> viewed; // What it views.
-  llvm::DenseMap<mlir::Value, ArenaPlace> inner;
+  llvm::DenseMap<mlir::Value, Place> inner;
   llvm::DenseMap<mlir::Operation *, int64_t> innerScratch;
 };
 

@@ -28,12 +28,12 @@ FailureOr<int64_t> ArenaBufferizer::scratchOf(scf::ForOp loop, const LoopLayout 
     return known->second;
   if (layout.getBytes() == 0)
     return 0;
-  auto workspace = loop->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
-  if (workspace && workspace.size() == 2 && workspace[1] >= layout.getBytes())
-    return workspace[0];
+  std::optional<Workspace> workspace = plannedWorkspace(loop);
+  if (workspace && workspace->bytes >= layout.getBytes())
+    return workspace->offset;
   return loop.emitError() << "needs " << layout.getBytes() << " scratch bytes for one round, and '"
                           << LlmDialect::kWorkspace << "' has "
-                          << (workspace && workspace.size() == 2 ? workspace[1] : 0)
+                          << (workspace ? workspace->bytes : 0)
                           << "; run plan-arena, or write no fewer into its 'llm.cost'";
 }
 
@@ -46,7 +46,7 @@ void ArenaBufferizer::placeBody(scf::ForOp loop, const LoopLayout &layout,
   for (auto &[value, place] : layout.getPlaces())
     if (isTensor(value))
       inner[value] = place.carried ? plan.results[*place.carried]
-                                   : ArenaPlace{-1, plan.loop->scratch + place.offset};
+                                   : Place{std::nullopt, plan.loop->scratch + place.offset};
   for (Operation &op : *loop.getBody()) {
     innerScratch[&op] = plan.loop->scratch + layout.getScratch(&op);
     for (OpResult result : op.getResults())
@@ -67,7 +67,7 @@ LogicalResult ArenaBufferizer::decideLoop(scf::ForOp loop, ArenaOpPlan &plan) {
     bool isUnchanged = isCarriedUnchanged(cast<LoopLikeOpInterface>(loop.getOperation()), number);
     bool hasPlace = isTensor(result) && !isUnchanged;
     plan.loop->isUnchanged.push_back(isUnchanged);
-    plan.results.push_back(hasPlace ? placeOf(result) : ArenaPlace());
+    plan.results.push_back(hasPlace ? placeOf(result) : Place());
     Value root = rootOf(init);
     bool isThere = hasPlace && !storage.isConstant(root) && placeOf(root) == plan.results.back();
     plan.copiesInits.push_back(hasPlace && !isThere && !isEmptyValue(root));
@@ -97,7 +97,8 @@ LogicalResult ArenaBufferizer::endRound(scf::ForOp loop, const ArenaOpPlan &plan
     if (failed(from))
       return failure();
     if (copy.by) {
-      Value way = viewOf({-1, plan.loop->scratch + *copy.by}, value.getType(), value.getLoc());
+      Value way =
+          viewOf({std::nullopt, plan.loop->scratch + *copy.by}, value.getType(), value.getLoc());
       memref::CopyOp::create(rewriter, yield.getLoc(), *from, way);
       from = way;
     }

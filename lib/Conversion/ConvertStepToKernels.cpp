@@ -305,7 +305,7 @@ private:
   }
 
   LogicalResult emitCall(Operation &op) {
-    std::optional<Workspace> workspace = places.workspaceOf(&op);
+    std::optional<Workspace> workspace = plannedWorkspace(&op);
     FailureOr<func::FuncOp> kernel = kernels.kernelOf(op, workspace);
     if (failed(kernel))
       return failure();

@@ -67,17 +67,7 @@ RunValues::RunValues(ArrayRef<Operation *> run, const StepPlaces &places) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Describes a range of bytes of an argument of the step, or of the arena.
-struct ByteRange {
-  std::optional<unsigned> argument;
-  int64_t begin, end;
-
-  bool overlaps(const ByteRange &other) const {
-    return argument == other.argument && begin < other.end && other.begin < end;
-  }
-};
-
-/// Collects a segment of neighbouring ops that could run in any order.
+/// A segment of neighbouring ops that could run in any order.
 class Stretch {
 public:
   explicit Stretch(const StepPlaces &places) : places(places) {}
@@ -98,23 +88,16 @@ private:
 
 SmallVector<ByteRange> Stretch::rangesOf(ValueRange values) const {
   SmallVector<ByteRange> ranges;
-  for (Value value : values) {
-    Place place = places.placeOf(value);
-    ranges.push_back({place.argument, place.offset, place.offset + bytesOfType(value.getType())});
-  }
+  for (Value value : values)
+    ranges.push_back(rangeOf(value, places.placeOf(value)));
   return ranges;
 }
 
 bool Stretch::takes(Operation *op) const {
   if (!operandsInCommon(op))
     return false;
-  auto overlapAny = [](ArrayRef<ByteRange> some, ArrayRef<ByteRange> others) {
-    return llvm::any_of(some, [&](const ByteRange &range) {
-      return llvm::any_of(others, [&](const ByteRange &other) { return range.overlaps(other); });
-    });
-  };
   SmallVector<ByteRange> reads = rangesOf(op->getOperands()), writes = rangesOf(op->getResults());
-  return !overlapAny(reads, written) && !overlapAny(writes, written) && !overlapAny(writes, read);
+  return !anyMeet(reads, written) && !anyMeet(writes, written) && !anyMeet(writes, read);
 }
 
 void Stretch::add(Operation *op) {

@@ -22,10 +22,7 @@ static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(uns
     return accept(argument.getArgNumber()) ? std::optional<unsigned>(argument.getArgNumber())
                                            : std::nullopt;
   auto result = cast<OpResult>(value);
-  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
-  if (!buffers)
-    return std::nullopt;
-  SmallVector<unsigned> sources = buffers.getInPlaceOperands(result.getResultNumber());
+  SmallVector<unsigned> sources = inPlaceOperands(result);
   if (std::optional<unsigned> viewed = viewedOperand(result))
     sources.push_back(*viewed);
   for (unsigned operand : sources)

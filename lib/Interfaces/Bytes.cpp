@@ -48,6 +48,10 @@ int64_t llmmem::bytesOfType(Type type) {
   return elements * bytesOfElementType(tensor.getElementType()).value_or(0);
 }
 
+int64_t llmmem::allocatedBytes(Type type) {
+  return alignTo(Count(bytesOfType(type)), kArenaAlignment);
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

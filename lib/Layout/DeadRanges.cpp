@@ -5,6 +5,7 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Layout/LastReads.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -13,12 +14,10 @@ namespace {
 class Deaths {
 public:
   Deaths(func::FuncOp step, const StepPlaces &places) : places(places) {
-    for (Operation &op : step.getBody().front()) {
-      for (Value operand : usedAt(op))
-        lastUse[viewedValue(operand)] = &op;
+    lastUse = findLastReads(step.getBody().front(), viewedValue, usedAt);
+    for (Operation &op : step.getBody().front())
       for (OpResult result : op.getResults())
         lastUse.try_emplace(viewedValue(result), &op);
-    }
   }
 
   /// Returns what dies at `op`, without the bytes that its results reuse in place.
@@ -38,7 +37,7 @@ public:
     if (llm::isStarted(&op))
       return dead;
     auto wait = dyn_cast<llm::WaitOp>(op);
-    if (auto workspace = places.workspaceOf(wait ? wait.getStart() : &op))
+    if (auto workspace = plannedWorkspace(wait ? wait.getStart() : &op))
       add(dead, {workspace->offset, workspace->bytes, /*onHost=*/false});
     return dead;
   }
@@ -57,8 +56,8 @@ private:
       dead.push_back(range);
   }
 
-  /// Returns the part of `range` after the results of `op` that begin where it begins and are live
-  /// after `op`. Empty if a live result overlaps it in another way.
+  /// The part of `range` after the results of `op` that begin where it begins and are live after
+  /// `op`. Empty if a live result overlaps it in another way.
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
       Place place = places.placeOf(result);
@@ -84,7 +83,7 @@ static bool writes(const StepPlaces &places, Operation *op, DeadRange range) {
   auto meets = [&](int64_t offset, int64_t bytes) {
     return offset < range.offset + range.bytes && range.offset < offset + bytes;
   };
-  std::optional<Workspace> workspace = places.workspaceOf(op);
+  std::optional<Workspace> workspace = plannedWorkspace(op);
   return (workspace && !range.onHost && meets(workspace->offset, workspace->bytes)) ||
          llvm::any_of(op->getResults(), [&](Value result) {
            Place place = places.placeOf(result);

@@ -6,6 +6,7 @@
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/InPlace.h"
+#include "llmmem/Layout/LastReads.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -39,43 +40,47 @@ static llvm::SetVector<Value> readsOf(Operation &op) {
 }
 
 void LoopLayout::findLastReads() {
-  for (Operation &op : body) {
-    for (Value read : readsOf(op))
-      lastRead[viewedValue(read)] = end;
-    ++end;
-  }
-  --end; // The position of the terminator.
+  llvm::DenseMap<Operation *, int64_t> positions;
+  for (Operation &op : body)
+    positions[&op] = end++;
+  --end; // the position of the terminator
+  auto reads = [](Operation &op) { return readsOf(op).takeVector(); };
+  for (auto [value, reader] : llmmem::findLastReads(body, viewedValue, reads))
+    lastRead[value] = positions.lookup(reader);
 }
 
-/// Returns whether `result` lies in the bytes of an operand that is read here last.
-bool LoopLayout::takesOver(OpResult result, int64_t position) {
-  Operation *op = result.getOwner();
+/// Whether the op of `result` is the last to read `source`, by operands alone, and its bytes
+/// suffice.
+bool LoopLayout::fits(OpResult result, Value source, int64_t position) const {
   llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (unsigned number : inPlaceOperands(result)) {
-    Value root = viewedValue(op->getOperand(number));
-    auto place = places.find(root);
-    bool isCaptured =
-        llvm::any_of(captured, [&](Value value) { return viewedValue(value) == root; });
-    auto liesThere = [&](Value other) { return viewedValue(other) == root; };
-    if (place == places.end() || lastRead.lookup(root) != position || isCaptured ||
-        !mayOverwrite(result, liesThere))
-      continue;
-    // The bytes of a result may belong to an argument of one type.
-    bool fits = place->second.carried
-                    ? root.getType() == result.getType()
-                    : bytesOfType(result.getType()) <= bytesOfType(root.getType());
-    if (!fits || !taken.insert(root).second)
-      continue;
-    Place inherited = place->second;
+  getUsedValuesDefinedAbove(result.getOwner()->getRegions(), captured);
+  auto place = places.find(source);
+  if (place == places.end() || lastRead.lookup(source) != position || !hasPlace(result) ||
+      llvm::any_of(captured, [&](Value value) { return viewedValue(value) == source; }))
+    return false;
+  // The bytes of a result may be an argument's, of one type.
+  return place->second.carried ? source.getType() == result.getType()
+                               : bytesOfType(result.getType()) <= bytesOfType(source.getType());
+}
+
+bool LoopLayout::hasPlace(OpResult result) {
+  return isa<TensorType>(result.getType()) && !viewedOperand(result);
+}
+
+/// What stands in the bytes of an operand that is read here last.
+void LoopLayout::takeOver(Operation &op, int64_t position) {
+  SmallVector<InPlaceCandidate, 4> candidates = inPlaceCandidates(&op, viewedValue);
+  llvm::erase_if(candidates, [&](const InPlaceCandidate &candidate) {
+    return !fits(candidate.result, candidate.source, position);
+  });
+  for (auto [result, source] : chooseInPlace(candidates)) {
+    Place inherited = places.lookup(source);
     places[result] = inherited;
-    if (!inherited.carried) {
-      unsigned buffer = bufferOf[result] = bufferOf.lookup(root);
-      buffers[buffer].last = std::max(position, lastRead.lookup(result));
-    }
-    return true;
+    if (inherited.carried)
+      continue;
+    unsigned buffer = bufferOf[result] = bufferOf.lookup(source);
+    buffers[buffer].last = std::max(position, lastRead.lookup(result));
   }
-  return false;
 }
 
 unsigned LoopLayout::addBuffer(int64_t size, int64_t first, int64_t last) {
@@ -86,8 +91,9 @@ unsigned LoopLayout::addBuffer(int64_t size, int64_t first, int64_t last) {
 void LoopLayout::visit(Operation &op, int64_t position) {
   if (isResidentOp(&op))
     return;
+  takeOver(op, position);
   for (OpResult result : op.getResults()) {
-    if (!isa<TensorType>(result.getType()) || viewedOperand(result) || takesOver(result, position))
+    if (!hasPlace(result) || places.contains(result))
       continue;
     places[result] = {};
     bufferOf[result] = addBuffer(bytesOfType(result.getType()), position,

@@ -4,10 +4,11 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "llmmem/Layout/Barriers.h"
 #include "llmmem/Layout/InPlace.h"
+#include "llmmem/Layout/LastReads.h"
+#include "llmmem/Layout/Places.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Layout/Workspaces.h"
 
 using namespace mlir;
@@ -17,17 +18,11 @@ namespace {
 class LivenessBuilder {
 public:
   LivenessBuilder(func::FuncOp step, const StepStorage &storage)
-      : storage(storage), body(step.getBody().front()) {}
+      : step(step), storage(storage), body(step.getBody().front()) {}
 
   StepLiveness run() {
-    findLastReads();
-    for (BlockArgument argument : body.getArguments())
-      if (!llm::isOnHost(argument.getType()))
-        out.resident += bytesOfType(argument.getType());
-    for (Operation &op : body)
-      if (isResidentOp(&op))
-        for (Value result : op.getResults())
-          out.resident += residentBytes(result);
+    listOps();
+    out.resident = StepResidents(step).device.own;
     for (int64_t position = 0; position < static_cast<int64_t>(out.ops.size()); ++position)
       addResults(position);
     sumUp();
@@ -35,68 +30,65 @@ public:
   }
 
 private:
-  void findLastReads() {
+  /// Views and constants take the position of the op in front of them.
+  void listOps() {
     for (Operation &op : body.without_terminator()) {
-      if (auto wait = dyn_cast<llm::WaitOp>(op))
-        holdUntil(wait);
-      if (isFreeViewOp(&op) || isResidentOp(&op))
-        continue;
-      for (Value operand : op.getOperands())
-        lastRead[storage.getRoot(operand)] = out.ops.size();
-      out.ops.push_back(&op);
+      if (!isFreeViewOp(&op) && !isResidentOp(&op))
+        out.ops.push_back(&op);
+      positions[&op] = static_cast<int64_t>(out.ops.size()) - 1;
     }
-    for (Value operand : body.getTerminator()->getOperands())
-      lastRead[storage.getRoot(operand)] = out.ops.size();
+    positions[body.getTerminator()] = out.ops.size();
+    auto rootOf = [&](Value value) { return storage.getRoot(value); };
+    for (auto [value, reader] : findLastReads(body, rootOf, readsOf))
+      lastRead[value] = positions.lookup(reader);
   }
 
   /// A copy reads until it is waited for: until the op in front of that.
-  void holdUntil(llm::WaitOp wait) {
-    Operation *start = wait.getStart();
-    if (!start || !llm::isHostCopy(start) || out.ops.empty())
-      return;
-    int64_t &last = lastRead[storage.getRoot(start->getOperand(0))];
-    last = std::max<int64_t>(last, out.ops.size() - 1);
-  }
-
-  /// The operand's root whose bytes `result` takes over at `position`, or null.
-  Value takenOver(OpResult result, int64_t position) {
-    int64_t bytes = bytesOfType(result.getType());
-    for (unsigned operand : inPlaceOperands(result)) {
-      Value root = storage.getRoot(result.getOwner()->getOperand(operand));
-      auto it = bufferOf.find(root);
-      if (it == bufferOf.end() || lastRead.lookup(root) != position ||
-          out.buffers[it->second].values.back() != root || bytesOfType(root.getType()) < bytes ||
-          !mayOverwrite(result, [&](Value other) { return storage.getRoot(other) == root; }))
-        continue;
-      if (!offsetOf(result) || offsetOf(result) == offsetOf(root))
-        return root;
+  static SmallVector<Value> readsOf(Operation &op) {
+    if (auto wait = dyn_cast<llm::WaitOp>(op)) {
+      Operation *start = wait.getStart();
+      return start && llm::isHostCopy(start) ? SmallVector<Value>{start->getOperand(0)}
+                                             : SmallVector<Value>();
     }
-    return nullptr;
+    return isFreeViewOp(&op) || isResidentOp(&op) ? SmallVector<Value>()
+                                                  : SmallVector<Value>(op.getOperands());
   }
 
-  static std::optional<int64_t> offsetOf(Value value) {
-    auto result = cast<OpResult>(value);
-    auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kOffsets);
-    if (!offsets || offsets.size() <= static_cast<int64_t>(result.getResultNumber()))
-      return std::nullopt;
-    return offsets[result.getResultNumber()];
+  /// Whether `source` dies at `position`, holds enough bytes, and is where the plan puts `result`.
+  bool fits(OpResult result, Value source, int64_t position) {
+    auto it = bufferOf.find(source);
+    if (!isInArena(result) || it == bufferOf.end() || lastRead.lookup(source) != position ||
+        out.buffers[it->second].values.back() != source ||
+        bytesOfType(source.getType()) < bytesOfType(result.getType()))
+      return false;
+    std::optional<int64_t> offset = plannedOffset(result);
+    return !offset || offset == plannedOffset(cast<OpResult>(source));
+  }
+
+  bool isInArena(OpResult result) const {
+    return storage.hasOwnBytes(result) && !llm::isOnHost(result.getType());
   }
 
   void addResults(int64_t position) {
+    SmallVector<InPlaceCandidate, 4> candidates =
+        inPlaceCandidates(out.ops[position], [&](Value value) { return storage.getRoot(value); });
+    llvm::erase_if(candidates, [&](const InPlaceCandidate &candidate) {
+      return !fits(candidate.result, candidate.source, position);
+    });
+    llvm::SmallDenseMap<Value, unsigned> taken; // result -> buffer
+    for (auto [result, source] : chooseInPlace(candidates))
+      taken[result] = bufferOf[source];
     for (OpResult result : out.ops[position]->getResults()) {
-      if (!storage.hasOwnBytes(result) || llm::isOnHost(result.getType()))
+      if (!isInArena(result))
         continue;
-      auto it = lastRead.find(result);
-      int64_t last = it == lastRead.end() ? position : it->second;
-      if (Value source = takenOver(result, position)) {
-        unsigned buffer = bufferOf[source];
-        out.buffers[buffer].values.push_back(result);
-        out.buffers[buffer].last = last;
-        bufferOf[result] = buffer;
-        continue;
-      }
-      bufferOf[result] = out.buffers.size();
-      out.buffers.push_back({{result}, bytesOfType(result.getType()), position, last});
+      auto known = lastRead.find(result);
+      int64_t last = known == lastRead.end() ? position : known->second;
+      auto [it, isNew] = taken.try_emplace(result, out.buffers.size());
+      if (isNew)
+        out.buffers.push_back({{}, bytesOfType(result.getType()), position, last});
+      LiveBuffer &buffer = out.buffers[bufferOf[result] = it->second];
+      buffer.values.push_back(result);
+      buffer.last = last;
     }
   }
 
@@ -124,20 +116,14 @@ private:
     change[buffer.first] += held;
     for (Value value : llvm::drop_begin(buffer.values)) {
       int64_t bytes = bytesOfType(value.getType());
-      int64_t handOver = positionOf(value.getDefiningOp());
+      int64_t handOver = positions.lookup(value.getDefiningOp());
       change[handOver + 1] += bytes - held;
       held = bytes;
     }
     change[buffer.last + 1] -= held;
   }
 
-  int64_t positionOf(Operation *op) {
-    if (positions.empty())
-      for (auto [position, entry] : llvm::enumerate(out.ops))
-        positions[entry] = position;
-    return positions.lookup(op);
-  }
-
+  func::FuncOp step;
   const StepStorage &storage;
   Block &body;
   StepLiveness out;

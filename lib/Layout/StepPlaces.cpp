@@ -86,9 +86,7 @@ LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
 }
 
 LogicalResult StepPlaces::placeInArgument(OpResult result) {
-  SmallVector<unsigned> candidates;
-  if (auto buffers = dyn_cast<BufferOpInterface>(result.getOwner()))
-    candidates = buffers.getInPlaceOperands(result.getResultNumber());
+  SmallVector<unsigned> candidates = inPlaceOperands(result);
   if (std::optional<unsigned> viewed = viewedOperand(result))
     candidates = {*viewed};
   for (unsigned operand : candidates) {
@@ -104,19 +102,12 @@ LogicalResult StepPlaces::placeInArgument(OpResult result) {
          << "in place lies in an argument";
 }
 
-std::optional<Workspace> StepPlaces::workspaceOf(Operation *op) const {
-  auto workspace = op->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
-  if (!workspace || workspace.size() != 2)
-    return std::nullopt;
-  return Workspace{workspace[0], workspace[1]};
-}
-
 LogicalResult StepPlaces::checkWorkspace(Operation &op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   int64_t needed = cost ? cost.getWorkspaceBytes() : 0;
   if (needed == 0)
     return success();
-  std::optional<Workspace> workspace = workspaceOf(&op);
+  std::optional<Workspace> workspace = plannedWorkspace(&op);
   if (workspace && workspace->offset >= 0 && workspace->offset % kVectorAlignment == 0 &&
       workspace->bytes >= needed && workspace->offset <= arena &&
       workspace->bytes <= arena - workspace->offset)

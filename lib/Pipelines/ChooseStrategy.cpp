@@ -6,6 +6,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Strategies/StrategySearch.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/TextFile.h"
@@ -127,9 +128,8 @@ static FailureOr<WholePlan> measure(ModuleOp module, ArrayRef<const DeviceModel 
   for (func::FuncOp function : findStepFunctions(module)) {
     auto stage = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kStage);
     const DeviceModel &device = *tables[stage ? stage.getInt() : 0];
-    int64_t bytes = 0;
-    for (BlockArgument argument : function.getArguments())
-      bytes += llvm::alignTo(bytesOfType(argument.getType()), kArenaAlignment);
+    const StepResidents residents(function);
+    int64_t bytes = residents.device.allocated() + residents.host.allocated();
     if (auto arena = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kArena))
       bytes += arena.getInt();
     auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);

@@ -4,6 +4,7 @@
 #include "HostArena.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
@@ -36,13 +37,7 @@ LogicalResult llmmem::emitNoLink(func::FuncOp step, const DeviceModel &device) {
          << device.name << "' has no link there; say what it moves: --link=25GB/s";
 }
 
-int64_t llmmem::residentOnHost(func::FuncOp step) {
-  int64_t bytes = 0;
-  for (Type type : step.getArgumentTypes())
-    if (llm::isOnHost(type))
-      bytes += llvm::alignTo(bytesOfType(type), kArenaAlignment);
-  return bytes;
-}
+int64_t llmmem::residentOnHost(func::FuncOp step) { return StepResidents(step).host.allocated(); }
 
 LogicalResult llmmem::addHostCopies(func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device,

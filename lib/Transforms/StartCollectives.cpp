@@ -3,6 +3,7 @@
 #include "llmmem/Transforms/StartCollectives.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/Layout/Places.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/StepPass.h"
@@ -20,23 +21,10 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// Bytes of an arena, or all of an argument's.
-struct Bytes {
-  BlockArgument argument; // null: of an arena
-  int64_t begin = 0, end = 0;
-  bool onHost = false; // of the host's arena
-
-  bool meet(const Bytes &other) const {
-    if (argument || other.argument)
-      return argument == other.argument;
-    return onHost == other.onHost && begin < other.end && other.begin < end;
-  }
-};
-
 /// A collective or copy that nobody has waited for yet.
 struct Flight {
   Operation *start;
-  SmallVector<Bytes> bytes;       // read, written and workspace
+  SmallVector<ByteRange> bytes;   // read, written and workspace
   SmallVector<Operation *> views; // of its result; they move behind the wait
 };
 
@@ -73,26 +61,21 @@ private:
 
   Flights &queueOf(Operation &start) { return queues[static_cast<size_t>(llm::queueOf(&start))]; }
 
-  Bytes bytesOf(Value value) const {
-    if (BlockArgument argument = storage.getArgument(value))
-      return {argument};
-    auto root = cast<OpResult>(storage.getRoot(value));
-    int64_t begin = root.getOwner()->getAttrOfType<DenseI64ArrayAttr>(
-        LlmDialect::kOffsets)[root.getResultNumber()];
-    return {nullptr, begin, begin + bytesOfType(root.getType()), llm::isOnHost(root.getType())};
+  ByteRange bytesOf(Value value) const {
+    return rangeOf(storage.getRoot(value), plannedPlace(value, storage));
   }
 
-  SmallVector<Bytes> bytesWrittenBy(Operation &op) const {
-    SmallVector<Bytes> bytes;
+  SmallVector<ByteRange> bytesWrittenBy(Operation &op) const {
+    SmallVector<ByteRange> bytes;
     for (Value result : op.getResults())
       bytes.push_back(bytesOf(result));
-    if (auto workspace = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace))
-      bytes.push_back({nullptr, workspace[0], workspace[0] + workspace[1]});
+    if (std::optional<Workspace> workspace = plannedWorkspace(&op))
+      bytes.push_back({std::nullopt, workspace->offset, workspace->offset + workspace->bytes});
     return bytes;
   }
 
-  SmallVector<Bytes> bytesOf(Operation &op) const {
-    SmallVector<Bytes> bytes = bytesWrittenBy(op);
+  SmallVector<ByteRange> bytesOf(Operation &op) const {
+    SmallVector<ByteRange> bytes = bytesWrittenBy(op);
     for (Value operand : op.getOperands())
       bytes.push_back(bytesOf(operand));
     return bytes;
@@ -112,7 +95,7 @@ private:
   /// and the third condition of the makespan. Starts of a queue keep their order, and what waits
   /// for another queue stays behind its wait.
   void moveUp(Operation &op) const {
-    SmallVector<Bytes> written = bytesWrittenBy(op);
+    SmallVector<ByteRange> written = bytesWrittenBy(op);
     auto stops = [&](Operation *before) {
       bool isSameQueue = llm::isStarted(before) && llm::queueOf(before) == llm::queueOf(&op);
       if (isSameQueue || llvm::any_of(op.getOperands(), [&](Value operand) {
@@ -121,8 +104,8 @@ private:
         return true;
       if (auto wait = dyn_cast<llm::WaitOp>(before))
         return llm::queueOf(wait.getStart()) != llm::queueOf(&op) &&
-               meet(bytesOf(*wait.getStart()), written);
-      return !isViewOp(before) && meet(bytesOf(*before), written);
+               anyMeet(bytesOf(*wait.getStart()), written);
+      return !isViewOp(before) && anyMeet(bytesOf(*before), written);
     };
     Operation *place = &op;
     while (place->getPrevNode() && !stops(place->getPrevNode()))
@@ -131,15 +114,9 @@ private:
       op.moveBefore(place);
   }
 
-  static bool meet(ArrayRef<Bytes> some, ArrayRef<Bytes> others) {
-    return llvm::any_of(some, [&](const Bytes &one) {
-      return llvm::any_of(others, [&](const Bytes &other) { return one.meet(other); });
-    });
-  }
-
   /// How many of the flights of a queue, from the first on, must be over before `op` runs.
   size_t countConflicts(Operation &op, bool isStart, const Flights &flights) {
-    SmallVector<Bytes> written = bytesWrittenBy(op);
+    SmallVector<ByteRange> written = bytesWrittenBy(op);
     bool runsBehind = isStart && &queueOf(op) == &flights;
     auto conflicts = [&](const Flight &flight) {
       bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
@@ -147,7 +124,7 @@ private:
         return storage.getRoot(operand).getDefiningOp() == flight.start &&
                !(runsBehind && operand.getDefiningOp() == flight.start);
       });
-      return reads || (!runsBehind && meet(flight.bytes, written));
+      return reads || (!runsBehind && anyMeet(flight.bytes, written));
     };
     size_t count = flights.size();
     while (count > 0 && !conflicts(flights[count - 1]))

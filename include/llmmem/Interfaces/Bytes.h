@@ -30,6 +30,9 @@ int64_t bytesOfBuffer(mlir::MemRefType type);
 /// -1 of 2^63 bytes or more. Example: tensor<8x1024x768xbf16> has 12,582,912.
 int64_t bytesOfType(mlir::Type type);
 
+/// Bytes of a buffer of its own for a value of this type: whole multiples of the alignment.
+int64_t allocatedBytes(mlir::Type type);
+
 /// Bytes that a result of a resident op (`isResidentOp`) holds throughout: 0 of an empty one.
 int64_t residentBytes(mlir::Value constant);
 

@@ -66,7 +66,9 @@ private:
   };
 
   void findLastReads();
-  bool takesOver(mlir::OpResult result, int64_t position);
+  bool fits(mlir::OpResult result, mlir::Value source, int64_t position) const;
+  static bool hasPlace(mlir::OpResult result);
+  void takeOver(mlir::Operation &op, int64_t position);
   void visit(mlir::Operation &op, int64_t position);
   void findCopies();
   void pack();
@@ -78,7 +80,6 @@ private:
   llvm::SmallVector<Buffer> buffers;
   llvm::SmallVector<Copy> copies;
   llvm::DenseMap<mlir::Value, int64_t> lastRead;
-  llvm::DenseSet<mlir::Value> taken; // Values whose bytes now belong to another.
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
   // Holds numbers of buffers, until their offsets are known.

@@ -3,26 +3,9 @@
 #ifndef LLMMEM_LAYOUT_STEPPLACES_H
 #define LLMMEM_LAYOUT_STEPPLACES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llmmem/Layout/Places.h"
 
 namespace llmmem {
-
-/// Describes bytes of an arena, or of an argument.
-struct Place {
-  std::optional<unsigned> argument;
-  int64_t offset = 0;  // from the arena's start; 0 for an argument
-  bool onHost = false; // in the arena of the host's memory
-
-  bool isOnDevice() const { return !argument && !onHost; }
-  bool operator==(const Place &other) const {
-    return argument == other.argument && offset == other.offset && onHost == other.onHost;
-  }
-};
-
-struct Workspace {
-  int64_t offset = 0, bytes = 0;
-};
 
 /// Reads the plan that a step carries: `llm.offsets`, `llm.workspace`, `llm.arena`,
 /// `llm.host_arena`, `llm.donated`.
@@ -38,7 +21,6 @@ public:
   static mlir::FailureOr<StepPlaces> read(mlir::func::FuncOp step);
 
   Place placeOf(mlir::Value value) const { return places.lookup(value); }
-  std::optional<Workspace> workspaceOf(mlir::Operation *op) const;
   int64_t arenaBytes() const { return arena; }
   int64_t hostArenaBytes() const { return hostArena; }
   /// The argument that result `number` of the step is donated to.

@@ -46,15 +46,8 @@ void augment(ValueIndex start, llvm::ArrayRef<InPlace> allowed,
 
 } // namespace
 
-llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op,
-                                            llvm::function_ref<bool(ValueIndex)> dies) {
-  llvm::SmallVector<InPlace, 4> allowed;
-  for (const InPlace &pair : op.inPlace) {
-    const Value &read = problem.values[pair.read];
-    const int64_t bytes = problem.values[pair.write].bytes;
-    if (bytes > 0 && bytes <= read.bytes && !read.resident && dies(pair.read))
-      allowed.push_back(pair);
-  }
+llvm::SmallVector<InPlace, 4> chooseInPlace(llvm::SmallVector<InPlace, 4> allowed,
+                                            llvm::function_ref<int64_t(ValueIndex)> bytesOf) {
   // One result takes the first operand that it may. Called for every step of every schedule tried.
   if (llvm::all_of(allowed, [&](const InPlace &pair) { return pair.write == allowed[0].write; })) {
     allowed.truncate(std::min<size_t>(allowed.size(), 1));
@@ -65,9 +58,7 @@ llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op
   for (const InPlace &pair : allowed)
     if (!llvm::is_contained(results, pair.write))
       results.push_back(pair.write);
-  llvm::stable_sort(results, [&](ValueIndex a, ValueIndex b) {
-    return problem.values[a].bytes > problem.values[b].bytes;
-  });
+  llvm::stable_sort(results, [&](ValueIndex a, ValueIndex b) { return bytesOf(a) > bytesOf(b); });
   llvm::DenseMap<ValueIndex, ValueIndex> takerOf; // operand -> result
   for (ValueIndex result : results)
     augment(result, allowed, takerOf);
@@ -81,6 +72,19 @@ llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op
     }
   }
   return chosen;
+}
+
+llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op,
+                                            llvm::function_ref<bool(ValueIndex)> dies) {
+  llvm::SmallVector<InPlace, 4> allowed;
+  for (const InPlace &pair : op.inPlace) {
+    const Value &read = problem.values[pair.read];
+    const int64_t bytes = problem.values[pair.write].bytes;
+    if (bytes > 0 && bytes <= read.bytes && !read.resident && dies(pair.read))
+      allowed.push_back(pair);
+  }
+  return chooseInPlace(std::move(allowed),
+                       [&](ValueIndex value) { return problem.values[value].bytes; });
 }
 
 } // namespace llmmem::planning

@@ -1,0 +1,60 @@
+//===- Places.h - Where a planned step puts its bytes -----------------------===//
+
+#ifndef LLMMEM_LAYOUT_PLACES_H
+#define LLMMEM_LAYOUT_PLACES_H
+
+#include "llmmem/Layout/StepStorage.h"
+#include <optional>
+
+namespace llmmem {
+
+/// Where a value begins: in an arena, or in an argument.
+struct Place {
+  std::optional<unsigned> argument;
+  int64_t offset = 0;  // from the arena's start; 0 for an argument
+  bool onHost = false; // in the arena of the host's memory
+
+  bool isOnDevice() const { return !argument && !onHost; }
+  bool operator==(const Place &other) const {
+    return argument == other.argument && offset == other.offset && onHost == other.onHost;
+  }
+};
+
+/// Bytes of an arena, or of an argument.
+struct ByteRange {
+  std::optional<unsigned> argument;
+  int64_t begin = 0, end = 0;
+  bool onHost = false; // of the arena of the host's memory
+
+  /// Whether writing one of them changes the other. All that lies in one argument does.
+  bool meets(const ByteRange &other) const {
+    if (argument || other.argument)
+      return argument == other.argument;
+    return onHost == other.onHost && begin < other.end && other.begin < end;
+  }
+};
+
+/// Whether a range of `some` meets one of `others`.
+bool anyMeet(llvm::ArrayRef<ByteRange> some, llvm::ArrayRef<ByteRange> others);
+
+/// Scratch bytes in the device's arena.
+struct Workspace {
+  int64_t offset = 0, bytes = 0;
+};
+
+/// The offset that `llm.offsets` gives `result`; none where the op is not planned.
+std::optional<int64_t> plannedOffset(mlir::OpResult result);
+
+/// The scratch bytes that `llm.workspace` gives `op`; none without.
+std::optional<Workspace> plannedWorkspace(mlir::Operation *op);
+
+/// Where `value` of a planned step lies; at offset -1 where its op is not planned. (`StepPlaces`
+/// refuses such steps.)
+Place plannedPlace(mlir::Value value, const StepStorage &storage);
+
+/// The bytes of `root`, which is no view, from `place` on.
+ByteRange rangeOf(mlir::Value root, const Place &place);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LAYOUT_PLACES_H
