@@ -54,9 +54,7 @@ bool llm::isStartable(Operation *op) { return op->hasTrait<Startable>() && isSen
 
 bool llm::isStarted(Operation *op) { return op->hasAttr(LlmDialect::kStarted); }
 
-std::optional<unsigned> WaitOp::getViewedOperand(unsigned result) { return result; }
-
-/// The n-th start without results and the n-th wait without operands belong together.
+/// Of starts without results and waits without operands, the n-th belong together.
 static SmallVector<Operation *> startsWithoutResults(Operation *before) {
   SmallVector<Operation *> starts;
   for (Operation &op : *before->getBlock()) {
@@ -105,9 +103,6 @@ std::optional<TransferCost> AllGatherOp::getTransfer() {
 int64_t AllGatherOp::getWorkspaceBytes() {
   return bytesToReorder(getWhole(), getDimension(), getGroupSize());
 }
-SmallVector<unsigned> AllGatherOp::getInPlaceOperands(unsigned) {
-  return getDestination() ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
-}
 
 int64_t AllToAllOp::getFlops() { return 0; }
 int64_t AllToAllOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
@@ -148,8 +143,6 @@ std::optional<TransferCost> AllReduceOp::getTransfer() {
 int64_t AllReduceOp::getWorkspaceBytes() {
   return bytesOfReceivedParts(*this, getX(), getGroupSize());
 }
-// The call has sent all of x before it writes its first sum.
-SmallVector<unsigned> AllReduceOp::getInPlaceOperands(unsigned) { return {0}; }
 
 int64_t ReduceOp::getFlops() {
   return (getGroupSize() - 1) * elementsOfPart(getX(), getGroupSize());
@@ -162,8 +155,6 @@ std::optional<TransferCost> ReduceOp::getTransfer() {
 int64_t ReduceOp::getWorkspaceBytes() {
   return bytesOfReceivedParts(*this, getX(), getGroupSize());
 }
-// The reason is that of an all-reduce.
-SmallVector<unsigned> ReduceOp::getInPlaceOperands(unsigned) { return {0}; }
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -176,7 +167,6 @@ std::optional<TransferCost> BroadcastOp::getTransfer() {
   return TransferCost{others, others ? bytes(getX()) : Count(), others + 1, bytes(getX())};
 }
 int64_t BroadcastOp::getWorkspaceBytes() { return 0; }
-SmallVector<unsigned> BroadcastOp::getInPlaceOperands(unsigned) { return {0}; }
 
 int64_t SendReceiveOp::getFlops() { return 0; }
 int64_t SendReceiveOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
@@ -190,7 +180,6 @@ int64_t ReplicaOp::getFlops() { return 0; }
 int64_t ReplicaOp::getBytesMoved() { return 0; }
 std::optional<TransferCost> ReplicaOp::getTransfer() { return std::nullopt; }
 int64_t ReplicaOp::getWorkspaceBytes() { return 0; }
-std::optional<unsigned> ReplicaOp::getViewedOperand(unsigned) { return 0; }
 
 //===----------------------------------------------------------------------===//
 // Buckets
@@ -230,8 +219,6 @@ int64_t AllReduceBucketOp::getWorkspaceBytes() {
   Count part = divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
   return bytes(getX()) + (isForLibrary(*this) ? Count() : size * part);
 }
-// All operands are in the workspace before the first result is written.
-SmallVector<unsigned> AllReduceBucketOp::getInPlaceOperands(unsigned result) { return {result}; }
 
 int64_t ReduceScatterBucketOp::getFlops() { return (getGroupSize() - 1) * elements(getParts()); }
 int64_t ReduceScatterBucketOp::getBytesMoved() {
@@ -267,9 +254,4 @@ std::optional<TransferCost> AllGatherBucketOp::getTransfer() {
 }
 int64_t AllGatherBucketOp::getWorkspaceBytes() {
   return getGroupSize() == 1 ? Count() : bytes(getParts()) + bytes(getWholes());
-}
-SmallVector<unsigned> AllGatherBucketOp::getInPlaceOperands(unsigned result) {
-  if (getDestinations().empty())
-    return {};
-  return {static_cast<unsigned>(getParts().size()) + result};
 }

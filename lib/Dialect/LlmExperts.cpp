@@ -332,19 +332,6 @@ int64_t BalanceLossOp::getFlops() { return 4 * elements(getCounts()); }
 int64_t BalanceLossGradOp::getFlops() { return 2 * elements(getCounts()); }
 
 //===----------------------------------------------------------------------===//
-// Whose bytes a result may have
-//===----------------------------------------------------------------------===//
-
-SmallVector<unsigned> GroupedWeightGradOp::getInPlaceOperands(unsigned) {
-  return getInto() ? SmallVector<unsigned>{2} : SmallVector<unsigned>{};
-}
-SmallVector<unsigned> AddGroupBiasOp::getInPlaceOperands(unsigned) { return {0}; }
-SmallVector<unsigned> SumGroupRowsOp::getInPlaceOperands(unsigned) {
-  return getInto() ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
-}
-SmallVector<unsigned> GateRowsOp::getInPlaceOperands(unsigned) { return {0}; }
-
-//===----------------------------------------------------------------------===//
 // On shards: sequences are independent
 //===----------------------------------------------------------------------===//
 

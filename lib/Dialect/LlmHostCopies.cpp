@@ -101,19 +101,3 @@ LogicalResult CopyDownOp::verify() {
     return failure();
   return verifyCopy(*this, getY(), getHost());
 }
-
-//===----------------------------------------------------------------------===//
-// Bytes
-//===----------------------------------------------------------------------===//
-
-static SmallVector<unsigned> destinationOperand(Value destination) {
-  return destination ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
-}
-
-SmallVector<unsigned> CopyUpOp::getInPlaceOperands(unsigned) {
-  return destinationOperand(getDestination());
-}
-
-SmallVector<unsigned> CopyDownOp::getInPlaceOperands(unsigned) {
-  return destinationOperand(getDestination());
-}

@@ -175,5 +175,3 @@ int64_t LatentAttentionOp::getWorkspaceBytes() {
 
 int64_t AppendRowsOp::getFlops() { return 0; }
 int64_t AppendRowsOp::getBytesMoved() { return 2 * bytes(getRow()) + bytes(getPositions()); }
-// New rows go into the cache, which attention has read before.
-SmallVector<unsigned> AppendRowsOp::getInPlaceOperands(unsigned) { return {0}; }

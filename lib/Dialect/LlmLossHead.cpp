@@ -178,17 +178,6 @@ int64_t LossHeadOp::getWorkspaceBytes() {
   return library ? int64_t(alignTo(Count(own), kArenaAlignment) + Count(library)) : own;
 }
 
-SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
-  // A chunk's rows of x are read for the last time before those of dx are written; a sum continues
-  // in the bytes of its accumulator.
-  Value written = getResult(result);
-  if (written == getDx())
-    return {0};
-  if (written == getDw() && getInto())
-    return {getIntoMutable()[0].getOperandNumber()};
-  return {};
-}
-
 //===----------------------------------------------------------------------===//
 // Price
 //===----------------------------------------------------------------------===//

@@ -99,13 +99,6 @@ int64_t RelativeBiasGradOp::getFlops() { return elements(getDbias()); }
 int64_t AddRelativeBiasOp::getFlops() { return elements(getScores()); }
 int64_t SumDiagonalsOp::getFlops() { return elements(getX()); }
 
-SmallVector<unsigned> AddRelativeBiasOp::getInPlaceOperands(unsigned) { return {0}; }
-SmallVector<unsigned> RelativeBiasGradOp::getInPlaceOperands(unsigned) {
-  if (!getInto())
-    return {};
-  return {getIntoMutable().begin()->getOperandNumber()};
-}
-
 std::string RelativeBiasOp::getShardingRule() { return "R w -> w D"; }
 std::string AddRelativeBiasOp::getShardingRule() { return "b w S T, w D -> b w S T"; }
 

@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
-using Operands = SmallVector<unsigned>;
 
 static Count elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
@@ -48,53 +47,6 @@ RankedTensorType TrainingAttr::momentOf(RankedTensorType param) const {
   if (held.isInteger(8) && param.getNumElements() < AdamWOp::kFewestInBlocks)
     held = wideTypeFor(element);
   return param.clone(held);
-}
-
-//===----------------------------------------------------------------------===//
-// Places: updates stand where the old values stood
-//===----------------------------------------------------------------------===//
-
-/// Applies to an update that reads an element of the gradient before it writes one of the
-/// parameter. Where a master copy is read instead of the parameter, the gradient may replace the
-/// parameter.
-template <typename UpdateOp>
-static Operands operandsOfParam(UpdateOp op) {
-  if (op.getParam() == op.getGradient())
-    return {op.getParamMutable().getOperandNumber(), op.getGradientMutable().getOperandNumber()};
-  return {op.getParamMutable().getOperandNumber()};
-}
-
-template <typename UpdateOp>
-static Operands operandsOfUpdate(UpdateOp op, unsigned result) {
-  if (result == 0)
-    return {0};
-  return {op.getStateMutable()[result - 1].getOperandNumber()};
-}
-
-Operands AdamWOp::getInPlaceOperands(unsigned result) {
-  constexpr unsigned updated[] = {0, 2, 3}; // Parameter, first moment, second moment.
-  if (result == 0)
-    return operandsOfParam(*this);
-  if (result < 3)
-    return {updated[result]};
-  if (unsigned number = result - 3; number < getScales().size())
-    return {getScalesMutable()[number].getOperandNumber()};
-  return {getMasterMutable()[0].getOperandNumber()};
-}
-Operands SGDOp::getInPlaceOperands(unsigned result) {
-  return result == 0 ? operandsOfParam(*this) : operandsOfUpdate(*this, result);
-}
-Operands LionOp::getInPlaceOperands(unsigned result) {
-  return result == 0 ? operandsOfParam(*this) : operandsOfUpdate(*this, result);
-}
-Operands AdafactorOp::getInPlaceOperands(unsigned result) {
-  return operandsOfUpdate(*this, result);
-}
-Operands MuonOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
-
-/// The scale and its counts are updated in place; the factor and the step are new.
-Operands AdjustLossScaleOp::getInPlaceOperands(unsigned result) {
-  return result >= 1 && result <= 3 ? Operands{result} : Operands();
 }
 
 //===----------------------------------------------------------------------===//
