@@ -1,10 +1,10 @@
 //===- PlanBytes.cpp - The verifier's own sizes -----------------------------===//
 
 #include "PlanBytes.h"
+#include "PlanRules.h"
 #include "llmmem/Alignment.h"
-#include "llmmem/Interfaces/BufferOpInterface.h"
-#include "llmmem/Interfaces/EmptyOpInterface.h"
-#include "llmmem/Layout/Workspaces.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -50,6 +50,14 @@ static bool liesInNoMemory(Value value) {
 int64_t llmmem::planBytesOf(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   return tensor ? countBytes(tensor).value_or(0) : Count(0);
+}
+
+int64_t llmmem::planWorkspaceOf(Operation *op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (cost && !op->hasAttr(llm::LlmDialect::kCostFrom))
+    return cost.getWorkspaceBytes();
+  auto written = op->getAttrOfType<llm::CostAttr>(llm::LlmDialect::kCost);
+  return written ? written.getWorkspace() : 0;
 }
 
 namespace {
@@ -98,7 +106,7 @@ private:
   }
 
   void addWorkspace(Operation &op) {
-    int64_t bytes = workspaceBytes(&op);
+    int64_t bytes = planWorkspaceOf(&op);
     if (bytes < 0)
       fail(op.getLoc(), "size")
           << "needs a workspace of 2^63 bytes or more, or of a negative number "
@@ -111,8 +119,8 @@ private:
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(op.getRegions(), captured);
     for (Value value : captured)
-      if (Operation *writer = viewedValue(value).getDefiningOp();
-          !writer || !isResidentOp(writer)) {
+      if (Operation *writer = planRootOf(value).getDefiningOp();
+          !writer || !isPlanConstant(writer)) {
         fail(op.getLoc(), "capture")
                 .append("has a region that reads a value from outside, which "
                         "no plan holds for it; make it an operand")

@@ -17,6 +17,9 @@ namespace llmmem {
 /// number, a token, a shape.
 int64_t planBytesOf(mlir::Value value);
 
+/// Scratch bytes that `op` needs while it runs, by its own word: no type says them.
+int64_t planWorkspaceOf(mlir::Operation *op);
+
 /// Emits an error for each value whose bytes are not known or too many, for each workspace that is
 /// too large, and where all of them together, rounded up to 256, are more than 2^63 - 1 bytes. So
 /// no sum of sizes and offsets within the claimed arenas can wrap. Emits one, too, for each op

@@ -1,8 +1,8 @@
 //===- PlanVerifier.cpp - Is the final program what it claims? -------------===//
 //
 // One walk over the ops in order, with the set of held byte ranges of the arena in a map by offset.
-// On purpose no analysis that the plan was made with is asked. What an op says of itself, and so
-// what is a view and what may be written in place, both read (llmmem/Analysis/PlanVerifier.h).
+// On purpose no analysis that the plan was made with is asked. What is a view, what may be written
+// in place and how many bytes a type has is decided anew (PlanRules.h, PlanBytes.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +11,10 @@
 #include "PlanClaims.h"
 #include "PlanClones.h"
 #include "PlanFlights.h"
+#include "PlanRules.h"
 #include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
-#include "llmmem/Layout/Workspaces.h"
 #include "llmmem/Support/Count.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>
@@ -107,7 +106,7 @@ bool PlanVerifier::readOffsets(Operation &op) {
   for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
     offsetOf[result] = offset;
     // A view has the bytes of its source, which were checked there.
-    if (offset == -1 || viewedOperand(result))
+    if (offset == -1 || planViewedOperand(result))
       continue;
     if (offset < 0 || offset % kArenaAlignment != 0)
       fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of "
@@ -121,7 +120,7 @@ bool PlanVerifier::readOffsets(Operation &op) {
 }
 
 bool PlanVerifier::readWorkspace(Operation &op) {
-  int64_t needed = workspaceBytes(&op);
+  int64_t needed = planWorkspaceOf(&op);
   auto workspace = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
   if (needed == 0 && !workspace)
     return true;
@@ -154,7 +153,7 @@ void PlanVerifier::settle(OpResult result, BlockArgument home) {
   Operation *op = result.getOwner();
   for (OpOperand &operand : op->getOpOperands())
     if (homeOf.lookup(source[operand.get()]) == home &&
-        !llvm::is_contained(inPlaceOperands(result), operand.getOperandNumber()))
+        !llvm::is_contained(planInPlaceOperands(result), operand.getOperandNumber()))
       fail(op, "clobber") << "overwrites argument " << home.getArgNumber()
                           << " while it reads it as operand " << operand.getOperandNumber();
   for (OpResult other : op->getResults())
@@ -183,15 +182,15 @@ bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
       donated.getInt() >= static_cast<int64_t>(terminator->getNumOperands()))
     return false;
   llvm::SetVector<Value> holders;
-  holders.insert(viewedValue(terminator->getOperand(donated.getInt())));
+  holders.insert(planRootOf(terminator->getOperand(donated.getInt())));
   for (size_t i = 0; i < holders.size(); ++i) {
     auto holder = dyn_cast<OpResult>(holders[i]);
     if (!holder)
       continue;
     if (holder == result)
       return true;
-    for (unsigned operand : inPlaceOperands(holder))
-      holders.insert(viewedValue(holder.getOwner()->getOperand(operand)));
+    for (unsigned operand : planInPlaceOperands(holder))
+      holders.insert(planRootOf(holder.getOwner()->getOperand(operand)));
   }
   return false;
 }
@@ -200,7 +199,7 @@ bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
 /// several the one that is given back as the result. Null where there is none.
 BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
   llvm::SetVector<BlockArgument> homes;
-  for (unsigned operand : inPlaceOperands(result))
+  for (unsigned operand : planInPlaceOperands(result))
     if (BlockArgument home = homeOf.lookup(source[result.getOwner()->getOperand(operand)]);
         home && planBytesOf(home) == planBytesOf(result) &&
         step.getArgAttrOfType<IntegerAttr>(home.getArgNumber(), LlmDialect::kDonated))
@@ -216,7 +215,7 @@ BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
 void PlanVerifier::resolveStorage(Operation &op) {
   for (OpResult result : op.getResults()) {
     source[result] = result;
-    if (std::optional<unsigned> viewed = viewedOperand(result)) {
+    if (std::optional<unsigned> viewed = planViewedOperand(result)) {
       Value of = source[op.getOperand(*viewed)];
       source[result] = of;
       int64_t expected = homeOf.contains(of) ? -1 : offsetOf.lookup(of);
@@ -291,7 +290,7 @@ bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
   if (offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
       planBytesOf(result) > planBytesOf(value) || replacedBy.contains(value))
     return false;
-  SmallVector<unsigned> allowed = inPlaceOperands(result);
+  SmallVector<unsigned> allowed = planInPlaceOperands(result);
   bool isRead = false;
   for (OpOperand &operand : result.getOwner()->getOpOperands()) {
     if (source[operand.get()] != value)
@@ -369,7 +368,7 @@ void PlanVerifier::release(int64_t position) {
 }
 
 void PlanVerifier::visit(Operation &op, int64_t position) {
-  if (isResidentOp(&op))
+  if (isPlanConstant(&op))
     return;
   checkMemory(op);
   checkOperands(op);
@@ -464,9 +463,9 @@ LogicalResult PlanVerifier::run() {
     arena.padding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
   };
   for (Operation &op : body)
-    if (isResidentOp(&op))
+    if (isPlanConstant(&op))
       for (Value result : op.getResults())
-        addResident(device, isEmptyValue(result) ? 0 : planBytesOf(result));
+        addResident(device, result.getDefiningOp<EmptyOpInterface>() ? 0 : planBytesOf(result));
   for (BlockArgument argument : body.getArguments()) {
     addResident(arenaOf(argument), planBytesOf(argument));
     source[argument] = argument;
@@ -477,7 +476,7 @@ LogicalResult PlanVerifier::run() {
   for (Operation &op : body.without_terminator()) {
     if (!readOffsets(op) || !readWorkspace(op))
       return failure();
-    isResidentOp(&op) ? checkConstant(op) : resolveStorage(op);
+    isPlanConstant(&op) ? checkConstant(op) : resolveStorage(op);
   }
   if (broken)
     return failure();

@@ -1,0 +1,19 @@
+//===- PlanRulesUpstream.h - The verifier's own rules for MLIR's dialects -----===//
+
+#ifndef LLMMEM_LIB_ANALYSIS_PLANRULESUPSTREAM_H
+#define LLMMEM_LIB_ANALYSIS_PLANRULESUPSTREAM_H
+
+#include "PlanRules.h"
+
+namespace llmmem {
+
+/// Whether `op` is of a dialect of MLIR whose meaning the verifier knows.
+bool isKnownUpstream(mlir::Operation *op);
+
+/// As `planViewedOperand` and `planInPlaceOperands`, of such an op.
+std::optional<unsigned> viewedOperandUpstream(mlir::OpResult result);
+llvm::SmallVector<unsigned> inPlaceOperandsUpstream(mlir::OpResult result);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_ANALYSIS_PLANRULESUPSTREAM_H
