@@ -12,6 +12,7 @@
   open to strangers   Python started by a command or a module, which takes others from the current folder: no -I
   not annotated       a function of python/llmmem with an argument or a result that has no type
   number of a device  outside lib/Device/Tables (device_numbers.py)
+  layout              bytes, places or lifetimes of values derived away from their home (layout.py)
   words               more banned words than a folder may have (words.py)
   structure           folders in circles, private includes, unlisted links (structure.py)
   not formatted       a file that clang-format of LLVM 22 would write in another way
@@ -27,6 +28,7 @@ import subprocess
 import sys
 
 from device_numbers import lint_device_numbers
+from layout import lint_layout
 from sizes import lint_sizes
 from structure import lint_structure
 from words import lint_words
@@ -133,7 +135,8 @@ def main():
             findings += lint_test(name, handle.read())
     for name in tracked(root, "*.cpp", "*.h", "*.c"):
         with open(os.path.join(root, name), errors="replace") as handle:
-            findings += lint_source(name, handle.read())
+            text = handle.read()
+        findings += [*lint_source(name, text), *lint_layout(name, text)]
     for name in tracked(root, "python/llmmem/*.py"):
         with open(os.path.join(root, name), encoding="utf-8") as handle:
             findings += lint_annotations(name, handle.read())
