@@ -12,11 +12,11 @@
 // RUN: sed 's/xf32/xf64/g' %t.planned > %t.larger
 // RUN: not llmmem-opt --apply-checkpoints %t.larger 2>&1 | FileCheck %s --check-prefix=LARGER
 
-// ADDED: error: 'llm.gelu' op has no 'llm.id', by which a schedule names it; the step was edited after plan-checkpoints: plan it again
-// DOUBLED: error: 'llm.gelu' op has 'llm.id' = 0, which another op has; the step was edited after plan-checkpoints: plan it again
-// REMOVED: error: 'llm.mul' op has 'llm.id' = 2, but no op has 1; the step was edited after plan-checkpoints: plan it again
-// LAST: error: 'func.func' op 'llm.schedule' names op 2, but the step has 2; the step was edited after plan-checkpoints: plan it again
-// LARGER: error: 'llm.gelu' op 'llm.places' has a place of 256 bytes for result 0 of run 0 of op 0, which has 512; the step was edited after plan-checkpoints: plan it again
+// ADDED: error: has no 'llm.id', by which a schedule names it; the step was edited after plan-checkpoints: plan it again
+// DOUBLED: error: has 'llm.id' = 0, which another op has; the step was edited after plan-checkpoints: plan it again
+// REMOVED: error: has 'llm.id' = 2, but no op has 1; the step was edited after plan-checkpoints: plan it again
+// LAST: error: 'llm.schedule' names op 2, but the step has 2; the step was edited after plan-checkpoints: plan it again
+// LARGER: error: 'llm.places' has a place of 256 bytes for result 0 of run 0 of op 0, which has 512; the step was edited after plan-checkpoints: plan it again
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
   %0 = llm.gelu %x : tensor<64xf32>
   %1 = llm.silu %0 : tensor<64xf32>
