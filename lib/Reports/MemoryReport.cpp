@@ -332,7 +332,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   MemoryReport report;
   if (!step->hasAttr(LlmDialect::kArena))
     return step.emitError(
-        "is not planned; run plan-checkpoints, apply-checkpoints and plan-arena first");
+        "is not planned; run plan-checkpoints and apply-checkpoints first, or plan-arena");
   if (auto policy = step->getAttrOfType<StringAttr>(LlmDialect::kPolicy))
     report.policy = policy.str();
   if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget))
