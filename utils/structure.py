@@ -5,6 +5,7 @@
   private include   a header under lib/ that another library includes, or a path with ../
   link              a library that is included and not in the LINK list of the target, or the other way round
   page              a library without its line in lib/README.md, or one whose line does not say what it calls
+  print             a transform that prints or writes a file, which lib/Reports does
 
 A folder is lib/A/B with include/llmmem/A/B, which count as one. A library is a folder with a CMakeLists.txt under lib/.
 """
@@ -15,6 +16,7 @@ import re
 import sys
 
 SOURCES = (".cpp", ".h", ".c", ".td")
+PRINT = re.compile(r"\b(?:errs|outs)\(\)|\bwriteTextFile\(")
 INCLUDE = re.compile(r'^\s*#?include "([^"]+)"', re.MULTILINE)
 
 
@@ -172,9 +174,17 @@ def find_lines(tree):
         yield f"lib/README.md: page: there is no library {library.removeprefix('lib/')}"
 
 
+def find_prints(tree):
+    for name in sorted(tree.files):
+        if name.startswith("lib/Transforms/"):
+            for number, line in enumerate(read(os.path.join(tree.root, name)).split("\n"), 1):
+                if PRINT.search(line):
+                    yield f"{name}:{number}: print: a transform decides or obeys; what is said of it belongs to lib/Reports"
+
+
 def lint_structure(root):
     tree = Tree(root)
-    return [*find_cycles(tree), *find_private_includes(tree), *find_links(tree), *find_lines(tree)]
+    return [*find_cycles(tree), *find_private_includes(tree), *find_links(tree), *find_lines(tree), *find_prints(tree)]
 
 
 def main():

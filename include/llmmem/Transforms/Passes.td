@@ -1,7 +1,7 @@
 //===- Passes.td - The way of the data, one pass a stage -------*- tablegen -*-===//
 //
-// Here stand the passes that plan a step, in the order in which they run, and the other files of
-// definitions. Options live there and nowhere else.
+// In the order in which they run. Options live here and nowhere else. `plan-checkpoints` and
+// `report-memory` are implemented in lib/Reports, all others in lib/Transforms.
 //
 //===----------------------------------------------------------------------===//
 
