@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Bundle/Bundle.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/CounterSamples.h"
@@ -15,12 +16,8 @@ namespace json = llvm::json;
 
 /// Returns the runner's name of an element type; empty where it has none.
 static StringRef nameOfType(Type element) {
-  if (element.isF32())
-    return "f32";
-  if (element.isBF16())
-    return "bf16";
-  if (element.isF64())
-    return "f64";
+  if (const llm::ElementTraits *traits = element.isF16() ? nullptr : llm::traitsOf(element))
+    return traits->word;
   auto integer = dyn_cast<IntegerType>(element);
   switch (integer ? integer.getWidth() : 0) {
   case 8:

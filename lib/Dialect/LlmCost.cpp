@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Alignment.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Dialect/TargetInterface.h"
@@ -45,8 +46,7 @@ int64_t AttentionValuesTransposedOp::getFlops() {
 
 /// Libraries multiply these types here; generated code multiplies f16.
 static bool isLibraryType(Value factor) {
-  Type element = tensorType(factor).getElementType();
-  return element.isF32() || element.isBF16();
+  return isOfLibraries(tensorType(factor).getElementType());
 }
 
 /// No library here unpacks a weight.

@@ -1,5 +1,6 @@
 //===- LlmDialect.cpp - Registration of ops and attributes -----------------===//
 
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -9,9 +10,9 @@ using namespace mlir;
 using namespace llmmem;
 
 FloatType llm::wideTypeFor(Type elementType) {
-  if (elementType.isF64())
-    return Float64Type::get(elementType.getContext());
-  return Float32Type::get(elementType.getContext());
+  const ElementTraits *traits = traitsOf(elementType);
+  return traits && traits->isWide ? cast<FloatType>(elementType)
+                                  : FloatType(Float32Type::get(elementType.getContext()));
 }
 
 const llm::TargetInterface *llm::getTargets(Operation *op) {

@@ -1,6 +1,7 @@
 //===- LlmExperts.cpp - Mixtures of experts: what is valid, costs and splits ===//
 
 #include "LlmVerify.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/Bytes.h"
@@ -306,8 +307,7 @@ int64_t GroupedWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(
 
 /// Libraries multiply in f32 or less.
 static bool isLibraryType(Value factor) {
-  Type element = tensorType(factor).getElementType();
-  return element.isF32() || element.isBF16();
+  return isOfLibraries(tensorType(factor).getElementType());
 }
 /// No library here unpacks a weight.
 bool GroupedLinearOp::multipliesMatrices() { return isLibraryType(getX()) && !getScales(); }

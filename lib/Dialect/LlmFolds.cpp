@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -37,8 +38,7 @@ static bool isFillOf(Value value, double number) {
 
 /// Returns whether each number of type `from` is one of type `to`.
 static bool isWidening(Type from, Type to) {
-  bool isHalf = from.isBF16() || from.isF16();
-  return isHalf ? to.isF32() || to.isF64() : from.isF32() && to.isF64();
+  return isHalf(from) ? to.isF32() || to.isF64() : from.isF32() && to.isF64();
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {

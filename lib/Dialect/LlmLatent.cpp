@@ -1,6 +1,7 @@
 //===- LlmLatent.cpp - Latent rows in caches: what is valid, and what it costs ===//
 
 #include "LlmVerify.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/TargetInterface.h"
@@ -144,8 +145,7 @@ Type HeadLinearOp::getUnpackedType() {
 }
 /// Libraries multiply in f32 or less.
 bool HeadLinearOp::multipliesMatrices() {
-  Type element = getX().getType().getElementType();
-  return !getScales() && (element.isF32() || element.isBF16());
+  return !getScales() && isOfLibraries(getX().getType().getElementType());
 }
 int64_t HeadLinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t HeadLinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }

@@ -155,7 +155,7 @@ int64_t LossHeadOp::getLibraryColumns() {
 }
 
 static int64_t wideBytes(LossHeadOp op) {
-  return tensorType(op.getX()).getElementType().isF64() ? 8 : 4;
+  return wideTypeFor(tensorType(op.getX()).getElementType()).getIntOrFloatBitWidth() / 8;
 }
 
 /// Returns what the meaning alone needs: each token's loss, a chunk's logits, the part of the

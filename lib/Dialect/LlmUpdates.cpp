@@ -1,5 +1,6 @@
 //===- LlmUpdates.cpp - What the optimizers' updates share and cost --------===//
 
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Dialect/MuonWorkspace.h"
@@ -35,7 +36,7 @@ double TrainingAttr::beta2DecayOrUsual() const {
 }
 
 bool TrainingAttr::hasMaster(Type element) const {
-  if (!element.isBF16() && !element.isF16())
+  if (!isHalf(element))
     return false;
   return getMaster() ? getMaster().getValue() : getOptimizer() != OptimizerKind::SGD;
 }

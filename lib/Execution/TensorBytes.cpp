@@ -1,8 +1,9 @@
 //===- TensorBytes.cpp - Elements of tensors on the host -------------------===//
 
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstring>
@@ -11,38 +12,24 @@ using namespace llmmem;
 using llvm::APFloat;
 
 std::optional<FloatKind> llmmem::floatKindOf(mlir::Type element) {
-  if (element.isF64())
-    return FloatKind::F64;
-  if (element.isF32())
-    return FloatKind::F32;
-  if (element.isBF16())
-    return FloatKind::BF16;
-  if (element.isF16())
-    return FloatKind::F16;
-  return std::nullopt;
+  const llm::ElementTraits *traits = llm::traitsOf(element);
+  return traits ? std::optional(FloatKind(traits - llm::elementTypes().data())) : std::nullopt;
+}
+
+static const llm::ElementTraits &traitsOf(FloatKind kind) {
+  return llm::elementTypes()[static_cast<unsigned>(kind)];
 }
 
 std::optional<FloatKind> llmmem::floatKindOf(llvm::StringRef dtype) {
-  return llvm::StringSwitch<std::optional<FloatKind>>(dtype)
-      .Case("F64", FloatKind::F64)
-      .Case("F32", FloatKind::F32)
-      .Case("BF16", FloatKind::BF16)
-      .Case("F16", FloatKind::F16)
-      .Default(std::nullopt);
+  for (auto [number, traits] : llvm::enumerate(llm::elementTypes()))
+    if (traits.dtype == dtype)
+      return FloatKind(number);
+  return std::nullopt;
 }
 
-llvm::StringRef llmmem::dtypeOf(FloatKind kind) {
-  constexpr llvm::StringLiteral names[] = {"F64", "F32", "BF16", "F16"};
-  return names[static_cast<unsigned>(kind)];
-}
+llvm::StringRef llmmem::dtypeOf(FloatKind kind) { return traitsOf(kind).dtype; }
 
-int64_t llmmem::bytesOf(FloatKind kind) {
-  return kind == FloatKind::F64 ? 8 : kind == FloatKind::F32 ? 4 : 2;
-}
-
-static const llvm::fltSemantics &semanticsOf(FloatKind kind) {
-  return kind == FloatKind::BF16 ? APFloat::BFloat() : APFloat::IEEEhalf();
-}
+int64_t llmmem::bytesOf(FloatKind kind) { return traitsOf(kind).bytes; }
 
 template <typename T>
 static T readAs(const void *bytes, int64_t index) {
@@ -61,7 +48,7 @@ double llmmem::readFloat(FloatKind kind, const void *bytes, int64_t index) {
     return readAs<double>(bytes, index);
   if (kind == FloatKind::F32)
     return readAs<float>(bytes, index);
-  APFloat value(semanticsOf(kind), llvm::APInt(16, readAs<uint16_t>(bytes, index)));
+  APFloat value(*traitsOf(kind).semantics, llvm::APInt(16, readAs<uint16_t>(bytes, index)));
   bool loses = false;
   value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
   return value.convertToDouble();
@@ -74,7 +61,7 @@ void llmmem::writeFloat(FloatKind kind, void *bytes, int64_t index, double numbe
     return writeAs(bytes, index, static_cast<float>(number));
   APFloat value(number);
   bool loses = false;
-  value.convert(semanticsOf(kind), APFloat::rmNearestTiesToEven, &loses);
+  value.convert(*traitsOf(kind).semantics, APFloat::rmNearestTiesToEven, &loses);
   writeAs(bytes, index, static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue()));
 }
 

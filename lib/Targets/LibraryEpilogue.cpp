@@ -1,6 +1,7 @@
 //===- LibraryEpilogue.cpp - What a library computes with a matmul ---------===//
 
 #include "llmmem/Targets/LibraryEpilogue.h"
+#include "llmmem/Dialect/ElementTypes.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -17,9 +18,9 @@ static Type elementOf(Value tensor) {
 /// library supports.
 static bool hasOneLibraryType(Operation *matmul) {
   Type element = elementOf(matmul->getResult(0));
-  return (element.isBF16() || element.isF32()) &&
-         llvm::all_of(matmul->getOperands(),
-                      [&](Value operand) { return elementOf(operand) == element; });
+  return llm::isOfLibraries(element) && llvm::all_of(matmul->getOperands(), [&](Value operand) {
+           return elementOf(operand) == element;
+         });
 }
 
 static bool canLieBeside(Value aux) {

@@ -3,6 +3,7 @@
 #include "DifferentiationStep.h"
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -72,8 +73,7 @@ static LogicalResult checkResults(func::FuncOp loss) {
 }
 
 static bool isTrainable(RankedTensorType type) {
-  Type element = type.getElementType();
-  return element.isBF16() || element.isF16() || element.isF32() || element.isF64();
+  return llm::traitsOf(type.getElementType()) != nullptr;
 }
 
 /// Values that the loss is computed from.

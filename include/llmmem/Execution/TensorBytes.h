@@ -8,8 +8,11 @@
 
 namespace llmmem {
 
-/// Names a float type of 64, 32 or 16 bits, as files and tensors have them.
-enum class FloatKind { F64, F32, BF16, F16 };
+/// A float of 64, 32 or 16 bits, as files and tensors have them.
+enum class FloatKind {
+#define LLMMEM_ELEMENT_TYPE(KIND, ...) KIND,
+#include "llmmem/Dialect/ElementTypes.def"
+};
 
 std::optional<FloatKind> floatKindOf(mlir::Type element);
 /// Parses the name that safetensors files use: F64, F32, BF16, F16.

@@ -100,14 +100,9 @@ void Writer::call(func::FuncOp callee, ArrayRef<Value> arguments) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static FloatType computeTypeOf(Type element) {
-  return element.isF64() ? FloatType(Float64Type::get(element.getContext()))
-                         : FloatType(Float32Type::get(element.getContext()));
-}
-
 Functions::Functions(ModuleOp module, Location loc, Type element, PackedFormat held)
-    : sizes(computeTypeOf(element)), module(module), loc(loc),
-      accumulatorType(computeTypeOf(element)), element(element),
+    : sizes(llm::wideTypeFor(element)), module(module), loc(loc),
+      accumulatorType(llm::wideTypeFor(element)), element(element),
       pointer(LLVM::LLVMPointerType::get(element.getContext())),
       index(IndexType::get(element.getContext())), held(held) {}
 

@@ -1,6 +1,7 @@
 //===- KernelNumbers.cpp - The arithmetic of kernels ----------------------===//
 
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -123,12 +124,11 @@ Num llmmem::convert(Num x, Type element) {
   OpBuilder &builder = *x.builder;
   Location loc = locationOf(x.value);
   Value value = x.value;
-  // The expansion of bf16 and the instructions for f16 support only f32.
-  auto isHalf = [](Type type) { return type.isBF16() || type.isF16(); };
-  if (element.isF64() && isHalf(from))
+  // The expansion of bf16 and the instructions for f16 know f32 only.
+  if (element.isF64() && llm::isHalf(from))
     value = arith::ExtFOp::create(builder, loc, withElement(value.getType(), builder.getF32Type()),
                                   value);
-  if (isHalf(element) && from.isF64())
+  if (llm::isHalf(element) && from.isF64())
     value = roundToOdd(builder, loc, value);
   Type type = withElement(value.getType(), element);
   if (element.getIntOrFloatBitWidth() >

@@ -5,6 +5,7 @@
 #include "MmaSums.h"
 #include "WarpgroupMatmul.h"
 #include "llmmem/Device/GpuGeometry.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 
 using namespace mlir;
@@ -12,7 +13,7 @@ using namespace llmmem;
 
 bool llmmem::isMmaMatmul(const Matmul &matmul) {
   Type a = matmul.a.buffer.element;
-  return a == matmul.b.buffer.element && (a.isBF16() || a.isF16());
+  return a == matmul.b.buffer.element && llm::isHalf(a);
 }
 
 namespace {

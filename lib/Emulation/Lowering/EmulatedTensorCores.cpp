@@ -4,6 +4,7 @@
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/Dialect/ElementTypes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -22,8 +23,7 @@ LogicalResult KernelEmulation::rewriteTileAccess(Operation *op) {
     return success();
   }
   auto load = cast<nvgpu::LdMatrixOp>(op);
-  if (Type element = load.getRes().getType().getElementType();
-      !element.isBF16() && !element.isF16())
+  if (Type element = load.getRes().getType().getElementType(); !llm::isHalf(element))
     return op->emitOpError("loads ")
            << element << ", which the emulator does not support; expected bf16 or f16";
   rewriteLoadMatrix(load);
