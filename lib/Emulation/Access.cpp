@@ -95,7 +95,7 @@ bool AccessState::isFreeOfWgmma(const Thread &thread, int64_t number, const std:
   return false;
 }
 
-/// What wgmma still reads may not be written, and what it is to read must be fenced.
+/// What wgmma still reads may not be written, and what it will read must be fenced.
 bool AccessState::mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes) {
   if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
@@ -214,7 +214,7 @@ bool AccessState::startCopy(const Thread &thread, int64_t number, int64_t base, 
 }
 
 void AccessState::finishCopies(const Thread &thread, int64_t groups) {
-  // No other access since the copies began, or it would have been a fault.
+  // No other access has occurred since the copies began, because that would have been a fault.
   Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;
   own->copies.finish(thread.number, groups, [&](const AsyncCopies::Copy &copy) {

@@ -119,7 +119,7 @@ bool AsyncState::multiply(Thread *group, int64_t number) {
 //===----------------------------------------------------------------------===//
 
 void AsyncState::finishMultiplies(const Thread &thread, int64_t groups) {
-  // No write since they began, or it would have been a fault.
+  // No write has occurred since they began, because that would have been a fault.
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
   Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;

@@ -9,17 +9,18 @@ namespace llmmem::emulation {
 
 class AsyncState : public AccessState {
 public:
-  /// wgmma: whether the thread may start one, what the warpgroup of `group` multiplies when all its
-  /// threads have, and whether the thread may take its sums. A thread's wgmma end where it waits.
+  /// Handle wgmma: whether the thread may start one, what the warpgroup of `group` multiplies when
+  /// all its threads have arrived, and whether the thread may use its sums. A thread's wgmma end
+  /// where it waits.
   bool mayMultiply(const Thread &thread, int64_t number);
   bool multiply(Thread *group, int64_t number);
   bool mayTakeSums(const Thread &thread, int64_t number);
   void finishMultiplies(const Thread &thread, int64_t groups);
 
-  /// mbarriers, at addresses. Each is false after a fault, and the thread must halt.
+  /// Handle mbarriers, at addresses. Each returns false after a fault, and the thread must halt.
   bool makeBarrier(const Thread &thread, int64_t number, int64_t address, int64_t arrivals);
   bool arrive(const Thread &thread, int64_t number, int64_t address, int64_t expectedBytes);
-  /// At the mbarrier that block `rank` of the cluster has at this address.
+  /// Arrives at the mbarrier that block `rank` of the cluster has at this address.
   bool arriveAt(const Thread &thread, int64_t number, int64_t address, int64_t rank);
   bool mayWaitForPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity);
   bool hasPhaseEnded(int64_t address, int64_t parity) const {
@@ -33,9 +34,9 @@ public:
   void reportEndlessWait(const Thread &thread);
   bool mayEndBlock(const Thread &first);
 
-  /// A box of a matrix, as a tensor map says, to shared memory: site `number` reads and the next
-  /// one writes. With `blocks`, to that of each block of the cluster whose bit is set, and for the
-  /// mbarrier that it has at the same place.
+  /// Copies a box of a matrix, described by a tensor map, to shared memory: site `number` reads and
+  /// the next one writes. With `blocks`, copies it to that of each block of the cluster whose bit
+  /// is set, for the mbarrier that it has at the same place.
   struct Box {
     int64_t base, first, rows, columns, pitch, boxRows, row, column, to, barrier, blocks;
   };

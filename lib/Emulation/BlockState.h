@@ -25,7 +25,7 @@ protected:
   RunningBlock *memberAt(const Thread &thread, int64_t number, int64_t rank);
   bool mayReach(const Thread &thread, int64_t number, RunningBlock &peer);
   int64_t byteOf(int64_t address) const { return address - reinterpret_cast<int64_t>(own->shared); }
-  /// The block's own byte, and its thread, as `bulkCopies` counts them.
+  /// Return the block's own byte, and its thread, as `bulkCopies` counts them.
   int64_t placeOf(int64_t address) const { return bulkCopies.placeOf(own->rank, byteOf(address)); }
   int64_t memberOf(const Thread &thread) const {
     return bulkCopies.memberOf(own->rank, thread.number);
@@ -35,10 +35,10 @@ protected:
   bool isInShared(const Thread &thread, int64_t number, int64_t address, int64_t bytes);
 
   std::string nameOf(const Site &site) const;
-  /// "shared memory", of the running block or of another one.
+  /// Returns "shared memory", of the running block or of another one.
   std::string nameOfShared(const RunningBlock &of) const;
   bool report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem);
-  /// Of thread `whose` of the block `of`; `what` is done to a byte, up to its place.
+  /// Reports thread `whose` of the block `of`; `what` says what is done to a byte, up to its place.
   bool reportUnfinishedCopy(const Thread &thread, int64_t number, const std::string &what,
                             const RunningBlock &of, int64_t byte, const char *whose = "");
   bool reportRace(const Thread &thread, int64_t number, const AccessHistory::Race &race,
@@ -49,7 +49,7 @@ protected:
   BlocksByTime clusterTimes;        // of a launch of clusters
   int64_t sharedBytes = 0;
 
-  /// The blocks of a cluster, or one block; and the one whose threads run.
+  /// Hold the blocks of a cluster, or one block, and point to the one whose threads run.
   std::vector<std::unique_ptr<RunningBlock>> running;
   RunningBlock *own = nullptr;
   BulkCopies bulkCopies; // of all of them

@@ -95,8 +95,8 @@ bool AccessState::mayAccessFilled(const Thread &thread, int64_t number, int64_t 
   return true;
 }
 
-/// What all have read that are to read it, a store may overwrite. Its chunks then hold what stores
-/// have left, as if written when the block began, but for what is stored now.
+/// A store may overwrite what all have read that are to read it. Its chunks then hold what stores
+/// have left, as if written when the block began, except for what is stored now.
 bool AccessState::mayOverwrite(const Thread &thread, int64_t number, int64_t first, int64_t bytes) {
   if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
@@ -112,7 +112,7 @@ bool AccessState::mayOverwrite(const Thread &thread, int64_t number, int64_t fir
   return mayAccessShared(thread, number, first, bytes);
 }
 
-/// Whether a copy may begin to write the chunk at byte `first` of a block.
+/// Returns whether a copy may begin to write the chunk at byte `first` of a block.
 bool AsyncState::mayFill(const Thread &thread, int64_t number, RunningBlock &target,
                          int64_t first) {
   if (!isFreeOfWgmma(thread, number, "copies to", target, first, kChunk))
@@ -135,7 +135,7 @@ bool AsyncState::mayFill(const Thread &thread, int64_t number, RunningBlock &tar
 // A copy
 //===----------------------------------------------------------------------===//
 
-/// What cuTensorMapEncodeTiled and the instruction demand.
+/// Checks what cuTensorMapEncodeTiled and the instruction demand.
 static std::string problemOf(const AsyncState::Box &box, int64_t to) {
   if ((box.base + box.first * kElement) % kChunk != 0 || box.pitch * kElement % kChunk != 0)
     return "copies rows that do not begin at multiples of 16 bytes";
@@ -149,7 +149,7 @@ static std::string problemOf(const AsyncState::Box &box, int64_t to) {
   return "";
 }
 
-/// The bytes of the box, 0 outside of the matrix, not swizzled.
+/// Reads the bytes of the box, 0 outside of the matrix, without swizzle.
 bool AsyncState::readBox(const Thread &thread, int64_t number, const Box &box,
                          std::vector<char> &rows) {
   rows.assign(box.boxRows * kRowBytes, 0);
@@ -168,7 +168,7 @@ bool AsyncState::readBox(const Thread &thread, int64_t number, const Box &box,
   return true;
 }
 
-/// The blocks that get the box; none after a fault.
+/// Returns the blocks that receive the box; none after a fault.
 std::vector<RunningBlock *> AsyncState::targetsOf(const Thread &thread, int64_t number,
                                                   const Box &box) {
   if (box.blocks == 0)

@@ -16,14 +16,14 @@ using namespace llmmem::emulation;
 // Times
 //===----------------------------------------------------------------------===//
 
-/// The next time, which belongs to this block of the grid.
+/// Returns the next time, which belongs to this block of the grid.
 uint32_t BlockState::nextTime(int32_t block) {
   if (kernel->clusterBlocks > 1)
     clusterTimes.blocks.push_back(block);
   return ++time;
 }
 
-/// The block of the grid to which a time of this launch belongs.
+/// Returns the block of the grid to which a time of this launch belongs.
 int64_t BlockState::blockAt(uint32_t when) const {
   if (kernel->clusterBlocks > 1)
     return clusterTimes.at(when);
@@ -116,7 +116,7 @@ void Emulator::State::mayEndCluster() {
 // Shared memory of other blocks
 //===----------------------------------------------------------------------===//
 
-/// The block of this rank; null after a fault, where the cluster has none.
+/// Returns the block of this rank; null after a fault, where the cluster has none.
 RunningBlock *BlockState::memberAt(const Thread &thread, int64_t number, int64_t rank) {
   if (rank >= 0 && rank < kernel->clusterBlocks)
     return running[rank].get();
@@ -126,7 +126,7 @@ RunningBlock *BlockState::memberAt(const Thread &thread, int64_t number, int64_t
   return nullptr;
 }
 
-/// Whether another block has begun; it may not end before the blocks meet again.
+/// Returns whether another block has begun. It may not end before the blocks meet again.
 bool BlockState::mayReach(const Thread &thread, int64_t number, RunningBlock &peer) {
   if (&peer == own)
     return true;

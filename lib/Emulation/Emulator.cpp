@@ -150,7 +150,7 @@ void LaunchState::recordBegins() {
     }
 }
 
-/// -1: no argument begins at `base`.
+/// Returns -1 if no argument begins at `base`.
 int64_t LaunchState::argumentAt(const Site &site, int64_t base) const {
   if (site.buffer != kChosenArgument)
     return site.buffer;
@@ -163,7 +163,7 @@ int64_t LaunchState::argumentAt(const Site &site, int64_t base) const {
   return readOnly >= 0 ? readOnly : written;
 }
 
-/// The buffer that has all of the bytes; null if there is none.
+/// Returns the buffer that has all of the bytes; null if there is none.
 Buffer *StepState::bufferOf(const char *begin, int64_t bytes) {
   auto next = std::upper_bound(buffers.begin(), buffers.end(), begin,
                                [](const char *address, const std::unique_ptr<Buffer> &buffer) {

@@ -46,7 +46,7 @@ void StepState::endStep() {
     }
 }
 
-/// Whether the runtime may read all of these bytes as the value; otherwise records a fault.
+/// Returns whether the runtime may read all of these bytes as the value; otherwise records a fault.
 bool StepState::mayReadAs(Buffer &buffer, const HostBytes &bytes, int64_t value, const char *verb) {
   Argument read;
   read.bytes = bytes.count;

@@ -21,19 +21,19 @@ protected:
 
   Triple grid = {1, 1, 1}, block = {1, 1, 1};
   std::vector<Argument> arguments;
-  /// The arguments that begin at an address: one that is written and one that is not, if they
+  /// Holds the arguments that begin at an address: one that is written and one that is not, if they
   /// alias.
   struct BeginsHere {
     int64_t written = -1, readOnly = -1;
   };
   std::unordered_map<uint64_t, BeginsHere> begins;
-  /// The argument of the current access, or the block whose shared memory it is of.
+  /// Names the argument of the current access, or the block whose shared memory it accesses.
   int64_t accessed = 0, visited = 0;
 };
 
 /// (1, 0, 0)
 std::string textOf(Triple numbers);
-/// The ids of thread or block number `linear`.
+/// Returns the ids of thread or block number `linear`.
 inline Triple idsIn(int64_t linear, Triple sizes) {
   return {linear % sizes[0], linear / sizes[0] % sizes[1], linear / sizes[0] / sizes[1]};
 }

@@ -24,21 +24,21 @@ public:
   void endStep();
   void announce(int64_t number) { call = number; }
 
-  /// A call of the runtime: all bytes are read, or all written.
+  /// Records a call of the runtime that reads, or writes, all bytes.
   void accessByRuntime(char *begin, int64_t bytes, int64_t parameter);
 
-  /// A copy between the memories of device and host, or an update on the host, which may be in
-  /// flight from here on; and the wait for the first one of a queue.
+  /// Records a copy between the memories of device and host, or an update on the host, which may be
+  /// in flight from here on; and the wait for the first one of a queue.
   void copyHost(HostCopy copy, int64_t direction, bool isStarted);
   void updateOnHost(const HostUpdate &update, bool isStarted);
   void waitForHost(int64_t queue);
 
   const Site &site(int64_t number) const { return program.sites[number]; }
 
-  /// Keeps the first fault: of a thread in an op, or without a thread of the launch.
+  /// Keeps the first fault: of a thread in an op or, without a thread, of the launch.
   void fail(const Thread *thread, std::optional<int64_t> site, std::string message,
             std::optional<int64_t> otherSite = {}, std::string otherMessage = {});
-  /// The same for a call of the runtime.
+  /// Does the same for a call of the runtime.
   void failInRuntime(std::string message);
   const Fault *fault() const { return found ? &*found : nullptr; }
 

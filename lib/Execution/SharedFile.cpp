@@ -49,7 +49,7 @@ std::error_code SharedFile::writeAt(llvm::StringRef bytes, int64_t offset) {
   return {};
 }
 
-/// On the first rank: the file as long as it will be, so that a full disk is found at once.
+/// On the first rank, gives the file its final length, so that a full disk is found at once.
 std::error_code SharedFile::begin(llvm::StringRef header, int64_t bytes) {
   llvm::ErrorOr<std::string> target = resolveTarget(path);
   if (!target)

@@ -22,7 +22,7 @@ int64_t llm::logitsPitch(LossHeadOp head) {
 }
 
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
-  constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
+  constexpr int64_t line = 64, mostProduct = 1 << 20; // The bytes of a cache line, and elements.
   int64_t element = bytesOfNumber(head.getX().getType().getElementType()),
           wide = element == 8 ? 8 : 4;
   Count rows = std::min(head.getChunkRows(), head.getNumRows());

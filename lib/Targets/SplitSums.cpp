@@ -28,7 +28,7 @@ static SumParts partsOfLeastTime(int64_t inner, int64_t step, int64_t most, int6
 /// By mma.sync: steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and,
 /// in the same unit, what writing and adding the parts moves.
 static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int64_t parts) {
-  constexpr int64_t bytes = 8; // an f32 written and read
+  constexpr int64_t bytes = 8; // An f32 is written and read.
   const auto bytesOfStep = static_cast<int64_t>(tunedGpu().perClock.mmaStepDramBytes);
   int64_t turns = llvm::divideCeil(parts * tiles, tunedGpu().multiprocessors);
   int64_t moved = parts > 1 ? llvm::divideCeil(parts * elements * bytes, bytesOfStep) : 0;
@@ -46,7 +46,7 @@ static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
 
 /// By wgmma: cycles of both launches; the second one's are those of a launch and of what it reads.
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
-  constexpr int64_t chunk = 8; // elements of 16 bytes
+  constexpr int64_t chunk = 8; // Elements of 16 bytes.
   WarpgroupProduct product = {rows, columns, static_cast<int64_t>(llvm::divideCeil(steps, parts)),
                               parts, /*stored=*/parts == 1 ? 2 : 4};
   // Sharing needs tensor maps, which rows at other places cannot have, and tiles that threads can

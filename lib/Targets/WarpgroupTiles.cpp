@@ -11,7 +11,7 @@
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Rows of A that one wgmma reads.
+/// Counts the rows of A that one wgmma reads.
 static constexpr int64_t kInstructionRows = 64;
 
 static double bytesOfStep(WarpgroupTileSize size) {

@@ -58,7 +58,7 @@ struct OpTableEntry {
   int64_t flopsPerElement = 0;
   ByteRule bytes = ByteRule::All;
   InPlaceRule inPlace = InPlaceRule::None;
-  bool isPure = true;      // a second run gives the same bits and changes nothing else
+  bool isPure = true;      // running it twice gives the same bits and changes nothing else
   bool isConstant = false; // its results are held throughout
   bool isView = false;     // result i is a view of operand i
   std::string refusal;     // why no step can have it; empty: it can

@@ -215,7 +215,7 @@ def Llm_LibraryWorkspaceAnnotation : Llm_Annotation<"LibraryWorkspace", "library
 def Llm_IdAnnotation : Llm_Annotation<"Id", "id", Llm_IsNumber, Llm_OnOp,
     "the number by which a plan names it; once the plan is applied, ops that have clones keep theirs">;
 
-// What `apply-checkpoints` writes.
+// `apply-checkpoints` writes these.
 def Llm_CloneOfAnnotation : Llm_Annotation<"CloneOf", "clone_of", Llm_IsNumber, Llm_OnOp,
     "the number of the op that it recomputes">;
 def Llm_InstanceAnnotation : Llm_Annotation<"Instance", "instance", Llm_IsNumber, Llm_OnOp,

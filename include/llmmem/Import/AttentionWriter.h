@@ -19,31 +19,34 @@ struct AttentionShape {
   double dropout = 0;
   std::optional<double> scale = std::nullopt;   ///< of scores; none: 1 / sqrt(headSize)
   std::optional<double> softcap = std::nullopt; ///< of scores
-  std::string sinks = {};                       ///< a parameter with a score for each head, or none
-  bool bidirectional = false;                   ///< queries attend to later keys too
-  mlir::Value bias = {};                        ///< of each head and distance, added to scores
-  std::string name = "attn";                    ///< what its ops' names begin with
+  std::string sinks = {};                       ///< Names a parameter with one score for each head.
+                                                ///< Empty means none.
+  bool bidirectional = false;                   ///< Queries attend to later keys, too.
+  mlir::Value bias = {};                        ///< Added to scores, by head and distance.
+  std::string name = "attn";                    ///< Begins the names of the ops.
 };
 
 class CachedGraph;
 
 class AttentionWriter : public LayerWriter {
 public:
-  /// Attention then reads and fills the caches of `graph`, which must outlive this object, and
-  /// positions are those of new tokens.
+  /// Makes attention read and fill the caches of `graph`, which must outlive this object. Positions
+  /// are then those of the new tokens.
   void setCaches(CachedGraph &graph);
 
-  /// The core of attention, named `attn.out`, fused or written out as the options say; written out
-  /// where it has a bias, or other rows of keys than of queries, which no fused one reads.
+  /// Builds the core of attention, named `attn.out`, fused or as separate ops according to the
+  /// options. It uses separate ops where there is a bias or where queries and keys have different
+  /// numbers of rows, because no fused op supports these.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
-  /// Whether attention reads and fills caches.
+  /// Returns whether attention reads and fills caches.
   bool keepsCaches() const { return caches != nullptr; }
-  /// Of a step with caches: attention named `attn.out` of [batch, seq, heads * width] queries to
-  /// latent rows of `width` elements, of which the first `rank` are the values of all heads.
+  /// Builds attention of a step with caches, named `attn.out`: queries [batch, seq, heads * width]
+  /// attend to latent rows of `width` elements, of which the first `rank` are the values of all
+  /// heads.
   mlir::Value latentAttention(mlir::Value q, mlir::Value row, int64_t rank,
                               const AttentionShape &shape);
-  /// Of a step that takes several tokens of each sequence into caches, the last one's row; else
-  /// `x`.
+  /// Returns the row of each sequence's last token in a step that writes several tokens into
+  /// caches; otherwise returns `x`.
   mlir::Value lastRows(llvm::StringRef name, mlir::Value x);
 
 protected:

@@ -13,7 +13,7 @@
 
 namespace llmmem::importer {
 
-/// How a router chooses.
+/// Says how a router chooses experts.
 struct RouterShape {
   int64_t chosen = 0;
   bool normalized = false; ///< The weights of the chosen experts add up to 1.

@@ -19,7 +19,7 @@ namespace llmmem::importer {
 class OpWriter {
 public:
   void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
-  /// Ops that are made while this lives belong to block `index`.
+  /// Ops that are created during its lifetime belong to block `index`.
   class BlockScope {
   public:
     BlockScope(OpWriter &graph, int64_t index) : graph(graph) { graph.block = index; }

@@ -29,7 +29,8 @@ struct KernelTraffic {
   bool isEstimate = false;
 };
 
-/// The bytes that one launch of so many blocks of threads moves. Grid and block are constants.
+/// Returns the bytes that one launch of this number of blocks of threads moves. Grid and block are
+/// constants.
 KernelTraffic measureTraffic(mlir::gpu::GPUFuncOp kernel, std::array<int64_t, 3> grid,
                              std::array<int64_t, 3> block);
 

@@ -16,7 +16,7 @@
 
 namespace llmmem::llm {
 
-/// Of a tile of C that a block of two warpgroups computes, in steps of 64 terms.
+/// Describes a tile of C that a block of two warpgroups computes, in steps of 64 terms.
 struct WarpgroupTileSize {
   static constexpr int64_t kInner = 64;
 

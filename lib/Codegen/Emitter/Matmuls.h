@@ -66,8 +66,8 @@ struct LogitSum {
   std::optional<TileSoftmax> softmax = std::nullopt;
 };
 
-/// What an element's chain begins with instead of 0, in f32 and on tensor cores alone: a sum that
-/// several launches continue has the bits of one. It may lie where C does.
+/// Holds what an element's chain begins with instead of 0, in f32 and on tensor cores alone: a sum
+/// that several launches continue has the bits of one. It may lie where C does.
 struct ContinuedSum {
   Matrix from;
 };
@@ -87,8 +87,8 @@ struct PartOfSum {
 struct RowChoices {
   Buffer numbers;
   std::optional<Index> begin = std::nullopt;
-  /// Of matmuls of which most may have zeros alone: the share that have other rows at most, for
-  /// reports.
+  /// For reports, gives the largest share of matmuls that have other rows than zeros, where most
+  /// may have zeros alone.
   double share = 1.0;
 };
 
@@ -116,11 +116,11 @@ struct Matmul {
   int64_t rows, columns, inner;
   double scale = 1.0;
   SumTerms terms = {};
-  /// Matmuls that a library computes in one call.
+  /// Counts the matmuls that a library computes in one call.
   int64_t batch = 1;
   ChosenRows chosen = {};
-  /// Of a packed B of integers: what multiplies its numbers is rounded to i8 in groups of so many
-  /// terms, as llm.linear's `activation_group` says. None: it is not rounded.
+  /// For a packed B of integers, rounds the factors of its numbers to i8 in groups of this number
+  /// of terms, as llm.linear's `activation_group` says. None means that they are not rounded.
   std::optional<int64_t> activationGroup = std::nullopt;
   SumKind kind = PlainSum();
 

@@ -24,7 +24,8 @@ static bool hasMap(const Matrix &matrix) {
 }
 
 bool BoxStages::canCopy(const Matmul &first, int64_t count) {
-  // What lies behind the terms of a part is the next part's: not 0, as at the end of the matrix.
+  // What follows the terms of a part belongs to the next part, and is not 0 as at the end of the
+  // matrix.
   bool areParts = first.part() && first.inner % kSwizzledLine == 0;
   bool isOne = count == 1 && !first.part();
   return (isOne || areParts) && first.terms.count == 1 && hasMap(first.a) && hasMap(first.b);
@@ -93,8 +94,8 @@ void BoxStages::copyTile(const WarpgroupTile &tile, Operand operand, Index line,
 void BoxStages::copy(const Matmul &matmul, const WarpgroupTile &tileOfA,
                      const WarpgroupTile &tileOfB, const Step &of, bool waits) {
   const Index step = of.number;
-  // The step behind the one that had the stage before has said that it is empty; in the first round
-  // the phase before counts as ended.
+  // The step that follows the previous user of the stage has said that it is empty; in the first
+  // round the previous phase counts as ended.
   if (waits)
     barriers.wait(empty(step + 1), ((step + 1) / sizes.stages + 1) % 2);
   barriers.arriveExpecting(full(step), static_cast<int32_t>(2 * sizes.ofStage));

@@ -66,7 +66,7 @@ public:
   /// By one thread: starts the copies of a step; if `waits`, once nobody reads the stage any more.
   void copy(const Matmul &matmul, const WarpgroupTile &tileOfA, const WarpgroupTile &tileOfB,
             const Step &of, bool waits);
-  /// Whether this is the thread that copies.
+  /// Returns whether this is the thread that copies.
   mlir::Value isCopying() { return equal(thread, e.index(0)); }
   /// Waits until the tiles of a step are complete.
   void waitForTiles(Index step);

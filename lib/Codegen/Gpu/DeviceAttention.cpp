@@ -297,7 +297,7 @@ struct Pair {
   Index j;
 };
 
-/// p, and p (dp - delta), of a pair.
+/// Holds p, and p (dp - delta), of a pair.
 struct PairGrad {
   Num probability, score;
 

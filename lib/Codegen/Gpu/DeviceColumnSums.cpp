@@ -44,8 +44,8 @@ private:
   int64_t columns() const { return lanes * vectors; }
   int64_t rowsOfBlock() const { return llvm::divideCeil(sums.rows, blocks); }
   bool isAloneOnMultiprocessor() const { return groups() * blocks <= tunedGpu().multiprocessors; }
-  /// A thread loads several rows at once, as many as there are registers for beside its sums, which
-  /// two blocks of a multiprocessor share.
+  /// A thread loads several rows at once, as many as the registers hold in addition to its sums,
+  /// which two blocks of a multiprocessor share.
   int64_t rowsAtOnce() const {
     int64_t most = isAloneOnMultiprocessor() ? 8 : 8 / sums.buffers;
     return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(rowsOfBlock() * vectors / threads), 1,

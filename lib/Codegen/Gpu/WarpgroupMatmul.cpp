@@ -46,7 +46,7 @@ struct WarpgroupTiles {
     tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
     tiles = count * tilesOfOne;
     blocks = parts > 1 ? tiles * parts : std::min(tiles, tunedGpu().multiprocessors);
-    // Copies by maps are one thread's, so the more are under way the better.
+    // One thread makes the copies by maps, so it is better the more of them are in flight.
     if (byMaps)
       stages =
           std::clamp<int64_t>(bytesForStages() / (sizeOfStage() * 2), kLeastStages, kMostStages);

@@ -265,7 +265,7 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
       .inner = width,
       .chosen = {.ofTiles = std::min(granule, tokens), .ofInstructions = std::min(granule, tokens)},
       .kind = LogitSum{.writableColumns = parts.pitch}};
-  // Tiles know nothing of padding.
+  // Tiles ignore padding.
   haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
   if (haveTileSoftmax)
     matmul.kind = LogitSum{.writableColumns = parts.pitch, .softmax = tileSoftmax(part.begin)};

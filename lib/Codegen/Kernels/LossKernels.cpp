@@ -169,7 +169,7 @@ struct LogitGradient {
 // Gradients of rows
 //===----------------------------------------------------------------------===//
 
-/// Distributed over threads: none may access another's elements, not even the target's.
+/// It is distributed over threads: none may access another's elements, not even the target's.
 static void emitSharedGradientRow(KernelEmitter &e, const LossGradientRow &row,
                                   const LossTerms &terms, VocabularyPart *part = nullptr) {
   const auto &[logits, dlogits, begin, width, column, logSum, factor] = row;
@@ -205,11 +205,11 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, const LossGradientRow &row,
 
 void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part,
                                     const LossGradientRow &row, const LossTerms &terms) {
-  // A column that this rank has not is met by no element.
+  // No element has a column of another rank.
   if (e.options().target == KernelTarget::Gpu)
     return emitSharedGradientRow(e, row, terms, &part);
   const auto &[logits, dlogits, begin, width, column, logSum, factor] = row;
-  // Read before the row is overwritten.
+  // It is read before the row is overwritten.
   Index hit = begin + part.nearest(column);
   LogitGradient gradient(e, logits.element, terms, logSum);
   Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;

@@ -74,7 +74,7 @@ Buffer formOf(Operation *op, KernelEmitter &e, const Matmul &p) {
   return {held, type.getNumElements(), type.getElementType()};
 }
 
-/// The call of `llmmem_gemm` in include/llmmem/Runtime/Gemm.h.
+/// Emits the call of `llmmem_gemm` in include/llmmem/Runtime/Gemm.h.
 void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   OpBuilder &builder = e.builder();
   SmallVector<Value> arguments = {addressOf(op, e, {formOf(op, e, p)})};
@@ -161,7 +161,7 @@ Matmul llmmem::matmulOf(LinearOp op, KernelEmitter &e) {
       .columns = out,
       .inner = in,
       .activationGroup = op.getActivationGroup(),
-      .kind = PlainSum{.initial = {e.operand(op.getBiasMutable()), 0}}}; // every row is the bias
+      .kind = PlainSum{.initial = {e.operand(op.getBiasMutable()), 0}}}; // Every row is the bias.
 }
 
 Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {

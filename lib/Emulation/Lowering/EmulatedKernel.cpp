@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-// Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
+// Aligns each workgroup attribution, and dynamic shared memory.
 static constexpr int64_t kSharedAlignment = kArenaAlignment;
 
 /// Returns whether this op needs no rewriting: arithmetic, or control flow.

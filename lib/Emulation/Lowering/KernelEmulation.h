@@ -62,7 +62,7 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   EmulatedKernels &records;
   KernelSites sites;
-  llvm::SmallVector<int64_t> sharedOffsets; // of the workgroup attributions
+  llvm::SmallVector<int64_t> sharedOffsets; // Those of the workgroup attributions.
   int64_t sharedBytes = 0;
 };
 

@@ -27,7 +27,7 @@ Value ThreadFunction::wordAddress(Value base, int64_t number) {
                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
 }
 
-/// Loaded once, at the kernel's entry.
+/// It is loaded once, at the kernel's entry.
 Value ThreadFunction::threadWord(int64_t number, Type type) {
   Value &known = words[number];
   if (!known) {
@@ -55,7 +55,7 @@ func::CallOp ThreadFunction::callHook(StringRef name, ValueRange operands, TypeR
 // What a thread is, and what it has
 //===----------------------------------------------------------------------===//
 
-/// x + width (y + height z), from which lanes and warps are numbered.
+/// Returns x + width (y + height z), from which lanes and warps are numbered.
 Value ThreadFunction::linearThread() {
   auto word = [&](int64_t number) { return threadWord(number, integer); };
   auto combine = [&](Value low, Value size, Value high) -> Value {
@@ -66,7 +66,8 @@ Value ThreadFunction::linearThread() {
                  combine(word(kThread + 1), word(kBlockSize + 1), word(kThread + 2)));
 }
 
-/// The value of an op that gives a number of the thread or of the launch; null for other ops.
+/// Returns the value of an op that gives a number of the thread or of the launch; null for other
+/// ops.
 Value ThreadFunction::threadIndexOf(Operation *op) {
   auto wordOf = [&](auto id, int64_t firstWord) {
     return toIndex(threadWord(firstWord + static_cast<int64_t>(id.getDimension()), integer));
@@ -110,7 +111,7 @@ Value ThreadFunction::sharedMemory(int64_t offset, MemRefType type) {
   return cast(type, buffer);
 }
 
-/// The thread's sums of wgmma on the stack.
+/// Stores the thread's sums of wgmma on the stack.
 Value ThreadFunction::storeSums(Value sums, int64_t count) {
   Value words = entryWords(count);
   for (int32_t number = 0; number < count; ++number) {

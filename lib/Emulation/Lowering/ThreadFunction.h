@@ -16,7 +16,7 @@
 
 namespace llmmem {
 
-/// The words of a thread (include/llmmem/Emulation/Hooks.h).
+/// Numbers the words of a thread (include/llmmem/Emulation/Hooks.h).
 enum ThreadWord : int64_t {
   kThread = 0,
   kBlock = 3,
@@ -51,9 +51,9 @@ protected:
   }
 
   mlir::Value wordAddress(mlir::Value base, int64_t number);
-  /// Loaded once, at the kernel's entry.
+  /// It is loaded once, at the kernel's entry.
   mlir::Value threadWord(int64_t number, mlir::Type type);
-  /// `count` words of 32 bits on the thread's stack, allocated once; and one of them.
+  /// Return `count` words of 32 bits on the thread's stack, allocated once, and one of them.
   mlir::Value entryWords(int64_t count);
   mlir::Value wordOfStack(mlir::Value words, int32_t number) {
     return mlir::LLVM::GEPOp::create(builder, loc, pointer, builder.getI32Type(), words,
@@ -62,9 +62,10 @@ protected:
   mlir::func::CallOp callHook(llvm::StringRef name, mlir::ValueRange operands,
                               mlir::TypeRange results = {});
 
-  /// x + width (y + height z), from which lanes and warps are numbered.
+  /// Returns x + width (y + height z), from which lanes and warps are numbered.
   mlir::Value linearThread();
-  /// The value of an op that gives a number of the thread or of the launch; null for other ops.
+  /// Returns the value of an op that gives a number of the thread or of the launch; null for other
+  /// ops.
   mlir::Value threadIndexOf(mlir::Operation *op);
   /// The block's number in its cluster: the blocks of one are neighbours along x.
   mlir::Value clusterRank();
@@ -80,7 +81,7 @@ protected:
   mlir::Location loc = builder.getUnknownLoc();
   mlir::func::FuncOp function;
   mlir::Operation *entryEnd =
-      nullptr; // an insertion point: words of the thread are loaded before it
+      nullptr; // An insertion point: words of the thread are loaded before it.
   llvm::DenseMap<int64_t, mlir::Value> words;
   int64_t clusterBlocks = 1;
 };

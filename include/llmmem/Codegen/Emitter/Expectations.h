@@ -13,16 +13,17 @@
 
 namespace llmmem {
 
-/// For a loop or a branch of a kernel that depends on data: how often its body runs each time that
-/// a thread reaches it, on average over the launch.
+/// Sets, for a loop or a branch of a kernel that depends on data, how often its body runs each time
+/// that a thread reaches it, on average over the launch.
 void expectIterations(mlir::Operation *op, double iterations);
-/// What `expectIterations` said; else 1.
+/// Returns what `expectIterations` set, or 1.
 double expectedIterations(mlir::Operation *op);
 
-/// For a buffer of a kernel's host function of which data decides what must be read: the share of
-/// its bytes that must be. Example: of the weights of 8 experts of which a token chooses 2, 0.25.
+/// Sets, for a buffer of a kernel's host function of which data decides what must be read, the
+/// share of its bytes that must be read. Example: for the weights of 8 experts of which a token
+/// chooses 2 it is 0.25.
 void expectShare(mlir::Value buffer, double share);
-/// What `expectShare` said of argument `number`; else 1.
+/// Returns what `expectShare` set for argument `number`, or 1.
 double expectedShare(mlir::func::FuncOp host, unsigned number);
 
 } // namespace llmmem
