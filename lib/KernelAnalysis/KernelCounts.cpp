@@ -24,11 +24,11 @@ using namespace llmmem;
 // One instruction
 //===----------------------------------------------------------------------===//
 
-// NVIDIA, CUDA C++ Programming Guide, "Shared Memory" of compute capability 5.x and later, and
-// Nsight Compute's manual, "L1/TEX Cache": wavefronts.
+// The numbers are those of NVIDIA, CUDA C++ Programming Guide, "Shared Memory" of compute
+// capability 5.x and later, and of Nsight Compute's manual, "L1/TEX Cache": wavefronts.
 static constexpr int64_t kBanks = 32, kBankBytes = 4, kPassBytes = kBanks * kBankBytes,
                          kSector = 32;
-/// The widest access of one instruction; wider vectors are several.
+/// This is the widest access of one instruction; a wider vector takes several.
 static constexpr int64_t kWidest = 16;
 
 SharedPasses llmmem::sharedPasses(const WarpAddresses &addresses, int64_t bytes) {
@@ -123,16 +123,16 @@ private:
   gpu::GPUFuncOp kernel;
   WarpInterpreter::Triple grid, block;
   int64_t warps;
-  /// How many warps the current one stands for.
+  /// Counts the warps that the current one represents.
   double weight = 1;
-  /// Of the current block: what arrives at it, and what leaves it.
+  /// Counts, for the current block, what arrives at it and what leaves it.
   double sectorsOfBlock = 0;
   KernelCounts counts;
-  /// Reads and writes.
+  /// Holds reads and writes.
   llvm::MapVector<std::pair<Operation *, unsigned>, AccessCounts> accesses;
-  /// Whether a block starts wgmma, or lies inside of one that does.
+  /// Says whether a block starts wgmma, or lies inside of one that does.
   llvm::DenseMap<Block *, bool> startsWgmma;
-  /// What is computed from wgmma's sums in the turn of the loop that starts it.
+  /// Holds what is computed from wgmma's sums in the iteration of the loop that starts it.
   llvm::DenseSet<Operation *> behindWgmma;
 };
 } // namespace
@@ -146,7 +146,8 @@ bool LaunchCounter::isShared(Value memref) {
          argument.getArgNumber() >= kernel.getFirstWorkgroupAttributionIndex();
 }
 
-/// Nothing if data decides an address. Buffers begin at multiples of all that matters here.
+/// Returns nothing if data decides an address. Buffers begin at multiples of all numbers that
+/// matter here.
 std::optional<WarpAddresses> LaunchCounter::addressesOf(const KernelAccess &access,
                                                         const WarpInterpreter &at) const {
   WarpAddresses addresses;
@@ -201,7 +202,7 @@ void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddr
   double times = weight * at.times();
   site.requests += times;
   if (!addresses) {
-    // Nothing is known of the lanes: shared memory without conflicts, global memory without
+    // Nothing is known of the lanes, so shared memory has no conflicts and global memory no
     // neighbours.
     counts.isEstimate = true;
     double lanes = llvm::popcount(at.active());
@@ -224,9 +225,9 @@ void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddr
   }
 }
 
-/// What wgmma reads of one operand. Shared memory gives it eight chunks of 16 bytes at a time,
-/// those of eight neighbouring lines: with another layout than the descriptor's swizzle they would
-/// lie in the same banks.
+/// Counts what wgmma reads of one operand. Shared memory delivers eight chunks of 16 bytes at a
+/// time, those of eight neighbouring lines; with another layout than the descriptor's swizzle they
+/// would lie in the same banks.
 SharedPasses llmmem::passesOfOperand(MatrixDescriptor descriptor, int64_t rows, bool isTurned) {
   constexpr int64_t lines = 8, chunk = 8, inner = 16;
   int64_t groups = isTurned ? inner : rows, chunks = isTurned ? rows : inner;
@@ -263,8 +264,8 @@ bool LaunchCounter::isBesideWgmma(Operation &op) {
   return known->second;
 }
 
-/// Values that a loop hands to its next turn are not followed: by then the product of the turn
-/// before may well be done.
+/// Values that a loop passes to its next iteration are not followed, because by then the previous
+/// product may well be done.
 void LaunchCounter::findBehindWgmma() {
   SmallVector<Operation *> open;
   kernel.walk([&](Operation *op) {
@@ -317,7 +318,7 @@ void LaunchCounter::visitWgmma(Operation &op, const WarpInterpreter &at) {
   }
 }
 
-/// A copy by a tensor map: one instruction of one thread, of whose box only what lies inside of the
+/// A copy by a tensor map is one instruction of one thread. Only what of its box lies inside of the
 /// matrix is read. In the swizzle its rows are written without conflicts, to each block of the
 /// cluster that the copy names (multicast), though they are read once.
 void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
@@ -346,7 +347,7 @@ void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
   }
   auto sectors = static_cast<int64_t>(rows * llvm::divideCeil(width * element, kSector));
   counts.multicastSectors += times * static_cast<double>((targets - 1) * sectors);
-  // What this block brings to each of them, each brings to this one.
+  // Each of them brings to this block what this block brings to it.
   sectorsOfBlock += at.times() * static_cast<double>(targets * sectors);
   for (bool isWrite : {false, true}) {
     AccessCounts &site = accesses[{&op, isWrite}];
@@ -365,7 +366,7 @@ static int64_t elementsOf(Type type) {
   return vector ? vector.getNumElements() : 1;
 }
 
-/// Arithmetic on what is no index: instructions of one lane, 0 for other ops.
+/// Counts arithmetic that is no index arithmetic, in instructions of one lane; 0 for other ops.
 static int64_t arithmeticOf(Operation &op) {
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect()) ||
       op.hasTrait<OpTrait::ConstantLike>() || op.getNumResults() != 1)
@@ -417,8 +418,9 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
     visitInstructions(op, times * static_cast<double>(instructions));
 }
 
-/// Where a loop takes every `blocks`-th turn, from the block's own on (of tiles of C, say), the
-/// first blocks take one turn more than the others: how many; all if there is no such loop.
+/// Where a loop takes every `blocks`-th iteration, from the block's own on (over tiles of C, for
+/// example), the first blocks take one iteration more than the others. Returns how many; all if
+/// there is no such loop.
 int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
   int64_t most = blocks;
   kernel.walk([&](scf::ForOp loop) {
@@ -433,7 +435,7 @@ int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
   return most;
 }
 
-/// Of a product whose tiles two maps bring, first those of A.
+/// Applies to a product whose tiles two maps bring, first those of A.
 std::optional<double> LaunchCounter::neededWgmmas() {
   SmallVector<TensorMap::Shape> maps;
   NVVM::WgmmaMmaAsyncOp product;
@@ -475,8 +477,8 @@ KernelCounts LaunchCounter::count() {
       counts.mostSectors = std::max(counts.mostSectors, sectorsOfBlock);
     }
   };
-  // Evenly spread, so that what changes linearly with the number of the block (the keys that causal
-  // attention reads) is counted right.
+  // They are evenly spread, so that what changes linearly with the number of the block (the keys
+  // that causal attention reads) is counted right.
   constexpr int64_t kMostBlocks = 4;
   if (most < blocks) {
     follow(0, most, kMostBlocks / 2);

@@ -22,14 +22,14 @@ using namespace llmmem;
 using Triple = std::array<int64_t, 3>;
 
 /// Blocks of a launch differ only at the edges and by their position in the triangle of causal
-/// attention: so many, evenly spread, represent all.
+/// attention. So this number of blocks, evenly spread, represents all.
 static constexpr int64_t kMostBlocks = 8;
-/// ... or the first and the last, if one block takes so many ops: what changes from block to block
-/// changes linearly.
+/// If one block takes this number of ops, the first and the last block represent all, because what
+/// changes from block to block changes linearly.
 static constexpr int64_t kMostOps = 1 << 20;
-/// Model of the caches: what all blocks read stays in the second-level cache up to the first size,
-/// and what one block accesses in the first-level cache up to the second (192 KiB on sm_80, for
-/// several blocks).
+/// These model the caches: what all blocks read stays in the second-level cache up to the first
+/// size, and what one block accesses in the first-level cache up to the second (192 KiB on sm_80,
+/// for several blocks).
 static constexpr int64_t kMostCached = 16 << 20, kMostOfBlock = 48 << 10;
 
 namespace {
@@ -40,39 +40,41 @@ struct AddressInfo : llvm::DenseMapInfo<int64_t> {
   }
 };
 
-/// What an op has accessed in the current block.
+/// Holds what an op has accessed in the current block.
 struct Touched {
   void beginWarp();
   void serve(const LaneIntegers &at, Lanes lanes, bool isWhole, double times);
   void addAddress(int64_t address);
 
-  /// Transactions: a warp's accesses of one address at one time.
+  /// Counts transactions: a warp's accesses of one address at one time.
   double served = 0;
-  /// The share of blocks that access the addresses: less than 1 behind what data decides.
+  /// Gives the share of blocks that access the addresses: less than 1 after a condition that data
+  /// decides.
   double share = 0;
-  /// The bytes' addresses up to `mostAddresses`, and accesses of what nobody knows.
+  /// Holds the bytes' addresses up to `mostAddresses`, and accesses of unknown addresses.
   llvm::DenseSet<int64_t, AddressInfo> addresses;
   double unknown = 0;
   int64_t mostAddresses = 0;
 
-  /// Of the current warp: how often each lane has run the op, at which of these times an address
-  /// was accessed, and an unknown one that is the same for all threads.
+  /// Describe the current warp: how often each lane has run the op, at which of these times an
+  /// address was accessed, and an unknown address that is the same for all threads.
   std::array<int64_t, LaneIntegers::kLanes> timesOf;
   llvm::DenseSet<std::pair<int64_t, int64_t>> inWarp;
   llvm::DenseSet<int64_t> unknownInWarp;
 };
 
-/// An op that reads or writes one of the kernel's buffers.
+/// Describes an op that reads or writes one of the kernel's buffers.
 struct Access {
-  /// Null, or the value that says which of several arguments the current block has chosen.
+  /// Is null, or the value that says which of several arguments the current block has chosen.
   Value choice = {};
   unsigned argument;
   int64_t bytes, element;
   bool isWrite;
   bool dependsOnBlock, dependsOnThread;
-  /// Of a flat buffer; null if there is none. And how many elements are read, if not all.
+  /// Describe an access of a flat buffer: its index, null if there is none, and how many elements
+  /// are read, if not all.
   Value index = {}, count = {};
-  /// Of a copy by a tensor map: what that says, and where the box begins. Moved in chunks of
+  /// Describe a copy by a tensor map: the map, and where the box begins. It moves chunks of
   /// `bytes`.
   std::optional<TensorMap::Shape> map = std::nullopt;
   Value row = {}, column = {};
@@ -116,7 +118,7 @@ private:
   Triple grid, block;
   KernelTraffic result;
   llvm::MapVector<Operation *, Access> accesses;
-  /// By argument; reads and writes.
+  /// Hold reads and writes by argument.
   std::array<SmallVector<double>, 2> asked, moved;
 
   std::optional<WarpInterpreter> interpreter;
@@ -127,7 +129,8 @@ private:
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// Whether anything that `value` is computed from is an `IdOp`: the number of a block, of a thread.
+/// Returns whether anything that `value` is computed from is an `IdOp`: the number of a block, of a
+/// thread.
 template <typename IdOp>
 static bool dependsOn(Value value, llvm::DenseSet<Value> &visited) {
   if (!visited.insert(value).second)
@@ -163,7 +166,8 @@ static bool dependsOn(Value value, llvm::DenseSet<Value> &visited) {
          llvm::any_of(owner->getTerminator()->getOperands(), visit);
 }
 
-/// The type of what `op` reads from `buffer`, or writes to it: an element or a vector of elements.
+/// Returns the type of what `op` reads from `buffer`, or writes to it: an element or a vector of
+/// elements.
 static Type movedType(Operation *op, Value buffer, bool isWrite) {
   if (!isWrite)
     return op->getResult(0).getType();
@@ -173,7 +177,7 @@ static Type movedType(Operation *op, Value buffer, bool isWrite) {
   return {};
 }
 
-/// The operands from the first to the last index.
+/// Returns the operands from the first to the last index.
 static ValueRange indicesOf(Operation *op) {
   auto isIndex = [](Value operand) { return operand.getType().isIndex(); };
   OperandRange operands = op->getOperands();
@@ -205,7 +209,7 @@ void Counter::addAccess(Operation *op, const KernelAccess &access) {
                   .count = access.count};
 }
 
-/// Of an op of another dialect, which says by its memory effects what it reads and writes.
+/// Handles an op of another dialect, which says by its memory effects what it reads and writes.
 static SmallVector<KernelAccess, 2> accessesByEffects(MemoryEffectOpInterface op) {
   SmallVector<KernelAccess, 2> accesses;
   SmallVector<MemoryEffects::EffectInstance> effects;
@@ -257,7 +261,7 @@ void Counter::findAccesses() {
 // Threads
 //===----------------------------------------------------------------------===//
 
-/// Of a warp in which all lanes have run the op equally often: what they access at one time.
+/// Returns what the lanes of a warp access at one time, if all have run the op equally often.
 static int64_t distinctOf(const LaneIntegers &addresses, Lanes lanes) {
   if (addresses.isUniform())
     return lanes != 0;
@@ -275,7 +279,7 @@ void Touched::beginWarp() {
   timesOf.fill(0);
 }
 
-/// With more of them all that counts is that they are more.
+/// Beyond the limit only the fact counts that there are more.
 void Touched::addAddress(int64_t address) {
   if (static_cast<int64_t>(addresses.size()) <= mostAddresses)
     addresses.insert(address);
@@ -318,7 +322,7 @@ void Counter::touchBox(Touched &place, const Access &access, const WarpInterpret
   }
 }
 
-/// Of lanes whose address data decides.
+/// Handles lanes whose address data decides.
 void Counter::touchUnknown(Touched &place, const Access &access, Lanes lanes, double times) {
   for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane)
     if (contains(lanes, lane)) {
@@ -338,7 +342,7 @@ void Counter::touch(Operation &op, const WarpInterpreter &at) {
     int64_t last = 31 - llvm::countl_zero(lanes);
     access.argument = contains(choice.known(), last) ? choice[last] : 0;
   }
-  // Then no lane runs the op for this time again.
+  // In this case no lane runs the op again for this time.
   bool isWhole = lanes == at.allLanes() && llvm::all_equal(place.timesOf);
   if (access.map)
     touchBox(place, access, at);
@@ -357,7 +361,7 @@ void Counter::touch(Operation &op, const WarpInterpreter &at) {
     place.timesOf[lane] += contains(at.active(), lane);
 }
 
-/// Only what is accessed, and where.
+/// Follows only what is accessed, and where.
 WarpInterpreter::Scope Counter::scope() const {
   WarpInterpreter::Scope scope;
   for (const auto &[op, access] : accesses) {
@@ -373,7 +377,7 @@ WarpInterpreter::Scope Counter::scope() const {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Whether it reads the same bytes in every block.
+/// Returns whether it reads the same bytes in every block.
 bool Access::isShared() const {
   return mayBeShared() && touched.unknown == 0 &&
          static_cast<int64_t>(touched.addresses.size()) * bytes <= kMostCached;
@@ -385,7 +389,7 @@ void Access::beginBlock() {
       mayBeShared() ? kMostCached / bytes : kMostOfBlock / std::max<int64_t>(element, 1);
 }
 
-/// The bytes of overlapping ranges, each once.
+/// Returns the bytes of overlapping ranges, each once.
 static int64_t bytesOfUnion(std::vector<std::pair<int64_t, int64_t>> &ranges) {
   int64_t bytes = 0, end = 0;
   llvm::sort(ranges);
@@ -396,8 +400,8 @@ static int64_t bytesOfUnion(std::vector<std::pair<int64_t, int64_t>> &ranges) {
   return bytes;
 }
 
-/// Bytes that are not shared between blocks; overlapping ranges count once, those that few blocks
-/// access by the largest share of blocks that one of their accesses has.
+/// Returns the bytes that are not shared between blocks. Overlapping ranges count once, and those
+/// that few blocks access count by the largest share of blocks that one of their accesses has.
 static double distinctBytes(MutableArrayRef<const Access *> ofArgument) {
   llvm::sort(ofArgument,
              [](const Access *a, const Access *b) { return a->touched.share > b->touched.share; });
@@ -420,7 +424,7 @@ void Counter::addBlock(double weight) {
     double shared = 0, here = 0, distinct = 0;
     SmallVector<const Access *> apart;
   };
-  // Reads, then writes.
+  // Reads come first, then writes.
   std::map<std::pair<bool, unsigned>, OfArgument> arguments;
   for (auto &[op, access] : accesses) {
     const Touched &place = access.touched;
@@ -476,8 +480,8 @@ void Counter::countAll() {
   }
 }
 
-/// Where a launch is divided into parts by comparing the number of the block: the first block of
-/// each part, and the number of blocks.
+/// Returns, where a launch is divided into parts by comparing the number of the block, the first
+/// block of each part, and the number of blocks.
 SmallVector<int64_t> Counter::beginsOfParts() {
   int64_t blocks = grid[0] * grid[1] * grid[2];
   SmallVector<int64_t> begins = {0, blocks};

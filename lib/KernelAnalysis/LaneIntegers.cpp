@@ -76,7 +76,7 @@ LaneOp::LaneOp(InferIntRangeInterface inferable)
           .Default(Kind::Other);
 }
 
-/// Of numbers that are not negative, for which signed and unsigned predicates say the same.
+/// Compares numbers that are not negative, for which signed and unsigned predicates agree.
 static bool holds(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
@@ -102,14 +102,14 @@ static bool holds(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
 
 bool LaneOp::fits(int64_t number) const { return width > 1 && llvm::isIntN(width, number); }
 
-/// Where no operand is negative and nothing overflows.
+/// Computes where no operand is negative and nothing overflows.
 std::optional<int64_t> LaneOp::compute(ArrayRef<int64_t> operands) const {
   if (kind == Kind::Other || llvm::any_of(operands, [](int64_t number) { return number < 0; }))
     return std::nullopt;
   if (kind == Kind::Select)
     return operands[0] != 0 ? operands[1] : operands[2];
   int64_t a = operands[0], b = operands.size() > 1 ? operands[1] : 0, result = 0;
-  // The one bit of i1 is its sign too.
+  // The one bit of i1 is also its sign.
   if (kind == Kind::Compare)
     return fewestBits > 1 ? std::optional<int64_t>(holds(predicate, a, b)) : std::nullopt;
   switch (kind) {
@@ -154,7 +154,7 @@ std::optional<int64_t> LaneOp::compute(ArrayRef<int64_t> operands) const {
   return fits(result) ? std::optional(result) : std::nullopt;
 }
 
-/// By the ranges that the op infers from constant operands.
+/// Uses the ranges that the op infers from constant operands.
 std::optional<int64_t> LaneOp::infer(ArrayRef<int64_t> operands) const {
   SmallVector<ConstantIntRanges, 3> ranges;
   for (auto [value, number] : llvm::zip_equal(op->getOperands(), operands)) {

@@ -4,8 +4,8 @@
 //   LaneOp twice = *LaneOp::of(%2 = arith.muli %thread, %c2);
 //   twice.apply({&thread, &two}, ~0u)                    // 0 2 4 ... 62
 //
-// What all lanes have alike is computed once. Common arithmetic is done here; an op's own ranges
-// (InferIntRangeInterface) say the rest, and what overflow and signs make of it.
+// A number that is alike in all lanes is computed once. Common arithmetic is done here; an op's own
+// ranges (InferIntRangeInterface) give the rest, and what overflow and signs make of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace llmmem {
 
-/// A bit for each lane.
+/// Has a bit for each lane.
 using Lanes = uint32_t;
 inline bool contains(Lanes lanes, int64_t lane) { return lanes >> lane & 1; }
 
@@ -26,9 +26,9 @@ class LaneIntegers {
 public:
   static constexpr int64_t kLanes = 32;
 
-  /// Known in no lane.
+  /// It is known in no lane.
   LaneIntegers() {}
-  /// The same in all.
+  /// It is the same in all lanes.
   explicit LaneIntegers(int64_t number) : isAlike(true), knownLanes(~Lanes(0)) {
     numbers[0] = number;
   }
@@ -38,7 +38,7 @@ public:
   int64_t operator[](int64_t lane) const { return numbers[isAlike ? 0 : lane]; }
 
   void set(int64_t lane, int64_t number);
-  /// Takes what `other` has, or has not, in these lanes.
+  /// Takes what `other` has, or does not have, in these lanes.
   void assign(const LaneIntegers &other, Lanes lanes);
 
 private:
@@ -49,10 +49,10 @@ private:
   std::array<int64_t, kLanes> numbers;
 };
 
-/// An op whose result is an integer that follows from others.
+/// Represents an op whose result is an integer that follows from others.
 class LaneOp {
 public:
-  /// Nothing if the result is never known, whatever the operands are.
+  /// Returns nothing if the result is never known, whatever the operands are.
   static std::optional<LaneOp> of(mlir::Operation &op);
 
   LaneIntegers apply(llvm::ArrayRef<const LaneIntegers *> operands, Lanes lanes) const;
@@ -85,7 +85,7 @@ private:
   mlir::InferIntRangeInterface op;
   Kind kind = Kind::Other;
   mlir::arith::CmpIPredicate predicate = mlir::arith::CmpIPredicate::eq;
-  /// Bits of the result, and the fewest of an operand.
+  /// Count the bits of the result, and the fewest of an operand.
   unsigned width, fewestBits = 64;
 };
 

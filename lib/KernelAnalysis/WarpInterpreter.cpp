@@ -24,7 +24,7 @@ bool llmmem::hasKnownForm(LoopLikeOpInterface loop) {
 // What is followed
 //===----------------------------------------------------------------------===//
 
-/// What decides a result of an op, beside conditions and bounds of loops.
+/// Returns what decides a result of an op, other than conditions and bounds of loops.
 static SmallVector<Value> sourcesOf(OpResult result) {
   Operation *op = result.getOwner();
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
@@ -124,7 +124,7 @@ void WarpInterpreter::compileRegions(Operation &op, Step &step) {
   }
 }
 
-/// Whether the op's result is the same for all that a warp runs; sets it.
+/// Returns whether the op's result is the same for all that a warp runs, and sets it.
 bool WarpInterpreter::isKnownBefore(Operation &op) {
   Value result = op.getResult(0);
   auto is = [&](int64_t number) {
@@ -146,7 +146,7 @@ bool WarpInterpreter::isKnownBefore(Operation &op) {
     if (std::optional<unsigned> argument = kernelArgumentOf(kernel, cast.getSource()))
       is(*argument);
   } else if (auto pointer = dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(op)) {
-    // Memory begins at multiples of all that matters; a part of it does not.
+    // Memory begins at multiples of all numbers that matter; a part of it does not.
     auto view = pointer.getSource().getDefiningOp<memref::ViewOp>();
     if (scope)
       return true;
@@ -189,7 +189,7 @@ WarpInterpreter::Code WarpInterpreter::compile(Block &block) {
   return code;
 }
 
-/// So many of a loop's last iterations may copy nothing more for those behind them: copies of
+/// Returns how many of a loop's last iterations may copy nothing more for later ones: copies of
 /// tensor maps are up to six steps ahead.
 static int64_t lastIterationsOf(gpu::GPUFuncOp kernel) {
   auto isCopy = [](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) {
@@ -252,8 +252,8 @@ static bool carriesIntegers(LoopLikeOpInterface loop) {
                       [](Value value) { return value.getType().isIntOrIndex(); });
 }
 
-/// (iteration, how many it stands for): all of a short loop, or of one whose integers depend on the
-/// iterations before; else the first one, one for those between, and the last ones.
+/// Returns (iteration, how many it represents): all of a short loop, or of one whose integers
+/// depend on earlier iterations; otherwise the first one, one for those between, and the last ones.
 SmallVector<std::pair<int64_t, double>> WarpInterpreter::chosenIterations(LoopLikeOpInterface loop,
                                                                           int64_t count) const {
   SmallVector<std::pair<int64_t, double>> chosen;
@@ -295,7 +295,7 @@ void WarpInterpreter::runIterations(const Step &step, const LaneIntegers &lower,
   }
 }
 
-/// One iteration stands for all of a loop whose bounds data decides.
+/// One iteration represents all of a loop whose bounds data decides.
 void WarpInterpreter::runOnce(const Step &step) {
   isEstimate = true;
   double expected = expectedIterations(step.op);
@@ -324,7 +324,7 @@ void WarpInterpreter::runLoop(const Step &step) {
   hand(step.loop->end);
 }
 
-/// Of a loop that data ends, or a branch that it chooses.
+/// Runs a loop that data ends, or a branch that it chooses.
 void WarpInterpreter::runUnknownRegions(const Step &step) {
   isEstimate = true;
   double expected = expectedIterations(step.op);

@@ -1,18 +1,18 @@
 //===- WarpInterpreter.h - The integers of a kernel, for a warp at once ----===//
 //
 // Follows the control flow and the integers of a kernel for the 32 threads of a warp together, as
-// far as they do not depend on data: what threads access at one time is then known. Numbers are not
-// followed.
+// far as they do not depend on data, which tells what threads access at one time. Floating-point
+// numbers are not followed.
 //
 //   WarpInterpreter warp(kernel, grid, block, [&](Operation &op, const WarpInterpreter &at) {
 //     ... at.lookup(index) has the value of `index` in each lane that runs `op` ...
 //   });
 //   warp.run(/*blockId=*/{0, 0, 0}, /*warp=*/1);
 //
-// Of a loop that runs many times, the first iteration and the last two are followed (the last six
-// where tensor maps copy), and one that stands for those between. Nothing else is left out.
+// For a loop that runs many times, it follows the first iteration and the last two (the last six
+// where tensor maps copy), and one that represents those between. Nothing else is left out.
 //
-// A `Scope` follows every iteration, and only what some values are computed from.
+// A `Scope` follows every iteration, but only what some values are computed from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@
 
 namespace llmmem {
 
-/// Whether the loop counts from a lower to an upper bound: scf.for does, scf.while does not.
+/// Returns whether the loop counts from a lower to an upper bound: scf.for does, scf.while does
+/// not.
 bool hasKnownForm(mlir::LoopLikeOpInterface loop);
 
 class WarpInterpreter {
@@ -35,39 +36,39 @@ public:
   static constexpr int64_t kLanes = LaneIntegers::kLanes;
   using Triple = std::array<int64_t, 3>;
   using Lanes = llmmem::Lanes;
-  /// An integer in each lane.
+  /// Represents an integer in each lane.
   using Numbers = std::array<int64_t, kLanes>;
   using Known = std::optional<Numbers>;
   using Visit = std::function<void(mlir::Operation &op, const WarpInterpreter &at)>;
 
-  /// Every iteration is followed, only these ops are visited, and only these values are looked up.
-  /// Where buffers and what a loop of the host computes begin is not known.
+  /// Follows every iteration, visits only these ops, and looks up only these values. Where buffers
+  /// begin, and what a loop of the host computes, is not known.
   struct Scope {
     llvm::DenseSet<mlir::Operation *> ops;
     llvm::SmallVector<mlir::Value> values;
   };
 
   /// Without a scope, buffers begin at 0, and places that a loop of the host computes are those of
-  /// its first turn, 0: others differ by whole rows.
+  /// its first iteration, 0, because others differ by whole rows.
   WarpInterpreter(mlir::gpu::GPUFuncOp kernel, Triple grid, Triple block, Visit visit,
                   std::optional<Scope> scope = std::nullopt);
 
   /// Calls `visit` for each op that the warp runs, in order.
   void run(Triple blockId, int64_t warp);
 
-  /// The value in each active lane; nothing if it depends on data in one. Other lanes have the
-  /// number of an active one.
+  /// Returns the value in each active lane; nothing if it depends on data in one. Other lanes have
+  /// the number of an active one.
   Known lookup(mlir::Value value) const;
-  /// The same with what is known in each lane.
+  /// Returns the same with what is known in each lane.
   const LaneIntegers &integers(mlir::Value value) const;
-  /// The lanes that run the current op, and those of the warp.
+  /// Return the lanes that run the current op, and those of the warp.
   Lanes active() const { return lanes; }
   Lanes allLanes() const { return lanesOfWarp; }
-  /// How often it runs for each time that it is visited.
+  /// Returns how often it runs for each time that it is visited.
   double times() const { return weight; }
-  /// Whether data decided what ran so far.
+  /// Returns whether data decided what ran so far.
   bool dependsOnData() const { return isEstimate; }
-  /// Ops that threads ran so far, those that were not followed too.
+  /// Returns the number of ops that threads ran so far, including those that were not followed.
   int64_t opsRun() const { return ops; }
 
 private:
@@ -77,9 +78,9 @@ private:
     int64_t ops = 0;
   };
   using Slot = unsigned;
-  /// Values that become others at once.
+  /// Pairs values that become others at once.
   using Handing = llvm::SmallVector<std::pair<Slot, Slot>, 2>;
-  /// A loop's bound: a number or a value.
+  /// Holds a loop's bound: a number or a value.
   struct Bound {
     std::optional<int64_t> constant;
     Slot slot = 0;
@@ -93,7 +94,7 @@ private:
   struct Step {
     mlir::Operation *op = nullptr;
     bool isVisited = false;
-    /// At most one of these: a result that is computed, a loop with a number, a condition.
+    /// Has at most one of these: a result that is computed, a loop with a number, a condition.
     std::optional<LaneOp> compute;
     Slot result = 0;
     llvm::SmallVector<Slot, 3> operands;
@@ -138,7 +139,7 @@ private:
   llvm::SmallVector<std::pair<mlir::gpu::Dimension, Slot>> blockIds, threadIds;
   llvm::SmallVector<Slot> clusterRanks;
   int64_t clusterBlocks;
-  /// By slot: what is known before a warp runs, and in its current op.
+  /// Hold, by slot, what is known before a warp runs, and in its current op.
   std::vector<LaneIntegers> constants, values;
   Code code;
 

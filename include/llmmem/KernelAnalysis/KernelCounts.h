@@ -62,8 +62,8 @@ struct AccessCounts {
   int64_t degree = 0;
 };
 
-/// Of all warps of one launch.
-/// Many fields: each is a figure of the report, `report-kernel-counts`.
+/// Counts over all warps of one launch. It has many fields because each is a figure of the report,
+/// `report-kernel-counts`.
 struct KernelCounts {
   std::vector<AccessCounts> accesses;
   double mmas = 0, barriers = 0; // Barriers count once per block, those of clusters too.

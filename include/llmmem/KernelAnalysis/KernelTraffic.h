@@ -23,9 +23,9 @@ struct BytesByArgument {
 
 struct KernelTraffic {
   BytesByArgument asked, moved;
-  /// Whether data decides how often some op runs: a loop of unknown length counts as one iteration,
-  /// and both branches of an unknown condition count, unless `expectIterations` says more
-  /// (Codegen/Emitter/Expectations.h).
+  /// Says whether data decides how often some op runs. A loop of unknown length counts as one
+  /// iteration, and both branches of an unknown condition count, unless `expectIterations` says
+  /// more (Codegen/Emitter/Expectations.h).
   bool isEstimate = false;
 };
 
