@@ -45,7 +45,7 @@ int64_t GpuGeometry::blocksAtOnce(int64_t cluster) const {
   return blocks;
 }
 
-/// "a, b, source" of a table of keys, and those beside it.
+/// Reads "a, b, source" of a table of keys, and the keys next to it.
 template <typename Keys>
 static std::string namesOf(const Keys &keys, StringRef others) {
   std::string names;
@@ -100,7 +100,7 @@ json::Object GpuGeometry::toJson() const {
   return gpu;
 }
 
-/// A shipped table's; unittests/Device checks that those which are asked for are there.
+/// Reads a shipped table; unittests/Device checks that the requested ones exist.
 static const GpuGeometry &shippedGpu(StringRef name) {
   for (const DeviceModel &device : shippedDevices())
     if (device.name == name && device.gpu)

@@ -6,7 +6,7 @@
 using namespace llvm;
 using namespace llmmem;
 
-/// The files of Tables/, in the order of CMakeLists.txt.
+/// These are the files of Tables/, in the order of CMakeLists.txt.
 static constexpr StringLiteral tables[] = {
 #include "Tables.inc"
 };

@@ -31,7 +31,8 @@ bool AsyncState::mayMultiply(const Thread &thread, int64_t number) {
   return false;
 }
 
-/// Whether the warps of `group` may read the operand's chunks. After it, they have begun to.
+/// Returns whether the warps of `group` may read the operand's chunks, and records that they have
+/// begun to.
 bool AsyncState::mayReadTile(const Thread *group, int64_t number,
                              const AsyncMultiplies::Chunks &chunks) {
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
@@ -78,7 +79,7 @@ static std::vector<float> elementsOfRegisters(const Thread *group, bool isF16) {
   return elements;
 }
 
-/// All threads of a warpgroup have arrived.
+/// It runs when all threads of a warpgroup have arrived.
 bool AsyncState::multiply(Thread *group, int64_t number) {
   const Site &site = program.sites[number];
   std::vector<float *> sums;

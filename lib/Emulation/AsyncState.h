@@ -1,4 +1,4 @@
-//===- AsyncState.h - What runs beside the threads: wgmma, and copies by tensor maps -===//
+//===- AsyncState.h - What overlaps the threads: wgmma, and copies by tensor maps -===//
 
 #ifndef LLMMEM_LIB_EMULATION_ASYNCSTATE_H
 #define LLMMEM_LIB_EMULATION_ASYNCSTATE_H

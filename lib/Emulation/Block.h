@@ -14,8 +14,8 @@ namespace llmmem::emulation {
 
 constexpr int kWarp = 32;
 
-/// Begins with the words that kernels read themselves.
-/// Many fields: each kind of op that waits leaves there what the thread that goes on reads.
+/// Begins with the words that kernels read themselves. It has many fields because each kind of op
+/// that waits leaves there what the thread reads when it continues.
 struct Thread : ThreadWords {
   enum class Status { New, Ready, Waits, Ended };
 

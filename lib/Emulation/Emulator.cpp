@@ -6,7 +6,8 @@
 
 using namespace llmmem::emulation;
 
-// Limits of a launch on every GPU (CUDA C++ Programming Guide, "Compute Capabilities").
+// These are the limits of a launch on every GPU (CUDA C++ Programming Guide, "Compute
+// Capabilities").
 static constexpr int64_t kMaxThreads = AccessRecord::kMaxThreads;
 static constexpr Triple kMaxBlock = {1024, 1024, 64}, kMaxGrid = {INT32_MAX, 65535, 65535};
 static constexpr int64_t kMaxStaticShared = 48 << 10;

@@ -1,7 +1,7 @@
 //===- StepState.h - Buffers of a step, and what the host does with them --===//
 //
 // Each of the emulator's states knows those that it is derived from: a step, the arguments of its
-// launch, the blocks that run, what their threads may access, and what runs beside them.
+// launch, the blocks that run, what their threads may access, and what overlaps them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,9 +53,9 @@ protected:
   std::vector<std::unique_ptr<Buffer>> buffers; // by address
   int64_t call = -1;
   std::optional<Fault> found;
-  std::array<std::deque<HostFlight>, kHostQueues> flights; // started and not waited for
+  std::array<std::deque<HostFlight>, kHostQueues> flights; // Started, and not waited for.
 
-  // Of the current launch.
+  // Describe the current launch.
   int64_t launchNumber = 0;
   const Kernel *kernel = nullptr;
 };

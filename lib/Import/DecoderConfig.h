@@ -12,8 +12,8 @@
 
 namespace llmmem::importer {
 
-/// Where a family departs from Llama's keys, and what a key that is left out means.
-/// Many fields: each is a key, or what families disagree on about one.
+/// Says where a family departs from Llama's keys, and what a missing key means. It has many fields
+/// because each is a key, or what families disagree on about one.
 struct KeyNames {
   NormStyle::Kind norm = NormStyle::Kind::Rms;
   llvm::StringRef eps = "rms_norm_eps";

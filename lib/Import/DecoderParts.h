@@ -58,7 +58,7 @@ struct LatentParts {
   Projection up{"self_attn.kv_b_proj"};
 };
 
-/// Many fields: each is a difference between two families of models.
+/// It has many fields because each is a difference between two families of models.
 struct AttentionParts {
   int64_t heads = 0;
   int64_t kvHeads = 0;
@@ -111,8 +111,8 @@ struct JoinedExperts {
   double alpha = 1.702;
 };
 
-/// A mixture in the place of the MLP: each token goes through the best of many.
-/// Many fields: each is a difference between two families of models.
+/// Describes a mixture that replaces the MLP: each token goes through the best of many experts. It
+/// has many fields because each is a difference between two families of models.
 struct ExpertParts {
   int64_t count = 0;
   int64_t chosen = 0; ///< By each token.
@@ -157,7 +157,7 @@ struct BlockParts {
   std::vector<std::string> listedFirst;
 };
 
-/// Many fields: each is a difference between two families of models.
+/// It has many fields because each is a difference between two families of models.
 struct DecoderParts {
   int64_t width = 0;
   int64_t vocabulary = 0;

@@ -25,9 +25,9 @@ struct Stack {
   int64_t feedForward() const { return decodes ? 2 : 1; }
 };
 
-/// Norms before each branch, no biases, scores that are not scaled but have a bias by distance,
-/// which all layers of a stack share. So attention is written out: no fused one reads biases.
-/// Many fields: each is a key of the config.
+/// Has norms before each branch, no biases, and scores that are not scaled but have a bias by
+/// distance, which all layers of a stack share. So attention is built from separate ops: no fused
+/// op reads biases. It has many fields because each is a key of the config.
 class T5 final : public Model {
 public:
   T5(ConfigReader &config, const ImportOptions &options);
@@ -44,8 +44,8 @@ private:
     return graph.linear(name, x, module, llm::WeightLayout::OutIn);
   }
   Value buildStack(GraphBuilder &graph, const Stack &stack, Value ids, Value encoded) const;
-  /// Attention of a layer: the names of its ops and parameters, the rows of an encoder that it
-  /// reads (null: its own), and the bias of its scores (null: none).
+  /// Describes the attention of a layer: the names of its ops and parameters, the rows of an
+  /// encoder that it reads (null: its own), and the bias of its scores (null: none).
   struct Attention {
     std::string name, sublayer, module;
     Value encoded, bias;

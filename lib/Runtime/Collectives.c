@@ -117,7 +117,7 @@ void llmmem_broadcast(const void *x, void *y, int64_t count, int64_t element, in
     llmmem_ranks_fail(&members, "broadcast", bytes);
 }
 
-/* To member `to`, and from member `from`; -1: none. */
+/* Sends to member `to`, and receives from member `from`; -1 means none. */
 typedef struct {
   const void *data;
   int64_t bytes, to;

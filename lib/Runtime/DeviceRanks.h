@@ -20,8 +20,8 @@ void llmmem_device_reduce(DeviceRanks *self, const void *x, void *sum, int64_t c
                           int64_t element, int64_t axes, int64_t root);
 void llmmem_device_all_to_all(DeviceRanks *self, const void *x, void *y, int64_t count,
                               int64_t element, int64_t axes);
-/* `to` and `from` are positions in the group; -1 means none. What is received from none is 0.
- * Many parameters: they are those of llmmem_send_receive, which compiled code calls. */
+/* `to` and `from` are positions in the group; -1 means none. What is received from none is 0. It
+ * has many parameters because they are those of llmmem_send_receive, which compiled code calls. */
 void llmmem_device_send_receive(DeviceRanks *self, const void *x, void *y, int64_t count,
                                 int64_t element, int64_t axes, int64_t to, int64_t from);
 void llmmem_device_exchange_send(DeviceRanks *self, const void *x, int64_t count, int64_t element,

@@ -16,7 +16,8 @@ static int64_t productSteps(int64_t rows, int64_t columns, int64_t inner) {
   return llvm::divideCeil(tiles, tunedGpu().multiprocessors) * llvm::divideCeil(inner, step);
 }
 
-/// Of all tokens: logits, gradient of x, and that of the weight, which memory may bound.
+/// Counts, for all tokens, the logits, the gradient of x, and that of the weight, which memory may
+/// bound.
 static int64_t modelledSteps(int64_t granule, int64_t tokens, int64_t width, int64_t vocabulary) {
   constexpr int64_t bytesOfSum = 8; // An f32 is read and written.
   const auto bytesOfStep = static_cast<int64_t>(tunedGpu().perClock.mmaStepDramBytes);

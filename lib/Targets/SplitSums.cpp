@@ -25,8 +25,8 @@ static SumParts partsOfLeastTime(int64_t inner, int64_t step, int64_t most, int6
   return {llvm::divideCeilSigned(steps, ofPart), ofPart * step};
 }
 
-/// By mma.sync: steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes, and,
-/// in the same unit, what writing and adding the parts moves.
+/// For mma.sync, counts the steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor
+/// makes and, in the same unit, what writing and adding the parts moves.
 static int64_t modelledSteps(int64_t tiles, int64_t elements, int64_t steps, int64_t parts) {
   constexpr int64_t bytes = 8; // An f32 is written and read.
   const auto bytesOfStep = static_cast<int64_t>(tunedGpu().perClock.mmaStepDramBytes);
@@ -44,7 +44,8 @@ static SumParts warpPartsOf(int64_t rows, int64_t columns, int64_t inner) {
   });
 }
 
-/// By wgmma: cycles of both launches; the second one's are those of a launch and of what it reads.
+/// For wgmma, returns the cycles of both launches. Those of the second are a launch and what it
+/// reads.
 static double modelledCycles(int64_t rows, int64_t columns, int64_t steps, int64_t parts) {
   constexpr int64_t chunk = 8; // Elements of 16 bytes.
   WarpgroupProduct product = {rows, columns, static_cast<int64_t>(llvm::divideCeil(steps, parts)),

@@ -29,10 +29,10 @@ static double cyclesOfMultiplying(WarpgroupTileSize size) {
                   (bytesOfStep(size) + read) / clock.sharedBytes);
 }
 
-/// The longer of that and of its copies. Tiles of 128 x 128 and 128 x 192 get as much of the
-/// second-level cache whether neighbouring multiprocessors run or not, and whether a tile is shared
-/// or not: multicast changes what the cache is asked for, not what arrives. Example: 1024 for 128 x
-/// 192, whose products take 923.
+/// Returns the longer of that and of its copies. Tiles of 128 x 128 and 128 x 192 get as much of
+/// the second-level cache whether neighbouring multiprocessors run or not, and whether a tile is
+/// shared or not: multicast changes the requests to the cache, not what arrives. Example: 1024 for
+/// 128 x 192, whose products take 923.
 static double cyclesOfStep(WarpgroupTileSize size, const WarpgroupProduct &product,
                            SharedTile shared) {
   bool isApart = product.parts > 1 && shared == SharedTile::None;

@@ -33,7 +33,7 @@
 //   "links": [{"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450,
 //              "latency_ns": 2000, "source": "datasheet"}]
 //     ways out of the device, to other devices or to the host's memory: bandwidth away from the device
-//     (up) and back to it (down), and what each transfer takes beside its bytes
+//     (up) and back to it (down), and what each transfer takes in addition to its bytes
 //   "pcie": 4
 //     the generation of a slot of 16 lanes: a link to the host, and one to other devices where there is no better
 //   "host": {"bytes_per_ns": 38, "source": "half of 16 channels of DDR5-4800 for 8 devices"}
@@ -96,7 +96,7 @@ struct DeviceLink {
 /// of the node's links, which all its devices use at once, each of them lends it a share.
 ///
 /// Example: nodes of 8 with 400 bytes/ns between them. All-reduces over 2 ranks in each of 4 nodes
-/// run beside those of the other 6 devices of a node, and have 2 / 8 of 400 bytes/ns.
+/// overlap those of the other 6 devices of a node, and have 2 / 8 of 400 bytes/ns.
 struct GroupPlace {
   bool crossesNodes = false;
   int64_t perNode = 1; // ranks of the group in one node
@@ -107,8 +107,8 @@ struct MeasuredTime {
   bool isExact = false; // not interpolated
 };
 
-/// The numbers that a kernel multiplies; each format has a rate of its own. F16 has that of BF16,
-/// since tensor cores multiply both equally fast. I4, I8 and F8 are formats that kernels unpack.
+/// Lists the formats that a kernel multiplies; each has a rate of its own. F16 has that of BF16,
+/// because tensor cores multiply both equally fast. Kernels unpack the formats I4, I8 and F8.
 enum class NumberFormat { F32, BF16, F64, I4, I8, F8 };
 
 struct DeviceModel {
@@ -135,10 +135,10 @@ struct DeviceModel {
   /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
-  /// The rate of products of such numbers.
+  /// Returns the rate of products of such numbers.
   int64_t flopsPerNs(NumberFormat numbers) const;
-  /// Modelled ns of `flops` on such numbers that move `bytes`, by a kernel of a kind; saturates at
-  /// the largest int64.
+  /// Returns the modelled ns of `flops` on such numbers that move `bytes`, by a kernel of a kind;
+  /// saturates at the largest int64.
   int64_t time(int64_t flops, int64_t bytes, NumberFormat numbers,
                llvm::StringRef kernel = "") const;
   /// Modelled ns of an update on the host that moves `bytes`; none where the table does not say
@@ -160,11 +160,11 @@ struct DeviceModel {
   llvm::json::Value toJson() const;
 };
 
-/// A shipped table by its name (lib/Device/Tables), or a file that ends in `.json`.
-/// The error lists what there is, or says line, column and what was expected there.
+/// Loads a shipped table by its name (lib/Device/Tables), or a file that ends in `.json`. The error
+/// lists the shipped tables, or gives line, column and what was expected there.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
 
-/// The tables of lib/Device/Tables.
+/// Lists the tables of lib/Device/Tables.
 llvm::ArrayRef<DeviceModel> shippedDevices();
 
 /// Reads a table's text; `where` stands before the error, and is the name of a table without one.

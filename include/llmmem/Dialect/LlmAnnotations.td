@@ -221,7 +221,7 @@ def Llm_CloneOfAnnotation : Llm_Annotation<"CloneOf", "clone_of", Llm_IsNumber, 
 def Llm_InstanceAnnotation : Llm_Annotation<"Instance", "instance", Llm_IsNumber, Llm_OnOp,
     "which run this is; keeps CSE from merging clones">;
 
-// What `apply-checkpoints` writes of a plan's places, and `plan-arena` of a step without a plan.
+// `apply-checkpoints` writes these for a plan's places, and `plan-arena` for a step without a plan.
 def Llm_OffsetsAnnotation : Llm_Annotation<"Offsets", "offsets", Llm_AreNumbers, Llm_OnOp,
     "arena byte offset of each result, in the arena of its memory; -1 where its bytes are an argument's">;
 def Llm_WorkspaceAnnotation : Llm_Annotation<"Workspace", "workspace", Llm_AreNumbers, Llm_OnOp,

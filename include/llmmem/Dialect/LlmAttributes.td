@@ -176,7 +176,7 @@ def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
 }
 
 def Llm_PlaceAttr : Llm_Attr<"Place", "place"> {
-  let summary = "Where a plan puts one result of one run of an op, or the workspace of that run.";
+  let summary = "The place that a plan gives one result of one run of an op, or the workspace of that run.";
   let description = [{
     `op` is the `llm.id` of the op, `instance` counts its runs in the schedule from 0, and `result` is the number of the result; the
     place of a workspace has none. `bytes` is the size that the place was made for, and `offset` where it begins in the arena of the

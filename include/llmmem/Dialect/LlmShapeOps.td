@@ -93,8 +93,8 @@ def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Orders and ranges: an image needs them on its way to rows of patches, and a row that stands for a whole image does.
-// The adjoint of each of these ops is another of them.
+// An image needs these orders and ranges on its way to rows of patches, and so does a row that represents a whole
+// image. The adjoint of each of these ops is another of them.
 //===----------------------------------------------------------------------===//
 
 def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, Differentiable]> {

@@ -123,12 +123,13 @@ void llmmem_emulate_wait_for_phase(llmmem::emulation::Thread *thread, int64_t si
 /// Emulates fence.mbarrier.init: other blocks of the cluster may then use the mbarriers that the
 /// thread has made.
 void llmmem_emulate_fence_barriers(llmmem::emulation::Thread *thread);
-/// cp.async.bulk.tensor: site `site` reads the box of `boxRows` rows of 128 bytes from (`row`,
-/// `column`) on of a matrix of 16-bit elements that begins `first` elements behind `base`, and site
-/// `site` + 1 writes it, and zeros outside of the matrix, to address `to` in the 128-byte swizzle,
-/// at any time until the current phase of the mbarrier at `barrier` ends. With `blocks`, a bit for
-/// each block of the cluster, all of these get the box at this address, for their mbarrier there.
-/// Many parameters: the caller is compiled code, which has these numbers in registers.
+/// Emulates cp.async.bulk.tensor. Site `site` reads the box of `boxRows` rows of 128 bytes from
+/// (`row`, `column`) on of a matrix of 16-bit elements that begins `first` elements after `base`.
+/// Site `site` + 1 writes it, with zeros outside of the matrix, to address `to` in the 128-byte
+/// swizzle, at any time until the current phase of the mbarrier at `barrier` ends. With `blocks`, a
+/// bit for each block of the cluster, all of these get the box at this address, for their mbarrier
+/// there. It has many parameters because the caller is compiled code, which has these numbers in
+/// registers.
 void llmmem_emulate_copy_box(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
                              int64_t first, int64_t rows, int64_t columns, int64_t pitch,
                              int64_t boxRows, int32_t row, int32_t column, int64_t to,

@@ -21,8 +21,8 @@ namespace llmmem::emulation {
 /// selects (all of it).
 constexpr int32_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 
-/// An op of a kernel that reads or writes memory, or synchronizes threads.
-/// Many fields: each kind of op has some of its own, as `llm.emulation` writes them.
+/// Describes an op of a kernel that reads or writes memory, or synchronizes threads. It has many
+/// fields because each kind of op has some of its own, as `llm.emulation` writes them.
 struct Site {
   enum class Kind {
     Read,

@@ -8,8 +8,8 @@
 
 namespace llmmem {
 
-/// Argument numbers of a training step, found by `llm.role`, `llm.name` and the update ops.
-/// Many fields: each is a role that an argument may have.
+/// Holds the argument numbers of a training step, found by `llm.role`, `llm.name` and the update
+/// ops. It has many fields because each is a role that an argument may have.
 struct StepRoles {
   struct Parameter {
     std::string name;

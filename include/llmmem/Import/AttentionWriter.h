@@ -1,6 +1,6 @@
 //===- AttentionWriter.h - Attention, and the caches that it reads -------===//
 //
-// The two forms of attention, fused and written out, are chosen here.
+// This class chooses between the two variants of attention: fused, and written as separate ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,8 @@ struct AttentionShape {
   int64_t headSize = 0;
   std::optional<int64_t> window = std::nullopt;
   double dropout = 0;
-  std::optional<double> scale = std::nullopt;   ///< of scores; none: 1 / sqrt(headSize)
+  std::optional<double> scale = std::nullopt;   ///< Multiplies the scores. None means 1 /
+                                                ///< sqrt(headSize).
   std::optional<double> softcap = std::nullopt; ///< of scores
   std::string sinks = {};                       ///< Names a parameter with one score for each head.
                                                 ///< Empty means none.

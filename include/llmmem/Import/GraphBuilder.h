@@ -1,8 +1,8 @@
 //===- GraphBuilder.h - Writes the ops of a model ------------------------===//
 //
-// Families say what follows what; types, names, blocks, dropout streams and the two forms of
-// attention are chosen here. Each of the classes that this one is made of has a header of its own:
-// ops, shapes, layers, attention; experts stand here.
+// Families say which op follows which. The builder chooses types, names, blocks, dropout streams
+// and the variant of attention. Each of its base classes has a header of its own: ops, shapes,
+// layers, attention. Experts are here.
 //
 //===----------------------------------------------------------------------===//
 

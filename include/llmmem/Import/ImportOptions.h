@@ -28,8 +28,8 @@ struct DecayGroup {
 /// bits by blocks.
 enum class StateType { Wide, BF16, Int8 };
 
-/// How the parameters are updated; becomes the module's `llm.training`.
-/// Many fields: each is a flag of llmmem-import.
+/// Says how the parameters are updated. It becomes the module's `llm.training`. It has many fields
+/// because each is a flag of llmmem-import.
 struct TrainingOptions {
   llm::OptimizerKind optimizer = llm::OptimizerKind::AdamW;
   llm::GradientLifetime gradients = llm::GradientLifetime::Resident;
@@ -70,7 +70,7 @@ struct LoraOptions {
   std::vector<std::string> targets;
 };
 
-/// Many fields: each is a flag of llmmem-import.
+/// It has many fields because each is a flag of llmmem-import.
 struct ImportOptions {
   int64_t batch = 0;
   int64_t seq = 0;

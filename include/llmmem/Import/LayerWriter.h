@@ -87,11 +87,11 @@ protected:
   }
 
   mlir::Value seed;
-  mlir::Value positions; // null where each row is one sequence and there are no caches
-  int64_t dropouts = 0;  // until now; each samples a stream of its own
+  mlir::Value positions; // Null where each row is one sequence and there are no caches.
+  int64_t dropouts = 0;  // Those so far; each samples a stream of its own.
 
 private:
-  mlir::Value labels, ofDecoder; // of a decoder behind an encoder
+  mlir::Value labels, ofDecoder; // Belong to the decoder of an encoder-decoder.
 };
 
 } // namespace llmmem::importer

@@ -31,8 +31,8 @@ public:
     OpWriter &graph;
   };
 
-  /// In the type that is computed in: rounded to it where the parameter has more bits. Null where
-  /// there is none.
+  /// Returns the parameter in the compute type, rounded where it has more bits. Returns null where
+  /// there is none of that name.
   mlir::Value parameter(const llvm::Twine &name);
 
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
@@ -52,16 +52,16 @@ protected:
   mlir::Location locate(llvm::StringRef name) const;
   void annotate(mlir::Operation *op, llvm::StringRef name);
   bool hasParameter(const llvm::Twine &name) const { return parameters.contains(name.str()); }
-  /// Of a parameter in fewer bits; null where it has none.
+  /// Returns the scales of a parameter in fewer bits, or null where it has none.
   mlir::Value scalesOf(const llvm::Twine &name) const {
     return parameters.lookup((name + llm::kScalesSuffix).str());
   }
   mlir::Value zerosOf(const llvm::Twine &name) const {
     return parameters.lookup((name + llm::kZerosSuffix).str());
   }
-  /// The type of `x` with its last dimension replaced.
+  /// Returns the type of `x` with its last dimension replaced.
   mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
-  /// The type of a statistic of each row of `x`.
+  /// Returns the type of a statistic of each row of `x`.
   mlir::RankedTensorType rowStatistic(mlir::Value x) const;
   mlir::RankedTensorType statisticType(llvm::ArrayRef<int64_t> shape) const;
 

@@ -1,6 +1,6 @@
 //===- ShapeWriter.h - Parts, heads, rows and patches --------------------===//
 //
-// What a model does to shapes alone.
+// Writes what a model does to shapes alone.
 //
 //===----------------------------------------------------------------------===//
 

@@ -124,13 +124,13 @@ int llmmem_cuda_read_starts(llmmem_cuda *run, int64_t *ns, int64_t count);
 /* Gives the nanoseconds between marks that were recorded and have been reached. */
 int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count);
 
-/* Compiled steps call the following. A kernel's arguments lie in 8 bytes each, low bytes first.
- * Many parameters: the caller is compiled code, which has these numbers in registers. */
+/* Compiled steps call the following. A kernel's arguments lie in 8 bytes each, low bytes first. It
+ * has many parameters because the caller is compiled code, which has these numbers in registers. */
 void llmmem_cuda_launch(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count);
-/* Launches a kernel that takes tensor maps after its arguments.
- * Many parameters: the caller is compiled code, which has these numbers in registers. */
+/* Launches a kernel that takes tensor maps after its arguments. It has many parameters because the
+ * caller is compiled code, which has these numbers in registers. */
 void llmmem_cuda_launch_mapped(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
                                int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                                int64_t shared_bytes, uint64_t *values, int64_t count,

@@ -39,7 +39,7 @@ static inline int64_t llmmem_piece_bytes(llmmem_pieces pieces, int64_t k) {
 
 typedef struct llmmem_group llmmem_group; /* The transport defines it. */
 
-/* Many fields: it is the table of what a transport can do. */
+/* It has many fields because it is the table of what a transport can do. */
 typedef struct {
   int32_t version; /* LLMMEM_TRANSPORT_VERSION */
   int32_t rank, ranks;
@@ -57,8 +57,8 @@ typedef struct {
   /* Each member has its own piece of `whole` in place, and receives those of the others. */
   int (*gather)(void *state, llmmem_group *group, void *whole, llmmem_pieces pieces);
   int (*broadcast)(void *state, llmmem_group *group, void *data, int64_t bytes, int32_t root);
-  /* Sends to member `to` and receives from member `from` at once; -1 means no member.
-   * Many parameters: they are those of MPI_Sendrecv, a message each way. */
+  /* Sends to member `to` and receives from member `from` at once; -1 means no member. It has many
+   * parameters because they are those of MPI_Sendrecv, a message each way. */
   int (*exchange)(void *state, llmmem_group *group, const void *sent, int64_t sent_bytes,
                   int32_t to, void *received, int64_t received_bytes, int32_t from);
   /* Start messages that are done when wait_all returns; until then the transport owns their

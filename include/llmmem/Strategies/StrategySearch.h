@@ -55,7 +55,7 @@ struct StrategyOutcome {
   int64_t time() const { return state == State::Whole ? whole.ns : ns; }
 };
 
-/// Many fields: each is a figure of the report on strategies.
+/// It has many fields because each is a figure of the report on strategies.
 struct SearchResult {
   planning::Status status = planning::Status::Unknown;
   std::vector<StrategyOutcome> best;   // Has at most ten elements, and the first is chosen.

@@ -18,10 +18,10 @@ namespace llmmem::llm {
 /// Gives the granule where nothing is known of the device.
 constexpr int64_t kLossHeadGranule = 512;
 
-/// The granule for a library on the GPU that kernels are tuned for: 512, doubled as long as each
-/// time saves a twentieth of the loss head's modelled time. The shape alone says it, so bits
-/// hang neither on the budget nor on the chunk. Example: 2048 for 8192 tokens of GPT-2 (768, 50257
-/// words), 512 of Llama-3-8B (4096, 128256).
+/// Returns the granule for a library on the GPU that kernels are tuned for: 512, doubled as long as
+/// each doubling saves a twentieth of the loss head's modelled time. It depends on the shape alone,
+/// so bits depend neither on the budget nor on the chunk. Example: it is 2048 for 8192 tokens of
+/// GPT-2 (768, 50257 words), and 512 for Llama-3-8B (4096, 128256).
 int64_t lossHeadGranule(int64_t tokens, int64_t width, int64_t vocabulary);
 
 } // namespace llmmem::llm

@@ -1,8 +1,8 @@
 //===- WarpgroupTiles.h - Which tiles wgmma makes, and how long they take --===//
 //
-// A model of the busiest multiprocessor of the GPU that kernels are tuned for (`tunedGpu`), by
-// which tiles are chosen: the rates of its table, and what products of GPT-2's and Llama's shapes
-// took on an H200 in each kind of tile (docs/Design/Gpu.md, "Which tiles"). In cycles.
+// Models the busiest multiprocessor of the GPU that kernels are tuned for (`tunedGpu`), in cycles,
+// to choose tiles. It takes the rates of the GPU's table, and the times that products of GPT-2's
+// and Llama's shapes took on an H200 with each kind of tile (docs/Design/Gpu.md, "Which tiles").
 //
 //===----------------------------------------------------------------------===//
 

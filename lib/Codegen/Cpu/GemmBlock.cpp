@@ -17,7 +17,7 @@ using namespace llmmem::gemm;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Many fields: each is an argument of the function that is written.
+/// It has many fields because each is an argument of the function that is emitted.
 class BlockWriter {
 public:
   BlockWriter(Writer &w, Functions &functions, bool transposedA, bool transposedB, bool initial)

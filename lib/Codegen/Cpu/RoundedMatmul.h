@@ -17,12 +17,12 @@ namespace llmmem {
 /// Returns the columns of a strip: whole groups of the weight where these lie along the columns.
 int64_t roundedStrip(const Matmul &matmul);
 
-/// Row `row` of a strip of C: `columns` from `column` on, at most a strip.
+/// Describes row `row` of a strip of C: `columns` from `column` on, at most a strip.
 struct StripRow {
   Index row, column, columns;
 };
 
-/// Stored in row `to` of `target`.
+/// Emits the row, stored in row `to` of `target`.
 void emitRoundedRow(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul,
                     const StripRow &strip, const Matrix &target, Index to);
 

@@ -28,8 +28,8 @@ struct RowForm {
   bool evenGroups; // Rows of B are an even number of groups.
 };
 
-/// Emits gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns).
-/// Many fields: each is an argument of the function that is written.
+/// Emits gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns). It has many fields
+/// because each is an argument of the function that is emitted.
 class RoundedWriter {
 public:
   RoundedWriter(Writer &w, const RowForm &form) : w(w), form(form) {}

@@ -43,9 +43,9 @@ struct Matrix {
 /// (an accumulator), or one row repeated (a bias) if its pitch is 0.
 struct PlainSum {
   Matrix initial = {};
-  /// By how many blocks of a cluster its terms are shared out in equal parts of whole steps of 64,
-  /// where wgmma multiplies: 1, 2 or 4. An element is the sum of the parts, added in pairs and
-  /// then, of four, the pairs, whatever the tiles.
+  /// Holds the number of blocks of a cluster that share its terms in equal parts of whole steps of
+  /// 64, where wgmma multiplies: 1, 2 or 4. An element is the sum of the parts, added in pairs and
+  /// then, if there are four, the pairs, whatever the tiles.
   int64_t clusterParts = 1;
 };
 
@@ -58,9 +58,9 @@ struct TileSoftmax {
   int64_t tiles; // Those of a row.
 };
 
-/// C are logits. Its rows may be written up to a column behind `columns`, which nobody reads: so
-/// tiles at the end of a row are stored as all others. Their softmax is written beside C if
-/// `makesTileSoftmax`.
+/// C are logits. Its rows may be written up to a column after `columns`, which nobody reads, so
+/// tiles at the end of a row are stored as all others are. Their softmax is written together with C
+/// if `makesTileSoftmax`.
 struct LogitSum {
   int64_t writableColumns = 0;
   std::optional<TileSoftmax> softmax = std::nullopt;
@@ -72,18 +72,19 @@ struct ContinuedSum {
   Matrix from;
 };
 
-/// On tensor cores: `inner` terms of a sum of `allTerms`, from `firstTerm` on. A and B have lines
-/// of terms, and begin that many lines behind the matrices of the whole.
+/// On tensor cores, this sums `inner` terms of a sum of `allTerms`, from `firstTerm` on. A and B
+/// have lines of terms, and begin that many lines after the matrices of the whole.
 struct PartOfSum {
   Index firstTerm;
   int64_t allTerms = 0;
-  /// How many of the `inner` terms there are: the last part may have fewer. None: all.
+  /// Says how many of the `inner` terms there are, because the last part may have fewer. None means
+  /// all.
   std::optional<Index> innerBound = std::nullopt;
 };
 
-/// A tile without other rows than zeros need not read B; only generated code asks. Of each row of A
-/// it is said whether it has something: element `begin` + row of `numbers` (i32) is -1 where the
-/// row is zeros. Such is C's row, too, whatever is in B. The matmul has one term.
+/// A tile that has only zero rows need not read B; only generated code uses this. It says of each
+/// row of A whether it has something: element `begin` + row of `numbers` (i32) is -1 where the row
+/// is zeros. C's row is then zeros, too, whatever is in B. The matmul has one term.
 struct RowChoices {
   Buffer numbers;
   std::optional<Index> begin = std::nullopt;
@@ -98,16 +99,18 @@ using SumKind = std::variant<PlainSum, LogitSum, ContinuedSum, PartOfSum, RowCho
 // Matmuls
 //===----------------------------------------------------------------------===//
 
-/// A_t and B_t begin t * `stepA` and t * `stepB` elements behind A and B.
+/// A_t and B_t begin t * `stepA` and t * `stepB` elements after A and B.
 struct SumTerms {
   int64_t count = 1, stepA = 0, stepB = 0;
 };
 
-/// What tiles, and instructions, are chosen for instead of a matmul's own rows; 0: for those.
+/// Count the rows for which tiles, and instructions, are chosen instead of a matmul's own rows; 0
+/// means its own.
 struct ChosenRows {
-  /// Where matmuls of several sizes must sum a softmax in one order.
+  /// Applies where matmuls of several sizes must sum a softmax in one order.
   int64_t ofTiles = 0;
-  /// Where matmuls of several sizes, the last one as short as may be, must give the bits of one.
+  /// Applies where matmuls of several sizes, the last one as short as may be, must give the bits of
+  /// one.
   int64_t ofInstructions = 0;
 };
 
@@ -124,7 +127,7 @@ struct Matmul {
   std::optional<int64_t> activationGroup = std::nullopt;
   SumKind kind = PlainSum();
 
-  /// What `kind` says: nothing, and matrices without a buffer, where it is another.
+  /// Return what `kind` holds: nothing, and matrices without a buffer, where it is another kind.
   Matrix initial() const { return as<PlainSum>() ? as<PlainSum>()->initial : Matrix(); }
   int64_t clusterParts() const { return as<PlainSum>() ? as<PlainSum>()->clusterParts : 1; }
   Matrix continued() const { return as<ContinuedSum>() ? as<ContinuedSum>()->from : Matrix(); }
@@ -134,7 +137,7 @@ struct Matmul {
   }
   const PartOfSum *part() const { return as<PartOfSum>(); }
   const RowChoices *choices() const { return as<RowChoices>(); }
-  /// C's rows may be written up to this column.
+  /// Returns the column up to which C's rows may be written.
   int64_t writableColumns() const {
     return as<LogitSum>() ? std::max(columns, as<LogitSum>()->writableColumns) : columns;
   }

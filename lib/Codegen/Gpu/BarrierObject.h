@@ -40,15 +40,17 @@ public:
   /// Waits until the phase of this parity has ended; returns at once if it is that of the previous
   /// phase.
   void wait(Index number, Index parity);
-  /// The box of `map` whose first element is in `row` and `column`, to byte `to` of `memory`.
+  /// Describes the box of `map` whose first element is in `row` and `column`, and byte `to` of
+  /// `memory`, to which it goes.
   struct Box {
     mlir::Value map;
     Index row, column;
     Buffer memory;
     Index to;
   };
-  /// Starts the copy of a box in the current phase of a barrier; in `blocks` of the cluster, from
-  /// rank `first` on (none: 0), each of which has memory and barrier at the same places.
+  /// Starts the copy of a box in the current phase of a barrier. It goes to `blocks` of the
+  /// cluster, from rank `first` on (none: 0), each of which has memory and barrier at the same
+  /// places.
   void startCopy(Index number, const Box &box, int64_t blocks = 1,
                  std::optional<Index> first = std::nullopt);
 

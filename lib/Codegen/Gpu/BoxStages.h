@@ -58,12 +58,13 @@ public:
 
   /// After it the blocks may use them; their kernel needs this number of registers.
   void makeBarriers(int32_t registers);
-  /// A step of a block of rank `rank` in its cluster: a tile from `row` and `column` on, and the
-  /// terms from `inner` on.
+  /// Describes a step of a block of rank `rank` in its cluster: a tile from `row` and `column` on,
+  /// and the terms from `inner` on.
   struct Step {
     Index number, row, column, inner, rank;
   };
-  /// By one thread: starts the copies of a step; if `waits`, once nobody reads the stage any more.
+  /// One thread calls it: starts the copies of a step. If `waits`, it does so once nobody reads the
+  /// stage any more.
   void copy(const Matmul &matmul, const WarpgroupTile &tileOfA, const WarpgroupTile &tileOfB,
             const Step &of, bool waits);
   /// Returns whether this is the thread that copies.

@@ -289,7 +289,7 @@ struct GradBuffers {
         dv(e.result(2)) {}
 };
 
-/// Query `i` and key `j` of two blocks.
+/// Names query `i` and key `j` of two blocks.
 struct Pair {
   HeadBlock queries;
   Index i;

@@ -91,7 +91,7 @@ struct WarpgroupTiles {
 
 private:
   static constexpr int64_t kLeastStages = 4, kMostStages = 8;
-  /// Of a block's shared memory, left to mbarriers.
+  /// These bytes of a block's shared memory are left to mbarriers.
   static constexpr int64_t kBarrierBytes = 3 << 10;
   static int64_t bytesForStages() { return tunedGpu().blockSharedBytes - kBarrierBytes; }
 

@@ -77,20 +77,22 @@ Num logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
 /// Does the same on a GPU, from the row's `TileSoftmax`, without reading the logits again.
 Num logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row);
 
-/// A row of logits and its gradient, `width` elements from `begin` on, which may be the same.
+/// Describes a row of logits and its gradient, `width` elements from `begin` on, which may be the
+/// same.
 struct LossGradientRow {
   Buffer logits, dlogits;
   Index begin;
   int64_t width;
-  Index column; // of the target
+  Index column; // That of the target.
   Num logSum, factor;
 };
 
-/// dlogits = (exp(logits - logSum) - [j == column]) factor, as the terms of the loss change it.
+/// Computes dlogits = (exp(logits - logSum) - [j == column]) factor, modified by the terms of the
+/// loss.
 void emitLossGradientRow(KernelEmitter &e, const LossGradientRow &row, const LossTerms &terms);
 
-/// The same, where the columns are a part of the vocabulary, and `column` is a place in that: 0 in
-/// its padding.
+/// Does the same where the columns are a part of the vocabulary, and `column` is a place in that: 0
+/// in its padding.
 void emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part, const LossGradientRow &row,
                             const LossTerms &terms);
 

@@ -46,7 +46,7 @@ bool isCallOfLibrary(KernelEmitter &e, const Matmul &p) {
          isMultipliedByLibrary(e.options(), p.a.buffer.element) && isOfLibraryTypes(p);
 }
 
-/// The `llmmem_gemm_form` of a matmul, a constant of the module.
+/// Returns the `llmmem_gemm_form` of a matmul, a constant of the module.
 Buffer formOf(Operation *op, KernelEmitter &e, const Matmul &p) {
   const llmmem_gemm_form form = {
       .a = {.pitch = p.a.pitch, .transposed = p.a.transposed, .step = p.terms.stepA},

@@ -69,8 +69,8 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
   }
 };
 
-/// dx = rstd (g - mean(g) - n mean(g n)) with n = (x - mean) rstd and g = dy weight; without a mean
-/// (RMSNorm) both the mean and mean(g) are left out. Weights count from `offset`.
+/// Computes dx = rstd (g - mean(g) - n mean(g n)) with n = (x - mean) rstd and g = dy weight.
+/// Without a mean (RMSNorm) both the mean and mean(g) are left out. Weights have `offset` added.
 struct NormGradBuffers {
   Buffer x, mean, rstd, weight, dy;
 };

@@ -40,8 +40,8 @@ private:
   llvm::LogicalResult rewriteTileAccess(mlir::Operation *op);
   void rewriteCopy(mlir::nvgpu::DeviceAsyncCopyOp copy);
   void rewriteLoadMatrix(mlir::nvgpu::LdMatrixOp load);
-  /// The hook that an op becomes a call of, as a whole, and its arguments after the thread; no name
-  /// for other ops.
+  /// Returns the hook that an op as a whole becomes a call of, and its arguments after the thread;
+  /// no name for other ops.
   struct HookCall {
     llvm::StringRef name;
     llvm::SmallVector<mlir::Value, 3> arguments = {};

@@ -1,8 +1,8 @@
 //===- ThreadFunction.h - The function of one thread, in the making --------===//
 //
-// A kernel on the emulator is a function of one thread, which gets the thread's words and those of
-// the launch's arguments. Whoever rewrites a kernel takes values from here: words of the thread,
-// numbers, words on its stack, shared memory and calls of the emulator.
+// A kernel on the emulator is a function of one thread, which receives the thread's words and those
+// of the launch's arguments. Code that rewrites a kernel takes values from here: words of the
+// thread, numbers, words on its stack, shared memory and calls of the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,10 +67,10 @@ protected:
   /// Returns the value of an op that gives a number of the thread or of the launch; null for other
   /// ops.
   mlir::Value threadIndexOf(mlir::Operation *op);
-  /// The block's number in its cluster: the blocks of one are neighbours along x.
+  /// Returns the block's number in its cluster, whose blocks are neighbours along x.
   mlir::Value clusterRank();
   mlir::Value sharedMemory(int64_t offset, mlir::MemRefType type);
-  /// The thread's sums of wgmma on the stack; and the op that they are the result of, replaced.
+  /// Store the thread's sums of wgmma on the stack, and replace the op that they are the result of.
   mlir::Value storeSums(mlir::Value sums, int64_t count);
   void replaceBySums(mlir::Operation *product, mlir::Value stored, int64_t count);
 

@@ -1,8 +1,8 @@
 //===- Expectations.h - What data decides in a kernel, on average ----------===//
 //
-// Whoever writes a kernel knows how often data lets a loop of it run, and which share of a buffer
-// it must read. Attributes carry that to the reports that count what a kernel does
-// (KernelAnalysis); no code depends on it.
+// The author of a kernel knows how often data lets a loop of it run, and which share of a buffer it
+// must read. Attributes carry that to the reports that count what a kernel does (KernelAnalysis);
+// no code depends on it.
 //
 //===----------------------------------------------------------------------===//
 
