@@ -19,7 +19,7 @@ struct ArenaLoopPlan;
 struct ArenaOpPlan {
   mlir::Operation *op;
   bool copiesPart = false;
-  llvm::SmallVector<Place> results = {};    // Those with bytes of their own.
+  llvm::SmallVector<Place> results = {};         // Those with bytes of their own.
   llvm::SmallVector<bool> copiesInits = {};      // Says whether the contents of a destination are
                                                  // copied first.
   std::shared_ptr<ArenaLoopPlan> loop = nullptr; // Set for a loop.

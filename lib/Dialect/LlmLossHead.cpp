@@ -155,7 +155,7 @@ int64_t LossHeadOp::getLibraryColumns() {
 }
 
 static int64_t wideBytes(LossHeadOp op) {
-  return wideTypeFor(tensorType(op.getX()).getElementType()).getIntOrFloatBitWidth() / 8;
+  return bytesOfNumber(wideTypeFor(tensorType(op.getX()).getElementType()));
 }
 
 /// Returns what the meaning alone needs: each token's loss, a chunk's logits, the part of the

@@ -14,6 +14,11 @@ bool llmmem::anyMeet(ArrayRef<ByteRange> some, ArrayRef<ByteRange> others) {
   });
 }
 
+bool llmmem::hasOffsets(Operation *op) {
+  auto offsets = op->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
+  return offsets && offsets.size() == static_cast<int64_t>(op->getNumResults());
+}
+
 std::optional<int64_t> llmmem::plannedOffset(OpResult result) {
   auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
   if (!offsets || offsets.size() <= static_cast<int64_t>(result.getResultNumber()))

@@ -3,6 +3,7 @@
 #include "ArenaPlaces.h"
 #include "HostArena.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Layout/Places.h"
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/StepPass.h"
@@ -39,8 +40,7 @@ static bool isPlacedByPlan(func::FuncOp step) {
 
 static LogicalResult checkPlaced(func::FuncOp step) {
   for (Operation &op : step.getBody().front().without_terminator()) {
-    auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
-    if (!offsets || offsets.size() != static_cast<int64_t>(op.getNumResults()))
+    if (!hasOffsets(&op))
       return op.emitError() << "needs '" << LlmDialect::kOffsets << "' with " << op.getNumResults()
                             << " entries, as the plan of its step has a place for every value; the "
                                "step was edited after apply-checkpoints: plan the model again";

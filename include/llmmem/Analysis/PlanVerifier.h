@@ -5,16 +5,16 @@
 // can refute it; a lower bound that is too low is only weak.
 //
 // What is its own: the walk over the ops, lifetimes, places and sums, the bytes of each type, in
-// checked arithmetic (lib/Analysis/PlanBytes.h), and the rules of what is a view, what is a constant
-// and what may be written in place (lib/Analysis/PlanRules.h), from types and from what each op
-// computes. It calls nothing of the planner, of the extraction of problems, of the placement, or of
-// lib/Layout: a slip there does not hide here.
+// checked arithmetic (lib/Analysis/PlanBytes.h), and the rules of what is a view, what is a
+// constant and what may be written in place (lib/Analysis/PlanRules.h), from types and from what
+// each op computes. It calls nothing of the planner, of the extraction of problems, of the
+// placement, or of lib/Layout: a slip there does not hide here.
 //
 // What it shares with them is what no type says: the FLOPs, bytes moved and workspace of an op
 // (CostOpInterface), what a start, a wait and a copy is (LlmOps.h, StateCopies.h), and the word of
-// ops of dialects that it does not know (BufferOpInterface and the `llm.*` attributes that state the
-// same). An op that says there what its kernel does not do is a false plan that is accepted: those
-// words are tested by running kernels (unittests/Execution/InPlaceTest.cpp).
+// ops of dialects that it does not know (BufferOpInterface and the `llm.*` attributes that state
+// the same). An op that says there what its kernel does not do is a false plan that is accepted:
+// those words are tested by running kernels (unittests/Execution/InPlaceTest.cpp).
 //
 // clang-format off
 // The rules, by the names that stand in the diagnostics:

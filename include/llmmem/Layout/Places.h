@@ -42,6 +42,9 @@ struct Workspace {
   int64_t offset = 0, bytes = 0;
 };
 
+/// Returns whether `op` has an offset in `llm.offsets` for each of its results, and no more.
+bool hasOffsets(mlir::Operation *op);
+
 /// The offset that `llm.offsets` gives `result`; none where the op is not planned.
 std::optional<int64_t> plannedOffset(mlir::OpResult result);
 

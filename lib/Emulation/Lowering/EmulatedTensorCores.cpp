@@ -3,8 +3,8 @@
 #include "KernelEmulation.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
-#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Dialect/ElementTypes.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
