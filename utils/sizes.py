@@ -6,7 +6,7 @@
   file       at most 600 lines, of .cpp, .h, .c, .td, .def and .py
 
 What must be larger says why in the comment above it or its docstring (of a file: in its first comment), in a sentence that begins with
-"Long:", "Many parameters:", "Many methods:" or "Many fields:". What is too large and has no reason yet stands in
+"Long:", "Many parameters:", "Many methods:" or "Many fields:", or says "many fields because". What is too large and has no reason yet stands in
 utils/oversized.txt with its figure, which may only fall: --write writes the list anew. Without options, the findings are
 what neither has a reason nor stands there, and lines there that say too much. --all lists everything over a limit.
 
@@ -325,7 +325,8 @@ def reason_of(lines, line, kind):
     if '"""' in "".join(lines[line:line + 1]):  # of Python
         documented += '\n'.join(lines[line:]).split('"""')[1].split("\n")
     comment = " ".join(text.strip().lstrip("/#* ") for text in documented)
-    found = re.search(re.escape(REASONS[kind]) + r"\s+\S[^.]*\.", comment)
+    words = re.escape(REASONS[kind].rstrip(":"))
+    found = re.search(rf"({words}:|(?i:{words}) because)\s+\S[^.]*\.", comment)
     return found and found.group(0)
 
 

@@ -28,7 +28,8 @@ extern "C" {
 /* The numbers that a kernel multiplies. f16 has the rate of bf16. */
 enum { LLMMEM_F32 = 0, LLMMEM_BF16 = 1, LLMMEM_F64 = 2 };
 
-/* What a table says; 0 where it does not say it. */
+/* Holds what a table says; a number is 0 where the table does not say it. It has many fields
+ * because each is a key of a table. */
 typedef struct llmmem_device {
   size_t size;
   const char *name;

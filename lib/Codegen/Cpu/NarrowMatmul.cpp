@@ -19,7 +19,8 @@ constexpr int64_t kMostRows = Sizes::kTileRows;
 constexpr int64_t kBytesAhead = 512, kPackedBytesAhead = 256;
 
 /// Emits gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner,
-/// scale): some columns of C.
+/// scale): some columns of C. It has many fields because each is an argument of the function that
+/// is emitted.
 class NarrowWriter {
 public:
   NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
