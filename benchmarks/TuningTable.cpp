@@ -3,6 +3,7 @@
 #include "TuningTable.h"
 #include "Planning/LayeredProblem.h"
 #include "Planning/ProblemBuilder.h"
+#include "Planning/RandomProblem.h"
 #include "Planning/ScheduleOracle.h"
 #include "Planning/ShuffledProblem.h"
 #include "llmmem/Planning/Model/Schedule.h"
@@ -51,6 +52,12 @@ struct Group {
     if (made.status == Status::Feasible)
       recomputed +=
           100.0 * double(made.cost - made.baseCost) / double(std::max<int64_t>(made.baseCost, 1));
+  }
+
+  void addOrder(const Problem &problem) {
+    leastMemory +=
+        100.0 * double(add(problem, PolicyKind::Budget).arena) /
+        double(std::max<int64_t>(profile(Graph(problem), givenOrder(Graph(problem))).peak, 1));
   }
 
   void addLeast(Problem problem, int64_t peak) {
@@ -153,6 +160,51 @@ Group planSmall() {
   return group;
 }
 
+/// The same with sizes that an alignment pads, where packing decides.
+Group planPadded() {
+  Group group;
+  group.workSeconds = 0.5;
+  for (uint64_t seed = 0; seed < 40; ++seed)
+    addAll(group, randomProblem(seed, 9), {850, 700});
+  return group;
+}
+
+/// Trees of more ops than every order is searched of, without a budget: the least memory counts the
+/// arena of their order.
+Group planTrees() {
+  Group group;
+  std::mt19937 random(1);
+  auto uniform = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint32_t>(high - low + 1));
+  };
+  for (int number = 0; number < 20; ++number) {
+    test::ProblemBuilder build;
+    auto addTree = [&](auto &self, int64_t ops) -> ValueIndex {
+      std::vector<ValueIndex> reads;
+      for (int64_t left = ops - 1; left > 0;) {
+        const int64_t part = reads.empty() ? uniform(1, left) : left;
+        reads.push_back(self(self, part));
+        left -= part;
+      }
+      const ValueIndex result = build.value(uniform(1, 100));
+      build.op(std::move(reads), {result}, 1);
+      return result;
+    };
+    build.problem.keep = {addTree(addTree, uniform(26, 90))};
+    group.addOrder(build.problem);
+  }
+  return group;
+}
+
+/// The orders of graphs that are no chains, counted in the same way.
+Group planOrders() {
+  Group group;
+  group.workSeconds = 3;
+  for (uint32_t seed = 0; seed < 5; ++seed)
+    group.addOrder(test::makeLayered(60, seed));
+  return group;
+}
+
 /// Stages of a pipeline: each micro-batch runs forward, and later backward.
 Problem makeStage(int64_t microBatches, int64_t inFlight, int64_t blocks) {
   test::ProblemBuilder build;
@@ -216,5 +268,8 @@ void printTuning() {
   planOdd().print("odd");
   planLayered().print("layered");
   planSmall().print("small");
+  planPadded().print("padded");
+  planTrees().print("trees");
+  planOrders().print("orders");
   planMicroBatches().print("micro-batches");
 }

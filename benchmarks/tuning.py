@@ -4,7 +4,7 @@
   cmake --preset planner -B build-tuning -DCMAKE_CXX_FLAGS=-DLLMMEM_TUNING && ninja -C build-tuning planning-tables
   benchmarks/tuning.py build-tuning/bin/planning-tables              each constant, halved and doubled
   benchmarks/tuning.py build-tuning/bin/planning-tables NAME...      some of them
-  benchmarks/tuning.py build-tuning/bin/planning-tables --searchers  each searcher switched off in turn
+  benchmarks/tuning.py build-tuning/bin/planning-tables --searchers  each searcher switched off in turn, or those that are named
 
 Prints one line a setting: by how much it changes what the problems of `planning-tables tuning` end at. Plans that were found,
 recomputation (in percent of a step, a plan), the least memory (in percent of the program order's peak, a problem), and the work:
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--searchers", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if arguments.searchers:
         settings = [(name, f"without={name}") for name in arguments.names or SEARCHERS]
     else:
