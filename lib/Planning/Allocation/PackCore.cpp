@@ -82,7 +82,7 @@ CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int6
     // A smaller shape may overlap a larger one at a step that is not full.
     std::vector<int64_t> from =
         withoutOverlaps(shapes, offsetsOf(core, packed->offsets, shapes.shapes.size()), capacity);
-    int64_t work = tuning::edgesBehindCore * static_cast<int64_t>(shapes.shapes.size());
+    int64_t work = tuning::edgesAfterCore * static_cast<int64_t>(shapes.shapes.size());
     if (fitByEjection(shapes, within, work, from, littlePatience(work))) {
       offsets = std::move(from);
       return CoreOutcome::Packed;

@@ -35,7 +35,7 @@ public:
   /// Only the inputs of the stages are held.
   PlacedPlan flat();
 
-  /// The samples by number, the highest budget first; null behind the last one.
+  /// The samples by number, the highest budget first; null after the last one.
   const Sample *sample(size_t number);
   const Sample &lowest();
   /// Of all samples, a failed last one included.

@@ -1,7 +1,7 @@
 //===- DescentState.h - The best plan on the way to the least memory --------------===//
 //
-// What the parts of a descent (Descent.h) share: the best plan so far, and what is worth looking at
-// beside it. The descent tells footprints apart that differ by more than a four-thousandth of the
+// What the parts of a descent (Descent.h) share: the best plan so far, and what else is worth
+// looking at. The descent tells footprints apart that differ by more than a four-thousandth of the
 // arena.
 //
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,8 @@ LLMMEM_TUNED(int32_t, mostAnnealedOps, 1500);
 /// A schedule is close to the bound within this part of the step, a quarter of a percent: longer
 /// searches found nothing that is cheaper by a tenth of a percent.
 /// work +1/+0; odd: work +1/+0.
+/// work +1/+0; odd: work +1/+0.
+/// work +1/+0; odd: work +1/+0.
 /// Measured at 200: blocks: work -7/+2; odd: -0.000 recomputed, work -4/+1; at 800: blocks:
 /// work +1/+0; odd: work +1/+0.
 LLMMEM_TUNED(int64_t, closeToBoundPart, 400);
@@ -85,6 +87,8 @@ LLMMEM_TUNED(int32_t, smallSearchOps, 300);
 LLMMEM_TUNED(int32_t, mostOpsOfSecondSearch, 1200);
 
 /// Levels (capacities) at which the recursion is tabulated.
+/// work +5/+4; odd: work -0/+0.
+/// work +5/+4; odd: work -0/+0.
 /// work +5/+4; odd: work -0/+0.
 /// Measured at 80: blocks: +0.031 recomputed, work +5/+4; at 320: blocks: -0.026 recomputed,
 /// work +5/+4; odd: work -0/+0.
@@ -118,6 +122,8 @@ LLMMEM_TUNED(int, evictionDepthOfChain, 2000);
 /// Measured at 10 and 40: nothing.
 LLMMEM_TUNED(int64_t, annealingAttempts, 20);
 /// -0.089 recomputed, +0.062 least, work -15/+0.
+/// -0.089 recomputed, +0.062 least, work -15/+0.
+/// -0.089 recomputed, +0.062 least, work -15/+0.
 /// Measured at 150: layered: -0.031 recomputed, +0.141 least, work +16/-4; at 600: layered:
 /// -0.089 recomputed, +0.062 least, work -15/+0.
 LLMMEM_TUNED(int64_t, movesPerOp, 300);
@@ -136,6 +142,8 @@ LLMMEM_TUNED(int32_t, mostLevelsRealized, 200);
 LLMMEM_TUNED(size_t, mostStepsOfDescent, 8000);
 /// Steps of the descent by eviction, of the bytes that its start holds.
 /// -0/+0.
+/// -0/+0.
+/// -0/+0.
 /// Measured at 50: blocks: work +0/+0; odd: work +1/+0; at 200: blocks: work -1/-0; odd: work
 /// -0/+0.
 LLMMEM_TUNED(int64_t, descentSteps, 100);
@@ -143,11 +151,13 @@ LLMMEM_TUNED(int64_t, descentSteps, 100);
 /// Measured at 2 and 8: nothing.
 LLMMEM_TUNED(int64_t, descentWorkPart, 4);
 /// The schedules of the fewest bytes that are improved at once.
+/// Measured at 2: nothing.
 LLMMEM_TUNED(size_t, mostLeastImproved, 4);
 
 // --- Micro-batches (Budget/MicroBatchSearch.cpp) ---------------------------------
 
 /// Up to so many ops the whole step is searched, and cut, in addition to one micro-batch.
+/// Measured at 1000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsSearchedWhole, 2000);
 /// Capacities at which schedules of one micro-batch are searched, and those taken of each.
 /// Measured at 24: nothing.
@@ -155,10 +165,12 @@ LLMMEM_TUNED(int64_t, microBatchLevels, 48);
 /// Measured at 1: nothing.
 LLMMEM_TUNED(size_t, mostMembersOfLevel, 2);
 /// Schedules of the least memory of one micro-batch that are written out for all.
+/// Measured at 8: nothing.
 LLMMEM_TUNED(size_t, mostLeastOfOne, 16);
 /// Cheaper schedules that are mixed with one that fits, and micro-batches that take turns.
 /// Measured at 1: nothing.
 LLMMEM_TUNED(std::ptrdiff_t, mostMixed, 2);
+/// Measured at 8: nothing.
 LLMMEM_TUNED(int32_t, mostMixedInTurn, 16);
 
 // --- Samples of the frontier (Budget/SampleSearch.cpp, CoarseSamples.cpp) ---------
@@ -173,16 +185,21 @@ LLMMEM_TUNED(int, mostPlacedPerRepair, 3);
 /// Measured at 50: odd: work -1/-1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfSample, 100);
 /// A quarter of the packing work came close within this part of the arena: all of it is spent.
+/// Measured at 16: nothing.
 LLMMEM_TUNED(int64_t, nearlyPackedPart, 32);
 /// Schedules of micro-batches of more steps are packed by heuristics alone.
+/// Measured at 750: nothing.
 LLMMEM_TUNED(int64_t, mostStepsOfMicroBatchPacking, 1500);
 /// Of more steps a packing gets fewer nodes, as each of them visits every buffer.
 /// Measured at 750: nothing.
 LLMMEM_TUNED(int64_t, stepsOfFullPackWork, 1500);
 /// Ejection chains for one plan: the part of the work, and edges for each op.
+/// Measured at 16: nothing.
 LLMMEM_TUNED(int64_t, ejectionWorkPart, 32);
+/// Measured at 20000: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, ejectionsPerOp, 40000);
 /// Up to so many ops, costs are bisected until they are equal.
+/// Measured at 64: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfExactBisection, 128);
 /// Else until they differ by less than this part of the step.
 /// Measured at 10: blocks: +0.014 recomputed, work -2/-2; odd: +0.002 recomputed, work -2/-2.
@@ -192,6 +209,7 @@ LLMMEM_TUNED(int, bisectionCostShift, 12);
 LLMMEM_TUNED(int64_t, bisectionWorkPart, 4);
 /// Up to so many ops, the rungs above the least memory are searched; of more a rung takes a tenth
 /// of a second.
+/// Measured at 1000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfRungs, 2000);
 /// Rungs between the least memory and the lowest sample.
 /// Measured at 16: nothing.
@@ -202,6 +220,7 @@ LLMMEM_TUNED(int64_t, rungsAboveLeast, 32);
 /// The first headroom, in thousandths of the arena: so much, and one more for so many ops.
 /// Measured at 2: layered: +0.346 least, work +1/-11.
 LLMMEM_TUNED(int64_t, leastHeadroom, 5);
+/// Measured at 25: layered: -0.061 recomputed, work +4/+6.
 LLMMEM_TUNED(int64_t, opsPerHeadroom, 50);
 /// Changes of the headroom after a packing that fits, and after one that does not.
 /// Measured at 2: layered: work +3/+5.
@@ -212,9 +231,12 @@ LLMMEM_TUNED(int64_t, moreHeadroom, 12);
 /// Measured at 2: nothing.
 LLMMEM_TUNED(int, mostAnnealingFailures, 4);
 /// A sample is near the answer where its interval is this part of the budget.
+/// Measured at 12: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, nearSamplePart, 24);
 /// The parts of the work that a sample may spend: near the answer, farther away, and a coarse one.
+/// Measured at 3: nothing.
 LLMMEM_TUNED(int64_t, nearSampleWorkPart, 6);
+/// Measured at 6: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, sampleWorkPart, 12);
 /// Measured at 4: layered: work +3/+0.
 LLMMEM_TUNED(int64_t, coarseSampleWorkPart, 8);
@@ -224,14 +246,18 @@ LLMMEM_TUNED(int64_t, coarseWorkEighths, 5);
 /// Distances of coarse samples that are tried in turn, as parts of the budget.
 inline constexpr int64_t annealedSampleDivisors[] = {12, 24, 48, 96};
 /// Between budgets this close the gain of annealing is noise.
+/// Measured at 128: layered: +0.267 recomputed, work -0/-1.
 LLMMEM_TUNED(int64_t, finestAnnealedPart, 256);
 /// The top of the frontier is bisected to this part.
+/// Measured at 200: layered: work +2/-1.
 LLMMEM_TUNED(int64_t, narrowPartOfFree, 400);
 
 // --- The descent to the least memory (Budget/Descent*.cpp, GatheredSchedules.cpp) --
 
 /// The descent tells footprints apart that differ by more than this part of the arena, and ends
 /// where no less than that is found.
+/// micro-batches: work -4/+0.
+/// micro-batches: work -4/+0.
 /// micro-batches: work -4/+0.
 /// Measured at 10: blocks: work -4/+0; odd: +0.000 least, work -4/-3; layered: work -5/+0;
 /// micro-batches: work -4/+0.
@@ -240,23 +266,30 @@ LLMMEM_TUNED(int, finestDescentShift, 12);
 /// Measured at 12: odd: +0.000 least, work +0/+1.
 LLMMEM_TUNED(int, indistinctShift, 14);
 /// Where the step runs twice again, schedules up to this part of the arena above are looked at.
+/// Measured at 8: nothing.
 LLMMEM_TUNED(int, nearLeastShift, 10);
 /// A descent lowers schedules by a hundredth or two: from farther above it is not begun again.
 /// Measured at 64: nothing.
 LLMMEM_TUNED(int64_t, beyondDescentPart, 128);
 /// Of more ops searches take long, and what is hardly another schedule is left out.
+/// Measured at 250: nothing.
 LLMMEM_TUNED(int32_t, manyOpsOfDescent, 500);
 /// Of more ops nothing is searched anew at the least bytes, which takes seconds.
+/// Measured at 4000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfLeastSearch, 8000);
 /// Up to so many ops the schedule of the fewest bytes is made cheaper before it is placed.
+/// Measured at 500: nothing.
 LLMMEM_TUNED(int32_t, mostOpsRecreatedEarly, 1000);
 /// The schedules of the least memory that the descent begins with.
 /// Measured at 2: micro-batches: +1.939 least, work +0/-0.
 LLMMEM_TUNED(size_t, mostKnownGathered, 4);
 /// The part of the work that each way of gathering may spend.
+/// Measured at 1: nothing.
 LLMMEM_TUNED(int64_t, gatheringWorkPart, 3);
 /// The largest step down, of many ops and of few, and steps in all.
+/// Measured at 4: nothing.
 LLMMEM_TUNED(int, coarsestShiftOfMany, 8);
+/// Measured at 2: layered: work +3/+0; micro-batches: work +1/+0.
 LLMMEM_TUNED(int, coarsestShiftOfFew, 4);
 /// Measured at 20: nothing.
 LLMMEM_TUNED(int, mostDescentRounds, 40);
@@ -267,6 +300,8 @@ LLMMEM_TUNED(int, mostSmallSteps, 4);
 /// Measured at 125: nothing.
 LLMMEM_TUNED(int64_t, loweringRounds, 250);
 /// +1/+1.
+/// +1/+1.
+/// +1/+1.
 /// Measured at 300: blocks: work +0/+0; odd: +0.177 recomputed, work +1/+1; micro-batches: work
 /// +1/+1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);
@@ -274,8 +309,10 @@ LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);
 /// Measured at 3: nothing.
 LLMMEM_TUNED(size_t, mostRecreatedPlaced, 6);
 /// What saves this part of the step is little.
+/// Measured at 6: nothing.
 LLMMEM_TUNED(int, littleCostShift, 8);
 /// Two schedules are alike whose costs differ by less than this part of the step.
+/// Measured at 6: nothing.
 LLMMEM_TUNED(int, alikeInCostShift, 8);
 /// A search may gain this part of the arena on a first try.
 /// Measured at 4: nothing.
@@ -295,31 +332,40 @@ LLMMEM_TUNED(int, mostCheaperFailures, 2);
 /// Measured at 25000: nothing.
 LLMMEM_TUNED(int64_t, mostPackWorkOfDescent, 50000);
 /// From so many steps on cores are too large for a search, and ejection chains alone are left.
+/// Measured at 2500: nothing.
 LLMMEM_TUNED(size_t, manyStepsForCores, 5000);
 /// Placing so many steps takes a second or two.
+/// Measured at 10000: nothing.
 LLMMEM_TUNED(size_t, manyStepsToPlace, 20000);
 
 // --- Packing (Allocation) ----------------------------------------------------------
 
-/// Behind a core that was not packed, a search begins where heuristics end within this part of the
+/// After a core that was not packed, a search begins where heuristics end within this part of the
 /// capacity: of 75 such searches those that found offsets began less than two percent above it.
+/// Measured at 4: nothing.
 LLMMEM_TUNED(int, searchNearShift, 6);
 /// Cores of more shapes get no promotion: of 96 cores of PyTorch's joint graphs nine were packed by
 /// one, none of them of more than 230 shapes.
+/// Measured at 150: nothing.
 LLMMEM_TUNED(size_t, largeCoreShapes, 300);
 /// From so many shapes on a core that was not packed may end the packing; of fewer all skylines
 /// take little time.
+/// Measured at 250: nothing.
 LLMMEM_TUNED(size_t, manyShapes, 500);
 /// Of more shapes no packing is searched: a node takes time linear in the shapes, and there are at
 /// least as many nodes as shapes.
+/// Measured at 3000: nothing.
 LLMMEM_TUNED(size_t, mostShapesSearched, 6000);
 /// Skylines of the squeaky wheel, and what it promotes a shape by, in ranks of all.
 /// Measured at 4: nothing.
 LLMMEM_TUNED(int64_t, mostPromotions, 8);
+/// Measured at 0.2: nothing.
 LLMMEM_TUNED(double, promotionOfRank, 0.4);
 /// With so many shapes a skyline takes longer per shape.
+/// Measured at 2000: nothing.
 LLMMEM_TUNED(int64_t, shapesOfSlowSkyline, 4000);
 /// From so many shapes on a gain of this part of the arena does not justify a restart.
+/// Measured at 10000: nothing.
 LLMMEM_TUNED(size_t, veryManyShapes, 20000);
 LLMMEM_TUNED(int64_t, littleArenaPart, 10000);
 /// Nodes for each shape of the first runs of the packing search.
@@ -328,10 +374,10 @@ LLMMEM_TUNED(int64_t, nodesOfFirstRun, 2);
 /// The work of the packing search on one core.
 /// Measured at 4000: nothing.
 LLMMEM_TUNED(int64_t, mostWorkOfCore, 8000);
-/// Edges for each shape that ejection chains visit behind a core; chains that succeed mostly take
+/// Edges for each shape that ejection chains visit after a core; chains that succeed mostly take
 /// less.
 /// Measured at 750: blocks: +0.000 least.
-LLMMEM_TUNED(int64_t, edgesBehindCore, 1500);
+LLMMEM_TUNED(int64_t, edgesAfterCore, 1500);
 /// Steps that are fuller than these parts of the capacity make a core. A small core leaves most of
 /// the packing to the chains, a large one to the search.
 inline constexpr double coreParts[] = {0.9, 0.85, 0.8, 0.75, 0.7};
@@ -341,7 +387,7 @@ LLMMEM_TUNED(int64_t, edgesFromSimilar, 200);
 /// A similar packing is lowered until it is within this part of the arena of the live bytes.
 /// Measured at 14: blocks: +0.000 least; odd: +0.000 least.
 LLMMEM_TUNED(int, finestLoweringShift, 16);
-/// Chains end where this part of their work leaves no less unplaced: of 126 behind cores that did,
+/// Chains end where this part of their work leaves no less unplaced: of 126 after cores that did,
 /// 19 of 20 never took a fifth of their work without leaving less.
 /// Measured at 2: nothing.
 LLMMEM_TUNED(int64_t, patiencePart, 4);
