@@ -1,7 +1,7 @@
 //===- Planner.h - The entry to the planner --------------------------------===//
 //
-// Problem in, Plan out. The policy chooses the solver; all policies share the scheduling, the
-// placement and the verifier. Policies/Policies.h has the table of policies.
+// Turns a Problem into a Plan. The policy chooses the solver; all policies share the scheduling,
+// the placement and the verifier. Policies/Policies.h has the table of policies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,30 +16,31 @@ namespace llmmem::planning {
 
 struct PlanOptions {
   Policy policy;
-  /// A bound on the work of the searches, in seconds of a fixed rate (Tuning/Constants.h): no clock
-  /// is read, so equal flags give equal plans on every machine, and planning may take longer.
+  /// The bound on the work of the searches, in seconds of a fixed rate (Tuning/Constants.h): no
+  /// clock is read, so equal flags give equal plans on every machine, and planning may take longer.
   double workSeconds = 10;
   std::function<void(std::string_view)>
       progress; // called at the beginning of each activity and during long searches
-  /// Asked every few milliseconds, in the thread that plans; may be empty. After a yes the plan is
-  /// Unknown, without steps, and its witness says "cancelled".
+  /// A question that is asked every few milliseconds, in the thread that plans; it may be empty.
+  /// After a yes the plan is Unknown, without steps, and its witness says "cancelled".
   std::function<bool()> isCancelled;
-  /// Whether a plan under a budget comes with a proof of how near its cost is to the least, which
-  /// takes about as long as the plan. Without, `costLowerBound` is mostly every op once.
+  /// Says whether a plan under a budget comes with a proof of how near its cost is to the least,
+  /// which takes about as long as the plan. Without it, `costLowerBound` is mostly the cost of
+  /// every op once.
   bool provesCost = true;
 };
 
-/// Why the solvers cannot plan `problem`, valid as it may be; nothing where they can. They know one
-/// memory, one resource of time or compute and link beside each other, and ops that run as
-/// themselves; and, beside compute, the copies to a host that Offload/HostCopies.h adds. Verifying
-/// knows all of them.
+/// Says why the solvers cannot plan `problem`, valid as it may be, and returns nothing where they
+/// can. The solvers know one memory, either one resource of time or compute and link that overlap,
+/// and ops that run as themselves. With compute they also know the copies to a host that
+/// Offload/HostCopies.h adds. The verifier knows all of them.
 LLMMEM_EXPORT std::optional<std::string> checkPlannable(const Problem &problem);
 
-/// Plans `problem`, which must be valid. One that `checkPlannable` refuses gives Unknown, with a
-/// witness that says why. The result always verifies; where no plan was found its status says
-/// whether that is proved, and its witness where. Policies other than Budget and LeastPeak ignore
-/// the budget when they decide, and report Unknown, or Infeasible where that is proved, with the
-/// plan they made, when it exceeds it.
+/// Plans `problem`, which must be valid. A problem that `checkPlannable` refuses gives Unknown,
+/// with a witness that says why. The result always verifies. Where no plan was found, its status
+/// says whether that is proved, and its witness says where. Policies other than Budget and
+/// LeastPeak ignore the budget when they decide, and report Unknown, or Infeasible where that is
+/// proved, with the plan they made, when it exceeds it.
 LLMMEM_EXPORT Plan plan(const Problem &problem, const PlanOptions &options);
 
 } // namespace llmmem::planning

@@ -21,8 +21,9 @@ struct Buffer {
   int64_t size;  // bytes
 };
 
-/// What follows where what is live at full steps alone was not packed within the capacity: a search
-/// of all buffers, one where heuristics end within a sixty-fourth of it, or none.
+/// Says what follows where the buffers that are live at full steps are not packed within the
+/// capacity: a search of all buffers, such a search only where heuristics end within a sixty-fourth
+/// of the capacity, or nothing.
 enum class AfterCore { Search, SearchNear, End };
 
 struct PackOptions {
@@ -31,7 +32,7 @@ struct PackOptions {
   int64_t work = 0;                // units of search after the heuristics; 0: heuristics alone
   int64_t ejections = 0;           // work of ejection chains, where the capacity is not met
   AfterCore afterCore = AfterCore::Search;
-  bool isFirstTry = false;              // two heuristics alone, in a tenth of the time
+  bool isFirstTry = false;              // two heuristics alone, which take a tenth of the time
   Cancellation *cancellation = nullptr; // ends the search: the best packing so far is the answer
 
   bool isCancelled() const { return cancellation && cancellation->isAsked(); }
@@ -43,25 +44,25 @@ struct Packing {
   int64_t lowerBound = 0;       // largest sum of live bytes, sizes rounded up to the alignment
 };
 
-/// The work that fits into `seconds` on one core of 2020's make: a fixed rate, so that equal flags
-/// give equal packings.
+/// Returns the work that fits into `seconds` on one core of 2020's make. The rate is fixed, so that
+/// equal flags give equal packings.
 LLMMEM_EXPORT int64_t packWork(double seconds);
 
-/// Packs `buffers`. Deterministic: equal input gives equal offsets.
-/// Example: [0,2)x4, [1,3)x4, [2,4)x4 at alignment 1: offsets 0, 4, 0; arena 8 = lowerBound.
+/// Packs `buffers`. The packing is deterministic: equal input gives equal offsets.
+/// Example: [0,2)x4, [1,3)x4, [2,4)x4 at alignment 1 get offsets 0, 4, 0; arena 8 = lowerBound.
 LLMMEM_EXPORT Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
 
-/// The steps, first to last, beside which a step on another resource runs.
+/// The range of steps, first to last, during which a step on another resource runs.
 struct StepSpan {
   int32_t first, last;
 };
 
 /// Fills offsets, workspaces, arena, peak and cost of `plan` for its `steps`; in-place pairs share
-/// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule. `spans`, if
-/// not empty one for each step, keeps what a step reads, writes and works in apart from the bytes
-/// of all steps of its span, so that none of them waits for another's bytes. The arena may then
-/// exceed the peak, which counts each step at its own place. `like`: a placed plan of similar
-/// steps, whose offsets are where the search begins.
+/// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule. `spans` is
+/// empty or has one entry for each step. It keeps what a step reads, writes and works in apart from
+/// the bytes of all steps of its span, so that none of them waits for another's bytes. The arena
+/// may then exceed the peak, which counts each step at its own place. `like` is a placed plan of
+/// similar steps, at whose offsets the search begins.
 void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
                 std::span<const StepSpan> spans = {}, const Plan *like = nullptr);
 

@@ -20,12 +20,12 @@ struct BufferTable {
   std::vector<Buffer> buffers;  // in the order of the file
 };
 
-/// Refuses, with the line and the fix: a missing, unknown or repeated column, a number that is
-/// negative, too large or none, an empty live range, an id that is used twice, sizes that add up to
-/// 2^63 or more.
+/// Parses a table. It refuses, with the line and the fix: a missing, unknown or repeated column, a
+/// number that is negative, too large or none, an empty live range, an id that is used twice, and
+/// sizes that add up to 2^63 or more.
 llvm::Expected<BufferTable> parseBufferCsv(llvm::StringRef text);
 
-/// `id,lower,upper,size,offset`, in the order of the table.
+/// Prints `id,lower,upper,size,offset` in the order of the table.
 void printBufferCsv(const BufferTable &table, const std::vector<int64_t> &offsets,
                     llvm::raw_ostream &os);
 

@@ -2,8 +2,8 @@
 //
 // A plan says which op runs at each step and where each instance stands. A timeline says what
 // follows from it, for pictures and for other programs: when each step runs, what its memory holds
-// then, and for each buffer from when to when, at which bytes of the arena, and why. It is of the
-// device's memory.
+// then, and for each buffer from when to when, at which bytes of the arena, and why. It describes
+// the device's memory.
 //
 // At every step, `live` is the resident bytes and the bytes of the buffers that count there: `from`
 // to `to`, both included. Bytes that a result takes over from an operand count once: as the
@@ -26,13 +26,13 @@
 
 namespace llmmem::planning {
 
-/// Saved: a saved value, or what brings it back; gradient: another value that the backward writes;
-/// input: of the program, not resident; temporary: any other.
+/// `Saved` is a saved value, or what brings it back. `Gradient` is another value that the backward
+/// writes. `Input` is an input of the program that is not resident. `Temporary` is any other value.
 enum class BufferKind : uint8_t { Saved, Gradient, Temporary, Workspace, Input };
 inline constexpr BufferKind allBufferKinds[] = {BufferKind::Saved, BufferKind::Gradient,
                                                 BufferKind::Temporary, BufferKind::Workspace,
                                                 BufferKind::Input};
-/// `saved`, `gradient`, `temporary`, `workspace`, `input`.
+/// Returns `saved`, `gradient`, `temporary`, `workspace` or `input`.
 std::string_view nameOf(BufferKind kind);
 
 struct TimelineBuffer {
@@ -41,19 +41,19 @@ struct TimelineBuffer {
   int32_t from, to; // steps at which its bytes count
   int64_t bytes;
   int64_t offset;       // in the arena
-  int32_t writtenAt;    // the step, -1 for an input
+  int32_t writtenAt;    // the step that writes it, -1 for an input
   ValueIndex takesOver; // the operand whose bytes it takes, or -1
 };
 
 struct TimelineStep {
   OpIndex op;
-  int32_t run; // 0: the op's first
+  int32_t run; // 0: the first run of the op
   int64_t start, end;
   int64_t live; // resident bytes and workspace included
 };
 
-/// What became of a saved value: kept is the decision of the plan (Model/SavedValues.h), or, in a
-/// problem without phases, that its writer runs once.
+/// What became of a saved value. `kept` is the decision of the plan (Model/SavedValues.h); in a
+/// problem without phases, it says that the value's writer runs once.
 struct TimelineSaved {
   SavedValue value;
   bool kept;
@@ -64,30 +64,31 @@ struct PlanTimeline {
   int64_t peak = 0;
   int64_t arena = 0;
   int32_t peakStep = -1;   // the first at which it is reached
-  bool isMeasured = false; // the times of steps
+  bool isMeasured = false; // whether the times of the steps are measured
   std::vector<TimelineStep> steps;
-  std::vector<TimelineBuffer> buffers; // by the step that writes them
-  std::vector<TimelineSaved> saved;    // by bytes, largest first
+  std::vector<TimelineBuffer> buffers; // sorted by the step that writes them
+  std::vector<TimelineSaved> saved;    // sorted by bytes, largest first
 };
 
-/// The name of the first value that `op` writes: which of many ops of one kind it is. May be empty.
+/// Returns the name of the first value that `op` writes, which tells ops of one kind apart. The
+/// name may be empty.
 std::string nameOfResult(const Problem &problem, const Op &op);
 
-/// Of a plan that `verify` has nothing to say against.
+/// Returns the timeline of a plan in which `verify` finds no violation.
 PlanTimeline timelineOf(const Problem &problem, const Plan &plan);
 
 /// Replaces the times by those of a llmmem-profile of this very step (llmmem-run --profile-json):
 /// one call after another, each as long as its median in ns. Refuses, with the step, a profile of
-/// anything else, such as one with collectives that run beside other steps.
+/// anything else, such as one with collectives that overlap other steps.
 llvm::Error takeMeasuredTimes(const Problem &problem, PlanTimeline &timeline,
                               llvm::StringRef profile);
 
-/// The JSON of a llmmem-timeline (docs/Design/Study.md has its keys).
+/// Returns the JSON of a llmmem-timeline (docs/Design/Study.md has its keys).
 std::string timelineJson(const Problem &problem, const PlanTimeline &timeline);
 
-/// The Trace Event Format, for Perfetto and chrome://tracing: a thread for each resource, on which
-/// phases hold blocks and blocks hold steps, and live bytes by kind as a counter. Costs are taken
-/// as ns.
+/// Returns the Trace Event Format, for Perfetto and chrome://tracing. It has a thread for each
+/// resource, on which phases hold blocks and blocks hold steps, and a counter of live bytes by
+/// kind. Costs are taken as ns.
 std::string traceJson(const Problem &problem, const PlanTimeline &timeline);
 
 } // namespace llmmem::planning

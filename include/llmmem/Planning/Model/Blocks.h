@@ -3,8 +3,8 @@
 // A training step is a chain of *stages*: its forward is cut into consecutive stages (the blocks,
 // and the ops before and after them), and its backward visits the stages in reverse. A *segment* is
 // a range of the order: segment 0 is the whole forward, the next ones are the backwards of the
-// stages, last stage first, and the final one holds what follows them (updates). Decisions are
-// taken per stage; bytes held are counted per segment.
+// stages, last stage first, and the final one holds what follows them (updates). The planner takes
+// decisions per stage and counts the held bytes per segment.
 //
 // Example: forward f0 f1 f2, backward b2 b1 b0: stages {f0} {f1} {f2}; segments {f0 f1 f2} {b2}
 // {b1} {b0}.
@@ -28,27 +28,29 @@ struct Chain {
   std::vector<int32_t> stageOf; // per op; -1 after the cut
   std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
   bool hasRepeats = false;      // the blocks are repeats of equal ops
-  bool isOfGraph = false;       // found from the graph alone, not from labels or the given order
-  bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
-  bool isInTurn = false;        // the backward visits the stages in reverse, but for single ops
+  bool isOfGraph =
+      false;             // found from the graph alone, neither from labels nor from the given order
+  bool isGuess = false;  // no label, repeat or single crossing value marks where stages end
+  bool isInTurn = false; // the backward visits the stages in reverse, except for single ops
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
-  /// What was found from the graph alone, this chain or not (Structure/StepChain.h).
+  /// What was found from the graph alone, whether this chain or another one
+  /// (Structure/StepChain.h).
   std::shared_ptr<const FoundInCanonical> foundInCanonical;
 
   int32_t numSegments() const { return numStages + 2; }
-  /// The segment in which the backward of `stage` runs.
+  /// Returns the segment in which the backward of `stage` runs.
   int32_t backwardSegment(int32_t stage) const { return numStages - stage; }
   int32_t numBlocks() const { return static_cast<int32_t>(llvm::count(isBlock, true)); }
 };
 
-/// Cuts `order` into a chain: by its labels (phase, block) where the problem has them, else by the
-/// repeats of its ops' shapes, else at the positions that few bytes cross. A problem without any
-/// structure is one stage. `cut`, where the caller knows it, is the position of the first op after
-/// the forward; labels go before it.
+/// Cuts `order` into a chain. The cuts follow the labels (phase, block) where the problem has them,
+/// else the repeats of its ops' shapes, else the positions that few bytes cross. A problem without
+/// any structure is one stage. `cut`, where the caller knows it, is the position of the first op
+/// after the forward; labels take precedence over it.
 Chain findChain(const Graph &graph, std::vector<OpIndex> order,
                 std::optional<int32_t> cut = std::nullopt);
 
-/// The longest tandem repeat in `signature`: `count` periods of `period` elements from `start`.
+/// The longest tandem repeat in `signature` has `count` periods of `period` elements from `start`.
 /// Example: x a b a b a b y: start 1, period 2, count 3.
 struct TandemRepeat {
   int32_t start = 0;

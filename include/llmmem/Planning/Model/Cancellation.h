@@ -15,17 +15,17 @@
 
 namespace llmmem::planning {
 
-/// What `poll` throws.
+/// The exception that `poll` throws.
 struct Cancelled {};
 
-/// Belongs to one call of the planner, in one thread.
+/// A cancellation belongs to one call of the planner, in one thread.
 class Cancellation {
 public:
-  /// `question` may be empty: then nobody ever cancels.
+  /// `question` may be empty: then nobody cancels.
   explicit Cancellation(std::function<bool()> question) : question(std::move(question)) {}
 
-  /// Whether the caller wants to stop. Cheap enough for inner loops: the question is put at most
-  /// every two milliseconds, and not again after a yes.
+  /// Says whether the caller wants to stop. It is cheap enough for inner loops: it asks the
+  /// question at most every two milliseconds, and not again after a yes.
   bool isAsked() { return question && (asked || ask()); }
 
   /// Throws Cancelled where the caller wants to stop.
@@ -39,7 +39,7 @@ private:
   [[noreturn]] LLMMEM_EXPORT static void stop();
 
   std::function<bool()> question;
-  std::chrono::steady_clock::time_point last; // when it was put
+  std::chrono::steady_clock::time_point last; // when the question was last asked
   bool asked = false;
 };
 

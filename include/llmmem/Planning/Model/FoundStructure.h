@@ -1,7 +1,7 @@
 //===- FoundStructure.h - What plans of a problem are made along -----------------===//
 //
-// Example: the step of GPT-2 124M, without labels: 12 equal blocks in 14 stages, the others being
-// what stands before and behind the blocks.
+// Example: the step of GPT-2 124M, without labels: 12 equal blocks in 14 stages, the other two
+// being what comes before and after the blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +13,17 @@
 namespace llmmem::planning {
 
 struct FoundStructure {
-  int32_t numStages = 0;  // 1: the forward is not cut anywhere, or there is none
+  int32_t numStages = 0;  // 1: the forward is not cut, or there is none
   int32_t numBlocks = 0;  // stages that are labelled, or repeat each other
   int32_t opsOfBlock = 0; // of the forward, in the largest block
   bool repeats = false;   // the blocks are repeats of equal ops
 };
 
-/// The chain of stages that the planner takes for a valid `problem`: by its labels, else by the
-/// repeats in its graph.
+/// Returns the structure of the chain of stages that the planner takes for a valid `problem`: by
+/// its labels, else by the repeats in its graph.
 LLMMEM_EXPORT FoundStructure findStructure(const Problem &problem);
 
-/// For people: "12 equal blocks of 61 ops, 14 stages".
+/// Describes the structure for people: "12 equal blocks of 61 ops, 14 stages".
 LLMMEM_EXPORT std::string structureText(const FoundStructure &structure);
 
 } // namespace llmmem::planning

@@ -25,7 +25,8 @@ public:
   int32_t numOps() const { return static_cast<int32_t>(source->ops.size()); }
   int32_t numValues() const { return static_cast<int32_t>(source->values.size()); }
   const Op &op(OpIndex index) const { return source->ops[index]; }
-  /// As the op has them. What the searches visit at each step of each schedule lies together here.
+  /// Returns the operands in the order of the op. What the searches visit at each step of each
+  /// schedule lies together here.
   llvm::ArrayRef<ValueIndex> reads(OpIndex op) const {
     return llvm::ArrayRef<ValueIndex>(operands).slice(visits[op].reads,
                                                       visits[op].writes - visits[op].reads);
@@ -35,44 +36,44 @@ public:
                                                       visits[op].end - visits[op].writes);
   }
   int64_t cost(OpIndex op) const { return visits[op].cost; }
-  /// Bytes of the results and the workspace of one run.
+  /// Returns the bytes of the results and the workspace of one run.
   int64_t writtenBytes(OpIndex op) const { return visits[op].writtenBytes; }
   bool hasInPlace(OpIndex op) const { return visits[op].hasInPlace; }
   bool mayRunAgain(OpIndex op) const { return visits[op].mayRunAgain; }
 
-  /// The op that writes `value`, -1 for an input.
+  /// Returns the op that writes `value`, -1 for an input.
   OpIndex writer(ValueIndex value) const { return writers[value]; }
-  /// The ops that read `value`, in program order.
+  /// Returns the ops that read `value`, in program order.
   llvm::ArrayRef<OpIndex> readers(ValueIndex value) const {
     return llvm::ArrayRef<OpIndex>(readerList)
         .slice(readerStart[value], readerStart[value + 1] - readerStart[value]);
   }
   bool isKept(ValueIndex value) const { return kept[value]; }
 
-  /// Bytes of `value` in the arena, rounded up to the problem's alignment; 0 where it is resident.
-  /// With rounded sizes the sum of live bytes is a lower bound on the arena up to the padding of
-  /// its topmost buffer (topPadding).
+  /// Returns the bytes of `value` in the arena, rounded up to the problem's alignment, or 0 where
+  /// it is resident. With rounded sizes the sum of live bytes is a lower bound on the arena up to
+  /// the padding of its topmost buffer (topPadding).
   int64_t bytes(ValueIndex value) const { return arenaBytes[value]; }
   int64_t workspace(OpIndex op) const { return workspaceBytes[op]; }
-  /// The most by which an arena may be smaller than rounded sizes: an arena ends with the last byte
-  /// of its topmost buffer. 0 where the alignment divides all sizes.
+  /// Returns the most by which an arena may be smaller than rounded sizes, since an arena ends with
+  /// the last byte of its topmost buffer. It is 0 where the alignment divides all sizes.
   int64_t topPadding() const { return padding; }
-  /// The same, where the buffers of `op` alone are known to be there.
+  /// Returns the same for a program point where only the buffers of `op` are known to be live.
   int64_t topPadding(OpIndex op) const;
   int64_t residentBytes() const { return resident; }
-  /// Cost of running every op once.
+  /// Returns the cost of running every op once.
   int64_t baseCost() const { return base; }
-  /// Bytes of the operands, results and workspace of one run of `op`, without resident bytes. An
-  /// in-place result counts nothing wherever the rules allow it to share an operand's bytes. Every
-  /// schedule holds at least this while `op` runs.
+  /// Returns the bytes of the operands, results and workspace of one run of `op`, without resident
+  /// bytes. An in-place result counts nothing wherever the rules allow it to share an operand's
+  /// bytes. Every schedule holds at least this while `op` runs.
   int64_t footprint(OpIndex op) const;
 
-  /// Every long search over the graph calls this now and then; see Cancellation.h.
+  /// Every long search over the graph calls this now and then (see Cancellation.h).
   void poll() const {
     if (canceller)
       canceller->poll();
   }
-  /// May be null.
+  /// Returns the cancellation, which may be null.
   Cancellation *cancellation() const { return canceller; }
 
 private:

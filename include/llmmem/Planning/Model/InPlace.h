@@ -9,10 +9,10 @@
 
 namespace llmmem::planning {
 
-/// The in-place pairs that one run of `op` uses, given which of its operands die there: the choice
-/// that shares the most bytes. A result takes the bytes of one operand, an operand gives its bytes
-/// to one result, and resident operands to none. Example: pairs {y, a}, {y, b}, {z, a}, all of one
-/// size and dying: {y, b}, {z, a}.
+/// Returns the in-place pairs that one run of `op` uses, given which of its operands die there. It
+/// makes the choice that shares the most bytes. A result takes the bytes of one operand, an operand
+/// gives its bytes to one result, and a resident operand gives them to none. Example: pairs {y, a},
+/// {y, b}, {z, a}, all of one size and dying: {y, b}, {z, a}.
 llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op,
                                             llvm::function_ref<bool(ValueIndex)> dies);
 

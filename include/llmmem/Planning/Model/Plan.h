@@ -22,7 +22,7 @@ enum class Status : uint8_t {
   Feasible,
   Infeasible,
   Unknown
-}; // Infeasible is only said with a proof
+}; // Infeasible is only reported with a proof
 
 struct InstanceOffset {
   int32_t step; // the step that writes the instance, -1 for an input
@@ -35,7 +35,7 @@ struct WorkspaceOffset {
   int64_t offset;
 };
 
-/// Why there is no plan: one op's own footprint (`proved`), or the step that the search could not
+/// Why there is no plan: the footprint of one op (`proved`), or the step that the search could not
 /// lower.
 struct Witness {
   std::optional<OpIndex> op;
@@ -43,50 +43,49 @@ struct Witness {
   int64_t bytes = 0;              // least bytes known to be needed there, resident included
   bool proved = false;
   std::string why;
-  MemoryIndex memory = 0; // that `bytes` are of
+  MemoryIndex memory = 0; // the memory that `bytes` belong to
 };
 
-/// What a plan needs of a memory beside the device.
+/// What a plan uses of a memory other than the device's.
 struct MemoryUse {
   int64_t peak = 0;
   int64_t arena = 0;
   int64_t peakLowerBound = 0;
 };
 
-/// When the last step ends. A step starts as soon as
-///  - the step before it on its own resource has ended,
-///  - those that wrote the instances which it reads have ended (what only orders has no time), and
-///  - every earlier step that used bytes which it writes, or takes as workspace, has ended.
-/// Where there is one resource this is the cost.
+/// The time at which the last step ends. A step starts as soon as - the step before it on its own
+/// resource has ended, - those that wrote the instances which it reads have ended (what only orders
+/// has no time), and - every earlier step that used bytes which it writes, or takes as workspace,
+/// has ended. Where there is one resource this is the cost.
 struct PlanTime {
   int64_t time = 0;
-  int64_t base = 0; // program order, optional ops left out, no op as an alternative, no byte shared
+  int64_t base = 0; // of the program order without optional ops, alternatives and shared bytes
   int64_t lowerBound = 0; // proved
 };
 
-/// A value that leaves the device and comes back: what the steps and the offsets say, for readers
-/// of the plan. One that comes back twice has two of them.
+/// A value that leaves the device and comes back. This repeats what the steps and the offsets say,
+/// for readers of the plan. A value that comes back twice has two of them.
 struct PlannedCopy {
   ValueIndex value;
-  int32_t leaves;     // the step of the copy up
-  int32_t back;       // the step of the copy down
+  int32_t leaves;     // the step of the device-to-host copy
+  int32_t back;       // the step of the host-to-device copy
   int64_t hostOffset; // bytes from the start of the other memory's arena
 };
 
 struct ChosenAlternative {
   OpIndex op;
-  int32_t number; // 1 and up
+  int32_t number; // from 1 on
 };
 
-/// What a bound rests on, as far as it takes to make its proof (Bounds/Prove.h).
+/// What a bound rests on, in as much detail as Bounds/Prove.h needs to prove it.
 struct BoundBasis {
   enum class Kind : uint8_t {
     EveryOpOnce,
     OneOp,     // its own footprint; no op: the resident bytes
     OneCut,    // the best price at the first run of one op
-    TwoOrders, // of two ops, each at its best price
+    TwoOrders, // one cut for each order of two ops, each at its best price
     Together,  // several ops in this order, at `prices`
-    LastRuns,  // of a set of ops, whichever runs last
+    LastRuns,  // the last run of a set of ops, whichever of them runs last
     OpenCut,
     SomeRepeat, // no order without repeats fits, by an open cut
     EverySchedule,
@@ -106,32 +105,36 @@ struct FormNumber {
 struct Plan {
   Status status = Status::Unknown;
   std::vector<OpIndex> steps;
-  std::vector<InstanceOffset> offsets; // by step, then value; resident values have none
+  std::vector<InstanceOffset> offsets; // sorted by step, then by value; resident values have none
   std::vector<WorkspaceOffset> workspaces;
   std::vector<ChosenAlternative> alternatives; // ops that do not run as themselves
-  std::vector<PlannedCopy> copies; // by `back`: all of the steps' round trips, or left out
+  std::vector<PlannedCopy> copies; // sorted by `back`: all round trips of the steps, or none
   int64_t peak = 0;                // largest sum of live bytes, resident and workspaces included
   int64_t arena = 0;               // end of the highest offset or workspace
   int64_t cost = 0;
   int64_t baseCost = 0; // every op once that is not optional
   int64_t costLowerBound = 0;
   int64_t peakLowerBound = 0;
-  std::string bound;    // the name of the bound that held, for reports; not part of the JSON
-  std::string searcher; // the name of what made the schedule, for reports; not part of the JSON
-  BoundBasis costBasis, peakBasis, absenceBasis; // not part of the JSON; the last where infeasible
+  std::string bound;    // name of the bound that held, for reports; it is not part of the JSON
+  std::string searcher; // name of the searcher that made the schedule, for reports; it is not part
+                        // of the JSON
+  BoundBasis costBasis, peakBasis,
+      absenceBasis; // not part of the JSON; the last one where the plan is infeasible
   double seconds = 0;
   std::optional<Witness> witness;
-  std::vector<MemoryUse>
-      moreMemories;             // 1 and up; `peak`, `arena` and `peakLowerBound` are the device's
-  std::optional<PlanTime> time; // where the problem needs version 2
-  /// Which of several forms it is a plan of (StepForms.h); none: of the problem as it is stated.
+  std::vector<MemoryUse> moreMemories; // memories 1 and up; `peak`, `arena` and `peakLowerBound`
+                                       // are those of the device
+  std::optional<PlanTime> time;        // where the problem needs version 2
+  /// Which of several forms the plan is for (StepForms.h). Without a number, the plan is for the
+  /// problem as it is stated.
   std::optional<FormNumber> form;
 
-  /// What plans of a problem are compared by: when the last step ends, or else the cost.
+  /// Returns what plans of a problem are compared by: the time at which the last step ends, or else
+  /// the cost.
   int64_t duration() const { return time ? time->time : cost; }
 };
 
-/// The JSON of a plan, in version 2 where the problem needs it, else in version 1.
+/// Returns the JSON of a plan, in version 2 where the problem needs it, else in version 1.
 LLMMEM_EXPORT std::string toJson(const Problem &problem, const Plan &plan);
 LLMMEM_EXPORT Result<Plan> parsePlan(const Problem &problem, std::string_view json);
 

@@ -6,32 +6,26 @@
 //
 // Units: bytes for every size, any one unit for every cost (llmmem uses ns of modelled time).
 //
-// Meaning (the contract every solver and the verifier share):
-//  - A value has at most one writer. A value nobody writes is an input: in memory from the start to
-//  its last
+// Meaning (the contract every solver and the verifier share): - A value has at most one writer. A
+// value nobody writes is an input: in memory from the start to its last
 //    read (one that nobody reads or keeps holds nothing), or throughout where `resident`.
-//  - While an op runs, all it reads, all it writes and its workspace are held.
-//  - An op may run several times. Each run of a writer makes a new *instance* of what it writes; a
-//  read
+// - While an op runs, all it reads, all it writes and its workspace are held. - An op may run
+// several times. Each run of a writer makes a new *instance* of what it writes; a read
 //    sees the latest instance. An instance is freed after its last read before it is written again.
-//  - Values in `keep` are held at the end.
-//  - inPlace {w, r}: w may take r's bytes when this run is the last read of r's instance and w is
-//  no larger.
-//  - recompute == false: the op runs exactly once.
-//  - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
+// - Values in `keep` are held at the end. - inPlace {w, r}: w may take r's bytes when this run is
+// the last read of r's instance and w is no larger. - recompute == false: the op runs exactly once.
+// - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
 //
 // With more than one memory or resource of time (docs/Design/Planning.md, "Version 2", has the
-// example):
-//  - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its arena, and
-//  each value lives
+// example): - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its
+// arena, and each value lives
 //    in one of them.
-//  - Ops run on one resource each, side by side with those of the others. An op on Compute or Link
-//  touches the device
+// - Ops run on one resource each, side by side with those of the others. An op on Compute or Link
+// touches the device
 //    alone, one on HostCompute the other memories alone; CopyUp reads the device and writes another
 //    memory, CopyDown the reverse. Values of 0 bytes order ops and may be anybody's.
-//  - An `optional` op need not run. It may write what another op writes: the same bits, brought
-//  back.
-//  - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
+// - An `optional` op need not run. It may write what another op writes: the same bits, brought
+// back. - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
 //
 // Example: x(1024, input) -> matmul -> y(1024), keep y. Peak 2048, or 1024 with inPlace {y, x}.
 //
@@ -51,25 +45,26 @@
 
 namespace llmmem::planning {
 
-/// Dense position in Problem::values or Problem::ops. The ids of the JSON are `id` fields beside
-/// them.
+/// A dense position in Problem::values or Problem::ops. The ids of the JSON are separate `id`
+/// fields.
 using ValueIndex = int32_t;
 using OpIndex = int32_t;
 
-/// Dense position of a memory; 0 is the device.
+/// A dense position of a memory; 0 is the device.
 using MemoryIndex = int32_t;
 
 enum class Phase : uint8_t { None, Forward, Backward, Update };
 
-/// What an op occupies while it runs. Up is from the device to another memory, down is back.
+/// What an op occupies while it runs. CopyUp copies from the device to another memory, CopyDown
+/// copies back.
 enum class Resource : uint8_t { Compute, HostCompute, Link, CopyUp, CopyDown };
 inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCompute,
                                             Resource::Link, Resource::CopyUp, Resource::CopyDown};
 
-/// `compute`, `host_compute`, `link`, `copy_up`, `copy_down`.
+/// Returns `compute`, `host_compute`, `link`, `copy_up` or `copy_down`.
 LLMMEM_EXPORT std::string_view nameOf(Resource resource);
 
-/// A memory beside the device.
+/// A memory other than the device's.
 struct Memory {
   std::string name;
   std::optional<int64_t> budget; // its resident values + its arena must not exceed it
@@ -82,8 +77,8 @@ struct Value {
   bool resident = false; // inputs only: held throughout, outside the arena
   std::string name;
   MemoryIndex memory = 0;
-  /// Of 0 bytes: who reads it stands behind its writer in every order, and may run beside it on
-  /// another resource.
+  /// A value of 0 bytes that only orders ops: its readers come after its writer in every order, and
+  /// may overlap with it on another resource.
   bool orderOnly = false;
 };
 
@@ -92,7 +87,7 @@ struct InPlace {
   ValueIndex read;
 };
 
-/// Another way to run an op: the same reads, writes and resource.
+/// Another way to run an op, with the same reads, writes and resource.
 struct Alternative {
   int64_t cost = 0;
   int64_t workspace = 0;
@@ -124,7 +119,7 @@ struct Problem {
   std::vector<Op> ops; // program order: every value is written before it is read
   std::vector<ValueIndex> keep;
 
-  /// Bytes of a memory that are held throughout, outside of its arena.
+  /// Returns the bytes of a memory that are held throughout, outside of its arena.
   LLMMEM_EXPORT int64_t residentBytes(MemoryIndex memory = 0) const;
 
   MemoryIndex numMemories() const { return static_cast<MemoryIndex>(moreMemories.size()) + 1; }
@@ -134,15 +129,15 @@ struct Problem {
   int64_t alignmentOf(MemoryIndex memory) const {
     return memory == 0 ? alignment : moreMemories[memory - 1].alignment;
   }
-  /// `device`, or the memory's name.
+  /// Returns `device`, or the memory's name.
   LLMMEM_EXPORT std::string_view memoryName(MemoryIndex memory) const;
 
-  /// Whether it takes version 2 of the format to say this problem: it has several memories or
-  /// resources, optional ops, alternatives, or values that are of the order alone.
+  /// Says whether this problem needs version 2 of the format: it has several memories or resources,
+  /// optional ops, alternatives, or values that only order ops.
   LLMMEM_EXPORT bool needsVersion2() const;
 };
 
-/// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the fix:
+/// Reads the JSON of a llmmem-problem. It refuses, with the place (line or JSON path) and the fix:
 /// unknown keys, duplicate ids, two writers, a read before the write, a resident value that is
 /// written, numbers that are negative or 2^63 or more, sums that overflow.
 LLMMEM_EXPORT Result<Problem> parseProblem(std::string_view json);
@@ -151,8 +146,8 @@ LLMMEM_EXPORT Result<Problem> parseProblem(std::string_view json);
 /// with it. Callers that fill a Problem by hand (the MLIR side does) run this once before planning.
 LLMMEM_EXPORT std::optional<std::string> validateProblem(const Problem &problem);
 
-/// The JSON that parseProblem reads, in the lowest version that can say it; equal problems give
-/// equal text.
+/// Returns the JSON that parseProblem reads, in the lowest version that can express it. Equal
+/// problems give equal text.
 LLMMEM_EXPORT std::string toJson(const Problem &problem);
 
 } // namespace llmmem::planning

@@ -18,19 +18,20 @@
 
 namespace llmmem::planning {
 
-/// Whether a value is saved that an op of phase `writer` writes and an op of phase `reader` reads.
+/// Says whether a value is saved that an op of phase `writer` writes and an op of phase `reader`
+/// reads.
 constexpr bool isSavedFor(Phase writer, Phase reader) {
   return writer == Phase::Forward && (reader == Phase::Backward || reader == Phase::Update);
 }
 
-/// Whether `value` is saved. `phaseOf` says to which phase an op belongs: its own, or, in a problem
-/// without phases, that of the part of a chain in which it stands.
+/// Says whether `value` is saved. `phaseOf` returns the phase to which an op belongs: its own, or,
+/// in a problem without phases, that of the part of the chain that contains it.
 bool isSaved(const Graph &graph, ValueIndex value, llvm::function_ref<Phase(OpIndex)> phaseOf);
 
-/// In this order: where several hold of its readers, the last.
+/// The order matters: where the readers of a value see several of these, the last one holds.
 enum class Decision : uint8_t { Unsaved, Keep, Offload, Recompute };
 
-/// What a schedule does with each value, by ValueIndex.
+/// Returns what a schedule does with each value, by ValueIndex.
 std::vector<Decision> findDecisions(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
 
 } // namespace llmmem::planning

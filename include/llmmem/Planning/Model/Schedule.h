@@ -17,8 +17,8 @@
 
 namespace llmmem::planning {
 
-/// One instance of a value: written at step `from` (-1: an input), held through step `to` (the
-/// number of steps where it is kept).
+/// One instance of a value. The step `from` writes it (-1: an input), and it is held through step
+/// `to` (the number of steps where it is kept).
 struct Instance {
   ValueIndex value;
   int32_t from;
@@ -32,23 +32,25 @@ struct Profile {
   std::vector<int64_t> bytes; // held while each step runs, resident included
 };
 
-/// The program order, every op once.
+/// Returns the program order, every op once.
 std::vector<OpIndex> givenOrder(const Graph &graph);
 
-/// All instances of `steps`, by the step that writes them, inputs first.
+/// Returns all instances of `steps`, sorted by the step that writes them, inputs first.
 std::vector<Instance> instances(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
 
-/// Bytes that the results of one run of `op` take from operands that die there.
+/// Returns the bytes that the results of one run of `op` take from operands that die there.
 int64_t sharedBytes(const Graph &graph, const Op &op, llvm::function_ref<bool(ValueIndex)> dies);
 
-/// What a schedule holds at each step, from its last step to its first: so a value's last read
-/// comes before the others, and no instance needs to be listed. A copy goes on by itself.
+/// Computes what a schedule holds at each step, from its last step to its first. So a value's last
+/// read comes before the others, and no instance needs to be listed. A copy of a scan continues
+/// independently.
 class BackwardScan {
 public:
   explicit BackwardScan(const Graph &graph);
 
-  /// Bytes held, resident included, while `op` runs just before the steps visited so far.
-  /// Called for each step of every schedule that a search tries, so without branches.
+  /// Returns the bytes held, resident included, while `op` runs just before the steps visited so
+  /// far. It has no branches, since it is called for each step of every schedule that a search
+  /// tries.
   LLVM_ATTRIBUTE_ALWAYS_INLINE int64_t visit(OpIndex op) {
     Need *const need = needs.data();
     int64_t now = live;
@@ -68,7 +70,7 @@ public:
     return now + own;
   }
 
-  /// Whether the steps visited so far need what `value` is before them.
+  /// Says whether the steps visited so far need the contents of `value` from before them.
   bool isNeeded(ValueIndex value) const { return needs[value] == ReadLater; }
 
 private:
@@ -76,11 +78,11 @@ private:
 
   const Graph *graph;
   std::vector<Need> needs; // per value
-  int64_t live;            // just before the steps visited
+  int64_t live;            // bytes live just before the steps visited so far
 };
 
-/// Where more than `mostPeak` is held at some step, only that is certain of the result's peak, and
-/// nothing of the rest.
+/// Computes the profile of a schedule. Where some step holds more than `mostPeak`, the result says
+/// that much of the peak, and its other fields are not valid.
 Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX);
 
 /// Removes every repeat whose results are all written again before they are read.

@@ -9,8 +9,8 @@
 //   "forms": [{"tilings": [[], [{"op": 7, "cost": 12, "workspace": 25}]]},
 //             {"tilings": [[]], "values": [...], "ops": [...], "keep": [...]}]
 //
-// The one entry without ops is the form that the file states. Whoever reads a Problem from such a
-// file reads that one.
+// The one entry without ops is the form that the file states. A reader of a Problem reads that one
+// from such a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct OpTiling {
   int64_t workspace;
 };
 
-/// The ops that are not as in the problem.
+/// A tiling lists the ops that differ from the problem.
 using Tiling = std::vector<OpTiling>;
 
 struct AlternativeProblem {
@@ -39,29 +39,32 @@ struct AlternativeProblem {
 
 enum class AlternativeChoice : uint8_t {
   ByPlan,    // the cheapest plan decides
-  ByOpsOnce, // the least cost of all ops once, in the cheapest tiling: the same under every budget
+  ByOpsOnce, // the least cost of all ops once, in the cheapest tiling; it is the same under every
+             // budget
 };
 
 struct StepForms {
   std::vector<AlternativeProblem> alternatives; // at least one
   AlternativeChoice choice = AlternativeChoice::ByPlan;
-  bool guessedPhases = false; // phases are found, no facts: a plan without them is tried too
-  FormNumber stated;          // the form that a file states
+  bool guessedPhases =
+      false; // whether phases are guesses and no facts; a plan without them is then tried, too
+  FormNumber stated; // the form that a file states
 
-  /// The forms of a step that has one.
+  /// Returns the forms of a step that has only one.
   LLMMEM_EXPORT static StepForms only(Problem problem);
-  /// The step in one form; nothing where there is no such form.
+  /// Returns the step in one form, or nothing where there is no such form.
   LLMMEM_EXPORT std::optional<Problem> problemOf(FormNumber form) const;
   bool hasSeveral() const { return alternatives.size() > 1 || alternatives[0].tilings.size() > 1; }
-  /// All forms under this budget, or none.
+  /// Gives all forms this budget, or none.
   LLMMEM_EXPORT void setBudget(std::optional<int64_t> budget);
 };
 
-/// `problem` with this tiling.
+/// Returns `problem` with this tiling.
 Problem withTiling(const Problem &problem, const Tiling &tiling);
 
-/// The same to look at, which copies nothing where the tiling changes nothing. `problem` must
-/// outlive it, and what it gives does not outlive either.
+/// A view of a problem with a tiling, which copies nothing where the tiling changes nothing.
+/// `problem` and `tiling` must outlive the view, and the view must outlive the reference that it
+/// gives.
 class TiledProblem {
 public:
   TiledProblem(const Problem &problem, const Tiling &tiling);
@@ -73,11 +76,11 @@ private:
   std::optional<Problem> changed;
 };
 
-/// Reads a llmmem-problem with all forms that it carries; as `parseProblem`.
+/// Reads a llmmem-problem with all forms that it carries, as `parseProblem` reads one.
 LLMMEM_EXPORT Result<StepForms> parseStepForms(std::string_view json);
 
-/// The JSON of `forms.stated`, beside which all others stand; that of the problem alone where it is
-/// the only form.
+/// Returns the JSON of `forms.stated` together with all other forms, or that of the problem alone
+/// where it is the only form.
 LLMMEM_EXPORT std::string toJson(const StepForms &forms);
 
 } // namespace llmmem::planning

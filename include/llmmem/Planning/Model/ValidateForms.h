@@ -7,9 +7,9 @@
 
 namespace llmmem::planning {
 
-/// What is wrong with the tilings of a form whose problem is valid (validateProblem): planTilings
-/// wants the cheapest and largest first, and a tiling that leaves an op out would have it as the
-/// file happens to state it.
+/// Says what is wrong with the tilings of a form whose problem is valid (validateProblem).
+/// planTilings needs the cheapest and largest tiling first. A tiling that leaves an op out would
+/// take that op as the file happens to state it.
 LLMMEM_EXPORT std::optional<std::string> validateTilings(const AlternativeProblem &form);
 
 } // namespace llmmem::planning

@@ -19,9 +19,9 @@ struct Violation {
   std::string message;
 };
 
-/// Every broken rule, in step order; empty when the plan holds. Never crashes, whatever the plan
-/// says. Example: two live instances that share a byte give {step, "overlap", "value 3 ... value 7
-/// ..."}.
+/// Returns every broken rule in step order, and nothing when the plan holds. Never crashes,
+/// whatever the plan says. Example: two live instances that share a byte give {step, "overlap",
+/// "value 3 ... value 7 ..."}.
 LLMMEM_EXPORT std::vector<Violation> verify(const Problem &problem, const Plan &plan);
 
 } // namespace llmmem::planning

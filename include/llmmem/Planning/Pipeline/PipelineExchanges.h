@@ -17,7 +17,7 @@
 
 namespace llmmem::planning {
 
-/// What one task gives another of a neighbouring chunk on another stage: a forward its
+/// What one task sends to another of a neighbouring chunk on another stage: a forward sends its
 /// activations, a backward the gradient of what its chunk has read.
 struct PipelineMessage {
   PipelineTask writer;
@@ -31,10 +31,10 @@ struct PipelineExchange {
   bool empty() const { return sends.empty() && receives.empty(); }
 };
 
-/// For each stage what it exchanges before each of its tasks, and after the last: one more than
-/// tasks. A message is sent behind the task that writes it and received before the task that reads
-/// it; earlier only where the sender would wait for ever, or another message of the same two stages
-/// comes before it.
+/// Returns for each stage what it exchanges before each of its tasks, and after the last: one
+/// exchange more than tasks. A message is sent after the task that writes it and received before
+/// the task that reads it. It is sent or received earlier only where the sender would wait for
+/// ever, or where another message of the same two stages comes before it.
 std::vector<std::vector<PipelineExchange>>
 placeExchanges(const PipelineShape &shape, const std::vector<std::vector<PipelineTask>> &schedule);
 
@@ -42,24 +42,25 @@ placeExchanges(const PipelineShape &shape, const std::vector<std::vector<Pipelin
 // Deadlocks
 //===----------------------------------------------------------------------===//
 
-/// What a stage does with others at one op: messages, or something that all stages do together.
+/// What a stage does with others at one op: it exchanges messages, or takes part in something that
+/// all stages do together.
 struct Rendezvous {
   std::vector<int64_t> sends, receives; // stages
   bool isOfAll = false;
 };
 
-/// An op that is never done, and one that is in its way: what the other stage waits at, or nothing
-/// where that has ended without it.
+/// An op that never completes, and the one that blocks it: the op at which the other stage waits,
+/// or nothing where that stage has ended without it.
 struct Deadlock {
   int64_t stage = 0, op = 0;
   int64_t other = 0;
   std::optional<int64_t> otherOp;
 };
 
-/// Runs the sequences of all stages as above. Nothing where all of them end.
+/// Runs the sequences of all stages as above. Returns nothing where all of them end.
 std::optional<Deadlock> findDeadlock(llvm::ArrayRef<std::vector<Rendezvous>> stages);
 
-/// The pairs of a send and a receive that match, as (stage, op, number in the op's list).
+/// Returns the pairs of a send and a receive that match, as (stage, op, number in the op's list).
 struct MessageEnd {
   int64_t stage = 0, op = 0, number = 0;
 };
@@ -76,12 +77,13 @@ struct StageEvent {
   };
   Kind kind = Kind::Work;
   int64_t ns = 0;         // a meeting, once all have come to it, takes the longest that any says
-  bool isStarted = false; // on the link, beside what follows it
+  bool isStarted = false; // on the link, while what follows it runs
 };
 
-/// How long the stages take that meet so. What is on a stage's link runs one after another; what is
-/// not started stops its compute, too. A stage comes to a meeting when it has started it and its
-/// link is free. Where stages wait for ever, the time until then.
+/// Returns how long the stages take that meet so. What is on a stage's link runs one after another.
+/// An event that is not started asynchronously stops the stage's compute, too. A stage comes to a
+/// meeting when it has started it and its link is free. Where stages wait for ever, the result is
+/// the time until then.
 PipelineTime modelTime(llvm::ArrayRef<std::vector<Rendezvous>> stages,
                        llvm::ArrayRef<std::vector<StageEvent>> events);
 

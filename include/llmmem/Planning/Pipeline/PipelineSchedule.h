@@ -3,8 +3,8 @@
 // A model is cut into stages * chunks consecutive *chunks*, and chunk c belongs to stage c mod
 // stages. A stage runs the forward and the backward of each of its chunks for each micro-batch, in
 // an order that is fixed before anything runs. F3 is the forward of micro-batch 3, B3 its backward,
-// W3 the part of it that gives the gradients of weights, where that is apart. Of 2 stages and 4
-// micro-batches:
+// W3 the part of it that gives the gradients of weights, where that part is a task of its own. Of 2
+// stages and 4 micro-batches:
 //
 //   gpipe        stage 0: F0 F1 F2 F3 B0 B1 B2 B3
 //   1f1b         stage 0: F0 F1 B0 F2 B1 F3 B2 B3             stage 1: F0 B0 F1 B1 F2 B2 F3 B3
@@ -29,7 +29,7 @@ namespace llmmem::planning {
 
 enum class PipelineKind { GPipe, OneForwardOneBackward, Interleaved, ZeroBubble };
 
-/// "gpipe", "1f1b", "interleaved", "zero-bubble"; nothing for another word.
+/// Parses "gpipe", "1f1b", "interleaved" or "zero-bubble". Returns nothing for another word.
 std::optional<PipelineKind> parsePipelineKind(llvm::StringRef name);
 llvm::StringRef nameOf(PipelineKind kind);
 
@@ -41,11 +41,12 @@ struct PipelineShape {
 
   int64_t numChunks() const { return stages * chunks; }
   int64_t stageOf(int64_t chunk) const { return chunk % stages; }
-  /// Whether gradients of weights have tasks of their own.
+  /// Says whether gradients of weights have tasks of their own.
   bool splitsBackward() const { return kind == PipelineKind::ZeroBubble; }
 };
 
-/// What is wrong with a shape, and what would be right; nothing where there is a schedule.
+/// Says what is wrong with a shape, and what would be right. Returns nothing where there is a
+/// schedule.
 std::optional<std::string> checkShape(const PipelineShape &shape);
 
 enum class TaskKind { Forward, Backward, WeightGradient };
@@ -58,14 +59,15 @@ struct PipelineTask {
   bool operator==(const PipelineTask &other) const = default;
 };
 
-/// "F3", or "F3.1" of chunk 1 where the model has more chunks than stages.
+/// Returns "F3", or "F3.1" for chunk 1 where the model has more chunks than stages.
 std::string describe(const PipelineTask &task, const PipelineShape &shape);
 
-/// The tasks of each stage. `checkShape` must hold.
+/// Returns the tasks of each stage. `checkShape` must hold.
 std::vector<std::vector<PipelineTask>> makeSchedule(const PipelineShape &shape);
 
-/// The most micro-batches of one chunk each whose forward a stage has run and whose backward, the
-/// gradients of weights included, it has not ended: at most min(m, p - stage) of 1f1b.
+/// Returns the largest number of micro-batches of one chunk whose forward a stage has run and whose
+/// backward, the gradients of weights included, it has not ended. It is at most min(m, p - stage)
+/// for 1f1b.
 int64_t countInFlight(llvm::ArrayRef<PipelineTask> tasks, bool splitsBackward);
 
 } // namespace llmmem::planning

@@ -17,26 +17,27 @@
 
 namespace llmmem::planning {
 
-/// Of one chunk and one micro-batch, in ns.
+/// The cost of one chunk and one micro-batch, in ns.
 struct ChunkCost {
   int64_t forward = 0;
   int64_t backward = 0; // of its inputs
   int64_t weights = 0;
-  int64_t message = 0; // to the next chunk, and of the gradient back
+  int64_t message = 0; // to the next chunk, and back for the gradient
 };
 
-/// Of one task; `costs`: of each chunk.
+/// Returns the cost of one task. `costs` holds the cost of each chunk.
 int64_t costOf(const PipelineTask &task, const PipelineShape &shape,
                llvm::ArrayRef<ChunkCost> costs);
 
 struct PipelineTime {
   int64_t ns = 0;            // from the first task to the last
   std::vector<int64_t> busy; // of each stage
-  /// Time of all stages in which they wait, as a part of their whole time.
+  /// Returns the time that all stages wait, as a fraction of their whole time.
   double bubble() const;
 };
 
-/// `costs`: of each chunk. `schedule` is one of `shape`.
+/// Returns the time of `schedule`, which must be one of `shape`. `costs` holds the cost of each
+/// chunk.
 PipelineTime modelTime(const PipelineShape &shape,
                        const std::vector<std::vector<PipelineTask>> &schedule,
                        llvm::ArrayRef<ChunkCost> costs);

@@ -22,10 +22,11 @@ public:
   explicit TimedSchedule(const PipelineShape &shape);
 
   const std::vector<PipelineTask> &tasksOf(int64_t stage) const { return schedule[stage]; }
-  /// `costs`: of each chunk. An exchange takes as long as the messages of one direction.
+  /// Returns the time of the schedule. `costs` holds the cost of each chunk. An exchange takes as
+  /// long as the messages of one direction.
   PipelineTime time(llvm::ArrayRef<ChunkCost> costs) const;
-  /// The same where exchanges run beside the tasks: each starts behind the task before it, and is
-  /// waited for where it receives something, before the next task.
+  /// Returns the time where exchanges overlap the tasks: each starts after the task before it, and
+  /// where it receives something it is waited for before the next task.
   PipelineTime timeOfStarted(llvm::ArrayRef<ChunkCost> costs) const;
 
 private:
@@ -33,11 +34,12 @@ private:
     int32_t stage, meeting;
   };
   struct Sent {
-    int32_t chunk; // that has written it
+    int32_t chunk; // the chunk that has written it
     int32_t to;    // a stage
   };
   /// An exchange of a stage, the tasks before it, and the exchanges that it is done with. There is
-  /// one for each task of many schedules, so it allocates nothing for the usual few messages.
+  /// one for each task of many schedules, so it allocates nothing for the few messages that most
+  /// have.
   struct Meeting {
     size_t endOfTasks;
     llvm::SmallVector<Sent, 2> sends;

@@ -24,30 +24,31 @@ struct Policy {
   std::vector<OpIndex> selected; // Selective: the forward ops whose results are recomputed
 };
 
-/// The steps of a policy that does not look at the budget.
+/// A function that returns the steps of a policy that does not look at the budget.
 using FixedPolicy = std::vector<OpIndex> (*)(const Graph &, const Policy &);
 
-/// One line of the table of policies.
+/// One row of the table of policies.
 struct PolicyEntry {
   PolicyKind kind;
   std::string_view name;    // as in --policy=NAME
-  std::string_view takes;   // the number behind NAME=, or empty
-  std::string_view summary; // what it keeps, for help
+  std::string_view takes;   // the number after NAME=, or empty
+  std::string_view summary; // what it keeps, for the help
   FixedPolicy decide;       // null where the budget decides
 };
 
 LLMMEM_EXPORT std::span<const PolicyEntry> policyTable();
 
-/// The names of the table: "none, every=K, sqrt, full, selective, budget or least-peak".
+/// Returns the names of the table: "none, every=K, sqrt, full, selective, budget or least-peak".
 LLMMEM_EXPORT std::string policyNames();
 
-/// The table for a tool's help, a line each: "  none        keep everything, in the given order".
+/// Returns the table for a tool's help, a line each: "  none        keep everything, in the given
+/// order".
 LLMMEM_EXPORT std::string policyHelp();
 
 /// Parses one of these names. Example: "every=3" is {EveryK, 3}.
 LLMMEM_EXPORT Result<Policy> parsePolicy(std::string_view text);
 
-/// The text that is parsed to `policy`.
+/// Returns the text that parses to `policy`.
 LLMMEM_EXPORT std::string nameOf(const Policy &policy);
 
 } // namespace llmmem::planning

@@ -1,8 +1,8 @@
 //===- Check.h - Check what a plan claims, with its proof --------------------===//
 //
-// Follows a Proof in exact arithmetic on integers of 128 bits, with the problem beside it. Shares
-// nothing with the solvers: what it takes from the planner is the problem, the plan, their readers,
-// and the verifier of plans.
+// Follows a Proof in exact arithmetic on integers of 128 bits, with the problem at hand. The
+// checker shares nothing with the solvers: what it takes from the planner is the problem, the plan,
+// their readers, and the verifier of plans.
 //
 // Example: for (const ClaimCheck &it : checkProof(problem, plan, proof))
 //            print(it.claim, wordOf(it.verdict), it.message);
@@ -22,7 +22,7 @@ enum class Verdict : uint8_t {
   Refused     // the plan or the proof is wrong
 };
 
-/// `checked`, `not checked`, `refused`.
+/// Returns `checked`, `not checked` or `refused`.
 LLMMEM_EXPORT std::string_view wordOf(Verdict verdict);
 
 struct ClaimCheck {
@@ -32,14 +32,15 @@ struct ClaimCheck {
 };
 
 struct CheckOptions {
-  /// Of an exhausted search that is repeated: runs of ops that are looked at, for each claim.
+  /// The work on an exhausted search that the checker repeats: the runs of ops that it looks at,
+  /// for each claim.
   int64_t work = 4000000;
 };
 
-/// One entry for each claim that `plan` makes: that it holds as it stands ("plan"), its bound on
-/// the cost, its bound on the peak, and that there is none ("infeasible", where it says so). What
-/// is checked of the cost and of "infeasible" is said of plans within the problem's budget. Never
-/// crashes, whatever the proof says.
+/// Returns one entry for each claim that `plan` makes: that it holds as it stands ("plan"), its
+/// bound on the cost, its bound on the peak, and, where it says so, that there is no plan
+/// ("infeasible"). The checks of the cost and of "infeasible" concern plans within the problem's
+/// budget. Never crashes, whatever the proof says.
 LLMMEM_EXPORT std::vector<ClaimCheck> checkProof(const Problem &problem, const Plan &plan,
                                                  const Proof &proof,
                                                  const CheckOptions &options = {});

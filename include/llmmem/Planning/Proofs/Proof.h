@@ -3,7 +3,7 @@
 // A plan claims that no plan costs less than `costLowerBound`, that none holds less than
 // `peakLowerBound`, or that there is none at all. A Proof is what convinces somebody who does not
 // trust the planner: for each claim one argument, which Check.h follows in exact arithmetic on
-// integers, with the problem beside it. docs/Design/Proofs.md has the mathematics, the JSON and an
+// integers, with the problem at hand. docs/Design/Proofs.md has the mathematics, the JSON and an
 // example by hand.
 //
 // The arguments:
@@ -34,7 +34,7 @@
 
 namespace llmmem::planning {
 
-/// Flow that concerns one value, one op, a value that an op reads, or two ops of which the second
+/// A flow concerns one value, one op, a value that an op reads, or two ops of which the second
 /// reads what the first writes.
 struct ValueFlow {
   ValueIndex value;
@@ -57,17 +57,18 @@ struct OrderFlow {
 /// The flow at the first run of one op.
 struct MomentFlow {
   OpIndex op = -1;
-  int64_t price = 0;             // of a byte held
-  std::vector<ValueFlow> needed; // in: read after the moment, or kept
+  int64_t price = 0;             // price of a byte held
+  std::vector<ValueFlow> needed; // in: read after the program point, or kept
   std::vector<ValueFlow> held;   // on to the writer's run again, or out where it may not run again
   std::vector<OpFlow> repeated;  // out: the op runs again, at its cost
   std::vector<ReadFlow> reads;   // on from an op that runs again to what it reads
-  std::vector<ValueFlow> valuesBefore; // on to the same value at the moment before
-  std::vector<OpFlow> opsBefore;       // on to the same op at the moment before
+  std::vector<ValueFlow> valuesBefore; // on to the same value at the earlier program point
+  std::vector<OpFlow> opsBefore;       // on to the same op at the earlier program point
 };
 
-/// A flow at the first runs of ops of which each is an ancestor of the next. Where `later` names
-/// an op, there is one moment, and only schedules count in which `later` first runs after it.
+/// A flow at the first runs of ops of which each is an ancestor of the next. Where `later` names an
+/// op, there is one program point, and the flow covers only schedules in which `later` first runs
+/// after it.
 struct CutFlow {
   int64_t scale = 0; // 0: repeats are free, and bytes alone are proved
   OpIndex later = -1;
@@ -79,28 +80,29 @@ struct OpenCutFlow {
   OpIndex op = -1;
   int64_t price = 0, scale = 0;
   bool repeats = true;             // false: what is proved is that some op must run again
-  std::vector<OpFlow> descendants; // in: they run after the moment
+  std::vector<OpFlow> descendants; // in: they run after the program point
   std::vector<ValueFlow> kept;     // in: held at the end
-  std::vector<ReadFlow> reads;     // on from an op that runs after the moment to what it reads
-  std::vector<ValueFlow> held;     // on to the writer's run after the moment, or out for an input
-  std::vector<OpFlow> repeated;    // on to the op's first run after the moment, at its cost
-  std::vector<OpFlow> first;       // back from there
-  std::vector<OrderFlow> order;    // from a writer's first run after the moment to its reader's
-  std::vector<OpFlow> ancestors;   // out: they first run before the moment
+  std::vector<ReadFlow> reads;   // on from an op that runs after the program point to what it reads
+  std::vector<ValueFlow> held;   // on to the writer's run after it, or out for an input
+  std::vector<OpFlow> repeated;  // on to the op's first run after it, at its cost
+  std::vector<OpFlow> first;     // back from there
+  std::vector<OrderFlow> order;  // from a writer's first run after it to its reader's
+  std::vector<OpFlow> ancestors; // out: they first run before the program point
 };
 
-/// A flow of bytes beside the last run of a set, whichever of `ops` it is of.
+/// A flow of bytes held at the last run of a set, whichever of `ops` that run belongs to.
 struct LastRunFlow {
   std::vector<OpIndex> ops;
   std::vector<ValueFlow> kept; // in: held at the end
-  std::vector<ValueFlow> held; // on to the writer's run after the moment, or out where it has none
-  std::vector<ReadFlow> reads; // on from an op that runs after the moment to what it reads
+  std::vector<ValueFlow>
+      held; // on to the writer's run after the program point, or out where it has none
+  std::vector<ReadFlow> reads; // on from an op that runs after the program point to what it reads
 };
 
-/// One op of `set` runs last, and none of them after it.
+/// The argument that one op of `set` runs last, and none of the set runs after it.
 struct LastRunArgument {
   std::vector<OpIndex> set;
-  std::vector<LastRunFlow> flows; // of all of the set that may be the last
+  std::vector<LastRunFlow> flows; // one for each op of the set that may be the last
 };
 
 struct Argument {
@@ -122,14 +124,14 @@ struct Argument {
 };
 
 struct Proof {
-  std::optional<int64_t> budget; // of the plans that `cost` and `infeasible` speak of
+  std::optional<int64_t> budget; // budget of the plans that `cost` and `infeasible` concern
   std::optional<Argument> cost, peak, infeasible;
 };
 
-/// The JSON of a llmmem-proof; equal proofs give equal text.
+/// Returns the JSON of a llmmem-proof. Equal proofs give equal text.
 LLMMEM_EXPORT std::string toJson(const Problem &problem, const Proof &proof);
-/// Reads it. Refuses, with the place, what is no such JSON: unknown keys and words, numbers that
-/// are negative or 2^63 or more. Ids that the problem does not have are for the checker to refuse.
+/// Reads the JSON of a proof. It refuses, with the place, unknown keys and words, and numbers that
+/// are negative or 2^63 or more. The checker refuses ids that the problem does not have.
 LLMMEM_EXPORT Result<Proof> parseProof(const Problem &problem, std::string_view json);
 
 } // namespace llmmem::planning

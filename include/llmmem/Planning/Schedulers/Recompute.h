@@ -21,14 +21,15 @@
 
 namespace llmmem::planning {
 
-/// The value, if it is live in segment `from`, is held until segment `to`.
+/// Where the value is live in segment `from`, it is held until segment `to`.
 struct Window {
   int32_t from;
   int32_t to;
 };
 
-/// Per value its windows; a value that is not `subject` is held until its last read. `ahead`:
-/// values that are made again in a segment whose ops do not read them, for readers in later ones.
+/// The windows of each value; a value that is not `subject` is held until its last read. `ahead`
+/// lists values that are recomputed in a segment whose ops do not read them, for readers in later
+/// ones.
 struct Retention {
   std::vector<llvm::SmallVector<Window, 1>> windows;
   std::vector<bool> subject;
@@ -43,23 +44,23 @@ struct Retention {
 
 struct Realization {
   std::vector<OpIndex> steps;
-  /// Per position in the chain's order, where its op runs the first time. The steps between two of
-  /// these are recomputations for the second one, in its segment.
+  /// For each position in the chain's order, the step at which its op runs the first time. The
+  /// steps between two of these are recomputations for the second one, in its segment.
   std::vector<int32_t> ownStep;
 };
 
-/// Places recomputation just in time. Never recomputes an op that must run once: its results are
+/// Places recomputation just in time. It never recomputes an op that must run once: its results are
 /// held.
 Realization realize(const Graph &graph, const Chain &chain, const Retention &retention);
 
-/// The same where each value is held until its last read or, where it `isDiscarded`, never. Stops,
-/// without steps, where more than `mostSteps` would be needed: dropping every input of a long chain
-/// repeats a number of ops that is quadratic in its length.
+/// Does the same where each value is held until its last read or, where it `isDiscarded`, never. It
+/// stops, without steps, where more than `mostSteps` would be needed: dropping every input of a
+/// long chain repeats a number of ops that is quadratic in its length.
 Realization realize(const Graph &graph, const Chain &chain, const std::vector<bool> &isDiscarded,
                     size_t mostSteps = SIZE_MAX);
 
-/// The saved values of a chain (Model/SavedValues.h), recomputable or not: its forward is what
-/// stands before the cut, whatever phases the ops name.
+/// Returns the saved values of a chain (Model/SavedValues.h), recomputable or not. The forward of
+/// the chain is what precedes the cut, whatever phases the ops name.
 std::vector<ValueIndex> savedValues(const Graph &graph, const Chain &chain);
 
 } // namespace llmmem::planning

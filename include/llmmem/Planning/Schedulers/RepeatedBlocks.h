@@ -7,12 +7,12 @@
 //   bytes at block i = resident + what the blocks before it hold + its own peak
 //   recomputation    = the sum of what the blocks' options recompute
 //
-// Blocks take at most two options between them, those that hold more first, which is where the
-// flat program ends up too. This is a model: the plan of the whole step also orders, nests and
-// packs, and decides. It serves to compare strategies.
+// Blocks take at most two options between them, those that hold more first, which is where the flat
+// program ends up too. This is a model: the plan of the whole step also orders, nests and packs,
+// and decides. It serves to compare strategies.
 //
 // Example: an inner block holds 10 bytes for nothing or 2 for a cost of 1, and its peak is 12. Four
-// of them in 40 bytes beside the resident ones: three hold 10 and the last 2, for a cost of 1.
+// of them in 40 bytes next to the resident ones: three hold 10 and the last 2, for a cost of 1.
 //
 // Units: bytes; costs as in the problem.
 //
@@ -25,40 +25,40 @@
 
 namespace llmmem::planning {
 
-/// What one part of a step (a block, or what stands before or behind the blocks) may do.
+/// What one part of a step may do. A part is a block, or what comes before or after the blocks.
 struct PartOption {
   int64_t cost = 0; // of what it recomputes
   int64_t held = 0; // for the backward
-  int64_t peak = 0; // while it runs, what it holds included, residents not
+  int64_t peak = 0; // while it runs, including what it holds, without residents
 };
 
 /// A stretch of consecutive blocks that one rank runs.
 struct BlockStretch {
   int64_t blocks = 1;
-  bool hasFirst = true;     // what stands before the blocks
-  bool hasLast = true;      // what stands behind them
+  bool hasFirst = true;     // whether the stretch includes what precedes the blocks
+  bool hasLast = true;      // whether the stretch includes what follows the blocks
   int64_t microBatches = 1; // held at once, at most
   int64_t residentBytes = 0;
 };
 
 struct StretchPlan {
   int64_t recompute = 0; // of one micro-batch
-  int64_t bytes = 0;     // the most at one moment, residents included
+  int64_t bytes = 0;     // the most at one program point, residents included
 };
 
 class RepeatedBlocks {
 public:
-  /// From a step of at least three blocks (`Op::block`), forward and backward. Nothing where it is
-  /// no chain of such blocks.
+  /// Builds the model from a step of at least three blocks (`Op::block`), forward and backward.
+  /// Returns nothing where the step is no chain of such blocks.
   static std::optional<RepeatedBlocks> of(const Problem &step);
 
-  /// The least recomputation under which `stretch` needs at most `budget` bytes, residents
-  /// included; nothing where no options fit.
+  /// Returns the least recomputation under which `stretch` uses at most `budget` bytes, residents
+  /// included. Returns nothing where no options fit.
   std::optional<StretchPlan> under(const BlockStretch &stretch, int64_t budget) const;
-  /// The fewest bytes of any options.
+  /// Returns the options that use the fewest bytes.
   StretchPlan least(const BlockStretch &stretch) const;
 
-  /// Options that no other dominates, in increasing cost; of an inner block.
+  /// Returns the options of an inner block that no other dominates, in increasing cost.
   const std::vector<PartOption> &ofBlock() const { return inner; }
 
 private:
@@ -67,8 +67,9 @@ private:
   template <typename Visit>
   void forEachChoice(const BlockStretch &stretch, Visit visit) const;
 
-  std::vector<PartOption> first, inner, behind; // of what stands before, of a block, behind
-  int64_t updatePeak = 0;                       // after all backwards, residents not included
+  std::vector<PartOption> first, inner,
+      behind;             // options of what precedes the blocks, of a block, and of what follows
+  int64_t updatePeak = 0; // after all backwards, residents not included
 };
 
 } // namespace llmmem::planning

@@ -1,6 +1,6 @@
 //===- BudgetOutlook.h - What more budget buys, and where it ends -----------===//
 //
-// Example: a step that costs 22 under 5,000 bytes and 20 from 6,000 on. Of a budget of 5,500 the
+// Example: a step that costs 22 under 5,000 bytes and 20 from 6,000 on. For a budget of 5,500 the
 // outlook says that 550 bytes more save 2, and that below 5,000 no plan was found.
 //
 //===----------------------------------------------------------------------===//
@@ -19,10 +19,10 @@ struct BudgetOutlook {
   int64_t atLeast = 0; // cost there, more than with the budget
 };
 
-/// Of the plan of `cost` that `forms` have under their budget: plans twice more.
+/// Looks around the plan of `cost` that `forms` have under their budget. It plans twice more.
 BudgetOutlook lookAround(StepForms forms, const PlanOptions &options, int64_t cost);
 
-/// Two lines for people; `withoutBudget` is what the step costs then.
+/// Returns two lines for people. `withoutBudget` is the cost of the step without a budget.
 std::string outlookText(const BudgetOutlook &outlook, int64_t withoutBudget);
 
 } // namespace llmmem::planning

@@ -17,14 +17,14 @@ struct SweepPoint {
   std::string bound;
 };
 
-/// Plans a step, in whichever form is best, at `points` budgets, evenly spaced from the least
-/// feasible one found to the least that needs no recomputation, in increasing order. Example: 2
-/// points are these two budgets.
+/// Plans a step, in whichever form is best, at `points` budgets in increasing order, evenly spaced
+/// from the least feasible one found to the least that needs no recomputation. Example: 2 points
+/// are these two budgets.
 std::vector<SweepPoint> sweepBudgets(StepForms forms, const PlanOptions &options, int points);
 
-/// A header and one line per point.
+/// Prints a header and one line per point.
 void printSweepCsv(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os);
-/// The same as a list of objects under "points".
+/// Prints the same as a list of objects under "points".
 void printSweepJson(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os);
 
 } // namespace llmmem::planning
