@@ -29,7 +29,7 @@ PlacedPlan AnnealedSamples::tightened(PlacedPlan plan, int64_t &work) {
   return plan;
 }
 
-/// More in narrow intervals, near the answer.
+/// Grants more work in narrow intervals, which are near the answer.
 int64_t AnnealedSamples::workFor(const Sample &below, const Sample &above) const {
   const bool isNear =
       below.plan && above.index - below.index <= above.index / tuning::nearSamplePart;
@@ -70,7 +70,7 @@ Sample AnnealedSamples::solve(int64_t index, const Sample &below, const Sample &
     const Candidate &found = answer.front();
     sample.work += shared.search.workOfLast();
     if (found.peak > shared.placer.capacityOf(budget)) {
-      // Retry with no headroom; where even that does not fit, stop.
+      // Retries with no headroom; where even that does not fit, stops.
       if (headroom == 0)
         break;
       headroom = 0;

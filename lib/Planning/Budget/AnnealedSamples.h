@@ -1,8 +1,8 @@
 //===- AnnealedSamples.h - The plan of one sampled budget, by annealing -----------===//
 //
-// For graphs that are not chains. Schedules are annealed with many seeds to a capacity below the
-// budget, whose headroom packing needs; the headroom shrinks after a packing that fits and grows
-// after one that does not.
+// Samples budgets of graphs that are not chains. Schedules are annealed with many seeds to a
+// capacity below the budget, whose headroom packing needs; the headroom shrinks after a packing
+// that fits and grows after one that does not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@ public:
   explicit AnnealedSamples(FrontierContext &shared) : shared(shared) {}
 
   Sample solve(int64_t index, const Sample &below, const Sample &above);
-  /// `plan`, or one without recomputation whose footprint is smaller. Orders with a slightly higher
-  /// peak than the least may pack better. Counts the work in `work`.
+  /// Returns `plan`, or one without recomputation whose footprint is smaller. Orders with a
+  /// slightly higher peak than the least may pack better. Adds the work to `work`.
   PlacedPlan tightened(PlacedPlan plan, int64_t &work);
-  /// The first headroom of a sample, where none is known.
+  /// Returns the first headroom of a sample, where none is known.
   int64_t usualHeadroom() const {
     return tuning::leastHeadroom + shared.graph.numOps() / tuning::opsPerHeadroom;
   }

@@ -8,12 +8,12 @@
 
 namespace llmmem::planning {
 
-/// The plan of `budget`, which lies from the sample `under`, answered by `low`, up to below the
-/// sample `above`, answered by `high` or, where that is null or no shorter, as `low`. Halves the
-/// interval up to `mostHalvings` times: a middle is answered by its own plan, `searchAt(middle)`,
-/// where that plan's time lies between those of both ends, else as the lower end is. So of two
-/// budgets the larger has no longer time (TimedForms.h has the proof). `TimedPlan` is a pointer to
-/// what has a `time`.
+/// Returns the plan of `budget`. The budget lies from the sample `under`, answered by `low`, up to
+/// below the sample `above`. That is answered by `high` or, where `high` is null or no shorter, as
+/// `low`. The interval is halved up to `mostHalvings` times. A middle is answered by its own plan,
+/// `searchAt(middle)`, where that plan's time lies between those of both ends, else as the lower
+/// end is. So of two budgets the larger has no longer time (TimedForms.h has the proof).
+/// `TimedPlan` is a pointer to a type that has a `time`.
 template <typename TimedPlan, typename SearchAt>
 TimedPlan bisectTimes(int64_t budget, int64_t under, TimedPlan low, int64_t above, TimedPlan high,
                       int mostHalvings, SearchAt searchAt) {

@@ -20,32 +20,34 @@ class BudgetSearch {
 public:
   /// `work` bounds the search of orders and of graphs that are not chains (steps visited).
   BudgetSearch(const Graph &graph, int64_t work);
-  /// The same by a chain that is known.
+  /// Searches by a chain that is known.
   BudgetSearch(const Graph &graph, Chain chain, int64_t work);
-  /// The same from another order, which it takes as it is and a plan records by `name`.
+  /// Searches from another order, which is taken as it is and which a plan records by `name`.
   BudgetSearch(const Graph &graph, std::vector<OpIndex> order, llvm::StringRef name, int64_t work);
   virtual ~BudgetSearch();
 
-  /// Schedules whose peak is at most `capacity`, cheapest first; empty where none was found.
-  /// `deeply` includes the schedules of `leastMemory`. `known` is the cost of a schedule that is
-  /// known already: where it is close to the bound, fewer searches run.
+  /// Returns schedules whose peak is at most `capacity`, cheapest first, or nothing where none was
+  /// found. `deeply` includes the schedules of `leastMemory`. `known` is the cost of a schedule
+  /// that is known already: where it is close to the bound, fewer searches run.
   virtual Candidates under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
-  /// The answer of a searcher that begins with a schedule.
+  /// Returns the answer of a searcher that begins with a schedule.
   Candidates improvedBy(Searcher &searcher, const SearchRequest &request);
-  /// Steps visited for the last answer of `under` or `improvedBy`: a function of its arguments, as
-  /// the answer is.
+  /// Returns the steps visited for the last answer of `under` or `improvedBy`. Like the answer, it
+  /// is a function of their arguments.
   int64_t workOfLast() const { return lastSpent; }
 
-  /// Schedules found on the way down to the least peak, lowest peak first; but for the first few,
-  /// before they are improved.
+  /// Returns the schedules found on the way down to the least peak, lowest peak first. All but the
+  /// first few are as they were before they are improved.
   virtual const Candidates &leastMemory() { return leastSchedules.all(); }
-  /// The same search from an order in which the weight gradient of the peak step runs later; null
-  /// where there is none.
+  /// Returns the same search from an order in which the weight gradient of the peak step runs
+  /// later, or null where there is none.
   virtual std::unique_ptr<BudgetSearch> deferred();
-  /// Those that schedules are searched by; null where the graph is searched as one.
+  /// Returns the micro-batches by which schedules are searched, or null where the graph is searched
+  /// as one.
   virtual const MicroBatches *microBatches() const { return nullptr; }
 
-  /// Called with the name of the search, about once a second of modelled work.
+  /// Sets the listener, which is called with the name of the search about once a second of modelled
+  /// work.
   void reportTo(SearchProgress::Listener listener) {
     shared.progress.reportTo(std::move(listener));
   }
@@ -67,7 +69,7 @@ private:
   SearchContext shared;
   NestedTables tables;
   LeastMemorySchedules leastSchedules;
-  std::vector<std::unique_ptr<Searcher>> searchers; // as searcherTable() has them
+  std::vector<std::unique_ptr<Searcher>> searchers; // in the order of searcherTable()
 };
 
 } // namespace llmmem::planning

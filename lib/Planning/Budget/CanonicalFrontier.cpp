@@ -5,7 +5,7 @@
 
 using namespace llmmem::planning;
 
-/// The one that the chain was found in, where it was looked for in one.
+/// Returns the canonical problem in which the chain was found, where it was looked for in one.
 static std::shared_ptr<const CanonicalProblem> canonicalOf(const Graph &original,
                                                            const Chain &outer) {
   if (outer.foundInCanonical)
@@ -13,7 +13,8 @@ static std::shared_ptr<const CanonicalProblem> canonicalOf(const Graph &original
   return std::make_shared<const CanonicalProblem>(makeCanonical(original));
 }
 
-/// What was found, whatever the canonical order happens to need, since that is nobody's order.
+/// Returns the chain that was found, whatever footprint the canonical order happens to have, since
+/// nobody runs that order.
 static Chain chainOf(const Graph &graph, const Chain &outer) {
   std::optional<Chain> found =
       outer.foundInCanonical ? outer.foundInCanonical->chain : findStepChain(graph);

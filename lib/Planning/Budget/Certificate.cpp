@@ -45,8 +45,8 @@ static void addWitness(const Graph &graph, const NeedBound &bound, Plan &plan, b
   plan.witness = std::move(witness);
 }
 
-/// The witness of a failed search: the peak step of the plan with the least peak, and the values
-/// live there.
+/// Returns the witness of a failed search: the peak step of the plan with the least peak, and the
+/// values live there.
 static void witnessOfSearch(const Graph &graph, const NeedBound &bound,
                             llvm::ArrayRef<OpIndex> steps, Plan &plan) {
   Profile usage = profile(graph, steps);
@@ -59,7 +59,7 @@ static void witnessOfSearch(const Graph &graph, const NeedBound &bound,
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
 }
 
-/// By what the planner knows to hold of every plan under the budget.
+/// Raises the bounds by what the planner knows to hold of every plan under the budget.
 static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan) {
   const MicroBatches *microBatches = search.microBatches();
   if (plan.cost > plan.costLowerBound && microBatches)

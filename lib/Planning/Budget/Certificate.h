@@ -9,13 +9,14 @@
 namespace llmmem::planning {
 
 struct CertificateOptions {
-  bool found = true;       // whether the plan's steps were set
-  bool provesCost = true;  // the cost gets a bound beyond every op once
-  bool provesNeed = false; // the bytes get one beyond the largest op, as where nothing is found
+  bool found = true;      // whether the plan's steps were set
+  bool provesCost = true; // whether the cost gets a bound beyond every op once
+  bool provesNeed =
+      false; // whether the bytes get one beyond the largest op, as where nothing is found
 };
 
-/// Fills the bounds of `plan`, and its witness where it does not fit. Changes Unknown to Infeasible
-/// where the bounds prove it.
+/// Fills the bounds of `plan`, and its witness where it does not fit. It changes Unknown to
+/// Infeasible where the bounds prove it.
 void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier,
              const CertificateOptions &options, Plan &plan);
 

@@ -64,7 +64,7 @@ const Sample &CoarseSamples::lowest() {
   return *sample(number);
 }
 
-/// Whether the second sample is that at `flat`.
+/// Says whether the second sample is that at `flat`.
 bool CoarseSamples::isFlatSampled() {
   return shared.footprintOf(flat()) <=
          shared.grid.budgetOf(shared.grid.indexAbove(shared.footprintOf(free())) - 1);
@@ -79,8 +79,9 @@ bool CoarseSamples::isDearerThanFlat(const PlacedPlan &plan) {
   return leavesDearerSamplesOut() && plan->cost > flat()->cost;
 }
 
-/// A sample that runs half of the step again may cost more than what the search for the least
-/// memory finds at fewer bytes, which monotone costs would then forbid below it.
+/// Says whether the least memory beats the sample. A sample that runs half of the step again may
+/// cost more than what the search for the least memory finds at fewer bytes, and monotone costs
+/// would then forbid that plan below it.
 bool CoarseSamples::isBeatenByLeast(const Sample &sample) {
   const int64_t half = shared.graph.baseCost() + shared.graph.baseCost() / 2;
   if (shared.isAnnealed() || sample.plan->cost < half || planOf(sample)->cost < half)
@@ -134,7 +135,7 @@ bool CoarseSamples::differByMore(const Sample &below, const Sample &above, int64
   return planOf(below)->cost - planOf(above)->cost > tolerance;
 }
 
-/// The next coarse sample below `above`; `work` has been spent there without a plan.
+/// Returns the next coarse sample below `above`. `work` has been spent there without a plan.
 Sample CoarseSamples::nextSample(const Sample &above, int64_t work) {
   Sample next{BudgetGrid::indexOfNext(above.index), nullptr, work};
   if (samples.size() == 1 && isFlatSampled()) {

@@ -4,13 +4,13 @@
 //   the least memory   one level of               nothing is
 //   that was found     recomputation suffices     recomputed
 //
-// The highest sample is `free`, the next one `flat` where one level of recomputation needs less,
-// and each further one is an eighth lower, until one has no plan. Budgets between `flat` and `free`
-// are answered without the search for the least memory, which is slow.
+// The highest sample is `free`, the next one `flat` where one level of recomputation takes fewer
+// bytes, and each further one is an eighth lower, until one has no plan. Budgets between `flat` and
+// `free` are answered without the search for the least memory, which is slow.
 //
 // Most budgets above `flat` ask only whether their plans cost less than that of the sample at
-// `flat`, which what is proved of it decides. So that sample stays open: it is searched where
-// somebody asks for more, and until then stands for any plan between its bound and `flat`.
+// `flat`, and its proved bounds decide that. So that sample stays open. It is searched where a
+// caller asks for more; until then it stands for any plan between its bound and `flat`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,31 +28,31 @@ public:
   explicit CoarseSamples(FrontierContext &shared)
       : shared(shared), searched(shared), annealed(shared) {}
 
-  /// The program order, packed by the heuristics alone.
+  /// Returns the program order, packed by the heuristics alone.
   PlacedPlan given();
-  /// Nothing recomputed, in the better order: the top of the frontier.
+  /// Returns the plan without recomputation in the better order: the top of the frontier.
   PlacedPlan free();
-  /// Only the inputs of the stages are held.
+  /// Returns the plan that holds only the inputs of the stages.
   PlacedPlan flat();
 
-  /// The samples by number, the highest budget first; null after the last one.
+  /// Returns the samples by number, the highest budget first, and null after the last one.
   const Sample *sample(size_t number);
   const Sample &lowest();
-  /// Of all samples, a failed last one included.
+  /// Returns the work of all samples, a failed last one included.
   int64_t work() const { return workOfSamples; }
   void addWork(int64_t more) { workOfSamples += more; }
 
-  /// The plan of a sampled budget between two that are known, clamped to their costs.
+  /// Returns the plan of a sampled budget between two that are known, clamped to their costs.
   Sample solve(int64_t index, const Sample &below, const Sample &above, bool deeply);
   const PlacedPlan &planOf(const Sample &sample);
-  /// Whether `cost` is less than the sample's.
+  /// Says whether `cost` is less than the sample's.
   bool costsLess(int64_t cost, const Sample &sample);
-  /// Whether the costs of two samples differ by more than `tolerance`.
+  /// Says whether the costs of two samples differ by more than `tolerance`.
   bool differByMore(const Sample &below, const Sample &above, int64_t tolerance);
 
-  /// Whether samples below `flat` that cost more than its own plan are left to the least memory and
-  /// the rungs above it, which take little time then. So where the plan of the least memory costs
-  /// as much as that at `flat` it costs as much as all samples.
+  /// Says whether samples below `flat` that cost more than its own plan are left to the least
+  /// memory and the levels above it, which take little time then. So where the plan of the least
+  /// memory costs as much as that at `flat`, it costs as much as all samples.
   bool leavesDearerSamplesOut();
 
 private:

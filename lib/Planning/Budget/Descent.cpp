@@ -5,11 +5,12 @@
 
 using namespace llmmem::planning;
 
-/// What was lowered step by step is full at many steps. Of few ops ejection chains mostly place it,
-/// after a short search; of many, cores (Allocation/PackCore.h) show early that nothing would. Of
-/// thousands of steps cores are too large for a search, and chains alone are left.
+/// Places a schedule. One that was lowered step by step is full at many steps. With few ops,
+/// ejection chains mostly place it after a short search. With many ops, cores
+/// (Allocation/PackCore.h) show early that nothing would. With thousands of steps, cores are too
+/// large for a search, and chains alone are left.
 PlacedPlan Descent::place(const Candidate &candidate, int64_t budget, bool isLowered) {
-  // What is found at all is found in less.
+  // A search that finds a packing at all finds it in less work.
   const int64_t most = std::min(shared.placer.packWork, tuning::mostPackWorkOfDescent);
   const bool byChains = isLowered && !state.hasManyOps();
   const int64_t work = byChains ? most / 4 : most;
@@ -43,7 +44,7 @@ void Descent::placeGathered() {
   }
 }
 
-/// What needs less by less than the search can tell apart is not worth a higher cost.
+/// A footprint that is smaller by less than the search can tell apart is not worth a higher cost.
 void Descent::takeCheaperGathered() {
   const int64_t most = state.indistinctFrom(state.footprint());
   int failures = 0;
@@ -60,9 +61,9 @@ void Descent::takeCheaperGathered() {
   }
 }
 
-/// The same footprint at a lower cost. Full at many steps, as schedules of the least peak are, not
-/// all of them pack that tightly: where a search has failed already none did, and one where a first
-/// try is far off is not worth a few thousandths of the step.
+/// Looks for the same footprint at a lower cost. Schedules of the least peak are full at many
+/// steps, so not all of them pack that tightly. Where a search has failed already, none of them
+/// did. A schedule whose first try is far off is not worth a few thousandths of the step.
 void Descent::recreate() {
   const int64_t least = state.footprint();
   const int64_t littleCost = shared.graph.baseCost() >> tuning::littleCostShift;
@@ -86,7 +87,8 @@ void Descent::recreate() {
   }
 }
 
-/// Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
+/// Packs once more with no budget to meet, so that the padding moves to the top: the earlier
+/// packing stopped where the budget was met.
 void Descent::tighten() {
   const int64_t resident = shared.graph.residentBytes();
   const int64_t excess = state.best().arena - (state.best().peak - resident);

@@ -1,10 +1,10 @@
 //===- Descent.h - The way down to the least bytes -------------------------------===//
 //
-// Schedules that hold a little less each are gathered first, by their live bytes alone
-// (DescentGatherer.h). Then the one of the least peak is placed, and where it does not pack, those
-// that most likely do (GatheredSchedules.h), until the next one holds more than is needed already,
-// or is like one that did not pack. So a handful of dozens of schedules is placed, and one that
-// cannot be placed tightly does not end the search.
+// The descent first gathers schedules that hold a little less each, by their live bytes alone
+// (DescentGatherer.h). Then it places the one of the least peak. Where that does not pack, it
+// places those that most likely do (GatheredSchedules.h), until the next one holds more than the
+// best footprint, or is like one that did not pack. So a handful of dozens of schedules is placed,
+// and one that cannot be placed tightly does not end the search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,15 @@ namespace llmmem::planning {
 
 class Descent {
 public:
-  /// From the plan `best`; `leastCost` and `enough` as for DescentState.
+  /// Begins with the plan `best`. `leastCost` and `enough` are as for DescentState.
   Descent(FrontierContext &shared, PlacedPlan best, int64_t leastCost, int64_t enough)
       : shared(shared), state(shared, std::move(best), leastCost, enough), schedules(state),
         gatherer(state, schedules) {}
 
-  /// The plan of the smallest footprint that is found.
+  /// Returns the plan of the smallest footprint that is found.
   PlacedPlan run();
   Candidates gatheredSchedules() const { return schedules.all(); }
-  /// Steps visited.
+  /// Returns the number of steps visited.
   int64_t work() const { return gatherer.work() + placingWork; }
 
 private:

@@ -41,9 +41,9 @@ bool DescentGatherer::searchBelow(int64_t budget) {
   return gather(candidates, budget);
 }
 
-/// Steps of 1/16 to 1/4096 of the live bytes, of many ops from 1/256 on, until all have failed. Of
-/// few ops then a few of any bytes: what holds hardly less may be packed where another schedule is
-/// not. Of many it is a twin.
+/// Descends by 1/16 to 1/4096 of the live bytes (with many ops from 1/256 on) until all steps have
+/// failed. With few ops, a few descents by any number of bytes follow: a schedule that holds hardly
+/// less may pack where another does not. With many ops such a schedule is a twin.
 void DescentGatherer::descend(bool (DescentGatherer::*lower)(int64_t budget)) {
   const bool isLarge = state.hasManyOps();
   const int mostSmall = isLarge ? 0 : tuning::mostSmallSteps;
@@ -59,7 +59,7 @@ void DescentGatherer::descend(bool (DescentGatherer::*lower)(int64_t budget)) {
   auto lowerByPart = [&](int shift) {
     return lowerBy((state.shared.placer.leastFootprintOf(current) - resident) >> shift);
   };
-  // What the smallest step does not find, larger ones seldom do.
+  // Larger steps seldom find what the smallest step does not find.
   if (isLarge && !lowerByPart(tuning::finestDescentShift)) {
     spent += before - left;
     return;
@@ -76,12 +76,12 @@ void DescentGatherer::descend(bool (DescentGatherer::*lower)(int64_t budget)) {
 
 void DescentGatherer::gatherSearched() {
   descend(&DescentGatherer::searchBelow);
-  if (!state.hasManyOps()) // what was found may be lowered again in little time
+  if (!state.hasManyOps()) // a gathered schedule may be lowered again in little time
     descend(&DescentGatherer::lowerCurrent);
 }
 
-/// About as few bytes at a lower cost: what was lowered step by step runs more again than what is
-/// searched at the bytes where that ended.
+/// Gathers schedules of about as few bytes at a lower cost: a schedule that was lowered step by
+/// step recomputes more than one that is searched at the bytes where that descent ended.
 void DescentGatherer::gatherAtLeast() {
   const SchedulePlacer &placer = state.shared.placer;
   const Candidate least = current;
@@ -94,8 +94,8 @@ void DescentGatherer::gatherAtLeast() {
   spent += before - left;
 }
 
-/// As few bytes as the least at a lower cost: where that packs, the other need not be placed. Of
-/// more ops few such schedules pack.
+/// Gathers schedules of as few bytes as the least at a lower cost. Where one of them packs, the
+/// other need not be placed. With more ops, few such schedules pack.
 bool DescentGatherer::gatherRecreated() {
   FrontierContext &shared = state.shared;
   if (schedules.isEmpty() || shared.graph.numOps() > tuning::mostOpsRecreatedEarly)

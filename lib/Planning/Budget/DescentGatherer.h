@@ -12,10 +12,10 @@ public:
   DescentGatherer(DescentState &state, GatheredSchedules &schedules)
       : state(state), schedules(schedules), current(state.bestCandidate()) {}
 
-  /// Gathers schedules that hold a little less each, by their live bytes alone. True where the
-  /// schedule of the least peak was also made cheaper.
+  /// Gathers schedules that hold a little less each, by their live bytes alone. Returns true where
+  /// the schedule of the least peak was also made cheaper.
   bool run();
-  /// Steps visited.
+  /// Returns the number of steps visited.
   int64_t work() const { return spent; }
 
 private:
@@ -30,7 +30,7 @@ private:
 
   DescentState &state;
   GatheredSchedules &schedules;
-  Candidate current; // where the descent goes on from
+  Candidate current; // the schedule from which the descent continues
   int64_t left = 0, spent = 0;
 };
 

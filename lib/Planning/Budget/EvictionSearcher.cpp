@@ -7,7 +7,7 @@
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// From each order that holds less than those before it.
+/// Makes a ladder from each order that holds less than those before it.
 void EvictionSearcher::makeLadders() {
   std::vector<const Candidate *> starts{&context.ofChain()};
   if (context.given().peak < context.ofChain().peak)
@@ -24,7 +24,7 @@ void EvictionSearcher::makeLadders() {
           {start->peak, context.work / tuning::evictionWorkPart, {EvictionPath(start->steps)}});
 }
 
-/// The schedule that eviction from an order is at when it gets to `capacity`.
+/// Returns the schedule at which eviction from an order arrives when it gets to `capacity`.
 EvictionPath &EvictionSearcher::rungAbove(Ladder &ladder, int64_t capacity) {
   const int64_t resident = context.graph.residentBytes();
   size_t rung = 0;
@@ -66,7 +66,7 @@ int64_t EvictionSearcher::search(const SearchRequest &request, Candidates &found
   for (Ladder &ladder : ladders) {
     EvictionPath &rung = rungAbove(ladder, request.capacity);
     const bool fits = searchFrom(rung, request.capacity, found, spent);
-    // What was evicted for a rung may be in the way, and few ops take little time.
+    // The evictions of a level may be in the way, and with few ops a new start takes little time.
     if (&rung != &ladder.rungs.front() &&
         (!fits || context.graph.numOps() <= tuning::smallSearchOps))
       searchFrom(ladder.rungs.front(), request.capacity, found, spent);

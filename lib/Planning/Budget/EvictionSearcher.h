@@ -1,10 +1,9 @@
 //===- EvictionSearcher.h - Eviction from orders, capacity by capacity ------------===//
 //
 // From an order, eviction to one capacity begins where eviction to a higher one ended: at the next
-// of fixed rungs, an eighth of the bytes apart. The rungs depend on the order alone, so the answer
-// at one capacity does not depend on another.
+// of fixed levels, which are an eighth of the bytes apart. The levels depend on the order alone, so
+// the answer at one capacity does not depend on another.
 //
-//===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 #define LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
@@ -22,10 +21,10 @@ public:
   int64_t search(const SearchRequest &request, Candidates &found) override;
 
 private:
-  /// Eviction from one order, to lower and lower capacities.
+  /// The eviction from one order, to lower and lower capacities.
   struct Ladder {
-    int64_t peak; // of the order
-    int64_t left; // work for rungs
+    int64_t peak; // peak of the order
+    int64_t left; // work that is left for its levels
     std::vector<EvictionPath> rungs;
   };
   void makeLadders();

@@ -6,7 +6,7 @@
 
 using namespace llmmem::planning;
 
-/// Stops where the work is spent, or where the costs or budgets are so close that a search cannot
+/// Bisects until the work is spent, or until the costs or budgets are so close that a search cannot
 /// gain much. All of it depends only on the interval.
 PlacedPlan Frontier::bisect(int64_t index, Sample below, Sample above, bool deeply) {
   const bool isAnnealed = shared.isAnnealed();
@@ -35,9 +35,9 @@ PlacedPlan Frontier::bisect(int64_t index, Sample below, Sample above, bool deep
   return samples.planOf(below);
 }
 
-/// `plan`, or a cheaper one within `budget` that is made of what a descent to the least memory has
-/// gathered. Of several budgets a lower one has no other plans, and none costs less than the lowest
-/// sample: so costs still never rise with the budget.
+/// Returns `plan`, or a cheaper one within `budget` that is made of what a descent to the least
+/// memory has gathered. A lower budget has no other such plans, and none costs less than the lowest
+/// sample. So costs still never rise with the budget.
 PlacedPlan Frontier::orCheaper(PlacedPlan plan, int64_t budget) {
   const int64_t leastCost = samples.planOf(samples.lowest())->cost;
   if (PlacedPlan other = cheaperWithin(budget, leastCost, plan->cost))

@@ -25,15 +25,15 @@ public:
            Numbering numbering = Numbering::AsGiven)
       : shared(graph, search, packWork, numbering), samples(shared), leastMemory(shared, samples) {}
 
-  /// The placed plan for `budget`, null where even the least memory does not fit.
+  /// Returns the placed plan for `budget`, or null where even the least memory does not fit.
   PlacedPlan at(int64_t budget);
-  /// The plan of the smallest footprint that was found.
+  /// Returns the plan of the smallest footprint that was found.
   PlacedPlan least() { return leastMemory.plan(); }
-  /// As LeastMemory has it.
+  /// Returns what LeastMemory::cheaperWithin returns.
   PlacedPlan cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
     return leastMemory.cheaperWithin(budget, leastCost, cost);
   }
-  /// What every plan needs at least, as far as it is proved.
+  /// Returns the proved lower bound on the footprint of every plan.
   const NeedBound &footprintBound() { return shared.footprintBound(); }
 
 private:

@@ -7,8 +7,8 @@
 
 using namespace llmmem::planning;
 
-/// A divisor of every arena: the common divisor of all sizes where the alignment divides it, else
-/// the common divisor of these two.
+/// Returns a divisor of every arena: the common divisor of all sizes where the alignment divides
+/// it, else the common divisor of these two.
 static int64_t commonUnit(const Graph &graph) {
   const Problem &problem = graph.problem();
   int64_t unit = 0, alignment = std::max<int64_t>(problem.alignment, 1);
@@ -72,8 +72,8 @@ CanonicalFrontier *FrontierContext::repeatingFrontier() {
   return other && other->hasRepeats() ? other : nullptr;
 }
 
-/// Where half of the step runs again, searches from two orders or numberings end at different
-/// schedules.
+/// Returns the canonical plan of the least memory. Where half of the step runs again, searches from
+/// two orders or numberings end at different schedules.
 PlacedPlan FrontierContext::canonicalLeast() {
   CanonicalFrontier *other = repeatingFrontier();
   return other ? other->least() : nullptr;

@@ -10,7 +10,7 @@ namespace llmmem::planning {
 
 class CanonicalFrontier;
 
-/// Whether a problem is numbered canonically already (Structure/CanonicalProblem.h).
+/// Says whether a problem is numbered canonically already (Structure/CanonicalProblem.h).
 enum class Numbering { AsGiven, Canonical };
 
 class FrontierContext {
@@ -18,25 +18,28 @@ public:
   FrontierContext(const Graph &graph, BudgetSearch &search, int64_t packWork, Numbering numbering);
   ~FrontierContext();
 
-  /// The schedules of both orders within `capacity`, cheapest first. Adds the work to `work`.
+  /// Returns the schedules of both orders within `capacity`, cheapest first. Adds the work to
+  /// `work`.
   Candidates under(int64_t capacity, bool deeply, int64_t &work);
-  /// What every plan needs at least, as far as it is proved.
+  /// Returns the proved lower bound on the footprint of every plan.
   const NeedBound &footprintBound();
-  /// Whether a proof that was asked for anyway says that no schedule holds so little.
+  /// Says whether a proof that was made anyway shows that no schedule holds so little.
   bool isKnownToFail(int64_t capacity) const {
     return provedFootprint && capacity < provedFootprint->bytes;
   }
 
-  /// Null where the problem is numbered canonically already, or not searched as one chain.
+  /// Returns the canonical frontier, or null where the problem is numbered canonically already or
+  /// is not searched as one chain.
   CanonicalFrontier *canonicalFrontier();
-  /// The same where equal blocks repeat in the canonical problem.
+  /// Returns the same where equal blocks repeat in the canonical problem.
   CanonicalFrontier *repeatingFrontier();
-  /// The plan of the least memory of the canonical problem; null where no blocks repeat in it.
+  /// Returns the plan of the least memory of the canonical problem, or null where no blocks repeat
+  /// in it.
   PlacedPlan canonicalLeast();
-  /// Whether the chain depends on the graph alone, so that plans are those of the canonical
+  /// Says whether the chain depends on the graph alone, so that plans are those of the canonical
   /// problem.
   bool isOfGraph() const;
-  /// Without ops there is one plan, and no chain to search along.
+  /// Says whether there is one plan only, and no chain to search along: there are no ops.
   bool hasNothingToChoose() const { return graph.numOps() == 0; }
   bool isAnnealed() const { return search.context().isAnnealed(); }
   int64_t footprintOf(const PlacedPlan &plan) const { return placer.footprintOf(*plan); }

@@ -45,15 +45,15 @@ llvm::MutableArrayRef<GatheredSchedule> GatheredSchedules::cheapestFirst() {
   return schedules;
 }
 
-/// A search seldom gains more than a sixty-fourth of the arena, and where one has failed already,
-/// mostly nothing.
+/// Says whether a search may close the distance. It seldom gains more than a sixty-fourth of the
+/// arena, and where one has failed already, mostly nothing.
 bool GatheredSchedules::isNear(int64_t firstFootprint, int64_t budget) const {
   const int64_t most = hasFailed() ? 0 : state.best().arena >> tuning::firstTryShift;
   return firstFootprint - budget <= most;
 }
 
-/// Whether the other schedule is hardly another one: a step of the descent moves a repeat or two,
-/// and what stands around the fullest step packs as badly as before. What they may be apart is
+/// Says whether the two schedules hardly differ. A step of the descent moves a repeat or two, and
+/// what lies around the fullest step packs as badly as before. The difference that they may have is
 /// halved `nearer` times, or doubled at -1.
 bool GatheredSchedules::areAlike(const Candidate &candidate, int64_t peak, int64_t cost,
                                  int nearer) const {
@@ -62,19 +62,20 @@ bool GatheredSchedules::areAlike(const Candidate &candidate, int64_t peak, int64
   return std::abs(candidate.peak - peak) <= bytes && std::abs(candidate.cost - cost) <= mostCost;
 }
 
-/// Whether the offsets of one that is alike were searched in vain. Of few ops some pack that are.
+/// Says whether the offsets of a schedule that is alike were searched in vain. With few ops, some
+/// schedules that are alike pack.
 bool GatheredSchedules::isLikeFailed(const Candidate &candidate) const {
   return state.hasManyOps() && llvm::any_of(failed, [&](const Failure &other) {
            return areAlike(candidate, other.peak, other.cost, /*nearer=*/0);
          });
 }
 
-/// Whether first tries at their offsets most likely end alike.
+/// Says whether first tries at the offsets of the two most likely end alike.
 bool GatheredSchedules::isTwin(const Candidate &candidate, const Candidate &other) const {
   return state.hasManyOps() && areAlike(candidate, other.peak, other.cost, /*nearer=*/2);
 }
 
-/// Of twins, one is tried.
+/// Returns the footprint of a first try. Of twins, only one is tried.
 int64_t GatheredSchedules::firstFootprintOf(GatheredSchedule &schedule) const {
   if (schedule.firstFootprint)
     return *schedule.firstFootprint;
@@ -89,8 +90,8 @@ bool GatheredSchedules::isLikely(GatheredSchedule &schedule, int64_t budget) con
   return !isLikeFailed(schedule.candidate) && isNear(firstFootprintOf(schedule), budget);
 }
 
-/// A few of those that may need less, the one of the least peak first; of equal ones, the cheapest,
-/// and of twins, one.
+/// Returns a few of those that may have a smaller footprint, the one of the least peak first. Of
+/// equal ones it takes the cheapest, and of twins one.
 llvm::SmallVector<GatheredSchedule *> GatheredSchedules::leastUnplaced() {
   llvm::stable_sort(schedules, needsLess);
   llvm::SmallVector<GatheredSchedule *> found;
@@ -109,13 +110,13 @@ llvm::SmallVector<GatheredSchedule *> GatheredSchedules::leastUnplaced() {
   return found;
 }
 
-/// What a first try holds above the live bytes.
+/// Returns what a first try holds above the live bytes.
 int64_t GatheredSchedules::firstExcessOf(GatheredSchedule &schedule) const {
   return firstFootprintOf(schedule) - state.shared.placer.leastFootprintOf(schedule.candidate);
 }
 
-/// Whether one that is nearly alike has failed, and first tries of both hold as much above the live
-/// bytes. Where something else has packed, such a one seldom does.
+/// Says whether one that is nearly alike has failed, and first tries of both hold as much above the
+/// live bytes. Where something else has packed, such a schedule seldom does.
 bool GatheredSchedules::isUnlikely(GatheredSchedule &schedule) {
   return llvm::any_of(schedules, [&](GatheredSchedule &other) {
     return other.hasFailed &&
@@ -125,9 +126,9 @@ bool GatheredSchedules::isUnlikely(GatheredSchedule &schedule) {
   });
 }
 
-/// Where the one of the least peak does not pack, each of a few gets a first try, and the one that
-/// most likely ends lowest a search for offsets, which gains a part of what the first try holds
-/// above the live bytes.
+/// Returns the schedule to search next. Where the one of the least peak does not pack, each of a
+/// few gets a first try. The one that most likely ends lowest gets a search for offsets, which
+/// gains a part of what the first try holds above the live bytes.
 GatheredSchedule *GatheredSchedules::likeliestUnplaced() {
   const llvm::SmallVector<GatheredSchedule *> least = leastUnplaced();
   if (least.empty() || !hasFailed())

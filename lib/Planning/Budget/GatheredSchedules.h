@@ -1,8 +1,8 @@
 //===- GatheredSchedules.h - Which schedules of a descent are worth placing -------===//
 //
-// Of the schedules that hold about as little, some pack and some do not. A first try by two
-// heuristics tells which in a tenth of the time of a search for offsets, and what has failed tells
-// of those that are nearly alike.
+// Among schedules that hold about as little, some pack and some do not. A first try by two
+// heuristics tells which in a tenth of the time of a search for offsets, and a failure predicts
+// that of schedules that are nearly alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ struct GatheredSchedule {
   Candidate candidate;
   bool isLowered; // made step by step for fewer and fewer bytes
   bool isPlaced = false, hasFailed = false;
-  std::optional<int64_t> firstFootprint = std::nullopt; // where it had a first try
+  std::optional<int64_t> firstFootprint = std::nullopt; // set where it had a first try
 };
 
 class GatheredSchedules {
@@ -25,16 +25,16 @@ public:
   explicit GatheredSchedules(DescentState &state) : state(state) {}
 
   /// Adds those of `candidates` that may be within `budget`, and returns the one of the least peak
-  /// among them; null where there is none. Of those of equal cost and peak the first alone is
-  /// added: placing takes up to tens of milliseconds, and two such were seen to pack alike.
+  /// among them, or null where there is none. Of those of equal cost and peak, it adds the first
+  /// alone: placing takes up to tens of milliseconds, and two such were seen to pack alike.
   const Candidate *add(llvm::ArrayRef<Candidate> candidates, int64_t budget,
                        bool isLowered = false);
   bool isEmpty() const { return schedules.empty(); }
   const Candidate &leastMemory() const;
   Candidates all() const;
-  /// Sorts them by cost.
+  /// Sorts the schedules by cost and returns them.
   llvm::MutableArrayRef<GatheredSchedule> cheapestFirst();
-  /// The one to be placed next; null where none may need less.
+  /// Returns the schedule to be placed next, or null where none may have a smaller footprint.
   GatheredSchedule *likeliestUnplaced();
 
   /// Records that the offsets of such a schedule were searched in vain.
@@ -42,7 +42,7 @@ public:
     failed.push_back({candidate.peak, candidate.cost});
   }
   bool hasFailed() const { return !failed.empty(); }
-  /// Whether a search may place within `budget` what needs so much by a first try.
+  /// Says whether a search may place within `budget` a schedule whose first try has this footprint.
   bool isNear(int64_t firstFootprint, int64_t budget) const;
   bool isLikely(GatheredSchedule &schedule, int64_t budget) const;
   bool isUnlikely(GatheredSchedule &schedule);

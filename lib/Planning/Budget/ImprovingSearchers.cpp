@@ -11,13 +11,14 @@
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// Many short searches with different seeds find more than a long one.
+/// Returns the moves of one attempt. Many short searches with different seeds find more than a long
+/// one.
 static int64_t movesOfAttempt(const SearchContext &context) {
   return std::min(context.work / tuning::workOfMove / tuning::annealingAttempts,
                   tuning::movesPerOp * context.graph.numOps());
 }
 
-/// The steps that ruin and recreate may visit.
+/// Returns the number of steps that ruin and recreate may visit.
 static int64_t workOfRounds(const SearchContext &context, int64_t rounds) {
   return std::min(context.work / tuning::ruinWorkPart, rounds * context.graph.numOps());
 }

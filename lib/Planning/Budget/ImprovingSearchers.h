@@ -1,9 +1,8 @@
 //===- ImprovingSearchers.h - Searchers that begin with a schedule ----------------===//
 //
-// They change the schedule that a request begins with. None of them is in the table of the
-// portfolio, as whoever has a schedule says which one is to be improved, and how.
+// These searchers change the schedule that a request begins with. None of them is in the table of
+// the portfolio: a caller that has a schedule says which searcher improves it, and how.
 //
-//===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_IMPROVINGSEARCHERS_H
 #define LLMMEM_LIB_PLANNING_BUDGET_IMPROVINGSEARCHERS_H
@@ -13,9 +12,9 @@
 
 namespace llmmem::planning {
 
-/// For graphs that are not chains, by simulated annealing: one schedule within the capacity that
-/// costs less than `start` if that fits, but no less than `enough`; where none was found, one
-/// slightly above the capacity. `attempt` is the seed.
+/// Searches graphs that are not chains by simulated annealing. It finds one schedule within the
+/// capacity that costs less than `start` if that fits, but no less than `enough`. Where none was
+/// found, it returns one slightly above the capacity. `attempt` is the seed.
 class AnnealingSearcher final : public Searcher {
 public:
   explicit AnnealingSearcher(SearchContext &context) : context(context) {}
@@ -26,8 +25,8 @@ private:
   SearchContext &context;
 };
 
-/// One schedule of the cost of `start` with headroom for packing, whose peak is at most the larger
-/// of `start`'s and the capacity. `attempt` is the seed.
+/// Finds one schedule of the cost of `start` with headroom for packing, whose peak is at most the
+/// larger of `start`'s and the capacity. `attempt` is the seed.
 class HeadroomSearcher final : public Searcher {
 public:
   explicit HeadroomSearcher(SearchContext &context) : context(context) {}
@@ -38,8 +37,8 @@ private:
   SearchContext &context;
 };
 
-/// Ruin and recreate: schedules within the capacity that are cheaper than `start`, which fits it;
-/// the cheapest first.
+/// Finds, by ruin and recreate, schedules within the capacity that are cheaper than `start`, which
+/// fits it; the cheapest comes first.
 class RuinSearcher final : public Searcher {
 public:
   explicit RuinSearcher(SearchContext &context) : context(context) {}
@@ -50,7 +49,7 @@ private:
   SearchContext &context;
 };
 
-/// At most one schedule within the capacity, made of `start`, which needs more.
+/// Makes at most one schedule within the capacity from `start`, which exceeds it.
 class LoweringSearcher final : public Searcher {
 public:
   explicit LoweringSearcher(SearchContext &context) : context(context) {}

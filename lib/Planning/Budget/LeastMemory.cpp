@@ -6,8 +6,8 @@
 
 using namespace llmmem::planning;
 
-/// Whether a coarse sample below `flat` that needs less than `bytes` may have a plan: it has none
-/// where no schedule is found.
+/// Says whether a coarse sample below `flat` with a footprint of less than `bytes` may have a plan.
+/// It has none where no schedule is found.
 bool LeastMemory::mayHaveSampleBelow(int64_t bytes) {
   const BudgetGrid &grid = shared.grid;
   int64_t work = 0;
@@ -23,9 +23,10 @@ bool LeastMemory::mayHaveSampleBelow(int64_t bytes) {
   return false;
 }
 
-/// Whether the plan costs no less and needs no more than that of the lowest sample, as the plan of
-/// the least memory does: so costs are monotone. Samples below `flat` cost no more than its own
-/// plan where that is their condition, and then most least plans are compared without one.
+/// Says whether the plan costs no less and has no larger footprint than that of the lowest sample,
+/// as the plan of the least memory does. So costs are monotone. Samples below `flat` cost no more
+/// than its own plan where that is their condition; most least-memory plans are then compared
+/// without a sample.
 bool LeastMemory::isBelowSamples(const PlacedPlan &plan) {
   if (samples.leavesDearerSamplesOut() && plan->cost >= samples.flat()->cost &&
       !mayHaveSampleBelow(shared.footprintOf(plan)))
@@ -36,7 +37,7 @@ bool LeastMemory::isBelowSamples(const PlacedPlan &plan) {
 
 PlacedPlan LeastMemory::find(int64_t enough) {
   shared.search.context().progress.announce("the least memory");
-  shared.footprintBound(); // before the samples: none is searched below it
+  shared.footprintBound(); // comes before the samples: none is searched below this bound
   if (samples.leavesDearerSamplesOut())
     if (PlacedPlan found = findFrom(samples.flat(), shared.graph.baseCost(), enough);
         isBelowSamples(found))
@@ -61,8 +62,9 @@ PlacedPlan LeastMemory::take(PlacedPlan plan) {
   return leastPlan;
 }
 
-/// Where the step runs twice again for the last bytes: what is found for a thousandth more may need
-/// hardly more, at a fraction of the recomputation.
+/// Looks for a cheaper plan near the least. Where the step runs twice again for the last bytes, a
+/// plan for a thousandth more may have hardly a larger footprint, at a fraction of the
+/// recomputation.
 PlacedPlan LeastMemory::cheapestNear(const PlacedPlan &least) {
   if (least->cost <= 2 * shared.graph.baseCost() || shared.isAnnealed())
     return least;
@@ -77,13 +79,13 @@ PlacedPlan LeastMemory::cheapestNear(const PlacedPlan &least) {
 }
 
 PlacedPlan LeastMemory::cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
-  plan(); // what is cheaper than it is gathered on the way to it
+  plan(); // the way to it gathers what is cheaper
   cheaper.gather(budget, shared.grid.budgetOf(samples.lowest().index));
   return cheaper.within(budget, leastCost, cost);
 }
 
-/// Whether a descent from the schedules of the least memory, which lowers them by a hundredth or
-/// two, would end above `bytes`.
+/// Says whether a descent from the schedules of the least memory, which lowers them by a hundredth
+/// or two, would end above `bytes`.
 bool LeastMemory::isBeyondDescent(int64_t bytes) {
   const int64_t least = shared.placer.leastFootprintOf(shared.search.leastMemory().front());
   return least - bytes > (bytes - shared.graph.residentBytes()) / tuning::beyondDescentPart;

@@ -13,10 +13,10 @@ public:
   LeastMemory(FrontierContext &shared, CoarseSamples &samples)
       : shared(shared), samples(samples), cheaper(shared) {}
 
-  /// The plan of the smallest footprint that was found.
+  /// Returns the plan of the smallest footprint that was found.
   PlacedPlan plan();
-  /// The cheapest plan within `budget` of schedules that hold a little more than the least; null
-  /// where it costs less than `leastCost` or no less than `cost`.
+  /// Returns the cheapest plan within `budget` of schedules that hold a little more than the least.
+  /// Returns null where it costs less than `leastCost` or no less than `cost`.
   PlacedPlan cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost);
 
 private:

@@ -50,15 +50,15 @@ void LeastMemorySchedules::descend() {
   std::vector<OpIndex> steps = start->steps;
   int64_t peak = start->peak;
   const int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / tuning::descentSteps);
-  bool hasRunLater = false; // since anything was evicted
+  bool hasRunLater = false; // whether a run was moved later since the last eviction
   std::vector<int64_t> targets;
   for (int64_t left = context.work / tuning::descentWorkPart; left > 0;) {
     const int64_t target = peak - width;
     if (target < graph.residentBytes())
       break;
     if (!evictUntilFits(graph, steps, target, context.evictionDepth(), left)) {
-      // What may not run again is not evicted: it stays in the way unless it runs later. Once, as
-      // runs that pass each other would do so forever.
+      // An op that may not run again is not evicted: it stays in the way unless it runs later. This
+      // is done once, as runs that pass each other would do so forever.
       if (hasRunLater)
         break;
       std::vector<OpIndex> later = withLaterRuns(graph, steps);
@@ -78,7 +78,8 @@ void LeastMemorySchedules::descend() {
   improveLast(targets);
 }
 
-/// Those of the fewest bytes alone are placed as they are: whoever takes others improves them then.
+/// Improves the schedules of the fewest bytes, which alone are placed as they are. Callers that
+/// take others improve them then.
 void LeastMemorySchedules::improveLast(llvm::ArrayRef<int64_t> targets) {
   targets = targets.take_back(tuning::mostLeastImproved);
   for (size_t at = 0; at < targets.size(); ++at) {

@@ -7,7 +7,7 @@
 
 using namespace llmmem::planning;
 
-/// Whether the whole graph is searched as well, which takes long where it is large.
+/// Says whether the whole graph is searched as well, which takes long where it is large.
 bool MicroBatchSearch::searchesWhole() const {
   return graph.numOps() <= tuning::mostOpsSearchedWhole;
 }
@@ -22,7 +22,7 @@ MicroBatchSearch::MicroBatchSearch(const Graph &graph, MicroBatches microBatches
 
 MicroBatchSearch::~MicroBatchSearch() = default;
 
-/// An empty schedule where there is none.
+/// Returns an empty schedule where there is none.
 Candidate MicroBatchSearch::forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) const {
   std::vector<OpIndex> steps = problemOfOne.forAll(schedules);
   if (steps.empty())
@@ -39,7 +39,7 @@ void MicroBatchSearch::addMember(const Candidate &ofOne) {
     members.push_back({ofOne.steps, std::move(all)});
 }
 
-/// Schedules of one micro-batch at evenly spaced capacities, down to the last that has one.
+/// Adds schedules of one micro-batch at evenly spaced capacities, down to the last that has one.
 void MicroBatchSearch::addMembers(BudgetSearch &search) {
   const int64_t top = search.context().given().peak;
   addMember(search.context().given());
@@ -54,8 +54,9 @@ void MicroBatchSearch::addMembers(BudgetSearch &search) {
   }
 }
 
-/// A schedule that holds less between its forward and its backward, and as much as before while it
-/// runs: what it costs is one price, what it saves is so for each in flight.
+/// Adds schedules that hold less between their forward and their backward, and as much as before
+/// while they run. The cost of such a schedule is paid once, and its saving counts for each
+/// micro-batch in flight.
 void MicroBatchSearch::addMembersThatHoldLess() {
   if (found.mostInFlight < 2)
     return;
@@ -95,7 +96,7 @@ const Candidates &MicroBatchSearch::leastMemory() {
   if (!leastOfAll.empty())
     return leastOfAll;
   leastOfAll = {context().given(), context().ordered(), context().stageInputs()};
-  int64_t spent = 0; // counts nowhere: it is the same for all capacities
+  int64_t spent = 0; // not counted anywhere: it is the same for all capacities
   for (const Candidate &candidate :
        llvm::ArrayRef(one.leastMemory()).take_front(tuning::mostLeastOfOne)) {
     const Candidate improved =
@@ -111,7 +112,8 @@ const Candidates &MicroBatchSearch::leastMemory() {
   return leastOfAll;
 }
 
-/// As many micro-batches of those in flight run as `cheaper` as the capacity allows.
+/// Adds schedules in which as many of the micro-batches in flight run as `cheaper` as the capacity
+/// allows.
 void MicroBatchSearch::addMixed(const Member &fitting, const Member &cheaper, int64_t capacity,
                                 Candidates &candidates, int64_t &spent) {
   const int32_t inTurn = std::min(found.mostInFlight, tuning::mostMixedInTurn);

@@ -1,10 +1,11 @@
 //===- MicroBatchSearch.h - Schedules of steps with micro-batches -----------------===//
 //
-// What BudgetSearch asks of the whole graph is asked of one micro-batch
-// (MicroBatches/MicroBatches.h), and each answer is written out for all: a family of schedules that
-// does not depend on the capacity, each measured as a whole. How many micro-batches are in flight
-// is in these measures. Under a capacity the cheapest that fits is taken; where a cheaper one does
-// not, some micro-batches in turn take the one and some the other; and what still fits is held.
+// This class asks of one micro-batch (MicroBatches/MicroBatches.h) what BudgetSearch asks of the
+// whole graph, and writes each answer out for all. That gives a family of schedules that does not
+// depend on the capacity. Each is measured as a whole, so the measures include how many
+// micro-batches are in flight. Under a capacity the cheapest that fits is taken; where a cheaper
+// one does not, some micro-batches in turn take the one and some the other; and what still fits is
+// held.
 //
 // Example: 4 micro-batches in flight, schedules of peaks 10, 8 and 6 at costs 0, 5 and 9. Under 7
 // three micro-batches of four run as the third and one as the second.
@@ -26,12 +27,12 @@ public:
 
   Candidates under(int64_t capacity, bool deeply, int64_t known = INT64_MAX) override;
   const Candidates &leastMemory() override;
-  /// Its schedules are of the better orders already.
+  /// Returns null: the schedules are of the better orders already.
   std::unique_ptr<BudgetSearch> deferred() override { return nullptr; }
   const MicroBatches *microBatches() const override { return &found; }
 
 private:
-  /// A schedule of one micro-batch, and what it gives for all.
+  /// A schedule of one micro-batch, and the schedule that it gives for all.
   struct Member {
     std::vector<OpIndex> steps;
     Candidate all;
@@ -57,7 +58,7 @@ private:
   Candidates leastOfAll;
 };
 
-/// The search for `graph`: by micro-batches where it has some.
+/// Returns the search for `graph`. It searches by micro-batches where the graph has some.
 std::unique_ptr<BudgetSearch> makeBudgetSearch(const Graph &graph, int64_t work);
 
 } // namespace llmmem::planning

@@ -18,10 +18,11 @@ class NestedTables {
 public:
   explicit NestedTables(SearchContext &context) : context(context) {}
 
-  /// Longer chains are not tabulated: the work is quadratic in the number of stages even where they
-  /// are all equal.
+  /// Says whether the chain is tabulated. Longer chains are not: the work is quadratic in the
+  /// number of stages even where they are all equal.
   bool isOffered() const;
-  /// The number of the smallest table that is no smaller than `capacity`, else of the last one.
+  /// Returns the number of the smallest table that is no smaller than `capacity`, else that of the
+  /// last one.
   size_t numberFor(int64_t capacity);
   NestedProgram &table(size_t number);
   int64_t capacityOf(size_t number) const { return capacities[number]; }

@@ -8,14 +8,15 @@
 namespace llmmem::planning {
 
 struct Sample {
-  int64_t index = 0; // of the budget (BudgetGrid)
+  int64_t index = 0; // index of the budget (BudgetGrid)
   PlacedPlan plan;
-  int64_t work = 0;     // of the searches on the path to it
+  int64_t work = 0;     // work of the searches on the path to it
   int64_t headroom = 0; // thousandths of the arena that packing needed in addition to live bytes
-  bool isOpen = false;  // its plan is not searched yet (CoarseSamples): what `plan` costs at most
+  bool isOpen =
+      false; // its plan is not searched yet (CoarseSamples), and it costs at most as much as `plan`
 };
 
-/// Numbers budgets so that two of one number have the same plans: a unit divides every arena.
+/// Numbers budgets so that two of one number have the same plans: one unit divides every arena.
 class BudgetGrid {
 public:
   explicit BudgetGrid(const Graph &graph);
@@ -23,7 +24,7 @@ public:
   int64_t budgetOf(int64_t index) const { return resident + index * unit; }
   int64_t indexBelow(int64_t budget) const { return (budget - resident) / unit; }
   int64_t indexAbove(int64_t budget) const { return indexBelow(budget + unit - 1); }
-  /// Coarse samples are an eighth apart.
+  /// Returns the index of the next coarse sample, which is an eighth lower.
   static int64_t indexOfNext(int64_t index) { return index - index / 8 - 1; }
 
 private:

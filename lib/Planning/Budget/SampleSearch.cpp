@@ -40,10 +40,10 @@ Candidates SampleSearch::candidatesFor(Sample &sample, int64_t target, bool deep
   return candidates;
 }
 
-/// Where packing exceeds the budget, the capacity is lowered by the excess and the search repeated.
-/// Steps that are alike fragment alike, so a little less may be needed several times. A proof ends
-/// the search for coarse samples alone, whose work counts nowhere but by annealing: so no answer
-/// depends on earlier queries.
+/// Searches and places in turn. Where packing exceeds the budget, the capacity is lowered by the
+/// excess and the search is repeated. Steps that are alike fragment alike, so this may take several
+/// turns. A proof ends the search for coarse samples alone, whose work counts only under annealing.
+/// So no answer depends on earlier queries.
 Sample SampleSearch::solve(int64_t index, const Sample &below, const Sample &above, bool deeply,
                            CostsLess costsLess) {
   const int64_t budget = shared.grid.budgetOf(index);
@@ -74,7 +74,8 @@ Sample SampleSearch::solve(int64_t index, const Sample &below, const Sample &abo
     }
     if (placed == 0)
       break;
-    target = std::min(target - excess, leastPeak - 1); // lest the same be placed again
+    target =
+        std::min(target - excess, leastPeak - 1); // otherwise the same schedule is placed again
   }
   return sample;
 }

@@ -12,10 +12,10 @@ class SampleSearch {
 public:
   explicit SampleSearch(FrontierContext &shared) : shared(shared) {}
 
-  /// Whether a cost is less than a sample's.
+  /// Says whether a cost is less than a sample's.
   using CostsLess = llvm::function_ref<bool(int64_t cost, const Sample &sample)>;
-  /// The cheapest plan found that costs at least as much as `above` and less than `below`, else the
-  /// plan of `below`. `deeply` includes the schedules of the least memory.
+  /// Returns the cheapest plan found that costs at least as much as `above` and less than `below`,
+  /// else the plan of `below`. `deeply` includes the schedules of the least memory.
   Sample solve(int64_t index, const Sample &below, const Sample &above, bool deeply,
                CostsLess costsLess);
 

@@ -24,7 +24,7 @@ PlacedPlan SchedulePlacer::place(const Candidate &candidate, int64_t budget,
   PackOptions pack = packOptions(budget);
   // The search over many shapes of micro-batches takes seconds and finds little.
   const bool isSearched = !search.microBatches() || steps <= tuning::mostStepsOfMicroBatchPacking;
-  // A node of the search visits every buffer, so of more buffers fewer nodes take as long.
+  // A node of the search visits every buffer, so with more buffers fewer nodes take as long.
   pack.work = isSearched ? std::min(effort.work, effort.work / std::max<int64_t>(steps, 1) *
                                                      tuning::stepsOfFullPackWork)
                          : 0;

@@ -1,6 +1,6 @@
 //===- SchedulePlacer.h - Offsets for the schedules of a frontier -----------------===//
 //
-// Turns a schedule into a plan with offsets, and says how many bytes schedules and plans need. The
+// Turns a schedule into a plan with offsets, and says what footprint schedules and plans have. The
 // footprint of a plan is what a budget bounds: resident bytes and arena.
 //
 //===----------------------------------------------------------------------===//
@@ -17,12 +17,12 @@ namespace llmmem::planning {
 
 using PlacedPlan = std::shared_ptr<const Plan>;
 
-/// How long offsets are searched for; without work heuristics alone look for them.
+/// The effort of a search for offsets. Without work, heuristics alone look for them.
 struct PlacingEffort {
   int64_t work = 0;
   int64_t ejections = 0;
   AfterCore afterCore = AfterCore::Search;
-  const Plan *like = nullptr; // whose offsets the search begins at
+  const Plan *like = nullptr; // the plan at whose offsets the search begins
 };
 
 class SchedulePlacer {
@@ -32,21 +32,23 @@ public:
       : packWork(packWork), graph(graph), search(search), padding(graph.topPadding()) {}
 
   PlacedPlan place(const Candidate &candidate, int64_t budget, const PlacingEffort &effort) const;
-  /// The footprint of the candidate by two heuristics alone, in a tenth of the time of a search.
+  /// Returns the footprint of the candidate by two heuristics alone, which take a tenth of the time
+  /// of a search.
   int64_t firstFootprintOf(const Candidate &candidate) const;
-  /// The work of ejection chains for one plan.
+  /// Returns the work of ejection chains for one plan.
   int64_t mostEjections() const;
 
   int64_t footprintOf(const Plan &plan) const { return graph.residentBytes() + plan.arena; }
-  /// No packing needs less than the live bytes, but for the padding of the topmost buffer.
+  /// Returns the live bytes without the padding of the topmost buffer. No packing has a smaller
+  /// footprint.
   int64_t leastFootprintOf(const Candidate &candidate) const { return candidate.peak - padding; }
-  /// The budget that a candidate is placed for: little more than the least footprint.
+  /// Returns the budget for which a candidate is placed: little more than the least footprint.
   int64_t usualFootprintOf(const Candidate &candidate) const {
     const int64_t least = leastFootprintOf(candidate);
     return least + ((least - graph.residentBytes()) >> tuning::finestDescentShift);
   }
-  /// The live bytes that fit a budget. They include the padding of the topmost buffer, which an
-  /// arena does not hold.
+  /// Returns the live bytes that fit a budget. They include the padding of the topmost buffer,
+  /// which an arena does not hold.
   int64_t capacityOf(int64_t budget) const { return budget + padding; }
 
   const int64_t packWork;

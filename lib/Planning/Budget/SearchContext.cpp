@@ -49,7 +49,7 @@ void SearchContext::replaceSources(Sources others) {
     sources.stageInputs = std::move(others.stageInputs);
 }
 
-/// An exact order where the graph is small or series-parallel, else the best one found.
+/// Returns an exact order where the graph is small or series-parallel, else the best one found.
 Candidate SearchContext::findOrder() {
   progress.announce("an order that holds less");
   ExactAnswer exact =
@@ -134,8 +134,8 @@ bool SearchContext::isAnnealed() const {
          !tuning::isOff("annealing");
 }
 
-/// In a chain the path back to a held value leads through whole blocks, and the least memory needs
-/// it; in other graphs long paths never helped.
+/// Returns the depth of eviction. In a chain the path back to a held value leads through whole
+/// blocks, and the least memory depends on it; in other graphs long paths never helped.
 int SearchContext::evictionDepth() const {
   return chain.isGuess ? tuning::evictionDepthOfGraph : tuning::evictionDepthOfChain;
 }

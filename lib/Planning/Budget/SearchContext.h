@@ -1,9 +1,9 @@
 //===- SearchContext.h - What the searchers of one graph share --------------------===//
 //
-// The orders, the chain, the options of its stages and the bound on the cost. All of it depends on
-// the graph and the work allowed, never on a capacity, and is computed when it is first needed. So
-// the order in which capacities are searched changes no answer; the frontier (Frontier.h) relies on
-// that.
+// The context holds the orders, the chain, the options of its stages and the bound on the cost. All
+// of it depends on the graph and the work allowed, never on a capacity, and is computed when it is
+// first needed. So the order in which capacities are searched changes no answer; the frontier
+// (Frontier.h) relies on that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +42,8 @@ private:
 
 class SearchContext {
 public:
-  /// How an order is found that holds less, and the schedule that holds the inputs of the stages
-  /// alone; by default from the chain.
+  /// Says how a least-memory order is found, and how the schedule that holds the inputs of the
+  /// stages alone. By default both come from the chain.
   struct Sources {
     std::function<Candidate()> ordered, stageInputs;
   };
@@ -51,33 +51,35 @@ public:
   /// `work` bounds the search of orders and of graphs that are not chains, in steps visited.
   SearchContext(const Graph &graph, Chain chain, Candidate given, int64_t work);
 
-  /// Those that are empty stay as they are.
+  /// Replaces the sources. Those of `others` that are empty leave the present ones as they are.
   void replaceSources(Sources others);
 
-  /// The given order.
+  /// Returns the given order.
   const Candidate &given() const { return givenCandidate; }
   const Candidate &ofChain() const { return chainCandidate; }
-  /// The least-peak order found with nothing recomputed.
+  /// Returns the order of the least peak that was found without recomputation.
   const Candidate &ordered();
-  /// The same with a lower peak by annealing, where the graph is searched that way. Many of its
-  /// steps are nearly as full as the peak, so it may pack worse.
+  /// Returns that order with a peak that annealing has lowered, where the graph is searched that
+  /// way. Many of its steps are nearly as full as the peak, so it may pack worse.
   const Candidate &annealedOrder();
-  /// Only the inputs of the stages are held: the least peak of one level of recomputation.
+  /// Returns the schedule that holds only the inputs of the stages: the least peak of one level of
+  /// recomputation.
   const Candidate &stageInputs();
   const ChainOptions &options();
 
-  /// Without useless repeats, and where that is within `capacity`, without those whose value it can
-  /// hold instead. Adds the steps visited to `spent`.
+  /// Returns the schedule without useless repeats. Where its peak is within `capacity`, it also
+  /// drops the repeats whose value it can hold instead. Adds the steps visited to `spent`.
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity, llvm::StringRef searcher,
                      int64_t &spent);
-  /// Proved: no plan whose resident values and arena are within `budget` costs less.
+  /// Returns a proved bound: no plan whose resident values and arena are within `budget` costs
+  /// less.
   int64_t leastCostUnder(int64_t budget);
-  /// Whether `cost` is so little above the bound at `capacity` that a longer search is not worth
-  /// it.
+  /// Says whether `cost` is so little above the bound at `capacity` that a longer search is not
+  /// worth it.
   bool isCloseToBound(int64_t capacity, int64_t cost);
-  /// Whether the graph is searched by annealing because it has no chain structure.
+  /// Says whether the graph is searched by annealing because it has no chain structure.
   bool isAnnealed() const;
-  /// How many ancestors in a row may run again for one value.
+  /// Returns how many ancestors in a row may run again for one value.
   int evictionDepth() const;
 
   const Graph &graph;

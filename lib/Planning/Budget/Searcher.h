@@ -2,7 +2,7 @@
 //
 // Every searcher answers the same question: which schedules hold at most a number of bytes? It
 // keeps no state that depends on an earlier question, so its answer is a function of the graph, the
-// work allowed and the request. Searchers share what they need of the graph by a SearchContext.
+// work allowed and the request. A SearchContext holds what the searchers share about the graph.
 // Searchers.cpp lists them.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ struct SearchRequest {
   llvm::ArrayRef<Candidate> leastMemory = {};
   /// The schedule that is improved, for searchers that begin with one.
   const Candidate *start = nullptr;
-  int64_t enough = 0; // no schedule that costs less is of use
+  int64_t enough = 0; // a schedule that costs less is of no use
   int64_t rounds = 0; // how often the search may visit every op
   int attempt = 0;    // the seed of a stochastic search
 };
@@ -29,7 +29,7 @@ class Searcher {
 public:
   virtual ~Searcher() = default;
 
-  /// The name under which a plan records it.
+  /// Returns the name under which a plan records it.
   virtual llvm::StringRef name() const = 0;
   /// Appends schedules to `found` and returns the work spent, in steps visited. A schedule that
   /// was appended may still exceed the capacity.

@@ -9,13 +9,14 @@
 namespace llmmem::planning {
 namespace {
 
-/// One option for each stage of the chain, by a dynamic program: one level of recomputation.
+/// Chooses one option for each stage of the chain by a dynamic program. The result has one level of
+/// recomputation.
 class StageOptionsSearcher final : public Searcher {
 public:
   StageOptionsSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
   llvm::StringRef name() const override { return "options of stages"; }
 
-  /// The options were measured in uniform plans. Where a mixed plan needs more than measured, the
+  /// The options were measured in uniform plans. Where a mixed plan holds more than measured, the
   /// choice is repeated with the target lowered by the excess.
   int64_t search(const SearchRequest &request, Candidates &found) override {
     if (!program)
@@ -42,7 +43,7 @@ private:
   std::unique_ptr<ChainProgram> program;
 };
 
-/// The recursion, which also drops inputs of stages and recomputes them from earlier ones.
+/// Runs the recursion, which also drops inputs of stages and recomputes them from earlier ones.
 class NestedSearcher final : public Searcher {
 public:
   NestedSearcher(SearchContext &context, NestedTables &tables) : context(context), tables(tables) {}
@@ -85,7 +86,7 @@ private:
   NestedTables &tables;
 };
 
-/// The cheapest schedule of the way down to the least memory that fits.
+/// Returns the cheapest schedule that fits from the way down to the least memory.
 class LeastMemorySearcher final : public Searcher {
 public:
   LeastMemorySearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
@@ -113,8 +114,9 @@ std::unique_ptr<Searcher> make(SearchContext &context, NestedTables &tables) {
 
 bool isAlwaysDue(const SearchTurn & /*turn*/) { return true; }
 
-/// Stages that are guessed are many and unequal: their table takes longer than eviction, which
-/// seldom finds less. So the recursion is asked after it, and only where nothing fits.
+/// Says whether the recursion is due. Stages that are guessed are many and unequal: their table
+/// takes longer than eviction, which seldom finds less. So for them the recursion comes after
+/// eviction, and only where nothing fits.
 bool isDueForMarkedStages(const SearchTurn &turn) {
   return !turn.context.chain.isGuess && turn.isFarFromBound();
 }
@@ -122,7 +124,8 @@ bool isDueForGuessedStages(const SearchTurn &turn) {
   return turn.context.chain.isGuess && !turn.anyFits();
 }
 
-/// For graphs that are not chains, and for chains small enough that another search costs little.
+/// Says whether eviction is due: for graphs that are not chains, and for chains small enough that
+/// another search costs little.
 bool isDueForEviction(const SearchTurn &turn) {
   return turn.isFarFromBound() &&
          (turn.context.graph.numOps() <= tuning::mostOpsOfSecondSearch || !turn.anyFits());

@@ -13,14 +13,14 @@
 
 namespace llmmem::planning {
 
-/// What has been found under a capacity when a searcher's turn comes.
+/// The state under a capacity when a searcher's turn comes.
 struct SearchTurn {
   SearchContext &context;
   const SearchRequest &request;
   const Candidates &found;
   int64_t known; // the cost of a schedule that is known already; INT64_MAX where none is
 
-  /// Whether a cheaper schedule may exist by more than a longer search is worth.
+  /// Says whether a schedule may exist that is cheaper by more than a longer search is worth.
   bool isFarFromBound() const;
   bool anyFits() const { return planning::anyFits(found, request.capacity); }
 };
@@ -30,7 +30,7 @@ struct SearcherEntry {
   bool (*isDue)(const SearchTurn &turn);
 };
 
-/// In the order of their turns.
+/// Returns the searchers in the order of their turns.
 llvm::ArrayRef<SearcherEntry> searcherTable();
 
 } // namespace llmmem::planning
