@@ -12,19 +12,20 @@
 namespace llmmem::planning {
 namespace {
 
-/// The placed shapes by the height of one of their edges, the bottom or the top; those of one
-/// height as they came. A step of a chain visits all of them, so what it reads lies together.
+/// The placed shapes sorted by the height of one of their edges, the bottom or the top; those of
+/// one height stay in their order of arrival. A step of a chain visits all of them, so what it
+/// reads lies together.
 class Edges {
 public:
-  /// `height` is by shape.
+  /// `height` is indexed by shape.
   Edges(const Shapes &shapes, const std::vector<int64_t> &height);
 
-  /// Where there are none yet.
+  /// Assigns the first shapes; there must be none yet.
   void assign(std::vector<int32_t> placed);
   void insert(int32_t index);
   void erase(int32_t index);
   size_t size() const { return count; }
-  /// How many have at most this height.
+  /// Returns how many edges have at most this height.
   size_t numUpTo(int64_t most) const;
 
   /// Calls `function` with each shape of the lowest `end` edges that is live together with
@@ -44,7 +45,7 @@ private:
 
   const Shapes &shapes;
   const std::vector<int64_t> &height;
-  std::vector<int32_t> lower, upper; // of the shape, in time
+  std::vector<int32_t> lower, upper; // interval of the shape in time
   std::vector<int32_t> shape;
   size_t count = 0;
 };
@@ -79,9 +80,9 @@ private:
   std::vector<int64_t> ends; // by shape
   std::vector<int64_t> weight, firstWeight;
   std::vector<std::pair<double, int32_t>> unplaced; // a heap by score
-  int64_t unplacedWeight = 0;                       // of first weights
-  int64_t leastUnplaced = INT64_MAX;                // so far, of `unplacedWeight`
-  int64_t workOfLeast = 0;                          // that was left then
+  int64_t unplacedWeight = 0;                       // sum of the first weights
+  int64_t leastUnplaced = INT64_MAX;                // the least `unplacedWeight` so far
+  int64_t workOfLeast = 0;                          // work that was left then
   Edges bottoms, tops;
   std::vector<int32_t> found; // room for all shapes
   std::vector<int32_t> ejected;
@@ -130,7 +131,7 @@ void Edges::erase(int32_t index) {
   --count;
 }
 
-/// A bit for each edge of the block. Without a branch, so that compilers use vectors.
+/// Returns a bit for each edge of the block. It has no branch, so that compilers use vectors.
 uint32_t Edges::areBeside(const Shape &beside, size_t block) const {
   static constexpr std::array<uint32_t, blockSize> bitOf = bits();
   const int32_t *lowers = &lower[block], *uppers = &upper[block];
@@ -194,7 +195,7 @@ void Ejection::place(int32_t index, int64_t offset) {
   tops.insert(index);
 }
 
-/// Of a large weight mostly comes first.
+/// Adds an unplaced shape to the heap. One of a large weight mostly comes first.
 void Ejection::addUnplaced(int32_t shape) {
   unplacedWeight += firstWeight[shape];
   unplaced.emplace_back(double(weight[shape]) * (0.5 + random.unit()), shape);
@@ -209,19 +210,19 @@ int32_t Ejection::nextUnplaced() {
   return shape;
 }
 
-/// The placed shapes that are live together with `shape`, by offset.
+/// Returns the placed shapes that are live together with `shape`, by offset.
 llvm::ArrayRef<int32_t> Ejection::besides(const Shape &shape) {
   int32_t *next = found.data();
   bottoms.forEachBeside(shape, bottoms.size(), [&](int32_t other) { *next++ = other; });
   return {found.data(), next};
 }
 
-/// Where `shape` collides with the least of the weight of `besides`; of several places, that in the
-/// tightest gap. What it collides with shrinks only where one of them ends, so a gap begins there
-/// or at 0.
+/// Returns the place where `shape` collides with the least weight of `besides`; of several such
+/// places, the one in the tightest free range. The set it collides with shrinks only where a shape
+/// ends, so a free range begins there or at 0.
 Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> besides) {
   const int64_t size = shape.size, last = capacity - size;
-  const int32_t *next = besides.begin(); // it begins above what ends at `from`
+  const int32_t *next = besides.begin(); // the shape begins above what ends at `from`
   int64_t from = 0, collides = 0, tightest = INT64_MAX;
   Place best = {0, INT64_MAX};
   auto startGap = [&](int64_t offset) {
@@ -231,7 +232,7 @@ Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32
   };
   auto endGap = [&](int64_t end) {
     if (collides > best.collides)
-      return; // as most
+      return; // as most are
     const int64_t to = next == besides.end() ? end : std::min(end, offsets[*next] - size + 1);
     const int64_t length = to - from;
     if (length == 0 || (collides == best.collides && length >= tightest))
@@ -273,13 +274,14 @@ void Ejection::eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t>
   }
 }
 
-/// False where it does not suffice to visit all edges. All shapes that are not unplaced have two.
+/// Takes work for one step. Returns false where the work does not suffice to visit all edges; every
+/// placed shape has two.
 bool Ejection::takeWork(const PackOptions &options, int64_t &work) const {
   work -= 2 * int64_t(offsets.size() - unplaced.size()) + 1;
   return work >= 0 && !options.isCancelled();
 }
 
-/// Whether less became unplaced not long ago.
+/// Says whether the unplaced weight fell not long ago.
 bool Ejection::makesProgress(int64_t work, int64_t patience) {
   if (unplacedWeight < leastUnplaced) {
     leastUnplaced = unplacedWeight;
@@ -309,7 +311,7 @@ bool Ejection::run(const PackOptions &options, int64_t &work, int64_t patience) 
 
 namespace {
 
-/// Rectangles of time and bytes.
+/// A set of rectangles of time and bytes.
 class Rectangles {
 public:
   explicit Rectangles(size_t most) {
@@ -318,7 +320,8 @@ public:
     for (std::vector<int64_t> *each : {&bottoms, &tops})
       each->reserve(most);
   }
-  /// Adds the shape at `offset` unless it overlaps another one. Without a branch, as most do not.
+  /// Adds the shape at `offset` unless it overlaps another one. It has no branch, as most do not
+  /// overlap.
   bool add(const Shape &shape, int64_t offset) {
     const int64_t top = offset + shape.size;
     int64_t overlaps = 0;
@@ -339,13 +342,13 @@ private:
   std::vector<int64_t> bottoms, tops;
 };
 
-/// Finds the shapes that overlap another one where they are wanted, in the order of their times.
+/// Finds the shapes that overlap another one at their wanted offsets, in the order of their times.
 class OverlapSweep {
 public:
   OverlapSweep(const Shapes &shapes, llvm::ArrayRef<int64_t> wanted)
       : shapes(shapes), wanted(wanted), overlaps(wanted.size(), false) {}
 
-  /// Of the shapes in `some`. By shape.
+  /// Returns, by shape, which of the shapes in `some` overlap another one.
   std::vector<bool> run(const std::vector<int32_t> &some);
 
 private:
@@ -356,7 +359,7 @@ private:
   const Shapes &shapes;
   llvm::ArrayRef<int64_t> wanted;
   std::vector<bool> overlaps;
-  // Live shapes: those that overlapped none when they began, by offset, and the few others.
+  // The live shapes: those that overlapped none when they began, by offset, and the few others.
   std::vector<int32_t> apart, others;
 };
 
@@ -366,7 +369,7 @@ std::vector<bool> OverlapSweep::run(const std::vector<int32_t> &some) {
              [&](int32_t a, int32_t b) { return shapes.shapes[a].lower < shapes.shapes[b].lower; });
   llvm::sort(byUpper,
              [&](int32_t a, int32_t b) { return shapes.shapes[a].upper < shapes.shapes[b].upper; });
-  auto next = byUpper.begin(); // to end
+  auto next = byUpper.begin(); // the next to end
   for (int32_t shape : byLower) {
     for (; shapes.shapes[*next].upper <= shapes.shapes[shape].lower; ++next)
       end(*next);
@@ -395,7 +398,7 @@ void OverlapSweep::begin(int32_t shape) {
 }
 
 void OverlapSweep::end(int32_t shape) {
-  // No two of those apart have one offset.
+  // No two of the shapes in `apart` have one offset.
   const auto at =
       llvm::partition_point(apart, [&](int32_t it) { return wanted[it] < wanted[shape]; });
   if (at != apart.end() && *at == shape)

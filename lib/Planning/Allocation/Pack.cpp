@@ -15,8 +15,8 @@
 namespace llmmem::planning {
 namespace {
 
-/// A rank is a weighted sum of the logarithms of size, length and pressure, so (1, 1, 0) is by
-/// area. The pressure is the largest sum of live bytes while a shape is live.
+/// The weights of a rank. A rank is a weighted sum of the logarithms of size, length and pressure,
+/// so (1, 1, 0) ranks by area. The pressure is the largest sum of live bytes while a shape is live.
 struct Weights {
   double size;
   double length;
@@ -24,13 +24,15 @@ struct Weights {
 };
 
 // Largest first for skylines is folklore of strip packing; which measure of "large" wins differs by
-// program, and XLA too takes the best of size and live range. Of a schedule that recomputes only a
-// few steps are full: what is live at one of these comes first, the rest fits beside it.
+// program, and XLA too takes the best of size and live range. A schedule that recomputes is full at
+// only a few steps: the shapes that are live at one of these come first, and the rest fits next to
+// them.
 constexpr Weights portfolio[] = {{1, 1, 20}, {0, 1, 20},  {1, 1, 0},   {0, 1, 0},
                                  {1, 0, 0},  {0.5, 1, 0}, {1, 0.5, 0}, {-0.2, 1, 0}};
 constexpr size_t numByPressure = 2; // the first ones
 
-/// The largest of any range of values, by a table of those whose lengths are powers of two.
+/// Returns the largest value of any range, by a table of the ranges whose lengths are powers of
+/// two.
 class RangeMaximum {
 public:
   explicit RangeMaximum(std::vector<int64_t> values) : ofPower{std::move(values)} {
@@ -67,7 +69,7 @@ public:
     best.arena = std::numeric_limits<int64_t>::max();
     target = std::max(best.lowerBound, options.capacity.value_or(0));
     if (isLargeCore())
-      best.arena = target + 1; // a skyline that gets there is of no use
+      best.arena = target + 1; // a skyline of this height is of no use
   }
 
   Packing run() {
@@ -91,7 +93,7 @@ public:
     return std::move(best);
   }
 
-  /// Whether what is left of the work would most likely find nothing.
+  /// Says whether what is left of the work would most likely find nothing.
   bool isHopeless = false;
 
 private:
@@ -100,7 +102,7 @@ private:
                         [&](const Weights &weights) { return tryWeights(weights, nullptr, 0); });
   }
 
-  /// After a core that was not packed.
+  /// Says whether a search is worth its work after a core that was not packed.
   bool isWorthASearch() const {
     const bool isNear = best.arena - target <= target >> tuning::searchNearShift;
     return options.afterCore == AfterCore::Search ||
@@ -118,7 +120,7 @@ private:
       search();
   }
 
-  /// Noisy ranks around random weights.
+  /// Restarts skylines from noisy ranks around random weights.
   void restart(int64_t quota) {
     Random random(0x9E3779B97F4A7C15ULL);
     const auto count = static_cast<int64_t>(shapes.shapes.size());
@@ -130,8 +132,8 @@ private:
     }
   }
 
-  /// Squeaky wheel optimization (Joslin and Clements 1999): what ends above the target is placed
-  /// earlier in the next skyline.
+  /// Applies squeaky wheel optimization (Joslin and Clements 1999): a shape that ends above the
+  /// target is placed earlier in the next skyline.
   void promoteHighest(int64_t rounds) {
     const auto count = static_cast<double>(shapes.shapes.size());
     std::vector<double> score = scoresOf(portfolio[0]);
@@ -165,10 +167,10 @@ private:
     return outcome;
   }
 
-  /// Else all skylines take little time.
+  /// Says whether there are many shapes. Otherwise all skylines take little time.
   bool isLarge() const { return shapes.shapes.size() > tuning::manyShapes; }
 
-  /// The search adds offsets without an overflow check.
+  /// Says whether the search may run: it adds offsets without an overflow check.
   bool isSearchable() const {
     return shapes.shapes.size() <= tuning::mostShapesSearched &&
            best.arena < std::numeric_limits<int64_t>::max() / 4;
@@ -218,7 +220,7 @@ private:
     return rank;
   }
 
-  /// True where the target is met.
+  /// Returns true where the target is met.
   bool tryWeights(Weights weights, Random *random, double noise) {
     std::vector<double> score = scoresOf(weights);
     if (random)
@@ -228,7 +230,7 @@ private:
     return trySkyline(ranksBy(score), best.arena, offsets);
   }
 
-  /// True where the target is met. `offsets` are of use below `limit`.
+  /// Returns true where the target is met. `offsets` are of use below `limit`.
   bool trySkyline(const std::vector<int32_t> &rank, int64_t limit, std::vector<int64_t> &offsets) {
     const int64_t arena = skyline.run(rank, limit, offsets);
     if (firstOffsets.empty())
@@ -242,10 +244,10 @@ private:
 
   const Shapes &shapes;
   const PackOptions &options;
-  const bool isCore; // of a larger packing, and of use within the capacity alone
+  const bool isCore; // the shapes are a core of a larger packing, of use within the capacity alone
   Skyline skyline;
   std::vector<double> logSize, logLength, logPressure;
-  std::vector<int64_t> firstOffsets; // of the first skyline
+  std::vector<int64_t> firstOffsets; // offsets of the first skyline
   Packing best;
   int64_t target;
   int64_t work = 0;

@@ -10,7 +10,7 @@
 namespace llmmem::planning {
 namespace {
 
-/// The shapes that are live at full positions, in the time of these alone.
+/// The shapes that are live at full positions, reduced to the time of these positions.
 struct Core {
   Shapes shapes;
   std::vector<int32_t> shapeOf; // by shape of the core
@@ -37,7 +37,7 @@ Core coreOf(const Shapes &all, const std::vector<int64_t> &live, double full) {
   return core;
 }
 
-/// The offsets of the core, where those of the others are wanted nowhere yet.
+/// Returns the offsets of the core. The other shapes have no wanted offset yet.
 std::vector<int64_t> offsetsOf(const Core &core, const std::vector<int64_t> &packed, size_t count) {
   std::vector<int64_t> wanted(count, -1);
   for (size_t index = 0; index < packed.size(); ++index)
@@ -45,8 +45,8 @@ std::vector<int64_t> offsetsOf(const Core &core, const std::vector<int64_t> &pac
   return wanted;
 }
 
-/// None of a core of more shapes than the search may place: of 34 such cores the heuristics packed
-/// six, and no chains ended behind these.
+/// Packs a core, or returns nothing where it has more shapes than the search may place: of 34 such
+/// cores the heuristics packed six, and no chains ended after these.
 std::optional<Packing> packWithin(const Core &core, const PackOptions &within) {
   if (!PackSearch::mayFind(core.shapes, within.work))
     return std::nullopt;
@@ -76,7 +76,7 @@ CoreOutcome packCoreFirst(const Shapes &shapes, const PackOptions &options, int6
     outcome = CoreOutcome::Unpacked;
     const std::optional<Packing> packed = packWithin(core, within);
     if (!packed) {
-      high = middle; // nor would a larger core be packed
+      high = middle; // a larger core would not be packed either
       continue;
     }
     // A smaller shape may overlap a larger one at a step that is not full.

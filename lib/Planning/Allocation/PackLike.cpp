@@ -17,8 +17,8 @@ bool fitWithin(const Shapes &shapes, const PackOptions &options, int64_t capacit
   return fitByEjection(shapes, within, work, offsets, littlePatience(work));
 }
 
-/// Down to the live bytes, or else half of the way again and again, as long as chains succeed. What
-/// needs no more than its live bytes is worth some more of them.
+/// Lowers the packing to the live bytes, or else by half of the distance again and again, as long
+/// as chains succeed. A packing that reaches its live bytes is worth some more work.
 void lower(const Shapes &shapes, const PackOptions &options, Packing &packing) {
   int64_t least = packing.lowerBound, edges = 3 * tuning::edgesFromSimilar;
   for (; packing.arena - least > packing.arena >> tuning::finestLoweringShift;

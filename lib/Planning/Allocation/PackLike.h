@@ -1,9 +1,10 @@
 //===- PackLike.h - Pack as a similar schedule is packed ----------------------------===//
 //
-// On the way to the least need dozens of schedules are packed, each of which differs from the one
-// before in a few steps. So most buffers may lie where they lay, and ejection chains find offsets
-// for the others. From a packing that fits the capacity the same chains go on to the live bytes:
-// else the same schedule is packed again for each capacity that is a little lower.
+// On the way to the smallest footprint, dozens of schedules are packed, each of which differs from
+// the one before in a few steps. So most buffers may lie where they lay, and ejection chains find
+// offsets for the others. From a packing that fits the capacity the same chains go on to the live
+// bytes. Otherwise the same schedule would be packed again for each capacity that is a little
+// lower.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,8 @@
 
 namespace llmmem::planning {
 
-/// Packs `shapes` as `packShapes` does, beginning at the offsets that are `wanted`; less than 0 is
-/// no offset. Where the capacity is met, a packing of less is looked for.
+/// Packs `shapes` as `packShapes` does, beginning at the offsets that are `wanted`; a negative
+/// number is no offset. Where the capacity is met, it goes on to look for a smaller packing.
 Packing packLike(const Shapes &shapes, const PackOptions &options,
                  const std::vector<int64_t> &wanted);
 

@@ -17,10 +17,11 @@
 namespace llmmem::planning {
 namespace {
 
-// Of twelve seeds one of the two that pack MiniMalloc's eleven challenging instances in a second.
+// The seed is one of the two of twelve that pack MiniMalloc's eleven challenging instances in a
+// second.
 constexpr uint64_t seed = 9 * 0x9E3779B97F4A7C15ULL;
 
-/// 1 1 2 1 1 2 4 ...
+/// Returns the sequence 1 1 2 1 1 2 4 ...
 int64_t luby(int64_t index) {
   while (true) {
     int64_t power = 1;
@@ -80,7 +81,7 @@ private:
   }
 
   Random random;
-  std::vector<std::array<std::array<double, 3>, 5>> keys; // by shape and order
+  std::vector<std::array<std::array<double, 3>, 5>> keys; // sorted by shape and order
 };
 
 } // namespace

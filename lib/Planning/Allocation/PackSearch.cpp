@@ -80,7 +80,7 @@ void PackSearch::undo(size_t mark) {
   }
 }
 
-/// Takes the shape off the skyline, which was level at `height` below it.
+/// Takes the shape off the skyline, which was level at `height` under it.
 void PackSearch::lift(int32_t shape, int64_t height) {
   left[shape / 64] |= uint64_t(1) << (shape % 64);
   for (const Piece &piece : shapes.piecesOf(items[shape]))
@@ -93,9 +93,10 @@ void PackSearch::lift(int32_t shape, int64_t height) {
 template <typename Function>
 void PackSearch::forEachLeft(Interval span, Interval window, Function function) const {
   const int32_t begin = firstStarting[window.from], end = firstStarting[span.to];
-  const int32_t later = firstStarting[span.from + 1]; // all from there on begin within the span
+  const int32_t later =
+      firstStarting[span.from + 1]; // all shapes from there on begin within the span
   const uint64_t *liveAtBegin = &live[span.from * words];
-  auto from = [](int32_t shape, int32_t first) { // the bits of a word that are not below `shape`
+  auto from = [](int32_t shape, int32_t first) { // the bits of a word from `shape` on
     return shape <= first ? ~uint64_t(0) : shape - first < 64 ? ~uint64_t(0) << (shape - first) : 0;
   };
   for (int32_t first = begin / 64 * 64; first < end; first += 64) {
@@ -110,7 +111,7 @@ template <typename Function>
 void PackSearch::forEachChanged(Interval span, Function function) const {
   for (int32_t shape : changed) {
     if (items[shape].lower >= span.to)
-      return; // as all behind it
+      return; // as do all after it
     if (items[shape].upper > span.from)
       function(shape);
   }
@@ -162,8 +163,8 @@ void PackSearch::listChoices(Node &node) {
             [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
 }
 
-/// What a survey before the next branch would count, as long as a stack of them takes a few
-/// megabytes.
+/// Saves what a survey before the next branch would count, as long as a stack of such counts takes
+/// a few megabytes.
 void PackSearch::saveCounts(Node &node) const {
   constexpr size_t mostSaved = 1 << 19;
   const Interval window = node.window;
@@ -187,17 +188,17 @@ bool PackSearch::restoreCounts(const Node &node) {
   return true;
 }
 
-/// Undoes the current branch and takes the next one that propagation does not refute. False where
-/// none is left.
+/// Undoes the current branch and takes the next one that propagation does not refute. Returns false
+/// where none is left.
 bool PackSearch::tryNextChoice(Node &node) {
   undo(node.mark);
-  bool isSurveyed = node.nextChoice == 0; // else what was undone is still counted
+  bool isSurveyed = node.nextChoice == 0; // otherwise what was undone is still counted
   for (; node.nextChoice <= node.choices.size(); isSurveyed = false) {
     isSurveyed = isSurveyed || restoreCounts(node);
     const size_t choice = node.nextChoice++;
     const bool isPlaced = choice < node.choices.size();
     if (isPlaced && choice > 0 && areTwins(node.choices[choice - 1], node.choices[choice]))
-      continue; // symmetric: where one fails the other fails
+      continue; // the two are symmetric: where one fails the other fails
     if (isPlaced ? placeOnSkyline(node.choices[choice], node.window, isSurveyed)
                  : placeOffSkyline(node, isSurveyed)) {
       node.windows = splitByTime(node.window);
@@ -223,7 +224,7 @@ std::vector<PackSearch::Interval> PackSearch::splitByTime(Interval whole) const 
   });
   if (last.from < last.to)
     windows.push_back(last);
-  // The smallest window first: it fails soonest.
+  // The smallest window comes first, as it fails soonest.
   std::stable_sort(windows.begin(), windows.end(), [](const Interval &a, const Interval &b) {
     return a.to - a.from < b.to - b.from;
   });
@@ -236,8 +237,9 @@ bool PackSearch::areTwins(int32_t a, int32_t b) const {
          one.pieceCount == 1 && other.pieceCount == 1;
 }
 
-/// The position with the fewest branches for its weight, of those where every candidate lies within
-/// one segment, so that no other shape can fit below it. The lowest position always qualifies.
+/// Returns the position with the fewest branches for its weight, among those where every candidate
+/// lies within one segment, so that no other shape can fit below it. The lowest position always
+/// qualifies.
 int32_t PackSearch::choosePosition(Interval window) const {
   int32_t best = -1;
   double bestScore = 1e300;
@@ -260,7 +262,8 @@ int32_t PackSearch::choosePosition(Interval window) const {
 /// Places `shape` on the skyline, which is level below it.
 bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed) {
   const Shape &item = items[shape];
-  // A bound above it stays as it is, and so does where its shape touches the skyline.
+  // A bound above the skyline stays as it is, and so does the position at which its shape touches
+  // it.
   const int64_t top = least[shape] + item.size;
   changed.clear();
   forEachLeft({item.lower, item.upper}, window, [&](int32_t other) {
@@ -292,8 +295,8 @@ bool PackSearch::placeOnSkyline(int32_t shape, Interval window, bool isSurveyed)
   return propagate(window);
 }
 
-/// The branch that places none of the candidates on the skyline: each must be placed above a shape
-/// that is still unplaced.
+/// Takes the branch that places none of the candidates on the skyline: each must be placed above a
+/// shape that is still unplaced.
 bool PackSearch::placeOffSkyline(const Node &node, bool isSurveyed) {
   // All supports are computed first, since a raised bound of one candidate could hide the support
   // of another.
@@ -325,8 +328,8 @@ int64_t PackSearch::nextSupport(int32_t shape, Interval window) const {
   return support;
 }
 
-/// Where shapes are left and none may be placed: only where counts have changed, as there were no
-/// gaps before.
+/// Finds the positions where shapes are left and none may be placed. They are only where counts
+/// have changed, as there were none before.
 void PackSearch::findGaps() {
   gaps.clear();
   for (int32_t position = surveyed.from; position < surveyed.to; ++position) {
@@ -345,7 +348,7 @@ bool PackSearch::propagate(Interval window) {
   if (gaps.empty())
     return true;
   changed.clear();
-  size_t next = 0; // the first gap that ends behind the begin of the shape
+  size_t next = 0; // the first gap that ends after the begin of the shape
   forEachLeft({gaps.front().from, gaps.back().to}, window, [&](int32_t shape) {
     while (next < gaps.size() && gaps[next].to <= items[shape].lower)
       ++next;
@@ -360,7 +363,7 @@ bool PackSearch::propagate(Interval window) {
   return true;
 }
 
-/// Whether all that is left there still fits.
+/// Raises the skyline of one gap. Returns whether all that is left there still fits.
 bool PackSearch::raiseSkyline(Interval gap) {
   int64_t highest = nowhere; // least offset of the shapes that are live throughout the gap
   forEachChanged(gap, [&](int32_t shape) {
@@ -384,7 +387,7 @@ bool PackSearch::raiseSkyline(Interval gap) {
   return true;
 }
 
-/// Shapes whose offset bound was above the skyline may touch it now.
+/// Updates the shapes whose offset bound was above the skyline and which may touch it now.
 void PackSearch::touch(Interval gap) {
   forEachChanged(gap, [&](int32_t shape) {
     if (skyline[touching[shape]] == least[shape])
@@ -431,7 +434,7 @@ PackSearch::Counted PackSearch::countedAs(int32_t shape) const {
   return {runEnd[item.lower] >= item.upper ? Touch::Within : Touch::Across, height};
 }
 
-/// A shape that is counted so and live throughout `span`.
+/// Counts a shape that is counted so and is live throughout `span`.
 void PackSearch::count(const Counted &counted, Interval span, int32_t amount) {
   if (counted.touch == Touch::Within)
     for (int32_t position = span.from; position < span.to; ++position)
@@ -445,7 +448,7 @@ void PackSearch::count(const Counted &counted, Interval span, int32_t amount) {
       }
 }
 
-/// Where they are live and the skyline is `raised`. Each of `shapes` is counted as `counted` says.
+/// Counts each of `shapes` as `counted` says, where it is live and the skyline is `raised`.
 void PackSearch::countWithin(llvm::ArrayRef<int32_t> shapes, const std::vector<Counted> &counted,
                              llvm::ArrayRef<Interval> raised, int32_t amount) {
   int64_t highest = -1; // no skyline there touches a shape of a larger bound
@@ -461,7 +464,7 @@ void PackSearch::countWithin(llvm::ArrayRef<int32_t> shapes, const std::vector<C
   }
 }
 
-/// Where `shape` is live but the skyline is not raised.
+/// Counts `shape` where it is live but the skyline is not raised.
 void PackSearch::countBeside(int32_t shape, const Counted &counted, llvm::ArrayRef<Interval> raised,
                              int32_t amount) {
   if (counted.touch == Touch::None)
@@ -476,15 +479,15 @@ void PackSearch::countBeside(int32_t shape, const Counted &counted, llvm::ArrayR
   count(counted, {from, item.upper}, amount);
 }
 
-/// Before the skyline is `raised`, and something changes for `shapes`: no longer counts them there.
+/// Stops counting `shapes` there, before the skyline is `raised` and something changes for them.
 void PackSearch::forget(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised) {
   for (size_t at = 0; at < shapes.size(); ++at)
     before[at] = countedAs(shapes[at]);
   countWithin(shapes, before, raised, -1);
 }
 
-/// Counts them again there, and beside it those that are counted in another way now. As if all were
-/// counted.
+/// Counts the shapes again there, and elsewhere those that are counted in another way now. The
+/// result is as if all were counted.
 void PackSearch::surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Interval> raised,
                              Interval window) {
   surveyed = {window.to, window.from};
@@ -503,8 +506,8 @@ void PackSearch::surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Inte
   }
 }
 
-/// Where the skyline is another one at `raised`. Runs before it are others only where the last of
-/// them goes on.
+/// Finds the runs again where the skyline has changed at `raised`. Runs before it change only where
+/// the last of them goes on.
 void PackSearch::findRuns(Interval raised, Interval window) {
   for (int32_t position = raised.to; position-- > window.from;) {
     const bool goesOn = position + 1 < window.to && skyline[position + 1] == skyline[position];

@@ -1,11 +1,11 @@
 //===- PackSearch.h - Exact search for a packing within a capacity ---------------===//
 //
-// Depth-first search. At a node the search picks a position and branches on the shape that is
-// placed there directly on the skyline (the lowest free offset of the position; MiniMalloc calls it
-// the floor), or on none of them. The branches exclude one another and cover every packing in which
-// no buffer can move down, so nothing is searched twice. The position with the fewest branches for
-// its weight is picked first; a position gains weight whenever it is the one that does not fit
-// (Boussemart et al. 2004).
+// The packing is a depth-first search. At a node the search picks a position and branches on the
+// shape that is placed there directly on the skyline (the lowest free offset of the position;
+// MiniMalloc calls it the floor), or on none of them. The branches exclude one another and cover
+// every packing in which no buffer can move down, so nothing is searched twice. The position with
+// the fewest branches for its weight is picked first; a position gains weight whenever it is the
+// one that does not fit (Boussemart et al. 2004).
 //
 // At each node bounds are propagated until nothing changes:
 //   - the offset of a shape is at least the highest skyline below it;
@@ -18,7 +18,7 @@
 // A node costs time linear in the positions of its time window and the shapes that are left there,
 // with a small factor: positions of equal skyline are handled as one run, each shape stores one
 // position at which it touches the skyline, shapes are found by sets of bits, and a first branch
-// counts only the shapes anew that it changes something for, where that changes a count.
+// counts only those shapes again for which it changes a count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,26 +32,26 @@ namespace llmmem::planning {
 
 class PackSearch {
 public:
-  enum class Outcome { Found, None, Spent }; // None: proved
+  enum class Outcome { Found, None, Spent }; // None is proved
 
   /// The branching order of one run of the search.
   struct Priorities {
-    std::vector<int32_t> rank; // by shape: highest tried first
-    double learning; // what a position gains in weight, for all later runs, where it does not fit
+    std::vector<int32_t> rank; // indexed by shape; the highest is tried first
+    double learning; // weight that a position gains for all later runs where it does not fit
   };
 
-  /// `cancellation`, which may be null, spends what is left of the work.
+  /// `cancellation`, which may be null, ends the work early.
   explicit PackSearch(const Shapes &shapes, Cancellation *cancellation = nullptr);
 
   /// Looks for a packing within `capacity` over at most `nodes`, which it counts down.
   Outcome run(int64_t capacity, const Priorities &priorities, int64_t &nodes,
               std::vector<int64_t> &offsets);
 
-  /// Whether `work` is a node for every shape at least, each of which places one: else no packing
-  /// is found with it. A node takes a unit, and one more for every 32 shapes.
+  /// Says whether `work` is at least a node for every shape. Each node places one shape, so with
+  /// less work no packing is found. A node takes a unit, and one more for every 32 shapes.
   static bool mayFind(const Shapes &shapes, int64_t work);
 
-  /// Runs with new priorities until one run ends, or what is left of `work` may find nothing.
+  /// Runs with new priorities until one run ends, or until what is left of `work` may find nothing.
   Outcome restart(int64_t capacity, int64_t &work, std::vector<int64_t> &offsets);
 
 private:
@@ -60,16 +60,16 @@ private:
   struct Interval {
     int32_t from, to;
   };
-  /// How a shape touches the skyline, as it counts: not at all, on one run, or across several.
+  /// How a shape touches the skyline for the counts: not at all, on one run, or across several.
   enum class Touch : uint8_t { None, Within, Across };
   struct Counted {
     Touch touch;
     int64_t least;
     bool operator==(const Counted &other) const = default;
   };
-  /// How many shapes may be placed on the skyline of each position. A survey sums them up from
-  /// where they begin and end. Neighbouring windows share a border, at which one's shapes end and
-  /// the other's begin, so these are kept apart.
+  /// The number of shapes that may be placed on the skyline of each position. A survey sums them up
+  /// from where they begin and end. Neighbouring windows share a border, at which the shapes of one
+  /// end and those of the other begin, so these are kept apart.
   struct Counts {
     explicit Counts(int32_t positions)
         : begins(positions + 1, 0), ends(positions + 1, 0), at(positions, 0) {}
@@ -85,22 +85,22 @@ private:
   /// splits it.
   struct Node {
     Node(int32_t parent, Interval window) : parent(parent), window(window) {}
-    int32_t parent; // whose branch left this window; -1: the root
+    int32_t parent; // the node whose branch left this window; -1: the root
     Interval window;
     int32_t position = -1;
-    size_t mark = 0;              // of the trail before the first branch
+    size_t mark = 0;              // position of the trail before the first branch
     std::vector<int32_t> choices; // shapes that may be placed at `position`; then, none of them
     size_t nextChoice = 0;
-    std::vector<int32_t> counts; // before the first branch, where they are saved
+    std::vector<int32_t> counts; // the counts before the first branch, where they are saved
     std::vector<Interval> windows;
     size_t nextWindow = 0;
   };
-  /// Of the bound of a shape, of the skyline at a position, or the placement of a shape, which says
-  /// what that changed.
+  /// A change of the bound of a shape, of the skyline at a position, or of the placement of a
+  /// shape, together with what it changed.
   struct Change {
     int32_t index;
-    int32_t touching; // of the shape; else one of those below
-    int64_t height;   // before
+    int32_t touching; // touching position of the shape; else one of those below
+    int64_t height;   // height before the change
   };
   static constexpr int32_t ofSkyline = -1, ofPlacement = -2;
 
@@ -151,7 +151,7 @@ private:
   /// Calls `function` with each unplaced shape that is live within `span`, a part of `window`.
   template <typename Function>
   void forEachLeft(Interval span, Interval window, Function function) const;
-  /// Of those in `changed`, which are all.
+  /// Calls `function` with each of the shapes in `changed`, which are all of them.
   template <typename Function>
   void forEachChanged(Interval span, Function function) const;
 
@@ -161,26 +161,27 @@ private:
   std::vector<Shape> items;
   std::vector<int64_t> smallest;      // by shape: its smallest piece
   std::vector<int32_t> firstStarting; // by position: the first shape that begins there or later
-  size_t words;                       // of a set of shapes, one bit each
+  size_t words;                       // number of words of a set of shapes, one bit each
   std::vector<uint64_t> live;         // by position: the set of shapes that are live there
   std::vector<double> weight;         // by position: how often it was the one that did not fit
 
   int64_t capacity = 0;
   std::vector<int32_t> rank;
   double learning = 0;
-  std::vector<Node> stack; // of the search
+  std::vector<Node> stack; // the stack of the search
   std::vector<Change> trail;
-  std::vector<int64_t> skyline, remaining; // by position
+  std::vector<int64_t> skyline, remaining; // indexed by position
   std::vector<int64_t> least;              // by shape: a lower bound on its offset
   std::vector<int32_t> touching; // by shape: a position with its skyline at `least`, if any
   std::vector<uint64_t> left;    // the set of shapes that are not placed at `least` yet
 
-  // Results of the last survey. Shapes may be placed on one run or across several.
+  // The results of the last survey. Shapes may be placed on one run or across several.
   Counts within, across;
-  std::vector<int32_t> runEnd;        // by position: where another height begins
-  Interval surveyed = {0, 0};         // where counts may have changed
-  std::vector<Counted> before, after; // the last change, of those of `changed`; room for all shapes
-  std::vector<int32_t> changed;       // shapes for which the last change is one
+  std::vector<int32_t> runEnd; // by position: where another height begins
+  Interval surveyed = {0, 0};  // where counts may have changed
+  std::vector<Counted> before,
+      after; // the last change for the shapes in `changed`; there is room for all shapes
+  std::vector<int32_t> changed; // shapes that the last change concerns
   std::vector<Interval> gaps;
 };
 

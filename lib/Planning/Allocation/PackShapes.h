@@ -8,16 +8,16 @@
 
 namespace llmmem::planning {
 
-/// Packs `shapes`, whose sizes are multiples of the alignment already: the heuristics, then, within
-/// `options.work`, the core first (PackCore.h) or the exact search. Stops at the lower bound or at
-/// `options.capacity`.
+/// Packs `shapes`, whose sizes are multiples of the alignment already. The heuristics come first;
+/// then, within `options.work`, the core (PackCore.h) or the exact search. It stops at the lower
+/// bound or at `options.capacity`.
 Packing packShapes(const Shapes &shapes, const PackOptions &options);
 
-/// The same of a core (PackCore.h), without looking for a smaller one or ejection chains: the
-/// offsets are of use where the arena is within `options.capacity`.
+/// Packs a core (PackCore.h) in the same way, without looking for a smaller one and without
+/// ejection chains. The offsets are of use where the arena is within `options.capacity`.
 Packing packCore(const Shapes &core, const PackOptions &options);
 
-/// Where the topmost shape ends.
+/// Returns where the topmost shape ends.
 int64_t arenaOf(const Shapes &shapes, llvm::ArrayRef<int64_t> offsets);
 
 } // namespace llmmem::planning

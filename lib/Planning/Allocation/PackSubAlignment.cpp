@@ -7,8 +7,8 @@
 namespace llmmem::planning {
 namespace {
 
-/// The lowest offset at which `small` overlaps no placed shape that is live at the same time; an
-/// unplaced one has a negative offset.
+/// Returns the lowest offset at which `small` overlaps no placed shape that is live at the same
+/// time. An unplaced shape has a negative offset.
 int64_t lowestFree(const Shapes &shapes, const Shape &small, llvm::ArrayRef<int64_t> offsets) {
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (size_t index = 0; index < shapes.shapes.size(); ++index) {

@@ -1,6 +1,6 @@
 //===- PackSubAlignment.h - Place buffers smaller than the alignment last ---------===//
 //
-// An arena ends at the last byte of its topmost buffer, without the padding behind it. So a loss of
+// An arena ends at the last byte of its topmost buffer, without the padding after it. So a loss of
 // 4 bytes that is live at the peak step costs 4 bytes at the top of the arena, and a whole unit of
 // the alignment anywhere below.
 //
@@ -18,7 +18,7 @@
 namespace llmmem::planning {
 
 /// Packs the shapes of at least the alignment first, and then the smaller ones, each at its lowest
-/// free offset; nothing where there are no smaller ones, or too many.
+/// free offset. Returns nothing where there are no smaller ones, or too many.
 std::optional<Packing> packSubAlignmentLast(const Shapes &shapes,
                                             const std::vector<bool> &isSubAlignment,
                                             const PackOptions &options);

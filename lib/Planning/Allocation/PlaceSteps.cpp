@@ -1,9 +1,8 @@
 //===- PlaceSteps.cpp - Offsets for a schedule --------------------------------------===//
 //
-// From steps to instances, from instances that share bytes in place to shapes, and from their
-// packing to the offsets, arena, peak and cost of a plan.
+// Turns steps into instances, instances that share bytes in place into shapes, and the packing of
+// the shapes into the offsets, arena, peak and cost of a plan.
 //
-//===----------------------------------------------------------------------===//
 
 #include "PackLike.h"
 #include "PackSubAlignment.h"
@@ -16,12 +15,12 @@ namespace llmmem::planning {
 namespace {
 
 struct Instance {
-  int32_t step; // that writes it, -1: an input
+  int32_t step; // the step that writes it, -1: an input
   ValueIndex value;
   int32_t first, last;    // steps at which it is held
   int32_t taker = -1;     // the instance that takes its bytes in place
-  bool takes = false;     // it takes those of another
-  int32_t busyUntil = -1; // a step that runs beside others may use it longer than `last`
+  bool takes = false;     // whether it takes the bytes of another
+  int32_t busyUntil = -1; // a step that overlaps others may use it longer than `last`
 };
 
 class Placer {
@@ -124,8 +123,8 @@ private:
     return (bytes + options.alignment - 1) / options.alignment * options.alignment;
   }
 
-  /// Each chain of takers is one shape. At the step of the taking the older value's bytes count,
-  /// and they cover the taker's.
+  /// Makes one shape of each chain of in-place instances. At the step of the in-place op the older
+  /// value's bytes count, and they cover those of the result.
   void makeShapes() {
     shapes.positions = std::max(stepCount, 1);
     shapeOf.assign(instances.size(), -1);
@@ -196,8 +195,8 @@ private:
       }
   }
 
-  /// Where `like` has each shape; -1 where it does not have it. The first instances of a value are
-  /// taken for each other, and so are the second ones.
+  /// Returns the offsets that `like` gives each shape, or -1 where it does not have the shape. The
+  /// first instances of a value correspond to each other, and so do the second ones.
   std::vector<int64_t> offsetsLike() const {
     std::vector<std::vector<int64_t>> ofValue(problem.values.size()), ofOp(problem.ops.size());
     for (const InstanceOffset &each : like->offsets)
@@ -251,7 +250,7 @@ private:
   std::vector<int32_t> shapeOf;     // by instance; -1: no bytes
   std::vector<bool> isSubAlignment; // by shape: smaller than the alignment
   int32_t firstWorkspace = 0;
-  std::vector<int64_t> live; // changes of the live bytes, sizes as given
+  std::vector<int64_t> live; // changes of the live bytes, with sizes as given
 };
 
 } // namespace

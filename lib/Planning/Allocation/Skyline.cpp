@@ -19,8 +19,8 @@ void forEachBit(uint64_t bits, Visit visit) {
     visit(static_cast<size_t>(std::countr_zero(bits)));
 }
 
-/// Sorts the indices `from` by a position of their shapes, into `to`. Returns where those of each
-/// position begin.
+/// Sorts the indices `from` by a position of their shapes, into `to`. Returns where the indices of
+/// each position begin.
 std::vector<int32_t> sortBy(int32_t Shape::*key, const Shapes &shapes,
                             const std::vector<int32_t> &from, std::vector<int32_t> &to) {
   std::vector<int32_t> begins(shapes.positions + 3, 0);
@@ -28,7 +28,8 @@ std::vector<int32_t> sortBy(int32_t Shape::*key, const Shapes &shapes,
     ++begins[shape.*key + 2];
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
   for (int32_t index : from)
-    to[begins[shapes.shapes[index].*key + 1]++] = index; // to where those of the next one begin
+    to[begins[shapes.shapes[index].*key + 1]++] =
+        index; // moves to where those of the next one begin
   return begins;
 }
 
@@ -110,8 +111,7 @@ UnplacedShapes::Bounds UnplacedShapes::boundsOfGroup(size_t group) const {
 int32_t UnplacedShapes::take(int32_t rank) {
   const size_t slot = slotOfRank[rank], block = slot / blockSize, group = block / groupSize;
   isUnplaced[block] &= ~(uint64_t(1) << slot % blockSize);
-  // Bounds that are too wide would do, except that a rank which is no longer there may not be
-  // found.
+  // Bounds that are too wide would do, but a rank that is no longer there may not be found.
   if (blocks[block].hasAtEdge(slots[slot])) {
     blocks[block] = boundsOfBlock(block);
     if (groups[group].hasAtEdge(slots[slot]))
@@ -124,8 +124,8 @@ struct UnplacedShapes::Search {
   const int32_t to;
   int32_t best = -1;
 
-  /// Whether the shapes within the bounds decide one by one; else they are done with. `isInside`:
-  /// all of them begin where they may.
+  /// Says whether the shapes within the bounds must be visited one by one. `isInside` says that all
+  /// of them begin where they may.
   bool mustVisit(const Bounds &bounds, bool isInside) {
     if (bounds.maxRank <= best || bounds.minUpper > to)
       return false;
@@ -161,7 +161,7 @@ int32_t UnplacedShapes::highestRank(int32_t from, int32_t to) const {
   return search.best;
 }
 
-/// The first of the lowest segments.
+/// Returns the first of the lowest segments.
 int32_t Skyline::lowestSegment() {
   while (lowest.empty()) {
     const auto segment = static_cast<int32_t>(heap.front());
@@ -173,7 +173,8 @@ int32_t Skyline::lowestSegment() {
   return lowest.back();
 }
 
-/// The segment of `height` from `start` on, behind `left`; that is `left` if it has this height.
+/// Returns the segment of `height` from `start` on, after `left`. It is `left` where that has this
+/// height.
 int32_t Skyline::raise(int32_t left, int32_t start, uint64_t height) {
   if (segments[left].height == height)
     return left;
@@ -190,7 +191,7 @@ void Skyline::link(int32_t left, int32_t right) {
   segments[right].previous = left;
 }
 
-/// Makes two segments neighbours, and neighbours of the same height one.
+/// Makes two segments neighbours, and joins neighbours of the same height.
 void Skyline::join(int32_t left, int32_t right) {
   if (segments[left].height == segments[right].height) {
     segments[right].start = -1;
@@ -199,8 +200,8 @@ void Skyline::join(int32_t left, int32_t right) {
   link(left, right);
 }
 
-/// Gives the place of the first of the lowest segments to its lower neighbour. The entry of that
-/// one stays: no other segment begins between two positions of one segment.
+/// Gives the place of the first of the lowest segments to its lower neighbour. The entry of the
+/// neighbour stays: no other segment begins between two positions of one segment.
 void Skyline::fillLowest() {
   const Segment filled = segments[lowest.back()];
   lowest.pop_back();
@@ -227,8 +228,8 @@ void Skyline::put(const Shape &shape) {
   }
   if (shape.lower > under.start)
     lowest.push_back(left = segment);
-  // Offsets depend on it: an even number of pieces of the same height in a row is not joined with
-  // what is as high behind them before one of the two is the lowest.
+  // Offsets depend on this: an even number of pieces of the same height in a row is not joined with
+  // what is as high after them before one of the two is the lowest.
   bool isEven = false;
   uint64_t last = under.height;
   for (const Piece &piece : shapes.piecesOf(shape)) {

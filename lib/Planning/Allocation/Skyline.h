@@ -1,9 +1,9 @@
 //===- Skyline.h - Lowest offset first -----------------------------------------===//
 //
-// The skyline is the height already occupied at each position of time. At its lowest segment the
-// unplaced shape of highest rank that lies within the segment is placed; where none does, the
-// segment rises to its lower neighbour. So shapes are placed in the order of their lowest feasible
-// offsets, as with a heap of offsets, but nothing is visited twice.
+// The skyline is the height already occupied at each position of time. The unplaced shape of
+// highest rank that lies within its lowest segment is placed there; where none does, the segment
+// rises to its lower neighbour. So shapes are placed in the order of their lowest feasible offsets,
+// as with a heap of offsets, but nothing is visited twice.
 //
 //   height |      +--+            the lowest segment [2, 5) takes a shape live within [2, 5)
 //          |  +---+  |
@@ -23,21 +23,21 @@
 
 namespace llmmem::planning {
 
-/// Bytes held over [lower, upper), in dense positions.
+/// The bytes held over [lower, upper), in dense positions.
 struct Piece {
   int32_t lower;
   int32_t upper;
   int64_t size;
 };
 
-/// A unit that gets one offset: a buffer, or a chain of in-place results whose pieces follow one
-/// another without a gap. Later pieces may be smaller.
+/// A shape is a unit that gets one offset: a buffer, or a chain of in-place results whose pieces
+/// follow one another without a gap. Later pieces may be smaller.
 struct Shape {
   int32_t firstPiece;
   int32_t pieceCount;
   int32_t lower;
   int32_t upper;
-  int64_t size; // of the largest piece
+  int64_t size; // size of the largest piece
 };
 
 struct Shapes {
@@ -51,20 +51,20 @@ struct Shapes {
   void add(llvm::ArrayRef<Piece> chain);
 };
 
-/// The largest sum of live bytes at each position.
+/// Returns the largest sum of live bytes at each position.
 std::vector<int64_t> liveBytes(const Shapes &shapes);
 
 /// The shapes that have no place yet. Those that begin within a segment of the skyline are
 /// neighbours in the order of their beginnings, and most segments are narrow: the shapes are
-/// visited one by one, and blocks of them of which none can be the one that is looked for are
-/// passed over.
+/// visited one by one, and a block is passed over where none of its shapes can be the one that is
+/// looked for.
 class UnplacedShapes {
 public:
   explicit UnplacedShapes(const Shapes &shapes);
 
-  /// Begins anew with all shapes; `ranks` is a permutation.
+  /// Begins again with all shapes. `ranks` is a permutation.
   void reset(llvm::ArrayRef<int32_t> ranks);
-  /// The highest rank of a shape within [from, to); -1: there is none.
+  /// Returns the highest rank of a shape within [from, to), or -1 where there is none.
   int32_t highestRank(int32_t from, int32_t to) const;
   /// Removes the shape of the rank and returns its index.
   int32_t take(int32_t rank);
@@ -94,21 +94,21 @@ private:
   Bounds boundsOfGroup(size_t group) const;
 
   std::vector<int32_t> order;     // shape by slot, by lower, then upper
-  std::vector<int32_t> firstSlot; // by position: of those that begin there or later
+  std::vector<int32_t> firstSlot; // by position: the first slot of those that begin there or later
   std::vector<Slot> slots;
   std::vector<int32_t> slotOfRank;
   std::vector<uint64_t> isUnplaced; // a bit for each slot of a block
-  std::vector<Bounds> blocks;       // of what is unplaced in a block
-  std::vector<Bounds> groups;       // of blocks
+  std::vector<Bounds> blocks;       // bounds of the unplaced shapes of a block
+  std::vector<Bounds> groups;       // bounds of groups of blocks
 };
 
 class Skyline {
 public:
   explicit Skyline(const Shapes &shapes) : shapes(shapes), unplaced(shapes) {}
 
-  /// Places all shapes; `ranks`, a permutation, orders them, highest first. Returns the arena, or
-  /// nothing better than `limit`: then `limit` itself, with the offsets unusable. The largest
-  /// number is no limit.
+  /// Places all shapes. `ranks`, a permutation, orders them, highest first. Returns the arena.
+  /// Where that is no better than `limit`, it returns `limit` and the offsets are not usable. The
+  /// largest number is no limit.
   int64_t run(llvm::ArrayRef<int32_t> ranks, int64_t limit, std::vector<int64_t> &offsets);
 
 private:
@@ -128,9 +128,9 @@ private:
 
   const Shapes &shapes;
   UnplacedShapes unplaced;
-  std::vector<Segment> segments; // the walls before and behind all, then the others
+  std::vector<Segment> segments; // the walls before and after all, then the others
   std::vector<int32_t> lowest;   // segments of the lowest height, the first one last
-  std::vector<Entry> heap;       // of the other segments
+  std::vector<Entry> heap;       // heap of the other segments
 };
 
 } // namespace llmmem::planning

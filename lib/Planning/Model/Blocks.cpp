@@ -69,7 +69,8 @@ private:
 };
 } // namespace
 
-/// For each pair of neighbouring ops (index - 1, index): bytes written and not yet read by any op.
+/// Returns, for each pair of neighbouring ops (index - 1, index), the bytes written and not yet
+/// read by any op.
 std::vector<int64_t> ChainFinder::unreadBytes() const {
   constexpr int32_t soon = 8;
   std::vector<int64_t> unread(count + 1, 0);
@@ -81,7 +82,8 @@ std::vector<int64_t> ChainFinder::unreadBytes() const {
     for (OpIndex reader : graph.readers(value))
       first = std::min(first, position[reader]);
     if (first - position[writer] > soon)
-      continue; // saved for the backward alone: live at the loss and everywhere else
+      continue; // It is saved for the backward alone, so it is live at the loss and everywhere
+                // else.
     unread[position[writer] + 1] += graph.bytes(value);
     unread[first + 1] -= graph.bytes(value);
   }
@@ -189,9 +191,9 @@ bool ChainFinder::stagesFromLabels() {
   return true;
 }
 
-/// A hash of what equal ops of two blocks have in common: cost, sizes, and how far back the
-/// operands are written, in whatever order they are listed. Names are left out (they carry layer
-/// numbers); operands from far away are shared ones (masks, tables).
+/// Returns a hash of what equal ops of two blocks have in common: cost, sizes, and how far back the
+/// operands are written, in whatever order they are listed. Names are left out, as they carry layer
+/// numbers. Operands from far away are shared ones (masks, tables).
 uint64_t ChainFinder::shapeOf(int32_t index) const {
   constexpr int32_t farAway = 200;
   const Op &op = opAt(index);
@@ -210,7 +212,8 @@ uint64_t ChainFinder::shapeOf(int32_t index) const {
   return hash;
 }
 
-/// Whether the ops of two ranges have equal costs and sizes, wherever their operands come from.
+/// Says whether the ops of two ranges have equal costs and sizes, wherever their operands come
+/// from.
 bool ChainFinder::areAlike(int32_t first, int32_t second, int32_t length) const {
   auto sizes = [&](const Op &op) {
     llvm::SmallVector<int64_t, 16> all{op.cost, op.workspace, int64_t(op.recompute),
@@ -229,8 +232,8 @@ bool ChainFinder::areAlike(int32_t first, int32_t second, int32_t length) const 
   return true;
 }
 
-/// Per position, what crosses it in the forward: written before it and read by the forward after
-/// it.
+/// Returns, per position, what crosses it in the forward: the values written before it and read by
+/// the forward after it.
 ChainFinder::Crossing ChainFinder::crossing() const {
   std::vector<int64_t> change(chain.cut + 1, 0);
   std::vector<int32_t> number(chain.cut + 1, 0);
@@ -297,9 +300,9 @@ TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signatu
   return best;
 }
 
-/// The blocks of a repeat that begin `shift` after its start. The first block's operands may come
-/// from elsewhere, which leaves it outside of the repeat; so do operands from far away in the last
-/// one.
+/// Returns the blocks of a repeat that begin `shift` after its start. The first block's operands
+/// may come from elsewhere, which leaves it outside of the repeat; so do operands from far away in
+/// the last one.
 ChainFinder::Blocks ChainFinder::blocksOf(const TandemRepeat &repeat, int32_t shift) const {
   const int32_t period = repeat.period;
   int32_t first = repeat.start + shift, last = repeat.start + period * repeat.count;
@@ -314,9 +317,10 @@ ChainFinder::Blocks ChainFinder::blocksOf(const TandemRepeat &repeat, int32_t sh
   return {first, (last - first) / period};
 }
 
-/// Any rotation of a repeat is a repeat: begin at the position that the fewest bytes cross, which
-/// is the block's input. The residual crosses between attention and feed-forward too, where blocks
-/// leave halves of blocks at both ends; so of equal positions the one that gives the most blocks.
+/// Chooses a rotation of the repeat; any rotation is a repeat. It begins at the position that the
+/// fewest bytes cross, which is the block's input. The residual crosses between attention and
+/// feed-forward too, where blocks leave halves of blocks at both ends. So among equal positions it
+/// takes the one that gives the most blocks.
 ChainFinder::Blocks ChainFinder::bestRotation(const TandemRepeat &repeat) const {
   const std::vector<int64_t> bytes = crossing().bytes;
   const int32_t middle = repeat.start + repeat.period * ((repeat.count - 1) / 2);
@@ -390,7 +394,8 @@ void ChainFinder::stagesFromNarrowPoints() {
   setStages(starts, isBlock);
 }
 
-/// The stage whose backward the op at `index` belongs to, -1 where its operands do not tell.
+/// Returns the stage whose backward the op at `index` belongs to, or -1 where its operands do not
+/// tell.
 int32_t ChainFinder::stageServedBy(int32_t index) const {
   const Op &op = opAt(index);
   if (op.phase == Phase::Update)
@@ -442,8 +447,8 @@ void ChainFinder::assignSegments() {
     else
       *it = static_cast<int32_t>(index);
   }
-  // Of the ops of random layered graphs that tell their stage at most three quarters are in turn,
-  // of those of training steps all.
+  // In random layered graphs, at most three quarters of the ops that tell their stage are in turn;
+  // in training steps all of them are.
   chain.isInTurn = !at.empty() && tails.size() * 10 >= at.size() * 9;
   std::vector<int32_t> served(count, -1);
   for (int32_t index = tails.empty() ? -1 : tails.back(); index >= 0; index = previous[index])
@@ -461,8 +466,8 @@ void ChainFinder::assignSegments() {
     splitGaps(served);
 }
 
-/// For each pair of neighbouring ops (index - 1, index): bytes that the backward has written before
-/// and reads after.
+/// Returns, for each pair of neighbouring ops (index - 1, index), the bytes that the backward has
+/// written before and reads after.
 std::vector<int64_t> ChainFinder::gradientBytes() const {
   std::vector<int64_t> bytes(count + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
@@ -480,9 +485,10 @@ std::vector<int64_t> ChainFinder::gradientBytes() const {
   return bytes;
 }
 
-/// Ops that read nothing of the forward say not to which segment they belong, as the product that
-/// takes a block's gradient to that of its last weight's input. Between the last op of one segment
-/// and the first one that is known of the next, the next begins where the fewest bytes cross.
+/// Assigns a segment to ops that read nothing of the forward. Such an op, for example the product
+/// that takes a block's gradient to that of its last weight's input, does not say to which segment
+/// it belongs. Between the last op of one segment and the first one that is known of the next, the
+/// next begins where the fewest bytes cross.
 void ChainFinder::splitGaps(llvm::ArrayRef<int32_t> served) {
   const std::vector<int64_t> bytes = gradientBytes();
   int32_t last = chain.cut - 1; // the last op whose segment is known

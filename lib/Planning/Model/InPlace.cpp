@@ -1,8 +1,8 @@
 //===- InPlace.cpp - Which results take which operands' bytes --------------------===//
 //
-// A matching between results and dying operands. The bytes it shares depend on the matched results
-// alone, so the results that some matching covers form a transversal matroid (Edmonds & Fulkerson
-// 1965), and taking them greedily by size, with augmenting paths, is optimal.
+// The choice is a matching between results and dying operands. The bytes it shares depend on the
+// matched results alone, so the results that some matching covers form a transversal matroid
+// (Edmonds & Fulkerson 1965), and taking them greedily by size, with augmenting paths, is optimal.
 //
 //===----------------------------------------------------------------------===//
 

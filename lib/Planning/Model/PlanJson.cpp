@@ -37,8 +37,8 @@ llvm::StringRef statusName(Status status) {
   return "unknown";
 }
 
-/// Ids that the problem does not have become index -1: such a plan can be read, and it is the
-/// verifier that calls it wrong.
+/// Ids that the problem does not have become index -1: such a plan can be read, and the verifier
+/// reports it.
 class PlanReader {
 public:
   PlanReader(const Problem &problem, llvm::StringRef json) : problem(problem), reader(json) {
@@ -85,7 +85,8 @@ private:
 
   bool isVersion2() const { return version == 2; }
 
-  /// Before what one version alone has. A plan says what its problem needs.
+  /// Reads the version, which comes before what one version alone has. A plan says what its problem
+  /// needs.
   bool readVersion() {
     if (!reader.integer(version))
       return false;
@@ -318,7 +319,7 @@ private:
   IdMap valueOf, opOf;
 };
 
-/// Ids of a plan that names what the problem does not have print as null, and the text does not
+/// The ids of a plan that names what the problem does not have print as null, and the text does not
 /// parse.
 template <typename Item>
 void printId(llvm::raw_ostream &os, const std::vector<Item> &items, int32_t index) {
@@ -416,7 +417,7 @@ std::string toJson(const Problem &problem, const Plan &plan) {
        << ", \"cost\": " << plan.cost << ", \"base_cost\": " << plan.baseCost
        << ", \"cost_lower_bound\": " << plan.costLowerBound
        << ",\n \"peak_lower_bound\": " << plan.peakLowerBound;
-  // Milliseconds say enough, and keep the line short.
+  // Milliseconds are precise enough, and keep the line short.
   os << ", \"seconds\": " << llvm::format("%.3f", plan.seconds);
   if (plan.witness)
     printWitness(problem, *plan.witness, os);

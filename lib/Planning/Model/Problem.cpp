@@ -175,7 +175,7 @@ private:
     return true;
   }
 
-  /// Relies on `seen`, which holds `op` for exactly what `op` reads.
+  /// Checks the in-place pairs. It relies on `seen`, which holds `op` for exactly what `op` reads.
   bool checkInPlace(OpIndex op) {
     for (const InPlace &pair : problem.ops[op].inPlace) {
       if (!isValue(pair.write) || !llvm::is_contained(problem.ops[op].writes, pair.write))
@@ -201,7 +201,8 @@ private:
     return true;
   }
 
-  /// Each op touches the memories that its resource reaches. Values of 0 bytes order ops only.
+  /// Checks that each op touches the memories that its resource reaches. Values of 0 bytes only
+  /// order ops.
   bool checkPlaces() {
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op) {
       const Op &it = problem.ops[op];
@@ -233,8 +234,8 @@ private:
            (others ? "has this in a memory beside the device" : "has this in the device's memory");
   }
 
-  /// Sizes count rounded up to the alignment, as the arena will hold them, so that no later sum
-  /// over what lives together can overflow.
+  /// Checks the sums of sizes. Sizes count rounded up to the alignment, as the arena will hold
+  /// them, so that no later sum over what lives together can overflow.
   void checkSums() {
     __int128 bytes = 0, cost = 0, workspace = 0;
     auto rounded = [&](int64_t size, MemoryIndex memory) {
@@ -260,7 +261,7 @@ private:
   }
 
   const Problem &problem;
-  std::vector<OpIndex> writer; // by value; of those that must run; -1: none
+  std::vector<OpIndex> writer; // by value; its writer among the ops that must run; -1: none
   std::vector<OpIndex> copier; // by value; the first optional one; -1: none
   std::vector<OpIndex> seen;   // by value; the last op that reads it so far
   std::string message;

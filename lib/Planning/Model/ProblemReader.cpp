@@ -9,7 +9,7 @@
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// What both versions have, then what one alone has.
+/// The keys that both versions have come first, then those that one alone has.
 static constexpr llvm::StringLiteral problemKeys[] = {
     "format, version, values, ops, keep, forms, choice, guessed_phases", "budget, alignment",
     "memories"};
@@ -84,7 +84,7 @@ bool ProblemReader::memory(MemoryIndex &index) {
   int64_t number = 0;
   if (!reader.integer(number))
     return false;
-  // Whether there is such a memory is known when all of the file is.
+  // Whether there is such a memory is known only at the end of the file.
   index = static_cast<MemoryIndex>(std::min<int64_t>(number, INT32_MAX));
   return true;
 }
@@ -144,7 +144,7 @@ bool ProblemReader::readProblem() {
   return (hasValues && hasOps) || reader.fail("'values' and 'ops' must be there");
 }
 
-/// What each form has of its own.
+/// Reads a member that each form has of its own.
 bool ProblemReader::readMember(llvm::StringRef key) {
   if (key == "keep")
     return ids(keep);
@@ -340,7 +340,8 @@ llvm::Error ProblemReader::resolveList(llvm::ArrayRef<int64_t> list,
 // Forms
 //===----------------------------------------------------------------------===//
 
-/// The first tiling whose numbers the ops have as they stand; a file edited by hand may have none.
+/// Returns the first tiling whose numbers the ops have as they stand. A file edited by hand may
+/// have none.
 static int32_t findTiling(const AlternativeProblem &form) {
   auto stands = [&](const OpTiling &entry) {
     const Op &op = form.problem.ops[entry.op];
@@ -351,7 +352,7 @@ static int32_t findTiling(const AlternativeProblem &form) {
   return found == form.tilings.end() ? 0 : static_cast<int32_t>(found - form.tilings.begin());
 }
 
-/// A file without forms has one: what it states, as it stands.
+/// Resolves the forms. A file without forms has one: what it states.
 llvm::Error ProblemReader::resolveForms() {
   if (formTexts.empty())
     formTexts.push_back({});
@@ -376,7 +377,7 @@ llvm::Error ProblemReader::resolveForms() {
   return llvm::Error::success();
 }
 
-/// A form has the memory of the one that the file states.
+/// Resolves a form. It has the memory of the form that the file states.
 llvm::Expected<AlternativeProblem> ProblemReader::resolveOwnForm(const FormText &text,
                                                                  const Problem &stated,
                                                                  const std::string &place) {

@@ -1,7 +1,7 @@
 //===- ProblemReader.h - The reader of a llmmem-problem ---------------------===//
 //
-// Reads the form that a file states, and the others that stand beside it (StepForms.h). Values and
-// ops go by id until all of the file is read, since keys come in any order.
+// Reads the form that a file states, and the others that the file has (StepForms.h). Values and ops
+// go by id until all of the file is read, since keys come in any order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@
 
 namespace llmmem::planning {
 
-/// As the text has it: `forward`.
+/// Returns the name that the text has: `forward`.
 llvm::StringRef phaseName(Phase phase);
 
-/// An op as its text stands: values by id, which resolve once all values are read (keys come in any
-/// order).
+/// An op as in its text: it has values by id, which resolve once all values are read (keys come in
+/// any order).
 struct OpText {
   std::vector<int64_t> reads, writes;
   std::vector<std::pair<int64_t, int64_t>> inPlace;
@@ -28,7 +28,7 @@ struct OpText {
 
 class ProblemReader;
 
-/// A form as its text stands.
+/// A form as in its text.
 struct FormText {
   struct Entry {
     int64_t op, cost, workspace;
@@ -48,7 +48,8 @@ public:
 private:
   bool isVersion2() const { return version == 2; }
 
-  /// `version` stands before what one version alone has, so that a key is known when it is read.
+  /// Reports an unknown key. `version` comes before what one version alone has, so that a key is
+  /// known when it is read.
   bool unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]);
   bool readMemory();
   bool memory(MemoryIndex &index);

@@ -14,10 +14,10 @@ bool llmmem::planning::isSaved(const Graph &graph, ValueIndex value,
 }
 
 namespace {
-/// What a value's bytes on a memory are, as the steps run.
+/// What a value's bytes on a memory hold as the steps run.
 struct Instance {
-  int32_t run = 0;     // of its writer: 1 is the first
-  bool isBack = false; // brought from the host since
+  int32_t run = 0;     // run of its writer: 1 is the first
+  bool isBack = false; // whether it has been brought back from the host since
 };
 } // namespace
 

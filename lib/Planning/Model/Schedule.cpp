@@ -75,9 +75,9 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
 }
 
 void llmmem::planning::dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps) {
-  // From the last step to the first: a run is useful if it is the op's first, or if a result is
-  // read before its next write. Removing a run removes its reads, so the runs before it are decided
-  // after it.
+  // The loop goes from the last step to the first. A run is useful if it is the op's first, or if a
+  // result is read before its next write. Removing a run removes its reads, so the runs before it
+  // are decided after it.
   std::vector<int32_t> runs(graph.numOps(), 0);
   for (OpIndex op : steps)
     ++runs[op];

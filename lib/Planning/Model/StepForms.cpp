@@ -40,7 +40,7 @@ void StepForms::setBudget(std::optional<int64_t> budget) {
     it.problem.budget = budget;
 }
 
-/// The first tiling's ops, sorted; any other has the same.
+/// Returns the first tiling's ops, sorted. Any other tiling has the same.
 static std::vector<OpIndex> opsOf(const Tiling &tiling) {
   std::vector<OpIndex> ops;
   for (const OpTiling &entry : tiling)

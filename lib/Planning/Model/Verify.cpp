@@ -28,8 +28,8 @@
 //                         program order
 //   over-budget           a feasible plan whose resident bytes and arena exceed the budget
 //   status                a status that the rest of the plan, or the problem, contradicts
-//   witness               a witness beside a plan that fits; one that names what the problem does
-//                         not have, or a value twice, or a larger value behind a smaller one; more
+//   witness               a witness with a plan that fits; one that names what the problem does
+//                         not have, or a value twice, or a larger value after a smaller one; more
 //                         bytes than all values and a workspace side by side; no proof, or one
 //                         that the budget satisfies, where the plan is called infeasible
 //   seconds               a time that is negative or no number
@@ -55,7 +55,7 @@ namespace {
 
 constexpr int64_t largest = std::numeric_limits<int64_t>::max();
 
-/// What a step writes, or an input, or a step's workspace, over the steps in which it is held.
+/// What a step writes, an input, or a step's workspace, over the steps in which it is held.
 struct Held {
   int32_t first;    // step that writes it; -1: an input
   int32_t last;     // last step at which it is held
@@ -73,7 +73,7 @@ public:
         occupied(problem.numMemories()), memories(problem.numMemories()) {}
 
   std::vector<Violation> run() {
-    if (!indexesHold()) // nothing below could be derived from such a problem or plan
+    if (!indexesHold()) // nothing below can be derived from such a problem or plan
       return std::move(violations);
     const Report reportTo = [this](int32_t step, llvm::StringRef rule, const llvm::Twine &message) {
       report(step, rule, message);
@@ -93,7 +93,7 @@ public:
     checkNumbers();
     checkCopies();
     checkTime();
-    // In step order; what concerns the whole plan (step -1) comes first.
+    // Sorts by step. What concerns the whole plan (step -1) comes first.
     std::stable_sort(violations.begin(), violations.end(),
                      [](const Violation &a, const Violation &b) { return a.step < b.step; });
     return std::move(violations);
@@ -160,7 +160,7 @@ private:
     return memoriesHold();
   }
 
-  /// Each op's cost and workspace in all of its runs.
+  /// Chooses each op's cost and workspace in all of its runs.
   void chooseAlternatives() {
     for (const Op &op : problem.ops)
       forms.push_back({op.cost, op.workspace});
@@ -210,7 +210,7 @@ private:
         written[value] = true;
     for (size_t value = 0; value < written.size(); ++value)
       if (!written[value] && !problem.values[value].resident)
-        begin(-1, static_cast<ValueIndex>(value), -2); // held only if something asks for it
+        begin(-1, static_cast<ValueIndex>(value), -2); // it is held only if something asks for it
     readsOf.resize(stepCount);
     for (int32_t step = 0; step < stepCount; ++step) {
       const Op &op = problem.ops[plan.steps[step]];
@@ -220,7 +220,7 @@ private:
         begin(step, value, step);
     }
     for (ValueIndex value :
-         problem.keep) // held at the end, which is one position past the last step
+         problem.keep) // it is held at the end, which is one position past the last step
       if (isValue(value) && current[value] >= 0)
         held[current[value]].last = stepCount;
   }
@@ -240,8 +240,8 @@ private:
              "value " + llvm::Twine(problem.values[value].id) + " is read and not yet written");
   }
 
-  /// Where `held` has (step, value); -1 if nowhere. `held` is sorted by step, and a step writes
-  /// little.
+  /// Returns the position of (step, value) in `held`, or -1. `held` is sorted by step, and a step
+  /// writes little.
   int32_t find(int32_t step, ValueIndex value) const {
     auto at = std::lower_bound(held.begin(), held.end(), step,
                                [](const Held &it, int32_t step) { return it.first < step; });
@@ -251,7 +251,8 @@ private:
     return -1;
   }
 
-  /// Inputs by value, so that a million inputs do not take quadratic time.
+  /// Assigns the offsets. It indexes inputs by value, so that a million inputs do not take
+  /// quadratic time.
   void assignOffsets() {
     std::vector<int32_t> inputs(problem.values.size(), -1);
     for (size_t i = 0; i < held.size() && held[i].first < 0; ++i)
@@ -301,7 +302,7 @@ private:
     it.offset = offset;
     if (offset < 0 || offset > largest - it.bytes) {
       report(it.first, "out-of-range", name(it) + " at offset " + llvm::Twine(offset));
-      it.offset = 0; // so that it is not reported as missing too; its bytes are not checked
+      it.offset = 0; // It is then not reported as missing too; its bytes are not checked.
       it.bytes = 0;
       return;
     }
@@ -349,9 +350,9 @@ private:
       memory.peak = std::max(memory.peak, memory.live);
   }
 
-  /// Rule in_place: `it` may take the bytes of a value that this very step reads for the last time,
-  /// at the same offset, if it is no larger. Until the step is over, all of the old value's bytes
-  /// stay occupied.
+  /// Applies rule in_place: `it` may take the bytes of a value that this very step reads for the
+  /// last time, at the same offset, if it is no larger. Until the step is over, all of the old
+  /// value's bytes stay occupied.
   bool takeOver(Held &it, int32_t step) {
     if (!it.offset || it.bytes == 0)
       return false;
@@ -443,8 +444,8 @@ private:
       report(-1, "status", "the plan fits and is called unknown");
   }
 
-  /// The round trips that the steps make: every run of a copy down, with the run of the copy up
-  /// that wrote what it reads.
+  /// Returns the round trips that the steps make: every run of a host-to-device copy, with the run
+  /// of the device-to-host copy that wrote what it reads.
   std::vector<PlannedCopy> findCopies() const {
     std::vector<PlannedCopy> found;
     for (int32_t step = 0; step < stepCount; ++step) {
@@ -486,7 +487,7 @@ private:
       report(it.back, "copies", trip(it) + "; the plan's copies leave it out");
   }
 
-  /// The steps with what they wait for; see PlanTime.
+  /// Checks the time of the steps with what they wait for (see PlanTime).
   void checkTime() {
     if (!plan.time && !problem.needsVersion2())
       return;

@@ -1,9 +1,8 @@
 //===- VerifyAbsence.cpp - Is it true that there is no plan? -----------------===//
 //
-// Nobody can check a proof of absence in short, but many a false one is refuted by schedules that
-// are had without a search: the program order, and all buffers at bytes of their own.
+// Nobody can check a proof of absence in short, but schedules that are had without a search refute
+// many a false one: the program order, and all buffers at bytes of their own.
 //
-//===----------------------------------------------------------------------===//
 
 #include "VerifyParts.h"
 #include <algorithm>
@@ -49,7 +48,8 @@ static Wide leastWorkspace(const Problem &problem, const Op &op, MemoryIndex mem
   return inArena(problem, memory, bytes);
 }
 
-/// What suffices for the program order whatever the offsets: no two buffers share a byte.
+/// Returns the bytes that suffice for the program order whatever the offsets: no two buffers share
+/// a byte.
 static Wide bytesApart(const Problem &problem, MemoryIndex memory) {
   Wide bytes = residentBytes(problem, memory), workspace = 0;
   for (const Value &value : problem.values)
@@ -60,13 +60,13 @@ static Wide bytesApart(const Problem &problem, MemoryIndex memory) {
   return bytes + workspace;
 }
 
-/// The most bytes that the ops hold in program order, without optional ones, in their smallest
-/// workspaces, sizes rounded up as an arena holds them and nothing in place: no bound on the least
-/// need can be above it.
+/// Returns the most bytes that the ops hold in program order, without optional ones, in their
+/// smallest workspaces, with sizes rounded up as an arena holds them and nothing in place. No bound
+/// on the smallest footprint can be above it.
 static Wide peakInProgramOrder(const Problem &problem, MemoryIndex memory) {
   const size_t count = problem.ops.size(), values = problem.values.size();
   std::vector<size_t> first(values, 0), end(values, 0);
-  std::vector<bool> isThere(values, true); // inputs and what ops write that must run
+  std::vector<bool> isThere(values, true); // inputs, and what ops write that must run
   for (const Op &op : problem.ops)
     for (ValueIndex value : op.writes)
       isThere[value] = false;

@@ -1,8 +1,8 @@
 //===- VerifyParts.h - The parts of the verifier ----------------------------===//
 //
-// What Verify.cpp is made of, and nobody else uses: the verifier shares nothing with the solvers.
+// These are parts of Verify.cpp, and nobody else uses them: the verifier shares nothing with the
+// solvers.
 //
-//===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_MODEL_VERIFYPARTS_H
 #define LLMMEM_LIB_PLANNING_MODEL_VERIFYPARTS_H
@@ -19,18 +19,18 @@ std::string text(Wide number);
 /// Takes a violation: its step (-1: the plan as a whole), rule and message.
 using Report = std::function<void(int32_t, llvm::StringRef, const llvm::Twine &)>;
 
-/// " in 'host'" for a memory beside the device.
+/// Returns " in 'host'" for a memory other than the device's.
 std::string in(const Problem &problem, MemoryIndex memory);
-/// What a plan says of a memory.
+/// Returns what a plan says of a memory.
 MemoryUse useOf(const Plan &plan, MemoryIndex memory);
 Wide residentBytes(const Problem &problem, MemoryIndex memory);
 
-/// A plan without steps: its numbers are 0, and what is proved of every schedule must hold of the
-/// program order too, with no two buffers sharing bytes.
+/// Verifies a plan without steps. Its numbers are 0, and what is proved of every schedule must hold
+/// of the program order too, with no two buffers sharing bytes.
 void verifyWithoutSteps(const Problem &problem, const Plan &plan, const Report &report);
 void verifyWitness(const Problem &problem, const Plan &plan, const Report &report);
 
-/// Bytes of an arena that a step uses.
+/// The bytes of an arena that a step uses.
 struct ByteUse {
   MemoryIndex memory;
   int64_t begin, end;
@@ -45,9 +45,9 @@ struct TimedStep {
   std::vector<ByteUse> bytes;
 };
 
-/// When the last of `steps` ends (see PlanTime).
+/// Returns when the last of `steps` ends (see PlanTime).
 Wide makespan(const std::vector<TimedStep> &steps);
-/// The same for the program order without optional ops, where no byte is shared.
+/// Returns the same for the program order without optional ops, where no byte is shared.
 Wide baseTime(const Problem &problem);
 
 } // namespace llmmem::planning

@@ -1,7 +1,7 @@
 //===- VerifyTime.cpp - When the last step ends ------------------------------===//
 //
-// Resources run side by side, each in the order of the plan. The live ranges behind the offsets are
-// those of the plan's order, so a step also waits for those before it that used the bytes which it
+// Resources run side by side, each in the order of the plan. The offsets follow from the live
+// ranges of the plan's order, so a step also waits for those before it that used the bytes which it
 // overwrites: with that, bytes that the plan shares are shared in time as well.
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@
 namespace llmmem::planning {
 namespace {
 
-/// Until when the bytes of one arena are in use.
+/// Tracks until when the bytes of one arena are in use.
 class BusyBytes {
 public:
   Wide until(int64_t begin, int64_t end) const {
@@ -63,7 +63,7 @@ private:
     before.end = place;
   }
 
-  std::map<int64_t, Range> ranges; // by begin; none meets another
+  std::map<int64_t, Range> ranges; // sorted by begin; none meets another
 };
 
 } // namespace
