@@ -17,7 +17,8 @@
 
 using namespace llmmem::planning;
 
-/// Fixed rates of work to time, so that equal flags give equal plans on every machine.
+/// Returns the work for a time at fixed rates, so that equal flags give equal plans on every
+/// machine.
 static int64_t workFor(const PlanOptions &options, double unitsPerSecond) {
   return static_cast<int64_t>(std::clamp(options.workSeconds, 0.0, 1e5) * unitsPerSecond);
 }
@@ -44,8 +45,8 @@ static bool fits(const Problem &problem, const Plan &plan) {
   return !problem.budget || problem.residentBytes() + plan.arena <= *problem.budget;
 }
 
-/// The capacity for live bytes, which include the topmost buffer's padding; a budget may be the
-/// largest 64-bit number.
+/// Returns the capacity for live bytes, which include the topmost buffer's padding. A budget may be
+/// the largest 64-bit number.
 static int64_t capacityFor(const Graph &graph) {
   const int64_t padding = graph.topPadding();
   return std::min(*graph.problem().budget, INT64_MAX - padding) + padding;
@@ -62,11 +63,11 @@ static void adopt(const Plan &placed, Plan &plan) {
   plan.searcher = placed.searcher;
 }
 
-/// The packing search stops as soon as the budget is met. Where the plan's peak is below the
-/// budget, a smaller arena may exist. A search for the last four-thousandth took longer than the
-/// plan.
+/// Looks for a smaller arena. The packing search stops as soon as the budget is met; where the
+/// plan's peak is below the budget, a smaller arena may exist. A search for the last
+/// four-thousandth took longer than the plan.
 static void tightenArena(const Graph &graph, Plan &plan, const PlanOptions &options) {
-  constexpr int least = 12; // of the arena, as a power of two
+  constexpr int least = 12; // as a power of two, the part of the arena
   if (plan.arena - (plan.peak - graph.residentBytes()) <= plan.arena >> least)
     return;
   Plan other = plan;
@@ -100,9 +101,9 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
   return placed != nullptr;
 }
 
-/// For live bytes that fit where no packing found does: searches every schedule with every
-/// placement, and finds a more expensive plan or proves that there is none. Nothing where the
-/// search gave up.
+/// Handles live bytes that fit where no packing found does. It searches every schedule with every
+/// placement, and finds a more expensive plan or proves that there is none. It returns nothing
+/// where the search gave up.
 static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
                                              const PlanOptions &options) {
   const Problem &problem = graph.problem();
@@ -127,8 +128,8 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
   return true;
 }
 
-/// Small problems: searches every schedule. Nothing where the search gave up, else whether there is
-/// a plan.
+/// Searches every schedule of a small problem. Returns nothing where the search gave up, else
+/// whether there is a plan.
 static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
   if (!problem.budget || !isSmall(graph) || tuning::isOff("every schedule"))
@@ -159,14 +160,14 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
       if (std::optional<bool> placed = planPlacedExactly(graph, plan, options))
         return placed;
     isFirst = false;
-    // The live bytes fit and no packing found does: search again with a lower capacity.
+    // The live bytes fit and no packing found does, so the search repeats with a lower capacity.
     capacity = std::min(capacity, profile(graph, answer.steps).peak) - 1;
   }
 }
 
-/// Where an arena exceeds the peak, the schedule of the least peak need not have the least arena.
-/// Searches for smaller arenas until there is none; the last plan found is the cheapest of the
-/// least arena.
+/// Looks for the least arena. Where an arena exceeds the peak, the schedule of the least peak need
+/// not have the least arena. So it searches for smaller arenas until there is none; the last plan
+/// found is the cheapest of the least arena.
 static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
                         const PlanOptions &options) {
   int64_t work = workFor(options, tuning::placementsPerSecond);
@@ -194,7 +195,8 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
               options);
 }
 
-/// Without ops nothing can be chosen: the inputs that are kept lie in the arena, and that is all.
+/// Plans a problem without ops, where nothing can be chosen: the inputs that are kept lie in the
+/// arena, and that is all.
 static void planNothing(const Graph &graph, Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
   place(graph, plan, {}, "", options);
@@ -235,7 +237,7 @@ static Plan refusal(const Problem &problem, std::string why) {
   return plan;
 }
 
-/// Throws where it is cancelled.
+/// Plans to the end. It throws where the plan is cancelled.
 static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
                          Cancellation *cancellation) {
   const Graph graph(problem, cancellation);

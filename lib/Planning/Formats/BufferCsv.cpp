@@ -36,7 +36,7 @@ private:
     return llvm::createStringError("line " + llvm::Twine(lineNumber) + ": " + what);
   }
 
-  /// A line that does not end is found before all of a file is looked through.
+  /// Reads the next line. It finds a line that does not end before it looks through all of a file.
   llvm::Error nextLine() {
     constexpr size_t kLongest = 1 << 16;
     ++lineNumber;
@@ -48,7 +48,7 @@ private:
   }
 
   llvm::SmallVector<llvm::StringRef, 8> cells() const {
-    constexpr int kMostColumns = 16; // more than are known; the last has the rest of the line
+    constexpr int kMostColumns = 16; // more than are known; the last holds the rest of the line
     llvm::SmallVector<llvm::StringRef, 8> split;
     line.split(split, ',', kMostColumns);
     for (llvm::StringRef &cell : split)

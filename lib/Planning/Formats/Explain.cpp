@@ -40,7 +40,7 @@ public:
   }
 
   SavedValue explain(ValueIndex value) const;
-  /// Whether it is held while `step` runs, which may write it.
+  /// Says whether the value is held while `step` runs, which may write it.
   bool isHeldWhile(ValueIndex value, int32_t step) const {
     return llvm::any_of(liveRanges[value], [&](const Instance &range) {
       return problem.values[value].resident || (range.from <= step && step <= range.to);
@@ -59,7 +59,7 @@ private:
     return planning::isSaved(graph, value, [&](OpIndex op) { return problem.ops[op].phase; });
   }
 
-  /// The longest idle range: the step of the use that ends it, and its length.
+  /// Returns the longest idle range: the step of the use that ends it, and its length.
   std::pair<int32_t, int32_t> longestIdle(ValueIndex value) const {
     std::pair<int32_t, int32_t> longest = {0, 0};
     for (size_t i = 1; i < uses[value].size(); ++i)
@@ -68,9 +68,9 @@ private:
     return longest;
   }
 
-  /// Cost of running `op` again just before `step`, with every ancestor whose result is not live
-  /// there. Values that cannot be recomputed (inputs, results of ops that run once) would stay
-  /// live.
+  /// Returns the cost of running `op` again just before `step`, with every ancestor whose result is
+  /// not live there. Values that cannot be recomputed (inputs, results of ops that run once) would
+  /// stay live.
   int64_t costAgain(OpIndex op, int32_t step) const {
     int64_t cost = 0;
     llvm::DenseSet<OpIndex> visited;
@@ -116,7 +116,7 @@ SavedValue Explainer::explain(ValueIndex value) const {
   return saved;
 }
 
-/// Whether an instance that an earlier step wrote is held through `step`.
+/// Says whether an instance that an earlier step wrote is held through `step`.
 bool Explainer::isHeld(ValueIndex value, int32_t step) const {
   if (problem.values[value].resident)
     return true;
@@ -139,7 +139,8 @@ void printSaved(const Problem &problem, const SavedValue &it, llvm::raw_ostream 
     os << "kept, held " << it.stepsHeld << " steps; it cannot be recomputed\n";
 }
 
-/// Where nothing is held while a step runs, no step is the fullest: `step` is -1.
+/// Describes the op at a step. Where nothing is held while a step runs, no step is the fullest, and
+/// `step` is -1.
 std::string opText(const Problem &problem, const Plan &plan, int32_t step) {
   if (step < 0)
     return "no step";

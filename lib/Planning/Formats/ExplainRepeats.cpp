@@ -8,14 +8,14 @@
 namespace llmmem::planning {
 namespace {
 
-/// What the repeats of a plan make room for.
+/// Finds what the repeats of a plan make room for.
 class RepeatExplainer {
 public:
   RepeatExplainer(const Problem &problem, const Plan &plan)
       : problem(problem), plan(plan), graph(problem), usage(profile(graph, plan.steps)),
         all(instances(graph, plan.steps)) {}
 
-  /// The first run of an op; -1: it never runs.
+  /// Returns the first run of an op, or -1 where it never runs.
   int32_t firstRun(OpIndex op) const {
     const auto first = llvm::find(plan.steps, op);
     return first == plan.steps.end() ? -1 : static_cast<int32_t>(first - plan.steps.begin());
@@ -30,7 +30,7 @@ public:
   }
   void print(const RepeatReason &reason, llvm::raw_ostream &os) const;
   void printStep(int32_t step, llvm::raw_ostream &os) const;
-  /// The steps that write `value` again.
+  /// Returns the steps that write `value` again.
   std::vector<int32_t> repeatsOf(ValueIndex value) const {
     std::vector<int32_t> repeats;
     for (const Instance &each : all)

@@ -11,13 +11,13 @@ namespace llmmem::planning {
 
 std::string nameOf(const Problem &problem, ValueIndex value);
 
-/// What step:N asks for; an error where `number` is none of the plan's steps.
+/// Returns what step:N asks for, or an error where `number` is none of the plan's steps.
 Result<std::string> explainStep(const Problem &problem, const Plan &plan, llvm::StringRef number);
-/// A line or two for each step that writes `value` again.
+/// Prints a line or two for each step that writes `value` again.
 void printRepeatsOf(const Problem &problem, const Plan &plan, ValueIndex value,
                     llvm::raw_ostream &os);
-/// Which searcher made the schedule, where the plan says so: one that was read from a file does
-/// not.
+/// Prints which searcher made the schedule, where the plan says so. A plan that was read from a
+/// file does not.
 void printSearcher(const Plan &plan, llvm::raw_ostream &os);
 
 } // namespace llmmem::planning

@@ -59,7 +59,7 @@ private:
     }
   }
 
-  /// Which results stand in the bytes of which operands: the choice that the peak counts on.
+  /// Finds which results take the bytes of which operands: the choice that the peak counts on.
   void findTakeovers(const std::vector<Instance> &list) {
     std::vector<llvm::DenseSet<ValueIndex>> dying(plan.steps.size());
     for (const Instance &instance : list)
@@ -117,7 +117,7 @@ private:
       change[buffer.to + 1] -= buffer.bytes;
     }
     timeline.peak = timeline.resident;
-    if (timeline.steps.empty()) // no step beside which the kept inputs could be counted
+    if (timeline.steps.empty()) // no step with which the kept inputs could be counted
       for (ValueIndex value : problem.keep)
         timeline.peak += problem.values[value].resident ? 0 : problem.values[value].bytes;
     int64_t live = timeline.resident;
@@ -163,7 +163,7 @@ void printOps(const Problem &problem, llvm::json::OStream &json) {
     });
 }
 
-/// A row of numbers, as most of a timeline is.
+/// Prints a row of numbers, which most of a timeline is.
 template <typename... Numbers>
 void printRow(llvm::json::OStream &json, Numbers... numbers) {
   json.array([&] { (json.value(static_cast<int64_t>(numbers)), ...); });

@@ -1,7 +1,7 @@
 //===- PlanTrace.cpp - A plan in the Trace Event Format ------------------------===//
 //
 // "Trace Event Format" of the Chromium project: complete events ("X") of one thread lie within each
-// other or beside each other, a counter ("C") holds its values until its next event, times are in
+// other or do not overlap, a counter ("C") holds its values until its next event, and times are in
 // microseconds.
 //
 //===----------------------------------------------------------------------===//
@@ -76,8 +76,8 @@ private:
     });
   }
 
-  /// Runs of compute steps that have one phase, and within them runs of one block. A run again is
-  /// of the phase that it stands in.
+  /// Writes the runs of compute steps that have one phase, and within them the runs of one block. A
+  /// repeated run counts to the phase that contains it.
   void writeParts() {
     struct Part {
       std::string name;

@@ -7,13 +7,13 @@
 using namespace llmmem::planning;
 
 namespace {
-/// An op of a stage; none where a sequence has no op that would match.
+/// An op of a stage, or none where a sequence has no op that would match.
 struct Place {
   int64_t stage;
   std::optional<int64_t> op;
 };
 
-/// For each op of each stage the ops that it waits for.
+/// For each op of each stage, the ops that it waits for.
 using Waits = std::vector<std::vector<std::vector<Place>>>;
 
 /// The ends of the messages from one stage to another, in order.
@@ -79,7 +79,7 @@ static Waits findWaits(llvm::ArrayRef<std::vector<Rendezvous>> stages) {
 }
 
 namespace {
-/// How far each stage comes.
+/// Tracks how far each stage comes.
 class Progress {
 public:
   explicit Progress(llvm::ArrayRef<std::vector<Rendezvous>> stages)
@@ -94,7 +94,7 @@ public:
 
   bool hasEnded(size_t stage) const { return at[stage] >= waits[stage].size(); }
 
-  /// What the op that a stage stands at waits for.
+  /// Returns what the current op of a stage waits for.
   const Place *missing(size_t stage) const {
     for (const Place &place : waits[stage][at[stage]])
       if (!place.op || static_cast<int64_t>(at[place.stage]) < *place.op)
@@ -108,8 +108,8 @@ public:
       ++stage;
     if (stage == at.size())
       return std::nullopt;
-    // From one that waits to what it waits for, until one comes again: those two are in each
-    // other's way.
+    // The walk goes from a stage that waits to what it waits for, until one comes again: those two
+    // block each other.
     std::vector<bool> seen(at.size(), false);
     while (true) {
       seen[stage] = true;
@@ -180,15 +180,15 @@ public:
 private:
   struct Clock {
     size_t next = 0;                      // event
-    int64_t compute = 0, link = 0;        // until when they have work
-    int64_t busy = 0;                     // of what compute does, or stands still for
+    int64_t compute = 0, link = 0;        // until when they are busy
+    int64_t busy = 0;                     // the time in which compute works or stands still
     std::vector<int64_t> reached;         // by meeting, when the stage came to it
     std::vector<int64_t> meetingNs;       // by meeting
     std::vector<int64_t> started;         // by started event, when it is done
-    size_t numWaits = 0, numMeetings = 0; // that are over
+    size_t numWaits = 0, numMeetings = 0; // those that are over
   };
 
-  /// Runs the next event of `stage`; false where it waits for other stages.
+  /// Runs the next event of `stage`. Returns false where it waits for other stages.
   bool mayRun(size_t stage) {
     Clock &clock = clocks[stage];
     const StageEvent &event = events[stage][clock.next];

@@ -9,7 +9,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// One message, and the places of its ends: the number of the task that they stand before.
+/// One message, and the places of its ends: the number of the task before which each comes.
 struct Placed {
   PipelineMessage message;
   size_t sent, received;
@@ -35,11 +35,11 @@ private:
 
   const PipelineShape &shape;
   const std::vector<std::vector<PipelineTask>> &schedule;
-  std::vector<Placed> messages; // those of two stages in the order in which they are sent
+  std::vector<Placed> messages; // the messages of two stages, in the order in which they are sent
   std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> channels; // by sender and receiver
-  std::vector<size_t> placeInChannel;                                  // of each message
+  std::vector<size_t> placeInChannel;                                  // by message
   std::vector<std::vector<std::vector<size_t>>> sentAt, receivedAt;    // by stage and place
-  std::vector<size_t> reached; // by stage: the place where it stands
+  std::vector<size_t> reached; // by stage: its current place
 };
 } // namespace
 
@@ -76,7 +76,7 @@ std::vector<std::vector<PipelineExchange>> Placement::exchanges() const {
   return stages;
 }
 
-/// The messages that stand before each task, and of each pair of stages in the order of sending.
+/// Indexes the messages before each task, and those of each pair of stages in the order of sending.
 void Placement::indexMessages() {
   for (const std::vector<PipelineTask> &tasks : schedule) {
     sentAt.emplace_back(tasks.size() + 1);
@@ -92,7 +92,7 @@ void Placement::indexMessages() {
   }
 }
 
-/// None is received behind one that was sent after it.
+/// Receives a message. None is received after one that was sent later.
 void Placement::receiveAt(size_t number, size_t place) {
   const std::vector<size_t> &channel =
       channels[{messages[number].message.from, messages[number].message.to}];
@@ -113,7 +113,7 @@ void Placement::receiveInOrder() {
       receiveAt(channel[at - 1], messages[channel[at]].received);
 }
 
-/// The stage that `stage` waits for where it stands; nothing where it may go on.
+/// Returns the stage that `stage` waits for at its current place, or nothing where it may go on.
 std::optional<int64_t> Placement::waitsFor(int64_t stage) const {
   for (size_t number : sentAt[stage][reached[stage]])
     if (reached[messages[number].message.to] < messages[number].received)
@@ -124,7 +124,7 @@ std::optional<int64_t> Placement::waitsFor(int64_t stage) const {
   return std::nullopt;
 }
 
-/// What `sender` sends where it stands, `receiver` takes where it stands.
+/// Lets `receiver` take, at its current place, what `sender` sends at its own.
 bool Placement::takeFrom(int64_t sender, int64_t receiver) {
   bool isTaken = false;
   for (size_t number : sentAt[sender][reached[sender]])
@@ -135,8 +135,8 @@ bool Placement::takeFrom(int64_t sender, int64_t receiver) {
   return isTaken;
 }
 
-/// From a stage that waits to what it waits for, until one comes again: those two are in each
-/// other's way.
+/// Walks from a stage that waits to what it waits for, until one comes again. Those two block each
+/// other.
 std::pair<int64_t, int64_t> Placement::findCycle() const {
   int64_t stage = 0;
   while (!waitsFor(stage))
@@ -150,9 +150,9 @@ std::pair<int64_t, int64_t> Placement::findCycle() const {
   }
 }
 
-/// Where a sender waits for a receiver that waits for something else, the receiver takes the
-/// message there. Tasks form no cycle, so every message is taken at last. What the stages have done
-/// up to there stays as it was, so they go on from there.
+/// Resolves the deadlocks. Where a sender waits for a receiver that waits for something else, the
+/// receiver takes the message there. Tasks form no cycle, so every message is taken at last. What
+/// the stages have done up to there stays as it was, so they go on from there.
 void Placement::receiveWhatIsWaitedFor() {
   reached.assign(schedule.size(), 0);
   auto hasEnded = [&](int64_t stage) { return reached[stage] == schedule[stage].size(); };

@@ -68,12 +68,13 @@ class StageTasks {
 public:
   StageTasks(const PipelineShape &shape, int64_t stage) : shape(shape), stage(stage) {}
 
-  /// The next forward, the next backward.
+  /// Adds the next forward, or the next backward.
   void forward() { add(TaskKind::Forward, forwards++); }
   void backward() { add(TaskKind::Backward, backwards++); }
   void weights() { add(TaskKind::WeightGradient, weightGradients++); }
 
-  /// `warmUp` forwards, then a forward and a backward at a time, then the backwards that are left.
+  /// Adds `warmUp` forwards, then a forward and a backward at a time, then the backwards that are
+  /// left.
   void alternate(int64_t warmUp) {
     int64_t all = shape.microBatches * shape.chunks;
     for (int64_t k = 0; k < warmUp; ++k)
@@ -90,8 +91,8 @@ public:
   int64_t forwards = 0, backwards = 0, weightGradients = 0;
 
 private:
-  /// Megatron-LM: p micro-batches through the first chunk, the same through the next, and so on;
-  /// backwards the other way around.
+  /// Adds the k-th task in the order of Megatron-LM: p micro-batches through the first chunk, the
+  /// same through the next, and so on, and backwards the other way around.
   void add(TaskKind kind, int64_t k) {
     int64_t p = shape.stages, v = shape.chunks;
     if (v == 1) {
@@ -109,9 +110,9 @@ private:
 };
 } // namespace
 
-/// ZB-H1: the order of 1F1B, with gradients of weights put off for as many micro-batches as the
-/// stage has others before it. So a stage has a gradient of weights at hand while it would wait,
-/// and never holds more micro-batches than the first stage of 1F1B.
+/// Adds the tasks of ZB-H1: the order of 1F1B, with gradients of weights put off for as many
+/// micro-batches as the stage has others before it. So a stage has a gradient of weights at hand
+/// while it would wait, and never holds more micro-batches than the first stage of 1F1B.
 static void makeZeroBubble(StageTasks &tasks, const PipelineShape &shape, int64_t stage) {
   int64_t m = shape.microBatches, warmUp = std::min(m, shape.stages - 1 - stage);
   for (int64_t k = 0; k < warmUp; ++k)

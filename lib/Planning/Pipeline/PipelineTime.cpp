@@ -20,7 +20,7 @@ class Clock {
 public:
   Clock(const PipelineShape &shape, llvm::ArrayRef<ChunkCost> costs) : shape(shape), costs(costs) {}
 
-  /// Whether all that `task` waits for has ended; then when it may begin, in `at`.
+  /// Says whether all that `task` waits for has ended; `at` is then when it may begin.
   bool mayBegin(const PipelineTask &task, int64_t &at) const;
   int64_t costOf(const PipelineTask &task) const {
     return llmmem::planning::costOf(task, shape, costs);

@@ -31,7 +31,7 @@ std::vector<int64_t> llmmem::planning::cutStages(llvm::ArrayRef<std::vector<Bloc
   const int64_t count = parts > 0 ? static_cast<int64_t>(blocks.front().size()) : 0;
   if (parts < 1 || count < parts)
     return {};
-  // cuts[k][n]: the best of the first n blocks in k parts.
+  // cuts[k][n] is the best cut of the first n blocks into k parts.
   std::vector<std::vector<Cut>> cuts(parts + 1, std::vector<Cut>(count + 1));
   cuts[0][0] = {0, 0, 0, -1};
   for (int64_t k = 1; k <= parts; ++k)

@@ -13,7 +13,8 @@
 
 using namespace llmmem::planning;
 
-/// For each stage the first and last stage of its group, -1 where the stage is not a block.
+/// Returns, for each stage, the first and last stage of its group, and -1 where the stage is not a
+/// block.
 static std::vector<std::pair<int32_t, int32_t>> groups(const Chain &chain, int64_t every) {
   std::vector<std::pair<int32_t, int32_t>> result(chain.numStages, {-1, -1});
   int32_t block = 0;
@@ -29,7 +30,7 @@ static std::vector<std::pair<int32_t, int32_t>> groups(const Chain &chain, int64
   return result;
 }
 
-/// The first segment of the backward in which each value is read.
+/// Returns the first segment of the backward in which each value is read.
 static std::vector<int32_t> firstReads(const Graph &graph, const Chain &chain) {
   std::vector<int32_t> first(graph.numValues(), chain.numSegments());
   for (size_t at = chain.order.size(); at-- > static_cast<size_t>(chain.cut);)
@@ -54,8 +55,9 @@ static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int
                                [&](OpIndex reader) { return chain.stageOf[reader] > last; });
     if (leaves)
       continue;
-    // The whole group is recomputed when the backward of its last stage begins: also what weight
-    // gradients alone read that run later, else what it is made of is held for them.
+    // The whole group is recomputed when the backward of its last stage begins. This includes what
+    // only weight gradients read that run later; otherwise what it is made of would be held for
+    // them.
     retention.discard(value);
     retention.hold(value, chain.backwardSegment(last), chain.numSegments());
     if (firstRead[value] > chain.backwardSegment(first) && firstRead[value] < chain.numSegments())

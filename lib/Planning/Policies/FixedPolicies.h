@@ -1,6 +1,6 @@
 //===- FixedPolicies.h - Policies that do not look at the budget ------------===//
 //
-// Each maps a problem to a list of steps, and is one file here and one line of the table in
+// Each policy maps a problem to a list of steps. It is one file here and one line of the table in
 // Policies.cpp. `plan` places them and adds the certificate.
 //
 //===----------------------------------------------------------------------===//
@@ -19,9 +19,9 @@ std::vector<OpIndex> keepEverySqrt(const Graph &graph, const Policy &policy);
 std::vector<OpIndex> keepBlockInputs(const Graph &graph, const Policy &policy);
 std::vector<OpIndex> recomputeSelected(const Graph &graph, const Policy &policy);
 
-/// The steps of `decide`. Where several micro-batches run they are those of one, written out for
-/// all: their forwards and backwards alternate, so that the whole order is not the one forward and
-/// one backward that a policy looks for.
+/// Returns the steps of `decide`. Where several micro-batches run, they are those of one, written
+/// out for all: their forwards and backwards alternate, so the whole order is not the single
+/// forward and backward that a policy looks for.
 std::vector<OpIndex> decideFixed(FixedPolicy decide, const Graph &graph, const Policy &policy);
 
 } // namespace llmmem::planning

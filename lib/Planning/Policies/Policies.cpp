@@ -7,7 +7,7 @@
 
 using namespace llmmem::planning;
 
-/// A new policy is one line here.
+/// A new policy adds one line here.
 static constexpr PolicyEntry table[] = {
     {PolicyKind::None, "none", "", "keep everything, in the given order", keepEverything},
     {PolicyKind::EveryK, "every", "K", "keep the inputs of every K-th block", keepEveryKth},

@@ -17,7 +17,8 @@ std::vector<OpIndex> llmmem::planning::recomputeSelected(const Graph &graph, con
     if (op >= 0 && op < graph.numOps() && chain.stageOf[op] >= 0)
       for (ValueIndex value : graph.op(op).writes) {
         retention.discard(value);
-        // Once: where weight gradients run later, as in a zero-bubble pipeline, they read it again.
+        // The value is recomputed once: where weight gradients run later, as in a zero-bubble
+        // pipeline, they read it again.
         retention.hold(value, chain.backwardSegment(chain.stageOf[op]), chain.numSegments());
       }
   return realize(graph, chain, retention).steps;

@@ -10,7 +10,7 @@
 namespace llmmem::planning::proofs {
 namespace {
 
-/// Together with `mostPrice` this keeps all sums of prices x bytes within 128 bits.
+/// Together with `mostPrice`, this keeps all sums of prices x bytes within 128 bits.
 constexpr size_t mostMoments = 4;
 
 class CutCheck {
@@ -19,7 +19,8 @@ public:
       : facts(facts), cut(cut), numValues(facts.problem.values.size()),
         numOps(facts.problem.ops.size()), flow(2 + cut.moments.size() * (numValues + numOps)) {}
 
-  /// Why the amounts are no flow at these moments; empty where they are.
+  /// Returns why the amounts are no flow at these program points, or an empty text where they are
+  /// one.
   std::string run() {
     if (!momentsHold())
       return why;
@@ -67,8 +68,8 @@ private:
     return true;
   }
 
-  /// Whether holding `value` at the moment takes bytes beside the op's own, and it is there
-  /// already.
+  /// Says whether holding `value` at the program point takes bytes in addition to the op's own, and
+  /// it is there already.
   bool counts(size_t at, ValueIndex value) const {
     return facts.isValue(value) && !facts.problem.values[value].resident &&
            (facts.writer[value] < 0 || before[at][facts.writer[value]]) &&
@@ -106,7 +107,7 @@ private:
     return true;
   }
 
-  /// An op that first ran between two moments is paid at the later one.
+  /// Checks repeats. An op that first ran between two program points is paid at the later one.
   bool repeats() {
     std::vector<Wide> used(numOps, 0);
     for (auto [op, amount] : moment().repeated) {
@@ -134,7 +135,8 @@ private:
     return true;
   }
 
-  /// What is needed or runs again after a moment does so after the one before, where it is there.
+  /// Checks the arcs back. What is needed or runs again after a program point does so after the one
+  /// before, where it is there.
   bool goesBack() {
     for (auto [value, amount] : moment().valuesBefore)
       if (level == 0 || !counts(level, value) || !counts(level - 1, value) ||
@@ -161,11 +163,12 @@ private:
   const size_t numValues, numOps;
   FlowSum flow;
   size_t level = 0;
-  std::vector<std::vector<bool>> before, after; // per moment, per op
+  std::vector<std::vector<bool>> before, after; // per program point, per op
   std::string why;
 };
 
-/// scale x cost >= what flows - the sum of price x what fits beside each moment's own bytes.
+/// Proves scale x cost >= what flows - the sum of price x what fits next to each program point's
+/// own bytes.
 Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
   CutCheck check(facts, cut);
   if (std::string why = check.run(); !why.empty())
@@ -183,7 +186,8 @@ Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
 
 } // namespace
 
-/// Two cuts hold together where each has the other's moment later: one of the two orders happens.
+/// Says why two cuts do not hold together. They do where each has the other's program point later:
+/// one of the two orders happens.
 static std::string findWrongOrders(const Facts &facts, const std::vector<CutFlow> &cuts) {
   for (const CutFlow &cut : cuts)
     if (cut.moments.empty())
@@ -206,7 +210,7 @@ Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget) {
   Finding all;
   all.impossible = true;
   for (const CutFlow &cut : argument.cuts) {
-    // An order that contradicts what reads what never happens.
+    // An order that contradicts the reads never happens.
     if (cut.later >= 0 && facts.isOp(cut.moments[0].op) &&
         facts.ancestors(cut.moments[0].op)[cut.later])
       continue;
@@ -221,7 +225,8 @@ Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget) {
   return all;
 }
 
-/// With repeats free and a price of one, what flows is bytes that every schedule holds there.
+/// Proves a footprint. With repeats free and a price of one, what flows is bytes that every
+/// schedule holds there.
 Finding needByCuts(const Facts &facts, const Argument &argument) {
   if (argument.cuts.size() != 1)
     return Finding::refused("expected one cut");

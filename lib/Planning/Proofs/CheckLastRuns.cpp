@@ -17,7 +17,7 @@ public:
       : facts(facts), inSet(inSet), argument(argument), flow(2 + numValues() + inSet.size()),
         used(numValues(), 0), beforeAll(inSet.size(), true) {}
 
-  /// Why the amounts are no flow; empty where they are.
+  /// Returns why the amounts are no flow, or an empty text where they are one.
   std::string run() {
     for (OpIndex op : argument.ops) {
       if (!facts.isOp(op) || !inSet[op])
@@ -33,8 +33,8 @@ public:
     return "";
   }
 
-  /// The bytes needed where `op` is the last of the set: its own values are in its footprint, and
-  /// count once.
+  /// Returns the footprint where `op` is the last of the set. Its own values are in its footprint,
+  /// and count once.
   Wide needAt(OpIndex op) const {
     Wide own = 0;
     for (ValueIndex value = 0; value < static_cast<ValueIndex>(used.size()); ++value)
@@ -54,7 +54,8 @@ private:
   bool counts(ValueIndex value) const {
     return facts.isValue(value) && !facts.problem.values[value].resident;
   }
-  /// What runs once runs before the moment where it comes before each op that may be the last.
+  /// Says whether `op` may run after the program point. An op that runs once runs before it where
+  /// it comes before each op that may be the last.
   bool mayRunAfter(OpIndex op) const {
     return !inSet[op] && (facts.problem.ops[op].recompute || !beforeAll[op]);
   }
@@ -101,12 +102,12 @@ private:
   const std::vector<bool> &inSet;
   const LastRunFlow &argument;
   FlowSum flow;
-  std::vector<Wide> used;      // per value: that flows through it
-  std::vector<bool> beforeAll; // per op: runs before each of `argument.ops`
+  std::vector<Wide> used;      // per value: the amount that flows through it
+  std::vector<bool> beforeAll; // per op: whether it runs before each of `argument.ops`
   std::string why;
 };
 
-/// Whether `op` runs once, and another one of the set after it.
+/// Says whether `op` runs once, and another one of the set after it.
 bool isNeverLast(const Facts &facts, const std::vector<bool> &inSet, OpIndex op) {
   if (facts.problem.ops[op].recompute)
     return false;

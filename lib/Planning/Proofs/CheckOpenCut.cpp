@@ -17,7 +17,7 @@ public:
         flow(2 + 2 * numOps + facts.problem.values.size()), before(facts.ancestors(cut.op)),
         after(facts.descendants(cut.op)) {}
 
-  /// Why the amounts are no flow; empty where they are.
+  /// Returns why the amounts are no flow, or an empty text where they are one.
   std::string run() {
     if (!enters() || !reads() || !holds() || !repeats() || !leaves())
       return why;
@@ -77,8 +77,8 @@ private:
     return true;
   }
 
-  /// An op that runs after the moment and first ran before it is paid; one that may not run again,
-  /// or a schedule without repeats, has no such op.
+  /// Checks repeats. An op that runs after the program point and first ran before it is paid. One
+  /// that may not run again, or a schedule without repeats, has no such op.
   bool repeats() {
     std::vector<Wide> used(numOps, 0);
     for (auto [op, amount] : cut.repeated) {

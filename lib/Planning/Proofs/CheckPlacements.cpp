@@ -20,7 +20,7 @@ constexpr Wide absent = -1;
 using Offsets = std::vector<Wide>; // per value
 
 struct State {
-  Wide paid; // for repeats
+  Wide paid; // paid for repeats
   uint64_t done;
   Offsets offsets;
   bool operator>(const State &other) const { return paid > other.paid; }
@@ -69,7 +69,7 @@ private:
   std::map<uint64_t, std::vector<Offsets>> settled;
 };
 
-/// All sums of sizes within the arena; false where there are too many.
+/// Lists all sums of sizes within the arena. Returns false where there are too many.
 bool PlacementSearch::listOffsets() {
   constexpr size_t mostPlaces = 2000;
   std::set<Wide> sizes, sums = {0};
@@ -106,7 +106,8 @@ void PlacementSearch::placeInputs(ValueIndex next, State &state) {
   }
 }
 
-/// Whether `size` bytes at `offset` touch neither an operand, but for `except`, nor another result.
+/// Says whether `size` bytes at `offset` touch neither an operand, except for `except`, nor another
+/// result.
 bool PlacementSearch::isFree(const State &state, OpIndex op, const Offsets &written, Wide offset,
                              Wide size, ValueIndex except) const {
   if (offset + size > arena)
@@ -121,8 +122,8 @@ bool PlacementSearch::isFree(const State &state, OpIndex op, const Offsets &writ
   return true;
 }
 
-/// A result may begin where an operand does whose bytes it takes, if this is the operand's last
-/// use.
+/// Places the results. A result may begin at an operand whose bytes it takes, if this is the
+/// operand's last use.
 void PlacementSearch::placeResults(const State &state, OpIndex op, size_t next, Offsets &written,
                                    std::vector<ValueIndex> &taken) {
   const Op &it = problem.ops[op];
@@ -219,7 +220,7 @@ Finding PlacementSearch::run() {
   if (!listOffsets())
     return Finding::notChecked("the sizes have too many sums to try every offset");
   if (arena < 0 || (limit && *limit <= 0))
-    return {}; // nothing fits, or nothing recomputes for less than nothing
+    return {}; // nothing fits, or no repeat costs less than nothing
   State start{0, 0, Offsets(problem.values.size(), absent)};
   placeInputs(0, start);
   while (!open.empty() && work >= 0) {

@@ -57,7 +57,7 @@ private:
     return budget ? "a budget of " + std::to_string(*budget) + " bytes" : "no budget";
   }
 
-  /// What no proof speaks of.
+  /// Says which property of the problem, if any, no proof covers.
   std::optional<std::string> findForeign() const {
     for (const Op &op : problem.ops)
       if (op.optional || !op.alternatives.empty() || op.resource != problem.ops.front().resource)
@@ -78,7 +78,7 @@ private:
       checks.push_back({claim, Verdict::Checked, statement});
   }
 
-  /// An exhausted search proves what it was asked for.
+  /// Returns the finding of an exhausted search, which proves what it was asked for.
   static Finding searched(Finding finding, Wide asked) {
     finding.least = asked;
     return finding;
@@ -124,7 +124,7 @@ private:
                  " costs less than " + text(stated));
   }
 
-  /// Bytes needed, by the sizes that `facts` counts.
+  /// Returns the footprint, by the sizes that `facts` counts.
   Finding findNeed(const Facts &facts, const Argument &argument, Wide stated) const {
     switch (argument.kind) {
     case Kind::Resident:
@@ -149,8 +149,8 @@ private:
     }
   }
 
-  /// A plan with steps states what schedules hold, in exact sizes; one without states what arenas
-  /// need.
+  /// Checks the peak. A plan with steps states what schedules hold, in exact sizes; one without
+  /// states what arenas take.
   void checkPeak() {
     const bool hasSteps = !plan.steps.empty();
     if (!proof.peak) {

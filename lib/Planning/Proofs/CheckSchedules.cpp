@@ -1,11 +1,11 @@
 //===- CheckSchedules.cpp - An exhausted search, repeated --------------------===//
 //
 // A state is the set of ops that have run and the set of values that are held. Running an op keeps
-// some of the held values, whichever fit beside it. A state with the same ops and fewer values,
-// that paid no less, leads to nothing that the other does not lead to. States are taken in the
-// order of what was paid for repeats, so that whatever is taken first is no dearer. Where no cost
-// is claimed, repeats are free. Of equal ones those come first that others may come from, and then
-// those that hold the most: so few states are taken that another one makes needless.
+// some of the held values, whichever fit with it. A state with the same ops and fewer values, that
+// paid no less, leads to nothing that the other does not lead to. States are taken in the order of
+// what was paid for repeats, so that whatever is taken first is no dearer. Where no cost is
+// claimed, repeats are free. Among equal ones, those that lead to others come first, and then those
+// that hold the most. So few states are taken that another one makes needless.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@
 namespace llmmem::planning::proofs {
 namespace {
 
-using Set = uint64_t; // of ops or of values
+using Set = uint64_t; // a set of ops or of values
 
 struct State {
-  Wide paid; // for repeats
+  Wide paid; // paid for repeats
   Set done, held;
-  Wide bytes = 0; // of `held`
+  Wide bytes = 0; // bytes of `held`
   bool operator>(const State &other) const {
     const int ran = std::popcount(done), ranOfOther = std::popcount(other.done);
     return std::tie(paid, ran, other.bytes) > std::tie(other.paid, ranOfOther, bytes);
@@ -72,7 +72,7 @@ private:
       sum += sizes[std::countr_zero(set)];
     return sum;
   }
-  /// What some op that may still run reads, or what is kept.
+  /// Returns what some op that may still run reads, or what is kept.
   Set usefulAfter(Set done) {
     auto [it, isNew] = useful.try_emplace(done, keep);
     for (size_t op = 0; isNew && op < reads.size(); ++op)
@@ -100,7 +100,8 @@ private:
   std::unordered_map<Reached, Wide, HashOfReached> reached; // the least paid
 };
 
-/// The most bytes that results from `next` on can take from operands in `dying`, each from one.
+/// Returns the most bytes that results from `next` on can take from operands in `dying`, each from
+/// one.
 Wide ScheduleSearch::mostShared(const Op &op, Set dying, size_t next, Set taken) const {
   if (next == op.writes.size())
     return 0;
@@ -132,9 +133,9 @@ void ScheduleSearch::arrive(const State &state, OpIndex op, Set kept) {
   open.push(next);
 }
 
-/// Each largest choice among `open` that fits into `room`, beside `kept`: more kept is never worse.
-/// So there is no choice beside which the least of what is dropped fits, too.
-/// `rest`: what `room` leaves beside all of `open`.
+/// Visits each largest choice among `open` that fits into `room` together with `kept`: keeping more
+/// is never worse. So no choice leaves room for the smallest of the values that it drops. `rest` is
+/// what `room` leaves next to all of `open`.
 void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room,
                               Wide rest, Wide leastDropped) {
   if (--work < 0 || rest >= leastDropped)
@@ -153,7 +154,7 @@ void ScheduleSearch::runOp(const State &state, OpIndex index) {
   const Op &op = facts.problem.ops[index];
   if ((reads[index] & ~state.held) || ((state.done & bit(index)) && !op.recompute))
     return;
-  // Where all results are held, running again leads to less than staying.
+  // Where all results are held, a repeat leads to less than the state itself.
   if ((state.done & bit(index)) && (writes[index] & ~state.held) == 0)
     return;
   Set mayDie = 0;
@@ -186,7 +187,7 @@ Finding ScheduleSearch::run() {
     if (facts.writer[value] < 0)
       inputs |= bit(bitOf(value));
   if (limit && *limit <= 0)
-    return {}; // nothing recomputes for less than nothing
+    return {}; // no repeat costs less than nothing
   const Set start = inputs & usefulAfter(0);
   open.push({0, 0, start, bytesOf(start)});
   const Set all = bit(facts.problem.ops.size()) - 1;
@@ -198,7 +199,7 @@ Finding ScheduleSearch::run() {
                     [&](Set held) { return (state.held & ~held) == 0; }))
       continue;
     before.push_back(state.held);
-    // Where an op has run, what is held was counted beside it.
+    // When an op ran, what is held was counted with it.
     if (state.done == all && (keep & ~state.held) == 0 && state.bytes <= capacity)
       return Finding::refused(
           "a schedule of " + text(capacity + facts.resident) +

@@ -53,8 +53,8 @@ Wide Facts::bytes(ValueIndex value) const {
   return problem.values[value].resident ? 0 : up(problem.values[value].bytes);
 }
 
-/// A value that is kept and cannot be written again lives to the end, and a resident one
-/// throughout.
+/// Says whether the value may die. A value that is kept and cannot be written again lives to the
+/// end, and a resident one throughout.
 bool Facts::mayDie(ValueIndex value) const {
   if (problem.values[value].resident)
     return false;
@@ -67,7 +67,7 @@ Wide Facts::heldAt(OpIndex op) const {
   for (ValueIndex value : it.reads)
     need += bytes(value);
   for (ValueIndex value : it.writes) {
-    // Two results may count on the same operand: that weakens the bound and keeps it true.
+    // Two results may count on the same operand, which weakens the bound and keeps it true.
     const bool shares = std::any_of(it.inPlace.begin(), it.inPlace.end(), [&](const InPlace &pair) {
       return pair.write == value && mayDie(pair.read) &&
              problem.values[pair.write].bytes <= problem.values[pair.read].bytes;

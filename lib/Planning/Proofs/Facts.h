@@ -1,7 +1,7 @@
 //===- Facts.h - What the checker reads off a problem -----------------------===//
 //
-// Writers, readers, sizes and reachability, derived here once more: the checker takes nothing from
-// the solvers' Graph.
+// Derives writers, readers, sizes and reachability once more: the checker takes nothing from the
+// solvers' Graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ using Wide = __int128;
 constexpr int64_t mostPrice = int64_t(1) << 60;
 std::string text(Wide number);
 
-/// Exact sizes say what a schedule holds. Rounded up to the alignment they say what an arena needs,
-/// but for the padding of its topmost buffer.
+/// Exact sizes say what a schedule holds. Rounded up to the alignment, they say what an arena
+/// takes, except for the padding of its topmost buffer.
 enum class Sizes { Exact, Rounded };
 
 class Facts {
@@ -36,21 +36,21 @@ public:
   bool isValue(ValueIndex value) const {
     return value >= 0 && size_t(value) < problem.values.size();
   }
-  /// In the arena: 0 for a resident value.
+  /// Returns the bytes in the arena, 0 for a resident value.
   Wide bytes(ValueIndex value) const;
   Wide workspace(OpIndex op) const { return up(problem.ops[op].workspace); }
-  /// The most of the topmost buffer, which an arena need not hold.
+  /// Returns the largest padding of the topmost buffer, which an arena need not hold.
   Wide padding() const { return mostPadding; }
-  /// Bytes that every plan needs while `op` runs, resident ones included.
+  /// Returns the bytes that every plan holds while `op` runs, resident ones included.
   Wide needAt(OpIndex op) const { return heldAt(op) - paddingAt(op); }
-  /// The same without the padding of a buffer that may also be another's than those of `op`: what
-  /// else is held may be added.
+  /// Returns the same less the largest padding of any buffer, and not only of those of `op`. So the
+  /// bytes of other held values may be added.
   Wide needBeside(OpIndex op) const { return heldAt(op) - mostPadding; }
-  /// Whether `op` reads or writes `value`.
+  /// Says whether `op` reads or writes `value`.
   bool touches(OpIndex op, ValueIndex value) const;
-  /// Whether a read of `op` may see the last of an instance whose bytes a result takes.
+  /// Says whether a read of `op` may see the last of an instance whose bytes a result takes.
   bool mayDie(ValueIndex value) const;
-  /// Per op: runs before `op`, or first runs after it, in every schedule.
+  /// Returns, per op, whether it runs before `op`, or first runs after it, in every schedule.
   std::vector<bool> ancestors(OpIndex op) const;
   std::vector<bool> descendants(OpIndex op) const;
 
@@ -71,25 +71,25 @@ private:
 /// What an argument proves, or why it proves nothing.
 struct Finding {
   Verdict verdict = Verdict::Checked;
-  std::string why;         // where the verdict is another
-  Wide least = 0;          // the cost of recomputation, or the bytes needed
-  bool impossible = false; // no schedule is as the argument assumes
+  std::string why;         // set where the verdict is another
+  Wide least = 0;          // the cost of recomputation, or the footprint
+  bool impossible = false; // whether no schedule is as the argument assumes
 
   static Finding refused(std::string why) { return {Verdict::Refused, std::move(why)}; }
   static Finding notChecked(std::string why) { return {Verdict::NotChecked, std::move(why)}; }
 };
 
-/// The cost of recomputation in every plan within `budget`.
+/// Proves the cost of recomputation in every plan within `budget`.
 Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget);
 Finding costByOpenCut(const Facts &facts, const OpenCutFlow &flow, Wide budget);
-/// The bytes that every plan needs, resident ones included.
+/// Proves the bytes that every plan holds, resident ones included.
 Finding needByCuts(const Facts &facts, const Argument &argument);
 Finding needByLastRuns(const Facts &facts, const LastRunArgument &argument);
 
-/// Whether no schedule that holds at most `capacity` bytes, resident ones included, recomputes for
-/// less than `cost`; for any cost where `cost` is nothing.
+/// Finds out whether no schedule that holds at most `capacity` bytes, resident ones included,
+/// recomputes for less than `cost`, or for any cost where `cost` is nothing.
 Finding searchSchedules(const Facts &facts, Wide capacity, std::optional<Wide> cost, int64_t work);
-/// The same of plans whose arena has at most `arena` bytes.
+/// Finds out the same of plans whose arena has at most `arena` bytes.
 Finding searchPlacements(const Facts &facts, Wide arena, std::optional<Wide> cost, int64_t work);
 
 } // namespace llmmem::planning::proofs

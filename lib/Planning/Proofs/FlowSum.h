@@ -20,19 +20,20 @@ public:
 
   explicit FlowSum(size_t nodes) : balance(nodes, 0) {}
 
-  /// Moves `amount` along an arc that carries any amount; false where it is negative.
+  /// Moves `amount` along an arc that carries any amount. Returns false where it is negative.
   bool move(size_t from, size_t to, int64_t amount) {
     balance[from] -= amount;
     balance[to] += amount;
     return amount >= 0;
   }
-  /// Moves it along an arc that carries at most `most`; `used` has what it carries already.
+  /// Moves it along an arc that carries at most `most`. `used` has what it carries already.
   bool move(size_t from, size_t to, int64_t amount, Wide &used, Wide most) {
     return move(from, to, amount) && (used += amount) <= most;
   }
-  /// What leaves the source.
+  /// Returns what leaves the source.
   Wide total() const { return -balance[source]; }
-  /// A node into which another amount flows than out of it; nothing where the amounts are a flow.
+  /// Returns a node into which another amount flows than out of it, or nothing where the amounts
+  /// are a flow.
   std::optional<size_t> findLeak() const {
     for (size_t node = 2; node < balance.size(); ++node)
       if (balance[node] != 0)
