@@ -10,7 +10,8 @@ using namespace llmmem;
 using namespace llmmem::planning;
 
 namespace {
-/// The objective is a weighted sum; the temperature allows moves that raise it.
+/// The weights of the objective, which is a weighted sum; the temperature allows moves that raise
+/// it.
 struct Weights {
   double cost, excess;
 };
@@ -21,7 +22,7 @@ public:
       : graph(graph), random(0x9E3779B97F4A7C15ULL * (2 * uint64_t(seed) + 1)),
         state(graph, steps) {}
 
-  /// Each evaluates a random move and accepts or rejects it.
+  /// Each of these evaluates a random move and accepts or rejects it.
   void relocateRun(double temperature, Weights weights);
   void tryMove(double temperature, Weights weights);
 
@@ -60,7 +61,7 @@ void Annealer::relocateRun(double temperature, Weights weights) {
   decide(state.evaluateRelocation(run, to > from ? to + 1 : to), temperature, weights);
 }
 
-/// An op runs again just before a reader of what it writes.
+/// Repeats an op just before a reader of what it writes.
 void Annealer::repeatOp(double temperature, Weights weights) {
   int32_t step = random.below(state.numSteps());
   const std::vector<ValueIndex> &reads = graph.op(state.opOf(state.runAt(step))).reads;
@@ -72,7 +73,7 @@ void Annealer::repeatOp(double temperature, Weights weights) {
 }
 
 void Annealer::removeRepeat(double temperature, Weights weights) {
-  // Few runs are repeats: sample a few runs to find one.
+  // Few runs are repeats, so this samples a few runs to find one.
   for (int tries = 8; tries > 0; --tries)
     if (int32_t run = state.runAt(random.below(state.numSteps()));
         state.isRepeated(state.opOf(run))) {
@@ -91,7 +92,7 @@ void Annealer::tryMove(double temperature, Weights weights) {
     removeRepeat(temperature, weights);
 }
 
-/// The mean over the steps of the bytes held, without the resident ones.
+/// Returns the mean over the steps of the bytes held, without the resident ones.
 static double averageBytes(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
   double average = 0;
   for (int64_t bytes : profile(graph, steps).bytes)
@@ -125,7 +126,7 @@ void llmmem::planning::annealOrder(const Graph &graph, std::vector<OpIndex> &ord
   }
 }
 
-/// The mean cost of an op for each mean byte of a value.
+/// Returns the mean cost of an op for each mean byte of a value.
 static double costPerByte(const Graph &graph) {
   double bytes = 0;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
@@ -144,7 +145,8 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   bool fits = state.excess() == 0;
   int64_t best = fits ? state.cost() : INT64_MAX;
   // Bytes above the capacity have a small weight at first, so that cheap repeats are found where
-  // they are needed, and a large one in the end, so that none are left. Tuned on random graphs.
+  // they are needed, and a large one in the end, so that none are left. The weights are tuned on
+  // random graphs.
   constexpr double firstWeight = 1.0 / 64, lastWeight = 128;
   constexpr double weightRatio = lastWeight / firstWeight;
   const double mean = double(graph.baseCost()) / double(graph.numOps()) + 1e-9;
@@ -165,7 +167,7 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   return fits;
 }
 
-/// One attempt: false where steps that rose above `peak` did not return below it.
+/// Makes one attempt. Returns false where steps that rose above `peak` did not return below it.
 static bool flatten(const Graph &graph, std::vector<OpIndex> &steps, int64_t peak, int64_t work,
                     int seed, double hottest, double coldest) {
   Annealer annealer(graph, steps, seed);

@@ -8,19 +8,19 @@
 using namespace llmmem::planning;
 
 namespace {
-/// The ops around the loss, and what runs before and after each of them in every schedule.
+/// Holds the ops around the loss, and what runs before and after each of them in every schedule.
 class CutCandidates {
 public:
   static constexpr int32_t reach = 12;
 
   CutCandidates(const Graph &graph, const Chain &chain);
-  /// Per candidate the bytes of `saved` that it stands between.
+  /// Returns, per candidate, the bytes of `saved` values that are live across it.
   std::vector<int64_t> bytesAcross(llvm::ArrayRef<ValueIndex> saved) const;
 
   std::vector<OpIndex> ops;
 
 private:
-  using Bits = uint32_t; // one of each candidate
+  using Bits = uint32_t; // one bit for each candidate
   static_assert(2 * reach <= std::numeric_limits<Bits>::digits);
 
   const Graph &graph;
@@ -69,7 +69,7 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
     // The footprint of the op itself adds to what is live there: an op with a smaller one is a
     // clearer cut.
     const int64_t clear = bytes - graph.footprint(op) / 4;
-    if (clear >= bestBytes) { // on a tie the later op: less of the forward is still to run
+    if (clear >= bestBytes) { // a tie goes to the later op: less of the forward is still to run
       bestBytes = clear;
       best = op;
     }
@@ -111,7 +111,7 @@ private:
   const Graph &graph;
   const Chain &chain;
   BackwardScan scan;
-  std::vector<StageOption> stages; // peaks with what earlier stages hold
+  std::vector<StageOption> stages; // peaks include what earlier stages hold
 };
 } // namespace
 
@@ -124,7 +124,7 @@ void Measurement::visit(OpIndex op, int32_t segment) {
   peak = std::max(peak, bytes);
 }
 
-/// Where all of the backward has been visited.
+/// Finds what is held once all of the backward has been visited.
 void Measurement::findHeld() {
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     const OpIndex writer = graph.writer(value);
@@ -159,7 +159,7 @@ std::vector<StageOption> Measurement::run(const Realization &made) {
   return std::move(stages);
 }
 
-/// The values that a later stage reads: the stages' inputs, and nothing internal.
+/// Returns the values that a later stage reads: the stages' inputs, and nothing internal.
 static std::vector<bool> boundaries(const Graph &graph, const Chain &chain) {
   std::vector<bool> crosses(graph.numValues(), false);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
@@ -173,10 +173,10 @@ static std::vector<bool> boundaries(const Graph &graph, const Chain &chain) {
   return crosses;
 }
 
-/// Mixtures of two neighbouring choices of the relaxation, for chains of few stages, where whole
-/// choices are too coarse: of the values in which the two differ, keep one, or all but one, or the
-/// first or last few in each stage. The relaxation does not find them, since the values have equal
-/// prices per byte.
+/// Adds mixtures of two neighbouring choices of the relaxation, for chains of few stages, where
+/// whole choices are too coarse. Of the values in which the two differ, a mixture keeps one, or all
+/// but one, or the first or last few in each stage. The relaxation does not find them, since the
+/// values have equal prices per byte.
 static void addBetween(const Graph &graph, const Chain &chain, const std::vector<bool> &more,
                        const std::vector<bool> &less, size_t limit,
                        std::vector<std::vector<bool>> &held) {
@@ -231,7 +231,8 @@ static std::vector<std::vector<bool>> heldChoices(const Graph &graph, const Chai
   return held;
 }
 
-/// Keeps per stage the Pareto set: options that no other dominates in cost, bytes held and peaks.
+/// Keeps the Pareto set per stage: the options that no other dominates in cost, bytes held and
+/// peaks.
 static void dropDominated(ChainOptions &result) {
   for (size_t stage = 0; stage < result.options[0].size(); ++stage) {
     std::vector<int32_t> &useful = result.useful.emplace_back();
@@ -252,8 +253,8 @@ static void dropDominated(ChainOptions &result) {
   }
 }
 
-/// Measures the choices; drops those that repeat too much. What is held of values that nobody may
-/// discard tells no two choices apart, and some mixtures are made twice: each is measured once.
+/// Measures the choices and drops those that repeat too much. Values that nobody may discard tell
+/// no two choices apart, and some mixtures are made twice: each is measured once.
 static void measureChoices(const Graph &graph, const Chain &chain, ChainOptions &result) {
   const size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
   std::unordered_map<std::vector<bool>, std::optional<std::vector<StageOption>>> optionsOf;

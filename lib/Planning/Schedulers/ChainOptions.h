@@ -2,10 +2,10 @@
 //
 // Each stage of a chain has a short list of options. An option states which results of the stage
 // are held for the backward, their bytes, the cost of recomputing the other results, and the peaks
-// of the stage's own forward and backward beside what earlier stages hold. The options are the
+// of the stage's own forward and backward without what earlier stages hold. The options are the
 // choices of the cut relaxation, restricted to each stage.
 //
-// Options are measured, not modelled: every choice is realized in all stages at once, and the
+// The options are measured, not modelled: every choice is realized in all stages at once, and the
 // profile of that schedule is read per stage.
 //
 //===----------------------------------------------------------------------===//
@@ -19,31 +19,31 @@
 namespace llmmem::planning {
 
 struct StageOption {
-  int64_t cost = 0;         // of what the stage recomputes
+  int64_t cost = 0;         // cost of what the stage recomputes
   int64_t held = 0;         // bytes of the stage's results held over the cut
   int64_t forwardPeak = 0;  // bytes while its forward runs, less what earlier stages hold
   int64_t backwardPeak = 0; // the same for its backward
 };
 
 struct ChainOptions {
-  /// Per choice, per value: held over the cut.
+  /// Says, per choice and value, whether the value is held over the cut.
   std::vector<std::vector<bool>> held;
-  /// options[choice][stage]
+  /// Indexed as options[choice][stage].
   std::vector<std::vector<StageOption>> options;
-  /// Per stage the choices that no other dominates there.
+  /// Holds per stage the choices that no other dominates there.
   std::vector<std::vector<int32_t>> useful;
-  /// Values that may be discarded at all.
+  /// Says which values may be discarded at all.
   std::vector<bool> subject;
 
   int32_t numChoices() const { return static_cast<int32_t>(held.size()); }
 };
 
-/// The op at which the forward ends: of the ops near the cut, the one with the most saved bytes
-/// written by its ancestors and read by its descendants.
+/// Returns the op at which the forward ends. Among the ops near the cut, it is the one with the
+/// most saved bytes written by its ancestors and read by its descendants.
 OpIndex findCutOp(const Graph &graph, const Chain &chain);
 
-/// The choices of at most about `limit` minimum cuts, and mixtures of neighbouring ones. The first
-/// keeps everything, the last only the inputs of the stages.
+/// Returns the choices of at most about `limit` minimum cuts, and mixtures of neighbouring ones.
+/// The first keeps everything, the last only the inputs of the stages.
 ChainOptions findOptions(const Graph &graph, const Chain &chain, size_t limit);
 
 /// Realizes one option per stage.

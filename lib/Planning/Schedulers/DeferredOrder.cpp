@@ -5,7 +5,7 @@
 
 using namespace llmmem::planning;
 
-/// `op` and its descendants, empty where they are more than `most`.
+/// Returns `op` and its descendants, or nothing where they are more than `most`.
 static std::vector<OpIndex> withDescendants(const Graph &graph, OpIndex op, size_t most) {
   std::vector<OpIndex> group{op};
   for (size_t at = 0; at < group.size(); ++at)

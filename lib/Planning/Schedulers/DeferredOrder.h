@@ -4,8 +4,8 @@
 // as the vocabulary, and only its own update reads it. After the backward of a few blocks enough
 // bytes are free for it.
 //
-// Example: loss | dLogits dNorm wHead update | block 3 | block 2 | ...: wHead and update move
-// behind block 3's backward, if wHead is the peak step.
+// Example: loss | dLogits dNorm wHead update | block 3 | block 2 | ...: wHead and update move after
+// block 3's backward, if wHead is the peak step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,9 @@
 
 namespace llmmem::planning {
 
-/// The chain's order with the op of its peak step, and all descendants of that op, moved behind the
-/// backward of a few stages. Empty where the peak step is not in the first segments of the backward
-/// or the op has more than a few descendants.
+/// Returns the chain's order with the op of its peak step, and all descendants of that op, moved
+/// after the backward of a few stages. It is empty where the peak step is not in the first segments
+/// of the backward or the op has more than a few descendants.
 std::vector<OpIndex> deferFullest(const Graph &graph, const Chain &chain);
 
 } // namespace llmmem::planning

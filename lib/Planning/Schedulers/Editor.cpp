@@ -8,7 +8,7 @@
 
 using namespace llmmem::planning;
 
-/// Below every value, and far from overflow.
+/// A number below every value, and far from overflow.
 static constexpr int64_t lowest = INT64_MIN / 2;
 
 MaxTree::MaxTree(llvm::ArrayRef<int64_t> values)
@@ -21,8 +21,9 @@ MaxTree::MaxTree(llvm::ArrayRef<int64_t> values)
     update(node);
 }
 
-/// From the leaves upwards: between both ends, each node whose parent reaches beyond them takes the
-/// amount; then the parents of the ends take their new maxima, up to one that is as it was.
+/// Adds from the leaves upwards. Between both ends, each node whose parent reaches beyond them
+/// takes the amount; then the parents of the ends take their new maxima, up to one that did not
+/// change.
 void MaxTree::add(int32_t from, int32_t to, int64_t amount) {
   int32_t low = leaves + std::max(from, 0), high = leaves + std::min(to, size - 1);
   if (low > high)
@@ -81,14 +82,15 @@ Editor::Editor(const Graph &graph, std::vector<OpIndex> list)
       sharedAt[step] = shared(step);
 }
 
-/// In one array: an editor is made for every schedule that a search tries.
+/// Lists the events in one array: an editor is made for every schedule that a search tries.
 void Editor::listEvents() {
   eventsBegin.assign(graph.numValues() + 1, 0);
   for (OpIndex step : steps)
     for (const std::vector<ValueIndex> *values : {&graph.op(step).reads, &graph.op(step).writes})
       for (ValueIndex value : *values)
         ++eventsBegin[value];
-  // Each begins where its last event ends, and is lowered by one event at a time, last step first.
+  // Each list begins where its last event ends, and is lowered by one event at a time, last step
+  // first.
   std::partial_sum(eventsBegin.begin(), eventsBegin.end(), eventsBegin.begin());
   events.resize(eventsBegin.back());
   for (int32_t step = numSteps(); step-- > 0;) {
@@ -109,7 +111,8 @@ int32_t Editor::endBefore(ValueIndex value, int32_t step) const {
   return -1;
 }
 
-/// The last read of the instance current after `step`, `step` itself included; -1 without any.
+/// Returns the last read of the instance current after `step`, `step` itself included, or -1
+/// without any.
 int32_t Editor::lastReadFrom(ValueIndex value, int32_t step) const {
   const llvm::ArrayRef<Event> list = eventsOf(value);
   auto it = llvm::partition_point(list, [&](Event event) { return event.step < step; });
@@ -127,7 +130,7 @@ int32_t Editor::lastReadFrom(ValueIndex value, int32_t step) const {
   return graph.isKept(value) && !isWrittenAgain ? numSteps() : last;
 }
 
-/// The in-place rule, as in `profile`.
+/// Applies the in-place rule, as `profile` does.
 int64_t Editor::shared(int32_t step) const {
   if (!alive[step])
     return 0;
@@ -135,12 +138,12 @@ int64_t Editor::shared(int32_t step) const {
                      [&](ValueIndex value) { return lastReadFrom(value, step) == step; });
 }
 
-/// Whether the steps from `from` to `to` stay within `capacity` with the changes.
+/// Says whether the steps from `from` to `to` stay within `capacity` with the changes.
 bool Editor::fits(llvm::ArrayRef<Change> changes, int32_t from, int32_t to,
                   int64_t capacity) const {
   if (from > to)
     return true;
-  llvm::SmallVector<int32_t, 16> begins{from, to + 1}; // of parts that change alike
+  llvm::SmallVector<int32_t, 16> begins{from, to + 1}; // begins of the parts that change alike
   for (const Change &change : changes)
     for (int32_t begin : {change.from, change.to + 1})
       if (begin > from && begin <= to)
@@ -182,7 +185,7 @@ Editor::Removal Editor::removalOf(int32_t step) const {
   return removal;
 }
 
-/// Most repeats may not be removed, so what that changes is summed up beside the tree first.
+/// Most repeats may not be removed, so the changes are summed up outside of the tree first.
 bool Editor::tryRemove(int32_t step, int64_t capacity) {
   if (!isRepeat(step))
     return false;

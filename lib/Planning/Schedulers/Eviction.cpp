@@ -9,13 +9,14 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Drop an instance at the peak step: run ops again before step `before`.
+/// A proposal drops an instance at the peak step and runs ops again before step `before`.
 struct Proposal {
   double score; // cost per byte freed
   int32_t before;
-  size_t from, to; // of the ops in the repeats of all proposals of one look, in the order to run
+  size_t from,
+      to; // a range of the ops in the repeats of all proposals of one look, in the order to run
 
-  /// Of running ops of `cost` again; rises with it.
+  /// Returns the score of running ops of `cost` again, which rises with it.
   static double scoreOf(int64_t cost, double bytesFreed) {
     return (double(cost) + 1e-3) / bytesFreed;
   }
@@ -29,7 +30,7 @@ public:
           int64_t &work)
       : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
         lastProposal(graph.numOps(), 0) {}
-  /// From the start of a path, where there is one.
+  /// Runs from the start of a path, where there is one.
   bool run(EvictionPath *from = nullptr);
 
 private:
@@ -52,28 +53,28 @@ private:
   }
   bool isOver(const Profile &usage) const { return usage.peakStep >= 0 && usage.peak > capacity; }
   bool areLess(llvm::ArrayRef<EvictionPath::Change> changes) const;
-  /// Whether the ops of the proposal at hand cost as much as `mostScore` allows.
+  /// Says whether the ops of the current proposal cost as much as `mostScore` allows.
   bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
 
   const Graph &graph;
-  std::vector<OpIndex> &steps; // at the start, and at the end
+  std::vector<OpIndex> &steps; // the schedule at the start, and at the end
   std::optional<GrowingSchedule> schedule;
   int64_t capacity;
   int deepest;
   int64_t &work;
   int64_t visited = 0;               // ops considered for repeats since the last count of work
-  std::vector<int64_t> lastProposal; // per op: the last one that runs it again
+  std::vector<int64_t> lastProposal; // per op: the last proposal that runs it again
   int64_t numProposals = 0;
-  std::vector<OpIndex> repeats; // of all proposals
-  // Of the proposal at hand.
+  std::vector<OpIndex> repeats; // repeats of all proposals
+  // The cost of the current proposal.
   int64_t repeatCost = 0;
   double bytesFreed = 0, mostScore = 0;
-  EvictionPath *path = nullptr; // that remembers what is done, at its end
-  EvictionPath::Stop next;      // from the schedule, with the proposals so far
+  EvictionPath *path = nullptr; // remembers what is done, at its end
+  EvictionPath::Stop next;      // the way from the schedule, with the proposals so far
 };
 } // namespace llmmem::planning
 
-/// Whether the bytes above the capacity, summed over all steps, become less: they do with each
+/// Says whether the bytes above the capacity, summed over all steps, become less. They do with each
 /// proposal that is accepted.
 bool Evictor::areLess(llvm::ArrayRef<EvictionPath::Change> changes) const {
   __int128 sum = 0;
@@ -83,7 +84,7 @@ bool Evictor::areLess(llvm::ArrayRef<EvictionPath::Change> changes) const {
 }
 
 /// Appends to the repeats the ops that must run before step `before` so that `value` is live there,
-/// without holding anything more at step `fullest`. Fails as soon as they are too dear.
+/// without holding anything more at step `fullest`. It fails as soon as they are too expensive.
 bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth) {
   ++visited;
   OpIndex writer = graph.writer(value);
@@ -91,16 +92,18 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
     return false;
   if (lastProposal[writer] == numProposals)
     return true;
-  // It counts before what it reads: a sum that is too large already needs no further look.
+  // The cost counts before that of its operands: a sum that is too large already needs no further
+  // look.
   repeatCost += graph.cost(writer);
   if (isTooDear())
     return false;
   for (ValueIndex read : graph.reads(writer)) {
-    // Resident values have no bytes: of most others that says that they are none.
+    // Resident values have no bytes; for most other values this shows that they are not resident.
     if (graph.bytes(read) == 0 && graph.problem().values[read].resident)
       continue;
     const std::optional<Instance> current = schedule->currentBefore(read, before);
-    // Held at the peak step anyway, or written after it: holding it longer adds nothing there.
+    // The value is held at the peak step anyway, or written after it: holding it longer adds
+    // nothing there.
     bool isFree =
         current && (current->to >= fullest || current->from > fullest || graph.bytes(read) == 0);
     if (!isFree && !addRepeat(read, before, fullest, depth + 1))
@@ -111,8 +114,8 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   return true;
 }
 
-/// Calls `visit` with a proposal for each value that is held at step `fullest` and not read there:
-/// to write it again just before the step that reads it next.
+/// Calls `visit` with a proposal for each value that is held at step `fullest` and not read there.
+/// The proposal writes it again just before the step that reads it next.
 template <typename Visit>
 void Evictor::forEachProposal(int32_t fullest, Visit visit) {
   const int32_t numSteps = schedule->numSteps();
@@ -124,7 +127,7 @@ void Evictor::forEachProposal(int32_t fullest, Visit visit) {
       return;
     int32_t before = schedule->nextRead(value, fullest);
     if (before < 0)
-      before = numSteps; // kept to the end
+      before = numSteps; // it is kept to the end
     // A long idle range is slightly better: dropping it lowers other full steps too.
     double idle = double(before - fullest) / double(numSteps);
     ++numProposals;
@@ -140,13 +143,13 @@ void Evictor::forEachProposal(int32_t fullest, Visit visit) {
 }
 
 void Evictor::countWork() {
-  constexpr int64_t opsPerStep = 8; // considered in the time of one visited step
+  constexpr int64_t opsPerStep = 8; // ops considered in the time of one visited step
   work -= visited / opsPerStep;
   visited %= opsPerStep;
 }
 
-/// The first of the proposals of the least score. It is mostly accepted, so the others need not be
-/// known, but for being dearer.
+/// Returns the first of the proposals of the least score. It is mostly accepted, so nothing is
+/// needed about the others except that they are more expensive.
 std::optional<Proposal> Evictor::proposeBest(int32_t fullest) {
   std::optional<Proposal> best;
   forEachProposal(fullest, [&](const Proposal &proposal) {
@@ -156,7 +159,7 @@ std::optional<Proposal> Evictor::proposeBest(int32_t fullest) {
   return best;
 }
 
-/// All proposals, those of the least score first.
+/// Returns all proposals, those of the least score first.
 std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
   std::vector<Proposal> proposals;
   forEachProposal(fullest, [&](const Proposal &proposal) { proposals.push_back(proposal); });
@@ -165,8 +168,8 @@ std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
   return proposals;
 }
 
-/// Whether the run at `step` writes for the op at `before` what may not be written again, and
-/// nothing that `ops` read.
+/// Says whether the run at `step` writes, for the op at `before`, what may not be written again,
+/// and nothing that `ops` read.
 bool Evictor::writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const {
   const std::vector<OpIndex> &now = schedule->steps();
   auto isRead = [&](ValueIndex value) {
@@ -180,8 +183,8 @@ bool Evictor::writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> op
          llvm::none_of(graph.writes(now[step]), isReadHere);
 }
 
-/// Takes `proposal` where less is above the capacity then. What its reader has from the runs just
-/// before it cannot be dropped while the repeats run, so they may run ahead of those.
+/// Takes `proposal` where fewer bytes are above the capacity then. What its reader has from the
+/// runs just before it cannot be dropped while the repeats run, so they may run ahead of those.
 bool Evictor::accepts(const Proposal &proposal) {
   if (acceptsAt(proposal, proposal.before))
     return true;
@@ -214,7 +217,7 @@ bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   return true;
 }
 
-/// Whether the same proposals help, and do not, as on the way to `stop`.
+/// Says whether the same proposals help, and do not help, as on the way to `stop`.
 bool Evictor::isSame(const EvictionPath::Stop &stop) const {
   if (work < stop.work)
     return false;
@@ -228,8 +231,8 @@ bool Evictor::isSame(const EvictionPath::Stop &stop) const {
   return true;
 }
 
-/// As far as it is the same for this capacity. Nowhere: nothing helps there. Stops that do not say
-/// whether they are the same are forgotten, and remembered anew.
+/// Follows a path as far as it is the same for this capacity. `Nowhere` says that nothing helps
+/// there. Stops that do not say whether they are the same are forgotten, and remembered anew.
 Evictor::Way Evictor::follow(EvictionPath &path) {
   steps = path.start();
   for (size_t at = 0; at < path.stops.size(); ++at) {
@@ -258,14 +261,15 @@ bool Evictor::acceptsAny(int32_t fullest) {
     return false;
   bool progressed = accepts(*best);
   if (!progressed && work >= 0) {
-    const std::vector<Proposal> others = proposeAll(fullest); // the best first, which was tried
+    const std::vector<Proposal> others =
+        proposeAll(fullest); // the best proposal is the first, which was tried
     for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
       progressed = accepts(others[at]);
   }
   return progressed;
 }
 
-/// Whether it helps and work is left.
+/// Evicts once. Returns whether it helps and work is left.
 bool Evictor::evictOnce() {
   next.added.clear();
   next.changes.clear();
@@ -289,7 +293,7 @@ bool Evictor::run(EvictionPath *from) {
     return true;
   schedule.emplace(graph, std::move(steps), std::move(usage));
   path = way == Way::AtEnd ? from : nullptr;
-  // Those of a path are less than a rung apart (BudgetSearch::rungAbove).
+  // The capacities of a path are less than a level apart (BudgetSearch::rungAbove).
   constexpr int64_t nearby = 8; // part of the arena
   next.least = capacity;
   if (path)

@@ -36,7 +36,7 @@ private:
   void expand(int32_t from);
   void runOp(int32_t from, OpIndex op);
   void runWith(int32_t from, OpIndex op, Mask dying);
-  /// Calls `arrive` for each smallest set of drops from `others` that leaves at most `available`
+  /// Calls `arrive` for each minimal set of drops from `others` that leaves at most `available`
   /// bytes.
   void drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t available, int32_t next);
   void arrive(int32_t from, OpIndex op, Mask held);
@@ -53,7 +53,8 @@ private:
                       std::greater<>>
       open;
   llvm::DenseMap<std::pair<uint32_t, Mask>, int64_t> bestCost;
-  llvm::DenseMap<uint32_t, std::vector<Mask>> settled; // per ops done: what settled states hold
+  llvm::DenseMap<uint32_t, std::vector<Mask>>
+      settled; // per set of ops done: what settled states hold
   int64_t nextCapacity = INT64_MAX;
   int64_t work = 0;
 };
@@ -89,7 +90,7 @@ int64_t Search::bytesOf(Mask values) const {
   return sum;
 }
 
-/// The values that may still be read or must be live at the end.
+/// Returns the values that may still be read or must be live at the end.
 Mask Search::needed(uint32_t done) const {
   Mask mask = keep;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
@@ -121,7 +122,7 @@ void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t ava
                   int32_t next) {
   int64_t bytes = bytesOf(others);
   if (bytes <= available) {
-    // Smallest: no dropped value would fit beside the others.
+    // The set is minimal where no dropped value would fit next to the others.
     Mask dropped = states[from].held & ~others & ~fixed & ~reads[op] & ~writes[op];
     for (Mask remaining = dropped; remaining; remaining &= remaining - 1) {
       int64_t with = bytes + graph.bytes(valueOf[__builtin_ctzll(remaining)]);
@@ -138,8 +139,8 @@ void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t ava
       drop(from, op, fixed, others & ~bit(index), available, index + 1);
 }
 
-/// One run of `op` after which the operands in `dying` are freed, so that results may take their
-/// bytes.
+/// Makes one run of `op` after which the operands in `dying` are freed, so that results may take
+/// their bytes.
 void Search::runWith(int32_t from, OpIndex op, Mask dying) {
   const Op &data = graph.op(op);
   int64_t shared = dying == 0 ? 0 : sharedBytes(graph, data, [&](ValueIndex value) {

@@ -1,10 +1,10 @@
 //===- ExactSearch.h - All schedules of a small problem -------------------------===//
 //
-// Shortest paths over states (ops that have run, values held): an arc runs one op, after dropping
-// a smallest set of held values that makes it fit. Holding more is never worse (a value can be
-// dropped at any time for free), so a state is dominated by one of no more cost that holds a
-// superset. A schedule that is found is optimal over all schedules, with any number of repeats; if
-// none is found, none exists.
+// The search finds shortest paths over states (ops that have run, values held). An arc runs one op,
+// after dropping a smallest set of held values that makes it fit. Holding more is never worse (a
+// value can be dropped at any time for free), so a state is dominated by one of no more cost that
+// holds a superset. A schedule that is found is optimal over all schedules, with any number of
+// repeats; if none is found, none exists.
 //
 // Example: the chain f0 f1 with backward b1 b0 and a capacity for no saved value: f0 f1 b1 f0 b0.
 //
@@ -21,9 +21,9 @@ struct ExactAnswer {
   enum class Kind { Found, None, GaveUp } kind = Kind::GaveUp;
   std::vector<OpIndex> steps;
   int64_t cost = 0;
-  /// Where none exists: no schedule has a lower peak than this, resident included.
+  /// The least peak of any schedule, resident included, where none was found.
   int64_t leastBytes = 0;
-  int64_t work = 0; // spent
+  int64_t work = 0; // the work spent
 };
 
 struct ExactOptions {
@@ -34,14 +34,14 @@ struct ExactOptions {
       std::nullopt; // the values held then; nullopt: the inputs
 };
 
-/// Whether the problem is small enough for the search.
+/// Says whether the problem is small enough for the search.
 bool isSmall(const Graph &graph);
 
-/// The cheapest schedule that holds at most `capacity` bytes, resident included, sizes rounded to
-/// the alignment.
+/// Returns the cheapest schedule that holds at most `capacity` bytes, resident included, with sizes
+/// rounded to the alignment.
 ExactAnswer cheapestUnder(const Graph &graph, int64_t capacity, ExactOptions options = {});
 
-/// The schedule of the least peak, and the cheapest of that peak.
+/// Returns the schedule of the least peak, and the cheapest of that peak.
 ExactAnswer leastPeakExactly(const Graph &graph, ExactOptions options = {});
 
 } // namespace llmmem::planning

@@ -28,7 +28,7 @@ GrowingSchedule::GrowingSchedule(const Graph &graph, std::vector<OpIndex> steps,
       tos[lastRange[value]] = numSteps();
 }
 
-/// Behind all others.
+/// Adds a run after all others.
 void GrowingSchedule::addRun(OpIndex op) {
   const auto step = static_cast<int32_t>(runs.size());
   positionOf.push_back(step);
@@ -44,7 +44,7 @@ void GrowingSchedule::addRun(OpIndex op) {
     addRange(value, step);
 }
 
-/// From `step` on, without a reader.
+/// Adds a live range from `step` on, without a reader.
 void GrowingSchedule::addRange(ValueIndex value, int32_t step) {
   int32_t *later = &lastRange[value]; // the link that is to lead to the new one
   while (*later >= 0 && froms[*later] > step)
@@ -61,14 +61,14 @@ int32_t GrowingSchedule::nextRead(ValueIndex value, int32_t step) const {
   return next == readsOf[value].end() ? -1 : positionOf[*next];
 }
 
-/// Of what is written at `from`; `from` itself without one.
+/// Returns the last read before `step` of what is written at `from`, or `from` itself without one.
 int32_t GrowingSchedule::lastReadBefore(ValueIndex value, int32_t from, int32_t step) const {
   const auto *next =
       llvm::partition_point(readsOf[value], [&](Run run) { return positionOf[run] < step; });
   return next == readsOf[value].begin() ? from : std::max(from, positionOf[*std::prev(next)]);
 }
 
-/// Bytes of what is written before the place and read there or later.
+/// Returns the bytes of what is written before the place and read there or later.
 int64_t GrowingSchedule::heldOver() const {
   if (place == numSteps())
     return keptBytes;
@@ -94,7 +94,7 @@ void GrowingSchedule::hold(int32_t from, int32_t to, int64_t bytes) {
     then[step] += bytes;
 }
 
-/// What is held beyond the old range is held in addition.
+/// Closes a range: what is held beyond the old range is held in addition.
 void GrowingSchedule::close(const Touched &it) {
   pieces.push_back(it.piece);
   hold(std::max(it.piece.from, it.oldTo + 1), it.piece.to, graph.bytes(it.piece.value));
@@ -133,7 +133,7 @@ int64_t GrowingSchedule::sharedBefore(int32_t step) const {
   });
 }
 
-/// In place at a step of the grown schedule.
+/// Returns the bytes shared in place at a step of the grown schedule.
 int64_t GrowingSchedule::sharedThen(int32_t step) const {
   const int32_t old = ungrown(step);
   const OpIndex op = isAdded(step) ? added[step - place] : list[old];
@@ -148,7 +148,7 @@ int64_t GrowingSchedule::sharedThen(int32_t step) const {
   });
 }
 
-/// Where another operand dies than before, other bytes are shared in place.
+/// Shares other bytes in place where another operand dies than before.
 void GrowingSchedule::shareBytes() {
   llvm::SmallVector<int32_t, 16> changed;
   for (const Piece &piece : pieces)
@@ -198,7 +198,7 @@ void GrowingSchedule::use(std::vector<int64_t> &bytes) {
   held.peak = std::max(held.peak, graph.residentBytes());
 }
 
-/// What is at the place and behind it.
+/// Moves what is at the place and after it.
 void GrowingSchedule::moveLater() {
   const int32_t from = place, by = numAdded();
   for (std::vector<int32_t> *each : {&froms, &tos})

@@ -26,14 +26,15 @@ public:
   const Profile &usage() const { return held; }
   int32_t numSteps() const { return static_cast<int32_t>(list.size()); }
 
-  /// The instance of `value` that is current just before `step`; nothing where there is none.
+  /// Returns the instance of `value` that is current just before `step`, or nothing where there is
+  /// none.
   std::optional<Instance> currentBefore(ValueIndex value, int32_t step) const {
     const int32_t index = indexBefore(value, step);
     return index < 0 ? std::nullopt : std::optional(Instance{value, froms[index], tos[index]});
   }
-  /// The first step behind `step` that reads `value`; -1 without one.
+  /// Returns the first step after `step` that reads `value`, or -1 without one.
   int32_t nextRead(ValueIndex value, int32_t step) const;
-  /// Calls `visit` with each value that is written before `step` and held beyond it: inputs first,
+  /// Calls `visit` with each value that is written before `step` and held beyond it, inputs first,
   /// then by the step that writes it.
   template <typename Visit>
   void forEachHeldOver(int32_t step, Visit visit) const {
@@ -48,25 +49,26 @@ public:
     }
   }
 
-  /// Bytes held, as in a profile, with `ops`, which have all run before, run again before step
-  /// `place`. Valid until the next call.
+  /// Returns the bytes held, as in a profile, where `ops`, which have all run before, run again
+  /// before step `place`. The result is valid until the next call.
   const std::vector<int64_t> &bytesWith(llvm::ArrayRef<OpIndex> ops, int32_t place);
-  /// Calls `visit` with what a step holds now and what it holds with what `bytesWith` was last
-  /// called with, for each step where these differ; 0 now for a step that is added. Not behind
-  /// `insert`.
+  /// Calls `visit` with what a step holds now and what it holds with the repeats of the last
+  /// `bytesWith`, for each step where these differ. A step that is added holds 0 now. It must not
+  /// be called after `insert`.
   template <typename Visit>
   void forEachChange(Visit visit) const {
     for (int32_t step = changedFrom; step <= changedTo; ++step)
       if (const int64_t now = isAdded(step) ? 0 : held.bytes[ungrown(step)]; now != then[step])
         visit(now, then[step]);
   }
-  /// Inserts what `bytesWith` was last called with.
+  /// Inserts the repeats of the last `bytesWith`.
   void insert();
 
 private:
-  /// A run of an op is at another step where something is inserted before it; its number stays.
+  /// The number of a run. A run is at another step where something is inserted before it, but its
+  /// number stays.
   using Run = int32_t;
-  /// A part of a live range, where repeats are inserted: in steps then.
+  /// A part of a live range where repeats are inserted, in steps of the grown schedule.
   struct Piece {
     ValueIndex value;
     int32_t from, to;
@@ -74,11 +76,11 @@ private:
   /// A value that the repeats read or write, and the piece that is current.
   struct Touched {
     Piece piece;
-    int32_t oldTo; // of its range without the repeats, in steps with them
+    int32_t oldTo; // end of its range without the repeats, in steps with them
   };
 
   void addRun(OpIndex op);
-  /// Of a live range; -1 where there is none.
+  /// Returns the index of a live range, or -1 where there is none.
   int32_t indexBefore(ValueIndex value, int32_t step) const {
     int32_t index = lastRange[value];
     while (index >= 0 && froms[index] >= step)
@@ -90,7 +92,7 @@ private:
   int32_t lastReadBefore(ValueIndex value, int32_t from, int32_t step) const;
   int32_t numGrown() const { return static_cast<int32_t>(list.size() + added.size()); }
   int32_t numAdded() const { return static_cast<int32_t>(added.size()); }
-  /// From a step to that of the grown schedule, and back where it is not added.
+  /// Maps a step to that of the grown schedule, and back where it is not added.
   int32_t grown(int32_t step) const { return step < place ? step : step + numAdded(); }
   int32_t ungrown(int32_t step) const { return step < place ? step : step - numAdded(); }
   bool isAdded(int32_t grown) const { return grown >= place && grown < place + numAdded(); }
@@ -111,25 +113,26 @@ private:
   const Graph &graph;
   std::vector<OpIndex> list;
   Profile held;
-  int64_t keptBytes; // held at the end, resident included
+  int64_t keptBytes; // bytes held at the end, resident included
   bool hasInPlace = false;
-  std::vector<Run> runs;                          // by step
+  std::vector<Run> runs;                          // indexed by step
   std::vector<int32_t> positionOf;                // by run: its step
   std::vector<llvm::SmallVector<Run, 4>> readsOf; // by value, in the order of the steps
-  // Live ranges, in steps: of the inputs, then as they came. What is searched lies together.
+  // The live ranges, in steps: those of the inputs, then the others in order of arrival. What is
+  // searched lies together.
   std::vector<ValueIndex> inputs;
   std::vector<int32_t> froms, tos;
-  std::vector<int32_t> previous;    // that of the value before it; -1: it is the first one
+  std::vector<int32_t> previous;    // the range of the value before it; -1: it is the first one
   std::vector<int32_t> lastRange;   // by value; -1: there is none
   std::vector<int32_t> firstResult; // by step: its first live range
 
-  // What `bytesWith` was last called with.
+  // The arguments and the result of the last `bytesWith`.
   std::vector<OpIndex> added;
   int32_t place = 0;
   std::vector<int64_t> then;              // bytes held
-  int32_t changedFrom = 0, changedTo = 0; // the steps that may hold others
+  int32_t changedFrom = 0, changedTo = 0; // the steps that may hold other bytes
   std::vector<Touched> touched;
-  std::vector<int32_t> touchedAt; // by value: in touched, -1 elsewhere
+  std::vector<int32_t> touchedAt; // by value: its position in `touched`, or -1
   std::vector<Piece> pieces;
 };
 

@@ -6,8 +6,8 @@
 
 using namespace llmmem::planning;
 
-/// The first step behind `step` that reads something that the op at `step` writes; the number of
-/// steps where there is none.
+/// Returns the first step after `step` that reads something that the op at `step` writes, or the
+/// number of steps where there is none.
 static size_t firstReader(const Graph &graph, llvm::ArrayRef<OpIndex> steps, size_t step) {
   const Op &op = graph.op(steps[step]);
   size_t reader = step + 1;
@@ -19,7 +19,7 @@ static size_t firstReader(const Graph &graph, llvm::ArrayRef<OpIndex> steps, siz
   return reader;
 }
 
-/// Whether the instance of `value` that is there before `step` is read at it or later.
+/// Says whether the instance of `value` that is current before `step` is read at `step` or later.
 static bool isReadFrom(const Graph &graph, llvm::ArrayRef<OpIndex> steps, size_t step,
                        ValueIndex value) {
   for (OpIndex op : steps.drop_front(step)) {

@@ -1,11 +1,11 @@
 //===- LaterRuns.h - Run later what may run once alone --------------------------===//
 //
 // Eviction drops a value and runs its op again just before the next reader. An op that may not run
-// again (a backward op beside updates, where gradients are transient) can run later instead, as
-// long as nobody has read it.
+// again (a backward op among updates, where gradients are transient) can run later instead, as long
+// as nobody has read it.
 //
 // Example: backward k+1 | d = dropout(g) | forwards that run again | backward k, which reads d and
-// g: the dropout moves behind the forwards, over which d was held beside g.
+// g: the dropout moves after the forwards, over which d was held in addition to g.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,9 @@
 
 namespace llmmem::planning {
 
-/// `steps` with each run of an op that may not run again just before the first reader of what it
-/// writes, where fewer bytes are then held between: what it writes is more than the operands that
-/// must live longer.
+/// Returns `steps` with each run of an op that may not run again just before the first reader of
+/// what it writes. This is done where fewer bytes are then held between: what the op writes is more
+/// than the operands that must live longer.
 std::vector<OpIndex> runLater(const Graph &graph, std::vector<OpIndex> steps);
 
 } // namespace llmmem::planning

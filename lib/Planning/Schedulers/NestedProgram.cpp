@@ -24,8 +24,8 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
   tabulate();
 }
 
-/// Rounding errors add up over the inputs of all stages. So the step divides all sizes where that
-/// gives few levels, else the median size of a stage's input.
+/// Chooses the step of the table. Rounding errors add up over the inputs of all stages. So the step
+/// divides all sizes where that gives few levels; else it is the median size of a stage's input.
 void NestedProgram::chooseStep(int64_t range) {
   // The number of rows grows with the stages, and each row tries every split.
   constexpr int64_t work = 300000000;
@@ -108,8 +108,8 @@ int32_t NestedProgram::rounded(int64_t bytes) const {
   return static_cast<int32_t>(std::clamp((bytes + step / 2) / step, -never, never));
 }
 
-/// Gradients that are live between segments: written in an earlier segment of the backward, read in
-/// a later one.
+/// Rounds the gradients that are live between segments: those written in an earlier segment of the
+/// backward and read in a later one.
 void NestedProgram::roundGradients() {
   std::vector<int64_t> change(chain.numSegments() + 1, 0);
   std::vector<int32_t> segmentOfOp(graph.numOps(), 0);
@@ -132,8 +132,8 @@ void NestedProgram::roundGradients() {
     gradients[stage] = rounded(change[chain.backwardSegment(stage)]);
 }
 
-/// Bytes of the stage's input that the backward does not read, so that they are not held over the
-/// cut: the peaks count them, and so does the recursion.
+/// Returns the bytes of the stage's input that the backward does not read, so that they are not
+/// held over the cut: the peaks count them, and so does the recursion.
 int64_t NestedProgram::passingBytes(int32_t stage) const {
   int64_t passing = 0;
   for (ValueIndex value : inputs[stage])
@@ -142,7 +142,8 @@ int64_t NestedProgram::passingBytes(int32_t stage) const {
   return passing;
 }
 
-/// Bytes of the stage's input that its results may take in place, where the input dies there.
+/// Returns the bytes of the stage's input that its results may take in place, where the input dies
+/// there.
 int64_t NestedProgram::bytesTakenInPlace(int32_t stage) const {
   int64_t taken = 0;
   for (ValueIndex value : inputs[stage])
@@ -153,7 +154,8 @@ int64_t NestedProgram::bytesTakenInPlace(int32_t stage) const {
   return taken;
 }
 
-/// The recursion relies on the next stage's input being live.
+/// Says whether the choice holds the next stage's input, as the recursion relies on that being
+/// live.
 bool NestedProgram::holdsNextInput(int32_t stage, int32_t choice) const {
   return stage + 1 == stages || llvm::all_of(inputs[stage + 1], [&](ValueIndex value) {
            return chain.stageOf[graph.writer(value)] != stage || !options.subject[value] ||
@@ -201,7 +203,7 @@ void NestedProgram::findLeaves() {
 }
 
 void NestedProgram::findRows() {
-  // endOfRun[p]: the last stage of the run of equal stages that contains p.
+  // endOfRun[p] is the last stage of the run of equal stages that contains p.
   std::vector<int32_t> endOfRun(stages), kind(stages, 0);
   auto isEqual = [&](int32_t a, int32_t b) {
     return leaves[a] == leaves[b] && lean[a] == lean[b] && forwardPeak[a] == forwardPeak[b] &&
@@ -227,8 +229,8 @@ void NestedProgram::findRows() {
     }
 }
 
-/// The least level at which the sub-chain may begin with an option of its first stage; the later
-/// stages are solved.
+/// Returns the least level at which the sub-chain may begin with an option of its first stage. The
+/// later stages are solved.
 int64_t NestedProgram::leastOf(const Leaf &leaf, int32_t repeats, int32_t from, int32_t to) const {
   if (repeats && from == to) // all is recomputed just in time, whatever an option would hold
     return leaf.peak;
@@ -246,7 +248,7 @@ void NestedProgram::forEachSplit(int32_t repeats, int32_t from, int32_t to, Visi
   int64_t lowest = 0;
   for (int32_t split = from + 1; split <= to; ++split) {
     // The forward up to the split runs the stage before it. That stage's input and results are live
-    // then, and so is the gradient of the end of the sub-chain.
+    // then, as is the gradient of the end of the sub-chain.
     const int32_t passed = split - 1;
     if (repeats)
       lowest = std::max(lowest, int64_t(forwardPeak[passed]) + gradients[to] +
@@ -264,7 +266,8 @@ llvm::ArrayRef<NestedProgram::Leaf> NestedProgram::leavesOf(int32_t repeats, int
                                : llvm::ArrayRef<Leaf>(leaves[from]);
 }
 
-/// More bytes never take a plan away, so what has none is known without a table.
+/// Finds the least level of a row. More bytes never take a plan away, so it is known without a
+/// table where there is no plan.
 void NestedProgram::findLeastLevel(int32_t repeats, int32_t from, int32_t to) {
   int64_t least = levels;
   for (const Leaf &leaf : leavesOf(repeats, from, to))
@@ -275,8 +278,8 @@ void NestedProgram::findLeastLevel(int32_t repeats, int32_t from, int32_t to) {
 }
 
 /// Takes the decision at each level from `least` on where it costs less than the cell. More bytes
-/// never cost more, by the decision or by what the cells have: so where it costs as much at the
-/// last of a few levels as the cell of the first, these keep what they have.
+/// never cost more, by the decision or by what the cells have: so where the decision costs as much
+/// at the last of a few levels as the cell of the first, these cells keep what they have.
 template <typename CostAt>
 void NestedProgram::improve(llvm::MutableArrayRef<Cell> cells, int64_t least, int32_t decision,
                             CostAt costAt) {

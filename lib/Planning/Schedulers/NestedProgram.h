@@ -31,11 +31,11 @@ public:
                 int64_t capacity, int32_t levels);
 
   int32_t numLevels() const { return levels; }
-  /// Whether there is one at the highest level.
+  /// Says whether there is a plan at the highest level.
   bool hasPlan() const { return leastLevel[row(0, 0, stages - 1)] < levels; }
-  /// The level whose model holds about `capacity` bytes.
+  /// Returns the level whose model holds about `capacity` bytes.
   int32_t levelOf(int64_t capacity) const;
-  /// The modelled recompute cost at a level, -1 where nothing fits.
+  /// Returns the modelled recompute cost at a level, or -1 where nothing fits.
   int64_t cost(int32_t level) const;
   /// Realizes the best plan of a level that has one.
   Realization realizeLevel(int32_t level) const;
@@ -47,7 +47,7 @@ private:
   };
   struct Leaf {
     int32_t choice;
-    int32_t held, forward, peak; // in steps of the table; `peak` is of forward and backward
+    int32_t held, forward, peak; // in steps of the table; `peak` is that of forward and backward
     int64_t cost;
     bool operator==(const Leaf &) const = default;
   };
@@ -97,18 +97,20 @@ private:
   std::vector<std::vector<ValueIndex>>
       inputs;                       // per stage: what its forward takes from earlier stages
   std::vector<int32_t> inputSize;   // in steps of the table
-  std::vector<int32_t> passingSize; // of it, what no result of the stage may take in place
+  std::vector<int32_t> passingSize; // the part of it that no result of the stage may take in place
   std::vector<bool> isShared;       // values that many stages read: always held
   std::vector<int64_t> forwardCost; // prefix sums of what a forward without saving runs
   std::vector<std::vector<Leaf>> leaves;
   std::vector<int32_t> forwardPeak; // per stage, in steps of the table
   std::vector<int32_t> gradients;   // per stage: gradients live when its backward begins
-  std::vector<Leaf> lean; // per stage: recomputed from its input, no other stage needs its results
+  std::vector<Leaf>
+      lean; // per stage: recomputed from its input, where no other stage needs its results
   std::vector<std::vector<ValueIndex>> written; // per stage: what may be discarded
   std::vector<int32_t> rowOf;
   size_t numRows = 0;
-  std::vector<int32_t> leastLevel; // per row: that has a plan; `levels` where none has
-  std::vector<Cell> table;         // none without a plan
+  std::vector<int32_t>
+      leastLevel;          // per row: the least level that has a plan; `levels` where none has
+  std::vector<Cell> table; // empty without a plan
 };
 
 } // namespace llmmem::planning

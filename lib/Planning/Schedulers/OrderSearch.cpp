@@ -8,7 +8,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// A prefix of an order: the operands still missing, and the bytes held.
+/// A prefix of an order, with the operands still missing and the bytes held.
 struct Partial {
   std::vector<int32_t> unread;  // per value: readers that have not run
   std::vector<int32_t> missing; // per op: operands not yet written
@@ -16,12 +16,12 @@ struct Partial {
   std::vector<OpIndex> order;
   int64_t live = 0;
   int64_t peak = 0;
-  uint64_t key = 0; // of the set of ops that ran
+  uint64_t key = 0; // key of the set of ops that ran
 };
 
 struct Step {
   int64_t peak, live;
-  int32_t position; // in the start order: breaks ties
+  int32_t position; // position in the start order, which breaks ties
   int32_t parent;
   OpIndex op;
   uint64_t key;
@@ -102,7 +102,8 @@ void Beam::apply(Partial &partial, const Step &step) const {
   partial.key = step.key;
 }
 
-/// The best order that a beam of `width` states finds, empty where each reaches `limit`.
+/// Returns the best order that a beam of `width` states finds, or an empty one where each reaches
+/// `limit`.
 std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
   std::vector<Partial> beam{empty()};
   for (int32_t length = 0; length < graph.numOps(); ++length) {
@@ -142,10 +143,10 @@ std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
 }
 
 namespace {
-/// A depth-first post-order from the end of the critical path. At each op the operand with the
-/// longest path comes first, so an op that could run early (a recomputation) runs just before its
-/// reader. An op that is not an ancestor of the end (a weight gradient and its update) runs as soon
-/// as its operands are there.
+/// Makes a depth-first post-order from the end of the critical path. At each op the operand with
+/// the longest path comes first, so an op that could run early (a recomputation) runs just before
+/// its reader. An op that is not an ancestor of the end (a weight gradient and its update) runs as
+/// soon as its operands are there.
 class DepthFirst {
 public:
   explicit DepthFirst(const Graph &graph);
@@ -226,8 +227,9 @@ std::vector<OpIndex> DepthFirst::run() {
   return std::move(order);
 }
 
-/// What every order without repeats holds while `op` runs, resident bytes included: beside the op's
-/// own, what its ancestors write or was there, and a descendant reads or the end keeps.
+/// Returns what every order without repeats holds while `op` runs, resident bytes included. Next to
+/// the op's own bytes, that is what its ancestors write or what was there, if a descendant reads it
+/// or the end keeps it.
 static int64_t heldInEveryOrder(const Graph &graph, OpIndex op) {
   std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
   markAncestors(graph, op, before);
@@ -258,7 +260,7 @@ std::vector<OpIndex> llmmem::planning::improveOrder(const Graph &graph, std::vec
   int64_t lowerBound = graph.residentBytes();
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     lowerBound = std::max(lowerBound, graph.residentBytes() + graph.footprint(op));
-  // Mostly the end of the forward, where all that is held is needed.
+  // This is mostly the end of the forward, where all that is held is needed.
   if (const int32_t step = profile(graph, start).peakStep; step >= 0)
     lowerBound = std::max(lowerBound, heldInEveryOrder(graph, start[step]));
   int64_t cost = int64_t(graph.numOps()) * (graph.numOps() + graph.numValues()) / 8 + 1;

@@ -1,7 +1,7 @@
 //===- OrderSearch.h - Least-peak orders without repeats ------------------------===//
 //
-// Reordering costs nothing and recomputation does. So before anything is recomputed, look for an
-// order with a lower peak: first the depth-first order from the end of the critical path, then a
+// Reordering costs nothing and recomputation does. So before anything is recomputed, this looks for
+// an order with a lower peak: first the depth-first order from the end of the critical path, then a
 // beam search from the first op, in which partial orders of equal length compete by their peak so
 // far and then by the bytes they hold.
 //
@@ -16,8 +16,8 @@
 
 namespace llmmem::planning {
 
-/// An order of every op once whose peak is at most that of `start`; `work` bounds the tries (ops
-/// visited).
+/// Returns an order of every op once whose peak is at most that of `start`. `work` bounds the tries
+/// (ops visited).
 std::vector<OpIndex> improveOrder(const Graph &graph, std::vector<OpIndex> start, int64_t work);
 
 } // namespace llmmem::planning

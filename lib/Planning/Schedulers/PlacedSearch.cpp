@@ -18,16 +18,16 @@ static constexpr size_t mostSlots = 2000; // offsets; with more the search does 
 
 namespace {
 using Slots =
-    std::vector<int16_t>; // by value: index of its offset, absent where it is not in the arena
+    std::vector<int16_t>; // by value: the index of its offset, none where it is not in the arena
 
 struct State {
   uint32_t done;
   Slots slots;
-  int64_t cost; // of repeats alone: every op runs once in any case
+  int64_t cost; // the cost of repeats alone: every op runs once in any case
   int32_t parent;
   OpIndex op;
-  Slots written;     // by result of `op`: where it was put
-  int16_t workspace; // where `op` had it
+  Slots written;     // by result of `op`: its offset
+  int16_t workspace; // the offset of the workspace of `op`
 };
 
 /// The values and ops that are still needed once certain ops have run.
@@ -35,12 +35,12 @@ struct Needs {
   std::vector<bool> values, ops;
 };
 
-/// Results of one run of an op, under construction.
+/// The results of one run of an op, under construction.
 struct Run {
   int32_t from;
   OpIndex op;
   Slots written;
-  std::vector<bool> isTaken; // by operand: a result has taken its bytes
+  std::vector<bool> isTaken; // by operand: whether a result has taken its bytes
 };
 
 class Search {
@@ -74,13 +74,13 @@ private:
   std::vector<int64_t> offsets; // by slot, increasing; the last ones are beyond the arena
   int64_t refused = INT64_MAX;  // the smallest end that was beyond the arena
   std::vector<State> states;
-  using Entry = std::tuple<int64_t, int32_t, int32_t>; // least cost, ops to go, state
+  using Entry = std::tuple<int64_t, int32_t, int32_t>; // least cost, remaining ops, state
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   llvm::StringMap<int64_t> bestCost;
-  std::map<uint32_t, std::vector<int32_t>> settled; // by ops done
-  std::map<uint32_t, Needs> needsOf;                // by ops done
+  std::map<uint32_t, std::vector<int32_t>> settled; // by set of ops done
+  std::map<uint32_t, Needs> needsOf;                // by set of ops done
   std::map<std::pair<uint32_t, std::vector<ValueIndex>>, int64_t>
-      leastToEnd; // by ops done and held
+      leastToEnd; // by sets of ops done and of values held
 };
 } // namespace
 
@@ -89,7 +89,7 @@ Search::Search(const Graph &graph, int64_t arena, int64_t &work)
   listOffsets();
 }
 
-/// All sums of sizes up to the first beyond the arena.
+/// Lists all sums of sizes up to the first beyond the arena.
 void Search::listOffsets() {
   std::set<int64_t> sizes, sums = {0};
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
@@ -104,7 +104,8 @@ void Search::listOffsets() {
   offsets.assign(sums.begin(), sums.end());
 }
 
-/// Offsets increase with the slot, so a loop over slots ends at the first that does not fit.
+/// Says whether a size fits at a slot. Offsets increase with the slot, so a loop over slots ends at
+/// the first that does not fit.
 bool Search::fits(int16_t slot, int64_t size) {
   const int64_t end = offsets[slot] + size;
   if (end > arena)
@@ -117,7 +118,8 @@ bool Search::overlap(int16_t a, int64_t sizeOfA, int16_t b, int64_t sizeOfB) con
          offsets[b] < offsets[a] + sizeOfA;
 }
 
-/// While an op runs its operands, results and workspace must not overlap.
+/// Says whether the bytes are free. While an op runs, its operands, results and workspace must not
+/// overlap.
 bool Search::isFree(const Run &run, int16_t slot, int64_t size) const {
   const Op &op = graph.op(run.op);
   for (ValueIndex read : op.reads)
@@ -224,8 +226,9 @@ void Search::arrive(const Run &run, int16_t workspace) {
   reach(std::move(after));
 }
 
-/// Needed values are the operands of needed ops, and what must be live at the end. An op is needed
-/// where it has not run yet, or where its results are needed again.
+/// Returns what is still needed. Needed values are the operands of needed ops, and what must be
+/// live at the end. An op is needed where it has not run yet, or where its results are needed
+/// again.
 const Needs &Search::needs(uint32_t done) {
   auto [it, isNew] = needsOf.try_emplace(done);
   Needs &result = it->second;
@@ -259,14 +262,15 @@ void Search::reach(State state) {
   const int64_t toEnd = atLeast(state);
   if (toEnd == INT64_MAX)
     return;
-  // On equal costs, the state with the fewest ops to go comes first: it may finish at once.
+  // At equal costs, the state with the fewest remaining ops comes first: it may finish at once.
   const int32_t toGo = graph.numOps() - llvm::popcount(state.done);
   open.push({state.cost + toEnd, toGo, static_cast<int32_t>(states.size())});
   states.push_back(std::move(state));
 }
 
-/// The least cost of repeats from here on, by the search of every schedule without placement: the
-/// estimate of A* (Hart, Nilsson & Raphael 1968). INT64_MAX where no schedule reaches the end.
+/// Returns the least cost of repeats from here on, by the search of every schedule without
+/// placement: the estimate of A* (Hart, Nilsson & Raphael 1968). It is INT64_MAX where no schedule
+/// reaches the end.
 int64_t Search::atLeast(const State &state) {
   std::vector<ValueIndex> held;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
@@ -380,7 +384,7 @@ void Search::addStep(const State &state, Plan &plan) const {
     plan.workspaces.push_back({step, offsets[state.workspace]});
 }
 
-/// Sizes as given. A result at the offset of an operand has taken its bytes.
+/// Returns the peak with sizes as given. A result at the offset of an operand has taken its bytes.
 int64_t Search::peakOf(const Plan &plan) const {
   const auto count = static_cast<int32_t>(plan.steps.size());
   std::vector<int64_t> held(count, 0);

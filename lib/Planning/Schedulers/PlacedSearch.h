@@ -21,12 +21,13 @@ namespace llmmem::planning {
 
 struct PlacedAnswer {
   enum class Kind { Found, None, GaveUp } kind = Kind::GaveUp;
-  Plan plan;              // found: steps, offsets, workspaces, arena, peak and cost
-  int64_t leastArena = 0; // none: no plan has a smaller arena than this
+  Plan plan;              // where found: steps, offsets, workspaces, arena, peak and cost
+  int64_t leastArena = 0; // where none was found: no plan has a smaller arena than this
 };
 
-/// The cheapest plan whose arena is at most `arena` bytes. Counts `work` down by arcs; gives up
-/// where none is left, and on problems that are not small or whose sizes have too many sums.
+/// Returns the cheapest plan whose arena is at most `arena` bytes. It counts `work` down by arcs.
+/// It gives up where none is left, and on problems that are not small or whose sizes have too many
+/// sums.
 PlacedAnswer cheapestPlaced(const Graph &graph, int64_t arena, int64_t &work);
 
 } // namespace llmmem::planning

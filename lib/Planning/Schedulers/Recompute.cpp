@@ -7,7 +7,7 @@
 
 using namespace llmmem::planning;
 
-/// The last segment in which `value` is there, written in `segment`.
+/// Returns the last segment in which `value` is live where it is written in `segment`.
 static int32_t heldUntil(const Retention &retention, ValueIndex value, int32_t segment) {
   int32_t until = segment;
   for (Window window : retention.windows[value])
@@ -17,13 +17,13 @@ static int32_t heldUntil(const Retention &retention, ValueIndex value, int32_t s
 }
 
 namespace {
-/// Replays the order and tracks, for each value, until which segment its latest instance is there.
+/// Replays the order and tracks, for each value, until which segment its latest instance is live.
 class JustInTime {
 public:
   static constexpr int32_t always = INT32_MAX;
 
-  /// `thereUntil`: per value, as written in segment 0. `retention` is null where nothing is held
-  /// from a later one.
+  /// `thereUntil` holds the last segment per value, as written in segment 0. `retention` is null
+  /// where nothing is held from a later one.
   JustInTime(const Graph &graph, const Chain &chain, std::vector<int32_t> thereUntil,
              const Retention *retention = nullptr)
       : graph(graph), chain(chain), retention(retention), thereUntil(std::move(thereUntil)),
@@ -32,7 +32,8 @@ public:
       position[chain.order[index]] = static_cast<int32_t>(index);
   }
 
-  /// All that the forward reads is there, and what it leaves is what `thereUntil` said at first.
+  /// Runs the realization. All that the forward reads is live, and what it leaves is what
+  /// `thereUntil` said at first.
   Realization run(size_t mostSteps) {
     result.steps.reserve(chain.order.size() * 3 / 2);
     result.steps.assign(chain.order.begin(), chain.order.begin() + chain.cut);
@@ -54,7 +55,7 @@ public:
   }
 
 private:
-  /// Adds the writer of `value` to `wanted` for `op` where the value is not there.
+  /// Adds the writer of `value` to `wanted` for `op` where the value is not live.
   void want(ValueIndex value, OpIndex op) {
     if (segment <= thereUntil[value])
       return;
@@ -70,7 +71,7 @@ private:
       want(value, op);
   }
 
-  /// `op` is the first of its segment.
+  /// Adds what is recomputed ahead; `op` is the first of its segment.
   void wantAhead(OpIndex op) {
     if (!retention)
       return;
@@ -111,9 +112,9 @@ private:
 };
 } // namespace
 
-/// Whether a value that is not held must be recomputed.
-/// A value of 0 bytes is free to hold: an order token that an update reads must not cause the
-/// forward op that wrote it to run again, with all its ancestors.
+/// Says whether a value that is not held must be recomputed. A value of 0 bytes is free to hold: an
+/// order token that an update reads must not cause the forward op that wrote it to run again, with
+/// all its ancestors.
 static bool canMiss(const Graph &graph, ValueIndex value) {
   const OpIndex writer = graph.writer(value);
   return writer >= 0 && graph.op(writer).recompute && graph.bytes(value) != 0;

@@ -7,26 +7,26 @@
 
 using namespace llmmem::planning;
 
-/// Passes over the steps that an attempt takes beside the eviction: two that keep what fits, and a
-/// profile.
+/// The passes over the steps that an attempt takes in addition to the eviction: two that keep what
+/// fits, and a profile.
 static constexpr int64_t passes = 9;
 
-/// What may be held while repeats are removed, in thousandths of the capacity for what is not
-/// resident: from a few bytes, which change a few repeats, to so many that nearly all are chosen
-/// anew.
+/// The bytes that may be held while repeats are removed, in thousandths of the capacity for what is
+/// not resident: from a few bytes, which change a few repeats, to so many that nearly all are
+/// chosen anew.
 static constexpr int64_t ruins[] = {2,   4,   8,   12,  16,  23,  32,   46,   64,   90,
                                     128, 180, 250, 350, 500, 700, 1000, 1500, 2000, 3000};
 
 namespace {
-/// The attempts at one capacity. Two amounts often remove the same repeats, and then the rest is
-/// known.
+/// Makes the attempts at one capacity. Two amounts often remove the same repeats, and then the rest
+/// is known.
 class Recreator {
 public:
   Recreator(const Graph &graph, int64_t capacity, int deepest, int64_t &work)
       : graph(graph), capacity(capacity), deepest(deepest), work(work) {}
 
-  /// `steps` without the repeats that `thousandths` more than the capacity makes needless, evicted
-  /// until they fit it. Nothing where they do not.
+  /// Returns `steps` without the repeats that `thousandths` more than the capacity makes needless,
+  /// evicted until they fit the capacity. Returns nothing where they do not.
   std::optional<std::vector<OpIndex>> attempt(std::vector<OpIndex> steps, int64_t thousandths);
 
 private:
@@ -36,7 +36,7 @@ private:
   const int64_t capacity;
   const int deepest;
   int64_t &work;
-  /// The last eviction.
+  /// The start and the end of the last eviction.
   std::vector<OpIndex> start, end;
   bool fits = false;
   int64_t workOfIt = INT64_MAX;
@@ -94,7 +94,7 @@ std::vector<std::vector<OpIndex>> llmmem::planning::recreate(const Graph &graph,
   return found;
 }
 
-/// Other amounts than the least one found next to none (docs/Design/Planning.md, item 9).
+/// Amounts other than the least one found next to none (docs/Design/Planning.md, item 9).
 std::optional<std::vector<OpIndex>> llmmem::planning::recreateLower(const Graph &graph,
                                                                     llvm::ArrayRef<OpIndex> steps,
                                                                     int64_t capacity, int deepest,

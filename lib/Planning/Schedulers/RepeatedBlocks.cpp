@@ -6,13 +6,13 @@
 
 using namespace llmmem::planning;
 
-/// Of the blocks of a stretch, those that hold more come first.
+/// A choice for the blocks of a stretch. Those that hold more come first.
 struct RepeatedBlocks::Choice {
   PartOption first, more, fewer, behind;
   int64_t withMore = 0; // blocks with the option `more`
 };
 
-/// Keeps what no other option beats in cost, bytes held and peak; in increasing cost.
+/// Keeps what no other option beats in cost, bytes held and peak, in increasing cost.
 static std::vector<PartOption> withoutDominated(std::vector<PartOption> options) {
   auto key = [](const PartOption &option) {
     return std::tuple(option.cost, option.held, option.peak);
@@ -45,7 +45,7 @@ std::optional<RepeatedBlocks> RepeatedBlocks::of(const Problem &step) {
   constexpr int64_t fewest = 3;
   if (chain.numBlocks() < fewest)
     return std::nullopt;
-  // Few stages: choices between those of the relaxation are cheap to measure.
+  // With few stages, choices between those of the relaxation are cheap to measure.
   constexpr size_t mostChoices = 16;
   ChainOptions options = findOptions(graph, chain, mostChoices);
   if (options.options.empty())
@@ -82,7 +82,7 @@ StretchPlan RepeatedBlocks::evaluate(const BlockStretch &stretch, const Choice &
   return {cost, stretch.residentBytes + (stretch.microBatches - 1) * held + peak};
 }
 
-/// Every pair of options of the blocks with every option of what stands around them.
+/// Visits every pair of options of the blocks with every option of what stands around them.
 template <typename Visit>
 void RepeatedBlocks::forEachChoice(const BlockStretch &stretch, Visit visit) const {
   static const std::vector<PartOption> nothing{{}};
@@ -100,7 +100,7 @@ std::optional<StretchPlan> RepeatedBlocks::under(const BlockStretch &stretch,
                                                  int64_t budget) const {
   std::optional<StretchPlan> best;
   forEachChoice(stretch, [&](Choice choice) {
-    // More blocks with the option that holds more cost less and need more.
+    // With more blocks that hold more, the cost is lower and the footprint larger.
     int64_t low = -1, high = stretch.blocks;
     while (low < high) {
       int64_t middle = low + (high - low + 1) / 2;

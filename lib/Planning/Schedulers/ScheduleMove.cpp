@@ -66,12 +66,14 @@ std::vector<OpIndex> ScheduleMove::steps() const {
   return result;
 }
 
-/// A sort key for the position of a run after the move: even at a step, odd in a gap.
+/// Returns a sort key for the position of a run after the move. It is even at a step and odd in a
+/// gap.
 int64_t ScheduleMove::keyOf(int32_t id) const {
   return id == run ? 2 * int64_t(gap) - 1 : 2 * int64_t(runs[id].step);
 }
 
-/// Computes the live ranges of `value` after the move; false where a read precedes every write.
+/// Computes the live ranges of `value` after the move. Returns false where a read precedes every
+/// write.
 bool ScheduleMove::deriveRanges(ValueIndex value) {
   OpIndex writer = graph.writer(value);
   sorted.clear();

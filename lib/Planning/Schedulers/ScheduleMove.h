@@ -17,9 +17,9 @@ class ScheduleMove {
 public:
   ScheduleMove(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
 
-  /// Bytes above `bytes`, resident ones included, count as excess from now on.
+  /// Makes bytes above `bytes`, resident ones included, count as excess from now on.
   void setTarget(int64_t bytes);
-  /// Bytes above `lower` count as well, and each above `bytes` counts `steepness` more.
+  /// Makes bytes above `lower` count as well, and each above `bytes` count `steepness` more.
   void setTarget(int64_t bytes, int64_t lower, int64_t steepness);
 
   int32_t numSteps() const { return static_cast<int32_t>(order.size()); }
@@ -32,15 +32,16 @@ public:
   int64_t peak() const;
   std::vector<OpIndex> steps() const;
 
-  /// The first and the last step to which `run` may move, all other runs staying where they are: it
-  /// must stay behind the writers of its operands and before the readers of its results.
+  /// Returns the first and the last step to which `run` may move while all other runs stay where
+  /// they are. It must stay after the writers of its operands and before the readers of its
+  /// results.
   std::pair<int32_t, int32_t> range(int32_t run) const;
 
   struct Effect {
     int64_t cost = 0, excess = 0;
   };
-  /// Each must be followed by `accept` or `reject`, unless it returns nothing: then a read would
-  /// precede every write. A gap is named by the step behind it.
+  /// Each of these must be followed by `accept` or `reject`, unless it returns nothing: then a read
+  /// would precede every write. A gap is named by the step after it.
   std::optional<Effect> evaluateRelocation(int32_t run, int32_t gap);
   std::optional<Effect> evaluateRepeat(OpIndex op, int32_t gap);
   std::optional<Effect> evaluateRemoval(int32_t run);
@@ -57,7 +58,7 @@ private:
   /// One instance of a value, by runs: from its writer to its last reader.
   struct LiveRange {
     int32_t writer; // -1: an input
-    int32_t last;   // unread or kept: see below
+    int32_t last;   // `unread` or `kept`: see below
     bool operator==(const LiveRange &other) const = default;
   };
   static constexpr int32_t unread = -1, kept = -2;
@@ -77,18 +78,19 @@ private:
   void measure(int32_t from, int32_t to);
 
   const Graph &graph;
-  std::vector<Run> runs;                           // by id, removed ones included
+  std::vector<Run> runs;                           // by id, including those of removed runs
   std::vector<int32_t> order;                      // ids by step
-  std::vector<int32_t> freeIds;                    // of removed runs
+  std::vector<int32_t> freeIds;                    // ids of removed runs
   std::vector<int32_t> timesRun;                   // per op
   std::vector<llvm::SmallVector<int32_t, 6>> uses; // per value: runs that read or write it
   std::vector<LiveRanges> ranges;                  // per value
   std::vector<int64_t> level, held;                // before and while each step runs
-  std::vector<int64_t> over;                       // by step: its excess
+  std::vector<int64_t> over;                       // by step: the excess
   int64_t target = INT64_MAX, lowerTarget = INT64_MAX, steepness = 1;
   int64_t costNow = 0, excessNow = 0;
 
-  // The move under evaluation: `run` goes from step `from` (-1: it is new) to `gap` (-1: removed).
+  // The move under evaluation takes `run` from step `from` (-1: it is new) to `gap` (-1: it is
+  // removed).
   int32_t run = -1, from = -1, gap = -1, low = 0, high = 0;
   Effect effect;
   std::vector<std::pair<ValueIndex, LiveRanges>> rangesBefore;

@@ -10,8 +10,8 @@ using namespace llmmem::planning;
 namespace {
 using Ops = std::vector<OpIndex>;
 
-/// A run of ops. `hill` is the most bytes it holds, `valley` the bytes it leaves, both relative to
-/// the bytes held before it (the names of Liu 1987).
+/// A run of ops. `hill` is the most bytes that it holds, and `valley` the bytes that it leaves,
+/// both relative to the bytes held before it (the names of Liu 1987).
 struct Segment {
   int64_t hill = 0, valley = 0;
   Ops ops = {};
@@ -35,7 +35,7 @@ private:
 
   const Graph &graph;
   std::vector<llvm::BitVector> ancestors; // per op
-  std::vector<OpIndex> lastReader;        // per value, -1: it has none, or is kept
+  std::vector<OpIndex> lastReader;        // per value; -1: it has none, or is kept
   std::vector<Segment> weight;            // per op
 };
 } // namespace
@@ -50,15 +50,15 @@ void SeriesParallel::findAncestors() {
       }
 }
 
-/// Finds for each value the reader that comes after all others in every order; false where one with
-/// bytes has none.
+/// Finds for each value the reader that comes after all others in every order. Returns false where
+/// a value with bytes has none.
 bool SeriesParallel::findLastReaders() {
   lastReader.assign(graph.numValues(), -1);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     llvm::ArrayRef<OpIndex> readers = graph.readers(value);
     if (readers.empty() || graph.isKept(value) || graph.bytes(value) == 0)
       continue;
-    OpIndex last = readers.back(); // in program order
+    OpIndex last = readers.back(); // the readers are in program order
     for (OpIndex reader : readers.drop_back())
       if (!ancestors[last].test(reader))
         return false;
@@ -87,11 +87,11 @@ void SeriesParallel::weighOps() {
   }
 }
 
-/// The series components of `component`, which is in program order: each op of a later one depends
-/// on every op of the one before.
+/// Returns the series components of `component`, which is in program order: each op of a later one
+/// depends on every op of the one before.
 std::vector<Ops> SeriesParallel::seriesComponents(const Ops &component) const {
-  // How many of the first ops are all ancestors of `component[index]`; then the minimum over it and
-  // all later ops.
+  // The number of the first ops that are all ancestors of `component[index]`; then the minimum over
+  // it and all later ops.
   std::vector<size_t> numBefore(component.size());
   size_t least = component.size();
   for (size_t index = component.size(); index-- > 0;) {
@@ -109,8 +109,8 @@ std::vector<Ops> SeriesParallel::seriesComponents(const Ops &component) const {
   return components;
 }
 
-/// The connected components of `component`, each in program order. No path between two ops of a
-/// component leaves it, so direct reads suffice.
+/// Returns the connected components of `component`, each in program order. No path between two ops
+/// of a component leaves it, so direct reads suffice.
 std::vector<Ops> SeriesParallel::parallelComponents(const Ops &component) const {
   llvm::EquivalenceClasses<OpIndex> connected;
   for (OpIndex op : component)
@@ -133,7 +133,7 @@ std::vector<Ops> SeriesParallel::parallelComponents(const Ops &component) const 
 }
 
 /// Cuts an ordered component where it holds least. From there, backwards and forwards, each segment
-/// spans the highest remaining hill up to the lowest valley behind it (Liu, "An application of
+/// spans the highest remaining hill up to the lowest valley after it (Liu, "An application of
 /// generalized tree pebbling to sparse matrix factorization", SIAM J. Alg. Disc. Meth. 8, 1987).
 void SeriesParallel::cut(llvm::ArrayRef<OpIndex> component, std::vector<Segment> &falling,
                          std::vector<Segment> &rising) const {
@@ -184,8 +184,8 @@ Ops SeriesParallel::merge(llvm::ArrayRef<Ops> branches) const {
   return merged;
 }
 
-/// Brings `component` into its best order; false where it is neither a series nor a parallel
-/// composition.
+/// Brings `component` into its best order. Returns false where it is neither a series nor a
+/// parallel composition.
 bool SeriesParallel::order(Ops &component) const {
   if (component.size() == 1)
     return true;

@@ -1,7 +1,7 @@
 //===- SeriesParallel.h - Least-peak orders of series-parallel programs ------------===//
 //
-// A least-peak order of every op once, for programs whose precedence is series-parallel and in
-// which the last reader of each value is the same in every order. Then the bytes that an op adds
+// Finds a least-peak order of every op once, for programs whose precedence is series-parallel and
+// in which the last reader of each value is the same in every order. Then the bytes that an op adds
 // and leaves do not depend on the order, and the problem is that of Abdel-Wahab and Kameda
 // ("Scheduling to minimize maximum cumulative cost subject to series-parallel precedence
 // constraints", Operations Research 26, 1978). Components in series follow each other. Parallel
@@ -21,8 +21,8 @@
 
 namespace llmmem::planning {
 
-/// The order, or nothing where the program is not series-parallel, where a value's last reader
-/// depends on the order, or where there are more than a few thousand ops.
+/// Returns the order, or nothing where the program is not series-parallel, where a value's last
+/// reader depends on the order, or where there are more than a few thousand ops.
 std::optional<std::vector<OpIndex>> leastPeakSeriesParallel(const Graph &graph);
 
 } // namespace llmmem::planning
