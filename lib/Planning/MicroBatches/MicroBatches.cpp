@@ -48,8 +48,8 @@ void Finder::collect() {
   }
 }
 
-/// What must be equal of the n-th ops of all micro-batches; nothing where one reads bytes of
-/// another. Values of 0 bytes are order alone, which the order of tasks keeps.
+/// Returns what must be equal for the n-th ops of all micro-batches, or nothing where one reads
+/// bytes of another. Values of 0 bytes only order ops, which the order of tasks keeps.
 std::optional<std::vector<int64_t>> Finder::describe(OpIndex op) const {
   const Op &entry = graph.op(op);
   std::vector<int64_t> facts{entry.cost, entry.workspace, entry.recompute,
@@ -85,8 +85,8 @@ bool Finder::areAlike(int32_t number) const {
   return true;
 }
 
-/// A task ends wherever, in some micro-batch, the next op in program order is of no micro-batch and
-/// runs once, or of another.
+/// Finds the tasks. A task ends wherever, in some micro-batch, the next op in program order is of
+/// no micro-batch and runs once, or is of another micro-batch.
 void Finder::findTasks() {
   std::vector<bool> begins(found.ops.front().size() + 1, false);
   int32_t last = -1, inFlight = 0;
@@ -134,7 +134,7 @@ MicroBatchProblem::MicroBatchProblem(const Graph &graph, const MicroBatches &mic
   addOps();
 }
 
-/// Ops of no micro-batch that may run again, as far as the first one depends on them.
+/// Finds the ops of no micro-batch that may run again, as far as the first one depends on them.
 void MicroBatchProblem::findShared() {
   shared.assign(graph.numOps(), false);
   for (OpIndex op = graph.numOps(); op-- > 0;)
@@ -160,7 +160,7 @@ ValueIndex MicroBatchProblem::addToken() {
   return token;
 }
 
-/// What writes a value is in the problem, or stands between tasks.
+/// Adds an op. What writes a value is in the problem, or comes between tasks.
 void MicroBatchProblem::addOp(OpIndex op) {
   const Op &from = graph.op(op);
   Op to = from;
@@ -184,7 +184,7 @@ void MicroBatchProblem::addOp(OpIndex op) {
   opOf.push_back(op);
 }
 
-/// Before `task` of the first micro-batch, or behind its last.
+/// Adds a barrier before `task` of the first micro-batch, or after its last.
 void MicroBatchProblem::addBarrier(int32_t task) {
   const std::vector<OpIndex> &ops = microBatches.ops.front();
   const bool isFirst = task == 0, isLast = task == microBatches.numTasks();
@@ -240,7 +240,7 @@ Problem MicroBatchProblem::problemWithLess(int64_t bytes) const {
   return less;
 }
 
-/// Of the tasks behind, one whose blocks had a backward in an earlier task runs what is left of
+/// Among the later tasks, one whose blocks had a backward in an earlier task runs what is left of
 /// them.
 Problem MicroBatchProblem::problemOfTasks() const {
   Problem tasks = one;
@@ -282,8 +282,8 @@ bool MicroBatchProblem::isSchedule(llvm::ArrayRef<OpIndex> steps) const {
   return llvm::all_of(ran, [](bool value) { return value; });
 }
 
-/// The ops of a schedule of one by the task that they run in; what stands before the first barrier
-/// belongs to the first task, and what stands behind the last to the last.
+/// Returns the ops of a schedule of one by the task that they run in. What comes before the first
+/// barrier belongs to the first task, and what comes after the last to the last.
 std::vector<std::vector<OpIndex>>
 MicroBatchProblem::splitByTasks(llvm::ArrayRef<OpIndex> steps) const {
   std::vector<std::vector<OpIndex>> ofTask(microBatches.numTasks());
@@ -322,7 +322,7 @@ MicroBatchProblem::forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) con
 }
 
 std::vector<OpIndex> MicroBatchProblem::forAllHolding(llvm::ArrayRef<OpIndex> steps) const {
-  std::vector<int32_t> runs(graph.numOps(), 0); // of what all share, in the schedule of one
+  std::vector<int32_t> runs(graph.numOps(), 0); // runs of the shared ops in the schedule of one
   for (OpIndex step : steps)
     if (opOf[step] >= 0 && shared[opOf[step]])
       ++runs[opOf[step]];

@@ -1,12 +1,12 @@
 //===- MicroBatches.h - Steps that do the same several times -------------------===//
 //
 // A stage of a pipeline runs its forward and its backward once for each micro-batch. The ops of all
-// micro-batches are alike, so a schedule for one is one for each: it is searched in a problem of
+// micro-batches are alike, so a schedule for one is one for each. It is searched in a problem of
 // its own, as small as a step without micro-batches, and written out for all of them.
 //
 // A *task* is a range of a micro-batch's ops between which and the next something else may run: ops
 // of other micro-batches, or an exchange between stages. The problem of one micro-batch has an op
-// of no cost before each task and behind the last, which nothing passes: it writes what the task
+// of no cost before each task and after the last, which nothing passes: it writes what the task
 // gets from elsewhere, and reads what the task before it gave. Ops of no micro-batch that may run
 // again (the gather of a parameter) are in the problem of each.
 //
@@ -26,21 +26,22 @@ namespace llmmem::planning {
 
 /// The micro-batches of a problem whose ops are labelled with them.
 struct MicroBatches {
-  /// Of each micro-batch, its ops in program order: the n-th of all are alike.
+  /// Holds the ops of each micro-batch in program order: the n-th of all are alike.
   std::vector<std::vector<OpIndex>> ops;
-  /// Of each op, its micro-batch as a position in `ops`, or -1, and its position there.
+  /// Holds, per op, its micro-batch as a position in `ops`, or -1, and its position there.
   std::vector<int32_t> numberOf, placeOf;
-  /// Positions at which a task begins, from 0, and the number of ops.
+  /// Holds the positions at which a task begins, from 0, and the number of ops.
   std::vector<int32_t> tasks;
 
   int32_t count() const { return static_cast<int32_t>(ops.size()); }
   int32_t numTasks() const { return static_cast<int32_t>(tasks.size()) - 1; }
-  /// The most micro-batches of which some ops have run and some have not, in program order.
+  /// Holds the largest number of micro-batches of which some ops have run and some have not, in
+  /// program order.
   int32_t mostInFlight = 0;
 };
 
-/// Nothing where fewer than two micro-batches are labelled, or where they are not alike: in costs,
-/// sizes, labels and what they read of each other and of what all share.
+/// Finds the micro-batches. Returns nothing where fewer than two are labelled, or where they are
+/// not alike in costs, sizes, labels and what they read of each other and of what all share.
 std::optional<MicroBatches> findMicroBatches(const Graph &graph);
 
 /// The problem of the first micro-batch, and what its schedules mean for all.
@@ -48,24 +49,24 @@ class MicroBatchProblem {
 public:
   MicroBatchProblem(const Graph &graph, const MicroBatches &microBatches);
 
-  /// It has no resident values and no budget.
+  /// Returns the problem, which has no resident values and no budget.
   const Problem &problem() const { return one; }
-  /// The same with a workspace of `bytes` between the forward and the backward, so that a schedule
-  /// holds the less there. What several micro-batches in flight hold between the two counts several
-  /// times, and what one holds while it runs counts once.
+  /// Returns the same problem with a workspace of `bytes` between the forward and the backward, so
+  /// that a schedule holds the less there. What several micro-batches in flight hold between the
+  /// two counts several times, and what one holds while it runs counts once.
   Problem problemWithLess(int64_t bytes) const;
-  /// The same as one step: what stands behind a task is of its phase, not of the next one's, so
-  /// that a forward ends behind what it sends; and weight gradients in a task of their own, behind
-  /// the backwards of their blocks, are of the update.
+  /// Returns the same as one step. What comes after a task is of its phase, not of the next one's,
+  /// so that a forward ends after what it sends. Weight gradients in a task of their own, after the
+  /// backwards of their blocks, belong to the update.
   Problem problemOfTasks() const;
-  /// The schedule in which each micro-batch runs as one of `schedules` of the first, taken in turn.
-  /// Repeats of what all share are among them for each. Empty where it is no schedule: where what
-  /// is shared would be read before it is there.
+  /// Returns the schedule in which each micro-batch runs as one of `schedules` of the first, taken
+  /// in turn. It includes the repeats of what all share for each. It is empty where it is no
+  /// schedule: where what is shared would be read before it is written.
   std::vector<OpIndex> forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) const;
-  /// The same of one schedule, but what all share and `steps` run once runs once for all, and is
-  /// held between them.
+  /// Returns the same for one schedule, except that what all share and `steps` run once runs once
+  /// for all, and is held between them.
   std::vector<OpIndex> forAllHolding(llvm::ArrayRef<OpIndex> steps) const;
-  /// Those of `ops`, which are of the whole problem, that are in the problem of one.
+  /// Returns those of `ops`, which are of the whole problem, that are in the problem of one.
   std::vector<OpIndex> inOne(llvm::ArrayRef<OpIndex> ops) const;
 
 private:
@@ -81,10 +82,10 @@ private:
   const Graph &graph;
   const MicroBatches &microBatches;
   Problem one;
-  std::vector<OpIndex> opOf;       // of the problem of one; -1 for what stands between tasks
+  std::vector<OpIndex> opOf;       // per op of the problem of one; -1 for what comes between tasks
   std::vector<bool> shared;        // per op of the whole problem
   std::vector<ValueIndex> ofValue; // per value of the whole problem, -1 where there is none
-  std::vector<ValueIndex> tokens;  // of the task that is being added
+  std::vector<ValueIndex> tokens;  // tokens of the task that is being added
   ValueIndex barrier = -1;         // the token of the last op between tasks
 };
 

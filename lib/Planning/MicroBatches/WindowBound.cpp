@@ -9,8 +9,8 @@
 using namespace llmmem::planning;
 
 namespace {
-/// The problem of one moment and its window: the ops that first ran since the moment before, the
-/// moment's, and of those behind it what reads values of the window.
+/// The problem of one program point and its window: the ops that first ran since the point before,
+/// the point's own op, and of the later ops those that read values of the window.
 class Window {
 public:
   Window(const Graph &graph, OpIndex moment, const std::vector<bool> &earlier);
@@ -46,8 +46,8 @@ ValueIndex Window::addToken() {
   return token;
 }
 
-/// An op of the window reads what the window wrote; what is older is there for nothing. The moment
-/// holds all that it reads.
+/// Adds an op. An op of the window reads what the window wrote; what is older costs nothing. The
+/// program point holds all that it reads.
 void Window::addOp(OpIndex op, bool isMoment) {
   const Op &from = graph.op(op);
   Op to = from;
@@ -115,12 +115,12 @@ public:
 
 private:
   struct Sum {
-    __int128 excess = 0; // of cost x scale
+    __int128 excess = 0; // in units of cost x scale
     std::vector<OpIndex> moments;
     std::vector<int64_t> prices;
   };
-  /// An op of each micro-batch, or what stands before it in program order: an exchange, on which
-  /// all of a backward depends.
+  /// An op of each micro-batch, or what comes before it in program order: an exchange, on which all
+  /// of a backward depends.
   struct Place {
     int32_t place;
     bool isBefore;
@@ -136,8 +136,8 @@ private:
 };
 } // namespace
 
-/// Where in each micro-batch a moment may be: at the end of its forward, at the begin of its
-/// backward, and where the plan holds most.
+/// Returns where a program point may be in each micro-batch: at the end of its forward, at the
+/// begin of its backward, and where the plan holds most.
 std::vector<WindowBound::Place> WindowBound::places() const {
   std::vector<int32_t> found;
   const std::vector<OpIndex> &ops = microBatches.ops.front();
@@ -173,8 +173,8 @@ std::vector<WindowBound::Place> WindowBound::places() const {
   return all;
 }
 
-/// At the best price of its window, in prices of the whole graph. A moment that proves nothing is
-/// left out, and the next window is the longer.
+/// Adds a program point at the best price of its window, in prices of the whole graph. A point that
+/// proves nothing is left out, and the next window is the longer.
 void WindowBound::addMoment(OpIndex moment, std::vector<bool> &earlier, Sum &sum) const {
   const Window window(graph, moment, earlier);
   const Graph part(window.problem(), graph.cancellation());
@@ -195,7 +195,7 @@ void WindowBound::addMoment(OpIndex moment, std::vector<bool> &earlier, Sum &sum
   earlier[moment] = true;
 }
 
-/// The moments are those of every so many micro-batches as are in flight.
+/// Proves the bound by the program points of every so many micro-batches as are in flight.
 WindowBound::Sum WindowBound::prove(Place place, int32_t mostMoments) const {
   Sum sum;
   std::vector<bool> earlier(graph.numOps(), false);
@@ -208,7 +208,7 @@ WindowBound::Sum WindowBound::prove(Place place, int32_t mostMoments) const {
       std::vector<bool> before(graph.numOps(), false);
       markAncestors(graph, moment, before);
       if (!before[sum.moments.back()])
-        continue; // some schedule has them the other way round
+        continue; // some schedule has them in the other order
     }
     addMoment(moment, earlier, sum);
   }

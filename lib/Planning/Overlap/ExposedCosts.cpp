@@ -9,7 +9,7 @@
 
 using namespace llmmem::planning;
 
-/// For each op what compute waits for it in `order`, which has each op once.
+/// Returns, for each op, what compute waits for it in `order`, which has each op once.
 static std::vector<int64_t> findWaits(const Graph &graph, llvm::ArrayRef<OpIndex> order) {
   std::vector<int64_t> waits(graph.numOps(), 0), ready(graph.numValues(), 0);
   ResourceClock clock;
@@ -55,6 +55,6 @@ Problem llmmem::planning::withExposedCosts(const Problem &problem) {
       priced.ops[op].resource = Resource::Compute;
     }
   for (Value &value : priced.values)
-    value.orderOnly = false; // nothing runs beside it
+    value.orderOnly = false; // nothing overlaps it
   return priced;
 }

@@ -46,8 +46,8 @@ bool LiveBytes::fitsAhead(int32_t run, int32_t place) const {
          given.max(place, run - 1) <= capacity - std::min(capacity, resultBytes(run));
 }
 
-/// What a run adds to the bytes held: results that take the bytes of an operand that dies add
-/// nothing.
+/// Returns what a run adds to the bytes held. Results that take the bytes of an operand that dies
+/// add nothing.
 int64_t LiveBytes::needOf(int32_t run) const {
   const Op &op = graph.op(steps[run]);
   const int64_t shared = sharedBytes(graph, op, [&](ValueIndex value) {

@@ -24,10 +24,10 @@ public:
 private:
   struct Run {
     std::vector<int32_t> before, after; // runs that must be over first, and that wait for this one
-    std::vector<int32_t> ordersBefore, ordersAfter; // the same, in the order and not in time
-    int32_t waits = 0;                              // for so many that have no place yet
+    std::vector<int32_t> ordersBefore, ordersAfter; // the same in the order, but not in time
+    int32_t waits = 0;            // the number of runs that it waits for and that have no place yet
     int64_t position = 0;         // compute cost of the steps before it in the given order
-    int64_t neededAt = INT64_MAX; // the least position of what reads it
+    int64_t neededAt = INT64_MAX; // the least position of its readers
     int64_t ready = 0, start = 0, end = 0;
     bool isPlaced = false;
   };
@@ -35,7 +35,7 @@ private:
     int32_t run = -1;
     int64_t start = INT64_MAX;
   };
-  using Ready = std::set<int32_t>; // runs in the given order
+  using Ready = std::set<int32_t>; // runs, in the given order
 
   const Op &op(int32_t run) const { return graph.op(steps[run]); }
   bool isCompute(int32_t run) const { return op(run).resource == Resource::Compute; }
@@ -58,7 +58,7 @@ private:
   llvm::ArrayRef<OpIndex> steps;
   const OverlapLimits limits;
   std::vector<Run> runs;
-  int32_t first = 0; // step of compute in the given order that has no place
+  int32_t first = 0; // the first step of compute in the given order that has no place
   LiveBytes live;
   Ready readyCompute, readyOthers;
   ResourceClock clock;
@@ -77,8 +77,8 @@ void ListScheduler::addOrderEdge(int32_t first, int32_t second) {
   runs[second].ordersBefore.push_back(first);
 }
 
-/// A run follows the writer of each instance that it reads, and writes a value again only when the
-/// instance before has been read.
+/// Links the runs. A run follows the writer of each instance that it reads, and writes a value
+/// again only when the instance before has been read.
 void ListScheduler::linkRuns() {
   std::vector<int32_t> writer(graph.numValues(), -1);
   std::vector<std::vector<int32_t>> readers(graph.numValues());
@@ -121,8 +121,8 @@ void ListScheduler::measureWork() {
   }
 }
 
-/// Compute steps run ahead of the first by the window at most, other steps ahead of their reader.
-/// What nothing waits for is never too early.
+/// Says whether the run is too far ahead. Compute steps run ahead of the first by the window at
+/// most, other steps ahead of their reader. A run that nothing waits for is never too early.
 bool ListScheduler::isTooFar(int32_t run) const {
   if (first == static_cast<int32_t>(runs.size()))
     return false;
@@ -131,7 +131,7 @@ bool ListScheduler::isTooFar(int32_t run) const {
   return position > runs[first].position + limits.window;
 }
 
-/// What can start first, and of equals what is needed first.
+/// Chooses what can start first, and among equals what is needed first.
 ListScheduler::Choice ListScheduler::choose(const Ready &ready) {
   Choice best;
   int64_t bestNeeded = INT64_MAX;
@@ -161,8 +161,8 @@ ListScheduler::Choice ListScheduler::choose() {
   return other.start <= compute.start ? other : compute;
 }
 
-/// Nothing fits beside what is held, and nothing ends that would make room: goes on as the given
-/// order does. The profile of the whole order says whether that is too much.
+/// Goes on as the given order does, where nothing fits next to what is held and nothing ends that
+/// would make room. The profile of the whole order says whether that is too much.
 ListScheduler::Choice ListScheduler::withoutRoom() {
   int32_t run = static_cast<int32_t>(runs.size());
   for (const Ready *ready : {&readyCompute, &readyOthers})
@@ -182,21 +182,21 @@ void ListScheduler::place(const Choice &choice) {
   live.take(choice.run, it.start, it.end, isCompute(choice.run) ? choice.run : first);
   for (int32_t next : it.after)
     release(next, it.end);
-  // What is ordered behind this may have begun before it, by the window at most.
+  // What comes after this in the order may have begun before it, by the window at most.
   for (int32_t next : it.ordersAfter)
     release(next, it.start - std::min(it.start, limits.window));
 }
 
-/// One of the runs that `run` waits for has a place, and lets it start at `time`.
+/// Notes that one of the runs that `run` waits for has a place, and lets it start at `time`.
 void ListScheduler::release(int32_t run, int64_t time) {
   runs[run].ready = std::max(runs[run].ready, time);
   if (--runs[run].waits == 0)
     readyOf(run).insert(run);
 }
 
-/// Where a run stands in the order: bytes are held from there on, and up to there. A collective
-/// whose operands are larger than its results stands where it ends, so that the operands' bytes are
-/// not given to others before that; any other where it starts.
+/// Returns the place of a run in the order: bytes are held from there on, and up to there. The
+/// place of a collective whose operands are larger than its results is its end, so that the
+/// operands' bytes are not given to others before that. The place of any other run is its start.
 int64_t ListScheduler::orderKey(int32_t run) const {
   if (isCompute(run))
     return runs[run].start;
@@ -229,7 +229,8 @@ std::vector<int32_t> ListScheduler::inOrderOfTime() const {
   return order;
 }
 
-/// Compute steps run one after another, so those beside a step are neighbours in the order.
+/// Returns the span of each step. Compute steps run one after another, so those that overlap a step
+/// are neighbours in the order.
 std::vector<StepSpan> ListScheduler::spansOf(llvm::ArrayRef<int32_t> order) const {
   std::vector<int32_t> compute; // places in the order
   for (auto [place, run] : llvm::enumerate(order))

@@ -1,10 +1,10 @@
 //===- OverlapOrder.h - Orders that hide one resource behind another ---------===//
 //
 // A schedule that was made for one resource has a collective right before its first reader, or
-// right behind the op that computes its operand, and compute waits for it. List scheduling
-// (Graham 1969) over both resources moves collectives, and what reads them, to where the other
-// resource has work meanwhile. How far is limited by a window: buffers that are there earlier, or
-// stay longer, take bytes.
+// right after the op that computes its operand, and compute waits for it. List scheduling (Graham
+// 1969) over both resources moves collectives, and what reads them, to where the other resource has
+// work meanwhile. How far is limited by a window: buffers that are there earlier, or stay longer,
+// take bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +18,18 @@ namespace llmmem::planning {
 
 struct OverlappedOrder {
   std::vector<OpIndex> steps;
-  std::vector<StepSpan> spans; // of each step, beside which others it runs
-  int64_t time = 0;            // where no byte is shared
+  std::vector<StepSpan> spans; // for each step, the steps that it overlaps
+  int64_t time = 0;            // the time where no byte is shared
 };
 
-/// How far steps may be moved.
+/// Says how far steps may be moved.
 struct OverlapLimits {
-  int64_t window;   // compute cost ahead of the order that is given
+  int64_t window;   // compute cost by which a step may run ahead of the given order
   int64_t capacity; // live bytes, resident included, that moving a collective ahead may lead to
 };
 
-/// The same runs in another order, in which each run reads the same instances. O(n (w + log n)) for
-/// n steps of which w lie in a window.
+/// Returns the same runs in another order, in which each run reads the same instances. It takes O(n
+/// (w + log n)) for n steps of which w lie in a window.
 ///
 /// Example, gathers g1 g2 of 10 on the link, matmuls m1 m2 of 10: g1 m1 g2 m2 takes 40; with a
 /// window of 10 the order is g1 g2 m1 m2, and takes 30.

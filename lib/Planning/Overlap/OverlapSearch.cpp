@@ -16,7 +16,8 @@ using namespace llmmem::planning;
 
 namespace {
 
-/// The problem with everything on one resource, and the costs of the link as they are or left out.
+/// Returns the problem with everything on one resource, and with the costs of the link as they are
+/// or left out.
 Problem onOneResource(Problem problem, bool linkIsFree) {
   for (Op &op : problem.ops) {
     if (op.resource == Resource::Link && linkIsFree)
@@ -24,11 +25,11 @@ Problem onOneResource(Problem problem, bool linkIsFree) {
     op.resource = Resource::Compute;
   }
   for (Value &value : problem.values)
-    value.orderOnly = false; // nothing runs beside it
+    value.orderOnly = false; // nothing overlaps it
   return problem;
 }
 
-/// The planner for one resource, its tables made once for all budgets.
+/// The planner for one resource. Its tables are made once for all budgets.
 class OneResource {
 public:
   OneResource(const Problem &problem, bool linkIsFree, const OverlapOptions &options)
@@ -42,8 +43,8 @@ public:
   std::shared_ptr<const Plan> at(int64_t budget) { return frontier.at(budget); }
   std::shared_ptr<const Plan> least() { return frontier.least(); }
 
-  /// What holds of every plan within the budget, with the costs that count here. `steps` says where
-  /// it is fullest.
+  /// Returns what holds of every plan within the budget, with the costs that count here. `steps`
+  /// says where it is fullest.
   Plan boundsAt(const std::vector<OpIndex> &steps) {
     Plan plan;
     plan.status = Status::Feasible;
@@ -62,7 +63,7 @@ private:
   Frontier frontier;
 };
 
-/// A placed plan and when it ends.
+/// A placed plan and the time at which it ends.
 struct Timed {
   Plan plan;
   int64_t time = INT64_MAX;
@@ -75,7 +76,7 @@ public:
       : problem(problem), graph(problem, options.cancellation), asItIs(problem, false, options),
         hidden(problem, true, options), compute(computeOnce()) {}
 
-  /// Null where no plan was found.
+  /// Returns null where no plan was found.
   TimedPlan within(int64_t budget);
   TimedPlan improved(const Plan &start, int64_t budget);
   void certify(Plan &plan);
@@ -106,7 +107,8 @@ int64_t OverlapSearch::computeOnce() const {
   return sum;
 }
 
-/// Reads wait for writes, whatever the resources, but of what only orders.
+/// Returns the longest chain. Reads wait for writes, whatever the resources, except for values that
+/// only order ops.
 int64_t OverlapSearch::longestChain() const {
   std::vector<int64_t> ready(problem.values.size(), 0);
   int64_t longest = 0;
@@ -137,8 +139,9 @@ TimedPlan OverlapSearch::timed(const std::vector<OpIndex> &steps, int64_t budget
   return result;
 }
 
-/// An order within the budget that moves steps by the window at most. Bytes are modelled while it
-/// is made, and where the order holds more than that, it is made again with less capacity.
+/// Returns an order within the budget that moves steps by the window at most. The bytes are
+/// modelled while it is made; where the order holds more than that, it is made again with less
+/// capacity.
 std::optional<OverlappedOrder> OverlapSearch::reorder(const Plan &start, int64_t window,
                                                       int64_t budget) const {
   const int64_t padding = graph.topPadding();
@@ -178,8 +181,9 @@ TimedPlan OverlapSearch::improved(const Plan &start, int64_t budget) {
   return best;
 }
 
-/// The best of both ways to count the link. A plan with less compute work than that of `hidden`
-/// would have to be used at every larger budget too, which does not know of it, and is left out.
+/// Returns the best plan of both ways to count the link. A plan with less compute work than that of
+/// `hidden` would have to be used at every larger budget too, which does not know of it. So it is
+/// left out.
 TimedPlan OverlapSearch::searchAt(int64_t budget) {
   std::shared_ptr<const Plan> cheapest = hidden.at(budget), other = asItIs.at(budget);
   TimedPlan best = cheapest ? improved(*cheapest, budget) : nullptr;
@@ -189,9 +193,9 @@ TimedPlan OverlapSearch::searchAt(int64_t budget) {
   return best;
 }
 
-/// Budgets that depend on the problem alone, the highest first: some above what the plan without
-/// recomputation needs, where there is room to move collectives, and eight to each halving of its
-/// arena.
+/// Returns budgets that depend on the problem alone, the highest first. Some are above the
+/// footprint of the plan without recomputation, where there is room to move collectives; there are
+/// eight to each halving of its arena.
 std::vector<int64_t> OverlapSearch::samples() {
   const int64_t most = asItIs.at(INT64_MAX)->arena;
   std::vector<int64_t> samples;
@@ -204,8 +208,8 @@ std::vector<int64_t> OverlapSearch::samples() {
   return samples;
 }
 
-/// The best plan of a sample and all below it, highest sample first. No lower sample is better once
-/// the compute work alone takes as long as the best plan.
+/// Returns the best plan of a sample and all below it, highest sample first. No lower sample is
+/// better once the compute work alone takes as long as the best plan.
 TimedPlan OverlapSearch::bestFrom(llvm::ArrayRef<int64_t> samples) {
   TimedPlan best;
   auto keep = [&](TimedPlan found) {
@@ -224,9 +228,10 @@ TimedPlan OverlapSearch::bestFrom(llvm::ArrayRef<int64_t> samples) {
   return best;
 }
 
-/// A sample's search sees no other budget, and a plan is an answer for every budget above its
-/// sample, so a larger sample has all answers of a smaller one. Between two samples the answer is
-/// bisected as in Frontier.h, each plan used only if its time lies between those of both ends.
+/// Returns the plan within a budget. A sample's search sees no other budget, and a plan is an
+/// answer for every budget above its sample, so a larger sample has all answers of a smaller one.
+/// Between two samples the answer is bisected as in Frontier.h, and each plan is used only if its
+/// time lies between those of both ends.
 TimedPlan OverlapSearch::within(int64_t budget) {
   const std::vector<int64_t> all = samples();
   const size_t below =
@@ -277,7 +282,8 @@ Plan llmmem::planning::planOverlapped(const Problem &problem, const OverlapOptio
   TimedPlan found = isBudgeted ? search.within(*problem.budget) : nullptr;
   if (!found) {
     Plan start = options.planOneResource(onOneResource(problem, /*linkIsFree=*/false));
-    if (start.status != Status::Feasible) { // what is said of bytes holds of several resources too
+    if (start.status !=
+        Status::Feasible) { // what holds of the bytes holds for several resources too
       retime(problem, start);
       return start;
     }

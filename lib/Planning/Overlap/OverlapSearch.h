@@ -1,13 +1,14 @@
 //===- OverlapSearch.h - Plans of problems with several resources of time -----===//
 //
-// Ops on Compute and Link, one memory. The time of a plan is its makespan (PlanTime in Plan.h).
+// The problem has ops on Compute and Link, and one memory. The time of a plan is its makespan
+// (PlanTime in Plan.h).
 //
 // Schedules come from the planner for one resource, once with the costs as they are and once with
 // those of the link left out, as if they were hidden: recomputed collectives are then free, and
 // where the link is idle they are. Each is reordered with windows of several lengths, placed, and
-// timed; what is best at any sampled budget up to the one asked for is the answer, so that more
-// budget never takes more time, down to the lowest sample that has a plan; below it each budget is
-// searched by itself.
+// timed. The answer is the best plan at any sampled budget up to the requested one, so that more
+// budget never takes more time, down to the lowest sample that has a plan. Below that, each budget
+// is searched by itself.
 //
 // Lower bound: a schedule's compute work, and the sum of its work on both resources, have bounds of
 // their own (docs/Design/Planning.md). Each resource runs one step at a time, so the time is at
@@ -29,23 +30,24 @@ class Cancellation;
 
 struct OverlapOptions {
   PolicyKind policy;
-  double seconds; // of each search for one resource
+  double seconds; // work of each search for one resource
   std::function<void(std::string_view)> progress;
   Cancellation *cancellation;
   /// Plans a problem of one resource to the end by the policy.
   std::function<Plan(const Problem &)> planOneResource;
 };
 
-/// Whether ops run on more than one resource.
+/// Says whether ops run on more than one resource.
 bool hasSeveralResources(const Problem &problem);
 
-/// No plan's duration is less: the cost of every op once, of the resource that works most.
+/// Returns a lower bound on the duration of every plan: the cost of every op once, of the resource
+/// that works most.
 int64_t leastDuration(const Problem &problem);
 
-/// Fills the time of a placed plan, and that of the program order; keeps the bound.
+/// Fills the time of a placed plan, and that of the program order. It keeps the bound.
 void retime(const Problem &problem, Plan &plan);
 
-/// `problem` has one memory, and ops on Compute and Link.
+/// Plans a problem that has one memory, and ops on Compute and Link.
 Plan planOverlapped(const Problem &problem, const OverlapOptions &options);
 
 } // namespace llmmem::planning

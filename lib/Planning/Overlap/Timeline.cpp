@@ -7,8 +7,8 @@
 namespace llmmem::planning {
 namespace {
 
-/// Until when each byte of an arena is in use: the largest time of a range, and raising a range to
-/// a time, in O(log n) of the n places where buffers begin or end.
+/// Tracks until when each byte of an arena is in use. It returns the largest time of a range, and
+/// raises a range to a time, in O(log n) of the n places where buffers begin or end.
 class BusyUntil {
 public:
   explicit BusyUntil(std::vector<int64_t> borders) : places(std::move(borders)) {
@@ -61,8 +61,8 @@ private:
 
   std::vector<int64_t> places; // leaf k: from places[k] to places[k + 1]
   int64_t leaves = 1;
-  std::vector<int64_t> largest; // anywhere under a node
-  std::vector<int64_t> whole;   // what the whole of a node's range was raised to
+  std::vector<int64_t> largest; // the largest time anywhere under a node
+  std::vector<int64_t> whole;   // the time to which the whole of a node's range was raised
 };
 
 struct ByteRange {
@@ -93,7 +93,7 @@ public:
     }
   }
 
-  /// One for each memory.
+  /// Returns one tracker for each memory.
   std::vector<BusyUntil> timesOfBytes() const { return {places.begin(), places.end()}; }
   ByteRange read(ValueIndex value) const { return current[value]; }
   template <typename Visit>
@@ -102,7 +102,7 @@ public:
     for (const auto &[value, range] : written[step])
       visit(range);
   }
-  /// The instances of this step are now the latest.
+  /// Makes the instances of this step the latest ones.
   void finish(int32_t step) {
     for (const auto &[value, range] : written[step])
       current[value] = range;
@@ -119,7 +119,8 @@ private:
   std::vector<std::vector<int64_t>> places; // where buffers begin or end, by memory
 };
 
-/// What reads a result of `op` waits for it, unless it is of the order alone.
+/// Notes the end of `op`. What reads a result of it waits for it, unless the result only orders
+/// ops.
 void noteEnd(const Problem &problem, const Op &op, int64_t end, std::vector<int64_t> &ready) {
   for (ValueIndex value : op.writes)
     if (!problem.values[value].orderOnly)

@@ -16,7 +16,7 @@
 
 namespace llmmem::planning {
 
-/// Each resource's time of becoming free, at first 0.
+/// Holds the time at which each resource becomes free, at first 0.
 class ResourceClock {
 public:
   int64_t &of(Resource resource) { return freeAt[static_cast<size_t>(resource)]; }
@@ -29,13 +29,13 @@ struct StepTime {
   int64_t start, end;
 };
 
-/// When each step of a placed plan runs.
+/// Returns when each step of a placed plan runs.
 std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan);
 
-/// When the last step of a placed plan ends.
+/// Returns when the last step of a placed plan ends.
 int64_t timeOf(const Problem &problem, const Plan &plan);
 
-/// The same for `steps` where no byte is shared.
+/// Returns the same for `steps` where no byte is shared.
 int64_t timeWithoutSharing(const Problem &problem, std::span<const OpIndex> steps);
 
 } // namespace llmmem::planning

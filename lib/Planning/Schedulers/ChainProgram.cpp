@@ -5,8 +5,8 @@
 
 using namespace llmmem::planning;
 
-/// Keeps the states that no other dominates in bytes and cost; if those are more than `limit`, the
-/// cheapest of each of `limit` equal slices.
+/// Keeps the states that no other dominates in bytes and cost. If those are more than `limit`, it
+/// keeps the cheapest of each of `limit` equal slices.
 void ChainProgram::keepBest(std::vector<State> &states, size_t limit) {
   llvm::sort(states, [](const State &a, const State &b) {
     return std::tie(a.bytes, a.cost, a.choice, a.next) <
@@ -17,11 +17,11 @@ void ChainProgram::keepBest(std::vector<State> &states, size_t limit) {
     if (best.empty() || state.cost < best.back().cost)
       best.push_back(state);
   if (best.size() > limit) {
-    std::vector<State> sliced{best.front()}; // of the fewest bytes, so that any fit is found
+    std::vector<State> sliced{best.front()}; // has the fewest bytes, so that any fit is found
     int64_t low = best.front().bytes;
     int64_t width =
         std::max<int64_t>(1, (best.back().bytes - low) / static_cast<int64_t>(limit) + 1);
-    // Cost falls as bytes grow: the last state of a slice is its cheapest.
+    // The cost falls as the bytes grow, so the last state of a slice is its cheapest.
     for (size_t index = 1; index < best.size(); ++index)
       if (index + 1 == best.size() ||
           (best[index].bytes - low) / width != (best[index + 1].bytes - low) / width)
@@ -47,8 +47,8 @@ ChainProgram::ChainProgram(const ChainOptions &options, int64_t most) {
       if (peak > most)
         continue;
       for (size_t index = 0; index < after.size(); ++index) {
-        // Of the later states that fit beside this option's held bytes within its peak, the
-        // cheapest dominates.
+        // The cheapest of the later states that fit with this option's held bytes within its peak
+        // dominates the others.
         if (index + 1 < after.size() && option.held + after[index + 1].bytes <= peak)
           continue;
         int64_t bytes = std::max(peak, option.held + after[index].bytes);

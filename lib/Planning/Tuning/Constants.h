@@ -29,34 +29,30 @@ namespace llmmem::planning::tuning {
 
 // --- The time of things, as counts of work --------------------------------------
 
-/// What PlanOptions::workSeconds is mapped to, a second: steps visited by searches of schedules,
-/// units of the packing search, and states of the searches of every schedule and every placement.
-/// The last is a tenth: where the search of placements finishes at all, it mostly finishes early.
+/// The work that one second of PlanOptions::workSeconds is mapped to: steps visited by searches of
+/// schedules, units of the packing search, and states of the searches of every schedule and every
+/// placement. The last is a tenth: where the search of placements finishes at all, it mostly
+/// finishes early.
 inline constexpr double stepsPerSecond = 4e6;
 inline constexpr double packUnitsPerSecond = 20000;
 inline constexpr double schedulesPerSecond = 100000;
 inline constexpr double placementsPerSecond = 400000;
 
-/// Steps visited in the time of one annealing move (Schedulers/Annealing.h).
-/// Measured at 2: layered: work +8/+0; at 8: layered: +0.049 least, work -14/-6.
+/// This many steps are visited in the time of one annealing move (Schedulers/Annealing.h).
 LLMMEM_TUNED(int64_t, workOfMove, 4);
-/// Steps visited in the time of one unit of the packing search, which ends where the plan fits.
-/// Measured at 2: layered: work +1/+0; at 8: layered: work -4/+0.
+/// This many steps are visited in the time of one unit of the packing search, which ends where the
+/// plan fits.
 LLMMEM_TUNED(int64_t, workOfPackUnit, 4);
-/// Steps visited in the time of one step of the packing heuristics.
-/// Measured at 12: layered: work +0/+0; at 48: layered: work -1/+0.
+/// This many steps are visited in the time of one step of the packing heuristics.
 LLMMEM_TUNED(int64_t, workOfPackedStep, 24);
-/// Edges that ejection chains visit in the time of one visited step.
-/// Measured at 20: layered: work -2/+0; at 80: layered: work +1/+0.
+/// Ejection chains visit this many edges in the time of one visited step.
 LLMMEM_TUNED(int64_t, ejectionsOfStep, 40);
 
 // --- Orders (Budget/SearchContext.cpp) -------------------------------------------
 
-/// The part of the work that the search for an order may spend.
-/// Measured at 2 and 8: nothing.
+/// The search for an order may spend this part of the work.
 LLMMEM_TUNED(int64_t, orderWorkPart, 4);
-/// The same for the order of the least peak by annealing.
-/// Measured at 8 and 32: nothing.
+/// Annealing for the order of the least peak may spend this part of the work.
 LLMMEM_TUNED(int64_t, annealedOrderWorkPart, 16);
 /// Graphs of more ops are not annealed.
 /// Measured at 750 and 3000: nothing.
@@ -72,12 +68,11 @@ LLMMEM_TUNED(int32_t, mostAnnealedOps, 1500);
 /// Measured at 200: blocks: work -7/+2; odd: -0.000 recomputed, work -4/+1; at 800: blocks:
 /// work +1/+0; odd: work +1/+0.
 LLMMEM_TUNED(int64_t, closeToBoundPart, 400);
-/// Choices per stage. The relaxation has few more at different prices, and each costs one minimum
-/// cut.
-/// Measured at 14 and 56: nothing.
+/// This bounds the choices per stage. The relaxation has few more at different prices, and each
+/// costs one minimum cut.
 LLMMEM_TUNED(size_t, mostChoicesPerStage, 28);
-/// How often options are chosen again for less, where a mixed plan needs more than measured.
-/// Measured at 2 and 10: nothing.
+/// Options are chosen again for fewer bytes at most so often, where a mixed plan holds more than
+/// measured.
 LLMMEM_TUNED(int, mostOptionRepairs, 5);
 /// Up to so many ops, searching in more ways than one takes little time.
 /// Measured at 150: blocks: +0.007 recomputed, work -19/-2; at 600: nothing.
@@ -86,21 +81,14 @@ LLMMEM_TUNED(int32_t, smallSearchOps, 300);
 /// Measured at 600 and 2400: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfSecondSearch, 1200);
 
-/// Levels (capacities) at which the recursion is tabulated.
-/// work +5/+4; odd: work -0/+0.
-/// work +5/+4; odd: work -0/+0.
-/// work +5/+4; odd: work -0/+0.
-/// Measured at 80: blocks: +0.031 recomputed, work +5/+4; at 320: blocks: -0.026 recomputed,
-/// work +5/+4; odd: work -0/+0.
+/// The recursion is tabulated at so many levels (capacities).
 LLMMEM_TUNED(int32_t, nestedLevels, 160);
-/// The smallest table is that of so many halvings of what the inputs of the stages need.
-/// Measured at 2 and 10: nothing.
+/// The smallest table is that of so many halvings of the bytes that the inputs of the stages take.
 LLMMEM_TUNED(int, nestedTableHalvings, 5);
 /// Chains of more stages are not tabulated.
 /// Measured at 600 and 2400: nothing.
 LLMMEM_TUNED(int32_t, mostNestedStages, 1200);
-/// Levels that are realized: above that of the capacity, below it, and until so many fit.
-/// Measured at 1 and 4: nothing.
+/// So many levels are realized: above that of the capacity, below it, and until so many fit.
 LLMMEM_TUNED(int32_t, nestedLevelsAbove, 2);
 /// Measured at 10 and 40: nothing.
 LLMMEM_TUNED(int32_t, mostNestedTries, 20);
@@ -109,17 +97,14 @@ LLMMEM_TUNED(int32_t, mostNestedFitting, 3);
 /// Measured at 20 and 80: nothing.
 LLMMEM_TUNED(int32_t, mostNestedFittingOfSmall, 40);
 
-/// The part of the work that one eviction, or the rungs of one order, may spend.
-/// Measured at 4 and 16: nothing.
+/// One eviction, or the levels of one order, may spend this part of the work.
 LLMMEM_TUNED(int64_t, evictionWorkPart, 8);
-/// Ancestors in a row that may run again for one value, in graphs and in chains.
-/// Measured at 6 and 24: nothing.
+/// So many ancestors in a row may run again for one value, in graphs and in chains.
 LLMMEM_TUNED(int, evictionDepthOfGraph, 12);
 /// Measured at 1000 and 4000: nothing.
 LLMMEM_TUNED(int, evictionDepthOfChain, 2000);
 
-/// Annealing: attempts that the work is shared by, and the moves of each for an op.
-/// Measured at 10 and 40: nothing.
+/// Annealing shares the work among so many attempts, and each has so many moves for an op.
 LLMMEM_TUNED(int64_t, annealingAttempts, 20);
 /// -0.089 recomputed, +0.062 least, work -15/+0.
 /// -0.089 recomputed, +0.062 least, work -15/+0.
@@ -127,126 +112,97 @@ LLMMEM_TUNED(int64_t, annealingAttempts, 20);
 /// Measured at 150: layered: -0.031 recomputed, +0.141 least, work +16/-4; at 600: layered:
 /// -0.089 recomputed, +0.062 least, work -15/+0.
 LLMMEM_TUNED(int64_t, movesPerOp, 300);
-/// The part of the work that ruin and recreate may spend on one schedule.
-/// Measured at 20 and 80: nothing.
+/// Ruin and recreate may spend this part of the work on one schedule.
 LLMMEM_TUNED(int64_t, ruinWorkPart, 40);
 
 // --- The way to the least memory (Budget/LeastMemorySchedules.cpp) ----------------
 
-/// Levels of a table that are realized, at most about.
-/// Measured at 100 and 400: nothing.
+/// About so many levels of a table are realized at most.
 LLMMEM_TUNED(int32_t, mostLevelsRealized, 200);
 /// Longer schedules are not lowered: each attempt computes profiles, or looks for readers from each
 /// run on.
 /// Measured at 4000 and 16000: nothing.
 LLMMEM_TUNED(size_t, mostStepsOfDescent, 8000);
-/// Steps of the descent by eviction, of the bytes that its start holds.
-/// -0/+0.
-/// -0/+0.
-/// -0/+0.
-/// Measured at 50: blocks: work +0/+0; odd: work +1/+0; at 200: blocks: work -1/-0; odd: work
-/// -0/+0.
+/// The descent by eviction takes so many steps, in parts of the bytes that its start holds.
 LLMMEM_TUNED(int64_t, descentSteps, 100);
-/// The part of the work that it may spend.
-/// Measured at 2 and 8: nothing.
+/// The descent may spend this part of the work.
 LLMMEM_TUNED(int64_t, descentWorkPart, 4);
-/// The schedules of the fewest bytes that are improved at once.
-/// Measured at 2: nothing.
+/// So many schedules of the fewest bytes are improved at once.
 LLMMEM_TUNED(size_t, mostLeastImproved, 4);
 
 // --- Micro-batches (Budget/MicroBatchSearch.cpp) ---------------------------------
 
-/// Up to so many ops the whole step is searched, and cut, in addition to one micro-batch.
-/// Measured at 1000: nothing.
+/// Up to so many ops, the whole step is searched, and cut, in addition to one micro-batch.
 LLMMEM_TUNED(int32_t, mostOpsSearchedWhole, 2000);
-/// Capacities at which schedules of one micro-batch are searched, and those taken of each.
-/// Measured at 24: nothing.
+/// Schedules of one micro-batch are searched at so many capacities, and so many are taken of each.
 LLMMEM_TUNED(int64_t, microBatchLevels, 48);
 /// Measured at 1: nothing.
 LLMMEM_TUNED(size_t, mostMembersOfLevel, 2);
-/// Schedules of the least memory of one micro-batch that are written out for all.
-/// Measured at 8: nothing.
+/// So many schedules of the least memory of one micro-batch are written out for all.
 LLMMEM_TUNED(size_t, mostLeastOfOne, 16);
-/// Cheaper schedules that are mixed with one that fits, and micro-batches that take turns.
-/// Measured at 1: nothing.
+/// So many cheaper schedules are mixed with one that fits, and so many micro-batches take turns.
 LLMMEM_TUNED(std::ptrdiff_t, mostMixed, 2);
 /// Measured at 8: nothing.
 LLMMEM_TUNED(int32_t, mostMixedInTurn, 16);
 
 // --- Samples of the frontier (Budget/SampleSearch.cpp, CoarseSamples.cpp) ---------
 
-/// How often a capacity is lowered by what packing exceeds it.
-/// Measured at 3: nothing.
+/// A capacity is lowered so often by what packing exceeds it.
 LLMMEM_TUNED(int, mostRepairs, 6);
-/// Schedules that are placed for one capacity.
-/// Measured at 1: nothing.
+/// So many schedules are placed for one capacity.
 LLMMEM_TUNED(int, mostPlacedPerRepair, 3);
-/// Rounds of ruin and recreate for a sample below the lowest coarse one.
-/// Measured at 50: odd: work -1/-1.
+/// Ruin and recreate has so many rounds for a sample below the lowest coarse one.
 LLMMEM_TUNED(int64_t, ruinRoundsOfSample, 100);
-/// A quarter of the packing work came close within this part of the arena: all of it is spent.
-/// Measured at 16: nothing.
+/// Where a quarter of the packing work came within this part of the arena, all of it is spent.
 LLMMEM_TUNED(int64_t, nearlyPackedPart, 32);
 /// Schedules of micro-batches of more steps are packed by heuristics alone.
 /// Measured at 750: nothing.
 LLMMEM_TUNED(int64_t, mostStepsOfMicroBatchPacking, 1500);
-/// Of more steps a packing gets fewer nodes, as each of them visits every buffer.
-/// Measured at 750: nothing.
+/// With more steps, a packing gets fewer nodes, as each of them visits every buffer.
 LLMMEM_TUNED(int64_t, stepsOfFullPackWork, 1500);
-/// Ejection chains for one plan: the part of the work, and edges for each op.
-/// Measured at 16: nothing.
+/// Ejection chains for one plan get this part of the work, and so many edges for each op.
 LLMMEM_TUNED(int64_t, ejectionWorkPart, 32);
 /// Measured at 20000: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, ejectionsPerOp, 40000);
 /// Up to so many ops, costs are bisected until they are equal.
 /// Measured at 64: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfExactBisection, 128);
-/// Else until they differ by less than this part of the step.
-/// Measured at 10: blocks: +0.014 recomputed, work -2/-2; odd: +0.002 recomputed, work -2/-2.
+/// With more ops, costs are bisected until they differ by less than this part of the step.
 LLMMEM_TUNED(int, bisectionCostShift, 12);
-/// The part of the work that a bisection may spend where nothing is annealed.
-/// Measured at 2: nothing.
+/// A bisection may spend this part of the work where nothing is annealed.
 LLMMEM_TUNED(int64_t, bisectionWorkPart, 4);
-/// Up to so many ops, the rungs above the least memory are searched; of more a rung takes a tenth
-/// of a second.
-/// Measured at 1000: nothing.
+/// Up to so many ops, the levels above the least memory are searched. With more ops a level takes a
+/// tenth of a second.
 LLMMEM_TUNED(int32_t, mostOpsOfRungs, 2000);
-/// Rungs between the least memory and the lowest sample.
-/// Measured at 16: nothing.
+/// There are so many levels between the least memory and the lowest sample.
 LLMMEM_TUNED(int64_t, rungsAboveLeast, 32);
 
 // --- Annealed samples (Budget/AnnealedSamples.cpp) --------------------------------
 
-/// The first headroom, in thousandths of the arena: so much, and one more for so many ops.
-/// Measured at 2: layered: +0.346 least, work +1/-11.
+/// The first headroom is so many thousandths of the arena, and one more for so many ops.
 LLMMEM_TUNED(int64_t, leastHeadroom, 5);
 /// Measured at 25: layered: -0.061 recomputed, work +4/+6.
 LLMMEM_TUNED(int64_t, opsPerHeadroom, 50);
-/// Changes of the headroom after a packing that fits, and after one that does not.
-/// Measured at 2: layered: work +3/+5.
+/// The headroom changes by so much after a packing that fits, and after one that does not.
 LLMMEM_TUNED(int64_t, lessHeadroom, 5);
 /// Measured at 6: nothing.
 LLMMEM_TUNED(int64_t, moreHeadroom, 12);
-/// Schedules in a row that are no cheaper end a sample.
-/// Measured at 2: nothing.
+/// So many schedules in a row that are no cheaper end a sample.
 LLMMEM_TUNED(int, mostAnnealingFailures, 4);
 /// A sample is near the answer where its interval is this part of the budget.
 /// Measured at 12: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, nearSamplePart, 24);
-/// The parts of the work that a sample may spend: near the answer, farther away, and a coarse one.
-/// Measured at 3: nothing.
+/// A sample may spend these parts of the work: near the answer, farther away, and a coarse one.
 LLMMEM_TUNED(int64_t, nearSampleWorkPart, 6);
 /// Measured at 6: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, sampleWorkPart, 12);
 /// Measured at 4: layered: work +3/+0.
 LLMMEM_TUNED(int64_t, coarseSampleWorkPart, 8);
-/// Eighths of the work that all coarse samples may spend by annealing.
-/// Measured at 2: layered: -0.061 recomputed, +0.780 least, work -11/+3.
+/// All coarse samples may spend so many eighths of the work by annealing.
 LLMMEM_TUNED(int64_t, coarseWorkEighths, 5);
-/// Distances of coarse samples that are tried in turn, as parts of the budget.
+/// These distances of coarse samples are tried in turn, as parts of the budget.
 inline constexpr int64_t annealedSampleDivisors[] = {12, 24, 48, 96};
-/// Between budgets this close the gain of annealing is noise.
-/// Measured at 128: layered: +0.267 recomputed, work -0/-1.
+/// Between budgets this close, the gain of annealing is noise.
 LLMMEM_TUNED(int64_t, finestAnnealedPart, 256);
 /// The top of the frontier is bisected to this part.
 /// Measured at 200: layered: work +2/-1.
@@ -262,8 +218,7 @@ LLMMEM_TUNED(int64_t, narrowPartOfFree, 400);
 /// Measured at 10: blocks: work -4/+0; odd: +0.000 least, work -4/-3; layered: work -5/+0;
 /// micro-batches: work -4/+0.
 LLMMEM_TUNED(int, finestDescentShift, 12);
-/// What costs less is taken where it needs this part of the arena more.
-/// Measured at 12: odd: +0.000 least, work +0/+1.
+/// A cheaper plan is taken where its footprint is larger by this part of the arena.
 LLMMEM_TUNED(int, indistinctShift, 14);
 /// Where the step runs twice again, schedules up to this part of the arena above are looked at.
 /// Measured at 8: nothing.
@@ -271,33 +226,26 @@ LLMMEM_TUNED(int, nearLeastShift, 10);
 /// A descent lowers schedules by a hundredth or two: from farther above it is not begun again.
 /// Measured at 64: nothing.
 LLMMEM_TUNED(int64_t, beyondDescentPart, 128);
-/// Of more ops searches take long, and what is hardly another schedule is left out.
-/// Measured at 250: nothing.
+/// With more ops searches take long, and a schedule that hardly differs from another is left out.
 LLMMEM_TUNED(int32_t, manyOpsOfDescent, 500);
-/// Of more ops nothing is searched anew at the least bytes, which takes seconds.
+/// With more ops nothing is searched anew at the least bytes, which takes seconds.
 /// Measured at 4000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfLeastSearch, 8000);
-/// Up to so many ops the schedule of the fewest bytes is made cheaper before it is placed.
-/// Measured at 500: nothing.
+/// Up to so many ops, the schedule of the fewest bytes is made cheaper before it is placed.
 LLMMEM_TUNED(int32_t, mostOpsRecreatedEarly, 1000);
-/// The schedules of the least memory that the descent begins with.
-/// Measured at 2: micro-batches: +1.939 least, work +0/-0.
+/// The descent begins with so many schedules of the least memory.
 LLMMEM_TUNED(size_t, mostKnownGathered, 4);
-/// The part of the work that each way of gathering may spend.
-/// Measured at 1: nothing.
+/// Each way of gathering may spend this part of the work.
 LLMMEM_TUNED(int64_t, gatheringWorkPart, 3);
-/// The largest step down, of many ops and of few, and steps in all.
-/// Measured at 4: nothing.
+/// These bound the largest step down, with many ops and with few, and the number of steps.
 LLMMEM_TUNED(int, coarsestShiftOfMany, 8);
 /// Measured at 2: layered: work +3/+0; micro-batches: work +1/+0.
 LLMMEM_TUNED(int, coarsestShiftOfFew, 4);
 /// Measured at 20: nothing.
 LLMMEM_TUNED(int, mostDescentRounds, 40);
-/// Steps of any bytes after them, of few ops.
-/// Measured at 2: nothing.
+/// So many steps of any bytes follow them, with few ops.
 LLMMEM_TUNED(int, mostSmallSteps, 4);
-/// Rounds of ruin and recreate for one step down, and at the least bytes.
-/// Measured at 125: nothing.
+/// Ruin and recreate has so many rounds for one step down, and at the least bytes.
 LLMMEM_TUNED(int64_t, loweringRounds, 250);
 /// +1/+1.
 /// +1/+1.
@@ -305,11 +253,9 @@ LLMMEM_TUNED(int64_t, loweringRounds, 250);
 /// Measured at 300: blocks: work +0/+0; odd: +0.177 recomputed, work +1/+1; micro-batches: work
 /// +1/+1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);
-/// What was recreated at the least bytes and is placed.
-/// Measured at 3: nothing.
+/// So many schedules that ruin and recreate made at the least bytes are placed.
 LLMMEM_TUNED(size_t, mostRecreatedPlaced, 6);
-/// What saves this part of the step is little.
-/// Measured at 6: nothing.
+/// A saving of this part of the step is little.
 LLMMEM_TUNED(int, littleCostShift, 8);
 /// Two schedules are alike whose costs differ by less than this part of the step.
 /// Measured at 6: nothing.
@@ -317,22 +263,18 @@ LLMMEM_TUNED(int, alikeInCostShift, 8);
 /// A search may gain this part of the arena on a first try.
 /// Measured at 4: nothing.
 LLMMEM_TUNED(int, firstTryShift, 6);
-/// Schedules that get a first try at once.
-/// Measured at 3: nothing.
+/// So many schedules get a first try at once.
 LLMMEM_TUNED(size_t, mostFirstTries, 6);
-/// Schedules whose offsets are searched, of many ops and of few.
-/// Measured at 1: nothing.
+/// The offsets of so many schedules are searched, with many ops and with few.
 LLMMEM_TUNED(int, mostSearchedOfMany, 2);
 /// Measured at 6: nothing.
 LLMMEM_TUNED(int, mostSearchedOfFew, 12);
-/// Cheaper schedules that may fail to pack: searches take long where they find nothing.
-/// Measured at 1: nothing.
+/// So many cheaper schedules may fail to pack: searches take long where they find nothing.
 LLMMEM_TUNED(int, mostCheaperFailures, 2);
-/// The packing work of one schedule of the descent: what is found at all is found in less.
-/// Measured at 25000: nothing.
+/// This bounds the packing work of one schedule of the descent: a search that finds anything at all
+/// finds it in less.
 LLMMEM_TUNED(int64_t, mostPackWorkOfDescent, 50000);
-/// From so many steps on cores are too large for a search, and ejection chains alone are left.
-/// Measured at 2500: nothing.
+/// From so many steps on, cores are too large for a search, and ejection chains alone are left.
 LLMMEM_TUNED(size_t, manyStepsForCores, 5000);
 /// Placing so many steps takes a second or two.
 /// Measured at 10000: nothing.
@@ -348,51 +290,43 @@ LLMMEM_TUNED(int, searchNearShift, 6);
 /// one, none of them of more than 230 shapes.
 /// Measured at 150: nothing.
 LLMMEM_TUNED(size_t, largeCoreShapes, 300);
-/// From so many shapes on a core that was not packed may end the packing; of fewer all skylines
-/// take little time.
-/// Measured at 250: nothing.
+/// From so many shapes on, a core that was not packed may end the packing. With fewer shapes all
+/// skylines take little time.
 LLMMEM_TUNED(size_t, manyShapes, 500);
-/// Of more shapes no packing is searched: a node takes time linear in the shapes, and there are at
-/// least as many nodes as shapes.
-/// Measured at 3000: nothing.
+/// With more shapes no packing is searched: a node takes time linear in the shapes, and there are
+/// at least as many nodes as shapes.
 LLMMEM_TUNED(size_t, mostShapesSearched, 6000);
-/// Skylines of the squeaky wheel, and what it promotes a shape by, in ranks of all.
-/// Measured at 4: nothing.
+/// The squeaky wheel makes so many skylines, and promotes a shape by so much, in ranks of all.
 LLMMEM_TUNED(int64_t, mostPromotions, 8);
 /// Measured at 0.2: nothing.
 LLMMEM_TUNED(double, promotionOfRank, 0.4);
 /// With so many shapes a skyline takes longer per shape.
 /// Measured at 2000: nothing.
 LLMMEM_TUNED(int64_t, shapesOfSlowSkyline, 4000);
-/// From so many shapes on a gain of this part of the arena does not justify a restart.
-/// Measured at 10000: nothing.
+/// From so many shapes on, a gain of this part of the arena does not justify a restart.
 LLMMEM_TUNED(size_t, veryManyShapes, 20000);
 LLMMEM_TUNED(int64_t, littleArenaPart, 10000);
-/// Nodes for each shape of the first runs of the packing search.
-/// Measured at 1: nothing.
+/// The first runs of the packing search have so many nodes for each shape.
 LLMMEM_TUNED(int64_t, nodesOfFirstRun, 2);
-/// The work of the packing search on one core.
-/// Measured at 4000: nothing.
+/// This bounds the work of the packing search on one core.
 LLMMEM_TUNED(int64_t, mostWorkOfCore, 8000);
-/// Edges for each shape that ejection chains visit after a core; chains that succeed mostly take
+/// Ejection chains after a core visit so many edges for each shape. Chains that succeed mostly take
 /// less.
 /// Measured at 750: blocks: +0.000 least.
 LLMMEM_TUNED(int64_t, edgesAfterCore, 1500);
 /// Steps that are fuller than these parts of the capacity make a core. A small core leaves most of
 /// the packing to the chains, a large one to the search.
 inline constexpr double coreParts[] = {0.9, 0.85, 0.8, 0.75, 0.7};
-/// Edges for each shape of chains from the offsets of a similar plan, which take less, or fail.
-/// Measured at 100: nothing.
+/// Chains from the offsets of a similar plan visit so many edges for each shape. They take less, or
+/// fail.
 LLMMEM_TUNED(int64_t, edgesFromSimilar, 200);
 /// A similar packing is lowered until it is within this part of the arena of the live bytes.
 /// Measured at 14: blocks: +0.000 least; odd: +0.000 least.
 LLMMEM_TUNED(int, finestLoweringShift, 16);
-/// Chains end where this part of their work leaves no less unplaced: of 126 after cores that did,
-/// 19 of 20 never took a fifth of their work without leaving less.
-/// Measured at 2: nothing.
+/// Chains end where this part of their work leaves no less unplaced: of 126 chains after cores
+/// that succeeded, 19 of 20 never took a fifth of their work without leaving less.
 LLMMEM_TUNED(int64_t, patiencePart, 4);
-/// The mean weight of a shape, and the part of its weight that an ejected shape gains.
-/// Measured at 500: odd: +0.000 least.
+/// These are the mean weight of a shape, and the part of its weight that an ejected shape gains.
 LLMMEM_TUNED(double, meanEjectionWeight, 1000);
 /// Measured at 5: odd: +0.000 least.
 LLMMEM_TUNED(int64_t, ejectionGainPart, 10);

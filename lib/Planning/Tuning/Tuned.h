@@ -50,7 +50,7 @@ inline bool isOff(llvm::StringRef searcher) {
   return found;
 }
 #else
-/// Whether a measurement switches the searcher off.
+/// Says whether a measurement switches the searcher off.
 constexpr bool isOff(llvm::StringRef /*searcher*/) { return false; }
 #endif
 
