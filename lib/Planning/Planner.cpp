@@ -165,9 +165,9 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
   }
 }
 
-/// Looks for the least arena. Where an arena exceeds the peak, the schedule of the least peak need
-/// not have the least arena. So it searches for smaller arenas until there is none; the last plan
-/// found is the cheapest of the least arena.
+/// Looks for the least arena. Where an arena exceeds the peak, the schedule of the least peak may
+/// have a larger arena than another. So it searches for smaller arenas until there is none; the
+/// last plan found is the cheapest of the least arena.
 static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
                         const PlanOptions &options) {
   int64_t work = workFor(options, tuning::placementsPerSecond);

@@ -13,7 +13,7 @@ struct CutRelaxation::Impl {
 
   CutChoice choose(int64_t price, int64_t costFactor, int64_t &value);
   int64_t proved(int64_t value, int64_t price, int64_t capacity) const;
-  /// Whether everything may be held, so that no price proves anything.
+  /// Says whether everything may be held, so that no price proves anything.
   bool fitsUnchanged(int64_t capacity) const { return network.neededBytes() <= capacity; }
 
   const Graph &graph;
@@ -36,7 +36,7 @@ int64_t llmmem::planning::paddingOf(const Problem &problem) {
   for (const Value &value : problem.values)
     if (!value.resident) // they lie outside the arena and count as they are
       sum += gap(value.bytes);
-  int64_t workspace = 0; // one op's
+  int64_t workspace = 0; // the largest workspace of one op
   for (const Op &op : problem.ops)
     workspace = std::max(workspace, gap(op.workspace));
   return sum + workspace;
@@ -59,8 +59,8 @@ CutChoice CutRelaxation::Impl::choose(int64_t price, int64_t costFactor, int64_t
   return choice;
 }
 
-/// The dual bound: no choice within `capacity` costs less than the minimum cut minus price x
-/// capacity.
+/// Returns the dual bound: no choice within `capacity` costs less than the minimum cut minus price
+/// x capacity.
 int64_t CutRelaxation::Impl::proved(int64_t value, int64_t price, int64_t capacity) const {
   __int128 excess = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
   return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
@@ -77,8 +77,8 @@ int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
   return impl->proved(impl->network.solve(price, impl->scale), price, capacity);
 }
 
-/// What the lines of two choices leave of the dual: the least where one keeps more than `capacity`
-/// and the other does not, rounded up.
+/// Returns what the lines of two choices leave of the dual, rounded up: the least where one keeps
+/// more than `capacity` and the other does not.
 static int64_t highestBetween(const CutChoice &more, const CutChoice &less, int64_t capacity) {
   const __int128 width = static_cast<__int128>(more.bytes) - less.bytes;
   const __int128 rise = static_cast<__int128>(less.recomputeCost - more.recomputeCost) *
@@ -104,7 +104,7 @@ CutRelaxation::Range CutRelaxation::rangeAtPrice(int64_t budget, int64_t price,
                                                     : highestBetween(all, choice, capacity)};
 }
 
-/// A later op that is the cut itself adds nothing.
+/// Returns the program points. A later op that is the cut itself adds nothing.
 static llvm::SmallVector<OpIndex, 2> momentsOf(OpIndex cut, OpIndex later) {
   if (later < 0 || later == cut)
     return {cut};
@@ -128,7 +128,7 @@ CutChoice CutRelaxation::chooseFewestBytes() {
   return impl->choose(/*price=*/1, /*costFactor=*/0, value);
 }
 
-/// The price at which two choices cost the same.
+/// Returns the price at which two choices cost the same.
 static int64_t crossingPrice(const CutChoice &more, const CutChoice &less, int64_t scale) {
   __int128 difference = static_cast<__int128>(less.recomputeCost - more.recomputeCost) * scale;
   return static_cast<int64_t>(
@@ -152,8 +152,8 @@ CutRelaxation::costLowerBound(int64_t budget, std::vector<CutChoice> *choices, i
   if (more.bytes <= capacity)
     return impl->proved(value, 1, capacity);
   int64_t best = 0;
-  // Newton's method on the concave dual: each step adds the line of one choice, and ends at the
-  // maximum.
+  // This is Newton's method on the concave dual: each step adds the line of one choice, and the
+  // steps end at the maximum.
   constexpr int maxSteps = 40;
   impl->lastPrice = -1;
   for (int step = 0; step < maxSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
@@ -185,8 +185,8 @@ std::vector<CutChoice> CutRelaxation::allChoices(size_t limit) {
   std::vector<CutChoice> found;
   found.push_back(choose(1, value));
   found.push_back(chooseFewestBytes());
-  // Eisner and Severance (1976): between two choices, solve at the price where they tie; a new
-  // choice splits the interval.
+  // After Eisner and Severance (1976): between two choices, solve at the price where they tie; a
+  // new choice splits the interval.
   std::vector<std::pair<size_t, size_t>> gaps{{0, 1}};
   for (size_t next = 0; next < gaps.size() && found.size() < limit; ++next) {
     auto [left, right] = gaps[next];

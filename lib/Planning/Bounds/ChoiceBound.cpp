@@ -6,7 +6,7 @@
 
 using namespace llmmem::planning;
 
-/// What a choice holds at the first run of an op.
+/// Finds what a choice holds at the first run of an op.
 class ChoiceBound::Walk {
 public:
   Walk(const Graph &graph, OpIndex op)
@@ -17,7 +17,7 @@ public:
 
   const std::vector<bool> &ancestors() const { return before; }
 
-  /// Before `held`: `after` says, per op, what first runs later.
+  /// This comes before `held`: `after` says, per op, whether it first runs later.
   void setLater(const std::vector<bool> &after) {
     needed.clear();
     for (ValueIndex value : graph.problem().keep)
@@ -28,8 +28,8 @@ public:
           addNeeded(value);
   }
 
-  /// `runsAll`: whether the choice runs everything again behind `op`, and not only what is needed
-  /// there.
+  /// `runsAll` says whether the choice runs everything again after `op`, and not only what is
+  /// needed there.
   Held held(const std::vector<bool> &repeated, bool runsAll) {
     ++round;
     total = {};
@@ -90,7 +90,7 @@ private:
   Held total;
 };
 
-/// Of the choices, the two between which the best price of `moment` lies prove the most.
+/// The two choices between which the best price of `moment` lies prove the most.
 ChoiceBound::ChoiceBound(const Graph &graph, OpIndex moment, llvm::ArrayRef<CutChoice> all,
                          int64_t budget, int64_t known)
     : graph(graph), moment(moment), budget(budget), known(known) {
@@ -106,14 +106,14 @@ ChoiceBound::ChoiceBound(const Graph &graph, OpIndex moment, llvm::ArrayRef<CutC
       choices.push_back(*choice);
 }
 
-/// Rounded up, as what is proved is.
+/// Returns the height rounded up, as what is proved is.
 static int64_t heightOf(PriceProgram &program) {
   constexpr double roundingErrors = 1 + 1e-9;
   const std::optional<PriceProgram::Point> point = program.highest();
   return point ? static_cast<int64_t>(std::ceil(point->height * roundingErrors)) : INT64_MAX;
 }
 
-/// Where `other` comes first, the choice runs all of its repeats behind it as well.
+/// Where `other` comes first, the choice runs all of its repeats after it as well.
 int64_t ChoiceBound::mostTogether(OpIndex other) const {
   std::vector<bool> after(graph.numOps(), false), afterMoment(graph.numOps(), false);
   markDescendants(graph, other, after);

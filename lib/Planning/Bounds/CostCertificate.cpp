@@ -12,7 +12,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Looks for the moments of a schedule that prove the highest bound.
+/// Looks for the program points of a schedule that prove the highest bound.
 class CostCertifier {
 public:
   CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan);
@@ -22,9 +22,9 @@ private:
   struct Proof {
     int64_t extra = 0; // cost of recomputation
     OpIndex op = -1;
-    int64_t price = 0; // the best
+    int64_t price = 0; // the best price
   };
-  /// Moments in the order of their first runs.
+  /// The program points in the order of their first runs.
   struct Moments {
     llvm::SmallVector<OpIndex, 4> ops;
     llvm::SmallVector<int64_t, 4> prices;
@@ -35,8 +35,8 @@ private:
   void rankAlone();
   int64_t provedAtPrices(OpIndex op);
   llvm::ArrayRef<std::pair<int64_t, OpIndex>> best(size_t count);
-  /// What a cut at the first run of `op` proves at most, at this price or at any: what the plan
-  /// does itself from there on is one of the choices.
+  /// Returns a bound on what a cut at the first run of `op` proves, at this price or at any: what
+  /// the plan does itself from there on is one of the choices.
   int64_t ceilingAt(OpIndex op, int64_t price) const;
   int64_t ceiling(OpIndex op) const { return excess[op] > 0 ? INT64_MAX : costAfter[op]; }
   void raiseByOpenCut(OpIndex op);
@@ -44,7 +44,7 @@ private:
   void raiseTogether();
   Proof proveAlone(OpIndex op, int64_t known = -1);
   int64_t provedExtra() const { return plan.costLowerBound - graph.baseCost(); }
-  /// Whether so little is left to prove that more moments are not worth their time.
+  /// Says whether so little is left to prove that more program points are not worth their time.
   bool isProved() const {
     constexpr int64_t closeEnough = 1000; // a tenth of a percent of the step
     return plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough;
@@ -63,17 +63,18 @@ private:
   OpIndex mainCut;
   Plan &plan;
   int64_t budget;
-  size_t cuts;                          // moments tried
-  std::vector<OpIndex> fullest;         // by bytes held at their first run, most first
-  std::vector<int32_t> firstStep;       // per op, in the plan
-  std::vector<int64_t> costAfter;       // per op: of what runs again behind its first run
-  std::vector<int64_t> excess;          // per op: bytes held there above what the budget allows
-  llvm::SmallVector<int64_t, 3> prices; // the best prices of the first moments that prove anything
-  std::vector<std::pair<int64_t, OpIndex>> unranked; // ceilings of moments, the lowest first
-  std::vector<std::pair<int64_t, OpIndex>> ranked;   // minus what `prices` prove, least first
-  llvm::SmallVector<OpIndex, 8> provedAtBest;        // moments solved at prices of their own
-  Proof alone;                                       // the best of one moment
-  std::vector<CutChoice> choicesAlone;               // that it has found
+  size_t cuts;                    // number of program points tried
+  std::vector<OpIndex> fullest;   // sorted by bytes held at their first run, most first
+  std::vector<int32_t> firstStep; // per op, in the plan
+  std::vector<int64_t> costAfter; // per op: cost of what runs again after its first run
+  std::vector<int64_t> excess;    // per op: bytes held there above what the budget allows
+  llvm::SmallVector<int64_t, 3>
+      prices; // the best prices of the first program points that prove anything
+  std::vector<std::pair<int64_t, OpIndex>> unranked; // ceilings of program points, the lowest first
+  std::vector<std::pair<int64_t, OpIndex>> ranked;   // minus what `prices` prove, the least first
+  llvm::SmallVector<OpIndex, 8> provedAtBest;        // program points solved at prices of their own
+  Proof alone;                                       // the best proof of one program point
+  std::vector<CutChoice> choicesAlone;               // the choices that it has found
 };
 } // namespace
 
@@ -133,7 +134,7 @@ void CostCertifier::raise(int64_t extra, BoundBasis basis, llvm::Twine name) {
   plan.bound = name.str();
 }
 
-/// `known`: what need not be proved again.
+/// Proves a bound at one op. `known` is what it does not have to prove again.
 CostCertifier::Proof CostCertifier::proveAlone(OpIndex op, int64_t known) {
   provedAtBest.push_back(op);
   CutRelaxation relaxation(graph, op);
@@ -148,7 +149,7 @@ CostCertifier::Proof CostCertifier::proveAlone(OpIndex op, int64_t known) {
   return proof;
 }
 
-/// Finds prices at the end of the forward and at the fullest moments.
+/// Finds prices at the end of the forward and at the fullest program points.
 void CostCertifier::findPrices() {
   std::vector<OpIndex> first{mainCut};
   first.insert(first.end(), fullest.begin(), fullest.begin() + cuts / 8);
@@ -163,19 +164,19 @@ void CostCertifier::findPrices() {
   llvm::sort(prices); // a flow at one price is the start of that at a higher one
 }
 
-/// What the prices prove at one moment.
+/// Returns what the prices prove at one program point.
 int64_t CostCertifier::provedAtPrices(OpIndex op) {
   CutRelaxation relaxation(graph, op);
   int64_t best = 0;
   for (int64_t price : prices)
     best = std::max(best, relaxation.boundAtPrice(budget, price));
-  if (prices.size() == 1) // a fuller moment has a higher best price
+  if (prices.size() == 1) // a fuller program point has a higher best price
     best = std::max(best, relaxation.boundAtPrice(budget, prices[0] + prices[0] / 2));
   return best;
 }
 
-/// The moments at which the prices prove most, as if all had been ranked. Those whose ceiling is
-/// lower than what is found are left alone.
+/// Returns the program points at which the prices prove most, as if all had been ranked. Those
+/// whose ceiling is lower than what is found are left alone.
 llvm::ArrayRef<std::pair<int64_t, OpIndex>> CostCertifier::best(size_t count) {
   while (!unranked.empty() &&
          (ranked.size() < count || unranked.back().first >= -ranked[count - 1].first)) {
@@ -187,8 +188,8 @@ llvm::ArrayRef<std::pair<int64_t, OpIndex>> CostCertifier::best(size_t count) {
   return llvm::ArrayRef(ranked).take_front(count);
 }
 
-/// A price that is good for one cut is good for most. Ranks all moments by the bounds at these
-/// prices and solves the best ones exactly.
+/// Ranks all program points by the bounds at the known prices and solves the best ones exactly: a
+/// price that is good for one cut is good for most.
 void CostCertifier::rankAlone() {
   for (OpIndex op : llvm::ArrayRef(fullest).take_front(cuts)) {
     int64_t most = 0;
@@ -205,17 +206,18 @@ void CostCertifier::rankAlone() {
       proveAlone(op, alone.extra);
 }
 
-/// Ops of the backward that need no gradient, as the derivative of a square, may first run on
-/// either side of a moment, so what they read or write is held there or made again. A cut that
-/// leaves them out proved half a percent less of a Llama of 32 layers as PyTorch writes it.
+/// Raises the bound by an open cut. Ops of the backward that need no gradient, as the derivative of
+/// a square, may first run on either side of a program point, so what they read or write is held
+/// there or recomputed. A cut that leaves them out proved half a percent less of a Llama of 32
+/// layers as PyTorch writes it.
 void CostCertifier::raiseByOpenCut(OpIndex op) {
   raise(OpenCut(graph, op).costLowerBound(budget).value_or(0),
         {BoundBasis::Kind::OpenCut, {op}, {}}, "one open cut in time at op " + name(op));
 }
 
-/// `cut` first runs before `other` or after it: the smaller of the bounds for the two orders at
-/// `price`, or some number below `enough` where it is below that. Less than 0 where no prices can
-/// raise what is proved.
+/// Returns the smaller of the bounds at `price` for the two orders in which `cut` first runs before
+/// `other` or after it. Where that is below `enough`, it returns some number below `enough`. It
+/// returns less than 0 where no prices can raise what is proved.
 int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const {
   const bool isFirst = firstStep[cut] < firstStep[other];
   const OpIndex first = isFirst ? cut : other, second = isFirst ? other : cut;
@@ -231,8 +233,8 @@ int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price, int6
   return std::min(range.proved, CutRelaxation(graph, second, first).boundAtPrice(budget, price));
 }
 
-/// The same, each order at the best of `prices` or at its own. Not the exact bound where it is no
-/// more than what is proved.
+/// Returns the same with each order at the best of `prices` or at its own. It is not the exact
+/// bound where it is no more than what is proved.
 int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const {
   auto provedBy = [&](OpIndex first, OpIndex later) {
     CutRelaxation relaxation(graph, first, later);
@@ -251,8 +253,8 @@ int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int6
   return both == INT64_MAX ? 0 : both; // neither order fits: the bounds on the peak prove that
 }
 
-/// Full moments that prove nothing alone because they have few descendants (weight gradients) are
-/// paired, in either order, with an op that has many.
+/// Pairs full program points that prove nothing alone because they have few descendants (weight
+/// gradients), in either order, with an op that has many.
 void CostCertifier::raiseInPairs() {
   constexpr size_t mostLeaves = 3;
   constexpr int32_t smallSize = 2000; // below it more pairs are tried, at their best prices
@@ -290,8 +292,8 @@ void CostCertifier::raiseInPairs() {
   }
 }
 
-/// Adds one more moment: the end of the forward, or a full one. Only moments whose position among
-/// the others is the same in every schedule qualify.
+/// Adds one more program point: the end of the forward, or a full one. Only points whose position
+/// among the others is the same in every schedule qualify.
 std::vector<std::pair<OpIndex, CostCertifier::Moments>>
 CostCertifier::extensions(const Moments &moments) const {
   struct Side {
@@ -320,7 +322,8 @@ CostCertifier::extensions(const Moments &moments) const {
   return result;
 }
 
-/// Starts from the best single moment and adds, up to twice, the moment that raises the bound most.
+/// Starts from the best single program point and adds, up to twice, the point that raises the bound
+/// most.
 void CostCertifier::raiseTogether() {
   const int64_t known = plan.cost - graph.baseCost();
   constexpr int64_t closeEnough = 400; // a quarter of a percent of the step

@@ -8,11 +8,12 @@
 
 namespace llmmem::planning {
 
-/// Minimum cuts that one certificate may take, for its graph's size: a second for the largest.
+/// Returns how many minimum cuts one certificate may take, for its graph's size: a second for the
+/// largest.
 size_t numCuts(const Graph &graph);
 
 /// Raises the lower bound on the cost of `plan`, whose problem has a budget, by cuts at the fullest
-/// moments of its schedule; `mainCut` is the op at which the forward ends.
+/// program points of its schedule. `mainCut` is the op at which the forward ends.
 void raiseCostBound(const Graph &graph, OpIndex mainCut, Plan &plan);
 
 } // namespace llmmem::planning

@@ -6,7 +6,8 @@
 using namespace llmmem::planning;
 
 static constexpr int32_t source = 0, sink = 1;
-/// In place of a node's number: not in the network, and in it, but not numbered yet.
+/// These stand in place of a node's number: `none` is not in the network, `unnumbered` is in it but
+/// not numbered yet.
 static constexpr int32_t none = -1, unnumbered = -2;
 
 CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size_t numPriced)
@@ -22,8 +23,8 @@ CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size
     }
     markAncestors(graph, level.moment, level.before);
   }
-  // An op that runs again after a moment runs again after the earlier ones too, so the last level
-  // is built first.
+  // An op that runs again after a program point runs again after the earlier ones too, so the last
+  // level is built first.
   for (size_t index = numPriced; index-- > 0;)
     addLevel(index, moments.drop_front(index));
 }
@@ -35,8 +36,8 @@ int64_t CutNetwork::neededBytes() const {
   return bytes;
 }
 
-/// Whether keeping the value adds bytes: it has some, is written before the moment and is neither
-/// resident nor an operand or result of its op.
+/// Says whether keeping the value adds bytes: it has some, is written before the program point and
+/// is neither resident nor an operand or result of its op.
 bool CutNetwork::counts(const Level &level, ValueIndex value) const {
   OpIndex writer = graph.writer(value);
   const Op &op = graph.op(level.moment);
@@ -64,7 +65,7 @@ void CutNetwork::needOp(Level &level, OpIndex op) {
     needValue(level, value);
 }
 
-/// `later`: the level's moment and those after it.
+/// Adds a level. `later` holds the level's op and those after it.
 void CutNetwork::addLevel(size_t index, llvm::ArrayRef<OpIndex> later) {
   Level &level = levels[index];
   level.nodeOfValue.assign(graph.numValues(), none);
@@ -122,13 +123,13 @@ void CutNetwork::numberNodes(Level &level, const Level *next) {
   }
 }
 
-/// Where it flows from a value that is held.
+/// Returns the node to which it flows from a value that is held.
 int32_t CutNetwork::targetOf(const Level &level, ValueIndex value) const {
   const OpIndex writer = graph.writer(value);
   return writer >= 0 && level.nodeOfOp[writer] != none ? level.nodeOfOp[writer] : sink;
 }
 
-/// Those that have an arc in `flow`, and those from the source to the sink.
+/// Visits the arcs that have one in `flow`, and those from the source to the sink.
 template <typename Visit>
 void CutNetwork::forEachArc(Visit visit) const {
   for (size_t index = 0; index < levels.size(); ++index) {
@@ -137,7 +138,7 @@ void CutNetwork::forEachArc(Visit visit) const {
     for (ValueIndex value : level.values) {
       const int32_t node = level.nodeOfValue[value];
       visit({Arc::Held, index, node, targetOf(level, value), -1, value});
-      // What is needed for sure is so at the moment before, if it is there.
+      // A value that is surely needed is also needed at the program point before, if it is there.
       if (earlier && earlier->nodeOfValue[value] > source)
         visit({Arc::ValueBefore, index, node, earlier->nodeOfValue[value], -1, value});
     }
@@ -158,7 +159,7 @@ static bool isUnavoidable(const CutNetwork::Arc &arc) {
   return arc.from == source && arc.to == sink;
 }
 
-/// At most as many arcs as there may be of each kind.
+/// Reserves at most as many arcs as there may be of each kind.
 void CutNetwork::reserveArcs() {
   size_t perValue = 0, perOp = 0, perRead = 0;
   for (const Level &level : levels) {
@@ -206,7 +207,7 @@ void CutNetwork::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visi
     visit(arc, amount);
     if (arc.value < 0 || arc.kind == Arc::Read)
       return;
-    // What flows from a value whose node is another's came from there.
+    // The flow from a value whose node belongs to another came from there.
     const int32_t node = arc.from;
     if (node == source)
       visit({Arc::Needed, arc.level, source, node, -1, arc.value}, amount);
@@ -215,7 +216,8 @@ void CutNetwork::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visi
   });
 }
 
-/// Never above the product: a capacity that is too low weakens the bound but keeps it valid.
+/// Returns a price that is never above the product: a capacity that is too low weakens the bound
+/// but keeps it valid.
 static int64_t priceOf(int64_t price, int64_t bytes) {
   const __int128 product = static_cast<__int128>(price) * bytes;
   return product >= MaxFlow::infinite ? MaxFlow::infinite : static_cast<int64_t>(product);

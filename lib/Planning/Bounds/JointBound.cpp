@@ -21,7 +21,7 @@ int64_t JointBound::at(llvm::ArrayRef<int64_t> prices) {
   return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
 }
 
-/// The choice of the last cut, as a line in the prices.
+/// Adds the choice of the last cut, as a line in the prices.
 void JointBound::addLine(llvm::ArrayRef<int64_t> prices) {
   __int128 cost = lastCut;
   llvm::SmallVector<double, 4> excesses;
@@ -53,7 +53,8 @@ int64_t JointBound::raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known,
     most = std::min<int64_t>(known, std::ceil(point->height));
     if (most - std::max(best, enough) <= tolerance())
       break;
-    // Half of the way from the best prices: the highest point moves far as long as lines are few.
+    // Tries the prices half of the way from the best ones: the highest point moves far as long as
+    // lines are few.
     const llvm::SmallVector<int64_t, 4> last = tried;
     for (size_t moment = 0; moment < tried.size(); ++moment)
       tried[moment] = static_cast<int64_t>(std::clamp(

@@ -1,9 +1,9 @@
 //===- JointBound.h - A cost bound from several moments together ------------------===//
 //
-// The moment at which the most saved bytes are live need not be the one with the largest footprint:
-// the logits take bytes at the loss, the gradients at the backward of the last block. One
-// relaxation over several moments, each with its own price per live byte, proves more than the best
-// of them alone. docs/Design/Planning.md has the proof.
+// The program point at which the most saved bytes are live need not be the one with the largest
+// footprint: the logits take bytes at the loss, the gradients at the backward of the last block.
+// One relaxation over several points, each with its own price per live byte, proves more than the
+// best of them alone. docs/Design/Planning.md has the proof.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,30 +17,32 @@ namespace llmmem::planning {
 
 class JointBound {
 public:
-  /// For schedules whose resident bytes and arena are at most `budget` and in which the moments
-  /// first run in this order.
+  /// Bounds schedules whose resident bytes and arena are at most `budget` and in which the ops of
+  /// `moments` first run in this order.
   JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t budget);
 
-  /// The lower bound on the cost of recomputation at `prices`, one per moment.
+  /// Returns the lower bound on the cost of recomputation at `prices`, one per program point.
   int64_t at(llvm::ArrayRef<int64_t> prices);
-  /// The highest bound of at most `steps` price vectors, starting from `prices`, which become the
-  /// best of them. `known` is the cost of some schedule and so limits every bound; it is the same
-  /// in each call. Ends early where no prices prove more than that, or than `enough`.
+  /// Returns the highest bound of at most `steps` price vectors, starting from `prices`, which
+  /// become the best of them. `known` is the cost of some schedule and so limits every bound; it is
+  /// the same in each call. The search ends early where no prices prove more than that, or than
+  /// `enough`.
   int64_t raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps,
                 int64_t enough = -1);
-  /// What no prices prove more than, as far as is known.
+  /// Returns the best known limit on what any prices prove.
   int64_t mostProved() const { return most; }
 
 private:
   void addLine(llvm::ArrayRef<int64_t> prices);
-  /// What is not worth another step.
+  /// Returns the difference that is not worth another step.
   int64_t tolerance() const { return graph.baseCost() >> 20; }
 
   const Graph &graph;
   CutNetwork network;
   int64_t scale;
-  llvm::SmallVector<int64_t, 4> capacities; // for the bytes live beside a moment's footprint
-  std::optional<PriceProgram> program;      // the choices found so far
+  llvm::SmallVector<int64_t, 4>
+      capacities; // capacities for the bytes live next to the footprint of a program point
+  std::optional<PriceProgram> program; // the choices found so far
   int64_t lastCut = 0, most = INT64_MAX;
 };
 

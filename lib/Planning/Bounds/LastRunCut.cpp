@@ -24,7 +24,7 @@ void LastRunCut::needValue(ValueIndex value) {
   values.push_back(value);
 }
 
-/// What is kept, and what it may be made of again.
+/// Adds the nodes of what is kept, and of what it may be recomputed from.
 void LastRunCut::addNodes() {
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (graph.isKept(value))
@@ -87,7 +87,7 @@ bool LastRunCut::mayBeLast(OpIndex last) const {
   return true;
 }
 
-/// The bytes of the moment's own operands and results are in its footprint.
+/// Sets the program point. The bytes of its own operands and results are in its footprint.
 void LastRunCut::setMoment(OpIndex last) {
   auto setBytes = [&](OpIndex op, bool count) {
     for (ValueIndex value : touchedBy(op))
@@ -114,7 +114,7 @@ void LastRunCut::setMoment(OpIndex last) {
 int64_t LastRunCut::needAt(OpIndex last, int64_t enough) {
   graph.poll();
   setMoment(last);
-  const int64_t beside = bytesBeside(graph, last); // less than nothing by a padding
+  const int64_t beside = bytesBeside(graph, last); // it may be negative by a padding
   total = flow.solve(source, sink,
                      std::min(std::min(enough, INT64_MAX / 2) - beside, MaxFlow::infinite));
   return beside + total;
@@ -155,13 +155,13 @@ void LastRunCut::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visi
 }
 
 namespace {
-/// The least over a set, as it is searched for.
+/// The least over a set, as the search finds it.
 struct SetBound {
-  llvm::ArrayRef<OpIndex> set; // by footprint, the largest first
-  int64_t most = INT64_MAX;    // that it may prove
-  size_t left = set.size();    // ops not looked at; without any, `least` is what it proves
-  int64_t least = INT64_MAX;   // that one of the others needs
-  OpIndex last = -1;           // which one
+  llvm::ArrayRef<OpIndex> set; // sorted by footprint, the largest first
+  int64_t most = INT64_MAX;    // the most that it may prove
+  size_t left = set.size();    // ops not looked at; when there are none, `least` is what it proves
+  int64_t least = INT64_MAX;   // the least footprint of the others
+  OpIndex last = -1;           // the op that has it
   int visits = 0;
 
   /// Looks at ops as long as the set may prove `enough`.
@@ -173,7 +173,7 @@ void SetBound::search(const Graph &graph, int64_t enough) {
   LastRunCut cut(graph, set);
   if (cut.isSameForAll())
     cut.solveBesideAny();
-  // The smallest footprints first: they mostly decide.
+  // The smallest footprints come first: they mostly decide.
   while (left > 0 && most >= enough) {
     const OpIndex op = set[--left];
     if (!cut.mayBeLast(op) || cut.provedAt(op) >= least)
@@ -192,8 +192,8 @@ int64_t llmmem::planning::needAtLastRun(const Graph &graph, llvm::ArrayRef<OpInd
   return bound.least;
 }
 
-/// Sets of the ops with the largest footprints, one for each footprint that some op has. To hold
-/// all that is kept is one of the choices, and so is what `steps` holds.
+/// Returns sets of the ops with the largest footprints, one for each footprint that some op has. To
+/// hold all that is kept is one of the choices, and so is what `steps` holds.
 static std::vector<SetBound> setsOf(const Graph &graph, llvm::ArrayRef<OpIndex> largest,
                                     llvm::ArrayRef<OpIndex> steps, const Profile &usage) {
   int64_t kept = graph.residentBytes();
@@ -226,8 +226,8 @@ LastRunBound llmmem::planning::lastRunBound(const Graph &graph, llvm::ArrayRef<O
   auto isHigher = [](const SetBound &a, const SetBound &b) { return a.most > b.most; };
   llvm::stable_sort(sets, isHigher);
   sets.resize(std::min(sets.size(), mostSets));
-  // Always the set that may prove the most, until it may no more: the first op often leaves little.
-  // Each visit makes the network anew, so sets do not take turns for long.
+  // The loop takes the set that may prove the most, until it may no more: the first op often leaves
+  // little. Each visit makes the network anew, so sets do not take turns for long.
   constexpr int mostVisits = 8;
   while (!sets.empty() && sets.front().most > best.bytes) {
     SetBound set = sets.front();

@@ -3,20 +3,20 @@
 // The cuts of CutNetwork.h look at the first run of an op. In a step that keeps its gradients, most
 // bytes are held at the other end: when the last block's backward is over, all other gradients are
 // there. This bound looks at the last run of a set of ops. One of them, t, ends it, and then none
-// of the set runs again. So what is kept to the end and cannot be made without them is held beside
-// t. As repeats are free, the least of that is a minimum cut:
+// of the set runs again. So what is kept to the end and cannot be made without them is held while t
+// runs. As repeats are free, the least of that is a minimum cut:
 //
 //   source -> value     infinite   kept to the end
 //   value  -> writer    bytes      which runs after t; else the value is held
 //   value  -> sink      bytes      an input's, or of a writer that cannot run after t: held
 //   op     -> operand   infinite   runs after t, so reads its operands there
 //
-// Whichever op of the set t is, every schedule holds the least over the set of footprint(t) and
-// the cut beside it. docs/Design/Planning.md has the proof.
+// Whichever op of the set t is, every schedule holds the least over the set of footprint(t) and the
+// cut at it. docs/Design/Planning.md has the proof.
 //
 // Example: two blocks with gradients g2 and g1 of 8 bytes, both kept. The backward of either has a
-// workspace of 20 bytes, and the set is the two of them. The one that runs last is beside the other
-// one's gradient: 20 + 8 + 8 bytes, where one op alone has 28.
+// workspace of 20 bytes, and the set is the two of them. The one that runs last runs while the
+// other one's gradient is held: 20 + 8 + 8 bytes, where one op alone has 28.
 //
 //===----------------------------------------------------------------------------------===//
 
@@ -30,38 +30,41 @@ namespace llmmem::planning {
 
 class LastRunCut {
 public:
-  /// `set`: the ops of which none runs after the moment.
+  /// `set` holds the ops of which none runs after the program point.
   LastRunCut(const Graph &graph, llvm::ArrayRef<OpIndex> set);
 
-  /// Whether `last` may be the last of the set: not where it runs once, and another one behind it.
+  /// Says whether `last` may be the last of the set. It may not where it runs once and another one
+  /// runs after it.
   bool mayBeLast(OpIndex last) const;
-  /// The bytes, resident ones included, that every schedule needs in which `last` is the last of
-  /// the set; or, sooner, some number that they need and that is no less than `enough`.
+  /// Returns the bytes, resident ones included, that every schedule holds in which `last` is the
+  /// last of the set. It may end sooner with some number that they hold and that is no less than
+  /// `enough`.
   int64_t needAt(OpIndex last, int64_t enough = INT64_MAX);
-  /// Whether one flow may prove something of several ops (provedAt).
+  /// Says whether one flow may prove something of several ops (provedAt).
   bool isSameForAll() const { return once.empty(); }
-  /// Solves the cut beside no op in particular.
+  /// Solves the cut at no op in particular.
   void solveBesideAny();
-  /// What the last flow proves of an op of the set: no more than its own needAt.
+  /// Returns what the last flow proves of an op of the set: no more than its own needAt.
   int64_t provedAt(OpIndex op) const;
 
-  /// After needAt without `enough`: what is held beside the last op's own operands and results.
+  /// Returns, after needAt without `enough`, what is held in addition to the last op's own operands
+  /// and results.
   std::vector<ValueIndex> held() const;
 
   struct Arc {
     enum Kind : uint8_t { Kept, Held, Read } kind;
-    int32_t number; // in the flow
-    OpIndex op;     // Read: of which `value` is an operand; else -1
+    int32_t number; // number in the flow
+    OpIndex op;     // for Read: the op of which `value` is an operand; else -1
     ValueIndex value;
   };
-  /// After needAt: what flows, which proves that no cut is smaller.
+  /// Visits, after needAt, what flows. It proves that no cut is smaller.
   void forEachFlow(llvm::function_ref<void(const Arc &, int64_t amount)> visit) const;
 
 private:
   struct Once { // an op outside of the set that may not run twice
     OpIndex op;
-    int32_t toSink;                       // any amount, where it cannot run after the moment
-    llvm::SmallVector<int32_t, 4> toRead; // nothing there
+    int32_t toSink; // carries any amount where it cannot run after the program point
+    llvm::SmallVector<int32_t, 4> toRead; // carries nothing there
   };
   void needValue(ValueIndex value);
   void addNodes();
@@ -72,28 +75,29 @@ private:
   const Graph &graph;
   std::vector<bool> inSet;
   std::vector<int32_t> nodeOfValue, nodeOfOp, heldArc; // -1: none
-  std::vector<ValueIndex> values;                      // with a node, those kept first
-  std::vector<OpIndex> ops;                            // with a node
+  std::vector<ValueIndex> values;                      // values with a node, those kept first
+  std::vector<OpIndex> ops;                            // ops with a node
   std::vector<Once> once;
   std::vector<Arc> arcs;
   int32_t numNodes = 2; // source 0, sink 1
   MaxFlow flow;
-  OpIndex moment = -1; // whose own values count nothing
-  int64_t total = 0;   // that flows
+  OpIndex moment = -1; // the last op, whose own values count nothing
+  int64_t total = 0;   // the amount that flows
 };
 
-/// The bytes, resident ones included, that every schedule needs when `set` has run.
+/// Returns the bytes, resident ones included, that every schedule holds when `set` has run.
 int64_t needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set);
 
 /// The set of ops whose last runs prove the most, and the bytes that they prove.
 struct LastRunBound {
   int64_t bytes = 0; // resident ones included
   std::vector<OpIndex> ops;
-  OpIndex last = -1; // where the least is needed
+  OpIndex last = -1; // the op where the least is held
 };
 
-/// The highest bound of sets of the ops with the largest footprints; no ops where none proves more
-/// than `known` bytes. `steps` is any schedule, the leaner the better, and `usage` what it holds.
+/// Returns the highest bound of sets of the ops with the largest footprints, or no ops where none
+/// proves more than `known` bytes. `steps` is any schedule, the fewer bytes it holds the better,
+/// and `usage` is what it holds.
 LastRunBound lastRunBound(const Graph &graph, llvm::ArrayRef<OpIndex> steps, const Profile &usage,
                           int64_t known);
 

@@ -21,7 +21,7 @@ bool MaxFlow::findLevels(int32_t source, int32_t sink) {
       const Arc &arc = arcs[number];
       if (arc.residual > 0 && level[arc.to] < 0) {
         reach(arc.to, next);
-        // What lies as far as the sink is on no shortest path, and all that is nearer has a level.
+        // A node as far as the sink is on no shortest path, and all that is nearer has a level.
         if (arc.to == sink)
           return true;
       }
@@ -31,10 +31,10 @@ bool MaxFlow::findLevels(int32_t source, int32_t sink) {
   return false;
 }
 
-/// One blocking flow, by depth-first search without recursion: paths may be as long as the graph is
-/// deep. From the sink back, as every node with a level is reached from the source, but few lead to
-/// the sink. `path` has the arcs out of the nodes on the way, the reverses of those that carry
-/// more.
+/// Adds one blocking flow, by depth-first search without recursion: paths may be as long as the
+/// graph is deep. The search goes from the sink back, as every node with a level is reached from
+/// the source, but few lead to the sink. `path` has the arcs out of the nodes on the way, the
+/// reverses of those that carry more.
 int64_t MaxFlow::augment(int32_t source, int32_t sink) {
   int64_t total = 0;
   path.clear();
@@ -106,7 +106,7 @@ void MaxFlow::takeBack(int32_t from, int32_t end, int64_t amount, bool isUpstrea
   }
 }
 
-/// What `arc` carries above its capacity.
+/// Takes back what `arc` carries above its capacity.
 void MaxFlow::takeBack(int32_t arc, int32_t source, int32_t sink) {
   const int64_t amount = -arcs[arc].residual;
   if (amount <= 0) // taken back with that of another arc, or the capacity has grown again

@@ -1,8 +1,9 @@
 //===- MaxFlow.h - Minimum cut on a sparse graph ------------------------------===//
 //
-// Dinic's algorithm on integer capacities. Capacities may be changed between runs: `solve` goes on
-// from the last flow, of which what exceeds a capacity that has shrunk is taken back first, from
-// the source to the sink. The value and the cut nearest to the source are the same as from zero.
+// Solves by Dinic's algorithm on integer capacities. Capacities may be changed between runs:
+// `solve` goes on from the last flow. It first takes back what exceeds a capacity that has shrunk,
+// from the source to the sink. The value and the cut nearest to the source are the same as from
+// zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,20 +49,20 @@ public:
     capacities[arc] = capacity;
   }
 
-  /// The value of the minimum cut between `source` and `sink`, at most `infinite`. May end as soon
-  /// as `enough` flows; then no cut is known, and none is below what is returned.
+  /// Returns the value of the minimum cut between `source` and `sink`, at most `infinite`. It may
+  /// end as soon as `enough` flows; then no cut is known, and none is below what is returned.
   int64_t solve(int32_t source, int32_t sink, int64_t enough = infinite);
-  /// After `solve` has found a cut: is `node` on the source's side of the one nearest to the
-  /// source?
+  /// Says, after `solve` has found a cut, whether `node` is on the source's side of the one nearest
+  /// to the source.
   bool onSourceSide(int32_t node) const { return level[node] >= 0; }
-  /// After `solve`: what flows through the arc.
+  /// Returns, after `solve`, what flows through the arc.
   int64_t flowThrough(int32_t arc) const { return arcs[arc ^ 1].residual; }
 
 private:
   struct Arc {
     int32_t to;
     int32_t next;
-    int64_t residual; // here, as a search reads it beside `to`
+    int64_t residual; // kept here, as a search reads it with `to`
   };
   bool findLevels(int32_t source, int32_t sink);
   void restart();
@@ -71,13 +72,13 @@ private:
 
   std::vector<Arc> arcs; // arc i and its reverse i ^ 1
   std::vector<int64_t> capacities;
-  bool hasFlow = true;           // the residuals are of a flow, of value `flow`
-  std::vector<int32_t> exceeded; // arcs that may carry more than they can
-  std::vector<std::pair<int32_t, int64_t>> toTakeBack; // at a node
+  bool hasFlow = true;           // whether the residuals are those of a flow, of value `flow`
+  std::vector<int32_t> exceeded; // arcs that may carry more than their capacity
+  std::vector<std::pair<int32_t, int64_t>> toTakeBack; // amounts at nodes
   int64_t flow = 0;
   std::vector<int32_t> firstArc;
-  std::vector<int32_t> level;      // of the last search; -1 where it did not come
-  std::vector<int32_t> currentArc; // where there is a level
+  std::vector<int32_t> level;      // level of the last search; -1 where it did not come
+  std::vector<int32_t> currentArc; // valid where there is a level
   std::vector<int32_t> queue;      // nodes with a level
   std::vector<int32_t> path;
 };

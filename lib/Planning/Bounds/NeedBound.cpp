@@ -22,18 +22,18 @@ NeedBound llmmem::planning::needOfOneOp(const Graph &graph) {
 namespace {
 /// The first run of an op in some schedule.
 struct FirstRun {
-  int64_t held; // there
+  int64_t held; // bytes held there
   OpIndex op;
-  int64_t most; // that it may prove
+  int64_t most; // the most that it may prove
 };
 } // namespace
 
-/// What `steps` holds at a first run is one of the choices there, and so is to hold what was
-/// written before and cannot be made again, and to make all else.
+/// Returns the first runs. What `steps` holds at a first run is one of the choices there. Another
+/// is to hold what was written before and cannot be recomputed, and to recompute all else.
 static std::vector<FirstRun> firstRuns(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
                                        const Profile &usage) {
   std::vector<FirstRun> runs;
-  int64_t onlyOnce = 0; // bytes that cannot be made again
+  int64_t onlyOnce = 0; // bytes that cannot be recomputed
   auto add = [&](ValueIndex value) {
     onlyOnce += graph.problem().values[value].resident ? 0 : graph.bytes(value);
   };
@@ -56,8 +56,8 @@ static std::vector<FirstRun> firstRuns(const Graph &graph, llvm::ArrayRef<OpInde
   return runs;
 }
 
-/// By the bytes that every schedule holds beside the first runs of ops, those first where `steps`
-/// holds most.
+/// Raises the bound by the bytes that every schedule holds at the first runs of ops. Those where
+/// `steps` holds most come first.
 static void raiseByFirstRuns(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
                              const Profile &usage, NeedBound &need) {
   std::vector<FirstRun> runs = firstRuns(graph, steps, usage);
@@ -90,7 +90,7 @@ static void raiseByLastRuns(const Graph &graph, llvm::ArrayRef<OpIndex> steps, c
 NeedBound llmmem::planning::needOfEverySchedule(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
   NeedBound need = needOfOneOp(graph);
   const Profile usage = profile(graph, steps);
-  raiseByLastRuns(graph, steps, usage, need); // fewer flows than the other
+  raiseByLastRuns(graph, steps, usage, need); // this takes fewer flows than the other
   raiseByFirstRuns(graph, steps, usage, need);
   return need;
 }

@@ -8,20 +8,20 @@
 
 namespace llmmem::planning {
 
-/// Every plan needs `bytes`, resident bytes and arena.
+/// A bound: every plan takes `bytes`, resident bytes and arena.
 struct NeedBound {
   int64_t bytes = 0;
-  OpIndex op = -1;                // where it is needed; -1: the resident bytes alone
+  OpIndex op = -1;                // the op where they are held; -1: the resident bytes alone
   std::vector<ValueIndex> beside; // the op's own operands and results, without duplicates
   BoundBasis basis{BoundBasis::Kind::OneOp, {}, {}};
 };
 
-/// The largest footprint of one op, in no time.
+/// Returns the largest footprint of one op, in no time.
 NeedBound needOfOneOp(const Graph &graph);
-/// The most that is proved by what must be held beside the first run of an op (CutNetwork.h), or
-/// beside the last of some large ops (LastRunCut.h). `steps` is any schedule, the leaner the
-/// better: what it holds at a moment is the most that can be proved there, so the minimum cuts of
-/// most moments are left alone.
+/// Returns the most that is proved by what must be held at the first run of an op (CutNetwork.h),
+/// or at the last run of some large ops (LastRunCut.h). `steps` is any schedule, the fewer bytes it
+/// holds the better. What it holds at a program point is the most that can be proved there, so the
+/// minimum cuts of most points are left alone.
 NeedBound needOfEverySchedule(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
 
 } // namespace llmmem::planning

@@ -16,8 +16,8 @@ OpenCut::OpenCut(const Graph &graph, OpIndex moment)
   addArcs();
 }
 
-/// Whether keeping the value adds bytes: it is neither resident nor an operand or result of the
-/// moment.
+/// Says whether keeping the value adds bytes: it is neither resident nor an operand or result of
+/// the op at the program point.
 bool OpenCut::counts(ValueIndex value) const {
   const Op &op = graph.op(moment);
   return !graph.problem().values[value].resident && !llvm::is_contained(op.reads, value) &&
@@ -119,7 +119,7 @@ std::optional<int64_t> OpenCut::costLowerBound(int64_t budget) {
     return std::nullopt;
   Choice more = choose(1, scale, value);
   int64_t most = 0, last = -1;
-  // Newton's method on the concave dual, as in CutRelaxation; every price is a proof.
+  // This is Newton's method on the concave dual, as in CutRelaxation; every price is a proof.
   constexpr int mostSteps = 40;
   for (int step = 0; step < mostSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
     const __int128 difference = static_cast<__int128>(less.cost - more.cost) * scale;

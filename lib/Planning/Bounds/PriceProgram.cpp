@@ -6,9 +6,9 @@
 
 using namespace llmmem::planning;
 
-/// The dual program mixes lines: shares that add up to 1, whose mean excess is at most 0 at each
-/// moment, at the least mean cost. A new line is a new column, so that the basis before is the
-/// start of the simplex method.
+/// Sets up the dual program, which mixes lines: shares that add up to 1, whose mean excess is at
+/// most 0 at each program point, at the least mean cost. A new line is a new column, so that the
+/// basis before is the start of the simplex method.
 PriceProgram::PriceProgram(size_t numPrices, double most) : costUnit(most) {
   for (size_t moment = 0; moment < numPrices; ++moment) {
     columns.push_back({0, Row(numPrices + 1, 0)});
@@ -30,7 +30,7 @@ void PriceProgram::add(double cost, llvm::ArrayRef<double> excesses) {
   columns.push_back(std::move(column));
 }
 
-/// By Gauss and Jordan; false where the basis has none.
+/// Inverts the basis by Gauss and Jordan. Returns false where it has no inverse.
 bool PriceProgram::invert() {
   const size_t size = basis.size();
   llvm::SmallVector<Row, 4> rows;

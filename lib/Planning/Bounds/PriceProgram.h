@@ -1,9 +1,9 @@
 //===- PriceProgram.h - The highest point below a few lines ------------------------===//
 //
-// A choice of what to hold at some moments costs cost + the sum of price x excess, a line in the
-// prices. What is proved at any prices is no more than each line, so the highest point below all
-// lines found so far bounds it, and its prices are worth trying next (Kelley, "The cutting-plane
-// method for solving convex programs", 1960).
+// A choice of what to hold at some program points costs cost + the sum of price x excess, a line in
+// the prices. What is proved at any prices is no more than each line, so the highest point below
+// all lines found so far bounds it, and its prices are worth trying next (Kelley, "The
+// cutting-plane method for solving convex programs", 1960).
 //
 // Example: of the lines 10, 2 + 4 p and 6 - 2 p the highest point is 4 2/3, at a price of 2/3.
 //
@@ -21,7 +21,7 @@ namespace llmmem::planning {
 
 class PriceProgram {
 public:
-  /// A first line that no price changes, of cost `most` > 0.
+  /// Begins with a line that no price changes, of cost `most` > 0.
   PriceProgram(size_t numPrices, double most);
 
   void add(double cost, llvm::ArrayRef<double> excesses);
@@ -30,12 +30,13 @@ public:
     double height;
     llvm::SmallVector<double, 4> prices; // at least 0
   };
-  /// Nothing where rounding errors lead nowhere.
+  /// Returns the highest point, or nothing where rounding errors lead nowhere.
   std::optional<Point> highest();
 
 private:
   using Row = llvm::SmallVector<double, 5>;
-  /// What multiplies an unknown of the dual program: a line's share, or what a moment has to spare.
+  /// What multiplies an unknown of the dual program: the share of a line, or what a program point
+  /// has to spare.
   struct Column {
     double cost;
     Row entries;
@@ -45,7 +46,7 @@ private:
 
   llvm::SmallVector<Column, 16> columns; // the spare ones first
   llvm::SmallVector<size_t, 4> basis;
-  llvm::SmallVector<Row, 4> inverse; // of the basis
+  llvm::SmallVector<Row, 4> inverse; // inverse of the basis
   double costUnit, excessUnit = 0;
 };
 

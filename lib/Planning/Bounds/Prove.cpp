@@ -43,7 +43,8 @@ CutFlow flowAt(const Graph &graph, llvm::ArrayRef<OpIndex> moments, OpIndex late
   return flow;
 }
 
-/// The bytes that every schedule holds at the first run of `op`: repeats are free.
+/// Returns the flow of the bytes that every schedule holds at the first run of `op`, where repeats
+/// are free.
 CutFlow bytesAt(const Graph &graph, OpIndex op, OpIndex later = -1) {
   return flowAt(graph, {op}, later, {1}, /*scale=*/0);
 }
@@ -55,7 +56,7 @@ CutFlow emptyFlowAt(OpIndex op, OpIndex later) {
   return flow;
 }
 
-/// The flow at the best price, `prices` being tried too.
+/// Returns the flow at the best price. It tries `prices`, too.
 CutFlow bestFlowAt(const Graph &graph, OpIndex op, OpIndex later, llvm::ArrayRef<int64_t> prices) {
   std::vector<bool> before(graph.numOps(), false);
   markAncestors(graph, op, before);
@@ -151,7 +152,7 @@ LastRunFlow flowOf(const LastRunCut &cut) {
   return flow;
 }
 
-/// What one flow proves of several ops is written once.
+/// A flow that proves something of several ops is written once.
 LastRunArgument proveLastRuns(const Graph &graph, const std::vector<OpIndex> &set) {
   const int64_t proved = needAtLastRun(graph, set);
   LastRunArgument argument{set, {}};
@@ -207,7 +208,7 @@ Proof prove(const Problem &problem, const Plan &plan) {
   proof.cost = proveCost(graph, plan.costBasis);
   if (plan.status == Status::Infeasible)
     proof.infeasible = proveNeed(graph, plan.absenceBasis);
-  // What schedules hold counts in exact sizes, what arenas need rounded up to the alignment.
+  // What schedules hold counts in exact sizes; what arenas take is rounded up to the alignment.
   Problem measured = problem;
   if (!plan.steps.empty())
     measured.alignment = 1;

@@ -1,4 +1,4 @@
-//===- OverlapOrder.cpp - Orders that hide one resource behind another -------===//
+//===- OverlapOrder.cpp - Orders that overlap two resources ------------------===//
 
 #include "OverlapOrder.h"
 #include "LiveBytes.h"

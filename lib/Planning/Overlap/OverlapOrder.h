@@ -1,4 +1,4 @@
-//===- OverlapOrder.h - Orders that hide one resource behind another ---------===//
+//===- OverlapOrder.h - Orders that overlap two resources --------------------===//
 //
 // A schedule that was made for one resource has a collective right before its first reader, or
 // right after the op that computes its operand, and compute waits for it. List scheduling (Graham

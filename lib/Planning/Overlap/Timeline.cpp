@@ -1,4 +1,4 @@
-//===- Timeline.cpp - When each step runs beside those of other resources ----===//
+//===- Timeline.cpp - When each step runs on its resource --------------------===//
 
 #include "Timeline.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- Timeline.h - When each step runs beside those of other resources ------===//
+//===- Timeline.h - When each step runs on its resource ----------------------===//
 //
 // Resources run side by side, each its own steps in the order of the plan. A step starts as soon as
 // the three conditions of PlanTime hold (Plan.h). Costs are of any one unit.

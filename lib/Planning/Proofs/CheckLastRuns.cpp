@@ -1,4 +1,4 @@
-//===- CheckLastRuns.cpp - Flows beside the last run of a set of ops ---------===//
+//===- CheckLastRuns.cpp - Flows at the last run of a set of ops -------------===//
 //
 // docs/Design/Proofs.md, "The last runs of a set", has what each arc stands for and why the flow is
 // a bound.

@@ -10,7 +10,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// What the graph says of an op.
+/// What the graph alone says of an op.
 struct Standing {
   int32_t depth = 0, height = 0; // ops on the longest path from an input, and to the end
   uint64_t colour = 0;
@@ -75,8 +75,8 @@ std::vector<ValueIndex> Numberer::numbersRead(OpIndex op) const {
   return numbers;
 }
 
-/// The numbers given so far that the readers of a value read, then those that their readers do, and
-/// so on: the gradients of two alike products meet these products' weights a few ops on.
+/// Returns the numbers given so far that the readers of a value read, then those that their readers
+/// do, and so on: the gradients of two alike products meet these products' weights a few ops on.
 std::vector<std::vector<ValueIndex>> Numberer::numbersBeyond(ValueIndex value) const {
   constexpr int levels = 4;
   std::vector<std::vector<ValueIndex>> beyond;
@@ -97,7 +97,8 @@ std::vector<std::vector<ValueIndex>> Numberer::numbersBeyond(ValueIndex value) c
   return beyond;
 }
 
-/// Of the alike results of an op, the first is the one that is read beside what came first.
+/// Orders the results of an op. Of those that are alike, the first is the one that is read together
+/// with what came first.
 std::vector<ValueIndex> Numberer::orderResults(OpIndex op) const {
   std::vector<ValueIndex> results = graph.op(op).writes;
   llvm::stable_sort(results, [&](ValueIndex a, ValueIndex b) {
@@ -107,9 +108,9 @@ std::vector<ValueIndex> Numberer::orderResults(OpIndex op) const {
   return results;
 }
 
-/// Ops of one depth. Of two that are alike, such as the gradients of two alike products, the first
-/// is that of the product which came first, whatever made that one the first: so the choices
-/// between alike ops agree with each other.
+/// Takes the ops of one depth. Of two that are alike, such as the gradients of two alike products,
+/// the first is that of the product which came first, whatever made that one the first. So the
+/// choices between alike ops agree with each other.
 void Numberer::takeLevel(llvm::MutableArrayRef<OpIndex> level) {
   llvm::stable_sort(level, [&](OpIndex a, OpIndex b) {
     if (standings[a] < standings[b] || standings[b] < standings[a])
@@ -145,7 +146,8 @@ static Op renumbered(Op op, llvm::ArrayRef<ValueIndex> numberOf, llvm::ArrayRef<
     value = numberOf[value];
   for (InPlace &pair : op.inPlace)
     pair = {numberOf[pair.write], numberOf[pair.read]};
-  // Of two alike operands either may be named first. By size before number: in every block alike.
+  // Of two alike operands either may be named first. The size decides before the number, which is
+  // alike in every block.
   auto bySize = [&](ValueIndex a, ValueIndex b) {
     const Value &first = values[a], &second = values[b];
     return std::tie(first.resident, first.bytes, a) < std::tie(second.resident, second.bytes, b);

@@ -7,7 +7,7 @@
 // follows the order of what it reads.
 //
 // Example: twelve blocks with labels in the order of a model, and the same shuffled without labels:
-// equal problems, but for ids and names.
+// the problems are equal except for ids and names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@ namespace llmmem::planning {
 
 struct CanonicalProblem {
   Problem problem;                 // without labels
-  std::vector<OpIndex> opOf;       // per op of `problem`: the one that it was
+  std::vector<OpIndex> opOf;       // per op of `problem`: its number in the original
   std::vector<ValueIndex> valueOf; // per value of `problem`
 
-  /// Turns a plan of `problem` into one of the problem that it was made of.
+  /// Turns a plan of `problem` into one of the problem that it was made from.
   void restoreNumbers(Plan &plan) const;
 };
 

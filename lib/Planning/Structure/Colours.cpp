@@ -5,8 +5,8 @@
 
 using namespace llmmem::planning;
 
-/// splitmix64 (Steele, Lea, Flood 2014) over a sum. llvm::hash_combine may differ from one run of a
-/// program to the next, and a plan must not.
+/// Mixes by splitmix64 (Steele, Lea, Flood 2014) over a sum. llvm::hash_combine may differ from one
+/// run of a program to the next, and a plan must not.
 static uint64_t mix(uint64_t seed, uint64_t more) {
   uint64_t x = seed * 0x9e3779b97f4a7c15ull + more + 0x9e3779b97f4a7c15ull;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t seed, uint64_t more) {
   return x ^ (x >> 31);
 }
 
-/// What a value says of itself.
+/// Returns the colour of what a value says of itself.
 static uint64_t colourOf(const Graph &graph, ValueIndex value) {
   const uint64_t kind = (graph.problem().values[value].resident ? 1 : 0) +
                         (graph.writer(value) < 0 ? 2 : 0) + (graph.isKept(value) ? 4 : 0);
@@ -24,7 +24,8 @@ static uint64_t colourOf(const Graph &graph, ValueIndex value) {
 static uint64_t colourOf(const Graph &graph, const Op &op) {
   uint64_t colour = mix(static_cast<uint64_t>(op.cost), static_cast<uint64_t>(op.workspace));
   colour = mix(colour, (op.recompute ? 1 : 0) + 2 * op.inPlace.size());
-  uint64_t reads = 0, writes = 0; // sums: the order in which operands are named says nothing
+  uint64_t reads = 0,
+           writes = 0; // these are sums, as the order in which operands are named says nothing
   for (ValueIndex value : op.reads)
     reads += colourOf(graph, value);
   for (ValueIndex value : op.writes)
@@ -32,8 +33,8 @@ static uint64_t colourOf(const Graph &graph, const Op &op) {
   return mix(mix(colour, reads), writes);
 }
 
-/// 0 where an op may not write its results into the bytes of a value that it reads. Of two alike
-/// operands of a sum it may be one alone that gives its bytes.
+/// Returns 0 where an op may not write its results into the bytes of a value that it reads. Of two
+/// alike operands of a sum, one alone may give its bytes.
 static uint64_t bytesTaken(const Op &op, ValueIndex read) {
   return llvm::count_if(op.inPlace, [&](const InPlace &pair) { return pair.read == read; });
 }

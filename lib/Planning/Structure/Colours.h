@@ -1,6 +1,6 @@
 //===- Colours.h - Equal ops have equal colours --------------------------------===//
 //
-// Colours of ops that depend on the graph alone: not on ids, names, or the given order. A colour
+// The colours of ops depend on the graph alone, and not on ids, names, or the given order. A colour
 // starts from an op's own numbers (cost, workspace, sizes of what it reads and writes) and is
 // refined, round by round, by the colours of the writers of its operands and of the readers of its
 // results: Weisfeiler and Leman, "The reduction of a graph to canonical form" (1968). After few
@@ -22,7 +22,8 @@
 
 namespace llmmem::planning {
 
-/// Per op its colour after so many rounds; equal problems in any order give equal colours.
+/// Returns the colour of each op after so many rounds. Equal problems in any order give equal
+/// colours.
 std::vector<uint64_t> findColours(const Graph &graph, int rounds);
 
 } // namespace llmmem::planning

@@ -11,7 +11,7 @@ FoundStructure llmmem::planning::findStructure(const Problem &problem) {
   const bool isLabelled =
       llvm::any_of(problem.ops, [](const Op &op) { return op.block.has_value(); });
   if (!isLabelled && !found.repeats)
-    return found; // cut where few bytes cross: no stage is like another
+    return found; // cut where few bytes cross: no stage equals another
   found.numBlocks = chain.numBlocks();
   std::vector<int32_t> ops(chain.numStages, 0);
   for (int32_t stage : chain.stageOf)

@@ -52,7 +52,7 @@ std::vector<int64_t> Part::describe() const {
   return text;
 }
 
-/// Per value: what it says of itself, and the ops that name it.
+/// Describes each value: what it says of itself, and the ops that name it.
 std::vector<std::vector<int64_t>> Part::describeValues() const {
   std::vector<std::vector<int64_t>> texts;
   texts.reserve(problem.values.size());
@@ -69,7 +69,8 @@ std::vector<std::vector<int64_t>> Part::describeValues() const {
   return texts;
 }
 
-/// Values are numbered by what describes them; those that nothing tells apart are exchangeable.
+/// Describes the part where values are numbered by what describes them. Those that nothing tells
+/// apart are exchangeable.
 std::vector<int64_t> Part::describeUnordered() const {
   const std::vector<std::vector<int64_t>> texts = describeValues();
   std::vector<ValueIndex> values(texts.size()), numberOf(texts.size());

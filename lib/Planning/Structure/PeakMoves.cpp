@@ -7,7 +7,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// The moves across the step at position `full` of an order.
+/// Makes the moves across the step at position `full` of an order.
 class PeakMoves {
 public:
   PeakMoves(const Graph &graph, llvm::ArrayRef<OpIndex> order, int32_t full);
@@ -15,7 +15,7 @@ public:
 
 private:
   struct Move {
-    int64_t bytes; // more at the full step
+    int64_t bytes; // more bytes at the full step
     std::vector<OpIndex> ops;
     bool isLater;
   };
@@ -42,7 +42,8 @@ PeakMoves::PeakMoves(const Graph &graph, llvm::ArrayRef<OpIndex> order, int32_t 
     position[order[index]] = static_cast<int32_t>(index);
 }
 
-/// Adds the ops that must move along. False where the full step is one of them, or they are many.
+/// Adds the ops that must move along. Returns false where the full step is one of them, or they are
+/// many.
 bool PeakMoves::addRelated(OpIndex op, bool isLater, std::vector<OpIndex> &ops) const {
   constexpr size_t most = 8; // the part of an update that makes one of its two moments
   auto add = [&](OpIndex other) {
@@ -59,7 +60,7 @@ bool PeakMoves::addRelated(OpIndex op, bool isLater, std::vector<OpIndex> &ops) 
                       [&](ValueIndex value) { return llvm::all_of(graph.readers(value), add); });
 }
 
-/// Whether `value` is there while the full step runs, once `moved` ran later or earlier.
+/// Says whether `value` is live while the full step runs, once `moved` ran later or earlier.
 bool PeakMoves::isHeld(ValueIndex value, llvm::ArrayRef<OpIndex> moved, bool isLater) const {
   auto runsBefore = [&](OpIndex op) {
     return llvm::is_contained(moved, op) ? !isLater : isBefore(op);
@@ -94,7 +95,7 @@ void PeakMoves::consider(OpIndex op) {
     moves.push_back({more, std::move(ops), isLater});
 }
 
-/// Where the moved ops may stand among the others at the latest, or at the earliest.
+/// Returns the latest, or the earliest, place of the moved ops among the others.
 size_t PeakMoves::farthest(const Move &move, llvm::ArrayRef<OpIndex> others) const {
   std::vector<OpIndex> related;
   for (OpIndex op : move.ops)
@@ -110,8 +111,8 @@ size_t PeakMoves::farthest(const Move &move, llvm::ArrayRef<OpIndex> others) con
   return others.size() - (llvm::find_if(llvm::reverse(others), isRelated) - others.rbegin());
 }
 
-/// Next to the full step, and as far from it as can be: what makes the step full is often full for
-/// a few steps more.
+/// Makes a move to next to the full step, and one as far from it as can be: what makes the step
+/// full is often full for a few steps more.
 void PeakMoves::make(const Move &move) {
   std::vector<OpIndex> others, moved;
   for (OpIndex op : order)

@@ -5,13 +5,14 @@
 
 using namespace llmmem::planning;
 
-/// The most expensive path; of equally expensive ones the longest. Ops that run once count nothing:
-/// updates may be chained one behind the other, and cost more than the backward beside them.
+/// Returns the most expensive path; of equally expensive ones it takes the longest. Ops that run
+/// once count nothing: updates may be chained one after the other, and cost more than the backward
+/// next to them.
 static std::vector<OpIndex> findPath(const Graph &graph, llvm::ArrayRef<uint64_t> colours) {
   struct Length {
     int64_t cost = 0;
     int32_t ops = 0;
-    uint64_t colour = 0; // of the last op
+    uint64_t colour = 0; // colour of the last op
     bool operator<(const Length &other) const {
       return std::tie(cost, ops, colour) < std::tie(other.cost, other.ops, other.colour);
     }
@@ -53,10 +54,10 @@ static void findWindows(const Graph &graph, Spine &spine) {
         spine.latest[op] = std::min(spine.latest[op], spine.latest[reader]);
 }
 
-/// The position over which values from the most positions are saved, the last one on a tie.
+/// Returns the position over which values from the most positions are saved, the last one on a tie.
 static int32_t findTurn(const Graph &graph, const Spine &spine) {
   const int32_t length = static_cast<int32_t>(spine.ops.size());
-  // Per position: up to where some value is needed that its op or an ancestor of it wrote.
+  // Holds, per position, up to where some value is needed that its op or an ancestor of it wrote.
   std::vector<int32_t> lastRead(length, -1), change(length + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     const OpIndex writer = graph.writer(value);

@@ -11,7 +11,7 @@
 // gradients that all wait for a norm take more bytes than activations may, but come from no
 // position of the forward.
 //
-// O(ops + reads) time.
+// It takes O(ops + reads) time.
 //
 // Example: f0 f1 f2 b2 b1 b0, where b(i) reads what f(i) reads: the spine is all six ops. Over f2,
 // what f0 and f1 wrote is saved, and f2's own result is read: the turn is 2.
@@ -33,14 +33,14 @@ struct Spine {
   std::vector<int32_t> earliest; // per op: the last position among its ancestors and itself, -1
   std::vector<int32_t> latest; // per op: the first position among its descendants and itself, never
 
-  /// Whether `op` runs before the turn's op in every order, or is that op.
+  /// Says whether `op` runs before the turn's op in every order, or is that op.
   bool isForward(OpIndex op) const { return latest[op] <= turn; }
-  /// Whether `op` runs after the turn's op in every order. Ops that are neither could run in both
-  /// halves: recomputation that a graph brings with it, preparation of weights.
+  /// Says whether `op` runs after the turn's op in every order. Ops that are neither could run in
+  /// both halves: recomputation that a graph brings with it, and preparation of weights.
   bool isBackward(OpIndex op) const { return !isForward(op) && earliest[op] >= turn; }
 };
 
-/// `colours` (Colours.h) break ties between paths.
+/// Finds the spine. `colours` (Colours.h) break ties between paths.
 Spine findSpine(const Graph &graph, llvm::ArrayRef<uint64_t> colours);
 
 } // namespace llmmem::planning

@@ -31,7 +31,7 @@ void Stage::markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const
   }
 }
 
-/// By the order of the forward, which has changed.
+/// Numbers the forward by its order, which has changed.
 void Stage::numberForward() {
   if (numberedForward == forward && !needed.empty())
     return;
@@ -43,7 +43,7 @@ void Stage::numberForward() {
     markNeeded(op, llvm::MutableArrayRef(needed).slice((op - numForward) * numWords, numWords));
 }
 
-/// Adds `op`, and before it what it needs and is not there, in the order of the forward.
+/// Adds `op`, and before it what it needs and is not live, in the order of the forward.
 void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
   const uint64_t *const needs = neededBy(op);
   for (size_t word = 0; word < numWords; ++word) {
@@ -54,7 +54,7 @@ void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
   steps.push_back(op);
 }
 
-/// The backward with the forward recomputed just in time, as Recompute.h realizes it.
+/// Returns the backward with the forward recomputed just in time, as Recompute.h realizes it.
 std::vector<OpIndex> Stage::recomputing() const {
   Order steps;
   steps.reserve(graph.numOps());
@@ -64,7 +64,7 @@ std::vector<OpIndex> Stage::recomputing() const {
   return steps;
 }
 
-/// The backward in the numbers of `held`.
+/// Returns the backward in the numbers of `held`.
 Stage::Order Stage::aloneOrder() const {
   Order alone;
   for (OpIndex op : backward)
@@ -72,7 +72,7 @@ Stage::Order Stage::aloneOrder() const {
   return alone;
 }
 
-/// Where the peak of `lean` is above `mostPeak`, nothing else is measured.
+/// Measures the stage. Where the peak of `lean` is above `mostPeak`, nothing else is measured.
 Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   spend(work);
   numberForward();
@@ -81,14 +81,14 @@ Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   if (usage.lean.peak > mostPeak)
     return usage;
   usage.full = measureBackward();
-  // What is recomputed belongs to the op that it is recomputed for.
+  // A recomputed op belongs to the op that it is recomputed for.
   usage.fullestOfLean = static_cast<int32_t>(
       std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
                     [&](OpIndex op) { return op >= numForward; }));
   return usage;
 }
 
-/// Moves in the forward leave it as it is.
+/// Measures the backward. Moves in the forward leave it as it is.
 const Profile &Stage::measureBackward() {
   if (measuredBackward != backward) {
     measuredBackward = backward;
@@ -97,7 +97,7 @@ const Profile &Stage::measureBackward() {
   return backwardAlone;
 }
 
-/// No score that is worse than `best` is exact.
+/// Scores the order. A score that is worse than `best` is not exact.
 Score Stage::score(int64_t &work, const Score &best) {
   const Usage usage = measure(work, std::get<0>(best));
   int64_t sum = 0;
@@ -107,7 +107,7 @@ Score Stage::score(int64_t &work, const Score &best) {
   return {usage.lean.peak, usage.full.peak, sum};
 }
 
-/// The move that frees most and improves the order at all.
+/// Makes the move that frees most and improves the order at all.
 bool Stage::moveAcrossFullest(Score &best, int64_t &work) {
   const Usage usage = measure(work);
   for (int32_t fullest : {usage.fullestOfLean, usage.full.peakStep}) {
@@ -134,7 +134,8 @@ void Stage::lowerPeaks(int64_t &work) {
   }
 }
 
-/// Of the whole backward, which serves all ops until one moves, where its scans take little memory.
+/// Returns the window of the whole backward, which serves all ops until one moves, where its scans
+/// take little memory.
 Stage::Window &Stage::windowOf(int32_t begin, int32_t end) {
   constexpr size_t mostOps = 1000;
   if (window && window->isOf(numMoves, begin, end))
@@ -196,7 +197,8 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
   return target != from;
 }
 
-/// An op whose moves were all tried since the last one that was made is not tried again.
+/// Improves each op. An op whose moves were all tried since the last one that was made is not tried
+/// again.
 bool Stage::improveEach(Order &list, Score &best, int64_t &work) {
   bool isImproved = false;
   for (int32_t index = 0; index < static_cast<int32_t>(list.size()) && work > 0; ++index) {

@@ -15,7 +15,7 @@
 
 namespace llmmem::planning {
 
-/// What a stage's order is judged by; less is better.
+/// The score of a stage's order; less is better.
 using Score = std::tuple<int64_t, int64_t, int64_t>;
 constexpr Score worstScore{INT64_MAX, INT64_MAX, INT64_MAX};
 
@@ -28,24 +28,25 @@ public:
   /// Moves ops of the backward across its fullest steps until nothing improves or `work` (ops
   /// visited) is spent.
   void lowerPeaks(int64_t &work);
-  /// Moves ops, those of the forward too where it `isFree`, until the same.
+  /// Moves ops, those of the forward too where it `isFree`, until nothing improves or `work` is
+  /// spent.
   void improve(bool isFree, int64_t &work);
-  /// Moves ops of the backward that `needsGradient` does not name behind all that does not read
+  /// Moves ops of the backward that `needsGradient` does not name after all that does not read
   /// them, where neither peak rises by it.
   void postpone(const std::vector<bool> &needsGradient, int64_t &work);
-  /// The ops of the forward, then those of the backward.
+  /// Returns the ops of the forward, then those of the backward.
   std::vector<OpIndex> order() const;
 
 private:
   using Order = std::vector<OpIndex>;
-  /// Of thousands of steps with terabytes each.
+  /// The sum must hold thousands of steps with terabytes each.
   static int64_t sumOf(int64_t bytes) { return bytes / 64; }
-  /// Both with the fullest step, a position in `backward`.
+  /// The usage of both, with the fullest step as a position in `backward`.
   struct Usage {
     Profile lean, full;
     int32_t fullestOfLean;
   };
-  /// The work of one measurement.
+  /// Spends the work of one measurement.
   void spend(int64_t &work) const {
     graph.poll();
     work -= graph.numOps() + held.numOps();
@@ -59,7 +60,7 @@ private:
   bool improveEach(Order &list, Score &best, int64_t &work);
   class Window;
   Window &windowOf(int32_t begin, int32_t end);
-  /// Ops of the forward, by their places: those that were recomputed, with all that they need.
+  /// The ops of the forward, by their places, that were recomputed, with all that they need.
   using There = llvm::SmallVector<uint64_t, 4>;
   static constexpr int32_t bitsOfWord = 64;
   There noneThere() const { return There(numWords, 0); }
@@ -72,7 +73,7 @@ private:
 
   const Graph graph, held; // the whole stage; its backward alone
   int32_t numForward;
-  size_t numWords; // of a bit for each op of the forward
+  size_t numWords; // number of words of a set with a bit for each op of the forward
   Order forward, backward;
   Order numberedForward;        // the forward as it was when the next two were made
   std::vector<int32_t> place;   // per op of the forward: position in it

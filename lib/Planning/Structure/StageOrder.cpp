@@ -14,7 +14,7 @@ public:
   void run();
 
 private:
-  /// What the search of a stage starts from, beside the work that is left.
+  /// What the search of a stage starts from, in addition to the work that is left.
   struct Start {
     Part whole;
     int32_t numForward;
@@ -43,7 +43,7 @@ private:
   std::vector<bool> needsGradient;                     // per op
   std::vector<int32_t> position;                       // per op
   std::vector<std::vector<int32_t>> forward, backward; // per stage: positions
-  // Ops that run once stand between others that are moved without regard to them.
+  // Says where ops that run once lie between others that are moved without regard to them.
   std::vector<bool> hasFixed;
   Work left;
   std::map<std::vector<int64_t>, std::vector<OpIndex>> solved;
@@ -80,15 +80,16 @@ std::vector<int64_t> StageSolver::Start::describe() const {
 std::vector<OpIndex> StageSolver::search(const Start &start, const Part &backward) {
   Stage stage(graph, start.whole, backward, start.numForward);
   stage.improve(start.isFree, left.ofAll);
-  if (left.ofAll <= 0) // what was not tried may be what holds the peak
+  if (left.ofAll <= 0) // the ops that were not tried may hold the peak
     stage.lowerPeaks(left.ofPeaks);
   if (start.isLast) // there all that is kept is held
     stage.postpone(start.needsGradient, left.ofPeaks);
   return stage.order();
 }
 
-/// Of stages that differ in the order in which operands are named, which the search does not see,
-/// one is searched, where the work that is left ends no search of them. The others spend the same.
+/// Replays a search. Of stages that differ in the order in which operands are named, which the
+/// search does not see, one is searched, where the work that is left ends no search of them. The
+/// others spend the same.
 std::vector<OpIndex> StageSolver::replay(const Start &start,
                                          llvm::function_ref<Part()> makeBackward) {
   const bool isWorkLeft = left.ofAll > 0;

@@ -1,9 +1,10 @@
 //===- StageOrder.h - Better orders within the stages of a chain --------------------===//
 //
-// The least memory of a chain is decided where one stage is recomputed and its backward runs. There
-// the order within the stage matters: a weight gradient that runs before the gradient of its input
-// lets an activation go before the next one is recomputed. For each stage this moves single ops of
-// its forward and of its backward, as long as one of these falls, the first one first:
+// The program point where one stage is recomputed and its backward runs decides the least memory of
+// a chain. There the order within the stage matters: a weight gradient that runs before the
+// gradient of its input lets an activation go before the next one is recomputed. For each stage
+// this moves single ops of its forward and of its backward, as long as one of these falls, the
+// first one first:
 //
 //  1. the peak of the backward with the whole stage recomputed just in time from its inputs,
 //  2. the peak of the backward with the whole stage held,
@@ -22,8 +23,8 @@
 // one does. A pass over them has O(n^2) tries; all together are limited to a fixed work, in which
 // each counts n.
 //
-// Example: forward f (a -> b), backward g reads the gradient alone, w reads b and the gradient:
-// f is recomputed before w; w before g holds b, the gradient and no result of g.
+// Example: forward f (a -> b), backward g reads the gradient alone, w reads b and the gradient: f
+// is recomputed before w; w before g holds b, the gradient and no result of g.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@
 
 namespace llmmem::planning {
 
-/// Improves `chain.order` in place. `turn`: the op that all gradients come from.
+/// Improves `chain.order` in place. `turn` is the op that all gradients come from.
 void improveStages(const Graph &graph, OpIndex turn, Chain &chain);
 
 } // namespace llmmem::planning

@@ -49,7 +49,7 @@ void Stage::Window::measure(Side &side) {
   }
 }
 
-/// Of `op` just before what `scan` has visited, where some of the forward is there.
+/// Returns the sums of `op` just before what `scan` has visited, where some of the forward is live.
 Stage::Window::Sums Stage::Window::run(const Side &side, BackwardScan &scan, OpIndex op,
                                        const uint64_t *isThere, const uint64_t *isThereToo) const {
   if (!side.recomputes)
@@ -65,7 +65,7 @@ Stage::Window::Sums Stage::Window::run(const Side &side, BackwardScan &scan, OpI
   return sums;
 }
 
-/// To each position of [low, from), until all that are left are above `mostPeak`.
+/// Moves the op to each position of [low, from), until all that are left are above `mostPeak`.
 void Stage::Window::moveEarlier(Side &side, int32_t from, int32_t low, int64_t mostPeak) {
   const OpIndex op = stage.backward[from];
   Sums behind = at(side, from + 1).behind;
@@ -81,7 +81,7 @@ void Stage::Window::moveEarlier(Side &side, int32_t from, int32_t low, int64_t m
   }
 }
 
-/// To each position of (from, high], until the same.
+/// Moves the op to each position of (from, high], until all that are left are above it.
 void Stage::Window::moveLater(Side &side, int32_t from, int32_t high, int64_t mostPeak) {
   const OpIndex op = stage.backward[from];
   auto runWithout = [&](BackwardScan &before, OpIndex other, int32_t position) {

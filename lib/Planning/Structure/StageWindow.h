@@ -1,8 +1,9 @@
 //===- StageWindow.h - All places of one op of a stage's backward --------===//
 //
-// Orders of the backward that have one op elsewhere between two of its positions. What runs for an
-// op and what is live there hang on which ops ran before, not on their order. So each op that the
-// moved one passes is measured once, with that one behind it or before it, for all positions.
+// Scores orders of the backward that have one op elsewhere between two of its positions. What runs
+// for an op and what is live there depends on which ops ran before, not on their order. So each op
+// that the moved one passes is measured once, with that one after it or before it, for all
+// positions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +25,13 @@ public:
     return numMoves == moves && begin <= from && to <= end;
   }
 
-  /// As `Stage::score` would with the op at `from` moved to each position of [low, high], where
-  /// that is not above the peak `mostPeak`; until the next call.
+  /// Returns the scores that `Stage::score` would give with the op at `from` moved to each position
+  /// of [low, high], where that is not above the peak `mostPeak`. They are valid until the next
+  /// call.
   llvm::ArrayRef<Score> score(int32_t from, int32_t low, int32_t high, int64_t mostPeak);
 
 private:
-  /// Of some steps.
+  /// The sums over some steps.
   struct Sums {
     int64_t peak = 0, sum = 0;
 
@@ -38,8 +40,8 @@ private:
       return {std::max(peak, other.peak), sum + other.sum};
     }
   };
-  /// Of the order as it is, at a position: what its steps before and behind it sum up to, and the
-  /// scan of those behind.
+  /// The order as it is, at a position: what its steps before and after it sum up to, and the scan
+  /// of those after it.
   struct Place {
     Sums before, behind;
     BackwardScan scan;
@@ -66,13 +68,13 @@ private:
   void findThereWithout(int32_t from, int32_t high);
 
   Stage &stage;
-  int64_t numMoves = -1; // of the stage, when this was measured
+  int64_t numMoves = -1; // number of moves of the stage when this was measured
   int32_t begin = 0, end = 0;
   std::vector<uint64_t> isThere; // at each position
   Side lean, full;
-  BackwardScan scan, scanOfMoved;     // of a score, as are these
-  std::vector<uint64_t> withoutMoved; // what is there at each position behind its own
-  std::vector<Sums> passed;           // with the moved op behind them
+  BackwardScan scan, scanOfMoved;     // scans of a score, as are these
+  std::vector<uint64_t> withoutMoved; // what is live at each position after its own
+  std::vector<Sums> passed;           // with the moved op after them
   std::vector<Score> scores;
   std::vector<Sums> own; // per position; of a measurement
 };

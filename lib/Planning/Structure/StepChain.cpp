@@ -8,7 +8,7 @@
 
 using namespace llmmem::planning;
 
-/// Per position of the spine: the segment that its op runs in.
+/// Returns, per position of the spine, the segment in which its op runs.
 static std::vector<int32_t> partsOf(const Chain &chain, const Spine &spine) {
   std::vector<int32_t> segmentOfOp(chain.stageOf.size(), 0), part;
   for (size_t index = 0; index < chain.order.size(); ++index)
@@ -26,14 +26,14 @@ std::optional<Chain> llmmem::planning::findStepChain(const Graph &graph) {
     return std::nullopt;
   StepOrder order = findStepOrder(graph, spine, colours);
   Chain chain = findChain(graph, std::move(order.ops), order.cut);
-  // Now that blocks are known, a weight gradient of the last few is told from what the spine needs.
+  // Now that blocks are known, what the spine needs tells the weight gradients of the last few.
   order = findStepOrder(graph, spine, colours, partsOf(chain, spine));
   chain = findChain(graph, std::move(order.ops), order.cut);
   improveStages(graph, spine.ops[spine.turn], chain);
   return chain;
 }
 
-/// The same from canonical numbers, so that ties do not hang on those given.
+/// Finds the same from canonical numbers, so that ties do not depend on those given.
 static std::optional<Chain> findCanonicalChain(const Graph &graph) {
   CanonicalProblem canonical = makeCanonical(graph);
   std::optional<Chain> chain = findStepChain(Graph(canonical.problem, graph.cancellation()));
@@ -52,7 +52,7 @@ static std::optional<Chain> findCanonicalChain(const Graph &graph) {
   return chain;
 }
 
-/// What is needed with nothing held but the inputs of the stages, and with nothing recomputed.
+/// Returns the footprint with only the inputs of the stages held, and that with nothing recomputed.
 static std::pair<int64_t, int64_t> needOf(const Graph &graph, const Chain &chain) {
   Retention retention(graph);
   for (OpIndex op = 0; op < graph.numOps(); ++op) {
@@ -83,7 +83,8 @@ Chain llmmem::planning::chooseChain(const Graph &graph) {
   // Options and tables of equal stages are worth more than a percent of the bytes.
   const int64_t worthOfRepeats = given.hasRepeats ? 0 : flatOfFound / 64;
   const bool isNoWorse = flatOfGiven <= flatOfFound - worthOfRepeats && freeOfGiven <= freeOfFound;
-  // Of two as good the one found is searched once, in the canonical numbers alone.
+  // Where both are as good, the one that was found is searched once, in the canonical numbers
+  // alone.
   const bool isAsGood = flatOfGiven == flatOfFound && freeOfGiven == freeOfFound &&
                         given.numStages == found->numStages;
   const bool isKept = isNoWorse && !isAsGood;

@@ -23,13 +23,13 @@ struct FoundInCanonical {
   Chain chain;
 };
 
-/// Nothing where the graph saves no values from a forward for a backward.
+/// Returns the chain, or nothing where the graph saves no values from a forward for a backward.
 std::optional<Chain> findStepChain(const Graph &graph);
 
-/// The chain that plans are made from: the one that was found where no blocks are labelled, equal
-/// ones repeat in it, and it needs less than that of the given order with one level of
-/// recomputation, or as much with one and less with none, or as much in as many stages; else that
-/// of the given order.
+/// Returns the chain that plans are made from. The found chain is taken where no blocks are
+/// labelled, equal ones repeat in it, and its footprint is smaller than that of the given order
+/// with one level of recomputation, or as large with one and smaller with none, or as large in as
+/// many stages. Otherwise the chain of the given order is taken.
 Chain chooseChain(const Graph &graph);
 
 } // namespace llmmem::planning

@@ -13,14 +13,14 @@ public:
   StepOrder run();
 
 private:
-  /// Whether `op` runs as soon as the spine's part of its operands is there.
+  /// Says whether `op` runs as soon as the spine's part of its operands is there.
   bool isEager(OpIndex op) const;
   void visit(OpIndex last);
   void emit(OpIndex op);
-  /// Whether an op of the backward that waits for operands waits for what `op` writes. What could
-  /// have run in either half runs when it is asked for.
+  /// Says whether an op of the backward that waits for operands waits for what `op` writes. What
+  /// could have run in either half runs when it is asked for.
   bool isAwaited(OpIndex op) const { return spine.isBackward(op) || op == spine.ops[spine.turn]; }
-  /// The operand's writer that runs next for `op`, -1 where all have run.
+  /// Returns the operand's writer that runs next for `op`, or -1 where all have run.
   OpIndex nextOperand(OpIndex op) const;
 
   const Graph &graph;
@@ -30,7 +30,7 @@ private:
   int32_t soon;
   std::vector<int32_t> rejoins; // per op: where the spine needs bytes of it, or of what it serves
   std::vector<int32_t> depth;   // ops on the longest path to each
-  std::vector<int32_t> missing; // operands of an eager op that it waits for
+  std::vector<int32_t> missing; // operands that an eager op waits for
   std::vector<bool> servesBackward, isDone;
   std::vector<OpIndex> due; // eager ops that wait for nothing
   std::vector<OpIndex> order;
@@ -105,7 +105,7 @@ void Orderer::visit(OpIndex last) {
     stack.pop_back();
     if (!isDone[op])
       emit(op);
-    // Eager ops run in front of what is on the stack; their other operands are visited first.
+    // Eager ops run before what is on the stack, and their other operands are visited first.
     while (!due.empty()) {
       stack.push_back(due.back());
       due.pop_back();

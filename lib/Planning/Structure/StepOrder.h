@@ -1,8 +1,8 @@
 //===- StepOrder.h - An order of a training step, found from its graph --------------===//
 //
-// Whoever hands over a graph may have written its ops in any order: breadth first, all weight
-// gradients and updates at the end. Recomputation per block needs blocks that stand together, and
-// little that waits between them. This order depends on the graph alone:
+// A graph may come with its ops in any order: breadth first, all weight gradients and updates at
+// the end. Recomputation per block needs blocks that stand together, and little that waits between
+// them. This order depends on the graph alone:
 //
 //  - The spine (Spine.h) is the clock; its ops run in turn.
 //  - An op of the backward that the spine does not need soon (a weight gradient, its update, the
@@ -13,7 +13,7 @@
 //
 // Ties are broken by colours (Colours.h), so equal blocks get equal orders.
 //
-// O((ops + reads) log reads) time.
+// It takes O((ops + reads) log reads) time.
 //
 // Example: f0 f1 f2 b2 b1 b0 w2 w1 w0, where w(i) reads what b(i) reads: f0 f1 f2 w2 b2 w1 b1 w0
 // b0.
@@ -32,9 +32,10 @@ struct StepOrder {
   int32_t cut = 0;          // position of the first op after the forward
 };
 
-/// The order of a graph whose spine turns. `part` says, per position of the spine, to which part of
-/// the step it belongs, as a block's backward; what the spine needs again within the same part
-/// is needed soon. Where it is empty, parts are not known yet, and a few dozen ops are soon.
+/// Returns the order of a graph whose spine turns. `part` says, per position of the spine, to which
+/// part of the step it belongs, as a block's backward. What the spine needs again within the same
+/// part is needed soon. Where `part` is empty, the parts are not known yet, and a few dozen ops are
+/// soon.
 StepOrder findStepOrder(const Graph &graph, const Spine &spine, llvm::ArrayRef<uint64_t> colours,
                         llvm::ArrayRef<int32_t> part = {});
 

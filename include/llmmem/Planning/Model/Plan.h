@@ -53,10 +53,11 @@ struct MemoryUse {
   int64_t peakLowerBound = 0;
 };
 
-/// The time at which the last step ends. A step starts as soon as - the step before it on its own
-/// resource has ended, - those that wrote the instances which it reads have ended (what only orders
-/// has no time), and - every earlier step that used bytes which it writes, or takes as workspace,
-/// has ended. Where there is one resource this is the cost.
+/// The time at which the last step ends. A step starts as soon as
+///  - the step before it on its own resource has ended,
+///  - those that wrote the instances which it reads have ended (what only orders has no time), and
+///  - every earlier step that used bytes which it writes, or takes as workspace, has ended.
+/// Where there is one resource this is the cost.
 struct PlanTime {
   int64_t time = 0;
   int64_t base = 0; // of the program order without optional ops, alternatives and shared bytes

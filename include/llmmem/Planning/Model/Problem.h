@@ -6,26 +6,32 @@
 //
 // Units: bytes for every size, any one unit for every cost (llmmem uses ns of modelled time).
 //
-// Meaning (the contract every solver and the verifier share): - A value has at most one writer. A
-// value nobody writes is an input: in memory from the start to its last
+// Meaning (the contract every solver and the verifier share):
+//  - A value has at most one writer. A value nobody writes is an input: in memory from the start to
+//  its last
 //    read (one that nobody reads or keeps holds nothing), or throughout where `resident`.
-// - While an op runs, all it reads, all it writes and its workspace are held. - An op may run
-// several times. Each run of a writer makes a new *instance* of what it writes; a read
+//  - While an op runs, all it reads, all it writes and its workspace are held.
+//  - An op may run several times. Each run of a writer makes a new *instance* of what it writes; a
+//  read
 //    sees the latest instance. An instance is freed after its last read before it is written again.
-// - Values in `keep` are held at the end. - inPlace {w, r}: w may take r's bytes when this run is
-// the last read of r's instance and w is no larger. - recompute == false: the op runs exactly once.
-// - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
+//  - Values in `keep` are held at the end.
+//  - inPlace {w, r}: w may take r's bytes when this run is the last read of r's instance and w is
+//  no larger.
+//  - recompute == false: the op runs exactly once.
+//  - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
 //
 // With more than one memory or resource of time (docs/Design/Planning.md, "Version 2", has the
-// example): - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its
-// arena, and each value lives
+// example):
+//  - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its arena, and
+//  each value lives
 //    in one of them.
-// - Ops run on one resource each, side by side with those of the others. An op on Compute or Link
-// touches the device
+//  - Ops run on one resource each, side by side with those of the others. An op on Compute or Link
+//  touches the device
 //    alone, one on HostCompute the other memories alone; CopyUp reads the device and writes another
 //    memory, CopyDown the reverse. Values of 0 bytes order ops and may be anybody's.
-// - An `optional` op need not run. It may write what another op writes: the same bits, brought
-// back. - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
+//  - An `optional` op need not run. It may write what another op writes: the same bits, brought
+//  back.
+//  - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
 //
 // Example: x(1024, input) -> matmul -> y(1024), keep y. Peak 2048, or 1024 with inPlace {y, x}.
 //

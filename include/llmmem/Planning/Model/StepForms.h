@@ -4,7 +4,8 @@
 // that does the work of both), and with other tilings of an op that works in chunks. A problem is
 // the step in one form; StepForms are all that a plan may choose from.
 //
-// A llmmem-problem carries them beside the form that it states (docs/Design/Planning.md, "Forms"):
+// A llmmem-problem carries them in addition to the form that it states (docs/Design/Planning.md,
+// "Forms"):
 //
 //   "forms": [{"tilings": [[], [{"op": 7, "cost": 12, "workspace": 25}]]},
 //             {"tilings": [[]], "values": [...], "ops": [...], "keep": [...]}]
