@@ -24,7 +24,7 @@ namespace llmmem::planning {
 
 struct PeakBound {
   int64_t bytes = 0; // resident included
-  OpIndex op = -1;   // where it is needed
+  OpIndex op = -1;   // the op where it is held
 };
 
 /// Returns the largest footprint of one op, together with what every schedule holds while that op
@@ -45,7 +45,7 @@ int64_t priceScale(const Graph &graph);
 /// One choice at a cut: the values kept live there, their bytes, and the recompute cost.
 struct CutChoice {
   int64_t recomputeCost = 0;
-  int64_t bytes = 0;            // of `kept`, rounded to the alignment
+  int64_t bytes = 0;            // bytes of `kept`, rounded to the alignment
   std::vector<ValueIndex> kept; // live at the cut, ancestors' results and inputs
   std::vector<bool> recomputed; // per op
 };

@@ -15,7 +15,7 @@ namespace llmmem::planning {
 struct FoundStructure {
   int32_t numStages = 0;  // 1: the forward is not cut, or there is none
   int32_t numBlocks = 0;  // stages that are labelled, or repeat each other
-  int32_t opsOfBlock = 0; // of the forward, in the largest block
+  int32_t opsOfBlock = 0; // ops of the forward in the largest block
   bool repeats = false;   // the blocks are repeats of equal ops
 };
 

@@ -60,7 +60,7 @@ struct MemoryUse {
 /// Where there is one resource this is the cost.
 struct PlanTime {
   int64_t time = 0;
-  int64_t base = 0; // of the program order without optional ops, alternatives and shared bytes
+  int64_t base = 0; // time of the program order without optional ops, alternatives and shared bytes
   int64_t lowerBound = 0; // proved
 };
 
@@ -125,7 +125,7 @@ struct Plan {
   std::optional<Witness> witness;
   std::vector<MemoryUse> moreMemories; // memories 1 and up; `peak`, `arena` and `peakLowerBound`
                                        // are those of the device
-  std::optional<PlanTime> time;        // where the problem needs version 2
+  std::optional<PlanTime> time;        // set where the problem needs version 2
   /// Which of several forms the plan is for (StepForms.h). Without a number, the plan is for the
   /// problem as it is stated.
   std::optional<FormNumber> form;

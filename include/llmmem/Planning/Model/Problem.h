@@ -109,7 +109,8 @@ struct Op {
   bool recompute = true;
   std::optional<int64_t> block; // a repeated part of the graph, mostly one transformer layer
   Phase phase = Phase::None;
-  std::optional<int64_t> microBatch; // of several that one step runs, the one that it is of
+  std::optional<int64_t>
+      microBatch; // the micro-batch that it belongs to, where one step runs several
   std::string name;
   Resource resource = Resource::Compute;
   MemoryIndex workspaceMemory = 0;
@@ -118,8 +119,8 @@ struct Op {
 };
 
 struct Problem {
-  std::optional<int64_t> budget;    // of the device: resident + arena must not exceed it
-  int64_t alignment = 1;            // of the device
+  std::optional<int64_t> budget;    // budget of the device: resident + arena must not exceed it
+  int64_t alignment = 1;            // alignment of the device
   std::vector<Memory> moreMemories; // 1 and up
   std::vector<Value> values;
   std::vector<Op> ops; // program order: every value is written before it is read

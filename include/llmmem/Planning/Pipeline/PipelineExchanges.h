@@ -70,14 +70,14 @@ matchMessages(llvm::ArrayRef<std::vector<Rendezvous>> stages);
 /// One of the things that a stage does, in their order.
 struct StageEvent {
   enum class Kind : uint8_t {
-    Work,     // on compute
-    Transfer, // on the link, among the ranks of the stage
-    Meeting,  // on the link, the stage's next Rendezvous
-    Wait      // for the first started event that nothing has waited for
+    Work,     // occupies compute
+    Transfer, // occupies the link, among the ranks of the stage
+    Meeting,  // occupies the link: the stage's next Rendezvous
+    Wait      // waits for the first started event that nothing has waited for
   };
   Kind kind = Kind::Work;
   int64_t ns = 0;         // a meeting, once all have come to it, takes the longest that any says
-  bool isStarted = false; // on the link, while what follows it runs
+  bool isStarted = false; // whether it occupies the link while what follows it runs
 };
 
 /// Returns how long the stages take that meet so. What is on a stage's link runs one after another.

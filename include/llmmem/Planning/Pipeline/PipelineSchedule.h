@@ -37,7 +37,7 @@ struct PipelineShape {
   PipelineKind kind = PipelineKind::OneForwardOneBackward;
   int64_t stages = 1;
   int64_t microBatches = 1;
-  int64_t chunks = 1; // of a stage; more than one of `interleaved` alone
+  int64_t chunks = 1; // chunks of a stage; only `interleaved` has more than one
 
   int64_t numChunks() const { return stages * chunks; }
   int64_t stageOf(int64_t chunk) const { return chunk % stages; }
@@ -54,7 +54,7 @@ enum class TaskKind { Forward, Backward, WeightGradient };
 struct PipelineTask {
   TaskKind kind = TaskKind::Forward;
   int64_t microBatch = 0;
-  int64_t chunk = 0; // of the whole model
+  int64_t chunk = 0; // chunk of the whole model
 
   bool operator==(const PipelineTask &other) const = default;
 };

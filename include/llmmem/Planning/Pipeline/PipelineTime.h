@@ -20,9 +20,9 @@ namespace llmmem::planning {
 /// The cost of one chunk and one micro-batch, in ns.
 struct ChunkCost {
   int64_t forward = 0;
-  int64_t backward = 0; // of its inputs
+  int64_t backward = 0; // cost of the gradient of its inputs
   int64_t weights = 0;
-  int64_t message = 0; // to the next chunk, and back for the gradient
+  int64_t message = 0; // message to the next chunk, and back for the gradient
 };
 
 /// Returns the cost of one task. `costs` holds the cost of each chunk.
@@ -30,8 +30,8 @@ int64_t costOf(const PipelineTask &task, const PipelineShape &shape,
                llvm::ArrayRef<ChunkCost> costs);
 
 struct PipelineTime {
-  int64_t ns = 0;            // from the first task to the last
-  std::vector<int64_t> busy; // of each stage
+  int64_t ns = 0;            // time from the first task to the last
+  std::vector<int64_t> busy; // busy time of each stage
   /// Returns the time that all stages wait, as a fraction of their whole time.
   double bubble() const;
 };

@@ -16,7 +16,7 @@
 namespace llmmem::planning {
 
 struct BlockSize {
-  int64_t ns = 0;    // of forward and backward, modelled
+  int64_t ns = 0;    // modelled time of forward and backward
   int64_t bytes = 0; // what its parameters hold on a rank, states and gradients included
 };
 

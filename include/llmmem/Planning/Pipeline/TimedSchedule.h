@@ -43,7 +43,7 @@ private:
   struct Meeting {
     size_t endOfTasks;
     llvm::SmallVector<Sent, 2> sends;
-    llvm::SmallVector<int32_t, 2> receives; // from stages
+    llvm::SmallVector<int32_t, 2> receives; // the stages that it receives from
     llvm::SmallVector<Peer, 2> peers;
   };
   int64_t sendingTime(const Peer &at, llvm::ArrayRef<ChunkCost> costs) const;
@@ -52,7 +52,7 @@ private:
 
   PipelineShape shape;
   std::vector<std::vector<PipelineTask>> schedule;
-  std::vector<std::vector<Meeting>> meetings; // of each stage
+  std::vector<std::vector<Meeting>> meetings; // by stage
 };
 
 } // namespace llmmem::planning

@@ -27,8 +27,8 @@ namespace llmmem::planning {
 
 /// What one part of a step may do. A part is a block, or what comes before or after the blocks.
 struct PartOption {
-  int64_t cost = 0; // of what it recomputes
-  int64_t held = 0; // for the backward
+  int64_t cost = 0; // cost of what it recomputes
+  int64_t held = 0; // bytes held for the backward
   int64_t peak = 0; // while it runs, including what it holds, without residents
 };
 
@@ -42,7 +42,7 @@ struct BlockStretch {
 };
 
 struct StretchPlan {
-  int64_t recompute = 0; // of one micro-batch
+  int64_t recompute = 0; // recompute cost of one micro-batch
   int64_t bytes = 0;     // the most at one program point, residents included
 };
 

@@ -12,7 +12,7 @@ struct SweepPoint {
   int64_t budget;
   Status status;
   int64_t cost, costLowerBound; // cost 0 where there is no plan
-  int64_t baseCost;             // of the step without a budget
+  int64_t baseCost;             // cost of the step without a budget
   int64_t peak, arena;
   std::string bound;
 };
