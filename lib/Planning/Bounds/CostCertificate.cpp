@@ -68,8 +68,8 @@ private:
   std::vector<int32_t> firstStep; // per op, in the plan
   std::vector<int64_t> costAfter; // per op: cost of what runs again after its first run
   std::vector<int64_t> excess;    // per op: bytes held there above what the budget allows
-  llvm::SmallVector<int64_t, 3>
-      prices; // the best prices of the first program points that prove anything
+  /// The best prices of the first program points that prove anything.
+  llvm::SmallVector<int64_t, 3> prices;
   std::vector<std::pair<int64_t, OpIndex>> unranked; // ceilings of program points, the lowest first
   std::vector<std::pair<int64_t, OpIndex>> ranked;   // minus what `prices` prove, the least first
   llvm::SmallVector<OpIndex, 8> provedAtBest;        // program points solved at prices of their own

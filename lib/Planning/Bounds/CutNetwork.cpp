@@ -6,7 +6,7 @@
 using namespace llmmem::planning;
 
 static constexpr int32_t source = 0, sink = 1;
-/// These stand in place of a node's number: `none` is not in the network, `unnumbered` is in it but
+/// These take the place of a node's number: `none` is not in the network, `unnumbered` is in it but
 /// not numbered yet.
 static constexpr int32_t none = -1, unnumbered = -2;
 

@@ -40,8 +40,8 @@ private:
   const Graph &graph;
   CutNetwork network;
   int64_t scale;
-  llvm::SmallVector<int64_t, 4>
-      capacities; // capacities for the bytes live next to the footprint of a program point
+  /// Capacities for the bytes live next to the footprint of a program point.
+  llvm::SmallVector<int64_t, 4> capacities;
   std::optional<PriceProgram> program; // the choices found so far
   int64_t lastCut = 0, most = INT64_MAX;
 };

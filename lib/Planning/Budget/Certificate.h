@@ -11,8 +11,8 @@ namespace llmmem::planning {
 struct CertificateOptions {
   bool found = true;      // whether the plan's steps were set
   bool provesCost = true; // whether the cost gets a bound beyond every op once
-  bool provesNeed =
-      false; // whether the bytes get one beyond the largest op, as where nothing is found
+  /// Whether the bytes get one beyond the largest op, as where nothing is found.
+  bool provesNeed = false;
 };
 
 /// Fills the bounds of `plan`, and its witness where it does not fit. It changes Unknown to

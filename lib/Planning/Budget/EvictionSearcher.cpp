@@ -24,7 +24,7 @@ void EvictionSearcher::makeLadders() {
           {start->peak, context.work / tuning::evictionWorkPart, {EvictionPath(start->steps)}});
 }
 
-/// Returns the schedule at which eviction from an order arrives when it gets to `capacity`.
+/// Returns the lowest level of the eviction from an order that is no lower than `capacity`.
 EvictionPath &EvictionSearcher::rungAbove(Ladder &ladder, int64_t capacity) {
   const int64_t resident = context.graph.residentBytes();
   size_t rung = 0;

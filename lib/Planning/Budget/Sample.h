@@ -12,8 +12,8 @@ struct Sample {
   PlacedPlan plan;
   int64_t work = 0;     // work of the searches on the path to it
   int64_t headroom = 0; // thousandths of the arena that packing needed in addition to live bytes
-  bool isOpen =
-      false; // its plan is not searched yet (CoarseSamples), and it costs at most as much as `plan`
+  /// Its plan is not searched yet (CoarseSamples), and it costs at most as much as `plan`.
+  bool isOpen = false;
 };
 
 /// Numbers budgets so that two of one number have the same plans: one unit divides every arena.

@@ -74,8 +74,8 @@ Sample SampleSearch::solve(int64_t index, const Sample &below, const Sample &abo
     }
     if (placed == 0)
       break;
-    target =
-        std::min(target - excess, leastPeak - 1); // otherwise the same schedule is placed again
+    // Without the limit of the least peak, the same schedule would be placed again.
+    target = std::min(target - excess, leastPeak - 1);
   }
   return sample;
 }

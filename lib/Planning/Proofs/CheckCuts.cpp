@@ -68,8 +68,8 @@ private:
     return true;
   }
 
-  /// Says whether holding `value` at the program point takes bytes in addition to the op's own, and
-  /// it is there already.
+  /// Says whether holding `value` at the program point takes bytes in addition to the op's own: it
+  /// is not resident, was written before, and is no operand or result of the op.
   bool counts(size_t at, ValueIndex value) const {
     return facts.isValue(value) && !facts.problem.values[value].resident &&
            (facts.writer[value] < 0 || before[at][facts.writer[value]]) &&

@@ -30,7 +30,7 @@ bool annealSchedule(const Graph &graph, std::vector<OpIndex> &steps, int64_t cap
                     int64_t enough, int64_t work, int seed = 0);
 
 /// Makes `steps` easier to pack at the same cost, with a peak of at most the larger of theirs and
-/// `limit`: It makes `work` relocations, after which fewer steps are nearly as full as the peak. A
+/// `limit`. It makes `work` relocations, after which fewer steps are nearly as full as the peak. A
 /// packing needs headroom in addition to the live bytes, and a schedule that is full at every step
 /// leaves none.
 void makeHeadroom(const Graph &graph, std::vector<OpIndex> &steps, int64_t limit, int64_t work,

@@ -261,8 +261,8 @@ bool Evictor::acceptsAny(int32_t fullest) {
     return false;
   bool progressed = accepts(*best);
   if (!progressed && work >= 0) {
-    const std::vector<Proposal> others =
-        proposeAll(fullest); // the best proposal is the first, which was tried
+    // The best proposal comes first, and it was tried.
+    const std::vector<Proposal> others = proposeAll(fullest);
     for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
       progressed = accepts(others[at]);
   }

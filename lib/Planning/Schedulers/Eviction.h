@@ -46,8 +46,7 @@ private:
     int64_t peak = 0;           // peak of the schedule before
     int64_t least = 0;          // the capacity from which the changes decide
     std::vector<Change> changes;
-    std::vector<size_t>
-        ends; // ends in `changes`, by proposal: the last one helped, the others did not
+    std::vector<size_t> ends; // ends of the proposals in `changes`; only the last one helped
     int64_t work = 0;
     int64_t visited = 0; // ops visited that are not counted in the work, at its end
   };

@@ -53,8 +53,8 @@ private:
                       std::greater<>>
       open;
   llvm::DenseMap<std::pair<uint32_t, Mask>, int64_t> bestCost;
-  llvm::DenseMap<uint32_t, std::vector<Mask>>
-      settled; // per set of ops done: what settled states hold
+  /// Per set of ops done: what settled states hold.
+  llvm::DenseMap<uint32_t, std::vector<Mask>> settled;
   int64_t nextCapacity = INT64_MAX;
   int64_t work = 0;
 };

@@ -103,8 +103,8 @@ private:
   std::vector<std::vector<Leaf>> leaves;
   std::vector<int32_t> forwardPeak; // per stage, in steps of the table
   std::vector<int32_t> gradients;   // per stage: gradients live when its backward begins
-  std::vector<Leaf>
-      lean; // per stage: recomputed from its input, where no other stage needs its results
+  /// Per stage: recomputed from its input, where no other stage needs its results.
+  std::vector<Leaf> lean;
   std::vector<std::vector<ValueIndex>> written; // per stage: what may be discarded
   std::vector<int32_t> rowOf;
   size_t numRows = 0;

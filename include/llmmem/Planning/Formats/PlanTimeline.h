@@ -1,6 +1,6 @@
 //===- PlanTimeline.h - What a plan holds, step by step ------------------------===//
 //
-// A plan says which op runs at each step and where each instance stands. A timeline says what
+// A plan says which op runs at each step and where each instance lies. A timeline says what
 // follows from it, for pictures and for other programs: when each step runs, what its memory holds
 // then, and for each buffer from when to when, at which bytes of the arena, and why. It describes
 // the device's memory.

@@ -109,8 +109,7 @@ struct Op {
   bool recompute = true;
   std::optional<int64_t> block; // a repeated part of the graph, mostly one transformer layer
   Phase phase = Phase::None;
-  std::optional<int64_t>
-      microBatch; // the micro-batch that it belongs to, where one step runs several
+  std::optional<int64_t> microBatch; // its micro-batch, where one step runs several
   std::string name;
   Resource resource = Resource::Compute;
   MemoryIndex workspaceMemory = 0;

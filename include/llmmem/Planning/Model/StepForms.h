@@ -47,8 +47,8 @@ enum class AlternativeChoice : uint8_t {
 struct StepForms {
   std::vector<AlternativeProblem> alternatives; // at least one
   AlternativeChoice choice = AlternativeChoice::ByPlan;
-  bool guessedPhases =
-      false; // whether phases are guesses and no facts; a plan without them is then tried, too
+  /// Whether phases are guesses and no facts; a plan without them is then tried, too.
+  bool guessedPhases = false;
   FormNumber stated; // the form that a file states
 
   /// Returns the forms of a step that has only one.

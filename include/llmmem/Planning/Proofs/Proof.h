@@ -59,10 +59,9 @@ struct MomentFlow {
   OpIndex op = -1;
   int64_t price = 0;             // price of a byte held
   std::vector<ValueFlow> needed; // in: read after the program point, or kept
-  std::vector<ValueFlow>
-      held; // flows on to the writer's run again, or out where it may not run again
-  std::vector<OpFlow> repeated;        // out: the op runs again, at its cost
-  std::vector<ReadFlow> reads;         // flows on from an op that runs again to what it reads
+  std::vector<ValueFlow> held;   // flows on to the writer's run again, or out where there is none
+  std::vector<OpFlow> repeated;  // out: the op runs again, at its cost
+  std::vector<ReadFlow> reads;   // flows on from an op that runs again to what it reads
   std::vector<ValueFlow> valuesBefore; // flows on to the same value at the earlier program point
   std::vector<OpFlow> opsBefore;       // flows on to the same op at the earlier program point
 };
@@ -83,23 +82,21 @@ struct OpenCutFlow {
   bool repeats = true;             // false: what is proved is that some op must run again
   std::vector<OpFlow> descendants; // in: they run after the program point
   std::vector<ValueFlow> kept;     // in: held at the end
-  std::vector<ReadFlow>
-      reads; // flows on from an op that runs after the program point to what it reads
-  std::vector<ValueFlow> held;   // flows on to the writer's run after it, or out for an input
-  std::vector<OpFlow> repeated;  // flows on to the op's first run after it, at its cost
-  std::vector<OpFlow> first;     // back from there
-  std::vector<OrderFlow> order;  // flows from a writer's first run after it to its reader's
-  std::vector<OpFlow> ancestors; // out: they first run before the program point
+  std::vector<ReadFlow> reads;     // flows on from an op that runs after the point to what it reads
+  std::vector<ValueFlow> held;     // flows on to the writer's run after it, or out for an input
+  std::vector<OpFlow> repeated;    // flows on to the op's first run after it, at its cost
+  std::vector<OpFlow> first;       // back from there
+  std::vector<OrderFlow> order;    // flows from a writer's first run after it to its reader's
+  std::vector<OpFlow> ancestors;   // out: they first run before the program point
 };
 
 /// A flow of bytes held at the last run of a set, whichever of `ops` that run belongs to.
 struct LastRunFlow {
   std::vector<OpIndex> ops;
   std::vector<ValueFlow> kept; // in: held at the end
-  std::vector<ValueFlow>
-      held; // flows on to the writer's run after the program point, or out where it has none
-  std::vector<ReadFlow>
-      reads; // flows on from an op that runs after the program point to what it reads
+  /// Flows on to the writer's run after the point, or out where there is none.
+  std::vector<ValueFlow> held;
+  std::vector<ReadFlow> reads; // flows on from an op that runs after the point to what it reads
 };
 
 /// The argument that one op of `set` runs last, and none of the set runs after it.
