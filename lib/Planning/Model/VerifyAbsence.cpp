@@ -1,7 +1,7 @@
 //===- VerifyAbsence.cpp - Is it true that there is no plan? -----------------===//
 //
-// Nobody can check a proof of absence in short, but schedules that are had without a search refute
-// many a false one: the program order, and all buffers at bytes of their own.
+// Nobody can check a proof of absence in short, but schedules that take no search refute many a
+// false one: the program order, and all buffers at bytes of their own.
 //
 
 #include "VerifyParts.h"
