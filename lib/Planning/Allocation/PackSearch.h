@@ -9,11 +9,9 @@
 //
 // At each node bounds are propagated until nothing changes:
 //   - the offset of a shape is at least the highest skyline below it;
-//   - the skyline of a position is at least the lowest offset of the shapes still to be placed
-//   there;
+//   - the skyline of a position is at least the lowest offset of the shapes that are left there;
 //   - skyline plus remaining bytes of a position must not exceed the capacity (the section
-//   inference
-//     of MiniMalloc, Moffitt 2023).
+//     inference of MiniMalloc, Moffitt 2023).
 //
 // A node costs time linear in the positions of its time window and the shapes that are left there,
 // with a small factor: positions of equal skyline are handled as one run, each shape stores one
