@@ -51,7 +51,7 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
   }
 }
 
-/// A step's targets, of which each is a token; where it reads images it has none.
+/// Counts the targets of a step, each of which is a token; a step that reads images has none.
 static int64_t countTokens(func::FuncOp step) {
   if (llvm::any_of(step.getArguments(), [](BlockArgument a) { return getName(a) == "pixels"; }))
     return 0;
@@ -199,17 +199,17 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
     int64_t ranks = parts ? mesh.getGroupSize(parts) : 1;
     for (unsigned dimension = 0; dimension < sharding.getRank(); ++dimension)
       ranks *= mesh.getGroupSize(sharding.getAxes(dimension));
-    // A part of a whole of fewer than 2^63 bytes, and its padding.
+    // It is a part of a whole of fewer than 2^63 bytes, with its padding.
     Count parted = Count(ranks) * bytesOfType(argument.getType());
     if (!parted.isTooMany())
       report.paddingBytes += int64_t(parted) - bytesOfType(whole.getValue());
   }
 }
 
-/// When the step ends, as its ops stand: started collectives run one after another beside the
-/// others, each from its start on, and so do copies in each direction and updates on the host; a
-/// wait ends with what it waits for. What sends without being started first waits for those that
-/// are.
+/// Finds when the step ends, as its ops stand. Started collectives run one after another, each from
+/// its start on, at the same time as the other ops; so do copies in each direction and updates on
+/// the host. A wait ends with what it waits for. An op that sends and is not started waits for all
+/// collectives that are.
 static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                        MemoryReport &report) {
   int64_t now = 0, sum = 0;
@@ -235,7 +235,7 @@ static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int6
   report.overlap.hiddenNs = sum - now;
 }
 
-/// What copies move. `ns`: of each op.
+/// Adds what copies move. `ns` is the time of each op.
 static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                     MemoryReport &report) {
   HostEntry &host = report.host;
@@ -310,14 +310,14 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
   return success();
 }
 
-/// Whoever wrote the arenas' attributes may have written anything.
+/// Fails where arenas cannot be counted: whoever wrote their attributes may have written anything.
 static LogicalResult checkNeeded(func::FuncOp step, const MemoryReport &report) {
   auto check = [&](int64_t resident, int64_t padding, int64_t arena,
                    StringRef whose) -> LogicalResult {
     Count needed = Count(resident) + padding + arena;
     if (!needed.isTooMany())
       return success();
-    return step.emitError() << "claims an arena" << whose << " of " << arena << " bytes beside "
+    return step.emitError() << "claims an arena" << whose << " of " << arena << " bytes next to "
                             << resident << " resident ones; expected fewer than 2^63 together, "
                             << "and no negative number: run plan-arena again";
   };
@@ -370,8 +370,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
     if (auto bound = certificate.getAs<StringAttr>("bound"))
       report.bound = bound.str();
   }
-  // Where all is kept this is that step; with overlap its plan's time is close, and this one is
-  // exact.
+  // Where everything is kept, this is the step without a budget. With overlap the time of its plan
+  // is close, and this one is exact.
   if (report.withoutBudgetNs && report.policy == "none" && !report.host.leavesWithin)
     report.withoutBudgetNs = report.plannedNs();
   return report;

@@ -242,7 +242,7 @@ llvm::json::Value MemoryReport::toJson() const {
 // For people
 //===----------------------------------------------------------------------===//
 
-/// Each choice that was compared, so that what was taken can be judged.
+/// Prints each choice that was compared, so that a reader can judge the one that was taken.
 static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
   StringRef title = "epilogues", taken;
   for (const EpilogueEntry &entry : report.epilogues) {
@@ -270,7 +270,7 @@ static void printFunctions(const MemoryReport &report, llvm::raw_ostream &os) {
     os << formatv("{0,-14} {1} ({2} bytes) resident+arena, {3:f3} ms modelled, {4} a step",
                   "@" + entry.name, formatByteSize(entry.needed), entry.needed, entry.ns / 1e6,
                   entry.runs == 1 ? std::string("once") : formatv("{0} times", entry.runs).str());
-    // Stages run beside each other: what one of them loses is no loss of the step by itself.
+    // Stages run at the same time: what one of them loses is no loss of the step by itself.
     if (!report.pipeline.schedule.empty() && entry.withoutBudgetNs)
       os << formatv(" ({0:f3} ms without a budget)", *entry.withoutBudgetNs / 1e6);
     if (isUneven)
@@ -286,7 +286,7 @@ static void printFunctions(const MemoryReport &report, llvm::raw_ostream &os) {
                   pipeline.ns / 1e6, 100.0 * pipeline.bubble);
 }
 
-/// Which prices are no more than traffic, and how much of the step hangs on them.
+/// Prints which prices are no more than traffic, and how much of the step depends on them.
 static void printPricedByBytes(const MemoryReport &report, llvm::raw_ostream &os) {
   if (report.pricedByBytes.empty())
     return;
@@ -301,7 +301,8 @@ static void printPricedByBytes(const MemoryReport &report, llvm::raw_ostream &os
                 percent(ns, report.stepNs + report.recomputeNs), names);
 }
 
-/// The two numbers that a user compares: how long a step takes, and how many tokens that makes.
+/// Prints the two numbers that a user compares: how long a step takes, and how many tokens a second
+/// that makes.
 static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
   if (std::optional<MemoryReport::WholeStep> whole = report.wholeStep())
     os << formatv("step           {0:f3} ms modelled, {1:f2} % slower than the {2:f3} ms without a "
@@ -319,7 +320,7 @@ static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
   os << "\n";
 }
 
-/// The second memory: what it holds, and what goes there and back.
+/// Prints what the second memory holds, and what goes there and back.
 static void printHost(const MemoryReport &report, llvm::raw_ostream &os) {
   const HostEntry &host = report.host;
   if (!host.isUsed())

@@ -16,8 +16,8 @@ using namespace llmmem;
 using planning::Phase;
 using planning::ValueIndex;
 
-/// The line alone. Below a location with a column its source line is printed, which of a function
-/// is the whole signature: tens of kilobytes of a large model.
+/// Keeps the line alone. Where a location has a column, its source line is printed, too, and that
+/// of a function is its whole signature: tens of kilobytes of a large model.
 static Location withoutColumn(Location location) {
   if (auto file = location->findInstanceOf<FileLineColLoc>())
     return FileLineColLoc::get(file.getFilename(), file.getLine(), 0);
@@ -28,7 +28,7 @@ static Location withoutColumn(Location location) {
 // What is held, for those who ask
 //===----------------------------------------------------------------------===//
 
-/// What could be done about a value that is in the way.
+/// Says what could be done about a value that is in the way.
 static std::string adviceFor(const planning::Problem &problem, ValueIndex index, Value value) {
   if (problem.values[index].resident) {
     auto argument = dyn_cast_or_null<BlockArgument>(value);
@@ -51,7 +51,8 @@ static std::string sizeText(int64_t bytes) {
   return formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }
 
-/// What is held throughout, by role: mostly the larger part, and no plan can shrink it.
+/// Notes what is held throughout, by role. That is mostly the larger part, and no plan can shrink
+/// it.
 static void explainResidents(Location location, const ExtractedProblem &extracted,
                              InFlightDiagnostic &diagnostic) {
   const planning::Problem &problem = extracted.problem;
@@ -93,7 +94,7 @@ static void explainHeld(Location location, const ExtractedProblem &extracted,
 // The three lines
 //===----------------------------------------------------------------------===//
 
-/// Bytes of the caches of a step of inference.
+/// Returns the bytes of the caches of a step of inference.
 static int64_t cacheBytes(const ExtractedProblem &extracted) {
   int64_t bytes = 0;
   for (auto [value, of] : llvm::zip_equal(extracted.problem.values, extracted.values))
@@ -103,7 +104,7 @@ static int64_t cacheBytes(const ExtractedProblem &extracted) {
   return bytes;
 }
 
-/// Whether any batch could fit, and what there is less of.
+/// Says whether any batch could fit, and what would have fewer bytes.
 static std::string summaryOf(const CheckpointRequest &request, const ExtractedProblem &extracted,
                              const CheckpointOutcome &outcome) {
   int64_t resident = extracted.problem.residentBytes();
@@ -118,10 +119,10 @@ static std::string summaryOf(const CheckpointRequest &request, const ExtractedPr
            "make them fewer (llmmem-fit plans with each)";
   return "resident bytes are " + sizeText(resident) + "; the step needs " +
          sizeText(outcome.leastBudget - resident) +
-         " beside them; a smaller batch or sequence needs less";
+         " in addition to them; a smaller batch or sequence needs less";
 }
 
-/// A budget below a megabyte is mostly a number whose unit was forgotten.
+/// Says what to ask next. A budget below a megabyte is mostly a number whose unit was forgotten.
 static std::string hintFor(const CheckpointRequest &request) {
   constexpr int64_t kMegabyte = 1'000'000;
   std::string more = request.hostBudget ? "without a host --explain" : "--explain";
@@ -137,10 +138,10 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
                           const ExtractedProblem &extracted, const planning::Plan &plan,
                           const CheckpointOutcome &outcome) {
   Operation *where = step;
-  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies stand behind them
+  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies follow them
   if (plan.witness && plan.witness->op && *plan.witness->op < ops)
     where = extracted.ops[*plan.witness->op];
-  // What ranks do together has a name and no line.
+  // An op that ranks do together has a name and no line.
   if (!where->getLoc()->findInstanceOf<FileLineColLoc>())
     where = step;
   Location location = withoutColumn(where->getLoc());
@@ -165,8 +166,9 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
 // For programs
 //===----------------------------------------------------------------------===//
 
-/// Of a plan without steps the planner bounds what any arena needs, in which each buffer is a
-/// multiple of the alignment. What is live has exact sizes, and may be fewer bytes.
+/// Takes the bounds of a plan. Where it has no steps, the planner bounds what any arena needs, in
+/// which each buffer is a multiple of the alignment; live values have exact sizes, and may be fewer
+/// bytes.
 static void takeLowerBounds(const ExtractedProblem &extracted, const planning::Plan &plan,
                             CheckpointOutcome &outcome) {
   const planning::Problem &problem = extracted.problem;
@@ -192,7 +194,7 @@ void llmmem::findLeast(const ExtractedProblem &extracted, planning::StepForms fo
   outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
 }
 
-/// What a program learns of a budget that no plan keeps (docs/Design/Reports.md).
+/// Returns what a program learns of a budget that no plan keeps (docs/Design/Reports.md).
 std::string llmmem::noPlanJson(const CheckpointRequest &request, const CheckpointOutcome &outcome) {
   bool proved = outcome.status == planning::Status::Infeasible;
   llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound},
@@ -225,7 +227,7 @@ static bool isBackward(Operation &op) { return getPhase(&op) == Phase::Backward;
 static bool isLossApart(Operation &op) { return isa<llm::CrossEntropyOp, llm::TargetLossOp>(op); }
 
 /// Whether it is one of several functions of a step: stages, or what runs for each micro-batch and
-/// the update behind it. Of these only those have something to act on that a flag is about.
+/// the update after it. A flag concerns only those of them that have an op for it.
 static bool isOneOfSeveral(func::FuncOp step) {
   auto module = step->getParentOfType<ModuleOp>();
   return module && llvm::range_size(module.getOps<func::FuncOp>()) > 1;

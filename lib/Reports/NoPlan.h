@@ -1,7 +1,7 @@
 //===- NoPlan.h - What is said where a budget has no plan ------------------===//
 //
-// Three lines for a screen: what fails, whether a smaller batch would do, and what to ask next. All
-// else is there for `explain=all`.
+// A screen gets three lines: what fails, whether a smaller batch would do, and what to ask next.
+// Everything else is there for `explain=all`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,8 @@ namespace llmmem {
 
 inline constexpr llvm::StringLiteral kExplainAll = "all";
 
-/// The least that can be promised instead, in `outcome`: the fixed policy's own plan, or the least
-/// peak of any.
+/// Puts into `outcome` the least that can be promised instead: that of the fixed policy's own plan,
+/// or the least peak of any plan.
 void findLeast(const ExtractedProblem &extracted, planning::StepForms forms,
                planning::PlanOptions options, const planning::Plan &plan,
                CheckpointOutcome &outcome);
@@ -27,7 +27,7 @@ void reportNoPlan(mlir::func::FuncOp step, const CheckpointRequest &request,
                   const ExtractedProblem &extracted, const planning::Plan &plan,
                   const CheckpointOutcome &outcome);
 
-/// The same for programs (docs/Design/Reports.md).
+/// Returns the same for programs (docs/Design/Reports.md).
 std::string noPlanJson(const CheckpointRequest &request, const CheckpointOutcome &outcome);
 
 /// Warns of a chunk or a policy that the step has no op for.

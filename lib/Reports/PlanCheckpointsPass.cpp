@@ -31,7 +31,7 @@ static llvm::Error take(const std::string &option, llvm::Expected<T> parsed, Val
   return llvm::Error::success();
 }
 
-/// The host's budget and the way there.
+/// Reads the host's budget and the link that leads there.
 static llvm::Error readHost(const PlanCheckpointsOptions &options,
                             llvm::function_ref<std::string(StringRef)> spell,
                             CheckpointRequest &request) {
@@ -138,7 +138,7 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
     return success();
   }
 
-  /// Of a step of several functions, those behind the first write beside its files:
+  /// Of a step of several functions, those after the first write files next to its own:
   /// `problem.json` and `problem.update.json`.
   static void nameFiles(func::FuncOp step, CheckpointRequest &request) {
     auto module = step->getParentOfType<ModuleOp>();

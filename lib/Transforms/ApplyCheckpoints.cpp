@@ -64,7 +64,7 @@ private:
   struct LeavingValue {
     OpResult value;
     int64_t upNs, downNs;
-    Value onHost; // the latest copy up; null before the first
+    Value onHost; // its latest copy on the host; null before the first
     int64_t runs = 0;
   };
 
@@ -78,14 +78,14 @@ private:
   ArenaPlaces places;
   llvm::DenseMap<Operation *, SmallVector<Value>> operandsOf;
   llvm::DenseMap<Value, Value> current;
-  // The runs that barriers let pass, by the result behind which they are.
+  // The runs that barriers let pass, by the result that passes them on.
   llvm::DenseMap<Value, Value> passed;
 };
 } // namespace
 
 LogicalResult ScheduleApplier::readIds() {
   std::map<int64_t, Operation *> byId;
-  // Constants stay where they are, before everything that moves behind them.
+  // Constants stay where they are, before everything that is moved.
   for (Operation &op : body.without_terminator()) {
     if (isResidentOp(&op))
       continue;
@@ -116,7 +116,7 @@ LogicalResult ScheduleApplier::readCopies(ArrayRef<int64_t> numbers) {
     return body.getParentOp()->emitError()
            << "'" << LlmDialect::kCopies
            << "' must name, for each value that leaves, its op, which of the op's results it is, "
-              "and the ns of a copy up and of one down; "
+              "and the ns of a copy to the host and of one to the device; "
            << kPlanItAgain;
   };
   for (; numbers.size() >= 4; numbers = numbers.drop_front(4)) {
@@ -130,7 +130,7 @@ LogicalResult ScheduleApplier::readCopies(ArrayRef<int64_t> numbers) {
   return numbers.empty() ? success() : refuse();
 }
 
-/// A copy up reads what an op wrote; one down what a copy up left.
+/// A copy to the host reads what an op wrote; a copy to the device reads what one to the host left.
 LogicalResult ScheduleApplier::checkCopy(int64_t number, const llvm::DenseSet<Operation *> &ran) {
   LeavingValue &leaving = copies[(number - ops.size()) / 2];
   bool isDown = (number - ops.size()) % 2 == 1;
@@ -203,7 +203,7 @@ Value ScheduleApplier::latest(Value value) {
   if (root == value)
     return runOf(root);
   auto view = cast<OpResult>(value);
-  // What was made again behind a barrier is read as it is: it is another value, which nothing can
+  // What was recomputed after a barrier is read as it is: it is another value, which nothing can
   // merge with what stands before the barrier.
   if (isBarrierOp(view.getOwner()))
     return passed.lookup(view) == runOf(root)

@@ -139,8 +139,8 @@ static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAl
   return failed(time) ? std::nullopt : std::optional(*time);
 }
 
-/// The best plan of all forms. Where what lies on the host comes and leaves beside every plan, the
-/// program of a plan is timed, and takes no longer with more budget.
+/// The best plan of all forms. Where state on the host comes and leaves in every plan, the program
+/// of a plan is timed, and takes no longer with more budget.
 static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointRequest &request,
                                           ArrayRef<StepAlternative> alternatives,
                                           const planning::StepForms &forms,

@@ -23,8 +23,8 @@ struct CheckpointOutcome {
   int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
   std::string checked;          // what of the certificate was checked with its proof
 
-  /// What becomes of files and reports. An attempt, behind which another may follow, holds them
-  /// back until it is known to be the last, so that a failed one leaves nothing behind.
+  /// What becomes of files and reports. An attempt that another may follow holds them back until it
+  /// is known to be the last, so that a failed one leaves no file.
   enum class Texts { Written, HeldBack, Dropped };
   Texts texts = Texts::Written;
 
@@ -38,7 +38,7 @@ struct CheckpointOutcome {
   /// Takes in what came of one function. Any thread may call it.
   void add(const CheckpointOutcome &function);
   /// Keeps the report of one of `count` functions of a step. The last call returns that of the
-  /// fullest, beside all; the others nothing.
+  /// fullest, with entries of all; the others return nothing.
   std::optional<MemoryReport> addReport(mlir::func::FuncOp function, MemoryReport report,
                                         size_t count);
 

@@ -79,7 +79,7 @@ struct PipelineEntry {
 struct OverlapEntry {
   int64_t started = 0;                     // collectives and copies
   int64_t startedNs = 0;                   // that they take
-  int64_t hiddenNs = 0;                    // of it, beside compute
+  int64_t hiddenNs = 0;                    // of it, at the same time as compute
   int64_t stepNs = 0;                      // from the first op to the end of the last
   std::optional<int64_t> timeLowerBoundNs; // that every plan takes, where the planner proved it
 };
@@ -120,7 +120,7 @@ struct MemoryReport {
   int64_t trainedParameters = 0;           // of them, those that are not frozen
   std::map<std::string, int64_t> resident; // bytes by role
   int64_t residentBytes = 0;
-  int64_t serverBytes = 0;     // of them, with their padding, those that ranks beside a server lack
+  int64_t serverBytes = 0; // of them, with their padding, those that ranks without the server lack
   int64_t residentPadding = 0; // that aligning their buffers adds; in no peak
   int64_t peak = 0;
   int64_t peakPosition = -1;
@@ -176,7 +176,7 @@ struct MemoryReport {
   /// How much longer than without a budget, in percent; nothing where that is not known.
   std::optional<double> slowdownPercent() const;
   /// A step of several functions that run one after another: each as often as it runs. Nothing of
-  /// one function, of stages that run beside each other, or where a function's time is not known.
+  /// one function, of stages that run at the same time, or where a function's time is not known.
   struct WholeStep {
     int64_t ns = 0, withoutBudgetNs = 0;
     double slowdownPercent() const;
@@ -185,7 +185,7 @@ struct MemoryReport {
   /// Of one device that does all of the step; nothing where that is not known.
   std::optional<double> tokensPerSecond() const;
   /// (modelled time - proved bound) / modelled time of every op once, in percent: of the whole step
-  /// where copies run beside it, else of its ops one after another.
+  /// where copies run at the same time, else of its ops one after another.
   double gapPercent() const;
 
   /// What `functions` has of this one.

@@ -16,7 +16,7 @@
 namespace llmmem {
 
 /// Reads and checks the options of `plan-checkpoints`: the one place where the texts of a policy, a
-/// budget and chunks are parsed. The error names the first option that is wrong in itself or beside
+/// budget and chunks are parsed. The error names the first option that is wrong in itself or with
 /// another, as `spell` writes it: "budget" may be --checkpoint-budget.
 llvm::Expected<CheckpointRequest>
 readCheckpointRequest(const PlanCheckpointsOptions &options,

@@ -22,7 +22,7 @@ struct CheckpointRequest {
   ChunkRequest chunk;                    // rows at a time of ops that work in chunks
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
   bool packsSaved = false;               // saved values may be held in 8 bits
-  bool overlap = false;                  // collectives run beside compute, on the link
+  bool overlap = false;                  // collectives run at the same time as compute, on the link
   /// Bytes of the host that values may leave for; none: nothing leaves.
   std::optional<int64_t> hostBudget;
   /// What copies take; none: what the device's table says of its link to the host.
