@@ -45,7 +45,7 @@ protected:
                                      : mlir::Type(mlir::Float32Type::get(&context));
   }
 
-  int64_t bytesOfC() { return bytesOfNumber(sum()); }
+  int64_t bytesOfC() { return llmmem::bytesOfNumber(sum()); }
 
   /// `count` elements at an address that vectors like, or `shift` lines of a cache after one.
   struct Bytes {
