@@ -7,6 +7,7 @@
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Layout/Barriers.h"
+#include "llmmem/Layout/Workspaces.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/StepPass.h"

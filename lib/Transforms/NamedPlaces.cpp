@@ -3,6 +3,7 @@
 #include "NamedPlaces.h"
 #include "HostArena.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include <map>
 
 using namespace mlir;
