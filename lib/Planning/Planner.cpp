@@ -277,6 +277,25 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
   return plan;
 }
 
+static Plan planWithHost(const Problem &problem, const PlanOptions &options,
+                         Cancellation *cancellation) {
+  OffloadOptions offload{options.policy.kind, options.workSeconds, options.progress, cancellation};
+  offload.planOneMemory = [&](const Problem &one, PolicyKind kind) {
+    PlanOptions ofOne = options;
+    ofOne.policy.kind = kind;
+    ofOne.provesCost = false; // a bound without copies holds of no plan with them
+    return planToTheEnd(one, ofOne, cancellation);
+  };
+  offload.planUnderBudget = [&](const Graph &graph, BudgetSearch &search, Frontier &frontier,
+                                Plan &plan) {
+    return planUnderBudget(graph, search, frontier, plan, options);
+  };
+  if (options.timeOf)
+    offload.timeOf = [&](const Plan &plan) { return options.timeOf(options.form, plan); };
+  offload.knownTime = options.knownTime;
+  return planOffloaded(problem, offload);
+}
+
 Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
   if (std::optional<std::string> why = checkPlannable(problem))
     return refusal(problem, std::move(*why));
@@ -289,8 +308,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
       return planToTheEnd(one, options, canceller);
     };
     if (hasOffload(problem))
-      plan = planOffloaded(problem, {options.policy.kind, options.workSeconds, options.progress,
-                                     canceller, planOneResource});
+      plan = planWithHost(problem, options, canceller);
     else if (hasSeveralResources(problem))
       plan = planOverlapped(problem, {options.policy.kind, options.workSeconds, options.progress,
                                       canceller, planOneResource});

@@ -139,18 +139,24 @@ static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAl
   return failed(time) ? std::nullopt : std::optional(*time);
 }
 
-/// The best plan of all forms. Where state on the host comes and leaves in every plan, the program
-/// of a plan is timed, and takes no longer with more budget.
+/// Returns the best plan of all forms. Where values leave for the host, or where state on the host
+/// comes and leaves while every plan runs, the program of a plan is timed, and it takes no longer
+/// with more budget.
 static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointRequest &request,
                                           ArrayRef<StepAlternative> alternatives,
                                           const planning::StepForms &forms,
-                                          const planning::PlanOptions &options,
-                                          ProgramTimer timeOf) {
-  if (request.hostBudget || !hasHostCopies(step))
+                                          planning::PlanOptions options, ProgramTimer timeProgram) {
+  auto timeOf = [&](const planning::AlternativePlan &made) {
+    return timeOfPlan(request, alternatives[made.alternative], forms, made, timeProgram);
+  };
+  if (request.hostBudget) {
+    options.timeOf = [&](planning::FormNumber form, const planning::Plan &plan) {
+      return timeOf(
+          {static_cast<size_t>(form.alternative), {static_cast<size_t>(form.tiling), plan}, {}});
+    };
     return planForms(forms, options);
-  return planFormsByTime(forms, options, [&](const planning::AlternativePlan &made) {
-    return timeOfPlan(request, alternatives[made.alternative], forms, made, timeOf);
-  });
+  }
+  return hasHostCopies(step) ? planFormsByTime(forms, options, timeOf) : planForms(forms, options);
 }
 
 FailureOr<CheckpointDecision> llmmem::decideCheckpoints(func::FuncOp step,

@@ -28,6 +28,15 @@ struct PlanOptions {
   /// which takes about as long as the plan. Without it, `costLowerBound` is mostly the cost of
   /// every op once.
   bool provesCost = true;
+  /// What the step of a plan takes, in the form that the plan is of, as whoever runs it models it:
+  /// no less than its ops take one after another, and no less than is proved of every plan; nothing
+  /// where that fails. Plans with copies to a host are compared by it; may be empty, then the time
+  /// of the plan counts.
+  std::function<std::optional<int64_t>(FormNumber, const Plan &)> timeOf;
+  FormNumber form; // that the problem is of
+  /// The shortest known of another form. With a host nothing shorter may be left out, but how much
+  /// longer a plan is may be anything.
+  int64_t knownTime = INT64_MAX;
 };
 
 /// Says why the solvers cannot plan `problem`, valid as it may be, and returns nothing where they

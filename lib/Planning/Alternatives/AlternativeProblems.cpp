@@ -23,7 +23,7 @@ public:
     if (choice == AlternativeChoice::ByPlan)
       this->options.workSeconds /= alternatives.size();
     for (const AlternativeProblem &it : alternatives)
-      leastDurations.push_back(leastDuration(TiledProblem(it.problem, it.tilings.front())));
+      leastDurations.push_back(leastDurationOf(it));
   }
 
   AlternativePlan run();
@@ -34,6 +34,7 @@ private:
     return Graph(TiledProblem(it.problem, it.tilings.front())).baseCost();
   }
   bool isLeastPeak() const { return options.policy.kind == PolicyKind::LeastPeak; }
+  int64_t leastDurationOf(const AlternativeProblem &alternative) const;
   std::vector<size_t> order();
   Plan planAlternative(size_t number);
   bool isBetter(size_t a, const Plan &planOfA, size_t b, const Plan &planOfB) const;
@@ -42,12 +43,22 @@ private:
   llvm::ArrayRef<AlternativeProblem> alternatives;
   AlternativeChoice choice;
   PlanOptions options;
-  std::vector<int64_t> leastDurations; // of the cheapest tiling, with every op once
+  std::vector<int64_t> leastDurations; // of the shortest tiling, as far as is known
   std::vector<size_t> tilings;         // of the plan of each alternative
   std::vector<AlternativeOutcome> outcomes;
   CandidateSearch search;
 };
 } // namespace
+
+/// Of its tilings; the cheapest has the least where no budget bounds it.
+int64_t AlternativeSearch::leastDurationOf(const AlternativeProblem &alternative) const {
+  if (choice == AlternativeChoice::ByOpsOnce)
+    return leastDuration(TiledProblem(alternative.problem, alternative.tilings.front()));
+  int64_t least = INT64_MAX;
+  for (const Tiling &tiling : alternative.tilings)
+    least = std::min(least, leastDuration(TiledProblem(alternative.problem, tiling), options));
+  return least;
+}
 
 /// Feasible before not; then what the policy asks for; then the order of the alternatives, which
 /// may not be the order of planning.
@@ -55,7 +66,9 @@ bool AlternativeSearch::isBetter(size_t a, const Plan &planOfA, size_t b,
                                  const Plan &planOfB) const {
   auto key = [&](size_t number, const Plan &it) {
     bool feasible = it.status == Status::Feasible, hasSteps = !it.steps.empty();
-    int64_t bytes = hasSteps ? it.arena : it.peakLowerBound;
+    // One alternative may hold throughout what another writes into its arena.
+    int64_t bytes =
+        hasSteps ? alternatives[number].problem.residentBytes() + it.arena : it.peakLowerBound;
     return std::tuple(!feasible, !hasSteps, feasible && !isLeastPeak() ? it.duration() : bytes,
                       it.duration(), number);
   };
@@ -64,6 +77,9 @@ bool AlternativeSearch::isBetter(size_t a, const Plan &planOfA, size_t b,
 
 Plan AlternativeSearch::planAlternative(size_t number) {
   options.policy.selected = alternatives[number].selected;
+  options.form.alternative = static_cast<int32_t>(number);
+  if (search.found)
+    options.knownTime = search.plan.duration();
   auto [tiling, plan] =
       planTilings(alternatives[number].problem, alternatives[number].tilings, options);
   tilings[number] = tiling;
@@ -71,7 +87,7 @@ Plan AlternativeSearch::planAlternative(size_t number) {
   outcomes[number] = {true, plan.status, isFeasible ? plan.cost : plan.costLowerBound,
                       plan.steps.empty() ? 0 : plan.peak, plan.steps.empty() ? 0 : plan.arena};
   if (isFeasible && plan.time)
-    outcomes[number].time = plan.time->time;
+    outcomes[number].time = plan.duration();
   return std::move(plan);
 }
 
@@ -133,12 +149,20 @@ AlternativePlan llmmem::planning::planAlternatives(llvm::ArrayRef<AlternativePro
 // Forms of a step
 //===----------------------------------------------------------------------===//
 
-/// Whether `plan` keeps its promise and the other does not, or keeps it for less.
-static bool isBetter(const Plan &plan, const Plan &other, bool wantsLeast) {
+static int64_t needOf(const AlternativePlan &made,
+                      llvm::ArrayRef<AlternativeProblem> alternatives) {
+  return alternatives[made.alternative].problem.residentBytes() + made.chosen.plan.arena;
+}
+
+/// Whether `made` keeps its promise and the other does not, or keeps it for less.
+static bool isBetter(const AlternativePlan &made, const AlternativePlan &other,
+                     llvm::ArrayRef<AlternativeProblem> alternatives, bool wantsLeast) {
+  const Plan &plan = made.chosen.plan, &otherPlan = other.chosen.plan;
   bool fits = plan.status == Status::Feasible;
-  if (fits != (other.status == Status::Feasible))
+  if (fits != (otherPlan.status == Status::Feasible))
     return fits;
-  return wantsLeast || !fits ? plan.arena < other.arena : plan.duration() < other.duration();
+  return wantsLeast || !fits ? needOf(made, alternatives) < needOf(other, alternatives)
+                             : plan.duration() < otherPlan.duration();
 }
 
 static std::vector<AlternativeProblem>
@@ -172,7 +196,7 @@ AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOp
     return best;
   AlternativePlan trusting = planAlternatives(forms.alternatives, forms.choice, options);
   const double seconds = best.chosen.plan.seconds + trusting.chosen.plan.seconds;
-  if (isBetter(trusting.chosen.plan, best.chosen.plan, wantsLeast))
+  if (isBetter(trusting, best, forms.alternatives, wantsLeast))
     best = std::move(trusting);
   best.chosen.plan.seconds = seconds;
   return best;

@@ -1,6 +1,9 @@
 //===- CandidateSearch.cpp - The best plan of several candidates -----------===//
 
 #include "Alternatives/CandidateSearch.h"
+#include "Offload/OffloadSearch.h"
+#include "Offload/OffloadShape.h"
+#include "Overlap/OverlapSearch.h"
 
 using namespace llmmem::planning;
 
@@ -48,6 +51,12 @@ void CandidateSearch::boundBest() {
   plan.costLowerBound = std::min(costLowerBound, plan.cost);
   if (plan.time)
     plan.time->lowerBound = std::min(timeLowerBound, plan.time->time);
+}
+
+int64_t llmmem::planning::leastDuration(const Problem &problem, const PlanOptions &options) {
+  const bool isBudgeted = options.policy.kind == PolicyKind::Budget && problem.budget;
+  return isBudgeted && hasOffload(problem) && !checkOffloadable(problem) ? leastOffloadTime(problem)
+                                                                         : leastDuration(problem);
 }
 
 Plan llmmem::planning::planWithoutSearch(Problem problem) {

@@ -59,6 +59,9 @@ private:
   void planOne(size_t candidate, const Candidates &candidates);
 };
 
+/// No plan of `problem` by this policy has a shorter duration.
+int64_t leastDuration(const Problem &problem, const PlanOptions &options);
+
 /// The program order placed, with the bound on the peak that needs no search.
 Plan planWithoutSearch(Problem problem);
 

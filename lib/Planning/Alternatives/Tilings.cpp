@@ -30,13 +30,15 @@ private:
     return Graph(TiledProblem(problem, tilings[tiling])).baseCost();
   }
   Plan planWith(size_t tiling);
+  std::vector<size_t> order();
   void planEach(llvm::ArrayRef<size_t> order);
   void enlargeLeanest();
   void boundPeak();
 
   const Problem &problem;
   llvm::ArrayRef<Tiling> tilings;
-  PlanOptions options; // of each tiling but the leanest
+  std::vector<int64_t> leastDurations; // by tiling
+  PlanOptions options;                 // of each tiling but the leanest
   double secondsOfLeanest;
   CandidateSearch search;
   std::optional<PeakBounds> boundsOfLeanest; // where it was planned
@@ -48,12 +50,25 @@ Plan TilingSearch::planWith(size_t tiling) {
   PlanOptions share = options;
   if (tiling == leanest())
     share.workSeconds = secondsOfLeanest;
+  share.form.tiling = static_cast<int32_t>(tiling);
+  if (search.found)
+    share.knownTime = std::min(share.knownTime, search.plan.duration());
   Plan made = plan(TiledProblem(problem, tilings[tiling]), share);
   if (tiling == leanest()) {
     boundsOfLeanest.emplace().add(made, paddingOf(TiledProblem(problem, tilings[tiling])));
     leanestPeakBasis = made.peakBasis;
   }
   return made;
+}
+
+/// The tilings that may be the best come first: the earlier that one is planned, the fewer others
+/// are. Without a bound of the budget they are in their own order.
+std::vector<size_t> TilingSearch::order() {
+  std::vector<size_t> numbers(tilings.size());
+  llvm::copy(llvm::seq<size_t>(0, numbers.size()), numbers.begin());
+  llvm::stable_sort(numbers,
+                    [&](size_t a, size_t b) { return leastDurations[a] < leastDurations[b]; });
+  return numbers;
 }
 
 /// Every plan of a tiling costs at least the tiling's ops once, so those whose ops alone cost what
@@ -63,12 +78,11 @@ void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
     return b.status != Status::Feasible ||
            (a.status == Status::Feasible && a.duration() < b.duration());
   };
-  search.planEach(
-      order, /*leavesOut=*/true,
-      {[&](size_t tiling) { return leastDuration(TiledProblem(problem, tilings[tiling])); },
-       [&](size_t tiling) { return planWith(tiling); }, isBetter,
-       [&](size_t tiling) { return paddingOf(TiledProblem(problem, tilings[tiling])); },
-       [](size_t) {}});
+  search.planEach(order, /*leavesOut=*/true,
+                  {[&](size_t tiling) { return leastDurations[tiling]; },
+                   [&](size_t tiling) { return planWith(tiling); }, isBetter,
+                   [&](size_t tiling) { return paddingOf(TiledProblem(problem, tilings[tiling])); },
+                   [](size_t) {}});
 }
 
 /// The leanest tiling has the least peak; then the largest one is taken whose buffers the same
@@ -112,7 +126,9 @@ TilingPlan TilingSearch::run() {
     planEach({leanest()});
     enlargeLeanest();
   } else {
-    planEach(llvm::to_vector(llvm::seq<size_t>(0, tilings.size())));
+    for (const Tiling &tiling : tilings)
+      leastDurations.push_back(leastDuration(TiledProblem(problem, tiling), options));
+    planEach(order());
   }
   search.plan.seconds = search.seconds;
   if (search.plan.status == Status::Feasible) {

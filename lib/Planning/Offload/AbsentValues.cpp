@@ -37,6 +37,17 @@ AbsentValues::AbsentValues(const OffloadShape &shape, const Problem &problem, co
       uses[value].push_back(count);
     end(value);
   }
+  rankGaps();
+}
+
+void AbsentValues::rankGaps() {
+  for (GapChoice first : allGapChoices) {
+    std::vector<int32_t> &order = ranked[static_cast<size_t>(first)];
+    order.resize(all.size());
+    std::iota(order.begin(), order.end(), 0);
+    llvm::stable_sort(
+        order, [&](int32_t a, int32_t b) { return rankOf(all[a], first) < rankOf(all[b], first); });
+  }
 }
 
 void AbsentValues::addGaps(int32_t instance, int32_t copy, const std::vector<int32_t> &uses) {
@@ -117,33 +128,32 @@ std::optional<std::vector<int32_t>> AbsentValues::choose(const Capacities &capac
                                                          GapChoice first,
                                                          const std::vector<bool> &banned,
                                                          const std::vector<bool> &wanted) const {
-  if (order.empty())
+  if (steps().empty())
     return std::vector<int32_t>();
   BothSides sides(*this, capacities, problem.residentBytes(1));
-  std::vector<int32_t> ranked(all.size()), taken;
-  std::iota(ranked.begin(), ranked.end(), 0);
-  llvm::stable_sort(
-      ranked, [&](int32_t a, int32_t b) { return rankOf(all[a], first) < rankOf(all[b], first); });
+  std::vector<int32_t> taken;
+  std::vector<bool> isOut = banned; // neither taken nor to be taken
+  isOut.resize(all.size(), false);
   auto take = [&](int32_t gap) {
     sides.take(all[gap]);
     taken.push_back(gap);
+    isOut[gap] = true;
   };
-  for (int32_t gap : ranked)
-    if (!wanted.empty() && wanted[gap] && sides.hostTakes(all[gap]))
-      take(gap);
-  llvm::erase_if(ranked, [&](int32_t gap) {
-    return (!banned.empty() && banned[gap]) || llvm::is_contained(taken, gap);
-  });
+  const std::vector<int32_t> &byRank = ranked[static_cast<size_t>(first)];
+  if (!wanted.empty())
+    for (int32_t gap : byRank)
+      if (wanted[gap] && sides.hostTakes(all[gap]))
+        take(gap);
   const size_t fixed = taken.size();
   while (sides.isFull()) {
     const int32_t step = sides.fullest();
-    const auto found = llvm::find_if(ranked, [&](int32_t gap) {
-      return all[gap].leaves < step && step < all[gap].back && sides.hostTakes(all[gap]);
+    const auto found = llvm::find_if(byRank, [&](int32_t gap) {
+      return all[gap].leaves < step && step < all[gap].back && !isOut[gap] &&
+             sides.hostTakes(all[gap]);
     });
-    if (found == ranked.end())
+    if (found == byRank.end())
       return std::nullopt;
     take(*found);
-    ranked.erase(found);
   }
   // What was taken first may have become needless.
   for (size_t at = fixed; at < taken.size();) {

@@ -70,12 +70,14 @@ public:
 private:
   void addGaps(int32_t instance, int32_t copy, const std::vector<int32_t> &uses);
   int64_t rankOf(const Gap &gap, GapChoice first) const;
+  void rankGaps();
 
   const OffloadShape &shape;
   const Problem &problem;
   const Graph &device;
   std::vector<OpIndex> order;
   std::vector<Gap> all;
+  std::vector<int32_t> ranked[std::size(allGapChoices)]; // gaps by each choice, the first one first
   std::vector<int64_t> held, starts;
 };
 

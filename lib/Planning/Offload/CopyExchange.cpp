@@ -65,9 +65,16 @@ private:
 };
 } // namespace
 
-/// The shortest with these steps, of several spares for copies in flight.
-std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex> steps) {
+/// The shortest with these steps, of several spares for copies in flight; nothing where all take
+/// longer than `mostTime`.
+std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex> steps,
+                                                            int64_t mostTime) {
   dropUselessRepeats(device, steps);
+  int64_t cost = 0;
+  for (OpIndex op : steps)
+    cost += device.op(op).cost;
+  if (cost > mostTime)
+    return std::nullopt;
   workLeft -= static_cast<int64_t>(steps.size());
   auto values = std::make_shared<AbsentValues>(shape, problem, device, std::move(steps));
   const Capacities within = capacities();
@@ -80,9 +87,9 @@ std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex>
       if (!gaps)
         break;
       for (int64_t ahead : {int64_t(0), INT64_MAX / 4})
-        if (std::optional<Candidate> found = ordered(values, *gaps, {within.device, ahead}))
-          if (!best || found->order.time < best->order.time)
-            best = std::move(found);
+        if (std::optional<Candidate> found = ordered(
+                values, *gaps, {within.device, ahead, best ? best->order.time - 1 : mostTime}))
+          best = std::move(found);
       for (int32_t gap : *gaps)
         largest = std::max(largest, values->gaps()[gap].bytes);
       if (largest == 0)
@@ -116,8 +123,8 @@ bool CopySearch::runAgain(Candidate &candidate) {
       triedBefore = *again;
       std::vector<OpIndex> longer = steps;
       longer.insert(longer.begin() + gap.back, again->begin(), again->end());
-      std::optional<Candidate> other = shortestOf(std::move(longer));
-      if (!other || other->order.time >= candidate.order.time)
+      std::optional<Candidate> other = shortestOf(std::move(longer), candidate.order.time - 1);
+      if (!other)
         continue;
       candidate = std::move(*other);
       return true;
@@ -142,8 +149,8 @@ bool CopySearch::copyInstead(Candidate &candidate) {
       return false;
     std::vector<OpIndex> shorter = steps;
     shorter.erase(shorter.begin() + step);
-    std::optional<Candidate> other = shortestOf(std::move(shorter));
-    if (!other || other->order.time >= candidate.order.time)
+    std::optional<Candidate> other = shortestOf(std::move(shorter), candidate.order.time - 1);
+    if (!other)
       continue;
     candidate = std::move(*other);
     return true;
@@ -151,13 +158,14 @@ bool CopySearch::copyInstead(Candidate &candidate) {
   return false;
 }
 
-void CopySearch::exchangeAll() {
+void CopySearch::exchangeAll(Exchanges exchanges) {
   workLeft = exchangeWork;
   std::vector<Candidate> starts;
   if (!best.empty())
     starts.push_back(best[0]);
-  if (std::optional<Candidate> once = shortestOf(givenOrder(device)))
-    starts.push_back(std::move(*once));
+  if (exchanges == Exchanges::OfBestAndOnce)
+    if (std::optional<Candidate> once = shortestOf(givenOrder(device)))
+      starts.push_back(std::move(*once));
   for (Candidate &start : starts) {
     while (runAgain(start) || copyInstead(start) || descend(start, capacities()))
       continue;

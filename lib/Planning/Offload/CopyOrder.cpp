@@ -207,6 +207,8 @@ std::optional<CopyOrder> CopyScheduler::run() {
       return std::nullopt;
     listUps();
     bringBack(step);
+    if (now > limits.time - (values.cost() - values.startOf(step)))
+      return std::nullopt;
     startUps();
     listUps();
     fetchAhead(step);
@@ -223,6 +225,8 @@ std::optional<CopyOrder> CopyScheduler::run() {
   startUps();
   listUps();
   bringBack(count);
+  if (now > limits.time)
+    return std::nullopt;
   order.time = now;
   return std::move(order);
 }

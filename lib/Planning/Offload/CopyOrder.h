@@ -27,9 +27,11 @@ struct CopyLimits {
   int64_t capacity; // bytes of the device at any time, resident ones included
   /// How much earlier than it takes a copy down may start.
   int64_t ahead = INT64_MAX / 4;
+  /// Orders that take longer are not asked for.
+  int64_t time = INT64_MAX;
 };
 
-/// Nothing where the capacity does not suffice.
+/// Nothing where the capacity does not suffice, or the order takes longer than asked for.
 std::optional<CopyOrder> orderCopies(const OffloadShape &shape, const Problem &problem,
                                      const AbsentValues &values, const std::vector<int32_t> &gaps,
                                      const CopyLimits &limits);

@@ -29,6 +29,8 @@ int64_t CopySearch::bestTime() const { return best.empty() ? INT64_MAX : best[0]
 std::optional<CopySearch::Candidate>
 CopySearch::ordered(const Values &values, std::vector<int32_t> gaps, const CopyLimits &limits) {
   device.poll();
+  if (values->cost() > limits.time)
+    return std::nullopt;
   workLeft -= static_cast<int64_t>(values->steps().size());
   std::optional<CopyOrder> order = orderCopies(shape, problem, *values, gaps, limits);
   if (!order)
@@ -50,11 +52,15 @@ void CopySearch::keep(Candidate candidate) {
     best.pop_back();
 }
 
+int64_t CopySearch::mostKept() const {
+  return best.size() < mostPlaced ? INT64_MAX : best.back().order.time;
+}
+
 /// Copies down start as late as they may, or as early as they can.
 void CopySearch::tryOne(const Values &values, const std::vector<int32_t> &gaps,
                         const Capacities &within) {
   for (int64_t ahead : {int64_t(0), unbounded})
-    if (std::optional<Candidate> found = ordered(values, gaps, {within.device, ahead}))
+    if (std::optional<Candidate> found = ordered(values, gaps, {within.device, ahead, mostKept()}))
       keep(std::move(*found));
 }
 
@@ -124,11 +130,12 @@ void CopySearch::add(const std::vector<OpIndex> &steps) {
     tryAll(values, capacities());
 }
 
-/// Takes another value away, or keeps one, as long as that is shorter.
+/// Takes another value away, or keeps one, as long as that is shorter: as long as compute waits.
 bool CopySearch::descend(Candidate &candidate, const Capacities &within) {
   const size_t count = candidate.values->gaps().size();
   bool isBetter = false;
-  for (size_t gap = 0; gap < count && workLeft > 0; ++gap) {
+  auto waits = [&] { return candidate.order.time > candidate.values->cost(); };
+  for (size_t gap = 0; gap < count && workLeft > 0 && waits(); ++gap) {
     std::vector<bool> banned(count, false), wanted(count, false);
     for (int32_t taken : candidate.gaps)
       wanted[taken] = true;
@@ -140,8 +147,10 @@ bool CopySearch::descend(Candidate &candidate, const Capacities &within) {
         candidate.values->choose(within, GapChoice::LongestWindow, banned, wanted);
     if (!gaps)
       continue;
-    std::optional<Candidate> other = ordered(candidate.values, *gaps, candidate.limits);
-    if (!other || other->order.time >= candidate.order.time)
+    CopyLimits shorter = candidate.limits;
+    shorter.time = candidate.order.time - 1;
+    std::optional<Candidate> other = ordered(candidate.values, *gaps, shorter);
+    if (!other)
       continue;
     candidate = std::move(*other);
     isBetter = true;
@@ -181,7 +190,7 @@ std::optional<Plan> CopySearch::repaired(Candidate candidate) {
   return std::nullopt;
 }
 
-std::optional<Plan> CopySearch::shortest(bool exchanges) {
+void CopySearch::improve(Exchanges exchanges) {
   const Capacities within = capacities();
   while (keepMore())
     continue;
@@ -189,8 +198,13 @@ std::optional<Plan> CopySearch::shortest(bool exchanges) {
   for (Candidate &start : starts)
     while (descend(start, within))
       keep(start);
-  if (exchanges)
-    exchangeAll();
+  if (exchanges != Exchanges::None)
+    exchangeAll(exchanges);
+}
+
+std::optional<Plan> CopySearch::shortest(Exchanges exchanges) {
+  if (bestTime() > device.baseCost()) // else nothing is shorter
+    improve(exchanges);
   std::optional<Plan> found;
   for (const Candidate &candidate : std::vector<Candidate>(best)) {
     if (found && candidate.order.time >= found->time->time)

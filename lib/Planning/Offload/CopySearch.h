@@ -16,6 +16,9 @@
 
 namespace llmmem::planning {
 
+/// Which schedules are changed by computing values again that they copy, and the other way round.
+enum class Exchanges : uint8_t { None, OfBest, OfBestAndOnce };
+
 class CopySearch {
 public:
   /// `work` bounds the descent (steps visited), `packWork` the search for offsets of each plan. All
@@ -31,8 +34,9 @@ public:
   std::optional<Plan> leastNeed() const;
 
   /// The shortest plan within the budgets; nothing where none was found. With `exchanges` other
-  /// values may be computed again than in the schedules that were added.
-  std::optional<Plan> shortest(bool exchanges);
+  /// values may be computed again than in the schedules that were added: starting from the best
+  /// one, and from the one that computes nothing again.
+  std::optional<Plan> shortest(Exchanges exchanges);
 
   /// The time of the shortest found so far, before placement; the largest number where there is
   /// none.
@@ -52,10 +56,13 @@ private:
   void tryAll(const Values &values, const Capacities &within);
   void tryOne(const Values &values, const std::vector<int32_t> &gaps, const Capacities &within);
   bool keepMore();
-  std::optional<Candidate> shortestOf(std::vector<OpIndex> steps);
+  /// The longest time that `keep` keeps.
+  int64_t mostKept() const;
+  std::optional<Candidate> shortestOf(std::vector<OpIndex> steps, int64_t mostTime = INT64_MAX);
   bool runAgain(Candidate &candidate);
   bool copyInstead(Candidate &candidate);
-  void exchangeAll();
+  void exchangeAll(Exchanges exchanges);
+  void improve(Exchanges exchanges);
   std::optional<Candidate> ordered(const Values &values, std::vector<int32_t> gaps,
                                    const CopyLimits &limits);
   void keep(Candidate candidate);

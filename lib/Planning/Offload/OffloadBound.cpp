@@ -97,7 +97,8 @@ std::optional<int64_t> OffloadBound::leastTime(const Moment &moment, CutRelaxati
   return device.baseCost() + again;
 }
 
-OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_t known) const {
+OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_t known,
+                                             int64_t precision) const {
   OfTime best{device.baseCost(), 0, -1};
   for (OpIndex op : ops) {
     device.poll();
@@ -112,7 +113,7 @@ OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_
     if (best.time >= known || allows(best.time))
       continue;
     int64_t low = best.time, high = known; // `low` is not enough
-    while (high - low > 1) {
+    while (high - low > precision) {
       const int64_t middle = low + (high - low) / 2;
       (allows(middle) ? high : low) = middle;
     }
@@ -120,6 +121,18 @@ OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_
     best = {low + 1, moved, op};
   }
   return best;
+}
+
+bool OffloadBound::takesAtLeast(llvm::ArrayRef<OpIndex> ops, int64_t time) const {
+  if (time <= device.baseCost())
+    return true;
+  return llvm::any_of(ops, [&](OpIndex op) {
+    device.poll();
+    CutRelaxation relaxation(device, op);
+    int64_t moved = 0;
+    const std::optional<int64_t> least = leastTime(momentAt(op), relaxation, time - 1, moved);
+    return !least || *least >= time;
+  });
 }
 
 OffloadBound::OfBytes OffloadBound::peakBound(llvm::ArrayRef<OpIndex> ops) const {

@@ -50,8 +50,11 @@ public:
     OpIndex op = -1;   // the moment, of the device's problem; -1: every op once
   };
   /// No plan within the budgets is shorter, by the moments at `ops`, which are ops of the device's
-  /// problem. `known` is the time of a plan: the search ends where it is met.
-  OfTime timeBound(llvm::ArrayRef<OpIndex> ops, int64_t known) const;
+  /// problem. `known` is the time of a plan: the search ends where it is met. The bound may be less
+  /// than what is proved by up to `precision`.
+  OfTime timeBound(llvm::ArrayRef<OpIndex> ops, int64_t known, int64_t precision = 1) const;
+  /// Whether the moment at one of `ops` proves that every plan takes `time` at least.
+  bool takesAtLeast(llvm::ArrayRef<OpIndex> ops, int64_t time) const;
 
   /// Resident bytes and arena of the device are at least this in every plan: by the largest op, and
   /// by what must be live beside each of `ops` and is not on the host.

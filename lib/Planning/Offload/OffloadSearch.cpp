@@ -3,10 +3,9 @@
 #include "OffloadSearch.h"
 #include "Bounds/CostCertificate.h"
 #include "Budget/Certificate.h"
-#include "Budget/Frontier.h"
 #include "Budget/MicroBatchSearch.h"
-#include "CopySearch.h"
 #include "OffloadBound.h"
+#include "OffloadSamples.h"
 #include "Overlap/OverlapSearch.h"
 #include "Schedulers/ExactSearch.h"
 #include "llmmem/Support/ByteSize.h"
@@ -14,6 +13,7 @@
 
 using namespace llmmem;
 using namespace llmmem::planning;
+using Answer = OffloadSamples::Answer;
 
 namespace {
 
@@ -24,26 +24,17 @@ public:
   Plan run();
 
 private:
-  static int64_t workFor(double seconds, double rate) {
-    return static_cast<int64_t>(std::clamp(seconds, 0.0, 1e5) * rate);
-  }
   void announce(std::string_view what) const {
     device.poll();
     if (options.progress)
       options.progress(what);
   }
-  bool isFixedPolicy() const {
-    return options.policy != PolicyKind::Budget && options.policy != PolicyKind::LeastPeak;
-  }
-  int64_t linkBytes() const;
-  std::vector<int64_t> largerBudgets(int64_t from);
-  void addSchedule(int64_t budget);
-  void addOrders();
-  void addSchedules();
+  Answer planFixed();
+  Answer planWithin();
   Plan planLeastNeed();
-  std::vector<OpIndex> moments() const;
+  Plan alone();
+  std::vector<OpIndex> findMoments() const;
   void certify(Plan &plan) const;
-  Plan withoutCopies() const;
   Plan withoutPlan() const;
 
   const Problem &problem;
@@ -51,9 +42,10 @@ private:
   const OffloadShape shape;
   const Graph device;
   const std::unique_ptr<BudgetSearch> search;
+  const std::vector<OpIndex> moments;
   Frontier frontier;
-  CopySearch copies;
-  Plan alone; // of the device by itself
+  OffloadSchedules schedules;
+  OffloadSamples samples;
 };
 
 } // namespace
@@ -61,144 +53,85 @@ private:
 OffloadSearch::OffloadSearch(const Problem &problem, const OffloadOptions &options)
     : problem(problem), options(options), shape(takeApart(problem)),
       device(shape.device, options.cancellation),
-      search(makeBudgetSearch(device, workFor(options.seconds, 4e6))),
-      frontier(device, *search, workFor(options.seconds, 20000)),
-      copies(problem, shape, device, workFor(options.seconds, 4e6),
-             workFor(options.seconds, 2000)) {
+      search(makeBudgetSearch(device, offloadWork(options.seconds, 4e6))), moments(findMoments()),
+      frontier(device, *search, offloadWork(options.seconds, 20000)),
+      schedules(problem, shape, device, *search, frontier, offloadWork(options.seconds, 20000)),
+      samples(problem, shape, device, schedules, moments, options) {
   search->reportTo(options.progress);
 }
 
-/// The most bytes that the link moves up in half of the time of every op once: what goes up in the
-/// one half comes down in the other.
-int64_t OffloadSearch::linkBytes() const {
-  constexpr __int128 largest = INT64_MAX / 4;
-  __int128 most = 0;
-  for (const HostCopy &copy : shape.copies) {
-    const __int128 slower = std::max(problem.ops[copy.up].cost, problem.ops[copy.down].cost);
-    const __int128 half = device.baseCost() / 2;
-    most = std::max(most, slower ? half * device.bytes(copy.value) / slower : largest);
-  }
-  return static_cast<int64_t>(std::min(most, largest));
+/// The schedule of a policy that does not look at the budget, with copies where it does not fit.
+Answer OffloadSearch::planFixed() {
+  const Plan scheduled = options.planOneMemory(shape.device, options.policy);
+  CopySearch copies(problem, shape, device, offloadWork(options.seconds, 4e6),
+                    offloadWork(options.seconds, 2000));
+  if (!scheduled.steps.empty())
+    copies.add(scheduled.steps);
+  announce("copies to the host");
+  Answer found = samples.timed(copies.shortest(Exchanges::None));
+  if (scheduled.status == Status::Feasible)
+    if (Answer other = samples.withoutCopies(scheduled);
+        other && (!found || found->time > other->time))
+      found = std::move(other);
+  return found;
 }
 
-/// Budgets of the device at which other schedules are found: larger by what the host holds or the
-/// link moves, at most, and that at which nothing is recomputed.
-std::vector<int64_t> OffloadSearch::largerBudgets(int64_t from) {
-  int64_t free = device.residentBytes();
-  if (const auto plan = frontier.at(INT64_MAX / 4))
-    free += plan->arena;
-  const int64_t most =
-      std::min({free - from, linkBytes(), problem.budgetOf(1).value_or(INT64_MAX / 4)});
-  std::vector<int64_t> budgets;
-  constexpr int64_t parts = 16;
-  for (int64_t part : {1, 2, 3, 4, 6, 8, 10, 12, 14, 16})
-    if (const int64_t more = static_cast<int64_t>(static_cast<__int128>(most) * part / parts);
-        more > 0)
-      budgets.push_back(from + more);
-  if (free > from)
-    budgets.push_back(free);
-  return budgets;
+/// Recomputation alone within the budget.
+Plan OffloadSearch::alone() {
+  if (isSmall(device))
+    return options.planOneMemory(shape.device, PolicyKind::Budget);
+  Plan plan;
+  plan.status =
+      options.planUnderBudget(device, *search, frontier, plan) ? Status::Feasible : Status::Unknown;
+  return plan;
 }
 
-/// Every schedule is searched where the problem is small.
-void OffloadSearch::addSchedule(int64_t budget) {
-  if (isSmall(device)) {
-    const ExactAnswer exact =
-        cheapestUnder(device, budget + device.topPadding(),
-                      {.repeats = true, .work = workFor(options.seconds, 20000)});
-    if (exact.kind == ExactAnswer::Kind::Found)
-      copies.add(exact.steps);
-  }
-  if (const std::shared_ptr<const Plan> plan = frontier.at(budget))
-    copies.add(plan->steps);
-}
-
-/// Orders of a small problem without repeats, depth first, as many as are worth it.
-void OffloadSearch::addOrders() {
-  constexpr size_t mostOrders = 200;
-  std::vector<int32_t> unread(device.numOps(), 0); // operands that are not written yet
-  for (OpIndex op = 0; op < device.numOps(); ++op)
-    unread[op] = static_cast<int32_t>(
-        llvm::count_if(device.op(op).reads, [&](ValueIndex v) { return device.writer(v) >= 0; }));
-  std::vector<OpIndex> order;
-  std::vector<bool> ran(device.numOps(), false);
-  size_t found = 0;
-  auto run = [&](OpIndex op, int32_t sign) {
-    ran[op] = sign > 0;
-    for (ValueIndex value : device.op(op).writes)
-      for (OpIndex reader : device.readers(value))
-        unread[reader] -= sign;
-  };
-  auto extend = [&](auto &&self) -> void {
-    if (static_cast<int32_t>(order.size()) == device.numOps()) {
-      ++found;
-      copies.add(order);
-    }
-    for (OpIndex op = 0; op < device.numOps() && found < mostOrders; ++op) {
-      if (ran[op] || unread[op] > 0)
-        continue;
-      run(op, 1);
-      order.push_back(op);
-      self(self);
-      order.pop_back();
-      run(op, -1);
-    }
-  };
-  extend(extend);
-}
-
-void OffloadSearch::addSchedules() {
+Answer OffloadSearch::planWithin() {
   announce("schedules for the device");
-  alone = options.planOneMemory(shape.device);
-  if (!alone.steps.empty())
-    copies.add(alone.steps);
-  if (isFixedPolicy())
-    return;
-  copies.add(givenOrder(device));
-  constexpr int32_t mostOpsOfOrders = 12;
-  if (device.numOps() <= mostOpsOfOrders)
-    addOrders();
-  const int64_t from = problem.budget.value_or(INT64_MAX / 4);
-  addSchedule(from);
-  for (int64_t budget : largerBudgets(from)) {
-    announce("schedules that keep more than the device holds");
-    addSchedule(budget);
-  }
-  if (const std::shared_ptr<const Plan> least = frontier.least())
-    copies.add(least->steps);
+  Answer found;
+  if (const Plan plan = alone(); plan.status == Status::Feasible)
+    found = samples.withoutCopies(plan);
+  if (!problem.budget)
+    return found;
+  if (found && !samples.isModelled())
+    found = nullptr;
+  const int64_t known = std::min(found ? found->time : INT64_MAX, options.knownTime);
+  if (!samples.isProved(*problem.budget, known))
+    if (Answer other = samples.within(*problem.budget, known);
+        other && (!found || other->time < found->time))
+      found = std::move(other);
+  return found;
 }
 
 /// The shortest plan in the least bytes of the device.
 Plan OffloadSearch::planLeastNeed() {
-  addSchedules();
-  for (int64_t budget : largerBudgets(device.residentBytes()))
-    addSchedule(budget);
-  std::optional<Plan> least = copies.leastNeed();
+  const Answer least = samples.least();
   if (!least)
     return withoutPlan();
-  Problem bounded = problem;
-  bounded.budget = problem.residentBytes() + least->arena;
-  OffloadOptions underBudget = options;
-  underBudget.policy = PolicyKind::Budget;
-  const Plan shorter = OffloadSearch(bounded, underBudget).run();
-  if (shorter.status == Status::Feasible && shorter.time->time < least->time->time)
-    least = shorter;
-  least->costLowerBound = least->baseCost;
-  least->time->lowerBound = least->time->base;
-  least->bound = "every op once";
-  const int64_t bytes = OffloadBound(problem, shape, device).peakBound(moments()).device.bytes;
-  least->peakLowerBound = std::max(problem.residentBytes(), bytes - paddingOf(shape.device));
-  least->status =
-      problem.budget && *bounded.budget > *problem.budget ? Status::Unknown : Status::Feasible;
-  return std::move(*least);
+  const Answer shortest = samples.within(least->need, INT64_MAX);
+  Plan plan = (shortest ? shortest : least)->plan;
+  plan.costLowerBound = plan.baseCost;
+  plan.time->lowerBound = plan.time->base;
+  plan.bound = "every op once";
+  const int64_t bytes = OffloadBound(problem, shape, device).peakBound(moments).device.bytes;
+  plan.peakLowerBound = std::max(problem.residentBytes(), bytes - paddingOf(shape.device));
+  plan.status =
+      problem.budget && least->need > *problem.budget ? Status::Unknown : Status::Feasible;
+  return plan;
 }
 
-/// The end of the forward, and where the program order is fullest.
-std::vector<OpIndex> OffloadSearch::moments() const {
+/// All ops, those at which the program order is fullest first.
+static std::vector<OpIndex> fullestOps(const Graph &device) {
   std::vector<OpIndex> ops = givenOrder(device);
   const std::vector<int64_t> bytes = profile(device, ops).bytes;
   llvm::sort(
       ops, [&](OpIndex a, OpIndex b) { return std::pair(-bytes[a], a) < std::pair(-bytes[b], b); });
+  return ops;
+}
+
+/// The end of the forward, and where the program order is fullest.
+std::vector<OpIndex> OffloadSearch::findMoments() const {
+  std::vector<OpIndex> ops = fullestOps(device);
   constexpr size_t fraction = 4, few = 24;
   const size_t most = std::max(few, numCuts(device) / fraction);
   ops.resize(std::min(ops.size(), most));
@@ -210,8 +143,7 @@ std::vector<OpIndex> OffloadSearch::moments() const {
 void OffloadSearch::certify(Plan &plan) const {
   announce("the certificate");
   const OffloadBound bound(problem, shape, device);
-  const std::vector<OpIndex> ops = moments();
-  const OffloadBound::OfBytes bytes = bound.peakBound(ops);
+  const OffloadBound::OfBytes bytes = bound.peakBound(moments);
   const int64_t padding = paddingOf(shape.device);
   plan.peakLowerBound = std::max(problem.residentBytes(), bytes.device.bytes - padding);
   plan.moreMemories[0].peakLowerBound =
@@ -221,7 +153,7 @@ void OffloadSearch::certify(Plan &plan) const {
   plan.bound = "every op once";
   if (!problem.budget || plan.time->time <= plan.time->lowerBound)
     return;
-  const OffloadBound::OfTime time = bound.timeBound(ops, plan.time->time);
+  const OffloadBound::OfTime time = bound.timeBound(moments, plan.time->time);
   plan.time->lowerBound = time.time;
   if (time.op >= 0)
     plan.bound = "one moment at op " + std::to_string(device.op(time.op).id) +
@@ -236,7 +168,7 @@ Plan OffloadSearch::withoutPlan() const {
   retime(problem, plan);
   plan.time->lowerBound = device.baseCost();
   const OffloadBound bound(problem, shape, device);
-  const PeakBound least = bound.peakBound(moments()).device;
+  const PeakBound least = bound.peakBound(moments).device;
   plan.peakLowerBound = least.bytes;
   Witness &witness = plan.witness.emplace();
   witness.bytes = least.bytes;
@@ -260,33 +192,31 @@ Plan OffloadSearch::withoutPlan() const {
   return plan;
 }
 
-/// The plan of the device by itself, in its own offsets: more was searched for them than for those
-/// of any plan with copies.
-Plan OffloadSearch::withoutCopies() const {
-  Plan plan = alone;
-  for (OpIndex &op : plan.steps)
-    op = shape.opOf[op];
-  const int64_t resident = problem.residentBytes(1);
-  plan.moreMemories = {{resident, 0, resident}};
-  plan.peakBasis = plan.costBasis = {};
-  retime(problem, plan);
-  return plan;
-}
-
 Plan OffloadSearch::run() {
   if (options.policy == PolicyKind::LeastPeak)
     return planLeastNeed();
-  addSchedules();
-  announce("copies to the host");
-  std::optional<Plan> found = copies.shortest(!isFixedPolicy());
-  const bool hostHolds = problem.residentBytes(1) <= problem.budgetOf(1).value_or(INT64_MAX);
-  if (alone.status == Status::Feasible && hostHolds && (!found || found->time->time > alone.cost))
-    found = withoutCopies();
+  const Answer found = options.policy == PolicyKind::Budget ? planWithin() : planFixed();
   if (!found)
     return withoutPlan();
-  found->status = Status::Feasible;
-  certify(*found);
-  return std::move(*found);
+  Plan plan = found->plan;
+  plan.status = Status::Feasible;
+  certify(plan);
+  return plan;
+}
+
+int64_t llmmem::planning::leastOffloadTime(const Problem &problem) {
+  const OffloadShape shape = takeApart(problem);
+  const Graph device(shape.device);
+  if (!problem.budget || device.numOps() == 0)
+    return device.baseCost();
+  // Every longer plan is proved to be so by few moments, and roughly: this is asked of many forms.
+  constexpr size_t few = 6;
+  constexpr int64_t factor = 2, precision = 1024;
+  const OffloadBound bound(problem, shape, device);
+  return bound
+      .timeBound(llvm::ArrayRef(fullestOps(device)).take_front(few), factor * device.baseCost(),
+                 std::max<int64_t>(1, device.baseCost() / precision))
+      .time;
 }
 
 Plan llmmem::planning::planOffloaded(const Problem &problem, const OffloadOptions &options) {

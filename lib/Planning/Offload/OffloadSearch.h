@@ -4,13 +4,11 @@
 // (PlanTime in Plan.h).
 //
 // A plan is a schedule of the device, with repeats, whose values are absent at times. Schedules
-// come from the planner for one memory, under the budget and under larger ones up to where nothing
-// is recomputed: what a larger budget would keep is what copies have to hold. Each schedule is made
-// to fit by absent values (AbsentValues.h), with several spares for copies in flight; its copies
-// are put in time (CopyOrder.h); and the shortest are placed in both arenas and timed. A descent
-// then adds and drops single absences. The schedules of the budget itself, and the given order, are
-// always among them, so that plans are no longer than with recomputation alone, or with copies
-// alone where the values absent are the same.
+// come from the planner for one memory (OffloadSchedules.h). Each is made to fit by absent values
+// (AbsentValues.h), with several spares for copies in flight; its copies are put in time
+// (CopyOrder.h); and the shortest are placed in both arenas and timed. A descent then adds and
+// drops single absences (CopySearch.h). More budget of the device never gives a longer step
+// (OffloadSamples.h), and no step is longer than with recomputation alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +21,10 @@
 
 namespace llmmem::planning {
 
+class BudgetSearch;
 class Cancellation;
+class Frontier;
+class Graph;
 
 struct OffloadOptions {
   PolicyKind policy;
@@ -31,8 +32,18 @@ struct OffloadOptions {
   std::function<void(std::string_view)> progress;
   Cancellation *cancellation;
   /// Plans a problem of one memory to the end by the policy.
-  std::function<Plan(const Problem &)> planOneMemory;
+  std::function<Plan(const Problem &, PolicyKind)> planOneMemory;
+  /// Plans such a problem under its budget by a search and a frontier that are there already; false
+  /// where no plan is found.
+  std::function<bool(const Graph &, BudgetSearch &, Frontier &, Plan &)> planUnderBudget;
+  /// What the step of a plan takes, as `PlanOptions::timeOf`; may be empty.
+  std::function<std::optional<int64_t>(const Plan &)> timeOf;
+  int64_t knownTime = INT64_MAX; // as `PlanOptions::knownTime`
 };
+
+/// No plan within the budget takes less: a bound that is quickly found. `problem` is one that
+/// checkOffloadable takes.
+int64_t leastOffloadTime(const Problem &problem);
 
 /// `problem` is one that checkOffloadable takes.
 Plan planOffloaded(const Problem &problem, const OffloadOptions &options);

@@ -130,9 +130,13 @@ struct Plan {
   /// problem as it is stated.
   std::optional<FormNumber> form;
 
-  /// Returns what plans of a problem are compared by: the time at which the last step ends, or else
-  /// the cost.
-  int64_t duration() const { return time ? time->time : cost; }
+  /// What the step takes that this plan makes, where whoever asked for it models that
+  /// (`PlanOptions::timeOf`); not part of the JSON.
+  std::optional<int64_t> stepTime;
+
+  /// What plans of a problem are compared by: what the step takes, or else when the last step of
+  /// the plan ends, or else the cost.
+  int64_t duration() const { return stepTime.value_or(time ? time->time : cost); }
 };
 
 /// Returns the JSON of a plan, in version 2 where the problem needs it, else in version 1.

@@ -1,0 +1,249 @@
+//===- OffloadSamples.cpp - More budget of the device, no longer step -------------===//
+
+#include "OffloadSamples.h"
+#include "Bounds/CostCertificate.h"
+#include "Budget/Certificate.h"
+#include "OffloadBound.h"
+#include "Overlap/OverlapSearch.h"
+#include "Schedulers/ExactSearch.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llmmem::planning;
+using Answer = OffloadSamples::Answer;
+
+int64_t llmmem::planning::offloadWork(double seconds, double rate) {
+  return static_cast<int64_t>(std::clamp(seconds, 0.0, 1e5) * rate);
+}
+
+OffloadSamples::OffloadSamples(const Problem &problem, const OffloadShape &shape,
+                               const Graph &device, OffloadSchedules &schedules,
+                               llvm::ArrayRef<OpIndex> moments, const OffloadOptions &options)
+    : problem(problem), shape(shape), device(device), schedules(schedules), moments(moments),
+      options(options) {}
+
+Problem OffloadSamples::under(std::optional<int64_t> budget) const {
+  Problem bounded = problem;
+  bounded.budget = budget;
+  return bounded;
+}
+
+CopySearch OffloadSamples::copiesOf(const Problem &bounded) const {
+  return CopySearch(bounded, shape, device, offloadWork(options.seconds, 4e6),
+                    offloadWork(options.seconds, 2000));
+}
+
+Answer OffloadSamples::timed(std::optional<Plan> plan) const {
+  if (!plan)
+    return nullptr;
+  const std::optional<int64_t> time = options.timeOf ? options.timeOf(*plan) : plan->time->time;
+  if (!time)
+    return nullptr;
+  if (options.timeOf)
+    plan->stepTime = time;
+  const int64_t need = problem.residentBytes() + plan->arena;
+  return std::make_shared<const TimedOffload>(TimedOffload{std::move(*plan), *time, need});
+}
+
+Answer OffloadSamples::withoutCopies(const Plan &ofDevice) const {
+  const int64_t resident = problem.residentBytes(1);
+  if (resident > problem.budgetOf(1).value_or(INT64_MAX))
+    return nullptr;
+  Plan plan = ofDevice;
+  for (OpIndex &op : plan.steps)
+    op = shape.opOf[op];
+  plan.baseCost = device.baseCost();
+  plan.moreMemories = {{resident, 0, resident}};
+  plan.peakBasis = plan.costBasis = {};
+  retime(problem, plan);
+  return timed(std::move(plan));
+}
+
+static Answer shorterOf(Answer a, Answer b) {
+  return !a || (b && b->time < a->time) ? std::move(b) : std::move(a);
+}
+
+/// The schedule beside which the copies of `plan` run.
+std::vector<OpIndex> OffloadSamples::stepsOfDevice(const Plan &plan) const {
+  std::vector<OpIndex> opOf(problem.ops.size(), -1), steps;
+  for (OpIndex op = 0; op < device.numOps(); ++op)
+    opOf[shape.opOf[op]] = op;
+  for (OpIndex op : plan.steps)
+    if (opOf[op] >= 0)
+      steps.push_back(opOf[op]);
+  return steps;
+}
+
+/// Starts from the schedules of the plans `known`, as well.
+Answer OffloadSamples::search(int64_t budget, llvm::ArrayRef<Answer> known) {
+  const Problem bounded = under(budget);
+  CopySearch copies = copiesOf(bounded);
+  for (const Answer &it : known)
+    if (it)
+      copies.add(stepsOfDevice(it->plan));
+  schedules.addTo(copies, budget);
+  if (options.progress)
+    options.progress("copies to the host");
+  Answer found = timed(copies.shortest(Exchanges::OfBestAndOnce));
+  if (const OffloadSchedules::Placed alone = schedules.at(budget))
+    found = shorterOf(withoutCopies(*alone), std::move(found));
+  return found;
+}
+
+Answer OffloadSamples::searchAt(int64_t budget) {
+  const auto [it, isNew] = searched.try_emplace(budget);
+  if (isNew)
+    it->second = search(budget, {});
+  return it->second;
+}
+
+bool OffloadSamples::isProved(int64_t budget, int64_t time) const {
+  constexpr size_t most = 12;
+  const Problem bounded = under(budget);
+  return OffloadBound(bounded, shape, device).takesAtLeast(moments.take_front(most), time);
+}
+
+/// No plan needs less of the device.
+int64_t OffloadSamples::provedNeed() {
+  if (!needProved) {
+    const Problem unbounded = under(std::nullopt);
+    const int64_t bytes = OffloadBound(unbounded, shape, device).peakBound(moments).device.bytes;
+    needProved = std::max(problem.residentBytes(), bytes - paddingOf(shape.device));
+  }
+  return *needProved;
+}
+
+bool OffloadSamples::isModelled() {
+  if (!options.timeOf)
+    return true;
+  if (!modelled) {
+    const Answer free = withoutCopies(*schedules.at(schedules.freeNeed()));
+    modelled = free && free->time == free->plan.time->time;
+  }
+  return *modelled;
+}
+
+/// Where a step takes what the problem does not know, as copies of state that are in every plan,
+/// bounds end no search, so there are fewer samples.
+int64_t OffloadSamples::samplesOfHalving() {
+  constexpr int64_t usual = 8, few = 1;
+  return isModelled() ? usual : few;
+}
+
+const std::vector<int64_t> &OffloadSamples::samples() {
+  if (!ladder.empty())
+    return ladder;
+  const int64_t resident = device.residentBytes(), most = schedules.freeNeed() - resident;
+  const double ratio = std::exp2(-1.0 / static_cast<double>(samplesOfHalving()));
+  ladder.push_back(resident + most);
+  for (double arena = static_cast<double>(most) * ratio; arena >= 1; arena *= ratio)
+    if (const int64_t sample = resident + static_cast<int64_t>(arena); sample < ladder.back())
+      ladder.push_back(sample);
+  return ladder;
+}
+
+Answer OffloadSamples::least() {
+  if (leastAnswer)
+    return *leastAnswer;
+  leastAnswer.emplace();
+  const Problem unbounded = under(std::nullopt);
+  CopySearch copies = copiesOf(unbounded);
+  Problem alone = shape.device;
+  alone.budget.reset();
+  const Plan leanest = options.planOneMemory(alone, PolicyKind::LeastPeak);
+  if (!leanest.steps.empty())
+    copies.add(leanest.steps);
+  schedules.addLeanestTo(copies);
+  Answer found = timed(copies.leastNeed());
+  if (Answer other = leanest.steps.empty() ? nullptr : withoutCopies(leanest);
+      other && (!found || other->need < found->need))
+    found = std::move(other);
+  if (found) {
+    auto shortest = std::make_shared<TimedOffload>(*shorterOf(found, searchAt(found->need)));
+    shortest->need = found->need;
+    leastAnswer = std::move(shortest);
+  }
+  return *leastAnswer;
+}
+
+/// m(s) of the sample with this number, and of `budget` where the least need is below all samples
+/// that have a plan. The next sample down has one where recomputation alone does: then none below
+/// the last one that was looked at is left out.
+Answer OffloadSamples::bestFrom(size_t first, int64_t budget, int64_t known, bool &isWhole) {
+  Answer best;
+  isWhole = true;
+  bool hasFailed = false;
+  int64_t lowest = INT64_MAX; // that has a plan
+  for (size_t at = first; at < samples().size(); ++at) {
+    const int64_t sample = samples()[at];
+    const int64_t limit = std::min(best ? best->time : INT64_MAX, known);
+    if (limit < INT64_MAX && isProved(sample, limit) &&
+        (schedules.at(sample) || searchAt(sample))) {
+      isWhole = best && best->time <= known;
+      return best;
+    }
+    if (hasFailed && sample < provedNeed())
+      break;
+    if (Answer found = searchAt(sample)) {
+      best = shorterOf(std::move(best), std::move(found));
+      lowest = sample;
+    } else {
+      hasFailed = true;
+    }
+  }
+  const Answer last = least();
+  if (last && last->need < lowest && last->need <= budget)
+    best = shorterOf(std::move(best), last);
+  return best;
+}
+
+/// Null is the longest.
+static bool isShorter(const Answer &a, const Answer &b) { return a && (!b || a->time < b->time); }
+
+Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t above, Answer high,
+                              int64_t known) {
+  if (!isShorter(high, low))
+    return low;
+  // Of many ops a search takes long, and little is left to gain between two plans that are close.
+  constexpr int32_t few = 128;
+  const bool hasFewOps = device.numOps() <= few;
+  const int64_t leastGain = hasFewOps ? 0 : device.baseCost() >> 12;
+  const int mostHalvings = hasFewOps ? 12 : samplesOfHalving() == 1 ? 6 : 3;
+  for (int halving = 0; halving < mostHalvings; ++halving) {
+    if (high->need <= budget)
+      return high;
+    if (high->time >= known || (low && low->time - high->time <= leastGain))
+      break;
+    above = std::min(above, high->need);
+    const int64_t middle = under + (above - under) / 2;
+    if (middle == under)
+      break;
+    Answer found = search(middle, {low, high});
+    if (!isShorter(found, low) || isShorter(found, high))
+      found = nullptr;
+    if (budget >= middle) {
+      under = middle;
+      low = found ? std::move(found) : std::move(low);
+    } else if (!found) {
+      return low;
+    } else if (budget >= found->need) {
+      return found;
+    } else {
+      high = std::move(found);
+    }
+  }
+  return high->need <= budget ? high : low;
+}
+
+Answer OffloadSamples::within(int64_t budget, int64_t known) {
+  const std::vector<int64_t> &all = samples();
+  const size_t below =
+      llvm::partition_point(all, [&](int64_t it) { return it > budget; }) - all.begin();
+  bool isWhole = true;
+  Answer low = bestFrom(below, budget, known, isWhole);
+  if (below == 0)
+    return low;
+  const int64_t under = below < all.size() ? all[below] : device.residentBytes();
+  Answer found = bisect(budget, under, low, all[below - 1], searchAt(all[below - 1]), known);
+  return found || !isWhole ? found : searchAt(budget);
+}
