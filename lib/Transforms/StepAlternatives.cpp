@@ -5,6 +5,7 @@
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/AnnotateMemory.h"
+#include "llmmem/Transforms/FillConstants.h"
 #include "llmmem/Transforms/PackSaved.h"
 #include "mlir/IR/Builders.h"
 
@@ -42,16 +43,26 @@ static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
   return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
 }
 
-/// Epilogues, and quarters of the saved values that are packed: with the most epilogues there may
-/// be, which is the cheapest step.
-static SmallVector<std::pair<Epilogues, int64_t>> allChoices(const CheckpointRequest &request,
-                                                             const DeviceModel &device) {
-  SmallVector<std::pair<Epilogues, int64_t>> choices;
+namespace {
+struct Choice {
+  Epilogues epilogues;
+  int64_t packedQuarters = 0; // of the saved values
+  bool fillsConstants = false;
+};
+} // namespace
+
+/// All choices of epilogues; values are packed, and constants filled, with the most epilogues there
+/// may be, which is the cheapest step.
+static SmallVector<Choice> allChoices(func::FuncOp step, const CheckpointRequest &request,
+                                      const DeviceModel &device) {
+  SmallVector<Choice> choices;
   for (Epilogues epilogues : choicesOf(request, device))
-    choices.push_back({epilogues, 0});
-  const Epilogues most = choices.back().first;
+    choices.push_back({epilogues});
+  const Epilogues most = choices.back().epilogues;
   for (int64_t quarters = 1; request.packsSaved && quarters <= kPackedQuarters; ++quarters)
     choices.push_back({most, quarters});
+  if (hasConstantsToFill(step))
+    choices.push_back({most, 0, /*fillsConstants=*/true});
   return choices;
 }
 
@@ -60,23 +71,27 @@ llmmem::makeStepAlternatives(func::FuncOp step, const StepStorage &storage,
                              const CheckpointRequest &request, const DeviceModel &device) {
   std::vector<StepAlternative> alternatives;
   // Each choice fuses what the one before fuses, and perhaps more; so for packing.
-  std::optional<std::pair<int64_t, int64_t>> changedBefore;
-  for (auto [epilogues, quarters] : allChoices(request, device)) {
+  std::optional<std::tuple<int64_t, int64_t, int64_t>> changedBefore;
+  for (auto [epilogues, quarters, fills] : allChoices(step, request, device)) {
     StepAlternative alternative;
     alternative.epilogues = epilogues;
     alternative.packedQuarters = quarters;
+    alternative.fillsConstants = fills;
     alternative.step = step;
-    std::pair<int64_t, int64_t> changed = {0, 0};
-    if (epilogues != Epilogues::Separate || quarters > 0) {
+    int64_t packed = 0, fused = 0, filled = 0;
+    if (epilogues != Epilogues::Separate || quarters > 0 || fills) {
       alternative.copy = step.clone();
       alternative.step = *alternative.copy;
       // Packed first, so that no epilogue hides a value.
-      changed.second = packSavedValues(alternative.step, quarters);
+      packed = packSavedValues(alternative.step, quarters);
       if (epilogues != Epilogues::Separate)
-        changed.first = fuseEpilogues(alternative.step, epilogues);
+        fused = fuseEpilogues(alternative.step, epilogues);
+      if (fills)
+        filled = fillConstants(alternative.step);
       if (isAnnotated(step) && failed(annotateMemory(alternative.step, device)))
         return failure();
     }
+    const std::tuple changed(fused, packed, filled);
     if (changedBefore == changed)
       continue;
     changedBefore = changed;
@@ -112,8 +127,8 @@ planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative>
 
 void llmmem::recordOutcomes(ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,
                             ArrayRef<planning::AlternativeOutcome> outcomes) {
-  // Packed values are in the report by themselves.
-  if (alternatives.size() < 2 || havePacked(alternatives))
+  // Packed values are in the report by themselves, and so are constants.
+  if (alternatives.size() < 2 || havePacked(alternatives) || alternatives.back().fillsConstants)
     return;
   Builder builder(chosen.step.getContext());
   SmallVector<Attribute> entries;

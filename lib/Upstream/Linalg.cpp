@@ -3,7 +3,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "Models.h"
 #include "llmmem/Interfaces/Bytes.h"
+#include "llmmem/Interfaces/FillableOpInterface.h"
 #include "llmmem/Support/Count.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -122,6 +125,26 @@ struct DestinationBuffers
     return {init.getOperandNumber()};
   }
 };
+
+//===----------------------------------------------------------------------===//
+// Constants of one number
+//===----------------------------------------------------------------------===//
+
+struct ConstantFill : FillableOpInterface::ExternalModel<ConstantFill, arith::ConstantOp> {
+  Value makeFill(Operation *op, OpBuilder &builder) const {
+    auto elements = dyn_cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!elements || !type || type.getEncoding())
+      return {};
+    auto number = dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>());
+    if (!number)
+      return {};
+    Value scalar = arith::ConstantOp::create(builder, op->getLoc(), number);
+    Value empty =
+        tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(), type.getElementType());
+    return linalg::FillOp::create(builder, op->getLoc(), scalar, empty).getResult(0);
+  }
+};
 } // namespace
 
 void upstream::registerLinalg(DialectRegistry &registry) {
@@ -134,5 +157,8 @@ void upstream::registerLinalg(DialectRegistry &registry) {
         context, dialect->getNamespace(), [&](RegisteredOperationName name) {
           return !isStructured(name) && name.hasInterface<DestinationStyleOpInterface>();
         });
+  });
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *, arith::ArithDialect *) {
+    arith::ConstantOp::attachInterface<ConstantFill>(*context);
   });
 }

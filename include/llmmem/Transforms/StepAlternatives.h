@@ -9,11 +9,12 @@
 
 namespace llmmem {
 
-/// The step with one choice of epilogues and of packed values, and what the planner is asked about
-/// it.
+/// The step with one choice of epilogues, of packed values and of constants that are filled, and
+/// what the planner is asked about it.
 struct StepAlternative {
   Epilogues epilogues;
   int64_t packedQuarters = 0;
+  bool fillsConstants = false;
   mlir::OwningOpRef<mlir::func::FuncOp> copy; // null where it is the step itself
   mlir::func::FuncOp step;
   StepStorage storage;
@@ -23,8 +24,8 @@ struct StepAlternative {
 
 /// The alternatives that `request` and the device's table leave open, each different from those
 /// before it: separate first. Where saved values may be packed (PackSaved.h), steps with
-/// some of them packed stand behind those without. Fails, after a located diagnostic, where the
-/// step cannot be planned.
+/// some of them packed stand after those without, and last the one whose constants are filled
+/// (FillConstants.h). Fails, after a located diagnostic, where the step cannot be planned.
 llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::FuncOp step,
                                                                    const StepStorage &storage,
                                                                    const CheckpointRequest &request,
