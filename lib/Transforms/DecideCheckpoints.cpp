@@ -79,8 +79,8 @@ static void writePlan(func::FuncOp step, const StepStorage &storage,
   certificate.append("bound", builder.getStringAttr(plan.bound));
   certificate.append("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound));
   certificate.append("cost_without_budget_ns", builder.getI64IntegerAttr(costWithoutBudget));
-  certificate.append("peak_lower_bound",
-                     builder.getI64IntegerAttr(plan.peakLowerBound - extracted.residentPadding));
+  certificate.append("peak_lower_bound", builder.getI64IntegerAttr(std::max<int64_t>(
+                                             0, plan.peakLowerBound - extracted.residentPadding)));
   if (plan.time)
     certificate.append("time_lower_bound_ns", builder.getI64IntegerAttr(plan.time->lowerBound));
   step->setAttr(LlmDialect::kCertificate, certificate.getDictionary(builder.getContext()));
@@ -184,6 +184,11 @@ FailureOr<CheckpointDecision> llmmem::decideCheckpoints(func::FuncOp step,
 void llmmem::writeCheckpoints(func::FuncOp step, const CheckpointRequest &request,
                               CheckpointDecision &decision, int64_t withoutBudgetNs) {
   StepAlternative &chosen = decision.chosen();
+  // The bound is that of every alternative, and one may align more resident buffers than another.
+  int64_t mostPadding = 0;
+  for (const StepAlternative &alternative : decision.alternatives)
+    mostPadding = std::max(mostPadding, alternative.extracted.residentPadding);
+  decision.best.chosen.plan.peakLowerBound -= mostPadding - chosen.extracted.residentPadding;
   writePlan(chosen.step, chosen.storage, request, chosen.extracted, decision.plan(),
             chosen.tilings.chunks[decision.best.chosen.tiling], withoutBudgetNs);
   recordOutcomes(decision.alternatives, chosen, decision.best.outcomes);
