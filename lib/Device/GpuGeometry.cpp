@@ -45,7 +45,7 @@ int64_t GpuGeometry::blocksAtOnce(int64_t cluster) const {
   return blocks;
 }
 
-/// Reads "a, b, source" of a table of keys, and the keys next to it.
+/// The keys of a list and the others, as messages name them: "a, b, source".
 template <typename Keys>
 static std::string namesOf(const Keys &keys, StringRef others) {
   std::string names;

@@ -237,7 +237,7 @@ int llmmem_product_store_write(const char *path, const char *device,
   if (why == ENAMETOOLONG)
     return fail(message, size, "the name '%s' is too long", path);
   if (why)
-    return fail(message, size, "'%s' cannot be written: %s", whole.beside, strerror(why));
+    return fail(message, size, "'%s' cannot be written: %s", whole.temporary, strerror(why));
   FILE *file = whole.file;
   size_t count = llmmem_products_count(products);
   fprintf(file, "llmmem-product-algorithms %d\ndevice %s\nlibrary %" PRId64 "\n", STORE_VERSION,

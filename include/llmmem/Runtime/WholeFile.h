@@ -24,13 +24,13 @@ extern "C" {
 typedef struct llmmem_whole_file {
   FILE *file;
   const char *path; /* It must outlive this. */
-  char beside[4096];
+  char temporary[4096];
 } llmmem_whole_file;
 
-/* Returns 0, or the error's number: ENAMETOOLONG where `path` is too long for a name next to it. */
+/* Returns 0, or the error's number: ENAMETOOLONG where `path` is too long to add to its name. */
 int llmmem_whole_file_open(llmmem_whole_file *whole, const char *path);
 /* Closes the file and renames it. Returns 0, or the number of the first error, also of a write;
- * then nothing is left next to the path. */
+ * then only what was at the path before is left. */
 int llmmem_whole_file_keep(llmmem_whole_file *whole);
 
 #ifdef __cplusplus
