@@ -111,7 +111,7 @@ void llmmem::findRoles(func::FuncOp step, int64_t loss) {
 // Phases
 //===----------------------------------------------------------------------===//
 
-/// Forward or backward, where JAX's name of the place says so.
+/// Returns forward or backward where JAX's name of the place says so.
 static std::optional<llm::Phase> phaseOf(Location location) {
   std::string text;
   llvm::raw_string_ostream(text) << location;
@@ -129,8 +129,8 @@ void llmmem::findPhases(func::FuncOp step, int64_t loss) {
   for (Operation &op : body.without_terminator()) {
     if (op.hasAttr(LlmDialect::kPhase))
       continue;
-    // What stands before the loss and only the backward reads was made beside the forward: a
-    // derivative of one of its ops.
+    // An op that stands before the loss and that only the backward reads was made together with the
+    // forward: it is a derivative of one of its ops.
     bool isBefore = made.getDefiningOp() && op.isBeforeInBlock(made.getDefiningOp());
     llm::Phase byGraph =
         forward.contains(&op) || isBefore ? llm::Phase::Forward : llm::Phase::Backward;
@@ -142,7 +142,7 @@ void llmmem::findPhases(func::FuncOp step, int64_t loss) {
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// What overwrites an argument runs behind all that depends on it (OverwriteGuards.h), and the
+/// An op that overwrites an argument runs after all that depends on it (OverwriteGuards.h), and the
 /// order of the text must be one in which the step can run.
 static void moveOverwritesBehind(func::FuncOp step) {
   Operation *behind = step.getBody().front().getTerminator();
@@ -164,8 +164,9 @@ static void moveOverwritesBehind(func::FuncOp step) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// What nobody reads is no part of the step, unless it has effects: frameworks leave it to their
-/// compiler to drop it (JAX writes the gradient of a maximum that it then stops). Returns how many.
+/// Erases what nobody reads, which is no part of the step unless it has effects: frameworks leave
+/// it to their compiler to drop it (JAX writes the gradient of a maximum that it then stops).
+/// Returns the number of erased ops.
 static int64_t dropUnread(func::FuncOp step) {
   int64_t dropped = 0;
   SmallVector<Operation *> ops;
@@ -194,7 +195,7 @@ static void sayWhatWasFound(func::FuncOp step, int64_t loss, int64_t donated) {
       << " arguments are overwritten by their results";
 }
 
-/// Whether somebody else made it: an op is none of llmmem's.
+/// Returns whether another compiler made the function: an op is none of llmmem's.
 static bool isForeign(func::FuncOp step) {
   return llvm::any_of(step.getBody().front().without_terminator(), [](Operation &op) {
     return !isa_and_present<LlmDialect>(op.getDialect()) && !isResidentOp(&op);

@@ -38,16 +38,16 @@ public:
   /// Takes `llm.copies`, whose numbers in the schedule follow those of the ops.
   LogicalResult readCopies(ArrayRef<int64_t> numbers);
 
-  /// Every op runs at least once, and nothing reads what has not run.
+  /// Checks that every op runs at least once, and that nothing reads what has not run.
   LogicalResult check(ArrayRef<int64_t> schedule);
 
-  /// Takes `llm.places`. Chunks are set, as workspaces depend on them.
+  /// Takes `llm.places`. Requires that chunks are set, as workspaces depend on them.
   LogicalResult readPlaces(ArrayRef<int64_t> schedule);
 
   /// Returns the number of clones.
   int64_t apply(ArrayRef<int64_t> schedule);
 
-  /// The places of the program that `apply` has made.
+  /// Returns the places of the program that `apply` has made.
   const ArenaPlaces &getPlaces() const { return places; }
 
 private:
@@ -61,11 +61,11 @@ private:
   LogicalResult checkCopy(int64_t number, const llvm::DenseSet<Operation *> &ran);
   int64_t numNumbers() const { return ops.size() + 2 * copies.size(); }
 
-  /// A value that leaves for the host and comes back.
+  /// Is a value that leaves for the host and comes back.
   struct LeavingValue {
     OpResult value;
     int64_t upNs, downNs;
-    Value onHost; // its latest copy on the host; null before the first
+    Value onHost; // the latest copy to the host; null before the first
     int64_t runs = 0;
   };
 
@@ -79,14 +79,14 @@ private:
   ArenaPlaces places;
   llvm::DenseMap<Operation *, SmallVector<Value>> operandsOf;
   llvm::DenseMap<Value, Value> current;
-  // The runs that barriers let pass, by the result that passes them on.
+  // Maps the result of each run that a barrier lets pass to the barrier's result.
   llvm::DenseMap<Value, Value> passed;
 };
 } // namespace
 
 LogicalResult ScheduleApplier::readIds() {
   std::map<int64_t, Operation *> byId;
-  // Constants stay where they are, before everything that is moved.
+  // Constants stay where they are, before everything that moves after them.
   for (Operation &op : body.without_terminator()) {
     if (isResidentOp(&op))
       continue;
@@ -131,7 +131,8 @@ LogicalResult ScheduleApplier::readCopies(ArrayRef<int64_t> numbers) {
   return numbers.empty() ? success() : refuse();
 }
 
-/// A copy to the host reads what an op wrote; a copy to the device reads what one to the host left.
+/// A copy to the host reads what an op wrote; a copy to the device reads what a copy to the host
+/// left.
 LogicalResult ScheduleApplier::checkCopy(int64_t number, const llvm::DenseSet<Operation *> &ran) {
   LeavingValue &leaving = copies[(number - ops.size()) / 2];
   bool isDown = (number - ops.size()) % 2 == 1;
@@ -192,20 +193,20 @@ LogicalResult ScheduleApplier::readPlaces(ArrayRef<int64_t> schedule) {
   return success();
 }
 
-/// The latest run of what has bytes of its own.
+/// Returns the latest run of what has bytes of its own.
 Value ScheduleApplier::runOf(Value root) {
   auto it = current.find(root);
   return it == current.end() ? root : it->second;
 }
 
-/// The latest run of `value`; a view is made again over the latest run of what it looks at.
+/// Returns the latest run of `value`; a view is recomputed over the latest run of its source.
 Value ScheduleApplier::latest(Value value) {
   Value root = storage.getRoot(value);
   if (root == value)
     return runOf(root);
   auto view = cast<OpResult>(value);
-  // What was recomputed after a barrier is read as it is: it is another value, which nothing can
-  // merge with what stands before the barrier.
+  // A value that was recomputed after a barrier is read as it is: it is another value, which
+  // nothing can merge with what stands before the barrier.
   if (isBarrierOp(view.getOwner()))
     return passed.lookup(view) == runOf(root)
                ? value

@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// Bytes that arguments and constants hold of the device's memory, each a multiple of the
-/// alignment.
+/// Returns the bytes that arguments and constants hold of the device's memory, each a multiple of
+/// the alignment.
 static Count residentOnDevice(func::FuncOp step) {
   Count sum;
   auto add = [&](int64_t bytes) { sum += alignTo(Count(bytes), kArenaAlignment); };
@@ -32,7 +32,8 @@ static Count residentOnDevice(func::FuncOp step) {
 }
 
 namespace {
-/// One memory of a step: what is resident there, and the arena as far as it is known to reach.
+/// Counts one memory of a step: what is resident there, and the arena as far as it is known to
+/// reach.
 class Arena {
 public:
   explicit Arena(Count resident) : resident(resident) {}

@@ -1,8 +1,7 @@
 //===- ArenaPlaces.h - Offsets, written onto the ops ------------------------===//
 //
-// The one writer of `llm.offsets`, `llm.workspace` and the arenas of a step, whoever chose the
-// places: a plan (NamedPlaces.h) or `plan-arena`.
-//
+// This file declares the one writer of `llm.offsets`, `llm.workspace` and the arenas of a step,
+// whoever chose the places: a plan (NamedPlaces.h) or `plan-arena`.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_TRANSFORMS_ARENAPLACES_H
@@ -12,8 +11,8 @@
 
 namespace llmmem {
 
-/// Offsets of all results with bytes of their own, each in the arena of its memory, and of the
-/// workspaces of all ops that have one.
+/// Holds the offsets of all results with bytes of their own, each in the arena of its memory, and
+/// of the workspaces of all ops that have one.
 struct ArenaPlaces {
   llvm::DenseMap<mlir::Value, int64_t> values;
   llvm::DenseMap<mlir::Operation *, int64_t> workspaces;

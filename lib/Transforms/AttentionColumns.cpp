@@ -24,7 +24,7 @@ static GroupableOpInterface attentionOf(Operation *op) {
                                                                        : GroupableOpInterface();
 }
 
-/// The readers of `split`, if they are attention and read each part of it as rows of heads.
+/// Returns the readers of `split` if they are attention and read each part of it as rows of heads.
 static llvm::SetVector<Operation *> readersOfHeads(llm::SplitOp split) {
   llvm::SetVector<Operation *> readers(split->user_begin(), split->user_end());
   for (Value part : split.getParts())
@@ -35,7 +35,7 @@ static llvm::SetVector<Operation *> readersOfHeads(llm::SplitOp split) {
   return readers;
 }
 
-/// A split in front of `reader`, which it reads in the place of `split`.
+/// Creates a split in front of `reader`, which reads it in the place of `split`.
 static Operation *splitFor(Operation *reader, llm::SplitOp split) {
   Operation *copy = OpBuilder(reader).clone(*split);
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
@@ -48,7 +48,7 @@ static Operation *splitFor(Operation *reader, llm::SplitOp split) {
   return copy;
 }
 
-/// The concat that alone takes gradients of `attention`, and nothing else, or null.
+/// Returns the concat that is the only reader of the gradients of `attention`, or null.
 static Operation *concatOf(GroupableOpInterface attention) {
   for (unsigned number : attention.getHeadResults()) {
     OpResult result = attention->getResult(number);

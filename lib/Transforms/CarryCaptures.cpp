@@ -19,7 +19,8 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// Constants of the body are there from the start, as all constants of the step are.
+/// Moves the constants of the body out of it; they are there from the start, as all constants of
+/// the step are.
 static void moveConstantsOut(LoopLikeOpInterface loop) {
   SmallVector<Operation *> constants;
   for (Region *region : loop.getLoopRegions())
@@ -30,7 +31,7 @@ static void moveConstantsOut(LoopLikeOpInterface loop) {
     constant->moveBefore(loop);
 }
 
-/// Whoever reads what no round changes reads what the loop was given.
+/// Lets the readers of what no round changes read what the loop was given.
 static void bypassUnchanged(LoopLikeOpInterface loop) {
   std::optional<ResultRange> results = loop.getLoopResults();
   if (!results)
@@ -41,7 +42,8 @@ static void bypassUnchanged(LoopLikeOpInterface loop) {
       result.replaceAllUsesWith(init);
 }
 
-/// Buffers are no values that can be carried: who reads them through the loop is refused later.
+/// Buffers are no values that can be carried: an op that reads them through the loop is refused
+/// later.
 static bool canBeCarried(Value value) {
   return isa<TensorType>(value.getType()) || bytesOfElementType(value.getType());
 }
@@ -72,7 +74,7 @@ static LogicalResult carryCaptures(LoopLikeOpInterface loop, IRRewriter &rewrite
 }
 
 namespace {
-/// Constants that differ in nothing but where they were written.
+/// Compares constants by everything except where they were written.
 struct EqualConstants : llvm::DenseMapInfo<Operation *> {
   static unsigned getHashValue(const Operation *op) {
     return OperationEquivalence::computeHash(
@@ -92,7 +94,7 @@ private:
 };
 } // namespace
 
-/// Equal constants of tensors are one buffer, which whoever runs the step holds once.
+/// Merges equal constants of tensors into one buffer, which whoever runs the step holds once.
 static void shareConstants(func::FuncOp step) {
   llvm::DenseSet<Operation *, EqualConstants> known;
   for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
@@ -111,7 +113,7 @@ namespace {
 struct CarryCapturesPass : StepPass<llmmem::impl::CarryCapturesBase<CarryCapturesPass>> {
   using StepPass::StepPass;
   LogicalResult runOnStep(func::FuncOp step) override {
-    // Inner loops first: what they read is then read by the body around them.
+    // Inner loops come first: what they read is then read by the body around them.
     SmallVector<LoopLikeOpInterface> loops;
     step.walk([&](LoopLikeOpInterface loop) { loops.push_back(loop); });
     IRRewriter rewriter(step.getContext());

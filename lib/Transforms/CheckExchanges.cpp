@@ -14,7 +14,7 @@ using llm::LlmDialect;
 using planning::Rendezvous;
 
 namespace {
-/// What the stages do with each other, and the ops that do it.
+/// Holds what the stages do with each other, and the ops that do it.
 struct Meetings {
   std::vector<std::vector<Rendezvous>> stages;
   std::vector<SmallVector<Operation *>> ops;
@@ -101,7 +101,7 @@ static SmallVector<func::FuncOp> findStages(ModuleOp module) {
   return stages;
 }
 
-/// What an op is in the time of its stage. A view is work of no time.
+/// Returns what an op is in the time of its stage. A view is work that takes no time.
 static FailureOr<planning::StageEvent> eventOf(Operation &op, const DeviceModel &device) {
   using Kind = planning::StageEvent::Kind;
   if (isa<llm::WaitOp>(op))
@@ -161,7 +161,8 @@ LogicalResult llmmem::checkExchanges(ModuleOp module) {
             return meetings.ops[number][op]->emitError()
                    << "exchanges with stage " << peer << ", and the module has others than "
                    << number << " up to " << stages.size() - 1;
-  // An order in which some stage waits for ever may match other messages, too: that is said first.
+  // An order in which some stage waits for ever may also mismatch messages, so it is reported
+  // first.
   if (failed(checkEnd(stages, meetings)))
     return failure();
   return checkTypes(meetings);

@@ -95,7 +95,7 @@ bool llmmem::hasHostCopies(func::FuncOp step) {
   return llvm::any_of(step.getBody().front(), [](Operation &op) { return llm::isHostCopy(&op); });
 }
 
-/// The problem of `chosen` in the form of a plan.
+/// Returns the problem of `chosen` in the form of a plan.
 static ExtractedProblem inForm(const StepAlternative &chosen, const planning::StepForms &forms,
                                const planning::AlternativePlan &made) {
   ExtractedProblem extracted = chosen.extracted;
@@ -105,7 +105,7 @@ static ExtractedProblem inForm(const StepAlternative &chosen, const planning::St
   return extracted;
 }
 
-/// The same of a copy of its step, which `copies` leads to.
+/// Returns the same problem of a copy of its step, which `copies` leads to.
 static ExtractedProblem inCopy(const ExtractedProblem &extracted, const IRMapping &copies) {
   ExtractedProblem result = extracted;
   for (Operation *&op : result.ops)
@@ -119,8 +119,8 @@ static ExtractedProblem inCopy(const ExtractedProblem &extracted, const IRMappin
   return result;
 }
 
-/// What the program of a plan takes, which may be of another budget than the one asked for; nothing
-/// where it cannot be made.
+/// Returns what the program of a plan takes, which may be of another budget than the one asked for,
+/// or nothing where it cannot be made.
 static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAlternative &chosen,
                                          const planning::StepForms &forms,
                                          const planning::AlternativePlan &made,
@@ -139,9 +139,8 @@ static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAl
   return failed(time) ? std::nullopt : std::optional(*time);
 }
 
-/// Returns the best plan of all forms. Where values leave for the host, or where state on the host
-/// comes and leaves while every plan runs, the program of a plan is timed, and it takes no longer
-/// with more budget.
+/// Finds the best plan of all forms. Where state on the host comes and leaves while a plan's ops
+/// run, the program of a plan is timed, and it takes no longer with more budget.
 static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointRequest &request,
                                           ArrayRef<StepAlternative> alternatives,
                                           const planning::StepForms &forms,

@@ -28,7 +28,7 @@ public:
 
   LogicalResult run() {
     Block &body = step.getBody().front();
-    // Readers first: whether a value is returned through views is then known.
+    // Readers come first: whether a value is returned through views is then known.
     for (Operation &op : llvm::reverse(body.without_terminator()))
       if (failed(describe(op)))
         broken = true;
@@ -36,13 +36,14 @@ public:
   }
 
 private:
-  /// An op of llmmem, or a constant: no table and no person says what it is.
+  /// Returns whether `op` is an op of llmmem or a constant: no table and no person says what it is.
   static bool isKnown(Operation &op) {
     return isa_and_present<LlmDialect>(op.getDialect()) ||
            (isResidentOp(&op) && !op.hasAttr(LlmDialect::kResident));
   }
 
-  /// Whether the `llm.cost` of an op is what its own model says, as annotate-memory writes it.
+  /// Returns whether the `llm.cost` of an op is what its own model says, as annotate-memory writes
+  /// it.
   static bool saysSo(Operation &op) {
     auto model = dyn_cast<CostOpInterface>(op);
     auto cost = op.getAttrOfType<llm::CostAttr>(LlmDialect::kCost);

@@ -15,7 +15,7 @@ using llm::LlmDialect;
 static bool holdsFloats(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
 namespace {
-/// The ops that one rule and its sums have built.
+/// Holds the ops that one rule and its sums have built.
 using BuiltOps = llvm::SmallPtrSet<Operation *, 8>;
 
 class ReverseSweep {
@@ -75,7 +75,7 @@ static void nameGradient(Value gradient, Value of) {
     setNameIfNone(op, getName(of) + ".gradient");
 }
 
-/// `llm.core_attention` and the like stay behind: they say something of the forward.
+/// `llm.core_attention` and the like are not copied: they describe the forward.
 static void annotateBuilt(Operation *built, Operation *forward) {
   llm::writePhase(built, llm::Phase::Backward);
   if (Attribute block = forward->getAttr(LlmDialect::kBlock))
@@ -103,8 +103,8 @@ LogicalResult ReverseSweep::checkContributions(Operation *op, ArrayRef<Value> co
 
 Value ReverseSweep::addTo(Value sum, Value contribution, Location loc, const BuiltOps &built) {
   // A contribution that can go on from the accumulator needs no bytes and no addition of its own.
-  // Only what this rule has built may change: older values may be gradients of something else, too.
-  // And the sum must be older.
+  // Only what this rule has built may change, because older values may be gradients of something
+  // else, too. The sum must be older as well.
   Operation *op = contribution.getDefiningOp();
   auto accumulating = dyn_cast_or_null<AccumulatingOpInterface>(op);
   if (accumulating && !accumulating.getInto() && contribution.use_empty() && built.contains(op) &&

@@ -1,10 +1,9 @@
 //===- DifferentiationRanks.cpp - Updates that ranks share ------------------===//
 //
 // Data parallel ranks have addends of each gradient. Their sum is formed as soon as the addend is
-// there, or those of a bucket are, so that it can run beside the rest of the backward, and a whole
-// gradient that nobody keeps ends early. The parts that ZeRO splits updates into are those of
-// ParameterShards.h.
-//
+// there, or those of a bucket are. So it can run at the same time as the rest of the backward, and
+// a whole gradient that nobody keeps ends early. The parts that ZeRO splits updates into are those
+// of ParameterShards.h.
 //===----------------------------------------------------------------------===//
 
 #include "DifferentiationStep.h"
@@ -23,7 +22,7 @@ static int64_t zeroStage(const TrainedParameter &parameter) {
   return parameter.sharing ? parameter.sharing.getZero() : 0;
 }
 
-/// Whether the update is of a part and the parameter is whole.
+/// Returns whether the update is of a part and the parameter is whole.
 static bool updatesPart(const TrainedParameter &parameter) {
   return zeroStage(parameter) == 1 || zeroStage(parameter) == 2;
 }
@@ -62,7 +61,7 @@ public:
     return createOp<Op>(std::forward<Args>(args)...)->getResult(0);
   }
 
-  /// The same elements as `type`.
+  /// Reshapes `value` to `type`, which has the same elements.
   Value reshape(Value value, Type type) {
     return value.getType() == type ? value : create<llm::ReshapeOp>(type, value);
   }
@@ -74,7 +73,8 @@ private:
   Attribute block;
 };
 
-/// Parameters that share their collectives, in the order in which the backward ends gradients.
+/// Holds parameters that share their collectives, in the order in which the backward ends
+/// gradients.
 using Bucket = SmallVector<TrainedParameter *>;
 } // namespace
 
@@ -88,14 +88,14 @@ void llmmem::orderGradients(MutableArrayRef<TrainedParameter> parameters) {
     order.push_back(&parameter);
   llvm::stable_sort(order, [](const TrainedParameter *a, const TrainedParameter *b) {
     Operation *ofA = a->gradient.getDefiningOp(), *ofB = b->gradient.getDefiningOp();
-    // What no op ends was there before.
+    // A gradient that no op ends was there before.
     return ofA && ofB ? ofA->isBeforeInBlock(ofB) : !ofA && ofB;
   });
   for (auto [number, parameter] : llvm::enumerate(order))
     parameter->endsAt = number;
 }
 
-/// Parameters in the order of `endsAt`.
+/// Returns the parameters in the order of `endsAt`.
 static Bucket inOrderOfBackward(MutableArrayRef<TrainedParameter> parameters) {
   Bucket order;
   for (TrainedParameter &parameter : parameters)
@@ -118,7 +118,7 @@ void llmmem::fillBuckets(MutableArrayRef<TrainedParameter> parameters) {
     parameter->bucket = next++;
     llm::DataParallelAttr sharing = parameter->sharing;
     int64_t bytes = bytesOfType(parameter->argument.getType());
-    // What goes to a server and comes back is not brought together.
+    // Parameters that go to a server and come back do not share a collective.
     if (!sharing || sharing.getServer() || bytes > sharing.getBucketBytes() ||
         llm::meshOf(parameter->argument.getOwner()->getTerminator())
                 .getGroupSize(sharing.getAxes()) == 1)
@@ -134,7 +134,8 @@ void llmmem::fillBuckets(MutableArrayRef<TrainedParameter> parameters) {
   }
 }
 
-/// The buckets of those parameters that `takes` names, in the order of their last gradients.
+/// Returns the buckets of those parameters that `takes` names, in the order of their last
+/// gradients.
 static SmallVector<Bucket> bucketsOf(MutableArrayRef<TrainedParameter> parameters,
                                      function_ref<bool(const TrainedParameter &)> takes) {
   llvm::MapVector<unsigned, Bucket> buckets;
@@ -144,7 +145,7 @@ static SmallVector<Bucket> bucketsOf(MutableArrayRef<TrainedParameter> parameter
   return llvm::map_to_vector(buckets, [](auto &entry) { return std::move(entry.second); });
 }
 
-/// Names of a bucket's results.
+/// Writes the names of a bucket's results.
 static void nameResults(Operation *bucketOp, const Bucket &bucket, StringRef suffix) {
   Builder builder(bucketOp->getContext());
   bucketOp->setAttr(LlmDialect::kResultNames,
@@ -158,7 +159,8 @@ static void nameResults(Operation *bucketOp, const Bucket &bucket, StringRef suf
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// Behind the op that ends a gradient; at the end of the function that it is an argument of.
+/// Returns a builder after the op that ends a gradient, or at the end of the function that it is an
+/// argument of.
 static OpBuilder builderBehind(Value gradient) {
   Operation *last = gradient.getDefiningOp();
   if (!last)
@@ -168,13 +170,13 @@ static OpBuilder builderBehind(Value gradient) {
   return builder;
 }
 
-/// What the update of a whole reads.
+/// Sets what the update of a whole parameter reads.
 static void setSum(TrainedParameter &parameter, Value sum) {
   parameter.gradient = sum;
   parameter.updatingGradient = sum;
 }
 
-/// What the update of a part reads: under ZeRO-2 the resident gradient takes up the part.
+/// Sets what the update of a part reads: under ZeRO-2 the resident gradient takes up the part.
 static void setPart(AnnotatingBuilder &create, TrainedParameter &parameter, Value part) {
   if (zeroStage(parameter) == 2) {
     if (parameter.gradientArgument)
@@ -205,7 +207,7 @@ static void sumOverRanks(TrainedParameter &parameter) {
                                               axes, /*dimension=*/0));
 }
 
-/// All of them in one collective, behind the op that ends the last.
+/// Sums all of them in one collective, after the op that ends the last.
 static void sumOverRanks(const Bucket &bucket) {
   TrainedParameter &last = *bucket.back();
   if (bucket.size() == 1)
@@ -276,7 +278,7 @@ void llmmem::addGradients(MutableArrayRef<TrainedParameter> parameters, ArrayRef
   orderGradients(added);
   sumBuckets(added, [](const TrainedParameter &) { return true; });
   for (auto [parameter, sum] : llvm::zip_equal(scattered, added)) {
-    // The sum so far, which is no longer the argument.
+    // This is the sum so far, which is no longer the argument.
     if (auto add = sum.gradient.getDefiningOp<llm::AddOp>())
       add.getAMutable().assign(parameter->gradient);
     parameter->gradient = sum.gradient;
@@ -288,7 +290,7 @@ void llmmem::scatterGradients(MutableArrayRef<TrainedParameter> parameters) {
              [](const TrainedParameter &parameter) { return zeroStage(parameter) == 2; });
 }
 
-/// What the rule of its replica gives of one micro-batch, of the addends of all of them.
+/// Applies the rule of its replica for one micro-batch to the addends of all of them.
 static void sumReplicas(TrainedParameter &parameter) {
   OpBuilder builder = builderBehind(parameter.gradient);
   AnnotatingBuilder create(builder, llm::Phase::Backward,
@@ -313,7 +315,7 @@ void llmmem::finishGradients(MutableArrayRef<TrainedParameter> parameters) {
 void llmmem::shareGradients(MutableArrayRef<TrainedParameter> parameters) {
   for (TrainedParameter &parameter : parameters)
     parameter.updatingGradient = parameter.gradient;
-  // Of a parameter that is split itself, the gather's rule has summed the gradient.
+  // The gather's rule has summed the gradient of a parameter that is split itself.
   sumBuckets(parameters, [](const TrainedParameter &parameter) {
     return parameter.sharing && zeroStage(parameter) != 3;
   });
@@ -360,7 +362,7 @@ Value llmmem::takePart(OpBuilder &builder, const TrainedParameter &parameter) {
                                     parameter.sharing.getAxes(), /*dimension=*/0);
 }
 
-/// All of them in one collective, behind the last of their updates.
+/// Gathers all of them in one collective, after the last of their updates.
 static void gatherUpdated(const Bucket &bucket) {
   Operation *last = nullptr;
   for (TrainedParameter *parameter : bucket) {
@@ -397,7 +399,7 @@ static void gatherUpdated(const Bucket &bucket) {
   }
 }
 
-/// What the server has updated, right behind its update.
+/// Broadcasts what the server has updated, right after its update.
 static void broadcastUpdated(TrainedParameter &parameter) {
   Operation *update = parameter.newArgument.getDefiningOp();
   OpBuilder builder(update->getContext());

@@ -76,7 +76,7 @@ static bool isTrainable(RankedTensorType type) {
   return llm::traitsOf(type.getElementType()) != nullptr;
 }
 
-/// Values that the loss is computed from.
+/// Returns the values that the loss is computed from.
 static llvm::DenseSet<Value> findWhatLossNeeds(Block &body) {
   llvm::DenseSet<Value> needed = {body.getTerminator()->getOperand(0)};
   for (Operation &op : llvm::reverse(body.without_terminator()))
@@ -85,7 +85,7 @@ static llvm::DenseSet<Value> findWhatLossNeeds(Block &body) {
   return needed;
 }
 
-/// The numbers of the arguments to be trained.
+/// Returns the numbers of the arguments to be trained.
 static FailureOr<SmallVector<unsigned>> findParameters(func::FuncOp loss) {
   llvm::DenseSet<Value> needed = findWhatLossNeeds(loss.getBody().front());
   SmallVector<unsigned> numbers;
@@ -129,9 +129,9 @@ public:
       : builder(step.getContext()), training(training), step(step), body(step.getBody().front()),
         signature(step, training) {}
 
-  /// The whole step.
+  /// Builds the whole step.
   LogicalResult build(ArrayRef<unsigned> parameterNumbers);
-  /// What runs for each micro-batch; and behind it @update, which runs after them.
+  /// Builds what runs for each micro-batch, and @update, which runs after all of them.
   LogicalResult buildForMicroBatches(ArrayRef<unsigned> parameterNumbers);
 
 private:
@@ -188,18 +188,18 @@ LogicalResult StepBuilder::buildBackward() {
   return success();
 }
 
-/// Forward ops that neither the loss nor a gradient reads.
+/// Erases forward ops that neither the loss nor a gradient reads.
 void StepBuilder::eraseDeadOps() {
   llvm::DenseSet<Operation *> gradientOps;
   for (TrainedParameter &parameter : signature.parameters)
     gradientOps.insert(parameter.gradient.getDefiningOp());
-  // A reverse iterator stands on the op behind the one that it gives, so it must not walk what is
+  // A reverse iterator stands on the op after the one that it gives, so it must not walk what is
   // being erased.
   auto ops = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
   for (Operation *op : llvm::reverse(ops))
     if (!gradientOps.contains(op) && op != firstBackward && isOpTriviallyDead(op))
       op->erase();
-  // Of a scaled loss the updates wait for its norm, so none looks for where the backward begins.
+  // The updates of a scaled loss wait for its norm, so none looks for where the backward begins.
   if (signature.inputs.lossScale && firstBackward->use_empty()) {
     firstBackward->erase();
     firstBackward = nullptr;
@@ -241,7 +241,7 @@ LogicalResult StepBuilder::buildForMicroBatches(ArrayRef<unsigned> parameterNumb
   return success();
 }
 
-/// It has the arguments of the other, so that both run on one set of buffers.
+/// The update function has the arguments of the step, so that both run on one set of buffers.
 void StepBuilder::buildUpdateFunction() {
   func::FuncOp update = signature.cloneWithoutBody(kUpdateFunction);
   StepSignature updated(update, training);

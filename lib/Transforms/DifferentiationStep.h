@@ -12,31 +12,32 @@ class ReplicaOp;
 
 namespace llmmem {
 
-/// A parameter of the step, with what its update reads and gives.
+/// Is a parameter of the step, with what its update reads and gives.
 struct TrainedParameter {
   mlir::BlockArgument argument;
   const Optimizer *optimizer = nullptr;
   llvm::SmallVector<mlir::BlockArgument> states; // as the optimizer has them
   mlir::BlockArgument gradientArgument;          // null where gradients are transient
-  /// What its update reads and gives where ranks share it; null where there is one rank.
+  /// Says how ranks share the parameter; null where there is one rank.
   llm::DataParallelAttr sharing;
-  /// The axes over which micro-batches leave addends that are summed once behind them
+  /// Names the axes over which micro-batches leave addends that are summed once after them
   /// (`findReplica`); null where each micro-batch gives the sum.
   mlir::ArrayAttr replicas;
   mlir::Value gradient;
-  /// The gradient that its update reads: of this rank's part, where its state is split.
+  /// Is the gradient that its update reads: that of this rank's part, where its state is split.
   mlir::Value updatingGradient;
   mlir::Value newArgument;
   llvm::SmallVector<mlir::Value> newStates;
-  /// Of several stages that have the parameter, one counts its gradient in the norm of all.
+  /// Says whether this stage counts the gradient in the norm of all: one of the stages that have
+  /// the parameter does.
   bool countsInNorm = true;
-  /// Its place in the order in which the backward ends gradients, from 0.
+  /// Is its place in the order in which the backward ends gradients, from 0.
   unsigned endsAt = 0;
   /// Parameters of equal numbers share collectives.
   unsigned bucket = 0;
 };
 
-/// The scale of a loss and what it follows; all null where the loss is not scaled.
+/// Holds the scale of a loss and what it follows; all are null where the loss is not scaled.
 struct LossScale {
   mlir::BlockArgument scale, good, updates; // as llm.adjust_loss_scale has them
   mlir::Value newScale, newGood, newUpdates;
@@ -44,20 +45,20 @@ struct LossScale {
   explicit operator bool() const { return static_cast<bool>(scale); }
 };
 
-/// Arguments that all updates read.
+/// Holds the arguments that all updates read.
 struct UpdateInputs {
   mlir::BlockArgument learningRate, step;
   LossScale lossScale;
-  /// The axis whose ranks have other parameters, which the norm of all gradients is over too; null
-  /// where there is none.
+  /// Names the axis whose ranks have other parameters, which the norm of all gradients is over too;
+  /// null where there is none.
   mlir::ArrayAttr stages;
 };
 
-/// The numbers of the parameters that a loss is to be trained by. Fails, after a located
+/// Returns the numbers of the parameters that a loss is to be trained by. Fails, after a located
 /// diagnostic, where no step can be made of it.
 llvm::FailureOr<llvm::SmallVector<unsigned>> checkLoss(mlir::func::FuncOp loss);
 
-/// What an argument of a step is of a whole.
+/// Says which part of a whole an argument of a step is.
 struct ArgumentShard {
   llm::ShardingAttr sharding; // null where no dimension is split
   mlir::ArrayAttr parts;      // the axes of its parts in row-major order, or null
@@ -65,7 +66,8 @@ struct ArgumentShard {
   mlir::ArrayAttr server = {}; // the axes of whose position 0 alone has it, or null
 };
 
-/// The function of a step: what an optimizer adds to the arguments of a loss, and the results.
+/// Builds the signature of a step: what an optimizer adds to the arguments of a loss, and the
+/// results.
 class StepSignature {
 public:
   StepSignature(mlir::func::FuncOp step, llm::TrainingAttr training);
@@ -80,9 +82,10 @@ public:
   /// where they are not the arguments as they were, and `others`.
   void finish(mlir::Value loss, mlir::ValueRange others);
 
-  /// An empty function behind it with the same arguments.
+  /// Creates an empty function with the same arguments after it.
   mlir::func::FuncOp cloneWithoutBody(llvm::StringRef name);
-  /// Of a function with the same arguments. Gradients are what their arguments hold.
+  /// Takes the arguments of a function that has the same ones. Gradients are what their arguments
+  /// hold.
   void takeArgumentsOf(const StepSignature &other);
 
   llvm::SmallVector<TrainedParameter> parameters;
@@ -110,50 +113,51 @@ void orderGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 /// parameter's `llm.data_parallel`; one of more bytes than that is alone.
 void fillBuckets(llvm::MutableArrayRef<TrainedParameter> parameters);
 
-/// Sums the gradients of parameters that ranks share, each bucket right behind the op that ends its
+/// Sums the gradients of parameters that ranks share, each bucket right after the op that ends its
 /// last, and sets what their updates read (docs/Design/Ranks.md). A gradient that is resident and
 /// split by ZeRO-2 is added to its argument there.
 void shareGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
-/// The axes of whose position 0 alone updates it; null where every rank does.
+/// Returns the axes of whose position 0 alone updates it; null where every rank does.
 mlir::ArrayAttr serverOf(const TrainedParameter &parameter);
 
-/// Whether the sum of its gradients goes on in the bytes of its argument from micro-batch to
-/// micro-batch; else what a micro-batch adds is a value of its own.
+/// Returns whether the sum of its gradients goes on in the bytes of its argument from micro-batch
+/// to micro-batch; else what a micro-batch adds is a value of its own.
 bool accumulatesInPlace(const TrainedParameter &parameter);
 
-/// The one replica that a loss reads `argument` through. Its gradient is a rank's addend, so those
-/// of micro-batches can be added up before ranks sum them. Null where there is none, and where the
-/// gradient does not accumulate in place.
+/// Returns the one replica that a loss reads `argument` through. Its gradient is a rank's addend,
+/// so those of micro-batches can be added up before ranks sum them. Returns null where there is
+/// none, and where the gradient does not accumulate in place.
 llm::ReplicaOp findReplica(const TrainedParameter &parameter, mlir::BlockArgument argument);
 
-/// Takes in what a micro-batch gives, null where it gives nothing: the sum so far, or, of those
-/// that ZeRO-2 splits, an addend, which is summed over the ranks here, in buckets.
+/// Takes in what a micro-batch gives, null where it gives nothing: the sum so far or, of those that
+/// ZeRO-2 splits, an addend, which is summed over the ranks here, in buckets.
 void addGradients(llvm::MutableArrayRef<TrainedParameter> parameters,
                   llvm::ArrayRef<mlir::Value> given);
 
-/// Those of ZeRO-2 alone, which are split from one micro-batch to the next.
+/// Scatters the gradients of ZeRO-2 alone, which are split from one micro-batch to the next.
 void scatterGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
-/// As `shareGradients`, where micro-batches have left their sums in the arguments.
+/// Does what `shareGradients` does, where micro-batches have left their sums in the arguments.
 void finishGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
-/// The ranks' norm of what each has of the gradients, from the norm of this rank's.
+/// Returns the norm of what all ranks have of the gradients, from the norm of this rank's.
 mlir::Value combineNorms(mlir::OpBuilder &builder, mlir::Value norm, mlir::ArrayAttr axes);
 
-/// The axes that the gradient which `parameter`'s update reads is split over, in the mesh's order.
+/// Returns the axes that the gradient which `parameter`'s update reads is split over, in the mesh's
+/// order.
 mlir::ArrayAttr gradientAxes(const TrainedParameter &parameter);
 
-/// What the update of `parameter` reads as its parameter: this rank's part, where its state is
-/// split and it is not.
+/// Returns what the update of `parameter` reads as its parameter: this rank's part, where its state
+/// is split and it is not.
 mlir::Value takePart(mlir::OpBuilder &builder, const TrainedParameter &parameter);
 
-/// Gathers the parameters of which ranks have updated their parts, each bucket behind its last
-/// update, and broadcasts those that a server has updated, in the bytes of the parameters. Sets
-/// `newArgument`, which is the part, or what this rank has, before.
+/// Gathers the parameters of which ranks have updated their parts, each bucket after its last
+/// update, and broadcasts those that a server has updated, in the bytes of the parameters. Requires
+/// that `newArgument` is the part, or what this rank has; sets it to the whole.
 void giveUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
 
-/// Whether no update may stand before the norm of all gradients is known.
+/// Returns whether no update may stand before the norm of all gradients is known.
 bool waitsForNorm(llm::TrainingAttr training);
 
 /// Builds the update of each parameter in `block`, whose backward begins with `firstBackward`: at

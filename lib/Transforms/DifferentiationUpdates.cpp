@@ -21,8 +21,8 @@ static void annotateUpdate(Operation *op, const Twine &name, Operation *gradient
     op->setAttr(LlmDialect::kBlock, block);
 }
 
-/// What a user gives to a parameter; else matrices decay, biases and norms do not (as in GPT-3's
-/// and most public recipes).
+/// Returns what a user gives to a parameter; else matrices decay, and biases and norms do not (as
+/// in GPT-3's and most public recipes).
 static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
                          TrainedParameter &parameter) {
   auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
@@ -34,7 +34,7 @@ static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
 }
 
 namespace {
-/// What all updates read that is computed from all gradients, and the step that they count.
+/// Holds what all updates read that is computed from all gradients, and the step that they count.
 struct GradientScaling {
   Value norm, factor, step;
 };
@@ -60,7 +60,7 @@ static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const U
                  parameter.updatingGradient.getDefiningOp());
 }
 
-/// Of all parameters, from those of some; 0 where this stage counts none.
+/// Joins the norm of all parameters from those of some; 0 where this stage counts none.
 static Value joinNorms(OpBuilder &builder, const UpdateInputs &inputs, ArrayRef<Value> norms) {
   if (norms.size() == 1)
     return norms.front();
@@ -114,7 +114,7 @@ static GradientScaling unscaleGradients(OpBuilder &builder, llm::TrainingAttr tr
   return {/*norm=*/Value(), op.getFactor(), op.getStep()};
 }
 
-/// What waits for the last gradient.
+/// Creates what waits for the last gradient.
 static GradientScaling scaleGradients(OpBuilder &builder, llm::TrainingAttr training,
                                       UpdateInputs &inputs, ArrayRef<TrainedParameter> parameters) {
   if (!waitsForNorm(training))
@@ -136,8 +136,8 @@ static Operation *laterOf(Operation *a, Operation *b) {
 }
 
 namespace {
-/// For each forward op the last op of the backward that reads its results, or anything computed
-/// from them by forward ops. One sweep over ops and uses, readers first.
+/// Finds for each forward op the last op of the backward that reads its results, or anything
+/// computed from them by forward ops. It makes one sweep over ops and uses, readers first.
 class LastReaders {
 public:
   LastReaders(Block &block, Operation *firstBackward) : firstBackward(firstBackward) {
@@ -147,7 +147,7 @@ public:
         lastReader[&*it] = findForResults(&*it);
   }
 
-  /// The last op of the backward that reads `value` or depends on it as above.
+  /// Returns the last op of the backward that reads `value` or depends on it as above.
   Operation *find(Value value) const {
     Operation *last = nullptr;
     for (Operation *user : value.getUsers())

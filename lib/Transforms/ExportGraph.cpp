@@ -18,16 +18,16 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// Puts all that is held where a run of clones begins behind one barrier, and what the clones read:
-/// the barrier cannot be passed until all of it is there, nothing behind it can begin before, and
-/// what comes out of it is equal to nothing else. With barriers around the clones' own operands
-/// alone XLA ran other ops early, and held twice as much for GPT-2 124M.
+/// Puts all that is held where a run of clones begins, and what the clones read, through one
+/// barrier: the barrier cannot be passed until all of it is there, nothing after it can begin
+/// before, and what comes out of it is equal to nothing else. With barriers around the clones' own
+/// operands alone XLA ran other ops early, and held twice as much for GPT-2 124M.
 class BarrierWriter {
 public:
   BarrierWriter(Block &body, StringRef name) : body(body), name(name) {}
 
   int64_t run() {
-    // Views stand in front of who reads them: behind the barrier, they need not be written out.
+    // Views stand in front of their readers: after the barrier, they need not be written out.
     SmallVector<Operation *> run;
     bool hasClones = false;
     for (Operation &op : llvm::make_early_inc_range(body)) {
@@ -69,7 +69,8 @@ private:
     for (auto [value, result] : llvm::zip(values, barrier->getResults()))
       for (Operation *clone : clones)
         clone->replaceUsesOfWith(value, result);
-    // Whoever reads a value behind the barrier reads what comes out of it, lest it comes later.
+    // Every reader of a value after the barrier reads what comes out of it, lest the value comes
+    // later.
     for (auto [value, result] : llvm::zip(values, barrier->getResults()))
       if (value.getDefiningOp())
         Value(value).replaceUsesWithIf(result, [&](OpOperand &use) {
@@ -78,7 +79,7 @@ private:
     ++barriers;
   }
 
-  /// What is written before `at` and read there or later.
+  /// Adds what is written before `at` and read there or later.
   void addHeld(Operation *at, llvm::SetVector<Value> &values) {
     auto isReadLater = [&](Value value) {
       return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -120,7 +121,7 @@ void llmmem::stripAnnotations(ModuleOp module) {
   });
 }
 
-/// The barrier of the dialect that the step is written in; empty where it has none.
+/// Returns the barrier of the dialect that the step is written in; empty where it has none.
 static std::string barrierOf(func::FuncOp step) {
   for (Operation &op : step.getBody().front())
     for (StringRef dialect : {"stablehlo", "mhlo"})

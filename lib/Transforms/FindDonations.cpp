@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  /// Whom the argument is given to: by number, or any of its type.
+  /// Finds the results that arguments are given to: by number, or any of the same type.
   SmallVector<std::pair<BlockArgument, int64_t>> findGiven() {
     SmallVector<std::pair<BlockArgument, int64_t>> given;
     SmallVector<BlockArgument> anyOfType;
@@ -66,8 +66,8 @@ private:
     return false;
   }
 
-  /// Whether all that read `value` have done so when `op` runs, or are `op` itself where `result`
-  /// may take its operand over.
+  /// Returns whether all that read `value` have done so when `op` runs, or are `op` itself where
+  /// `result` may reuse the bytes of its operand.
   bool isReadBefore(Value value, OpResult result) {
     Operation *op = result.getOwner();
     return llvm::all_of(readers.lookup(value), [&](OpOperand *read) {
@@ -84,7 +84,8 @@ private:
            !isResidentOp(result.getOwner()) && !lossNeeds.contains(result.getOwner());
   }
 
-  /// In-place results from `value` back to the argument, each the last to read the one before.
+  /// Finds in-place results from `value` back to the argument, each of which is the last to read
+  /// the one before.
   bool findChain(Value value, BlockArgument argument, llvm::DenseSet<Value> &seen,
                  SmallVectorImpl<OpResult> &chain) {
     if (!seen.insert(value).second || !mayOverwrite(value, argument))

@@ -37,8 +37,8 @@ static bool isMatmul(Operation *op) {
   return groupable && groupable.getTraversal() == Traversal::Matmul;
 }
 
-/// Whether the matmuls that `epilogues` is about take `reader`: those that a library is to
-/// multiply take what it computes in the same call, the others what such libraries have.
+/// Returns whether the matmuls that `epilogues` is about fuse `reader`: those that a library is to
+/// multiply fuse what it computes in the same call, the others what such libraries have.
 static bool isOfLibraries(Operation *matmul, Operation *reader, bool keepsMatmul) {
   if (isForLibrary(matmul))
     return llm::libraryEpilogueOf(matmul, reader, keepsMatmul).has_value();
@@ -49,8 +49,8 @@ static bool isOfLibraries(Operation *matmul, Operation *reader, bool keepsMatmul
              reader->getOperands(), [&](Value value) { return value == matmul->getResult(0); }));
 }
 
-/// Whether threads of a matmul can compute `op` element by element. They have few neighbours each,
-/// who would share the rounds of a random stream.
+/// Returns whether threads of a matmul can compute `op` element by element. They have few
+/// neighbours each, who would share the rounds of a random stream.
 static bool isCheapThroughout(Operation *op) {
   if (auto kernel = dyn_cast<llm::KernelOp>(op))
     return llvm::all_of(kernel.getBody().front().without_terminator(),
@@ -58,7 +58,7 @@ static bool isCheapThroughout(Operation *op) {
   return isCheapElementwise(op);
 }
 
-/// A sum of several parts, in bytes of the op's own, is finished by a kernel of its own.
+/// A kernel of its own finishes a sum of several parts, in bytes of the op's own.
 static bool isSplit(Operation *matmul) {
   auto cost = dyn_cast<CostOpInterface>(matmul);
   return cost && cost.getWorkspaceBytes() > libraryWorkspaceBytes(matmul);
@@ -75,7 +75,7 @@ static bool canFollow(Operation *matmul, Operation *reader, Epilogues epilogues)
          KernelGroup(matmul).with(KernelGroup(reader)).keepsLifetimes();
 }
 
-/// What a library computes as a whole has its matmul's workspace, what is generated has none.
+/// A library call as a whole has its matmul's workspace, and a generated kernel has none.
 static void fuse(Operation *matmul, Operation *follower) {
   Attribute workspace = matmul->getAttr(llm::LlmDialect::kLibraryWorkspace);
   Operation *kernel = makeKernel(KernelGroup(matmul).with(KernelGroup(follower)));
@@ -90,8 +90,8 @@ static bool isReadBetween(Value into, Operation *matmul, Operation *sum) {
          });
 }
 
-/// Whether a library sums the rows of what it multiplies in the same call. The matmul comes first,
-/// so that its result, which may be large, stands no earlier than without the kernel.
+/// Returns whether a library sums the rows of what it multiplies in the same call. The matmul comes
+/// first, so that its result, which may be large, stands no earlier than without the kernel.
 static bool canSum(Operation *matmul, Operation *user) {
   std::optional<llm::LibrarySum> call = llm::librarySumOf(matmul, user);
   return call && standTogether(matmul, user) && matmul->isBeforeInBlock(user) &&
@@ -99,7 +99,7 @@ static bool canSum(Operation *matmul, Operation *user) {
          KernelGroup(matmul).with(KernelGroup(user)).keepsLifetimes();
 }
 
-/// The nearest of `users` that `fits`, which come in no order, or null.
+/// Returns the nearest of `users` that `fits`, or null; `users` come in no order.
 static Operation *nearest(Operation *matmul, Value::user_range users,
                           function_ref<bool(Operation *)> fits) {
   Operation *found = nullptr;

@@ -22,13 +22,13 @@ static Attribute phaseOf(Operation *op) { return op->getAttr(LlmDialect::kPhase)
 // Cheap forward ops that the backward reads
 //===----------------------------------------------------------------------===//
 
-/// Whether an op of `phase` reads `value`.
+/// Returns whether an op of `phase` reads `value`.
 static bool isReadIn(Attribute phase, Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) { return phaseOf(user) == phase; });
 }
 
-/// The readers of `producer` in later phases, if a copy in the kernel of each costs no byte:
-/// each can share a kernel, and all that the copies would read is read in that phase anyway.
+/// Returns the readers of `producer` in later phases, if a copy in the kernel of each costs no
+/// byte: each can share a kernel, and all that the copies would read is read in that phase anyway.
 static SmallVector<Operation *> readersToCopyInto(Operation *producer) {
   if (producer->getNumResults() != 1 || !isCheapElementwise(producer) ||
       !isReadIn(phaseOf(producer), producer->getResult(0)))
@@ -67,7 +67,7 @@ static int64_t copyCheapProducers(Block &block) {
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Into the kernel of each op, in program order, goes what feeds it alone.
+/// Merges into the kernel of each op, in program order, what feeds it alone.
 static void mergeProducers(Block &block, KernelGroups &groups) {
   for (Operation &op : block.without_terminator()) {
     if (!isGroupable(&op))
@@ -85,7 +85,7 @@ static void mergeProducers(Block &block, KernelGroups &groups) {
   }
 }
 
-/// Elementwise ops that read one value become one kernel, which reads it once.
+/// Merges elementwise ops that read one value into one kernel, which reads it once.
 static void mergeSiblings(Block &block, KernelGroups &groups) {
   for (Operation &op : block.without_terminator())
     if (isGroupable(&op))

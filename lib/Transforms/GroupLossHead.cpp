@@ -18,8 +18,8 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
-/// A loss of logits: llm.cross_entropy, or, over a split vocabulary, llm.target_loss and the ops
-/// that make its lse from what the ranks have.
+/// Holds a loss of logits: llm.cross_entropy or, over a split vocabulary, llm.target_loss and the
+/// ops that make its lse from what the ranks have.
 struct LossOps {
   Operation *op = nullptr;
   Value logits, targets, count, loss, lse;
@@ -37,7 +37,7 @@ private:
   bool findLse();
 };
 
-/// The ops that one loss head stands for.
+/// Holds the ops that one loss head stands for.
 struct LossHeadPattern {
   LinearOp logits;
   LossOps loss;
@@ -46,14 +46,14 @@ struct LossHeadPattern {
   LinearOp dx;           // null of an x that no trained parameter reaches
 
   static std::optional<LossHeadPattern> match(LossOps loss);
-  /// The first of the gradients: what reads them stands behind it.
+  /// Returns the first of the gradients; what reads them stands after it.
   Operation *firstGradient();
   bool mayMove();
   bool areGradients();
   void group(int64_t granule);
   LossHeadOp createHead(int64_t granule);
-  /// What stands before the gradients and reads the loss, or what was computed from it, in order:
-  /// the sum over ranks. It moves behind the head.
+  /// Holds in order what stands before the gradients and reads the loss, or what was computed from
+  /// it: the sum over ranks. It moves after the head.
   SmallVector<Operation *> earlyReaders;
 };
 } // namespace
@@ -62,7 +62,7 @@ struct LossHeadPattern {
 // The loss
 //===----------------------------------------------------------------------===//
 
-/// The only op but `others` that reads `value`, if it is an `OpTy`.
+/// Returns the only op except `others` that reads `value`, if it is an `OpTy`.
 template <typename OpTy>
 static OpTy onlyOtherReader(Value value, ArrayRef<Operation *> others) {
   OpTy found;
@@ -86,7 +86,8 @@ void LossOps::read(LossOp from) {
   labelSmoothing = from.getLabelSmoothingAttr(), zLoss = from.getZLossAttr();
 }
 
-/// Whether lse is made as llm.log_sum_exp joins what ranks have of it, and nobody else reads that.
+/// Returns whether lse is made as llm.log_sum_exp joins what ranks have, and nobody else reads
+/// that.
 bool LossOps::findLse() {
   auto joined = lse.getDefiningOp<LogSumExpOp>();
   auto gather = joined ? joined.getX().getDefiningOp<AllGatherOp>() : AllGatherOp();
@@ -120,12 +121,13 @@ static bool isFilledWithOne(Value value) {
   return fill && fill.getValue().isExactlyValue(1.0);
 }
 
-/// Whether it is 1, or the scale of a loss, which is there from the beginning.
+/// Returns whether it is 1, or the scale of a loss, which is there from the beginning.
 static bool isGradientOfLoss(Value value) {
   return isFilledWithOne(value) || isa<BlockArgument>(value);
 }
 
-/// The gradient of the logits, where it is that of the loss itself and nobody else reads them.
+/// Returns the gradient of the logits where it is that of the loss itself and nobody else reads
+/// them.
 CrossEntropyGradOp LossOps::findGradient() const {
   SmallVector<Operation *> own(ofLse);
   own.push_back(op);
@@ -161,7 +163,7 @@ std::optional<LossHeadPattern> LossHeadPattern::match(LossOps loss) {
   return p.areGradients() && p.mayMove() ? std::optional(p) : std::nullopt;
 }
 
-/// Whether what there is of them are the projection's.
+/// Returns whether the gradients that there are belong to the projection.
 bool LossHeadPattern::areGradients() {
   Value gradient = dlogits.getDlogits();
   if (dw && (dw.getX() != logits.getX() || dw.getDy() != gradient ||
@@ -177,9 +179,9 @@ Operation *LossHeadPattern::firstGradient() {
   return !dx || (dw && dw->isBeforeInBlock(dx)) ? dw.getOperation() : dx.getOperation();
 }
 
-/// Whether everything can happen where the first gradient does: the accumulator is there by then,
-/// and what has read the loss can wait. That the weight still holds its old bytes there, both
-/// gradients rely on already.
+/// Returns whether everything can happen where the first gradient does: the accumulator is there by
+/// then, and what has read the loss can wait. Both gradients rely already on the weight still
+/// holding its old bytes there.
 bool LossHeadPattern::mayMove() {
   Operation *place = firstGradient();
   Value accumulator = dw ? dw.getInto() : Value();
@@ -205,7 +207,7 @@ bool LossHeadPattern::mayMove() {
   return mayWait;
 }
 
-/// With the results that there are, where the first gradient stands.
+/// Creates the head with the results that there are, where the first gradient stands.
 LossHeadOp LossHeadPattern::createHead(int64_t granule) {
   OpBuilder builder(firstGradient());
   int64_t tokens = cast<RankedTensorType>(loss.targets.getType()).getNumElements();
@@ -282,7 +284,7 @@ LossHeads llmmem::groupLossHeads(func::FuncOp step, int64_t granule) {
 }
 
 namespace {
-/// Works on any function: the pattern says itself where it is a step.
+/// The pass works on any function: the pattern itself says where it is a step.
 struct GroupLossHeadPass : llmmem::impl::GroupLossHeadBase<GroupLossHeadPass> {
   using Base::Base;
   void runOnOperation() override {

@@ -25,8 +25,8 @@ planning::Plan llmmem::packInOrder(const planning::Problem &problem,
 }
 
 namespace {
-/// The ops that touch some values of the host's arena, and these values: the same problem wherever
-/// other ops stand.
+/// Is the problem of the ops that touch some values of the host's arena, and of these values; it is
+/// the same wherever other ops stand.
 class ArenaProblem {
 public:
   ArenaProblem(const ExtractedProblem &extracted, const StepStorage &storage, bool ofUpdates)
@@ -36,7 +36,7 @@ public:
       addOp(extracted.problem.ops[index], *extracted.ops[index]);
   }
 
-  /// Adds the offsets, each behind `first`, and returns the arena's bytes.
+  /// Adds the offsets, each of them after `first`, and returns the arena's bytes.
   int64_t place(int64_t first, llvm::DenseMap<Value, int64_t> &offsets) const {
     constexpr int32_t apart = 2;
     SmallVector<planning::StepSpan> spans;
@@ -50,7 +50,8 @@ public:
   }
 
 private:
-  /// An update's are written by it, or by a copy up that it reads: both are of every plan.
+  /// An update, or a device-to-host copy that it reads, writes the values of updates: both are in
+  /// every plan.
   bool isIn(Value value) const {
     auto result = dyn_cast_or_null<OpResult>(value);
     return result && llm::isOnHost(result.getType()) && storage.hasOwnBytes(result) &&

@@ -1,9 +1,9 @@
 //===- HostArena.h - Places in the host's arena -----------------------------===//
 //
 // The host's arena begins with what updates on the host read and write there: gradients that came
-// up, and new parameters. What touches them keeps its order in every plan, so their bytes are known
-// before the step is planned. Behind them lies what leaves within the step, as the plan says.
-//
+// to the host, and new parameters. The ops that touch them keep their order in every plan, so their
+// bytes are known before the step is planned. The values that leave within the step follow them, as
+// the plan says.
 // An update and the copies around it keep their bytes for two more of these ops, so that those need
 // not wait for it.
 //
@@ -21,8 +21,8 @@
 
 namespace llmmem {
 
-/// Packs ops in the order in which they stand: nothing is left to decide but the offsets. `spans`
-/// are those of planning::placeSteps.
+/// Packs ops in the order in which they stand: nothing is left to decide except the offsets.
+/// `spans` are those of planning::placeSteps.
 planning::Plan packInOrder(const planning::Problem &problem,
                            llvm::ArrayRef<planning::StepSpan> spans = {});
 
@@ -31,10 +31,11 @@ struct HostArena {
   int64_t bytes = 0; // a multiple of the alignment
 };
 
-/// Where what updates read and write in the host's arena lies.
+/// Returns where what updates read and write in the host's arena lies.
 HostArena placeForUpdates(const ExtractedProblem &extracted, const StepStorage &storage);
 
-/// Offsets of what leaves within the step, by the order in which the ops stand, behind `updates`.
+/// Sets the offsets of what leaves within the step, by the order in which the ops stand, after
+/// `updates`.
 void placeLeaving(const ExtractedProblem &extracted, const StepStorage &storage,
                   HostArena &updates);
 

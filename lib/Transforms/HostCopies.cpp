@@ -77,14 +77,14 @@ SmallVector<int64_t> llmmem::writeCopies(func::FuncOp step, const ExtractedProbl
   llvm::DenseMap<Operation *, int64_t> numberOf;
   for (auto [number, op] : llvm::enumerate(extracted.ops))
     numberOf[op] = number;
-  llvm::DenseMap<OpIndex, int64_t> listed; // by the pair's copy up
+  llvm::DenseMap<OpIndex, int64_t> listed; // by the pair's copy to the host
   SmallVector<int64_t> copies, schedule;
   for (OpIndex index : plan.steps) {
     if (index < ops) {
       schedule.push_back(index);
       continue;
     }
-    // Each value's copy up stands before its copy down (withHostCopies).
+    // Each value's copy to the host stands before its copy to the device (withHostCopies).
     OpIndex side = (index - ops) % 2, up = index - side;
     auto [it, isNew] = listed.try_emplace(up, listed.size());
     if (isNew) {

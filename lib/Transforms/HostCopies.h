@@ -1,11 +1,11 @@
 //===- HostCopies.h - What leaves for the host, asked and written -----------===//
 //
-// Between the step and the planner's copies (Planning/Offload/HostCopies.h): the problem gets the
-// copies that a plan may choose from, and those that it chose become `llm.copies`, whose numbers
-// stand in `llm.schedule`.
+// This file stands between the step and the planner's copies (Planning/Offload/HostCopies.h): the
+// problem gets the copies that a plan may choose from, and those that it chose become `llm.copies`,
+// whose numbers stand in `llm.schedule`.
 //
-// Example: of a step of 10 ops result 0 of op 2 leaves. `llm.copies` is [2, 0, 41, 41], and in the
-// schedule 10 is its copy up and 11 the copy down.
+// Example: result 0 of op 2 leaves in a step of 10 ops. `llm.copies` is [2, 0, 41, 41], and in the
+// schedule 10 is its copy to the host and 11 its copy to the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,24 +16,25 @@
 
 namespace llmmem {
 
-/// What copies to the host take: the link that is given, or that of the device's table, with this
-/// latency where there is one. Nothing where there is no link.
+/// Returns what copies to the host take: the link that is given, or that of the device's table,
+/// with this latency where there is one. Returns nothing where there is no link.
 std::optional<planning::HostLink> linkToHost(std::optional<planning::HostLink> given,
                                              std::optional<int64_t> latency,
                                              const DeviceModel &device);
 
-/// Says at `step` that no link leads to the host, and fails.
+/// Fails after a diagnostic at `step` that no link leads to the host.
 llvm::LogicalResult emitNoLink(mlir::func::FuncOp step, const DeviceModel &device);
 
 /// Adds the copies to every form of the step, where the request has a budget of the host. Fails,
-/// after a diagnostic at `step`, where no link leads there or the budget holds no value beside what
-/// updates on the host hold (HostArena.h).
+/// after a diagnostic at `step`, where no link leads there or the budget holds no value in addition
+/// to what updates on the host hold (HostArena.h).
 llvm::LogicalResult addHostCopies(mlir::func::FuncOp step, const CheckpointRequest &request,
                                   const DeviceModel &device,
                                   llvm::ArrayRef<StepAlternative> alternatives,
                                   planning::StepForms &forms);
 
-/// Bytes that the arguments of `step` hold of the host's memory, each a multiple of the alignment.
+/// Returns the bytes of the host's memory that the arguments of `step` hold, each a multiple of the
+/// alignment.
 int64_t residentOnHost(mlir::func::FuncOp step);
 
 /// Writes `llm.copies` on `step`, and returns the plan's steps with the numbers of the schedule.

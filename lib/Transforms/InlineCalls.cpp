@@ -20,7 +20,7 @@ class CallInliner {
 public:
   explicit CallInliner(ModuleOp module) : module(module) {}
 
-  /// Callees first, so that each body is copied as it ends up.
+  /// Callees come first, so that each body is copied as it ends up.
   LogicalResult inlineInto(func::FuncOp function) {
     callers.push_back(function);
     SmallVector<func::CallOp> calls;

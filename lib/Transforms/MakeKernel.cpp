@@ -9,14 +9,14 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// The name that people have for `output`, or null.
+/// Returns the name that people have for `output`, or null.
 static Attribute nameOf(Value output) {
   Operation *op = output.getDefiningOp();
   bool isNamed = op->hasAttr(LlmDialect::kName) || op->hasAttr(LlmDialect::kResultNames);
   return isNamed ? StringAttr::get(output.getContext(), getName(output)) : StringAttr();
 }
 
-/// The attributes of the whole kernel; those of its ops would only be copies of them.
+/// Writes the attributes of the whole kernel; those of its ops would only be copies of them.
 static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
   Operation *last = group.members().back();
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
@@ -37,7 +37,7 @@ static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
     kernel->setAttr(LlmDialect::kResultNames, ArrayAttr::get(kernel->getContext(), names));
 }
 
-/// Writes `member` into the body; what `inside` knows afterwards are its results.
+/// Writes `member` into the body; afterwards `inside` knows its results.
 static void writeMember(Operation *member, OpBuilder &within, IRMapping &inside) {
   auto kernel = dyn_cast<llm::KernelOp>(member);
   if (!kernel) {

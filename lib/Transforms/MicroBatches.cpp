@@ -116,7 +116,7 @@ LogicalResult MicroBatchSplit::setType(Value value, const Sharding &sharding) {
   return success();
 }
 
-/// Each micro-batch divides its sum by the count of all.
+/// Makes each micro-batch divide its sum by the count of all.
 template <typename LossOp>
 void MicroBatchSplit::countAllTargets(LossOp op) {
   auto rows = op.getTargets().template getDefiningOp<llm::MicroBatchOp>();
@@ -129,7 +129,7 @@ void MicroBatchSplit::countAllTargets(LossOp op) {
   op.getCountMutable().assign(all);
 }
 
-/// Zeros that widen rows are as many as the rows of a micro-batch.
+/// The zeros that widen rows are as many as the rows of a micro-batch.
 LogicalResult MicroBatchSplit::splitFills(llm::ConcatOp op) {
   auto parts = op.getParts();
   auto isSplit = [&](Value part) { return shardings.contains(part); };
@@ -153,7 +153,7 @@ LogicalResult MicroBatchSplit::visit(Operation &op) {
   bool readsAddend =
       llvm::any_of(op.getOperands(), [&](Value operand) { return addends.contains(operand); });
   if (readsAddend) {
-    // Of what ranks do with an addend, their sum alone is an addend again.
+    // Of what ranks do with an addend, only their sum is an addend again.
     if (!isa<llm::AllReduceOp>(op))
       return op.emitError() << "'" << op.getName()
                             << "' reads the sum over one micro-batch, where it would need that of "

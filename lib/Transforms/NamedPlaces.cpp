@@ -88,7 +88,7 @@ void llmmem::writeNamedPlaces(func::FuncOp step, const ExtractedProblem &extract
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Op, run and result; of a workspace no result.
+/// Holds the op, the run and the result; the place of a workspace has no result.
 using PlaceName = std::tuple<int64_t, int64_t, std::optional<int64_t>>;
 
 class PlaceFinder {
@@ -149,7 +149,7 @@ private:
     return success();
   }
 
-  /// Says what a place is of, which no run needs.
+  /// Says what a place is of, which no run has a use for.
   LogicalResult refuse(PlaceAttr place) {
     const int64_t number = place.getOp();
     const bool isKnown = number < static_cast<int64_t>(needs.size());

@@ -25,7 +25,7 @@
 
 namespace llmmem {
 
-/// Ends every message about a step and a plan that do not fit each other.
+/// Is the end of every message about a step and a plan that do not fit each other.
 inline constexpr llvm::StringLiteral kPlanItAgain =
     "the step was edited after plan-checkpoints: plan it again";
 
@@ -35,22 +35,22 @@ void writeNamedPlaces(mlir::func::FuncOp step, const ExtractedProblem &extracted
                       const StepStorage &storage, const planning::Plan &plan,
                       llvm::ArrayRef<int64_t> schedule);
 
-/// What a run needs places for.
+/// Says what a run needs places for.
 struct RunNeeds {
   mlir::Operation *op; // that runs or, of a copy, that wrote the value: for diagnostics
   llvm::SmallVector<std::optional<int64_t>, 1> results; // bytes; none where they are another's
   int64_t workspace = 0;                                // bytes
 };
 
-/// The offsets of what a run needs.
+/// Holds the offsets of what a run needs.
 struct RunPlaces {
   llvm::SmallVector<std::optional<int64_t>, 1> results;
   std::optional<int64_t> workspace;
 };
 
-/// The places of `step` for each position of `schedule`, whose numbers are below `needs.size()`;
-/// `needs` is of any run of each number. Fails, after a located diagnostic, where a place is
-/// missing, named twice, of other bytes, or of nothing that the schedule runs.
+/// Returns the places of `step` for each position of `schedule`, whose numbers are below
+/// `needs.size()`; `needs` is of any run of each number. Fails, after a located diagnostic, where a
+/// place is missing, named twice, of other bytes, or of nothing that the schedule runs.
 llvm::FailureOr<std::vector<RunPlaces>> findNamedPlaces(mlir::func::FuncOp step,
                                                         llvm::ArrayRef<int64_t> schedule,
                                                         llvm::ArrayRef<RunNeeds> needs);

@@ -11,25 +11,25 @@ using namespace llmmem;
 using llm::LlmDialect;
 using States = SmallVector<OptimizerState>;
 
-/// Whether its elements share scales, block by block.
+/// Returns whether its elements share scales, block by block.
 static bool isInBlocks(const OptimizerState &state) {
   return state.type.getElementType().isInteger(8);
 }
 
-/// What the optimizer keeps, and behind it the master copy where there is one.
+/// Returns what the optimizer keeps, and after it the master copy where there is one.
 static States withMaster(llm::TrainingAttr training, RankedTensorType param, States states) {
   if (training.hasMaster(param.getElementType()))
     states.push_back({"master", param.clone(llm::wideTypeFor(param.getElementType()))});
   return states;
 }
 
-/// A factor has the clip in it.
+/// The factor already contains the clip.
 static FloatAttr clipOf(OpBuilder &builder, llm::TrainingAttr training,
                         const UpdateOperands &operands) {
   return operands.factor ? builder.getF64FloatAttr(0.0) : training.getClipNorm();
 }
 
-/// The types of an update's results.
+/// Returns the types of an update's results.
 static SmallVector<Type> resultTypes(const UpdateOperands &operands) {
   SmallVector<Type> types = {operands.param.getType()};
   llvm::append_range(types, TypeRange(ValueRange(operands.states)));
@@ -97,7 +97,7 @@ struct Lion final : Optimizer {
 };
 
 struct Adafactor final : Optimizer {
-  /// n + m numbers of a matrix of n m elements.
+  /// The state has n + m numbers for a matrix of n m elements.
   States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
     RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
     States states = {{"second_moment", wide}};
@@ -143,8 +143,8 @@ struct Muon final : Optimizer {
 // Which one it is
 //===----------------------------------------------------------------------===//
 
-/// Whether all that reads it are projections of blocks, be it through a cast or what sums over
-/// ranks.
+/// Returns whether all that reads it are projections of blocks, be it through a cast or through
+/// what sums over ranks.
 static bool multipliesInBlocks(Value weight) {
   return !weight.use_empty() && llvm::all_of(weight.getUses(), [](OpOperand &use) {
     Operation *reader = use.getOwner();

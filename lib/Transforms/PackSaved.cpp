@@ -13,8 +13,8 @@ using llm::LlmDialect;
 
 static bool isOf(Operation *op, planning::Phase phase) { return getPhase(op) == phase; }
 
-/// Whether a reader may be given rounded numbers. What makes a loss head's gradients makes its
-/// loss, which keeps its bits.
+/// Returns whether a reader may be given rounded numbers. An op that makes a loss head's gradients
+/// also makes its loss, which keeps its bits.
 static bool readsRounded(Operation *user) {
   bool makesLoss = llvm::any_of(user->getResultTypes(), [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -23,7 +23,7 @@ static bool readsRounded(Operation *user) {
   return isOf(user, planning::Phase::Backward) && !makesLoss;
 }
 
-/// The largest group that divides a row; 0: none does.
+/// Returns the largest group that divides a row, or 0 where none does.
 static int64_t groupOf(RankedTensorType type) {
   constexpr int64_t kLargest = 256;
   int64_t row = type.getRank() > 0 ? type.getShape().back() : 0;
@@ -42,7 +42,7 @@ static bool mayBePacked(Value value) {
   return llvm::any_of(value.getUsers(), readsRounded);
 }
 
-/// In the order in which the forward makes them.
+/// Returns the candidates in the order in which the forward makes them.
 static SmallVector<OpResult> findCandidates(func::FuncOp step) {
   SmallVector<OpResult> candidates;
   int64_t largest = 0;

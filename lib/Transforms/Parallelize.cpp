@@ -26,7 +26,7 @@ using llm::LlmDialect;
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// The first dimension of an input is its batch.
+/// Splits an input along its first dimension, which is its batch.
 LogicalResult Parallelizer::splitInput(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
   if (type.getRank() == 0 || !dataAxis)
@@ -78,7 +78,7 @@ static Operation *firstReaderOf(BlockArgument argument) {
   return first;
 }
 
-/// Each parameter becomes its part, gathered where the first of them is first read.
+/// Makes each parameter its part, gathered where the first of them is first read.
 void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
   ArrayAttr axes = shardings.arrayOf({dataAxis});
   Operation *first = firstReaderOf(arguments.front());
@@ -117,8 +117,8 @@ void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
   }
 }
 
-/// Those of one block that a bucket has room for are gathered together, in the order of their
-/// first readers.
+/// Gathers those of one block that a bucket has room for together, in the order of their first
+/// readers.
 void Parallelizer::gatherParameters() {
   llvm::stable_sort(inParts, [](BlockArgument a, BlockArgument b) {
     return firstReaderOf(a)->isBeforeInBlock(firstReaderOf(b));
@@ -152,7 +152,7 @@ void Parallelizer::gatherParameters() {
     gatherTogether(bucket);
 }
 
-/// Whether ranks of dp can split what tp leaves of a parameter.
+/// Checks that ranks of dp can split what tp leaves of a parameter.
 LogicalResult Parallelizer::checkParts(BlockArgument argument) {
   auto shard = cast<RankedTensorType>(argument.getType());
   if (strategy.zeroStage == 0 || shardings.of(argument).isSplitOver(dataAxis))
@@ -166,7 +166,7 @@ LogicalResult Parallelizer::checkParts(BlockArgument argument) {
          << "; take a dp that divides them, or zero=0";
 }
 
-/// What a rank has of a cache says so, as a parameter does.
+/// Writes onto a cache what a rank has of it, as onto a parameter.
 void Parallelizer::finishCache(BlockArgument argument) {
   const Sharding sharding = shardings.of(argument).sharding;
   if (sharding.isWhole())
@@ -176,7 +176,7 @@ void Parallelizer::finishCache(BlockArgument argument) {
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type.clone(sharding.wholeSizes)));
 }
 
-/// Once all readers are known: what ranks of dp split of it.
+/// Decides, once all readers are known, what ranks of dp split of it.
 void Parallelizer::finishParameter(BlockArgument argument) {
   ValueSharding state = shardings.of(argument);
   auto shard = cast<RankedTensorType>(argument.getType());
@@ -202,7 +202,7 @@ void Parallelizer::finishParameter(BlockArgument argument) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// What reads nothing that is split.
+/// Visits an op that reads nothing that is split.
 LogicalResult Parallelizer::visitWhole(Operation *op) {
   if (failed(readAsOwn(op)))
     return failure();
@@ -283,7 +283,8 @@ FailureOr<Operation *> Parallelizer::visit(Operation *op) {
   return op->getNextNode();
 }
 
-/// Everything between the parameters and the loss must have met what is split, and been summed.
+/// Checks that everything between the parameters and the loss has met what is split, and been
+/// summed.
 LogicalResult Parallelizer::checkLoss() {
   Value value =
       body.getTerminator()->getNumOperands() ? body.getTerminator()->getOperand(0) : Value();
@@ -298,7 +299,7 @@ LogicalResult Parallelizer::checkLoss() {
 
 static bool isOfF16(Value value) { return getElementTypeOrSelf(value).isF16(); }
 
-/// Ranks send each other the types that the runtime sums (llmmem/Runtime/Collectives.h).
+/// Checks that ranks send each other types that the runtime sums (llmmem/Runtime/Collectives.h).
 LogicalResult Parallelizer::checkElements() {
   auto refuse = [](Value value) {
     return emitError(value.getLoc())
@@ -388,7 +389,7 @@ static bool isWeightInFewerBits(Value value) {
          llm::isPacked(getElementTypeOrSelf(value.getType()));
 }
 
-/// What gradients and updates alone have a use for, and a batch whose sequences need not meet.
+/// Refuses what only gradients and updates use, and a batch whose sequences need not meet.
 static LogicalResult checkInference(func::FuncOp step, llm::MeshAttr mesh,
                                     const ParallelStrategy &strategy) {
   if (step->hasAttr(LlmDialect::kArena))

@@ -8,14 +8,14 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// An op that reads parameters of which nothing is decided.
+/// Is an op that reads parameters of which nothing is decided.
 struct ParameterChoice::Reading {
   Operation *op;
   ShardingRule rule;
   SmallVector<unsigned> parameters; // numbers of operands
 
   bool isParameter(unsigned operand) const { return llvm::is_contained(parameters, operand); }
-  /// Whether something else than those parameters has a factor.
+  /// Returns whether something other than those parameters has a factor.
   bool isReadElsewhere(StringRef factor) const;
 };
 
@@ -27,7 +27,7 @@ bool ParameterChoice::Reading::isReadElsewhere(StringRef factor) const {
   return false;
 }
 
-/// A factor of a parameter that another operand has split.
+/// Finds a factor of a parameter that another operand has split.
 bool ParameterChoice::follow(const Reading &reading, DimensionSharding &split,
                              std::string &factor) const {
   for (auto [number, dimensions] : llvm::enumerate(reading.rule.operands)) {
@@ -49,9 +49,9 @@ bool ParameterChoice::follow(const Reading &reading, DimensionSharding &split,
   return false;
 }
 
-/// Whether everything that reads `value`, and what follows from it, can run on parts of a
-/// dimension, up to ops that sum over it. `pieces`: those that it must be split in; none, or known
-/// before.
+/// Returns whether everything that reads `value`, and what follows from it, can run on parts of a
+/// dimension, up to ops that sum over it. `pieces` are those that it must be split in; none, or
+/// known before.
 bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
                                 SmallVectorImpl<int64_t> &pieces) const {
   llvm::SetVector<std::pair<Value, unsigned>> places;
@@ -104,7 +104,7 @@ bool ParameterChoice::canBeSplit(const Reading &reading, const FactorDimension &
   return true;
 }
 
-/// A factor that parameters alone have.
+/// Finds a factor that parameters alone have.
 bool ParameterChoice::find(const Reading &reading, DimensionSharding &split,
                            std::string &factor) const {
   for (unsigned parameter : reading.parameters)
@@ -125,7 +125,7 @@ bool ParameterChoice::find(const Reading &reading, DimensionSharding &split,
   return false;
 }
 
-/// What ranks hold from step to step.
+/// Returns whether ranks hold it from step to step.
 static bool isHeld(BlockArgument argument) {
   llm::Role role = getRole(argument);
   return role == llm::Role::Param || role == llm::Role::KvCache;

@@ -43,8 +43,8 @@ SmallVector<ValueSharding> Parallelizer::operandsOf(Operation *op) const {
   return operands;
 }
 
-/// All of `dimension`, for a reader that has parts of something else on the same axes. All later
-/// readers have the same.
+/// Gathers all of `dimension`, for a reader that has parts of something else on the same axes. All
+/// later readers read the same value.
 Value Parallelizer::gathered(Operation *reader, Value value, unsigned dimension) {
   Value &known = gathers[{value, dimension}];
   if (known)
@@ -81,7 +81,7 @@ Value Parallelizer::replicaOf(Operation *reader, Value value, const Axes &axes) 
   return known;
 }
 
-/// All of `from`, and a part of `to` instead.
+/// Returns all of `from`, and a part of `to` instead.
 Value Parallelizer::exchanged(Operation *reader, Value value, unsigned from, unsigned to) {
   ValueSharding state = shardings.of(value);
   const Axes axes = state.sharding.dimensions[from].axes;
@@ -99,8 +99,8 @@ Value Parallelizer::exchanged(Operation *reader, Value value, unsigned from, uns
   return other.getY();
 }
 
-/// What must be whole in a dimension that ranks have parts of, and may be split in another one, is
-/// exchanged for that: positions for heads behind a norm of all heads.
+/// Exchanges what must be whole in a dimension that ranks have parts of, and may be split in
+/// another one: positions for heads after a norm of all heads.
 LogicalResult Parallelizer::readWholeDimensions(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
@@ -153,8 +153,9 @@ LogicalResult Parallelizer::readOnOneFactor(Operation *op) {
   return success();
 }
 
-/// Beside what ranks have parts of, a shared value is read as each rank's own copy, whose gradients
-/// are summed. Beside copies alone, nobody could tell what its gradient is.
+/// An op that reads a shared value together with what ranks have parts of reads it as each rank's
+/// own copy, whose gradients are summed. Together with copies alone, nobody could tell what its
+/// gradient is.
 LogicalResult Parallelizer::readAsOwn(Operation *op) {
   if (strategy.inference) // without gradients nothing tells them apart
     return success();
@@ -181,7 +182,7 @@ LogicalResult Parallelizer::readAsOwn(Operation *op) {
   return success();
 }
 
-/// The splits of the factors of an op, where neither pieces nor padding make parts unequal.
+/// Returns the splits of the factors of an op, where neither pieces nor padding make parts unequal.
 static llvm::StringMap<DimensionSharding> splitFactors(const ShardingRule &rule,
                                                        ArrayRef<ValueSharding> operands) {
   llvm::StringMap<DimensionSharding> splits;
@@ -193,8 +194,8 @@ static llvm::StringMap<DimensionSharding> splitFactors(const ShardingRule &rule,
   return splits;
 }
 
-/// Beside what ranks have parts of, the same dimension of what is one for all of them is read in
-/// parts, too.
+/// An op that reads parts reads the same dimension of what is one value for all ranks in parts,
+/// too.
 LogicalResult Parallelizer::readParts(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
@@ -219,8 +220,8 @@ LogicalResult Parallelizer::readParts(Operation *op) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The dimension of which each rank gets its part of a sum: the one that somebody has said, or,
-/// with sequence parallelism, the positions.
+/// Returns the dimension of which each rank gets its part of a sum: the one that the user has given
+/// or, with sequence parallelism, the positions.
 std::optional<unsigned> Parallelizer::dimensionToScatter(OpResult result,
                                                          const ValueSharding &state,
                                                          const Sharding *given) const {
@@ -238,7 +239,7 @@ std::optional<unsigned> Parallelizer::dimensionToScatter(OpResult result,
   return positions;
 }
 
-/// What each rank has an addend of: whole on all ranks, or a part on each.
+/// Sums what each rank has an addend of: whole on all ranks, or a part on each.
 FailureOr<Value> Parallelizer::sumOverRanks(OpBuilder &builder, OpResult result,
                                             ValueSharding &state, const Sharding *given) {
   std::optional<unsigned> dimension = dimensionToScatter(result, state, given);
@@ -263,7 +264,7 @@ FailureOr<Value> Parallelizer::sumOverRanks(OpBuilder &builder, OpResult result,
                                             shardings.arrayOf(axes), *dimension));
 }
 
-/// All readers read the join of what ranks have of `result`.
+/// Lets all readers read the join of what ranks have of `result`.
 FailureOr<Value> Parallelizer::joinParts(OpResult result, ValueSharding &state,
                                          const Sharding *given) {
   Operation *op = result.getOwner();
@@ -323,7 +324,7 @@ LogicalResult Parallelizer::setResult(OpResult result, ValueSharding state) {
 // What a step of inference returns
 //===----------------------------------------------------------------------===//
 
-/// All of what ranks have parts of, without what pads the last part.
+/// Returns all of what ranks have parts of, without what pads the last part.
 FailureOr<Value> Parallelizer::wholeOfParts(Value value) {
   ValueSharding state = shardings.of(value);
   OpBuilder builder(body.getTerminator());
@@ -353,7 +354,7 @@ FailureOr<Value> Parallelizer::wholeOfParts(Value value) {
   return value;
 }
 
-/// Every rank returns what the whole step does, but for caches, of which it keeps its heads.
+/// Lets every rank return what the whole step does, except for caches, of which it keeps its heads.
 LogicalResult Parallelizer::gatherResults() {
   llvm::SmallDenseSet<int64_t> donated;
   for (BlockArgument argument : body.getArguments())

@@ -36,7 +36,7 @@ static LogicalResult expectDivides(Value value, unsigned dimension, int64_t size
          << "; take a number of ranks that divides it";
 }
 
-/// This rank's part along `dimension`, made once for all later readers.
+/// Returns this rank's part along `dimension`, made once for all later readers.
 FailureOr<Value> Parallelizer::partOf(Operation *reader, Value value, unsigned dimension,
                                       const Axes &axes) {
   ArrayAttr group = shardings.arrayOf(axes);
@@ -66,8 +66,8 @@ FailureOr<Value> Parallelizer::partOf(Operation *reader, Value value, unsigned d
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What leads from the sharding that a value has to the one that is given: a dimension that becomes
-/// whole, one that is split, or both.
+/// Says what leads from the sharding that a value has to the one that is given: a dimension that
+/// becomes whole, one that is split, or both.
 struct Conversion {
   std::optional<unsigned> from, to;
   Axes axes;
@@ -92,7 +92,8 @@ struct Conversion {
 };
 } // namespace
 
-/// To what somebody has said. All later readers read what `convert` makes.
+/// Converts `value` to the sharding that the user has given. All later readers read what `convert`
+/// makes.
 LogicalResult Parallelizer::convert(Value value, ValueSharding state, const Sharding &given) {
   Conversion conversion(state.sharding, given);
   auto [from, to, axes, isPossible] = conversion;

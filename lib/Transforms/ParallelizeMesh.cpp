@@ -8,11 +8,11 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// What something is split over.
+/// Holds the names of the axes that something is split over.
 static constexpr llvm::StringLiteral kAxes[] = {kDataParallelAxis, kTensorParallelAxis,
                                                 kPipelineAxis};
 
-/// `name=size`; the names before it are known.
+/// Parses `name=size`; the names before it are known.
 static llvm::Expected<MeshAxis> parseAxis(StringRef text, ArrayRef<MeshAxis> known) {
   MeshAxis axis;
   auto [name, size] = text.split('=');

@@ -12,10 +12,11 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// As llmmem-import calls steps that have no gradients.
+/// Holds the names that llmmem-import gives to steps that have no gradients.
 static constexpr llvm::StringLiteral kInference[] = {"decode", "prefill", "forward"};
 
-/// The function to split: @loss, or else the one step of inference. Null after a diagnostic.
+/// Returns the function to split: @loss, or else the one step of inference. Returns null after a
+/// diagnostic.
 static func::FuncOp findModel(ModuleOp module) {
   if (auto loss = module.lookupSymbol<func::FuncOp>("loss"))
     return loss;

@@ -69,9 +69,9 @@ private:
   ValueShardings shardings;
   mlir::StringAttr dataAxis, tensorAxis; // null where the mesh has none
   ParameterChoice choice;
-  /// Parameters, and what follows from them alone.
+  /// Holds parameters, and what follows from them alone.
   llvm::DenseSet<mlir::Value> ofParameters;
-  /// Parameters of which ranks of dp hold parts.
+  /// Holds parameters of which ranks of dp hold parts.
   llvm::SmallVector<mlir::BlockArgument> inParts;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
   llvm::DenseMap<std::tuple<mlir::Value, unsigned, mlir::ArrayAttr>, mlir::Value> partsOfWhole;
@@ -80,7 +80,7 @@ private:
 
 void addTo(Axes &axes, llvm::ArrayRef<mlir::StringAttr> more);
 void removeFrom(Axes &axes, llvm::ArrayRef<mlir::StringAttr> others);
-/// An op of `parallelize` has a name, and the block of its reader or its operand.
+/// Gives an op of `parallelize` a name, and the block of its reader or its operand.
 void annotateOp(mlir::Operation *op, const llvm::Twine &name, mlir::Operation *neighbour);
 
 } // namespace llmmem

@@ -7,19 +7,19 @@
 
 namespace llmmem {
 
-/// Values of a bucket: a started collective hands over three addresses of each
+/// Bounds the values of a bucket: a started collective hands over three addresses of each
 /// (LLMMEM_MOST_CONTEXT in Runtime/Started.h).
 inline constexpr size_t kMostInBucket = 128;
 
-/// An equal share of a value's elements in row-major order, of the value's rank: rows where the
-/// ranks divide the first dimension, else all in the last dimension.
+/// Describes an equal share of a value's elements in row-major order, of the value's rank: rows
+/// where the ranks divide the first dimension, else all in the last dimension.
 struct ParameterShard {
   mlir::RankedTensorType part;
-  /// All parts along dimension 0. Where it is not the type of the whole, it has the same elements
-  /// in the same order.
+  /// Is the type of all parts along dimension 0. Where it is not the type of the whole, it has the
+  /// same elements in the same order.
   mlir::RankedTensorType gathered;
 
-  /// None where the ranks do not divide the elements.
+  /// Returns nothing where the ranks do not divide the elements.
   static std::optional<ParameterShard> of(mlir::RankedTensorType whole, int64_t ranks) {
     int64_t elements = whole.getNumElements();
     if (whole.getRank() == 0 || elements % ranks != 0)

@@ -80,7 +80,7 @@ void Cutter::classify() {
   }
 }
 
-/// What of `shape` would do for so many blocks. As many stages as given are kept where they can be:
+/// Says what of `shape` would do for so many blocks. It keeps as many stages as given where it can:
 /// the micro-batches of interleaved stages are a multiple of them.
 static std::string shapeFor(int64_t blocks, const planning::PipelineShape &shape) {
   constexpr int64_t kFewestInterleaved = 2;
@@ -97,7 +97,8 @@ static std::string shapeFor(int64_t blocks, const planning::PipelineShape &shape
   return advice;
 }
 
-/// Ops before the first block belong to it, those behind a block and without one to that.
+/// Ops before the first block belong to it, and ops without a block belong to the block that they
+/// follow.
 LogicalResult Cutter::findBlocks() {
   std::optional<int64_t> current;
   for (Operation &op : body.without_terminator()) {
@@ -121,8 +122,8 @@ LogicalResult Cutter::findBlocks() {
                                   << shapeFor(found, shape);
 }
 
-/// What a rank holds for a parameter throughout the step: it, its gradient and its state, of which
-/// ZeRO leaves a part.
+/// Returns what a rank holds for a parameter throughout the step: it, its gradient and its state,
+/// of which ZeRO leaves a part.
 int64_t Cutter::heldBytes(BlockArgument parameter) {
   auto type = cast<RankedTensorType>(parameter.getType());
   const int64_t bytes = bytesOfType(type);

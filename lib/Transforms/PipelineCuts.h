@@ -8,27 +8,27 @@
 
 namespace llmmem {
 
-/// One of the consecutive parts of a forward function.
+/// Is one of the consecutive parts of a forward function.
 struct PipelineChunk {
   llvm::SmallVector<mlir::Operation *> ops;
-  /// Values of this chunk and those before it that later ones read.
+  /// Holds the values of this chunk and those before it that later ones read.
   llvm::SmallVector<mlir::Value> outputs;
 };
 
-/// What depends on parameters and on inputs is activations, and belongs to one chunk. What depends
-/// on one of them alone (gathered parameters, rows of a micro-batch, counts of targets) belongs to
-/// none: each stage computes for itself what it reads of it.
+/// A value that depends on parameters and on inputs is an activation, and belongs to one chunk. A
+/// value that depends on one of them alone (gathered parameters, rows of a micro-batch, counts of
+/// targets) belongs to none: each stage computes for itself what it reads of it.
 struct PipelineCuts {
   std::vector<PipelineChunk> chunks;
   llvm::DenseSet<mlir::Operation *> activations;
-  /// Of those that belong to no chunk, what depends on the micro-batch.
+  /// Holds those ops of no chunk that depend on the micro-batch.
   llvm::DenseSet<mlir::Operation *> ofMicroBatch;
 
-  /// The ops of a chunk, and before the first one that reads it what belongs to no chunk.
+  /// Returns the ops of a chunk, and before the first one that reads it what belongs to no chunk.
   llvm::SetVector<mlir::Operation *> opsOf(int64_t chunk) const;
 };
 
-/// What the stages run on: one for all, or one for each. No budgets are no limit.
+/// Describes what the stages run on: one for all, or one for each. No budgets are no limit.
 struct PipelineDevices {
   llvm::ArrayRef<DeviceModel> devices;
   llvm::ArrayRef<int64_t> budgets;
@@ -41,7 +41,7 @@ struct PipelineDevices {
   }
 };
 
-/// Fails after a located diagnostic.
+/// Cuts the forward into chunks. Fails after a located diagnostic.
 llvm::FailureOr<PipelineCuts> cutPipeline(mlir::func::FuncOp loss, llm::TrainingAttr training,
                                           const planning::PipelineShape &shape,
                                           const PipelineDevices &devices);

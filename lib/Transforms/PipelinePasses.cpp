@@ -62,7 +62,7 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
   }
 
 private:
-  /// One of each for all stages, or one for each.
+  /// Reads one of each for all stages, or one for each.
   llvm::Error readDevices() {
     devices.clear();
     budgets.clear();

@@ -29,7 +29,7 @@ llvm::DenseSet<unsigned> llmmem::findReadArguments(const Pipeline &pipeline, int
 }
 
 namespace {
-/// A chunk and a micro-batch.
+/// Names a chunk and a micro-batch.
 using Part = std::pair<int64_t, int64_t>;
 Part partOf(const PipelineTask &task) { return {task.chunk, task.microBatch}; }
 
@@ -82,17 +82,18 @@ private:
   llm::TrainingAttr training;
   ArrayAttr axis;
   std::unique_ptr<StepSignature> signature;
-  /// In the loss, of the parameters of `signature`.
+  /// Holds the arguments of the loss that are parameters of `signature`.
   SmallVector<BlockArgument> trained;
-  /// From values of the loss: arguments and what follows from parameters alone; what follows from
-  /// inputs alone, of each micro-batch; activations, of each chunk and micro-batch.
+  /// These map values of the loss: arguments and what follows from parameters alone; what follows
+  /// from inputs alone, for each micro-batch; activations, for each chunk and micro-batch.
   IRMapping common;
   std::map<int64_t, IRMapping> ofMicroBatch;
   std::map<Part, IRMapping> activations;
-  /// Gradients of a chunk's outputs, which the next has given; of its inputs, for the one before.
+  /// These hold the gradients of a chunk's outputs, which the next has given, and of its inputs,
+  /// for the one before.
   std::map<Part, SmallVector<Value>> outputGradients, inputGradients;
-  /// Ops of the backward that give nothing but gradients of parameters, to stand where their task
-  /// is.
+  /// Holds ops of the backward that give nothing except gradients of parameters, and that stand
+  /// where their task is.
   std::map<Part, SmallVector<Operation *>> putOff;
   std::map<int64_t, Value> losses; // of micro-batches, on the last stage
 };
@@ -102,7 +103,7 @@ private:
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Its arguments are those of the loss that it reads.
+/// Creates a function whose arguments are those of the loss that it reads.
 void StageBuilder::createFunction() {
   llvm::DenseSet<unsigned> read = findReadArguments(pipeline, stage);
   SmallVector<BlockArgument> kept;
@@ -148,8 +149,8 @@ void StageBuilder::createFunction() {
     signature->inputs.stages = axis;
 }
 
-/// The value that stands for one of the loss; what belongs to no chunk is computed where it is
-/// first read.
+/// Returns the value that stands for one of the loss; what belongs to no chunk is computed where it
+/// is first read.
 Value StageBuilder::find(Value value, Part part) {
   for (IRMapping *mapping : {&common, &ofMicroBatch[part.second], &activations[part]})
     if (Value found = mapping->lookupOrNull(value))
@@ -183,7 +184,7 @@ Operation *StageBuilder::clone(Operation *op, Part part) {
   return copy;
 }
 
-/// The number of the micro-batch, which is known here.
+/// Sets the number of the micro-batch, which is known here.
 void StageBuilder::setMicroBatch(Operation *op, int64_t microBatch) {
   IntegerAttr number = builder.getI64IntegerAttr(microBatch);
   auto set = [&](auto rows) {
@@ -206,7 +207,7 @@ Value StageBuilder::create(Operation *op, llm::Phase phase, const Twine &name) {
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// The values of the loss that a message carries, or whose gradients it carries.
+/// Returns the values of the loss that a message carries, or whose gradients it carries.
 ArrayRef<Value> StageBuilder::valuesOf(const PipelineMessage &message) const {
   int64_t chunk = message.writer.chunk;
   return message.writer.kind == TaskKind::Forward ? pipeline.cuts.chunks[chunk].outputs
@@ -295,16 +296,16 @@ void StageBuilder::runForward(const PipelineTask &task) {
   deliver({task, stage, stage}, outputs);
 }
 
-/// The ops of a chunk's forward, alike for all micro-batches: what belongs to no micro-batch stands
-/// among them where the first one has computed it.
+/// Returns the ops of a chunk's forward, alike for all micro-batches: what belongs to no
+/// micro-batch stands among them where the first one has computed it.
 SmallVector<Operation *> StageBuilder::forwardOf(Part part) {
   return llvm::map_to_vector(pipeline.cuts.opsOf(part.first), [&](Operation *op) {
     return find(op->getResult(0), part).getDefiningOp();
   });
 }
 
-/// What a first chunk computes from inputs and parameters alone; its gradients end the way back
-/// through activations.
+/// Returns what a first chunk computes from inputs and parameters alone; its gradients end the way
+/// back through activations.
 SmallVector<Value> StageBuilder::firstActivations(Part part) {
   SmallVector<Value> values;
   for (Operation *op : pipeline.cuts.chunks[part.first].ops)
@@ -318,8 +319,8 @@ SmallVector<Value> StageBuilder::firstActivations(Part part) {
   return values;
 }
 
-/// What stands for each parameter in the backward: its replica where addends of micro-batches are
-/// summed behind all of them.
+/// Returns what stands for each parameter in the backward: its replica, where addends of
+/// micro-batches are summed after all of them.
 SmallVector<Value> StageBuilder::differentiatedParameters(Part part) {
   SmallVector<Value> values;
   for (auto [parameter, argument] : llvm::zip_equal(signature->parameters, trained))
@@ -380,7 +381,7 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
   return success();
 }
 
-/// Of the ops from `first` on, those that `needed` does not depend on.
+/// Puts off those of the ops from `first` on that `needed` does not depend on.
 void StageBuilder::putOffWeights(const PipelineTask &task, ArrayRef<Value> needed,
                                  Operation *first) {
   llvm::SetVector<Operation *> kept;
@@ -458,7 +459,7 @@ void StageBuilder::sumSharedParameters() {
   }
 }
 
-/// Equal on all stages: the last gives it, the others nothing.
+/// Returns a loss that is equal on all stages: the last gives it, and the others give nothing.
 Value StageBuilder::sumLosses() {
   auto type = cast<RankedTensorType>(loss.getResultTypes()[0]);
   Value sum;

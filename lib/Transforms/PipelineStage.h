@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// A forward function cut into chunks, and what each stage does with them.
+/// Holds a forward function cut into chunks, and what each stage does with them.
 struct Pipeline {
   mlir::func::FuncOp loss;
   llm::TrainingAttr training;
@@ -16,12 +16,13 @@ struct Pipeline {
   PipelineCuts cuts;
   std::vector<std::vector<planning::PipelineTask>> schedule;
   std::vector<std::vector<planning::PipelineExchange>> exchanges;
-  /// The stages that read each parameter of `loss`, by its number; those of none are not trained.
+  /// Lists the stages that read each parameter of `loss`, by its number; those of none are not
+  /// trained.
   llvm::DenseMap<unsigned, llvm::SmallVector<int64_t, 2>> readers;
 };
 
-/// The arguments of `loss` that the chunks of a stage read, themselves or through ops that belong
-/// to no chunk.
+/// Returns the arguments of `loss` that the chunks of a stage read, themselves or through ops that
+/// belong to no chunk.
 llvm::DenseSet<unsigned> findReadArguments(const Pipeline &pipeline, int64_t stage);
 
 /// Builds @stage<number> at the end of the module. Fails after a located diagnostic.

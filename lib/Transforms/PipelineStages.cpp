@@ -29,7 +29,7 @@ static LogicalResult check(func::FuncOp loss, const planning::PipelineShape &sha
   return success();
 }
 
-/// Which stages read each parameter that is trained.
+/// Finds which stages read each parameter that is trained.
 static void findReaders(Pipeline &pipeline, ArrayRef<unsigned> trained) {
   for (int64_t stage = 0; stage < pipeline.shape.stages; ++stage)
     for (unsigned argument : findReadArguments(pipeline, stage))

@@ -33,7 +33,7 @@ static ArenaPlaces placeInOrder(const ExtractedProblem &extracted, const StepSto
   return places;
 }
 
-/// Whether the places of a plan were written: it decided about bytes as well as about ops.
+/// Returns whether the places of a plan were written: it decided about bytes as well as about ops.
 static bool isPlacedByPlan(func::FuncOp step) {
   return step->hasAttr(LlmDialect::kPolicy) && step->hasAttr(LlmDialect::kArena);
 }

@@ -17,7 +17,8 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// Of what the op holds anyway: more would drown a small model in scratch bytes.
+/// Bounds the workspace by this share of what the op holds anyway: more would drown a small model
+/// in scratch bytes.
 static constexpr int64_t kShare = 4;
 
 /// A library multiplies a granule at a time, whatever the chunk, so its size decides how many tiles

@@ -1,4 +1,4 @@
-//===- StartCollectives.cpp - What runs beside other ops -------------------===//
+//===- StartCollectives.cpp - What runs with other ops ---------------------===//
 
 #include "llmmem/Transforms/StartCollectives.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -21,11 +21,11 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// A collective or copy that nobody has waited for yet.
+/// Is a collective or copy that nobody has waited for yet.
 struct Flight {
   Operation *start;
   SmallVector<ByteRange> bytes;   // read, written and workspace
-  SmallVector<Operation *> views; // of its result; they move behind the wait
+  SmallVector<Operation *> views; // of its result; they move after the wait
 };
 
 /// Starts the ops that `isToStart` names.
@@ -91,9 +91,9 @@ private:
           }
   }
 
-  /// Before all ops that do not make what `op` reads and use no bytes that it writes: the second
-  /// and the third condition of the makespan. Starts of a queue keep their order, and what waits
-  /// for another queue stays behind its wait.
+  /// Moves `op` before all ops that do not make what it reads and use no bytes that it writes:
+  /// these are the second and the third condition of the makespan. Starts of a queue keep their
+  /// order, and what waits for another queue stays after its wait.
   void moveUp(Operation &op) const {
     SmallVector<ByteRange> written = bytesWrittenBy(op);
     auto stops = [&](Operation *before) {
@@ -114,13 +114,13 @@ private:
       op.moveBefore(place);
   }
 
-  /// How many of the flights of a queue, from the first on, must be over before `op` runs.
+  /// Returns how many of the flights of a queue, from the first on, must be over before `op` runs.
   size_t countConflicts(Operation &op, bool isStart, const Flights &flights) {
     SmallVector<ByteRange> written = bytesWrittenBy(op);
     bool runsBehind = isStart && &queueOf(op) == &flights;
     auto conflicts = [&](const Flight &flight) {
       bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
-        // A start reads what another start of its queue gives; a view of it stands behind the wait.
+        // A start reads what another start of its queue gives; a view of it stands after the wait.
         return storage.getRoot(operand).getDefiningOp() == flight.start &&
                !(runsBehind && operand.getDefiningOp() == flight.start);
       });
@@ -163,8 +163,8 @@ private:
 };
 } // namespace
 
-/// What starts earlier holds its result longer: the peak of the program, and of its entry among the
-/// choices of epilogues, is that of the new order.
+/// An op that starts earlier holds its result longer: the peak of the program, and of its entry
+/// among the choices of epilogues, is that of the new order.
 static void updatePeak(func::FuncOp step, const StepStorage &storage) {
   if (!step->hasAttr(LlmDialect::kPeak))
     return;

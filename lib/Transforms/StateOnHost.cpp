@@ -21,7 +21,7 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// Ops that read an argument, all from one copy of it.
+/// Holds ops that read an argument, all from one copy of it.
 using Visit = SmallVector<Operation *, 4>;
 
 class StateMover {
@@ -50,7 +50,8 @@ public:
   }
 
 private:
-  /// Of parameters, those whose copies take longer for their bytes than for being copies.
+  /// Returns whether the argument moves; a parameter does where its copies take longer for their
+  /// bytes than for being copies.
   bool isMoved(BlockArgument argument) const {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || type.getRank() == 0)
@@ -62,7 +63,7 @@ private:
            planning::timeOfCopy(bytesOfType(type), link.down, /*latency=*/0) >= link.latency;
   }
 
-  /// In the order of the text.
+  /// Returns the readers in the order of the text.
   SmallVector<Operation *> readersOf(BlockArgument argument) {
     llvm::SmallSetVector<Operation *, 4> found;
     for (Operation *user : argument.getUsers())
@@ -91,7 +92,7 @@ private:
     return visits;
   }
 
-  /// What reads something that moves, in the order of the text; of state its update alone.
+  /// Finds what reads something that moves, in the order of the text; of state its update alone.
   void findReaders(ArrayRef<BlockArgument> moved) {
     llvm::SmallPtrSet<Operation *, 16> reading;
     for (BlockArgument argument : moved) {
@@ -114,7 +115,7 @@ private:
                               : nullptr;
     auto onHost = RankedTensorType::get(type.getShape(), type.getElementType(),
                                         llm::HostAttr::get(builder.getContext()));
-    if (argument.use_empty()) { // the update behind the micro-batches reads it
+    if (argument.use_empty()) { // the update after the micro-batches reads it
       argument.setType(onHost);
       return success();
     }
@@ -130,8 +131,9 @@ private:
     return success();
   }
 
-  /// In front of the reader before the first of the visit, so that the bytes of both are apart and
-  /// one comes while the other is read. No copy of the backward stands in the forward.
+  /// Creates the copy in front of the reader before the first of the visit, so that the bytes of
+  /// both are apart and one comes while the other is read. No copy of the backward stands in the
+  /// forward.
   void bringDown(BlockArgument argument, RankedTensorType type, const Visit &visit) {
     Operation *first = visit.front(), *before = comesBefore.lookup(first);
     bool isOfOnePhase = before && getPhase(before) == getPhase(first);
@@ -144,7 +146,8 @@ private:
         down.getY(), [&](OpOperand &use) { return llvm::is_contained(visit, use.getOwner()); });
   }
 
-  /// Behind the op that makes the new value. State that nothing changes stays where it is.
+  /// Creates the copy after the op that makes the new value. State that nothing changes stays where
+  /// it is.
   void takeUp(BlockArgument argument, Type onHost, OpOperand &returned) {
     Operation *writer = returned.get().getDefiningOp();
     if (!writer || llm::isOnHost(returned.get().getType())) // an update there has made it

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// Whether ops have bytes and costs written on: then new kernels have them too.
+/// Returns whether ops have bytes and costs written on them: then new kernels have them too.
 static bool isAnnotated(func::FuncOp step) {
   return llvm::any_of(step.getBody().front(),
                       [](Operation &op) { return op.hasAttr(LlmDialect::kCost); });
@@ -82,7 +82,7 @@ llmmem::makeStepAlternatives(func::FuncOp step, const StepStorage &storage,
     if (epilogues != Epilogues::Separate || quarters > 0 || fills) {
       alternative.copy = step.clone();
       alternative.step = *alternative.copy;
-      // Packed first, so that no epilogue hides a value.
+      // Values are packed first, so that no epilogue hides one.
       packed = packSavedValues(alternative.step, quarters);
       if (epilogues != Epilogues::Separate)
         fused = fuseEpilogues(alternative.step, epilogues);
@@ -117,8 +117,8 @@ planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative>
   forms.setBudget(budget);
   bool isPlannedForLibrary =
       llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
-  // Each op once, packing never costs less. What is packed hangs on the budget anyway, and with it
-  // the step's bits.
+  // Where each op runs once, packing never costs less. What is packed depends on the budget anyway,
+  // and with it the step's bits.
   if (isPlannedForLibrary && !havePacked(alternatives))
     forms.choice = planning::AlternativeChoice::ByOpsOnce;
   forms.guessedPhases = step->hasAttr(LlmDialect::kLoss);

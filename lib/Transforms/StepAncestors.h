@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// The ops that `value` depends on; what their regions read from outside is not followed.
+/// Returns the ops that `value` depends on; what their regions read from outside is not followed.
 llvm::DenseSet<mlir::Operation *> findAncestors(mlir::Value value);
 
 } // namespace llmmem

@@ -34,7 +34,8 @@ BlockArgument StepSignature::addArgument(Type type, const Twine &name, llm::Role
   return body.addArgument(type, NameLoc::get(text));
 }
 
-/// Of what a rank has the update of: its part, where the state is split and the parameter is not.
+/// Returns the type of what a rank updates: its part, where the state is split and the parameter is
+/// not.
 static RankedTensorType partOf(const TrainedParameter &parameter, RankedTensorType type) {
   if (!parameter.sharing || parameter.sharing.getZero() == 0 || parameter.sharing.getZero() == 3)
     return type;
@@ -43,7 +44,7 @@ static RankedTensorType partOf(const TrainedParameter &parameter, RankedTensorTy
   return ParameterShard::of(type, mesh.getGroupSize(parameter.sharing.getAxes()))->part;
 }
 
-/// The type of a parameter, of which the argument may be a rank's part.
+/// Returns the type of a parameter, of which the argument may be a rank's part.
 static RankedTensorType wholeOf(BlockArgument parameter) {
   auto step = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
   auto whole = step.getArgAttrOfType<TypeAttr>(parameter.getArgNumber(), LlmDialect::kWhole);
@@ -60,8 +61,8 @@ void StepSignature::addLossScale(RankedTensorType loss) {
   inputs.lossScale.updates = addArgument(loss, "loss_scale.updates", llm::Role::OptimizerState);
 }
 
-/// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
-/// (Rajbhandari et al. 2020, section 3.1).
+/// A parameter takes 16 bytes under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in
+/// f32 (Rajbhandari et al. 2020, section 3.1).
 void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTensorType loss,
                                  ArrayRef<BlockArgument> ofLoss) {
   inputs.learningRate = addArgument(loss, "learning_rate", llm::Role::Input);

@@ -1,11 +1,11 @@
 //===- UpdatesOnHost.cpp - Updates that run on the host ---------------------===//
 //
-// Updates run in the order in which their gradients are made. Each gradient leaves behind the op
-// that makes it; its update stands behind the next one's way up, and the copy down of its parameter
-// behind the one after that: so one gradient leaves while another is made, and one parameter is
-// updated while the one before comes back. The copy down, which overwrites what the step reads,
-// stands no earlier than the update stood; nor does an update of a parameter that lies on the host.
-//
+// Updates run in the order in which their gradients are made. Each gradient leaves right after the
+// op that makes it. Its update stands after the device-to-host copy of the next gradient, and the
+// host-to-device copy of its parameter stands after that of the one that follows. So one gradient
+// leaves while another is made, and one parameter is updated while the one before comes back. The
+// host-to-device copy, which overwrites what the step reads, stands no earlier than the update
+// stood; nor does an update of a parameter that lies on the host.
 //===----------------------------------------------------------------------===//
 
 #include "UpdatesOnHost.h"
@@ -121,8 +121,8 @@ private:
                         [&](Operation *user) { return user == body.getTerminator(); });
   }
 
-  /// The place behind which the update may run: of the last op that makes its gradient or a number
-  /// that it reads, or its own.
+  /// Returns the place after which the update may run: that of the last op that makes its gradient
+  /// or a number that it reads, or its own.
   size_t readyAt(Operation &update) const {
     auto op = cast<UpdateOpInterface>(update);
     std::optional<size_t> ready; // none where it reads arguments alone
@@ -166,7 +166,7 @@ private:
       previous = {};
   }
 
-  /// The op behind what an update reads, and behind what has its place already.
+  /// Returns the op that follows what an update reads, and what has its place already.
   Operation *placeBehind(Value gradientThere, Operation &update) {
     Operation *last = gradientThere.getDefiningOp();
     for (Value operand : update.getOperands())
@@ -186,7 +186,7 @@ private:
     return isa<BlockArgument>(gradient) ? getName(gradient) : getName(param) + ".gradient";
   }
 
-  /// Behind the writer; of an argument in front of `place`.
+  /// Creates the copy after the writer, or in front of `place` where the value is an argument.
   Value takeUp(Value value, Operation &place, Operation &update, const Twine &name) {
     if (Operation *writer = value.getDefiningOp())
       builder.setInsertionPointAfter(writer);
@@ -207,7 +207,8 @@ private:
       copy->setAttr(LlmDialect::kBlock, block);
   }
 
-  /// A number that updates alone read lies on the host throughout; any other comes up once for all.
+  /// A number that only updates read lies on the host throughout; any other is copied to it once
+  /// for all.
   Value scalarThere(Value scalar) {
     Value &known = scalars[scalar];
     if (known)
@@ -229,7 +230,7 @@ private:
     return known = up.getHost();
   }
 
-  /// Into the bytes of `destination`, where one is given.
+  /// Copies into the bytes of `destination`, where one is given.
   llm::CopyDownOp bringDown(Operation &update, StringRef name, BlockArgument destination) {
     Value there = update.getResult(0);
     builder.setInsertionPointAfter(&update);
@@ -246,8 +247,8 @@ private:
   // Places
   //===--------------------------------------------------------------------===//
 
-  /// The update before moves in front of `place`, and behind it the copies down of those before
-  /// that.
+  /// Moves the pending update in front of `place`, and after it the copies to the device of those
+  /// before that.
   void runPending(Operation *place) {
     if (previous.update)
       previous.update->moveBefore(place);
@@ -261,14 +262,14 @@ private:
     lastPlace = place;
   }
 
-  /// The place that `op` had, or of copies the next op behind.
+  /// Returns the place that `op` had, or that of the next op that is no copy.
   size_t placeAt(Operation *op) const {
     while (!placeOf.contains(op))
       op = op->getNextNode();
     return placeOf.lookup(op);
   }
 
-  /// What the update behind the micro-batches reads, in the function of those.
+  /// Moves what the update after the micro-batches reads, in the function of those.
   void moveIdleScalars(bool hasUpdates) {
     for (BlockArgument argument : body.getArguments())
       if (!hasUpdates && argument.use_empty() && getRole(argument) == llm::Role::Input &&

@@ -1,7 +1,6 @@
 //===- UpdatesOnHost.h - Updates that run on the host -----------------------===//
 //
-// A part of `moveStateToHost` (include/llmmem/Transforms/StateOnHost.h).
-//
+// This file is a part of `moveStateToHost` (include/llmmem/Transforms/StateOnHost.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_TRANSFORMS_UPDATESONHOST_H
@@ -18,7 +17,7 @@ namespace llmmem {
 llvm::LogicalResult moveUpdatesToHost(mlir::func::FuncOp step, const planning::HostLink &link,
                                       llvm::function_ref<bool(mlir::BlockArgument)> isMoved);
 
-/// Writes what a copy of what lies on the host throughout is called, and what it costs.
+/// Writes the name and the cost of a copy of what lies on the host throughout.
 void describeHostCopy(mlir::Operation *copy, llvm::StringRef name, int64_t ns);
 
 } // namespace llmmem

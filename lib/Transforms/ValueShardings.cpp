@@ -73,7 +73,7 @@ FailureOr<Sharding> ValueShardings::read(llm::ShardingAttr attribute, Value valu
   return sharding;
 }
 
-/// `over dp = 2`, `over dp x tp = 8`.
+/// Spells axes as `over dp = 2` or `over dp x tp = 8`.
 static std::string spell(ArrayRef<StringAttr> axes, int64_t ranks) {
   auto names = llvm::map_range(axes, [](StringAttr axis) { return axis.str(); });
   return llvm::join(names, " x ") + " = " + std::to_string(ranks);

@@ -11,9 +11,9 @@ namespace llmmem {
 
 using Axes = llvm::SmallVector<mlir::StringAttr, 1>;
 
-/// Where a value stands on an axis that does not split it, as its gradient goes
-/// (docs/Design/Ranks.md): `shared` is one value for all ranks with one gradient, `own` is each
-/// rank's, which contributes to the gradient. What has no gradient is neither.
+/// Says where a value stands on an axis that does not split it, as its gradient goes
+/// (docs/Design/Ranks.md): `shared` is one value for all ranks with one gradient, and `own` is each
+/// rank's, which contributes to the gradient. A value that has no gradient is neither.
 struct ValueSharding {
   Sharding sharding;
   Axes own, shared;
@@ -23,26 +23,28 @@ struct ValueSharding {
   }
 };
 
-/// What is known of each value of a function, and the types that follow from it.
+/// Holds what is known of each value of a function, and the types that follow from it.
 class ValueShardings {
 public:
   explicit ValueShardings(mlir::func::FuncOp function);
 
-  /// Of what nothing is known: whole, and neither shared nor own.
+  /// Returns the sharding of `value`. One of which nothing is known is whole, and neither shared
+  /// nor own.
   ValueSharding of(mlir::Value value) const;
   bool isKnown(mlir::Value value) const { return known.contains(value); }
   /// Sets the type of this rank's shard; what is split over an axis is neither shared nor own
-  /// there. Fails, after a diagnostic, where ranks do not divide a
-  /// dimension, unless that may be padded.
+  /// there. Fails, after a diagnostic, where ranks do not divide a dimension, unless that may be
+  /// padded.
   llvm::LogicalResult set(mlir::Value value, ValueSharding sharding);
 
   llm::MeshAttr getMesh() const { return mesh; }
   int64_t ranksOf(llvm::ArrayRef<mlir::StringAttr> axes) const;
-  /// In the mesh's order, as collectives name them.
+  /// Returns the axes in the mesh's order, as collectives name them.
   mlir::ArrayAttr arrayOf(llvm::ArrayRef<mlir::StringAttr> axes) const;
-  /// As annotations have it.
+  /// Returns the sharding as annotations have it.
   llm::ShardingAttr attributeOf(const Sharding &sharding) const;
-  /// What an annotation says of a value. Fails, after a diagnostic, at a wrong rank or axis.
+  /// Returns what an annotation says of a value. Fails, after a diagnostic, at a wrong rank or
+  /// axis.
   llvm::FailureOr<Sharding> read(llm::ShardingAttr attribute, mlir::Value value) const;
 
 private:
@@ -50,15 +52,15 @@ private:
   llvm::DenseMap<mlir::Value, ValueSharding> known;
 };
 
-/// The split dimensions of parameters and caches that nobody has given one, over one axis: decided
-/// where each is first read.
+/// Chooses the split dimensions of parameters and caches that nobody has given one, over one axis;
+/// each is decided where it is first read.
 ///
-/// A factor of a product that what it multiplies has split is split (a row product); else one that
-/// only parameters have, if everything that follows can run on parts of it, up to an op that sums
-/// over it (a column product, heads, the vocabulary). Example: of y = linear(x, w) with x whole, w
-/// is split along its outputs where y goes through gelu into another linear, and stays whole where
-/// y is added to a residual whose norm needs all of it. A cache follows the keys and values that
-/// are read beside it.
+/// A factor of a product is split where what the product multiplies has split it (a row product).
+/// Else one that only parameters have is split, if everything that follows can run on parts of it,
+/// up to an op that sums over it (a column product, heads, the vocabulary). Example: in y =
+/// linear(x, w) with x whole, w is split along its outputs where y goes through gelu into another
+/// linear, and stays whole where y is added to a residual whose norm needs all of it. A cache
+/// follows the keys and values that are read together with it.
 class ParameterChoice {
 public:
   /// `gathersResults`: parts of what the function returns are gathered, so that they may follow
@@ -66,7 +68,7 @@ public:
   ParameterChoice(ValueShardings &shardings, mlir::StringAttr axis, bool gathersResults)
       : shardings(shardings), axis(axis), gathersResults(gathersResults) {}
 
-  /// What somebody has decided already.
+  /// Keeps what the user has decided already.
   void keep(mlir::Value parameter) { decided.insert(parameter); }
   /// Decides the parameters that `op` reads. Fails after a diagnostic.
   llvm::LogicalResult decide(mlir::Operation *op);

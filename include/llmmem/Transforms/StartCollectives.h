@@ -1,4 +1,4 @@
-//===- StartCollectives.h - What runs beside other ops ---------------------===//
+//===- StartCollectives.h - What runs with other ops -----------------------===//
 //
 // `startCollectives` makes a start and a wait of each collective of a planned step, by the rules of
 // the makespan (Planning/Model/Plan.h). It starts as early as they allow, behind the last op that
