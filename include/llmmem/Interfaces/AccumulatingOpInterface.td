@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {
   let description = [{
-    An op whose one result is a sum that may go on from an accumulator, `into`, and take over its bytes. Differentiation
+    Is an op whose one result is a sum that may go on from an accumulator, `into`, and take over its bytes. Differentiation
     uses it instead of an addition: a gradient with several contributions is then never held twice, and is rounded
     once for each contribution.
 

@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def BufferOpInterface : OpInterface<"BufferOpInterface"> {
   let description = [{
-    Whose bytes a result has, and whether the op may run again. Without this interface each result has bytes of
+    Says whose bytes a result has, and whether the op may run again. Without this interface each result has bytes of
     its own, and an op may run again exactly if it has no memory effect.
   }];
   let cppNamespace = "::llmmem";
@@ -15,7 +15,7 @@ def BufferOpInterface : OpInterface<"BufferOpInterface"> {
     InterfaceMethod<"The operand whose bytes `result` looks at: a view has none of its own.",
       "std::optional<unsigned>", "getViewedOperand", (ins "unsigned":$result), "", [{ return std::nullopt; }]>,
     InterfaceMethod<[{
-        The operands whose bytes `result` may take over, if this op is their last reader. The op's kernel must be
+        Returns the operands whose bytes `result` may take over, if this op is their last reader. The op's kernel must be
         right with and without the overlap.
       }],
       "::llvm::SmallVector<unsigned>", "getInPlaceOperands", (ins "unsigned":$result), "", [{ return {}; }]>,

@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def ChunkedOpInterface : OpInterface<"ChunkedOpInterface"> {
   let description = [{
-    An op that goes through its rows in chunks. The chunk changes no bit of the results: it is a choice between time
+    Is an op that goes through its rows in chunks. The chunk changes no bit of the results: it is a choice between time
     and bytes, which the plan makes (`plan-checkpoints` writes `llm.chunk`, `apply-checkpoints` sets it). The op's cost
     and workspace are those of its chunk: a larger one costs no more time, a smaller one needs no more bytes.
 

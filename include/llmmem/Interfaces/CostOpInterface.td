@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let description = [{
-    What one run of an op costs: work, traffic, and the scratch bytes that it needs while it runs. The planner
+    Says what one run of an op costs: work, traffic, and the scratch bytes that it needs while it runs. The planner
     turns work and traffic into time by a device table (`Device/DeviceModel.h`). An op of a step that has no
     cost is an error: a free op would be a false claim.
   }];
@@ -26,18 +26,18 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<"What one run sends to other devices; none where it stays on its own.",
       "std::optional<::llmmem::TransferCost>", "getTransfer", (ins), "", [{ return std::nullopt; }]>,
     InterfaceMethod<[{
-        Scratch bytes that a plan gives to a matmul library while the op runs (`llm.library_workspace`, on an op that
+        Returns the scratch bytes that a plan gives to a matmul library while the op runs (`llm.library_workspace`, on an op that
         `multipliesMatrices`); 0 where no library computes it.
       }],
       "int64_t", "getLibraryWorkspaceBytes", (ins), "", [{ return 0; }]>,
     InterfaceMethod<"Scratch bytes held only while the op runs; those of a library are among them, and are the last.",
       "int64_t", "getWorkspaceBytes", (ins), "", [{ return 0; }]>,
     InterfaceMethod<[{
-        Whether it multiplies matrices that a matmul library may multiply in its place, with scratch bytes of its own.
+        Returns whether it multiplies matrices that a matmul library may multiply in its place, with scratch bytes of its own.
       }],
       "bool", "multipliesMatrices", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        The type of the numbers in fewer bits that it unpacks while it multiplies them, whose products have a rate of their own in
+        Returns the type of the numbers in fewer bits that it unpacks while it multiplies them, whose products have a rate of their own in
         device tables (`i4`, `i8`, `f8`); null where it multiplies numbers as they are computed with.
       }],
       "::mlir::Type", "getUnpackedType", (ins), "", [{ return {}; }]>,

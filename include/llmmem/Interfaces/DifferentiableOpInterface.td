@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let description = [{
-    The vector-Jacobian product of an op. The rule may use the op's operands and results as they are: which of
+    Builds the vector-Jacobian product of an op. The rule may use the op's operands and results as they are: which of
     them are kept for the backward is not its business.
 
     Example: for `%y = llm.mul %a, %b` and the gradient `%dy` the rule builds `%da = llm.mul %dy, %b` and

@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def EmptyOpInterface : OpInterface<"EmptyOpInterface"> {
   let description = [{
-    An op whose results have no contents, and so no bytes: what is given them reads a shape, and writes into bytes of its
+    Is an op whose results have no contents, and so no bytes: what is given them reads a shape, and writes into bytes of its
     own. It is part of no schedule, as a constant is not.
 
     Example: `tensor.empty`.

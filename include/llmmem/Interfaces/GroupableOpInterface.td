@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
   let description = [{
-    How an op traverses its elements, which says with whom it may share a kernel (`group-kernels`). An op without this
+    Says how an op traverses its elements, which decides with whom it may share a kernel (`group-kernels`). An op without this
     interface has a kernel of its own.
 
     `Elementwise`: element i of each result depends on element i of the operands that have as many elements as it, and on
@@ -29,13 +29,13 @@ def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
     InterfaceMethod<"How the op traverses its elements.",
       "::llmmem::Traversal", "getTraversal", (ins), "", [{ return ::llmmem::Traversal::Elementwise; }]>,
     InterfaceMethod<[{
-        Whether its elements may be recomputed at every read: a row reduction reads an operand once for each of its
+        Returns whether its elements may be recomputed at every read: a row reduction reads an operand once for each of its
         sums, and a cheap op that the backward reads may be recomputed there.
       }],
       "bool", "isCheapToRepeat", (ins), "", [{ return true; }]>,
     InterfaceMethod<[{
-        The operand that may be a matmul whose library computes this op with it, as an epilogue: `llm.gelu` of a matmul,
-        `llm.gelu_grad` of one that is `dy`. None where libraries have no such epilogue.
+        Returns the operand that may be a matmul whose library computes this op with it, as an epilogue: `llm.gelu` of a matmul,
+        `llm.gelu_grad` of one that is `dy`. Returns none where libraries have no such epilogue.
       }],
       "std::optional<unsigned>", "getEpilogueOperand", (ins), "", [{ return std::nullopt; }]>,
     InterfaceMethod<"Of attention: the operands that are rows of heads, [batch, seq, heads * head].",

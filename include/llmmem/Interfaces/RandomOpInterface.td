@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let description = [{
-    An op that samples numbers of a counter-based generator. Which of its streams it samples is an inherent i64
+    Is an op that samples numbers of a counter-based generator. Which of its streams it samples is an inherent i64
     attribute. Ops that differ in it alone share a kernel, which gets the number as an argument
     (`KernelEmitter::stream`): else twelve layers with dropout would be twelve kernels.
 
@@ -17,7 +17,7 @@ def RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let methods = [
     InterfaceMethod<"The name of the attribute that numbers the stream.", "::llvm::StringRef", "getStreamAttrName">,
     InterfaceMethod<[{
-        How what is sampled is split over the mesh (`#llm.sharding`, of the dimensions of `getSampleShape`), or null: the samples
+        Returns how what is sampled is split over the mesh (`#llm.sharding`, of the dimensions of `getSampleShape`), or null: the samples
         of a rank are those that its elements have in the whole.
       }],
       "::mlir::Attribute", "getSampleSharding">,

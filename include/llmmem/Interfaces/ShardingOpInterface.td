@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
   let description = [{
-    How an op of a forward function runs on shards: by which rule the splits of its operands become those of its results,
+    Says how an op of a forward function runs on shards: by which rule the splits of its operands become those of its results,
     and what changes in it. `parallelize` refuses an op without this interface that reads something split.
   }];
   let cppNamespace = "::llmmem";
@@ -23,14 +23,14 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
       [{ return ::llvm::success(); }]>,
     InterfaceMethod<[{
         Where the op itself cannot run on such operands, but others that compute the same can: puts those before the op, has its
-        results replaced by theirs, and says so; the caller then erases the op. A bias that must be added once, behind a sum
+        results replaced by theirs, and says so; the caller then erases the op. A bias that must be added once, after a sum
         over ranks, is such a case.
       }],
       "bool", "separate", (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::llmmem::Sharding>":$operands), "",
       [{ return false; }]>,
     InterfaceMethod<[{
-        The whole of a result of which each rank of `axes` has computed its factors' part, or null where it is the sum.
-        `builder` stands behind the op.
+        Returns the whole of a result of which each rank of `axes` has computed its factors' part, or null where it is the sum.
+        `builder` stands after the op.
       }],
       "::mlir::Value", "joinPartial",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::OpResult":$result, "::mlir::ArrayAttr":$axes), "",

@@ -23,12 +23,12 @@ struct CheckpointRequest {
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
   bool packsSaved = false;               // saved values may be held in 8 bits
   bool overlap = false;                  // collectives run at the same time as compute, on the link
-  /// Bytes of the host that values may leave for; none: nothing leaves.
+  /// Is the number of bytes of the host that values may leave for; without it nothing leaves.
   std::optional<int64_t> hostBudget;
-  /// What copies take; none: what the device's table says of its link to the host.
+  /// Says what copies take; without it the device's table says so of its link to the host.
   std::optional<planning::HostLink> link;
   std::optional<int64_t> linkLatency; // ns, in the place of the link's
-  // Files for the planner's JSON, empty: none.
+  // Names the files for the planner's JSON; an empty name writes none.
   std::string emitProblem, emitPlan, emitProof;
   std::string failureReport; // file for what is known where no plan was found
   std::string explain;       // the name of a value or op, or all; empty: nothing

@@ -18,21 +18,22 @@ namespace llmmem {
 /// fails where it cannot be made. It may change `planned`.
 using ProgramTimer = llvm::function_ref<llvm::FailureOr<int64_t>(mlir::func::FuncOp planned)>;
 
-/// The best plan of a step, or the reason why there is none, with what it was chosen from.
+/// Holds the best plan of a step, or the reason why there is none, with what it was chosen from.
 struct CheckpointDecision {
   std::vector<StepAlternative> alternatives;
   planning::StepForms forms; // of all alternatives; `stated` is the chosen one
   planning::PlanOptions options;
   planning::AlternativePlan best;
-  /// What the ops take without a budget; nothing where some of them run at the same time as others.
+  /// Says what the ops take without a budget; nothing where some of them run at the same time as
+  /// others.
   std::optional<int64_t> costWithoutBudget;
 
-  /// The alternative that the plan is for. Its problem has the chunks that were chosen.
+  /// Returns the alternative that the plan is for. Its problem has the chunks that were chosen.
   StepAlternative &chosen() { return alternatives[best.alternative]; }
   const planning::Plan &plan() const { return best.chosen.plan; }
 };
 
-/// Whether state that lies on the host comes and leaves, in every plan.
+/// Returns whether state that lies on the host comes and leaves, in every plan.
 bool hasHostCopies(mlir::func::FuncOp step);
 
 /// Plans all of `alternatives`, which are those of `step`, and takes the best plan; it need not be

@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// What becomes of an op that nobody describes.
+/// Says what becomes of an op that nobody describes.
 enum class Unpriced { Refuse, ByBytes };
 
 /// Writes `llm.cost`, `llm.views`, `llm.in_place`, `llm.pure` and `llm.resident` onto the ops of

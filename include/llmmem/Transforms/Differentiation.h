@@ -15,7 +15,7 @@
 // clang-format on
 //
 // New ops carry `llm.phase = "backward"`, the `llm.block` of the op whose rule made them, and a
-// name: the gradient of the value X is "X.gradient"; what a rule makes beside that, or an op that
+// name. The gradient of the value X is "X.gradient"; anything else that a rule makes, or an op that
 // makes several gradients, is "X.vjp" for the forward op X. Forward ops without a name lend none.
 //
 //===----------------------------------------------------------------------===//
@@ -29,10 +29,10 @@
 
 namespace llmmem {
 
-/// What updates the parameters after the micro-batches of a step.
+/// Is the name of the function that updates the parameters after the micro-batches of a step.
 inline constexpr llvm::StringLiteral kUpdateFunction = "update";
 
-/// From values to their gradients.
+/// Maps values to their gradients.
 using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// Builds, where `builder` stands, the backward of the ops that stand before it in its block. On
@@ -43,7 +43,8 @@ using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> wanted,
                                    GradientMap &gradients);
 
-/// The same of `ops` alone, swept from the last to the first wherever they stand in the block.
+/// Does the same for `ops` alone, swept from the last to the first wherever they stand in the
+/// block.
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
                                    llvm::ArrayRef<mlir::Value> wanted, GradientMap &gradients);
 
@@ -61,9 +62,9 @@ llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp fun
 ///
 /// clang-format off
 ///   takes    the arguments of `loss`;
-///            `learning_rate` (f32, or f64 beside an f64 loss) and `step` (i32, counted from 1);
+///            `learning_rate` (f32, or f64 with an f64 loss) and `step` (i32, counted from 1);
 ///            for each parameter its state: under AdamW `first_moment` and `second_moment`
-///            (f32; f64 beside f64), and for bf16 a `master` in f32;
+///            (f32; f64 with f64), and for bf16 a `master` in f32;
 ///            for each parameter its `gradient`, where gradients are resident
 ///   returns  the loss, the new parameters, the new states, the summed gradients,
 ///            and what else `loss` returned
@@ -74,10 +75,9 @@ llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp fun
 ///
 /// Of a loss of one micro-batch (`splitMicroBatches`) the step runs once for each, adds to the
 /// gradients, which are resident whatever `training` says, and returns the addend of the loss and
-/// the gradients; behind it stands @update, which has the same arguments and runs once after them.
+/// the gradients; @update follows it, has the same arguments and runs once after all of them.
 ///
-/// Fails, after a located diagnostic that says what to do, and leaves
-/// the module as it was.
+/// Fails, after a located diagnostic that says what to do, and leaves the module as it was.
 llvm::FailureOr<mlir::func::FuncOp> buildTrainingStep(mlir::func::FuncOp loss,
                                                       llm::TrainingAttr training,
                                                       llvm::StringRef name = "step");

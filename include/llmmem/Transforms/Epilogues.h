@@ -40,17 +40,17 @@ enum class Epilogues { Auto, Separate, Unshared, Fused, Generated };
 
 llvm::StringRef nameOf(Epilogues epilogues);
 
-/// A choice as users write it.
+/// Is a choice as users write it.
 struct EpiloguesName {
   Epilogues epilogues;
   llvm::StringLiteral name, meaning;
 };
 
-/// Every choice, `Auto` first.
+/// Returns every choice, `Auto` first.
 llvm::ArrayRef<EpiloguesName> epiloguesNames();
 
-/// The values of an option that names a choice, in the place of `llvm::cl::values`. `Auto` is one
-/// where the option is of whoever plans.
+/// Lists the values of an option that names a choice, in the place of `llvm::cl::values`. `Auto` is
+/// one where the option belongs to whoever plans.
 struct EpiloguesValues {
   bool withAuto;
 

@@ -8,7 +8,7 @@ include "llmmem/Transforms/Options.td"
 def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
   let summary = "Puts what the step calls in the place of its calls";
   let description = [{
-    Also inside of regions, and where ops are unregistered and have regions, which MLIR's own inliner does not survive.
+    Calls are inlined inside of regions, too, and where ops are unregistered and have regions, which MLIR's own inliner does not survive.
     Private functions that nobody calls any more are erased.
 
     *Requires*: callees of one block, no recursion. *Ensures*: the step calls nothing; `entry`, where it is given, is the
@@ -67,7 +67,7 @@ def CarryCaptures : StepPass<"carry-captures"> {
     A plan keeps what an op reads, and what it reads are its operands. So values that the body of a loop reads from around it
     become values that it carries and never changes. Constants move in front of the loop; what a loop hands on
     unchanged is read where it came from. Of equal constants of tensors the first one stays, as they are one buffer;
-    those of unregistered ops all stay, as nobody knows what such an op does beside its attributes.
+    those of unregistered ops all stay, as nobody knows what such an op does apart from its attributes.
 
     *Ensures*: the same bits; no loop reads anything from outside but constants.
 

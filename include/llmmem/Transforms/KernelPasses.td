@@ -83,7 +83,7 @@ def GroupLossHead : Pass<"group-loss-head", "::mlir::func::FuncOp"> {
 def FuseEpilogues : StepPass<"fuse-epilogues"> {
   let summary = "Makes kernels of matmuls and the elementwise ops that follow them";
   let description = [{
-    What `plan-checkpoints` does where its plan is the cheaper for it, alone; see
+    Does alone what `plan-checkpoints` does where that makes its plan cheaper; see
     `include/llmmem/Transforms/Epilogues.h`.
 
     *Requires*: a straight-line step. *Ensures*: generated code gives every result the bits that it had.

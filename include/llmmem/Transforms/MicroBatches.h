@@ -25,7 +25,7 @@
 
 namespace llmmem {
 
-/// The name of the argument that says which micro-batch a function is run for, a tensor<i32>.
+/// Is the name of the argument that says which micro-batch a function is run for, a tensor<i32>.
 inline constexpr llvm::StringLiteral kMicroBatchArgument = "micro_batch";
 
 /// Makes `loss` the function of one of `count` micro-batches, with `llm.micro_batches`. Its

@@ -15,13 +15,13 @@ include "mlir/Pass/PassBase.td"
 // Kinds of options
 //===----------------------------------------------------------------------===//
 
-/// An option whose value --help shows as `valueName`; `others`: more that cl::opt takes.
+/// An option whose value --help shows as `valueName`; `others` holds more that cl::opt takes.
 class NamedOption<string member, string argument, string type, string default, string valueName, string text,
                   string others = "">
   : Option<member, argument, type, default, text,
            "::llvm::cl::value_desc(\"" # valueName # "\")" # !if(!empty(others), "", ", " # others)>;
 
-/// Values of an enumeration, each as [enumerator, word].
+/// The values of an enumeration, each of which is [enumerator, word].
 class Words<string type, list<list<string>> words> {
   string values = "::llvm::cl::values("
     # !interleave(!foreach(word, words, "clEnumValN(" # type # "::" # word[0] # ", \"" # word[1] # "\", \"\")"), ", ") # ")";
@@ -32,7 +32,8 @@ class ChoiceOption<string member, string argument, string type, string default, 
                    string text>
   : NamedOption<member, argument, type, type # "::" # default, valueName, text, Words<type, words>.values>;
 
-/// What a pipeline makes of an option of its passes: the same with more to say. The pass gets its value.
+/// What a pipeline makes of an option of its passes: the same option, with more to say. The pass
+/// gets its value.
 class PipelineForm<Option pass, string more = "", string others = "">
   : Option<pass.cppName, pass.argument, pass.type, pass.defaultValue, pass.description # more,
            pass.additionalOptFlags # others> {
@@ -52,7 +53,7 @@ class PipelineName<Option pass, string member, string argument, string default, 
 def EntryOption : NamedOption<"entry", "entry", "std::string", "", "name",
   "The function that is the step, of a graph that another compiler made; without it @step, @forward or @main">;
 def OpTableOption : NamedOption<"opTable", "op-table", "std::string", "", "file",
-  "What ops of other compilers cost and do, as a llmmem-op-table, beside StableHLO, MHLO and CHLO">;
+  "What ops of other compilers cost and do, as a llmmem-op-table, in addition to StableHLO, MHLO and CHLO">;
 def UnpricedOption : ChoiceOption<"unpriced", "unpriced", "::llmmem::Unpriced", "Refuse", "choice",
   [["Refuse", "refuse"], ["ByBytes", "by-bytes"]],
   "What becomes of ops that nobody describes: refuse, or by-bytes (priced by what they read and write, and never run again)">;
@@ -66,7 +67,7 @@ def LossOption : NamedOption<"loss", "loss", "int64_t", "-1", "number",
 def MeshOption : NamedOption<"mesh", "mesh", "std::string", "", "axis=ranks",
   "Make the step of one rank of so many: each has its part of the batch (dp), of heads, widths and vocabulary (tp): dp=2,tp=4">;
 def ZeroOption : NamedOption<"zero", "zero", "int64_t", "0", "stage",
-  "What ranks split over dp beside the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">;
+  "What ranks split over dp in addition to the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">;
 def SequenceParallelOption : Option<"sequenceParallel", "sequence-parallel", "bool", "false",
   "Split norms, residuals and dropout between the products of tp along the sequence">;
 def BucketBytesOption : NamedOption<"bucketBytes", "bucket-bytes", "std::string", "\"25MB\"", "bytes",
@@ -87,7 +88,7 @@ def HostBudgetOption : NamedOption<"hostBudget", "host-budget", "std::string", "
 def LinkOption : NamedOption<"link", "link", "std::string", "", "rate",
   "With host-budget, optimizer-on=host or parameters-on=host: what copies move, each way (25GB/s) or up and down (25GB/s,20GB/s); without, what the device's table says">;
 def LinkLatencyOption : NamedOption<"linkLatency", "link-latency", "int64_t", "-1", "ns",
-  "With them: ns that each copy takes beside its bytes">;
+  "With them: ns that each copy takes in addition to its bytes">;
 
 //===----------------------------------------------------------------------===//
 // The plan
@@ -105,7 +106,7 @@ def EpiloguesOption : NamedOption<"epilogues", "epilogues", "::llmmem::Epilogues
 def SavedBitsOption : NamedOption<"savedBits", "saved-bits", "int64_t", "0", "8",
   "Saved values may be held in 8 bits, where that is cheaper than to run ops again; changes gradients">;
 def OverlapOption : Option<"overlap", "overlap", "bool", "false",
-  "Run collectives beside compute: each starts as early and is waited for as late as the plan allows">;
+  "Run collectives at the same time as compute: each starts as early and is waited for as late as the plan allows">;
 
 //===----------------------------------------------------------------------===//
 // Files and reports

@@ -1,10 +1,9 @@
 //===- PackSaved.h - Saved values in 8 bits ---------------------------------===//
 //
-// What the forward makes and the backward reads can be held in 8 bits between them (Chen et al.
-// 2021, ActNN; Liu et al. 2022, GACT): `llm.pack` behind the op that makes it rounds it by groups
-// of a row, and the backward reads what `llm.unpack` makes of that. The forward reads the value
-// itself, so the loss keeps its bits and gradients do not. So it is never done unasked.
-//
+// The values that the forward makes and the backward reads can be held in 8 bits between them (Chen
+// et al. 2021, ActNN; Liu et al. 2022, GACT): `llm.pack` after the op that makes a value rounds it
+// by groups of a row, and the backward reads what `llm.unpack` makes of that. The forward reads the
+// value itself, so the loss keeps its bits and gradients do not. So it is never done unasked.
 // Values of the first layers are held longest, so they come first. How many are packed is a choice
 // like epilogues: whoever plans compares the step with none, a quarter, a half, three quarters and
 // all of them packed, each with its kept and recomputed values, and takes the cheapest plan.
@@ -21,7 +20,7 @@
 
 namespace llmmem {
 
-/// Shares of the saved values that may be packed: 0 to this many quarters.
+/// Bounds the shares of the saved values that may be packed: 0 to this many quarters.
 inline constexpr int64_t kPackedQuarters = 4;
 
 /// Packs so many quarters of what may be packed in `step`, which is not planned; returns how many

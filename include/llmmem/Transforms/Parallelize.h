@@ -33,7 +33,7 @@
 //                without                                 with
 //   x            equal on all ranks of tp                its positions
 //   before       llm.replica                             llm.all_gather
-//   behind       llm.all_reduce                          llm.reduce_scatter
+//   after        llm.all_reduce                          llm.reduce_scatter
 //
 // A step of inference (`ParallelStrategy::inference`) is split over tp alone, in the same way but
 // for what only gradients need:
@@ -80,7 +80,8 @@ struct ParallelStrategy {
   /// Position 0 of dp alone has the optimizer's state: gradients are reduced to it, and what it
   /// updates is broadcast. Not with a ZeRO stage or pp.
   bool server = false;
-  /// The function has no gradients: it is no loss, and ranks return what the whole returns.
+  /// Says that the function has no gradients: it is no loss, and ranks return what the whole
+  /// returns.
   bool inference = false;
 };
 
@@ -88,7 +89,7 @@ struct ParallelStrategy {
 llvm::Expected<llvm::SmallVector<MeshAxis>> parseMesh(llvm::StringRef text);
 /// Reads `25MB`, `1000000`, or `0`.
 llvm::Expected<int64_t> parseBucketBytes(llvm::StringRef text);
-/// Reads `all-reduce` or `server`; whether it is the latter.
+/// Reads `all-reduce` or `server`; returns whether it is the latter.
 llvm::Expected<bool> parseDataParallel(llvm::StringRef text);
 llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
 

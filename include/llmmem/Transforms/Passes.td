@@ -1,8 +1,8 @@
 //===- Passes.td - The way of the data, one pass a stage -------*- tablegen -*-===//
 //
-// In the order in which they run. Options live here and nowhere else. `plan-checkpoints` and
-// `report-memory` are implemented in lib/Reports, all others in lib/Transforms.
-//
+// The passes stand in the order in which they run. Options live here and nowhere else.
+// `plan-checkpoints` and `report-memory` are implemented in lib/Reports, all others in
+// lib/Transforms.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TRANSFORMS_PASSES
@@ -15,10 +15,10 @@ include "llmmem/Transforms/KernelPasses.td"
 def MoveStateToHost : StepPass<"move-state-to-host"> {
   let summary = "Lets the optimizer's state, or parameters, lie on the host between steps";
   let description = [{
-    Each argument of role `optimizer_state` that is no scalar moves to the host's memory; a copy down stands before its first
-    reader, and a copy up into the argument behind its new value (`include/llmmem/Transforms/StateOnHost.h`). With `parameters`,
-    those of role `param` move too, but for small ones, and come for each op that reads them. With `updates`, elementwise updates run
-    on the host: their gradients go up and new parameters come down, and state stays.
+    Each argument of role `optimizer_state` that is no scalar moves to the host's memory. A host-to-device copy stands before its
+    first reader, and a device-to-host copy into the argument stands after its new value (`include/llmmem/Transforms/StateOnHost.h`).
+    With `parameters`, those of role `param` move too, except for small ones, and come for each op that reads them. With `updates`,
+    elementwise updates run on the host: their gradients go to the host, new parameters come to the device, and state stays.
 
     *Requires*: a step that is not planned, whose state is donated to results. *Ensures*: the device holds state in its arena
     alone, and copies have their ns in `llm.cost`.
@@ -45,7 +45,7 @@ def MoveStateToHost : StepPass<"move-state-to-host"> {
     LinkLatencyOption,
     Option<"optimizer", "optimizer", "bool", "true", "Whether the optimizer's state moves">,
     Option<"parameters", "parameters", "bool", "false", "Whether parameters move">,
-    Option<"updates", "updates", "bool", "false", "Whether updates run on the host, beside their state">,
+    Option<"updates", "updates", "bool", "false", "Whether updates run on the host, where their state is">,
   ];
   let statistics = [Statistic<"numMoved", "moved", "Arguments that lie on the host">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
@@ -89,7 +89,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     With `host-budget` values may also leave for the host (`include/llmmem/Planning/Offload/HostCopies.h`): `llm.copies` says
     which, and their copies have numbers of their own in the schedule.
 
-    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but matmuls that took their epilogue; where no plan was found the pass
+    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed except matmuls that took their epilogue; where no plan was found the pass
     fails, and says the least peak found, the proved lower bound and what would do; with `explain=all` the largest values at the position, too.
 
     ```mlir --plan-checkpoints=budget=10kB
@@ -203,12 +203,12 @@ def PlanArena : StepPass<"plan-arena"> {
 def StartCollectives : StepPass<"start-collectives"> {
   let summary = "Starts each collective as early, and waits for it as late, as bytes and operands allow";
   let description = [{
-    A collective over more than one rank gets `llm.started` and moves up, to behind the op that makes what it reads or
+    A collective over more than one rank gets `llm.started` and moves up, to after the op that makes what it reads or
     uses bytes which it writes. Its `llm.wait` stands before the first op that reads its result or writes bytes which it
     uses, or before the step ends (`include/llmmem/Transforms/StartCollectives.h`).
 
     *Requires*: a step with `llm.offsets` and `llm.arena`, without starts. *Ensures*: no offset has changed, `llm.peak` is that
-    of the new order, and views of a result stand behind its wait.
+    of the new order, and views of a result stand after its wait.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>, %y: tensor<64xf32>) -> tensor<64xf32>
@@ -227,18 +227,19 @@ def StartCollectives : StepPass<"start-collectives"> {
     %z = llm.mul %there, %g {llm.offsets = array<i64: 768>} : tensor<64xf32>
     ```
   }];
-  let statistics = [Statistic<"numStarts", "starts", "Collectives that run beside other ops">];
+  let statistics = [Statistic<"numStarts", "starts", "Collectives that run at the same time as other ops">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
 def StartHostCopies : StepPass<"start-host-copies"> {
   let summary = "Starts each copy to and from the host as early, and waits for it as late, as bytes and operands allow";
   let description = [{
-    As `start-collectives`, by the same rules (`include/llmmem/Transforms/StartCollectives.h`), with two differences: copies up run one after
-    another and copies down do, but a copy that needs the end of one of the other direction stands behind its wait.
+    Does what `start-collectives` does, by the same rules (`include/llmmem/Transforms/StartCollectives.h`), with two differences:
+    device-to-host copies run one after another, and so do host-to-device copies, but a copy that needs the end of one of the
+    other direction stands after its wait.
 
     *Requires*: a step with `llm.offsets` and `llm.arena`, without starts. *Ensures*: no offset has changed, `llm.peak` is that
-    of the new order, and views of a result stand behind its wait.
+    of the new order, and views of a result stand after its wait.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32>
@@ -262,7 +263,7 @@ def StartHostCopies : StepPass<"start-host-copies"> {
     %z = llm.mul %g, %back {llm.offsets = array<i64: 0>} : tensor<64xf32>
     ```
   }];
-  let statistics = [Statistic<"numStarts", "starts", "Copies and updates that run beside other ops">];
+  let statistics = [Statistic<"numStarts", "starts", "Copies and updates that run at the same time as other ops">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
@@ -294,7 +295,7 @@ def VerifyPlan : StepPass<"verify-plan"> {
 def ReportMemory : StepPass<"report-memory"> {
   let summary = "Prints resident, saved and peak bytes of a planned step";
   let description = [{
-    For people on stderr, for programs as JSON, for tests and tools as remarks of the category `llmmem-memory`
+    Prints for people on stderr, for programs as JSON, and for tests and tools as remarks of the category `llmmem-memory`
     (`peak`, `arena`, `resident`, `saved`, `saved-block`, `recompute`). Changes nothing.
 
     ```mlir --report-memory=print=true

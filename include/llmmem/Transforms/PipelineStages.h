@@ -18,14 +18,14 @@
 
 namespace llmmem {
 
-/// The axis of the mesh whose ranks are stages.
+/// Is the axis of the mesh whose ranks are stages.
 inline constexpr llvm::StringLiteral kPipelineAxis = "pp";
 
-/// Builds behind `loss`, which is that of a micro-batch (`splitMicroBatches`) under a mesh with the
+/// Builds after `loss`, which is that of a micro-batch (`splitMicroBatches`) under a mesh with the
 /// axis `pp`, the step of each stage; `loss` stays as it is. A stage has the inputs and the
-/// parameters that its blocks read; a parameter that several stages read is on each of them, its
-/// gradients summed. Gradients are resident whatever `training` says. Each step returns the loss of
-/// the whole batch. The module gets `llm.pipeline`.
+/// parameters that its blocks read; a parameter that several stages read is on each of them, and
+/// its gradients are summed. Gradients are resident whatever `training` says. Each step returns the
+/// loss of the whole batch. The module gets `llm.pipeline`.
 ///
 /// Stages are cut between blocks (`llm.block`), as planning::cutStages says: by what parameters,
 /// gradients and states hold in `budgets`, by cost on `devices`, and by bytes. Both have one for
@@ -41,14 +41,14 @@ llvm::LogicalResult buildPipelineStages(mlir::func::FuncOp loss, llm::TrainingAt
 /// of two ops that do not fit, with a note at the other.
 llvm::LogicalResult checkExchanges(mlir::ModuleOp module);
 
-/// The modelled time of the stages of `module` on `devices`, one for all or one for each, as their
-/// ops stand, repetitions included, and what of it they wait for each other. Fails after a
+/// Returns the modelled time of the stages of `module` on `devices`, one for all or one for each,
+/// as their ops stand, repetitions included, and what of it they wait for each other. Fails after a
 /// diagnostic at an op without a cost.
 llvm::FailureOr<planning::PipelineTime> modelPipeline(mlir::ModuleOp module,
                                                       llvm::ArrayRef<const DeviceModel *> devices);
 
-/// When `step`, which meets no other stage, ends on `device` as its ops stand: what was started
-/// runs beside the others. Fails after a diagnostic at an op without a cost.
+/// Returns when `step`, which meets no other stage, ends on `device` as its ops stand: what was
+/// started runs at the same time as the others. Fails after a diagnostic at an op without a cost.
 llvm::FailureOr<int64_t> modelStep(mlir::func::FuncOp step, const DeviceModel &device);
 
 } // namespace llmmem

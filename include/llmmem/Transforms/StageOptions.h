@@ -14,17 +14,17 @@
 
 namespace llmmem {
 
-/// The parts of an option, at least one.
+/// Returns the parts of an option, at least one.
 llvm::SmallVector<llvm::StringRef> partsOfStages(llvm::StringRef option);
 
-/// The part of a stage, or the only one; the last where there are fewer.
+/// Returns the part of a stage, or the only one; the last where there are fewer.
 llvm::StringRef partOfStage(llvm::StringRef option, int64_t stage);
 
-/// That of the stage that `function` is the step of; of any other function the first.
+/// Returns the part of the stage that `function` is the step of; of any other function the first.
 llvm::StringRef partOfStage(llvm::StringRef option, mlir::func::FuncOp function);
 
-/// The error of an option that has neither one part nor one for each of `stages` (0: none); `name`
-/// is how the user writes it.
+/// Returns the error of an option that has neither one part nor one for each of `stages` (0: none);
+/// `name` is how the user writes it.
 llvm::Error checkPartsOfStages(llvm::StringRef name, llvm::StringRef option, int64_t stages);
 
 } // namespace llmmem

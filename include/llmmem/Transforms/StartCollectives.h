@@ -1,7 +1,7 @@
 //===- StartCollectives.h - What runs with other ops -----------------------===//
 //
 // `startCollectives` makes a start and a wait of each collective of a planned step, by the rules of
-// the makespan (Planning/Model/Plan.h). It starts as early as they allow, behind the last op that
+// the makespan (Planning/Model/Plan.h). It starts as early as they allow, after the last op that
 //
 //   - makes what it reads,
 //   - uses bytes that it writes or takes as workspace, in the arena or in an argument, or
@@ -16,9 +16,9 @@
 // in the order of the text, and so do their waits.
 //
 // `startHostCopies` does the same with copies to and from the host and with updates that run there.
-// Copies up are a queue of their own, and so are copies down and updates: within a queue one runs
-// after another, while a copy that reads what one of the other queue gives, or writes bytes that it
-// uses, stands behind its wait.
+// Device-to-host copies are a queue of their own, and so are host-to-device copies and updates.
+// Within a queue one runs after another, while a copy that reads what one of the other queue gives,
+// or writes bytes that it uses, stands after its wait.
 //
 // Example, with %f, %g and %h in other bytes than %x and %sum:
 //

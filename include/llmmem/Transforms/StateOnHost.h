@@ -29,15 +29,16 @@
 
 namespace llmmem {
 
-/// Which arguments move, and whether updates do; those only with their state.
+/// Says which arguments move, and whether updates do; updates move only with their state.
 struct HostRoles {
   bool optimizerState = true, parameters = false, updates = false;
 };
 
-/// Moves each argument of these roles that is no scalar to the host, with a copy down before the
-/// reader in front of its own (of a parameter one for each reader, but for neighbours once), and a
-/// copy up into the argument behind its new value; with updates as their own file says
-/// (lib/Transforms/UpdatesOnHost.cpp). Returns how many arguments move. `step` is not planned.
+/// Moves each argument of these roles that is no scalar to the host. A host-to-device copy stands
+/// before the reader in front of its own (for a parameter one for each reader, but one for
+/// neighbours), and a device-to-host copy into the argument stands after its new value. Updates
+/// move as lib/Transforms/UpdatesOnHost.cpp says. Returns how many arguments move. `step` is not
+/// planned.
 llvm::FailureOr<int64_t> moveStateToHost(mlir::func::FuncOp step, const planning::HostLink &link,
                                          HostRoles roles = {});
 

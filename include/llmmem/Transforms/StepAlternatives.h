@@ -9,8 +9,8 @@
 
 namespace llmmem {
 
-/// The step with one choice of epilogues, of packed values and of constants that are filled, and
-/// what the planner is asked about it.
+/// Is the step with one choice of epilogues and of packed values, and what the planner is asked
+/// about it.
 struct StepAlternative {
   Epilogues epilogues;
   int64_t packedQuarters = 0;
@@ -22,18 +22,18 @@ struct StepAlternative {
   ChunkTilings tilings;
 };
 
-/// The alternatives that `request` and the device's table leave open, each different from those
-/// before it: separate first. Where saved values may be packed (PackSaved.h), steps with
-/// some of them packed stand after those without, and last the one whose constants are filled
-/// (FillConstants.h). Fails, after a located diagnostic, where the step cannot be planned.
+/// Returns the alternatives that `request` and the device's table leave open, each different from
+/// those before it: separate first. Where saved values may be packed (PackSaved.h), steps with some
+/// of them packed stand after those without. Fails, after a located diagnostic, where the step
+/// cannot be planned.
 llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::FuncOp step,
                                                                    const StepStorage &storage,
                                                                    const CheckpointRequest &request,
                                                                    const DeviceModel &device);
 
-/// What the planner is asked about all of them. Epilogues of a library round in other places than
-/// the ops apart: where one multiplies, the choice must not hang on the budget. Elsewhere all
-/// alternatives have the same bits, but for those of packed values.
+/// Returns what the planner is asked about all of them. Epilogues of a library round in other
+/// places than the ops apart: where one multiplies, the choice must not depend on the budget.
+/// Elsewhere all alternatives have the same bits, except for those of packed values.
 planning::StepForms formsOf(mlir::func::FuncOp step, llvm::ArrayRef<StepAlternative> alternatives,
                             std::optional<int64_t> budget);
 

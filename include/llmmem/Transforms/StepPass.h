@@ -43,18 +43,19 @@ public:
 protected:
   virtual llvm::LogicalResult runOnStep(mlir::func::FuncOp step) = 0;
 
-  /// Before `runOnStep`: whether its sizes can be counted.
+  /// Checks, before `runOnStep`, that its sizes can be counted.
   virtual llvm::LogicalResult checkTypes(mlir::func::FuncOp step) {
     return checkSizes(step, SizeLimit::BytesOfEach);
   }
 
-  /// The device table of a pass option, of several that of this stage; null after a diagnostic.
+  /// Returns the device table of a pass option, of several that of this stage; null after a
+  /// diagnostic.
   const DeviceModel *getDevice(llvm::StringRef nameOrFile) {
     return this->template getAnalysis<DeviceTables>().get(
         partOfStage(nameOrFile, this->getOperation()), this->getOperation());
   }
 
-  /// Null after a diagnostic.
+  /// Returns null after a diagnostic.
   const StepStorage *getStorage() {
     const StepStorage &storage = this->template getAnalysis<StepStorage>();
     return storage.isValid() ? &storage : nullptr;

@@ -8,7 +8,7 @@ include "llmmem/Transforms/Options.td"
 def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
   let summary = "Turns @loss of a whole batch, or a step of inference, into that of one rank of a mesh";
   let description = [{
-    Data parallel over the axis `dp`, with a ZeRO stage, and tensor parallel over `tp`, with or without splitting the sequence
+    Splits data parallel over the axis `dp`, with a ZeRO stage, and tensor parallel over `tp`, with or without splitting the sequence
     between its products; `include/llmmem/Transforms/Parallelize.h` says what is split.
 
     *Requires*: a forward function `@loss` of statically shaped tensors, arguments with `llm.role`, ops that implement
@@ -53,9 +53,9 @@ def SplitMicroBatches : Pass<"split-micro-batches", "::mlir::ModuleOp"> {
   let summary = "Turns @loss of a rank's batch into that of one of its micro-batches";
   let description = [{
     `include/llmmem/Transforms/MicroBatches.h` says what is split. What `differentiate` makes of it is a step that runs
-    once for each micro-batch, and an update behind them.
+    once for each micro-batch, and an update after them.
 
-    *Requires*: as `parallelize`, behind which it stands where there are ranks. *Ensures*: `@loss` has the argument
+    *Requires*: as `parallelize`, after which it stands where there are ranks. *Ensures*: `@loss` has the argument
     `micro_batch` and `llm.micro_batches`; its results of all micro-batches add up to the loss of the batch.
 
     ```mlir --split-micro-batches=count=2
@@ -130,7 +130,7 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
 def BuildStages : Pass<"build-stages", "::mlir::ModuleOp"> {
   let summary = "Turns @loss of a micro-batch into the steps of the stages of a pipeline";
   let description = [{
-    What `differentiate` is for ranks that run one program. `include/llmmem/Transforms/PipelineStages.h` says what the
+    Does for stages what `differentiate` does for ranks that run one program. `include/llmmem/Transforms/PipelineStages.h` says what the
     stages are, [Pipeline](../../../docs/Design/Pipeline.md) what they do.
 
     *Requires*: `@loss` of a micro-batch under a mesh with the axis `pp`, and as `differentiate`. *Ensures*: `@loss` is
