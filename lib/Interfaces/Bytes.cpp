@@ -60,14 +60,15 @@ int64_t llmmem::residentBytes(Value constant) {
   return isEmptyValue(constant) ? 0 : bytesOfType(constant.getType());
 }
 
-/// A number, or a token that orders effects: it lies in a register, if anywhere.
+/// Returns whether it is a number, or a token that orders effects: it lies in a register, if
+/// anywhere.
 static bool isScalar(Type type) {
   auto opaque = dyn_cast<OpaqueType>(type);
   return bytesOfElementType(type) || isa<NoneType>(type) ||
          (opaque && opaque.getTypeData() == "token");
 }
 
-/// A constant that is no tensor: a shape, which is part of the code.
+/// Returns whether it is a constant that is no tensor: a shape, which is part of the code.
 static bool isConstantOfCode(Value value) {
   Operation *op = value.getDefiningOp();
   return op && op->hasTrait<OpTrait::ConstantLike>() && !isa<ShapedType>(value.getType());
@@ -95,7 +96,7 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
     return emit() << "type " << value.getType()
                   << " has a dynamic shape; a plan in bytes needs every dimension "
                   << "as a number: import the model with a fixed batch and sequence";
-  // Whoever computes sizes behind this check may count in bits.
+  // A caller that computes sizes after this check may count in bits.
   std::optional<int64_t> bits = 8 * *bytes;
   for (int64_t dimension : tensor.getShape())
     if (bits)
@@ -111,9 +112,10 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a type of static shape, an element of fewer than 8 bits in a byte of its own.
+/// Counts the bytes of a type of static shape, an element of fewer than 8 bits in a byte of its
+/// own.
 static Count countBytes(ShapedType type) {
-  // What is no number here, as a vector in a buffer, is for a later stage to count.
+  // A later stage counts what is no number here, as a vector in a buffer.
   Count bytes = bytesOfElementType(type.getElementType()).value_or(1);
   for (int64_t dimension : type.getShape())
     bytes *= dimension;
@@ -134,7 +136,7 @@ static LogicalResult addSize(Value value, SizeLimit limit, Count &total) {
          << " has more than 2^63 bits; make the batch, the sequence or the vocabulary smaller";
 }
 
-/// The results of ops first: there stands who made what is too large.
+/// The results of ops come first: the op there made what is too large.
 LogicalResult llmmem::checkSizes(Operation *root, SizeLimit limit) {
   Count total;
   auto addAll = [&](ValueRange values) {

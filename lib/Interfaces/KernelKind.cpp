@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The op in a group with the traversal, or null.
+/// Returns the op in a group with the traversal, or null.
 static Operation *findIn(Operation *op, Traversal traversal) {
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
@@ -58,8 +58,8 @@ static void printTypes(llvm::raw_ostream &os, TypeRange types) {
   }
 }
 
-/// Without what says which optional operands there are: their types do, and an op that gains one
-/// keeps the prices that were measured without.
+/// Prints no attribute that says which optional operands there are: their types do, and an op that
+/// gains one keeps the prices that were measured without.
 static void printAttributes(llvm::raw_ostream &os, DictionaryAttr attributes) {
   NamedAttrList printed(attributes);
   printed.erase("operandSegmentSizes");

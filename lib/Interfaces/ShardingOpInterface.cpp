@@ -38,7 +38,7 @@ static int64_t rankOf(Type type) {
   return tensor ? tensor.getRank() : 0;
 }
 
-/// "... i" of a value of rank 3 is [0, 1, i].
+/// Reads "... i" of a value of rank 3 as [0, 1, i].
 static SmallVector<FactorDimension> readFactors(StringRef text, int64_t rank) {
   SmallVector<StringRef> words;
   llvm::SplitString(text, words);
@@ -94,7 +94,7 @@ bool ShardingRule::isInResults(StringRef factor) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What operands say of the factors of an op.
+/// Holds what operands say of the factors of an op.
 class Factors {
 public:
   explicit Factors(Operation *op) : op(op) {}
@@ -115,7 +115,7 @@ private:
   Operation *op;
   std::map<std::string, DimensionSharding> known; // ordered, for equal messages and results
   std::map<std::string, int64_t> sizes;
-  /// The first of those that a factor lies side by side with.
+  /// Maps a factor to the first of those that it lies side by side with.
   std::map<std::string, std::string> neighbours;
 };
 } // namespace
@@ -177,7 +177,7 @@ LogicalResult Factors::assign(unsigned operand, ArrayRef<FactorDimension> dimens
   return success();
 }
 
-/// One axis splits one factor, or all that lie side by side.
+/// Checks that one axis splits one factor, or all that lie side by side.
 LogicalResult Factors::checkAxes() const {
   std::map<StringRef, StringRef> factorOf;
   for (const auto &[factor, split] : known)

@@ -20,7 +20,7 @@ static bool isLeastBudget(const CheckpointPipelineOptions &options) {
   return options.budget == "min";
 }
 
-/// Whether something lies on the host between steps.
+/// Returns whether something lies on the host between steps.
 static bool livesOnHost(const CheckpointPipelineOptions &options) {
   return options.optimizerOn == StatePlace::Host || options.parametersOn == StatePlace::Host;
 }
@@ -78,7 +78,7 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
 // What is wrong with them
 //===----------------------------------------------------------------------===//
 
-/// Ranks along an axis of the mesh; nothing without it, or where the mesh is wrong.
+/// Returns the ranks along an axis of the mesh; nothing without it, or where the mesh is wrong.
 static std::optional<int64_t> sizeOfAxis(const CheckpointPipelineOptions &options,
                                          llvm::StringRef name) {
   llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
@@ -167,7 +167,7 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
   return llvm::Error::success();
 }
 
-/// What ranks of dp do together; the mesh is none, or right.
+/// Checks what ranks of dp do together; the mesh is none, or right.
 static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
                                      llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (llvm::Expected<int64_t> bytes = parseBucketBytes(options.bucketBytes); !bytes)
@@ -198,7 +198,7 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
   return llvm::Error::success();
 }
 
-/// What updates on the host need: state there, and the rate of the host.
+/// Checks what updates on the host depend on: state there, and the rate of the host.
 static llvm::Error checkUpdates(const CheckpointPipelineOptions &options,
                                 llvm::function_ref<std::string(llvm::StringRef)> spell) {
   std::string asked = spell("update-on") + "=host";
@@ -215,7 +215,7 @@ static llvm::Error checkUpdates(const CheckpointPipelineOptions &options,
                                  "{\"bytes_per_ns\": 50}");
 }
 
-/// What a budget of the host goes with; its text is checked with the request's.
+/// Checks what a budget of the host goes with; its text is checked with the request's.
 static llvm::Error checkHost(const CheckpointPipelineOptions &options,
                              llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (options.hostBudget.hasValue() && options.hostBudget.empty())
@@ -255,7 +255,7 @@ static llvm::Error checkHost(const CheckpointPipelineOptions &options,
                                  spell("link") + "=25GB/s");
 }
 
-/// Under the budget of one stage, or of all.
+/// Checks the request under the budget of one stage, or of all.
 static llvm::Error checkRequest(const CheckpointPipelineOptions &options, llvm::StringRef budget,
                                 llvm::function_ref<std::string(llvm::StringRef)> spell) {
   std::string chunk = spell("loss-chunk");
@@ -337,8 +337,8 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
 // The passes
 //===----------------------------------------------------------------------===//
 
-/// From a program to the steps of one rank: training steps of a model, or what another compiler
-/// made.
+/// Adds the passes from a program to the steps of one rank: training steps of a model, or what
+/// another compiler made.
 static void addModelPasses(mlir::OpPassManager &passes, const CheckpointPipelineOptions &options) {
   passes.addPass(createInlineCalls(options.of<InlineCallsOptions>()));
   if (!options.mesh.empty())
@@ -360,7 +360,8 @@ static void addModelPasses(mlir::OpPassManager &passes, const CheckpointPipeline
     passes.addPass(createGiveDestinations());
 }
 
-/// What the ops of a step are, where its state lies, and which ops share a kernel.
+/// Adds the passes that decide what the ops of a step are, where its state lies, and which ops
+/// share a kernel.
 static void addStepPasses(mlir::OpPassManager &onStep, const CheckpointPipelineOptions &options) {
   onStep.addPass(createCarryCaptures());
   onStep.addPass(createDescribeOps(options.of<DescribeOpsOptions>()));
@@ -383,8 +384,8 @@ static void addStepPasses(mlir::OpPassManager &onStep, const CheckpointPipelineO
     onStep.addPass(createReserveLibraryWorkspace(reserve));
 }
 
-/// The plan, the step that obeys it, and the verifier. No clean-up stands between the last two:
-/// what is verified is what is printed.
+/// Adds the plan, the step that obeys it, and the verifier. No clean-up stands between the last
+/// two: what is verified is what is printed.
 static void addPlanPasses(mlir::OpPassManager &onStep, const CheckpointPipelineOptions &options,
                           std::shared_ptr<CheckpointOutcome> outcome) {
   onStep.addPass(createAnnotateMemory(options.of<AnnotateMemoryOptions>()));

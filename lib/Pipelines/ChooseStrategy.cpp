@@ -53,7 +53,7 @@ static std::unique_ptr<CheckpointPipelineOptions> copyOf(const CheckpointPipelin
   return copy;
 }
 
-/// The devices of each stage's ranks.
+/// Returns the devices of each stage's ranks.
 static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy,
                                                         const Topology &topology) {
   int64_t ranks = strategy.dp * strategy.tp;
@@ -62,7 +62,8 @@ static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy
   });
 }
 
-/// The options with which the pipeline makes the step of `strategy`, without budget and devices.
+/// Returns the options with which the pipeline makes the step of `strategy`, without budget and
+/// devices.
 static std::unique_ptr<CheckpointPipelineOptions>
 optionsOf(const Strategy &strategy, const CheckpointPipelineOptions &given) {
   std::unique_ptr<CheckpointPipelineOptions> options = copyOf(given);
@@ -77,7 +78,7 @@ optionsOf(const Strategy &strategy, const CheckpointPipelineOptions &given) {
   return options;
 }
 
-/// The same for the devices of `request`, which may differ between stages.
+/// Returns the same for the devices of `request`, which may differ between stages.
 static std::unique_ptr<CheckpointPipelineOptions>
 optionsOf(const Strategy &strategy, const SearchRequest &request,
           const CheckpointPipelineOptions &given) {
@@ -92,7 +93,7 @@ optionsOf(const Strategy &strategy, const SearchRequest &request,
   return options;
 }
 
-/// The request of `plan-checkpoints`, which is checked already.
+/// Returns the request of `plan-checkpoints`, which is checked already.
 static StepSettings settingsOf(const CheckpointPipelineOptions &options) {
   StepSettings settings;
   auto asWritten = [](StringRef option) { return option.str(); };
@@ -122,7 +123,8 @@ static StrategyPins pinsOf(const CheckpointPipelineOptions &options) {
   return pins;
 }
 
-/// Time and bytes of a planned step, as its ops stand; `tables`: of each stage.
+/// Measures the time and bytes of a planned step, as its ops stand; `tables` has that of each
+/// stage.
 static FailureOr<WholePlan> measure(ModuleOp module, ArrayRef<const DeviceModel *> tables) {
   WholePlan plan;
   for (func::FuncOp function : findStepFunctions(module)) {
@@ -158,7 +160,7 @@ static void pinLayout(ModuleOp module, const Strategy &strategy) {
               strategy.whole);
 }
 
-/// Plans a copy of `module`; what goes wrong is the error, not a diagnostic.
+/// Plans a copy of `module`; a failure becomes the error, not a diagnostic.
 static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipelineOptions &given,
                                            const Strategy &strategy, const SearchRequest &request) {
   std::string text;
@@ -168,8 +170,8 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
     return success();
   });
   std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, request, given);
-  // Enough to compare, where a second of work found plans of Llama-3-8B that take 2 % longer; the
-  // chosen one is planned with what the user gives.
+  // This is enough to compare, where a second of work found plans of Llama-3-8B that take 2 %
+  // longer; the chosen one is planned with what the user gives.
   options->seconds = std::min(given.seconds.getValue(), 4.0);
   llvm::SmallVector<const DeviceModel *> tables;
   for (SharedDevices devices : devicesOfStages(strategy, request.topology))
@@ -255,7 +257,7 @@ LogicalResult ChooseStrategy::report(ModuleOp module, const SearchResult &result
   return success();
 }
 
-/// What could be changed.
+/// Fails, and says what could be changed.
 LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &result) const {
   if (llvm::all_of(result.others, [](const StrategyOutcome &outcome) {
         return outcome.state == StrategyOutcome::State::Refused;

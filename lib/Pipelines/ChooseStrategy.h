@@ -7,17 +7,17 @@
 
 namespace llmmem {
 
-/// What `--mesh` says where the strategy is to be chosen.
+/// Is what `--mesh` says where the strategy is to be chosen.
 inline constexpr llvm::StringLiteral kAutoMesh = "auto";
 
-/// The options of `plan-checkpoints`.
+/// Returns the options of `plan-checkpoints`.
 PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &options);
 
-/// Whether the flags of mesh, data parallel ranks and stages go together; reads no file.
+/// Checks that the flags of mesh, data parallel ranks and stages go together; reads no file.
 llvm::Error checkStrategy(const CheckpointPipelineOptions &options,
                           llvm::function_ref<std::string(llvm::StringRef)> spell);
 
-/// What is wrong with the options beside `mesh=auto`, and what would be right.
+/// Says what is wrong with the options together with `mesh=auto`, and what would be right.
 llvm::Error checkAutoMesh(const CheckpointPipelineOptions &options,
                           llvm::function_ref<std::string(llvm::StringRef)> spell);
 

@@ -20,7 +20,7 @@ struct GpuKernelsToNVVMOptions : public PassPipelineOptions<GpuKernelsToNVVMOpti
 };
 } // namespace
 
-/// Loops become branches, views and affine indices plain arithmetic.
+/// Adds passes after which loops are branches, and views and affine indices plain arithmetic.
 static void addLoopsToBranches(OpPassManager &manager, const ExpandKernelNumbersOptions &numbers) {
   manager.addPass(createExpandKernelNumbers(numbers));
   manager.addPass(createCSEPass());
@@ -34,7 +34,7 @@ void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
   addLoopsToBranches(manager, {});
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
-  // The f64 functions without an LLVM intrinsic.
+  // This converts the f64 functions without an LLVM intrinsic.
   manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   // Shapes are static, so a buffer is passed as its address.
@@ -56,7 +56,7 @@ void llmmem::buildEmulatedKernelsPipeline(OpPassManager &manager) {
 }
 
 void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chip) {
-  // First, as a launch hands over the tensor maps that its kernel names.
+  // This comes first, as a launch hands over the tensor maps that its kernel names.
   manager.addPass(createConvertLaunchesToRuntime());
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   ExpandKernelNumbersOptions numbers;

@@ -37,7 +37,7 @@ std::optional<int64_t> unitBytes(llvm::StringRef name) {
   return std::nullopt;
 }
 
-/// Appends the decimal digits of `digits` to `number`; false where it leaves 63 bits.
+/// Appends the decimal digits of `digits` to `number`; returns false where it leaves 63 bits.
 bool appendDigits(llvm::StringRef digits, __int128 &number) {
   for (char digit : digits) {
     number = number * 10 + (digit - '0');
@@ -93,11 +93,11 @@ llvm::Expected<int64_t> parseByteSize(llvm::StringRef text) {
   return static_cast<int64_t>(bytes);
 }
 
-/// In the largest of units that are `step` times the one before.
+/// Formats in the largest of units that are `step` times the one before.
 static std::string formatIn(llvm::ArrayRef<llvm::StringLiteral> names, double step, int64_t bytes) {
   double shown = static_cast<double>(bytes);
   size_t unit = 0;
-  // What would print as 1000.00, or 1024.00, is written in the next unit.
+  // A number that would print as 1000.00, or 1024.00, is written in the next unit.
   const double limit = step - 0.005;
   while (unit + 1 < names.size() && (shown >= limit || shown <= -limit)) {
     shown /= step;

@@ -13,13 +13,13 @@ JsonReader::JsonReader(llvm::StringRef text) : text(text), remaining(text) {
 }
 
 void JsonReader::skipSpace() {
-  // Not ltrim, which makes a set of the characters first: there is mostly none to skip.
+  // This is not ltrim, which makes a set of the characters first: there is mostly none to skip.
   remaining =
       remaining.drop_while([](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
   last = remaining;
 }
 
-/// What a message quotes is cut where nobody would read on.
+/// A message cuts what it quotes where nobody would read on.
 static constexpr size_t kLongestQuote = 200;
 
 bool JsonReader::fail(const llvm::Twine &what) {
@@ -44,7 +44,8 @@ bool JsonReader::unknownKey(llvm::StringRef key, llvm::StringRef known) {
 }
 
 namespace {
-/// The keys of an object so far. Most objects have few, which are found faster without a table.
+/// Holds the keys of an object so far. Most objects have few, which are found faster without a
+/// table.
 class Keys {
 public:
   bool insert(llvm::StringRef key) {

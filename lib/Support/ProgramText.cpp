@@ -12,7 +12,7 @@ using llvm::StringRef;
 static bool isOfWord(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; }
 
 namespace {
-/// A bracket that is open, and what stands in it since the last comma.
+/// Is a bracket that is open, and what stands in it since the last comma.
 struct Bracket {
   char close = 0;        // what ends it; 0 for the whole text
   bool isAffine = false; // of a map or an op on maps
@@ -20,7 +20,7 @@ struct Bracket {
   int elements = 1;
 };
 
-/// The value of `#name = value` or `!name = type`.
+/// Holds the value of `#name = value` or `!name = type`.
 struct Alias {
   int depth = 0;
   int64_t words = 0; // with those of the aliases that it names
@@ -92,16 +92,16 @@ private:
 
   void skip(size_t count = 1) { at += count; }
 
-  /// What comes next belongs to what is before, on another line too.
+  /// Records that what comes next belongs to what is before, on another line too.
   void join(size_t count) {
     joins = true;
     skip(count);
   }
 
-  /// In the whole text and in regions an op may begin.
+  /// Returns whether an op may begin, as in the whole text and in regions.
   bool isAmongOps() const { return open.back().close == 0 || open.back().close == '}'; }
 
-  /// At the first word of a line.
+  /// Is called at the first word of a line.
   void beginStatement() {
     if (joins || !isAmongOps())
       return;
@@ -266,7 +266,7 @@ private:
   size_t at = 0;
   llvm::SmallVector<Bracket, 16> open; // the first stands for the whole text
   bool isLineStart = true;
-  bool joins = false;        // the last token goes on behind the end of its line
+  bool joins = false;        // the last token goes on after the end of its line
   bool awaitsMap = false;    // the next bracket is that of an affine map
   bool awaitsAffine = false; // all brackets of the op are
   llvm::StringMap<Alias> aliases;

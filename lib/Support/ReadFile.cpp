@@ -17,7 +17,8 @@ using namespace llmmem;
 
 /// A stream is held in memory, where a file is mapped.
 static constexpr uint64_t kMostOfStream = uint64_t(1) << 30;
-/// A program that is started beside this one opens its end of a FIFO within moments.
+/// A program that is started together with this one opens its end of a FIFO within a fraction of a
+/// second.
 static constexpr int kWriterSeconds = 2;
 
 static uint64_t mostBytesOf(FileKind kind) {
@@ -41,8 +42,8 @@ static llvm::Error cannotRead(llvm::StringRef path, int code) {
 }
 
 namespace {
-/// The bytes of a file and a zero, without a copy: the file is mapped over the front of pages of
-/// zeros, the last of which stays one.
+/// Holds the bytes of a file and a zero, without a copy: the file is mapped over the front of pages
+/// of zeros, the last of which stays one.
 class MappedFile final : public llvm::MemoryBuffer {
 public:
   static std::unique_ptr<MappedFile> map(int descriptor, size_t bytes, llvm::StringRef name) {
@@ -111,7 +112,7 @@ private:
     return got;
   }
 
-  /// 0 where nothing has happened in this time.
+  /// Returns 0 where nothing has happened in this time.
   int wait(int milliseconds) {
     pollfd state{descriptor, POLLIN, 0};
     return poll(&state, 1, milliseconds);
@@ -137,7 +138,7 @@ static bool isNullDevice(const struct stat &status) {
   return stat("/dev/null", &null) == 0 && null.st_rdev == status.st_rdev;
 }
 
-/// Null where what is open is no file with bytes that can be mapped.
+/// Returns null where what is open is no file with bytes that can be mapped.
 static std::unique_ptr<llvm::MemoryBuffer> mapFile(int descriptor, const struct stat &status,
                                                    llvm::StringRef name) {
   constexpr off_t kLeast = 1 << 14; // below, a read costs less

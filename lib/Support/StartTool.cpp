@@ -24,7 +24,7 @@ static void writeOutStdout() {
 
 void llmmem::startTool(const char *tool) {
   toolAtExit = tool;
-  // What is registered last runs first: before these streams are destroyed.
+  // A handler that is registered last runs first: before these streams are destroyed.
   (void)llvm::outs();
   (void)llvm::errs();
   std::atexit(writeOutStdout);

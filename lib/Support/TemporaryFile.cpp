@@ -1,4 +1,4 @@
-//===- TemporaryFile.cpp - What is written beside its target until it is whole -===//
+//===- TemporaryFile.cpp - What is written next to its target until whole ---===//
 
 #include "llmmem/Support/TemporaryFile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -60,7 +60,8 @@ llvm::StringRef llmmem::targetOfTemporary(llvm::StringRef name) { return parseNa
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Whether the file of `descriptor` still has a name: a sweeper may have seen it before its lock.
+/// Returns whether the file of `descriptor` still has a name: a sweeper may have seen it before its
+/// lock.
 static bool hasName(int descriptor) {
   struct stat facts = {};
   return fstat(descriptor, &facts) == 0 && facts.st_nlink > 0;
@@ -152,7 +153,7 @@ llvm::ErrorOr<std::string> llmmem::resolveTarget(llvm::StringRef path) {
 // Sweeping
 //===----------------------------------------------------------------------===//
 
-/// Whether this user wrote it: what others have in the folder is theirs.
+/// Returns whether this user wrote it: what others have in the folder is theirs.
 static bool isOwn(const struct stat &facts) {
   return S_ISREG(facts.st_mode) && facts.st_uid == geteuid();
 }
@@ -175,8 +176,8 @@ static bool mayBeWrittenElsewhere(int file, const struct stat &facts) {
          time(nullptr) - facts.st_mtime < kQuietSeconds;
 }
 
-/// The lock of a temporary of this user whose writer has died; -1 where it is alive, or where
-/// nobody knows.
+/// Returns the lock of a temporary of this user whose writer has died; -1 where it is alive, or
+/// where nobody knows.
 static int lockDead(const std::string &name) {
   int file = open(name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat facts = {};
@@ -210,10 +211,10 @@ void DeadTemporary::remove() const {
   removeOwn(name);
 }
 
-/// The dead temporaries of those targets of a folder.
+/// Finds the dead temporaries of those targets of a folder.
 static std::vector<DeadTemporary> findDead(const std::string &folder,
                                            llvm::function_ref<bool(llvm::StringRef)> isTarget) {
-  std::map<std::string, bool> found; // and whether it is there itself, beside companions
+  std::map<std::string, bool> found; // and whether it is there itself, not only companions
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     llvm::StringRef name = path::filename(at->path());
@@ -225,10 +226,10 @@ static std::vector<DeadTemporary> findDead(const std::string &folder,
   for (const auto &[name, isSeen] : found) {
     llvm::SmallString<256> whole(folder);
     path::append(whole, name);
-    // What was made while the folder was read may be seen in part: companions alone.
+    // A file that was made while the folder was read may be seen in part: companions alone.
     bool isThere = isSeen || fs::exists(whole);
     int lock = isThere ? lockDead(whole.str().str()) : -1;
-    // A writer makes its temporary before its companions, and removes it behind them.
+    // A writer makes its temporary before its companions, and removes it after them.
     if (lock >= 0 || !isThere)
       dead.emplace_back(whole.str().str(), lock);
   }

@@ -8,25 +8,25 @@
 
 namespace llmmem::capi {
 
-/// A copy of `text` for llmmem_free_text.
+/// Returns a copy of `text` for llmmem_free_text.
 char *copyText(const std::string &text);
 
-/// Sets `error`, which may be null, to null: what a function does first.
+/// Sets `error`, which may be null, to null: a function does that first.
 void clear(char **error);
 
-/// Sets `error`, which may be null, to a copy of `text`, and gives `result`.
+/// Sets `error`, which may be null, to a copy of `text`, and returns `result`.
 llmmem_result fail(llmmem_result result, char **error, const std::string &text);
 
-/// The same for a wrong argument.
+/// Does the same for a wrong argument.
 llmmem_result invalid(char **error, const std::string &text);
 
-/// A structure of the caller as this library knows it. Fails where the size cannot be one of this
-/// structure, or where the caller sets what this library lacks.
+/// Takes a structure of the caller as this library knows it. Fails where the size cannot be one of
+/// this structure, or where the caller sets what this library lacks.
 template <typename Struct>
 Result<Struct> take(const Struct *given, const char *name) {
   if (!given)
     return Failure{std::string(name) + ": is NULL"};
-  // No structure is smaller than in version 0.1.0. Once a field is added behind those, this is a
+  // No structure is smaller than in version 0.1.0. Once a field is added after those, this is a
   // constant, and what a smaller structure lacks is zero.
   if (given->size < sizeof(Struct))
     return Failure{std::string(name) + ": size is " + std::to_string(given->size) +

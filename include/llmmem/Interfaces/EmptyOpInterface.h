@@ -9,7 +9,7 @@
 
 namespace llmmem {
 
-/// Whether nobody has written into `value` yet.
+/// Returns whether nobody has written into `value` yet.
 bool isEmptyValue(mlir::Value value);
 
 } // namespace llmmem

@@ -7,7 +7,7 @@
 
 namespace llmmem {
 
-/// How an op traverses its elements.
+/// Says how an op traverses its elements.
 enum class Traversal { Elementwise, RowReduction, Matmul, ColumnReduction, Attention, Columns };
 
 } // namespace llmmem

@@ -22,25 +22,25 @@
 
 namespace llmmem {
 
-/// The name under which a profile counts an op's kernel and a device table prices it: `linear`; of
-/// a group, what it is made of: `silu+mul`. Attention on columns of other tensors is `attention`:
-/// nothing else is computed.
+/// Returns the name under which a profile counts an op's kernel and a device table prices it:
+/// `linear`; of a group, what it is made of: `silu+mul`. Attention on columns of other tensors is
+/// `attention`: nothing else is computed.
 std::string kernelKind(mlir::Operation *op);
-/// The matmul in a group that has one, else null.
+/// Returns the matmul in a group that has one, else null.
 mlir::Operation *matmulIn(mlir::Operation *op);
-/// The attention, or gradient of one, in a group that has one, else null.
+/// Returns the attention, or gradient of one, in a group that has one, else null.
 mlir::Operation *attentionIn(mlir::Operation *op);
 
-/// What decides the kernel of an op.
+/// Holds what decides the kernel of an op.
 class KernelIdentity {
 public:
   static KernelIdentity of(mlir::Operation *op);
 
-  /// All of it. Equal attributes, equal machine code.
+  /// Returns all of it. Equal attributes mean equal machine code.
   mlir::Attribute codeKey() const;
 
-  /// As people read it in profiles and device tables: kind, types of operands and results (equal
-  /// neighbours once, with their number), inherent attributes, and the body of a group.
+  /// Returns what people read in profiles and device tables: kind, types of operands and results
+  /// (equal neighbours once, with their number), inherent attributes, and the body of a group.
   ///
   ///   linear(4x64xf32, 192x64xf32, 192xf32) -> 4x192xf32
   ///   add+layer_norm(4x64xf32 * 2, 64xf32 * 2) -> 4x64xf32, 4xf32 * 2 [add 0 1; layer_norm 4 2 3
@@ -48,14 +48,14 @@ public:
   std::string priceKey() const;
 
 private:
-  /// An op, by what it does: its inherent attributes without the number of a random stream, which
-  /// is an argument of the kernel.
+  /// Describes an op by what it does: its inherent attributes without the number of a random
+  /// stream, which is an argument of the kernel.
   struct Part {
     mlir::OperationName name;
     mlir::DictionaryAttr attributes;
     mlir::FunctionType types;
-    /// In a group: numbers of what it reads. The group's operands come first, then results in
-    /// order.
+    /// Holds, in a group, the numbers of what it reads. The group's operands come first, then
+    /// results in order.
     llvm::SmallVector<int64_t> reads;
   };
 
@@ -67,14 +67,14 @@ private:
   std::string kind;
   Part whole;
   llvm::SmallVector<Part> body; // the terminator last; empty where the op is no group
-  /// Of a group: a result that nobody reads is not written.
+  /// Says of each result of a group whether it is read: one that nobody reads is not written.
   llvm::SmallVector<bool> isRead;
-  /// A library's among them.
+  /// Counts a library's workspace, too.
   int64_t workspaceBytes = 0;
   bool isForLibrary = false;
 };
 
-/// `KernelIdentity::of(op).priceKey()`; of a group with attention, the attention's.
+/// Returns `KernelIdentity::of(op).priceKey()`; of a group with attention, the attention's.
 std::string kernelKey(mlir::Operation *op);
 
 } // namespace llmmem

@@ -10,8 +10,8 @@
 
 namespace llmmem {
 
-/// `op` and the ops inside it that sample random numbers, in the order of the text: the last
-/// arguments of its kernel are the numbers of their streams.
+/// Returns `op` and the ops inside it that sample random numbers, in the order of the text: the
+/// last arguments of its kernel are the numbers of their streams.
 llvm::SmallVector<mlir::Operation *> randomOps(mlir::Operation *op);
 
 } // namespace llmmem

@@ -27,13 +27,14 @@
 
 namespace llmmem {
 
-/// How a dimension is split.
+/// Says how a dimension is split.
 struct DimensionSharding {
-  /// Outermost first; none where it is whole.
+  /// Lists the axes, outermost first; none where it is whole.
   llvm::SmallVector<mlir::StringAttr, 1> axes;
-  /// The sizes of what lies side by side in it, each of which is split by itself; none for one.
+  /// Lists the sizes of what lies side by side in it, each of which is split by itself; none for
+  /// one.
   llvm::SmallVector<int64_t, 0> pieces;
-  /// Whether the ranks do not divide it, and the last parts are padded.
+  /// Says whether the ranks do not divide it, and the last parts are padded.
   bool padded = false;
 
   bool isWhole() const { return axes.empty(); }
@@ -44,18 +45,18 @@ struct DimensionSharding {
 
 struct Sharding {
   llvm::SmallVector<DimensionSharding> dimensions;
-  /// The shape of the whole.
+  /// Is the shape of the whole.
   llvm::SmallVector<int64_t> wholeSizes;
-  /// Axes over which each rank holds an addend of the value.
+  /// Lists the axes over which each rank holds an addend of the value.
   llvm::SmallVector<mlir::StringAttr, 1> partial;
 
   static Sharding whole(mlir::Type type);
   bool isWhole() const;
-  /// All axes that dimensions are split over.
+  /// Returns all axes that dimensions are split over.
   llvm::SmallVector<mlir::StringAttr, 1> axes() const;
 };
 
-/// A dimension in a rule: a factor, or several side by side.
+/// Is a dimension in a rule: a factor, or several side by side.
 struct FactorDimension {
   llvm::SmallVector<std::string, 1> factors;
   bool mayBePadded = false;
@@ -63,7 +64,7 @@ struct FactorDimension {
   bool mustBeWhole() const;
 };
 
-/// The dimensions of operands and results in the rule of an op.
+/// Holds the dimensions of operands and results in the rule of an op.
 struct ShardingRule {
   llvm::SmallVector<llvm::SmallVector<FactorDimension>> operands, results;
 
@@ -72,10 +73,10 @@ struct ShardingRule {
   bool isInResults(llvm::StringRef factor) const;
 };
 
-/// The shardings of the results of `op`, whose types are still those of the whole, by its rule.
-/// Fails, after a diagnostic that names the
-/// operand and its dimension, where a dimension is split that must be whole, two operands split
-/// one factor differently, or two factors are split over one axis.
+/// Returns the shardings of the results of `op`, whose types are still those of the whole, by its
+/// rule. Fails, after a diagnostic that names the operand and its dimension, where a dimension is
+/// split that must be whole, two operands split one factor differently, or two factors are split
+/// over one axis.
 llvm::FailureOr<llvm::SmallVector<Sharding>> propagate(mlir::Operation *op,
                                                        llvm::ArrayRef<Sharding> operands);
 

@@ -10,7 +10,7 @@
 
 include "llmmem/Transforms/Passes.td"
 
-/// Where the optimizer's state or parameters lie between steps, or where updates run.
+/// Says where the optimizer's state or parameters lie between steps, or where updates run.
 class StatePlaceOption<string member, string argument, string text>
   : ChoiceOption<member, argument, "::llmmem::StatePlace", "Device", "memory", [["Device", "device"], ["Host", "host"]], text>;
 

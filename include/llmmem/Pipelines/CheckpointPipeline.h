@@ -1,6 +1,6 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: inline-calls, parallelize (where there is a mesh),
+// One pipeline runs the whole way of the data: inline-calls, parallelize (where there is a mesh),
 // split-micro-batches, differentiate (where there is a @loss), describe-ops and adopt-step (of what
 // another compiler made), move-state-to-host (where the optimizer's state lies there),
 // group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
@@ -24,24 +24,24 @@
 
 namespace llmmem {
 
-/// Whether elementwise ops and row reductions share kernels.
+/// Says whether elementwise ops and row reductions share kernels.
 enum class KernelGrouping { Grouped, Apart };
 
-/// Where the optimizer's state or parameters lie between steps, or where updates run.
+/// Says where the optimizer's state or parameters lie between steps, or where updates run.
 enum class StatePlace { Device, Host };
 
-/// What a plan's matrices are multiplied by: `Auto` is a library where a device is named whose
+/// Says what a plan's matrices are multiplied by: `Auto` is a library where a device is named whose
 /// table has one, else generated kernels.
 enum class PlannedProducts { Auto, Generated, Library };
 
-/// What makes the collectives of the step that is planned.
+/// Says what makes the collectives of the step that is planned.
 enum class CollectiveSource { Mpi, Nccl };
 
 struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineOptions> {
 #define GEN_PIPELINE_CHECKPOINTOPTIONS
 #include "llmmem/Pipelines/CheckpointOptions.h.inc"
 
-  /// What a pass has of them; its other options are as they are without any.
+  /// Returns what a pass has of them; its other options are as they are without any.
   template <typename OptionsOfPass>
   OptionsOfPass of() const {
     OptionsOfPass taken;
@@ -49,24 +49,24 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
     return taken;
   }
 
-  /// The policy and the bytes that are meant: a budget alone means the policy `budget`, `min` means
-  /// `least-peak`, neither means `none`.
+  /// Returns the policy and the bytes that are meant: a budget alone means the policy `budget`,
+  /// `min` means `least-peak`, neither means `none`.
   std::string policyMeant() const;
   std::string budgetMeant() const;
 
-  /// Every option above, by name.
+  /// Returns every option above, by name.
   std::vector<llvm::cl::Option *> all();
 };
 
-/// Who multiplies by `products` and, where that is `Auto`, by the tables that `device` names, or
-/// `topology`: of several stages a library where each has one. Generated kernels where none is
-/// named, as a plan for a library holds workspace that no other device needs, and where a table
-/// cannot be read, which `checkOptions` refuses.
+/// Returns who multiplies by `products` and, where that is `Auto`, by the tables that `device`
+/// names, or `topology`: of several stages a library where each has one. Generated kernels multiply
+/// where none is named, as a plan for a library holds workspace that no other device needs, and
+/// where a table cannot be read, which `checkOptions` refuses.
 MatmulSource productsOf(const CheckpointPipelineOptions &options);
 
-/// The first of `options` that is wrong in itself or beside another, as `readCheckpointRequest` and
-/// the device table have it, and what would be right. `spell` is how the user writes an option:
-/// "budget" is --checkpoint-budget.
+/// Returns an error that names the first of `options` that is wrong in itself or together with
+/// another, as `readCheckpointRequest` and the device table have it, and what would be right.
+/// `spell` is how the user writes an option: "budget" is --checkpoint-budget.
 llvm::Error checkOptions(const CheckpointPipelineOptions &options,
                          llvm::function_ref<std::string(llvm::StringRef)> spell);
 

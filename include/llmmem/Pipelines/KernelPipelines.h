@@ -14,20 +14,19 @@
 
 namespace llmmem {
 
-/// The rest of the way, from kernels to the LLVM dialect. Transcendental functions in f32 become
-/// polynomials and bf16 becomes integer arithmetic, so that results do not depend on the machine or
-/// on the width of its vectors.
+/// Builds the rest of the way, from kernels to the LLVM dialect. Transcendental functions in f32
+/// become polynomials and bf16 becomes integer arithmetic, so that results do not depend on the
+/// machine or on the width of its vectors.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 
-/// Makes kernels of a GPU (docs/Design/Gpu.md) such ones, which the emulator runs.
+/// Turns kernels of a GPU (docs/Design/Gpu.md) into functions of a thread, which the emulator runs.
 void buildEmulatedKernelsPipeline(mlir::OpPassManager &manager);
 
-/// From outlined kernels (docs/Design/Gpu.md) to PTX in the module, and from their launches to
-/// calls of include/llmmem/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm`
-/// lowers.
+/// Lowers outlined kernels (docs/Design/Gpu.md) to PTX in the module, and their launches to calls
+/// of include/llmmem/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm` lowers.
 void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef chip);
 
-/// From a planned step to PTX and calls.
+/// Lowers a planned step to PTX and calls.
 void buildStepToCudaPipeline(mlir::OpPassManager &manager, ConvertStepToKernelsOptions options,
                              llvm::StringRef chip);
 

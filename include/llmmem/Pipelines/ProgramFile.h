@@ -18,7 +18,7 @@
 
 namespace llmmem {
 
-/// A program, and what its diagnostics quote.
+/// Holds a program, and what its diagnostics quote.
 struct ProgramFile {
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;

@@ -19,10 +19,10 @@ namespace llmmem {
 /// budget is never rounded up. Example: `37.25GiB` is 39996882944.
 llvm::Expected<int64_t> parseByteSize(llvm::StringRef text);
 
-/// `40.00 GB`, `512 B`: for people. Programs get integers.
+/// Formats `40.00 GB` or `512 B`, for people. Programs get integers.
 std::string formatByteSize(int64_t bytes);
 
-/// The same in powers of 1024: 40 GB are `37.25 GiB`.
+/// Does the same in powers of 1024: 40 GB are `37.25 GiB`.
 std::string formatBinaryByteSize(int64_t bytes);
 
 } // namespace llmmem

@@ -36,7 +36,7 @@ public:
     int64_t sum;
     return isKnown(a, b) && !__builtin_add_overflow(a.number, b.number, &sum) ? sum : tooMany;
   }
-  /// Rounded down; `b` is positive.
+  /// Rounds down; `b` is positive.
   friend constexpr Count operator/(Count a, Count b) {
     return isKnown(a, b) ? a.number / b.number : tooMany;
   }
@@ -56,7 +56,7 @@ public:
     return isKnown(a, b) ? std::min(a.number, b.number) : tooMany;
   }
 
-  // Of a plain number and a Count: the conversions above would be ambiguous.
+  // These take a plain number and a Count: the conversions above would be ambiguous.
   template <std::integral Number>
   friend constexpr Count operator*(Number a, Count b) {
     return Count(a) * b;

@@ -1,7 +1,7 @@
 //===- ExitCode.h - What the exit codes of the tools mean ------------------===//
 //
-// The one table: the tools return these codes, and each prints its lines of the table in --help.
-//
+// This is the one table: the tools return these codes, and each prints its lines of the table in
+// --help.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_EXITCODE_H
@@ -21,7 +21,7 @@ enum ExitCode : int {
   ExitSignal = 128, // plus the signal's number, as shells report it: 130 after Ctrl-C
 };
 
-/// What `code` says when `tool` returns it.
+/// Says what `code` means when `tool` returns it.
 struct ExitCodeEntry {
   llvm::StringLiteral tool;
   int code;
@@ -30,7 +30,7 @@ struct ExitCodeEntry {
 
 llvm::ArrayRef<ExitCodeEntry> exitCodeTable();
 
-/// The section EXIT CODES of a tool's help, from an empty line on.
+/// Returns the section EXIT CODES of a tool's help, from an empty line on.
 std::string exitCodeHelp(llvm::StringRef tool);
 
 } // namespace llmmem

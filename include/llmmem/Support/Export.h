@@ -1,8 +1,7 @@
 //===- Export.h - What a shared library offers ------------------------------===//
 //
 // The planner is compiled with hidden symbols: a shared library of it offers what LLMMEM_EXPORT
-// marks and nothing else, so that it can stand beside any other LLVM in one process.
-//
+// marks and nothing else, so that one process can load it together with any other LLVM.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_EXPORT_H

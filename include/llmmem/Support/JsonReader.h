@@ -1,10 +1,9 @@
 //===- JsonReader.h - A strict reader of JSON of a known shape --------------===//
 //
-// Reads from front to back without building a tree. llvm::json, which writes our files, is not
-// strict enough to read them: it accepts 1e3 and 2.0 as integers and repeated keys, recurses as
-// deep as the text, and does not keep the position of a value. Here every error has a line, a
+// The reader goes from front to back without building a tree. llvm::json, which writes our files,
+// is not strict enough to read them: it accepts 1e3 and 2.0 as integers and repeated keys, recurses
+// as deep as the text, and does not keep the position of a value. Here every error has a line, a
 // column and a path.
-//
 // A caller that gets `false` must return `false`: the first error is kept and the remaining text is
 // not read.
 //
@@ -40,12 +39,12 @@ public:
   bool skip();
   bool null(); // reads a null and returns true; false without an error if there is none
 
-  /// Records the error `what` at the place read last. Always false.
+  /// Records the error `what` at the place read last. Always returns false.
   bool fail(const llvm::Twine &what);
-  /// An unknown key: names those that are known.
+  /// Refuses an unknown key, and names those that are known.
   bool unknownKey(llvm::StringRef key, llvm::StringRef known);
 
-  /// The first error, or an error if any text follows the value.
+  /// Returns the first error, or an error if any text follows the value.
   llvm::Error finish();
 
 private:

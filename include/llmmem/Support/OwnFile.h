@@ -9,17 +9,17 @@
 
 namespace llmmem {
 
-/// Why what is open may hold what another user has put there, as ssh asks of its keys: "belongs to
-/// another user (uid 1000)", "may be written to by others (mode 0775)". Empty where this user and
-/// root alone can have written it. Asked of an open file (fstat), so that nobody replaces it
-/// between the answer and its use.
+/// Says why what is open may hold what another user has put there, as ssh asks of its keys:
+/// "belongs to another user (uid 1000)", "may be written to by others (mode 0775)". The answer is
+/// empty where only this user and root can have written it. It is asked of an open file (fstat), so
+/// that nobody replaces the file between the answer and its use.
 std::string whyForeign(const struct stat &status);
 
-/// The same of a path that is not open; empty where there is nothing.
+/// Says the same of a path that is not open; empty where there is nothing.
 std::string whyForeign(llvm::StringRef path);
 
-/// Whether a path that a file names leads out of that file's own folder: absolute, or with `..`. A
-/// file may come from anyone, and must not choose what else is read.
+/// Returns whether a path that a file names leads out of that file's own folder: it is absolute, or
+/// has `..`. A file may come from anyone, and must not choose what else is read.
 bool leadsOut(llvm::StringRef path);
 
 } // namespace llmmem

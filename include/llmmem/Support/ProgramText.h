@@ -20,7 +20,8 @@
 
 namespace llmmem {
 
-/// What the text of a program may have. No program that is written for its meaning comes near.
+/// Bounds what the text of a program may have. No program that is written for its meaning comes
+/// near.
 struct ProgramLimits {
   int depth = 500;            // brackets in brackets, aliases in aliases
   int operators = 1000;       // of one affine expression: each is a level of its tree

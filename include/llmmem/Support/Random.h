@@ -7,7 +7,8 @@
 
 namespace llmmem {
 
-/// xorshift64* (Vigna 2016). The standard library's distributions differ between implementations.
+/// Is xorshift64* (Vigna 2016). The standard library's distributions differ between
+/// implementations.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {} // not 0

@@ -1,6 +1,6 @@
 //===- Result.h - A value, or why there is none -----------------------------===//
 //
-// What the planner's public headers return, so that a program without LLVM can include them.
+// The planner's public headers return a `Result`, so that a program without LLVM can include them.
 // Inside, where LLVM is at hand, llvm::Expected does the same; LlvmResult.h converts.
 //
 // Example:
@@ -21,7 +21,7 @@
 
 namespace llmmem {
 
-/// What went wrong, for people: names the place and the fix.
+/// Says what went wrong, for people: it names the place and the fix.
 struct Failure {
   std::string message;
 };
@@ -32,14 +32,14 @@ public:
   Result(T value) : held(std::move(value)) {}
   Result(Failure failure) : message(std::move(failure.message)) {}
 
-  /// Whether there is a value.
+  /// Returns whether there is a value.
   explicit operator bool() const { return held.has_value(); }
   T &operator*() { return *held; }
   const T &operator*() const { return *held; }
   T *operator->() { return &*held; }
   const T *operator->() const { return &*held; }
 
-  /// Why there is no value; empty where there is one.
+  /// Says why there is no value; empty where there is one.
   const std::string &error() const { return message; }
 
 private:

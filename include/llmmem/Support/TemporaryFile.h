@@ -1,4 +1,4 @@
-//===- TemporaryFile.h - What is written beside its target until it is whole -===//
+//===- TemporaryFile.h - What is written next to its target until whole -----===//
 //
 // A writer that is killed leaves its temporary. So temporaries have names by which they are known,
 // TARGET.XXXXXXXX.tmp (hexadecimal digits), and their writers hold a lock on them as long as they
@@ -44,18 +44,18 @@ public:
   /// Discards what was not kept.
   ~TemporaryFile();
 
-  /// For what is not written from front to back.
+  /// Returns the file's descriptor, for what is not written from front to back.
   int descriptor() const { return file; }
   const std::string &path() const { return name; }
-  /// Where another program may write for this writer: what is still there when the writer has died
-  /// goes with its temporary. Who uses it removes it.
+  /// Returns where another program may write for this writer: what is still there when the writer
+  /// has died goes with its temporary. The caller that uses it removes it.
   std::string companion(llvm::StringRef suffix) const { return name + "." + suffix.str(); }
 
   /// Adds the pieces to what has been written.
   std::error_code write(llvm::ArrayRef<llvm::StringRef> pieces) const;
-  /// Renames it to its target. Where that fails it is discarded.
+  /// Renames it to its target, or discards it where that fails.
   std::error_code keep();
-  /// The same of a companion that another program has made: it becomes the target, and the
+  /// Does the same with a companion that another program has made: it becomes the target, and the
   /// temporary is discarded.
   std::error_code keepCompanion(llvm::StringRef suffix);
   void discard();
@@ -69,11 +69,11 @@ private:
   int file; // -1: kept or discarded
 };
 
-/// The file that writing `path` replaces: what its links lead to, or itself where nothing is there.
-/// An error where that is a folder.
+/// Returns the file that writing `path` replaces: what its links lead to, or itself where nothing
+/// is there. Fails where that is a folder.
 llvm::ErrorOr<std::string> resolveTarget(llvm::StringRef path);
 
-/// A temporary that nobody writes any more, and that nobody else sweeps meanwhile.
+/// Is a temporary that nobody writes any more, and that nobody else sweeps meanwhile.
 class DeadTemporary {
 public:
   DeadTemporary(std::string path, int lock) : name(std::move(path)), lock(lock) {}
@@ -82,7 +82,7 @@ public:
   ~DeadTemporary();
 
   const std::string &path() const { return name; }
-  /// With its companions.
+  /// Removes it with its companions.
   void remove() const;
 
 private:
@@ -90,14 +90,14 @@ private:
   int lock; // -1: only companions are left
 };
 
-/// Those of `target`.
+/// Finds the dead temporaries of `target`.
 std::vector<DeadTemporary> findDeadTemporaries(const llvm::Twine &target);
 void removeDeadTemporaries(const llvm::Twine &target);
-/// Those of all targets in a folder whose names end in one of `ends`: llmmem's own kinds of files,
-/// as the folder may have others, too.
+/// Removes those of all targets in a folder whose names end in one of `ends`: llmmem's own kinds of
+/// files, as the folder may have others, too.
 void removeDeadTemporariesIn(const llvm::Twine &folder, llvm::ArrayRef<llvm::StringRef> ends);
 
-/// Of the name of a temporary or of a companion, that of the target; empty for other names.
+/// Returns the name of the target for that of a temporary or of a companion; empty for other names.
 /// Example: "a.json.0123abcd.tmp" gives "a.json".
 llvm::StringRef targetOfTemporary(llvm::StringRef name);
 

@@ -1,8 +1,7 @@
 //===- TextFile.h - Read and write whole text files ------------------------===//
 //
 // A reader of an output file sees the old text or the new one, never half of it: the text goes to a
-// temporary beside the target, which is then renamed over it.
-//
+// temporary next to the target, which is then renamed over it.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_TEXTFILE_H
@@ -17,7 +16,7 @@
 
 namespace llmmem {
 
-/// What is in a file, which says how much of one is read.
+/// Says what is in a file, which decides how much of one is read.
 enum class FileKind {
   Description, // of a model, device or cluster, a report, a tokenizer: at most 256 MiB
   Program,     // and a problem, a plan, a proof: at most 4 GiB
@@ -38,22 +37,22 @@ readTextFile(llvm::StringRef path, FileKind kind = FileKind::Description);
 /// file (a pipe, /dev/null) is written in place.
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 
-/// The same for a text in pieces, without copying them.
+/// Does the same for a text in pieces, without copying them.
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
 
-/// What is known of the files that a program will write before it works for them: an error where
-/// two of `paths` are one file (`/dev/null` may be several), where one is a folder, or where the
-/// folder of one is missing or may not be written to. An empty path is none.
+/// Checks, before a program works for them, what is known of the files that it will write. Fails
+/// where two of `paths` are one file (`/dev/null` may be several), where one is a folder, or where
+/// the folder of one is missing or may not be written to. An empty path is none.
 llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths);
 
 /// Writes out what stdout still buffers. A stream with an error that nobody read ends the process
 /// in LLVM's words; a program that prints line by line asks here for the error instead.
 llvm::Error flushStdout();
 
-/// Whether `path` is a terminal and `text` more than a person reads there.
+/// Returns whether `path` is a terminal and `text` more than a person reads there.
 bool floodsTerminal(llvm::StringRef path, llvm::StringRef text);
-/// What is said in its place, up to the flag that takes a file: "1.20 MB of program are not printed
-/// on a terminal; write them with ".
+/// Returns what is said in its place, up to the flag that takes a file: "1.20 MB of program are not
+/// printed on a terminal; write them with ".
 std::string keptFromTerminal(llvm::StringRef text);
 
 } // namespace llmmem

@@ -49,7 +49,8 @@ llvm::LogicalResult runOnCopy(mlir::PassManager &passes, mlir::ModuleOp module) 
   return mlir::success();
 }
 
-/// The options of the pipeline from their text, checked; the error else.
+/// Reads the options of the pipeline from their text and checks them; returns the error if there is
+/// one.
 std::optional<std::string> readOptions(const char *text, CheckpointPipelineOptions &options) {
   std::string errors;
   llvm::raw_string_ostream os(errors);

@@ -1,7 +1,6 @@
 //===- Register.h - What the C interface registers --------------------------===//
 //
-// Apart from Passes.cpp, which would read the headers of all dialects for these two calls.
-//
+// These stand apart from Passes.cpp, which would read the headers of all dialects for two calls.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_CAPI_PASSES_REGISTER_H
@@ -11,7 +10,7 @@
 
 namespace llmmem::capi {
 
-/// The func dialect and llmmem's own.
+/// Registers the func dialect and llmmem's own.
 void registerDialects(mlir::DialectRegistry &registry);
 void registerPasses();
 

@@ -86,7 +86,7 @@ private:
     return checkArray(items, begin[given.num_ops], name);
   }
 
-  /// f(x, x) reads x.
+  /// The op f(x, x) reads x once.
   static std::vector<ValueIndex> distinct(const int32_t *first, const int32_t *last) {
     std::vector<ValueIndex> values;
     for (; first != last; ++first)

@@ -8,10 +8,10 @@
 
 namespace llmmem::capi {
 
-/// The problem, valid, or what is wrong with it.
+/// Returns the problem, valid, or what is wrong with it.
 Result<planning::Problem> takeProblem(const llmmem_problem *given);
 
-/// A plan as the verifier takes it, however wrong its numbers may be.
+/// Returns a plan as the verifier takes it, however wrong its numbers may be.
 Result<planning::Plan> takePlan(const llmmem_plan *given);
 
 } // namespace llmmem::capi

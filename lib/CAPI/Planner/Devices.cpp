@@ -9,7 +9,7 @@ using namespace llmmem;
 using namespace llmmem::capi;
 
 namespace {
-/// A device and the texts to which it points.
+/// Holds a device and the texts to which it points.
 struct OwnedDevice : llmmem_device {
   explicit OwnedDevice(const DeviceModel &model)
       : llmmem_device(LLMMEM_INIT(llmmem_device)), nameText(model.name), sourceText(model.source),
@@ -57,7 +57,7 @@ void llmmem_free_device(const llmmem_device *device) {
   delete static_cast<const OwnedDevice *>(device);
 }
 
-/// What of a table a time depends on, or what is wrong with it.
+/// Returns what of a table a time depends on, or what is wrong with it.
 static Result<DeviceModel> modelOf(const llmmem_device &given) {
   DeviceModel model;
   model.flopsPerNsF32 = given.flops_per_ns_f32;

@@ -18,7 +18,7 @@ using namespace llmmem::planning;
 
 static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// What is wrong with the counts and the arrays of a form.
+/// Says what is wrong with the counts and the arrays of a form.
 static std::optional<std::string> wrongArrays(const llmmem_form &form) {
   if (form.num_tilings < 0 || form.num_tilings >= kMost)
     return "num_tilings: is " + std::to_string(form.num_tilings) + "; expected 0 to 2^31 - 2";
@@ -34,7 +34,7 @@ static std::optional<std::string> wrongArrays(const llmmem_form &form) {
   return std::nullopt;
 }
 
-/// The ops that the policy `selective` recomputes, or what is wrong with them.
+/// Returns the ops that the policy `selective` recomputes, or what is wrong with them.
 static Result<std::vector<OpIndex>> takeSelected(const llmmem_form &form, size_t numOps) {
   if (form.num_selected < 0 || form.num_selected >= kMost)
     return Failure{"num_selected: is " + std::to_string(form.num_selected) +
@@ -84,7 +84,7 @@ static Result<AlternativeProblem> takeForm(const llmmem_form *given) {
   return taken;
 }
 
-/// The forms of one step: they differ in ops and values alone.
+/// Says what is wrong between the forms of one step: they differ in ops and values alone.
 static std::optional<std::string> wrongBeside(const Problem &problem, const Problem &first) {
   if (problem.budget != first.budget)
     return "problem: its budget is not that of forms[0]";

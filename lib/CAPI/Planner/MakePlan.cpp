@@ -68,7 +68,7 @@ static Result<PlanOptions> takeOptions(const llmmem_plan_options &given) {
   return options;
 }
 
-/// The question of `isCancelled`, which notes the answer in `wasCancelled`.
+/// Returns the question of `isCancelled`, which notes the answer in `wasCancelled`.
 static std::function<bool()> question(int32_t (*isCancelled)(void *), void *user,
                                       bool &wasCancelled) {
   if (!isCancelled)

@@ -9,14 +9,14 @@
 
 namespace llmmem::capi {
 
-/// A plan, and the problem that it is of.
+/// Holds a plan, and the problem that it is of.
 struct PlannedProblem {
   planning::Problem problem;
   planning::Plan plan;
 };
 
 /// Plans by `make`, verifies what was planned, and proves where `proof` is there. `make` fails
-/// where what is to be planned is wrong; it is not asked where the options are.
+/// where what is to be planned is wrong; it is not called where the options are wrong.
 llmmem_result
 makePlan(const std::function<Result<PlannedProblem>(const planning::PlanOptions &)> &make,
          const llmmem_plan_options *options, const llmmem_plan **plan, char **proof, char **error);

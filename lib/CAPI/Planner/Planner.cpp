@@ -1,8 +1,7 @@
 //===- Planner.cpp - The planner on plain arrays --------------------------------===//
 //
-// Calls nothing but the planner's public headers. What is given out is a C structure that heads an
-// object which owns its arrays.
-//
+// This file calls nothing except the planner's public headers. What it gives out is a C structure
+// that heads an object which owns its arrays.
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Planning/Planner.h"
@@ -43,7 +42,7 @@ llmmem_result llmmem_problem_json(const llmmem_problem *given, char **text, char
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// The one form that there is.
+/// Returns a plan of the one form that there is.
 static std::function<Result<PlannedProblem>(const PlanOptions &)>
 planOf(const llmmem_problem *given) {
   return [given](const PlanOptions &options) -> Result<PlannedProblem> {
@@ -71,7 +70,7 @@ llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *given,
   return makePlan(planOf(given), options, plan, proof, error);
 }
 
-/// A problem and a plan as the planner knows them.
+/// Takes a problem and a plan as the planner knows them.
 static std::optional<std::string> takeBoth(const llmmem_problem *givenProblem,
                                            const llmmem_plan *givenPlan, Problem &problem,
                                            Plan &plan) {
