@@ -16,7 +16,7 @@ using namespace llmmem;
 // Rounds
 //===----------------------------------------------------------------------===//
 
-/// The number that a scalar constant holds.
+/// Returns the number that a scalar constant holds.
 static std::optional<int64_t> constantOf(Value value) {
   Operation *op = value.getDefiningOp();
   auto elements = op ? op->getAttrOfType<DenseIntElementsAttr>("value") : DenseIntElementsAttr();
@@ -29,7 +29,7 @@ static bool isCalled(Operation *op, StringRef name) {
   return op && op->getName().getStringRef().ends_with(("." + name).str());
 }
 
-/// The same value outside of the loop, where the region was given it unchanged.
+/// Returns the same value outside of the loop, where the region was given it unchanged.
 static Value outside(Value value, Operation *loop) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner()->getParentOp() != loop)
@@ -40,7 +40,7 @@ static Value outside(Value value, Operation *loop) {
   return isCarriedUnchanged ? loop->getOperand(number) : value;
 }
 
-/// What each round adds to the carried number.
+/// Returns what each round adds to the carried number.
 static std::optional<int64_t> strideOf(Operation *loop, unsigned number) {
   Block &body = loop->getRegion(1).front();
   Operation *add = body.getTerminator()->getOperand(number).getDefiningOp();
@@ -81,7 +81,7 @@ std::optional<int64_t> llmmem::countRounds(Operation *loop) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One walk in the order of the text.
+/// Makes one walk in the order of the text.
 class RegionWalk {
 public:
   RegionWalk(Block &body, const OpTable &table) : body(body), table(table) {}
@@ -123,7 +123,7 @@ private:
     return success();
   }
 
-  /// Null of what is defined outside.
+  /// Returns null for what is defined outside.
   Value rootOf(Value value) { return root.lookup(value); }
 
   void findLastReads() {
@@ -177,7 +177,7 @@ private:
     return bytes;
   }
 
-  /// What nobody reads behind `op`.
+  /// Releases what nobody reads after `op`.
   void release(Value read, Operation &op) {
     if (!read || !held.contains(read) || (lastRead.contains(read) && lastRead[read] != &op))
       return;

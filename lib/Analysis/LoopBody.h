@@ -7,8 +7,8 @@
 
 namespace llmmem {
 
-/// Sums and peak of one run of a region, by the descriptions of its ops. What it is given and
-/// constants cost no scratch bytes; a result that overwrites what the region is given neither.
+/// Returns sums and peak of one run of a region, by the descriptions of its ops. What it is given
+/// and constants cost no scratch bytes; nor does a result that overwrites what the region is given.
 llvm::FailureOr<OpDescription> describeRegion(mlir::Region &region, const OpTable &table);
 
 } // namespace llmmem

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// None beyond 2^63.
+/// Returns none beyond 2^63.
 static std::optional<int64_t> product(ArrayRef<int64_t> factors) {
   std::optional<int64_t> result = 1;
   for (int64_t factor : factors)
@@ -42,7 +42,7 @@ static std::string textOf(Operation *op, StringRef name) {
   return text;
 }
 
-/// The numbers of `name = [1, 2]` in a text; none where it does not stand there.
+/// Returns the numbers of `name = [1, 2]` in a text; none where it does not stand there.
 static SmallVector<int64_t> numbersOf(StringRef text, StringRef name) {
   SmallVector<int64_t> numbers;
   size_t begin = text.find((name + " = [").str());
@@ -118,7 +118,7 @@ static FailureOr<int64_t> flopsOfConvolution(Operation *op) {
   return checked(op, product(factors));
 }
 
-/// Ops that a region applies to each element.
+/// Counts the ops that a region applies to each element.
 static int64_t opsInRegion(Operation *op) {
   int64_t count = 0;
   for (Region &region : op->getRegions())
@@ -176,7 +176,7 @@ static int64_t bytesOf(Operation *op, ByteRule rule) {
   case ByteRule::Results:
     return 2 * results;
   case ByteRule::Updates: {
-    // Indices are scalars, or small beside what they place.
+    // Indices are scalars, or small compared with what they place.
     Count updates;
     for (Value operand : llvm::drop_begin(op->getOperands()))
       updates += bytesOfType(operand.getType());
@@ -194,8 +194,8 @@ static bool haveSameElements(Type a, Type b) {
          bytesOfElementType(mine.getElementType()) == bytesOfElementType(its.getElementType());
 }
 
-/// Whether a broadcast keeps the order of dimensions. One that transposes is no view: an op that
-/// overwrites the source in place would read elements that it has written.
+/// Returns whether a broadcast keeps the order of dimensions. One that transposes is no view: an op
+/// that overwrites the source in place would read elements that it has written.
 static bool keepsOrder(Operation *op) {
   SmallVector<int64_t> dimensions;
   Attribute attribute = op->getAttr("broadcast_dimensions");
@@ -211,7 +211,7 @@ static bool isView(Operation *op, const OpTableEntry *entry) {
   return entry && entry->isView && op->getNumOperands() >= op->getNumResults() && keepsOrder(op);
 }
 
-/// Whose bytes `value` looks at, by the table.
+/// Returns whose bytes `value` looks at, by the table.
 static Value rootOf(Value value, const OpTable &table) {
   auto result = dyn_cast<OpResult>(value);
   while (result && isView(result.getOwner(), table.find(result.getOwner()))) {
@@ -221,8 +221,8 @@ static Value rootOf(Value value, const OpTable &table) {
   return value;
 }
 
-/// Whether another operand looks at the same bytes. Who overwrites whole operands, and not element
-/// by element, would then read what it has written.
+/// Returns whether another operand looks at the same bytes. An op that overwrites whole operands,
+/// and not element by element, would then read what it has written.
 static bool isReadTwice(Operation *op, unsigned number, const OpTable &table) {
   Value root = rootOf(op->getOperand(number), table);
   return llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {

@@ -45,7 +45,7 @@ std::optional<int64_t> llmmem::getMicroBatch(Operation *op) {
   return std::nullopt;
 }
 
-/// The name that ODS gives a result ("mean"), for ops with several.
+/// Returns the name that ODS gives a result ("mean"), for ops with several.
 static std::string getResultName(OpResult result) {
   std::string name = std::to_string(result.getResultNumber());
   if (auto asmInterface = dyn_cast<OpAsmOpInterface>(result.getOwner()))
@@ -84,10 +84,10 @@ llm::Role llmmem::getRole(BlockArgument argument) {
   return role.value_or(llm::Role::Input);
 }
 
-/// What a table calls a kernel that a library multiplies for, which has prices of its own.
+/// Returns what a table calls a kernel that a library multiplies for, which has prices of its own.
 static std::string nameByLibrary(const std::string &name) { return "library " + name; }
 
-/// The kernel whose measured factor holds for `op`.
+/// Returns the kernel whose measured factor holds for `op`.
 static std::string pricedKind(Operation *op, const DeviceModel &device) {
   Operation *matmul = matmulIn(op);
   SmallVector<std::string, 4> kinds;
@@ -100,7 +100,7 @@ static std::string pricedKind(Operation *op, const DeviceModel &device) {
   return known == kinds.end() ? kinds.back() : *known;
 }
 
-/// The format whose rate a device's table has for products of a type.
+/// Returns the format whose rate a device's table has for products of a type.
 static NumberFormat numbersOf(Type element) {
   if (element.isF64())
     return NumberFormat::F64;
@@ -111,8 +111,8 @@ static NumberFormat numbersOf(Type element) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(element) ? NumberFormat::F8 : NumberFormat::F32;
 }
 
-/// The numbers of the work: what it unpacks, else those of its tensors; a scalar, as a loss, says
-/// nothing of them.
+/// Returns the numbers of the work: what it unpacks, else those of its tensors; a scalar, as a
+/// loss, says nothing of them.
 static NumberFormat numbersOfWork(Operation *op) {
   Operation *matmul = matmulIn(op);
   if (auto cost = dyn_cast<CostOpInterface>(matmul ? matmul : op))
@@ -124,7 +124,7 @@ static NumberFormat numbersOfWork(Operation *op) {
   return NumberFormat::F32;
 }
 
-/// count * ns + more, at most INT64_MAX.
+/// Returns count * ns + more, at most INT64_MAX.
 static int64_t saturated(int64_t count, int64_t ns, int64_t more) {
   uint64_t sum = llvm::SaturatingMultiplyAdd<uint64_t>(count, ns, more);
   return std::min<uint64_t>(sum, INT64_MAX);
@@ -132,8 +132,8 @@ static int64_t saturated(int64_t count, int64_t ns, int64_t more) {
 
 static int64_t modelledNs(Operation *op, const DeviceModel &device);
 
-/// The kernels of the body one after another, and the copies at the end of a round; all of that as
-/// often as the loop runs.
+/// Sums the kernels of the body one after another, and the copies at the end of a round; all of
+/// that as often as the loop runs.
 static int64_t modelledNs(LoopLikeOpInterface loop, const DeviceModel &device) {
   int64_t round = 0;
   for (Operation &op : loop.getLoopRegions().front()->front().without_terminator())
@@ -185,14 +185,14 @@ static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
   return *measured > INT64_MAX - more ? INT64_MAX : *measured + more;
 }
 
-/// The axes of the group that `op` sends to; null where it does not say.
+/// Returns the axes of the group that `op` sends to; null where it does not say.
 static ArrayAttr axesOf(Operation *op) {
   auto vocabulary = op->getAttrOfType<llm::VocabularyAttr>("vocabulary");
   return vocabulary ? vocabulary.getAxes() : op->getAttrOfType<ArrayAttr>("axes");
 }
 
-/// Where the group of a collective is, with ranks numbered row-major over the mesh and nodes filled
-/// in that order. Parts of nodes that hold no whole groups make some of them cross.
+/// Returns where the group of a collective is, with ranks numbered row-major over the mesh and
+/// nodes filled in that order. Parts of nodes that hold no whole groups make some of them cross.
 static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const DeviceModel &device) {
   ArrayAttr axes = axesOf(op);
   auto function = op->getParentOfType<func::FuncOp>();
@@ -215,8 +215,8 @@ static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const Dev
   return place;
 }
 
-/// Time of what an op sends to other devices, and of the copies around it. What is modelled and not
-/// measured is at least `least`.
+/// Returns the time of what an op sends to other devices, and of the copies around it. A time that
+/// is modelled and not measured is at least `least`.
 static FailureOr<MeasuredTime> sendingNs(Operation *op, const TransferCost &transfer,
                                          const DeviceModel &device, int64_t least) {
   GroupPlace place = placeOf(op, transfer, device);
@@ -241,8 +241,8 @@ static FailureOr<MeasuredTime> sendingNs(Operation *op, const TransferCost &tran
   return MeasuredTime{std::max(modelled, least)};
 }
 
-/// Time of a collective. The key of a kernel does not say over how many ranks it ran, so no time of
-/// a kernel is taken for it.
+/// Sets the time of a collective. The key of a kernel does not say over how many ranks it ran, so
+/// no time of a kernel is taken for it.
 static LogicalResult setTimeOfCollective(Operation *op, const TransferCost &transfer,
                                          const DeviceModel &device, OpCost &cost) {
   cost.ns = modelledNs(op, device);
@@ -256,7 +256,7 @@ static LogicalResult setTimeOfCollective(Operation *op, const TransferCost &tran
   return success();
 }
 
-/// Time of an op that computes, and of what it sends between its kernels.
+/// Sets the time of an op that computes, and of what it sends between its kernels.
 static LogicalResult setTimeOfWork(Operation *op, const std::optional<TransferCost> &transfer,
                                    const DeviceModel &device, OpCost &cost) {
   std::optional<int64_t> measured = transfer ? std::nullopt : measuredNs(op, device);
@@ -272,7 +272,7 @@ static LogicalResult setTimeOfWork(Operation *op, const std::optional<TransferCo
   return success();
 }
 
-/// Time of an op that runs on the host.
+/// Sets the time of an op that runs on the host.
 static LogicalResult setTimeOnHost(Operation *op, const DeviceModel &device, OpCost &cost) {
   std::optional<int64_t> ns = device.hostTime(cost.bytesMoved);
   if (!ns)
@@ -283,8 +283,8 @@ static LogicalResult setTimeOnHost(Operation *op, const DeviceModel &device, OpC
   return success();
 }
 
-/// What `llm.cost` says of an op that does not price itself. Its time is taken as it is written; 0
-/// leaves it to the table of the device.
+/// Returns what `llm.cost` says of an op that does not price itself. Its time is taken as it is
+/// written; 0 leaves it to the table of the device.
 static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
   OpCost cost;
   if (isViewOp(op) || isResidentOp(op))

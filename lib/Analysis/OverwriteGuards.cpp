@@ -53,15 +53,15 @@ private:
     for (const Overwrite &overwrite : overwrites)
       tail[overwrite.op] = true;
     spread(tail);
-    // What nothing but the tail reads in the end.
+    // This marks what nothing but the tail reads in the end.
     std::vector<bool> serves = tail;
     for (OpIndex op = count() - 1; op >= 0; --op)
       serves[op] = serves[op] || (!problem.ops[op].writes.empty() &&
                                   llvm::all_of(problem.ops[op].writes, [&](ValueIndex value) {
                                     return allReadersIn(value, serves);
                                   }));
-    // Of that, what reads nothing that others read: a gradient's scaling, not the gradient's
-    // product.
+    // Of that, this keeps what reads nothing that others read: a gradient's scaling, not the
+    // gradient's product.
     for (OpIndex op = 0; op < count(); ++op)
       if (serves[op] && llvm::all_of(problem.ops[op].reads, [&](ValueIndex value) {
             return writer[value] < 0 || allReadersIn(value, serves);
@@ -86,7 +86,7 @@ private:
         guards.once.push_back(op);
   }
 
-  /// What is returned would be made anew last, behind everything.
+  /// A value that is returned would be recomputed last, after everything.
   bool isReturned(OpIndex op) const {
     return llvm::any_of(problem.ops[op].writes, [&](ValueIndex value) { return isKept[value]; });
   }

@@ -7,8 +7,9 @@
 //   - no op of the tail runs twice, nor an op whose result the tail reads or the step returns;
 //   - an op that overwrites A runs after every op outside of the tail that depends on A.
 //
-// For then only ops of the tail are left once A is overwritten, and what they read is never made
-// anew. An optimizer's state, which nothing but the tail reads, may be overwritten at any time.
+// For then only ops of the tail are left once A is overwritten, and what they read is never
+// recomputed. An optimizer's state, which nothing but the tail reads, may be overwritten at any
+// time.
 //
 // Example: y = f(w, x); g = df(w, y); m' = a m + g over m; w' = w - m' over w. Tail: m', w'. Only
 // w' waits, for df; g is kept.

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// None of what is no number.
+/// Returns none for a type that is no number.
 static std::optional<int64_t> bitsOfElement(Type type) {
   if (type.isIndex())
     return 64;
@@ -24,8 +24,8 @@ static std::optional<int64_t> bitsOfElement(Type type) {
   return part ? std::optional<int64_t>(2 * llvm::alignTo(*part, 8)) : std::nullopt;
 }
 
-/// Two elements of four bits share a byte, all others take whole ones. None where the size of the
-/// type is not known.
+/// Counts two elements of four bits in a byte, and all others in whole ones. Returns none where the
+/// size of the type is not known.
 static std::optional<Count> countBytes(RankedTensorType tensor) {
   std::optional<int64_t> bits = bitsOfElement(tensor.getElementType());
   if (!bits || !tensor.hasStaticShape())
@@ -37,7 +37,7 @@ static std::optional<Count> countBytes(RankedTensorType tensor) {
   return divideCeil(all, 8);
 }
 
-/// What lies in a register or is part of the code.
+/// Returns whether the value lies in a register or is part of the code.
 static bool liesInNoMemory(Value value) {
   Type type = value.getType();
   Operation *op = value.getDefiningOp();

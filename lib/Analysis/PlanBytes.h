@@ -13,11 +13,11 @@
 
 namespace llmmem {
 
-/// Bytes of a value of a step for which `checkPlanBytes` succeeded; 0 of what lies in no memory: a
-/// number, a token, a shape.
+/// Returns the bytes of a value of a step for which `checkPlanBytes` succeeded; 0 for what lies in
+/// no memory: a number, a token, a shape.
 int64_t planBytesOf(mlir::Value value);
 
-/// Scratch bytes that `op` needs while it runs, by its own word: no type says them.
+/// Returns the scratch bytes that `op` needs while it runs, by its own word: no type says them.
 int64_t planWorkspaceOf(mlir::Operation *op);
 
 /// Emits an error for each value whose bytes are not known or too many, for each workspace that is

@@ -60,7 +60,7 @@ private:
 };
 } // namespace
 
-/// A number of bytes or ns that is claimed; nothing, after a diagnostic, where it is none.
+/// Returns a number of bytes or ns that is claimed; nothing, after a diagnostic, where it is none.
 std::optional<int64_t> ClaimVerifier::readBound(DictionaryAttr claims, StringRef name,
                                                 StringRef rule) {
   Attribute attr = claims.get(name);
@@ -121,15 +121,15 @@ static bool readsSaved(Operation &op) {
   return phase == llm::Phase::Backward || phase == llm::Phase::Update;
 }
 
-/// What `read`, a value with bytes of its own, says of the result that `made` it, in a clone or
-/// not.
+/// Returns what `read`, a value with bytes of its own, says of the result that `made` it, in a
+/// clone or not.
 static llm::Decision decisionOf(Value read, Value made, bool isClone) {
   return isClone        ? llm::Decision::Recompute
          : read != made ? llm::Decision::Offload
                         : llm::Decision::Keep;
 }
 
-/// Forward results that a backward or update op reads, as results of their first run.
+/// Finds forward results that a backward or update op reads, as results of their first run.
 void ClaimVerifier::findSaved() {
   for (Operation &op : body.without_terminator()) {
     bool isView = op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value result) {
@@ -153,7 +153,8 @@ void ClaimVerifier::findSaved() {
       Value saved = original->getResult(result.getResultNumber());
       llm::Decision seen = decisionOf(read, result, isClone(writer));
       auto [it, isFirst] = decisions.try_emplace(saved, seen);
-      // Runs again where any reader reads a later run; else leaves where any reads what came back.
+      // It runs again where any reader reads a later run; else it leaves where any reads what came
+      // back.
       if (seen == llm::Decision::Recompute || it->second == llm::Decision::Keep)
         it->second = seen;
     }
@@ -182,7 +183,7 @@ void ClaimVerifier::checkDecision(Operation &op, ArrayAttr words) {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Only the time is another's word: it depends on the device. The rest the op knows itself.
+/// Only the time is another's word: it depends on the device. The op itself knows the rest.
 void ClaimVerifier::checkCost(Operation &op) {
   if (auto bytes = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kBytes)) {
     SmallVector<int64_t> sizes;
@@ -265,8 +266,8 @@ void ClaimVerifier::checkCertificate() {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// One choice that was compared: its plan's numbers stay within the bounds on all of them, and the
-/// one that was taken is this program.
+/// Checks one choice that was compared: its plan's numbers stay within the bounds on all of them,
+/// and the one that was taken is this program.
 void ClaimVerifier::checkEpilogue(DictionaryAttr entry) {
   std::optional<int64_t> ns = readBound(entry, "cost_ns", "epilogues");
   std::optional<int64_t> peak = readBound(entry, "peak", "epilogues");

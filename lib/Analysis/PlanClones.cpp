@@ -8,13 +8,14 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// The attributes that say what an op does; what plans and people wrote beside them is left out.
+/// Returns the attributes that say what an op does, without what plans and people wrote in
+/// addition.
 static DictionaryAttr getMeaning(Operation *op) {
   SmallVector<NamedAttribute> kept;
   for (NamedAttribute attr : op->getAttrDictionary())
     if (!attr.getName().strref().starts_with("llm."))
       kept.push_back(attr);
-  // Of an op that no dialect registers, what it does stands here.
+  // For an op that no dialect registers, this says what it does.
   if (Attribute properties = op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute())
     kept.emplace_back(StringAttr::get(op->getContext(), "properties"), properties);
   return DictionaryAttr::get(op->getContext(), kept);
@@ -31,7 +32,7 @@ static bool haveSameRegions(Operation *a, Operation *b) {
 }
 
 namespace {
-/// A result of an original, of which there may be several runs, or an argument.
+/// Names a result of an original, of which there may be several runs, or an argument.
 using Identity = std::pair<void *, unsigned>;
 
 class CloneVerifier {
@@ -59,8 +60,8 @@ public:
   }
 
 private:
-  /// One of several runs. They are numbered over all of them; what came back from the host has the
-  /// number of the run that went there.
+  /// Is one of several runs. They are numbered over all of them; a value that came back from the
+  /// host has the number of the run that went there.
   struct Run {
     int64_t number = 0;
     Value value;
@@ -93,7 +94,8 @@ private:
 };
 } // namespace
 
-/// Two values are runs of one if they are the same result of the same original.
+/// Checks a clone against its original: two values are runs of one if they are the same result of
+/// the same original.
 void CloneVerifier::checkMeaning(Operation &op) {
   auto of = op.getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
   if (!of)
@@ -111,8 +113,8 @@ void CloneVerifier::checkMeaning(Operation &op) {
       fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but reads other values";
 }
 
-/// The device-to-host copy whose bits `down` brings back within this step; null where they lie on
-/// the host throughout, or were made there.
+/// Returns the device-to-host copy whose bits `down` brings back within this step; null where they
+/// lie on the host throughout, or were made there.
 static llm::CopyUpOp wentUp(llm::CopyDownOp down) {
   Operation *writer = down ? down.getHost().getDefiningOp() : nullptr;
   if (auto wait = dyn_cast_or_null<llm::WaitOp>(writer))
@@ -120,8 +122,8 @@ static llm::CopyUpOp wentUp(llm::CopyDownOp down) {
   return dyn_cast_or_null<llm::CopyUpOp>(writer);
 }
 
-/// The value that went to the host where `storage` is a copy of one, there or back on the device;
-/// null of all else.
+/// Returns the value that went to the host where `storage` is a copy of one, there or back on the
+/// device; null for all else.
 static Value copiedBefore(Value storage) {
   auto up = storage.getDefiningOp<llm::CopyUpOp>();
   if (!up)
@@ -144,7 +146,7 @@ Identity CloneVerifier::identityOf(Value storage) const {
 // Who reads which run
 //===----------------------------------------------------------------------===//
 
-/// `llm.instance` counts the runs of an op, whose first is the original.
+/// Checks that `llm.instance` counts the runs of an op, whose first is the original.
 void CloneVerifier::checkInstance(Operation &op) {
   auto of = op.getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
   auto id = op.getAttrOfType<IntegerAttr>(of ? LlmDialect::kCloneOf : LlmDialect::kId);

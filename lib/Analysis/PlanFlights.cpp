@@ -1,8 +1,7 @@
 //===- PlanFlights.cpp - What is in flight, and who may touch it ------------===//
 //
-// That nothing but what runs behind it reads what is not there yet is the verifier of the ops
-// (`verifyStart`): all else reads the result of the wait. What remains are bytes.
-//
+// The verifier of the ops (`verifyStart`) checks that only what runs after a start reads what is
+// not there yet: all else reads the result of the wait. What remains are bytes.
 //===----------------------------------------------------------------------===//
 
 #include "PlanFlights.h"
@@ -38,7 +37,7 @@ public:
   }
 
 private:
-  /// `home` null: of the arena of its memory.
+  /// Holds a use; where `home` is null it is of the arena of its memory.
   struct Used {
     BlockArgument home;
     int64_t begin, end;

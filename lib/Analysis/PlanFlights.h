@@ -1,7 +1,6 @@
 //===- PlanFlights.h - What is in flight, and who may touch it --------------===//
 //
-// A part of `verifyPlan`: the rule [flight] of llmmem/Analysis/PlanVerifier.h.
-//
+// This file is a part of `verifyPlan`: the rule [flight] of llmmem/Analysis/PlanVerifier.h.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_ANALYSIS_PLANFLIGHTS_H
@@ -11,7 +10,7 @@
 
 namespace llmmem {
 
-/// Where values lie, as the verifier derived it.
+/// Says where values lie, as the verifier derived it.
 struct DerivedPlaces {
   const llvm::DenseMap<mlir::Value, mlir::Value> &source;         // a view's storage; a value's own
   const llvm::DenseMap<mlir::Value, mlir::BlockArgument> &homeOf; // values in an argument

@@ -30,8 +30,8 @@ enum class Meaning {
 constexpr int kNothing = -1; // a result that is the new value of no operand
 constexpr int kSame = -2;    // result k is of operand k
 
-/// What results may stand on. `groups` are operands of an op as its definition lists them, of which
-/// one may be a list, and another left out.
+/// Says what results may stand on. `groups` are operands of an op as its definition lists them, of
+/// which one may be a list, and another left out.
 struct Rule {
   llvm::StringLiteral op;
   Meaning meaning;
@@ -77,7 +77,7 @@ constexpr Rule kRules[] = {
     rule("llm.gate_rows", Meaning::InStep, 0),
     rule("llm.add_relative_bias", Meaning::InStep, 0),
 
-    // Accumulators: the last of the operands that may be left out.
+    // These are accumulators: the last of the operands that may be left out.
     rule("llm.linear_weight_grad", Meaning::NewValues, 2),
     rule("llm.sum_rows", Meaning::NewValues, 1),
     rule("llm.embedding_grad", Meaning::NewValues, 2),
@@ -88,7 +88,7 @@ constexpr Rule kRules[] = {
     rule("llm.sum_group_rows", Meaning::NewValues, 1),
     rule("llm.relative_bias_grad", Meaning::NewValues, 1),
 
-    // Caches with new rows.
+    // These are caches with new rows.
     rule("llm.append_cache", Meaning::NewValues, 0, 1),
     rule("llm.append_rows", Meaning::NewValues, 0),
 
@@ -98,13 +98,13 @@ constexpr Rule kRules[] = {
     rule("llm.broadcast", Meaning::NewValues, 0),
     rule("llm.all_reduce_bucket", Meaning::NewValues, kSame),
 
-    // Destinations.
+    // These are destinations.
     rule("llm.all_gather", Meaning::NewValues, 1),
     rule("llm.all_gather_bucket", Meaning::NewValues, 1),
     rule("llm.copy_up", Meaning::NewValues, 1),
     rule("llm.copy_down", Meaning::NewValues, 1),
 
-    // A parameter, and what its optimizer keeps: moments, scales, a master copy.
+    // These are a parameter, and what its optimizer keeps: moments, scales, a master copy.
     rule("llm.adamw", Meaning::NewValues, 0, 2, 3, 9, 6),
     rule("llm.sgd", Meaning::NewValues, 0, 4),
     rule("llm.lion", Meaning::NewValues, 0, 4),
@@ -113,8 +113,8 @@ constexpr Rule kRules[] = {
     rule("llm.adjust_loss_scale", Meaning::NewValues, kNothing, 1, 2, 3),
 };
 
-/// The first operand of a group and their number. An op of which no group is a list, and only the
-/// last may be left out, does not say how long they are.
+/// Returns the first operand of a group and their number. An op of which no group is a list, and
+/// only the last may be left out, does not say how long they are.
 std::pair<unsigned, unsigned> extentOf(Operation *op, int group) {
   auto sizes = dyn_cast_or_null<DenseI32ArrayAttr>(
       op->getInherentAttr("operandSegmentSizes").value_or(Attribute()));
@@ -137,7 +137,7 @@ static bool hasTypeOf(OpResult result, unsigned operand) {
   return result.getOwner()->getOperand(operand).getType() == result.getType();
 }
 
-/// The operand whose new value `result` is, where the op's groups are those of its results.
+/// Returns the operand whose new value `result` is, where the op's groups are those of its results.
 static std::optional<unsigned> oldValueOf(OpResult result, llvm::ArrayRef<int> groups) {
   unsigned before = 0;
   for (int group : groups) {
@@ -157,7 +157,8 @@ static std::optional<unsigned> oldValueOf(OpResult result, llvm::ArrayRef<int> g
 // Ops with a rule of their own
 //===----------------------------------------------------------------------===//
 
-/// dx needs of a row of x nothing once its chunk was read; dw is the accumulator's new value.
+/// Lets dx overwrite x, of which a row is not read again once its chunk was read; dw is the
+/// accumulator's new value.
 static SmallVector<unsigned> operandsOfLossHead(llm::LossHeadOp head, OpResult result) {
   if (result == head.getDx())
     return {0};
@@ -174,7 +175,8 @@ static bool readsGradientInStep(OpResult result) {
          result.getResultNumber() == 0 && op->getOperand(0) == op->getOperand(1);
 }
 
-/// Whether every op from `use` to what the kernel gives goes element by element or row by row.
+/// Returns whether every op from `use` to what the kernel gives goes element by element or row by
+/// row.
 static bool goesInStep(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<llm::YieldOp>(op))
@@ -251,7 +253,7 @@ static std::optional<unsigned> viewedOperandOfOurs(OpResult result) {
 // Ops of all dialects
 //===----------------------------------------------------------------------===//
 
-/// The numbers that an op without interfaces states of `result`.
+/// Returns the numbers that an op without interfaces states of `result`.
 static SmallVector<unsigned> statedOperands(OpResult result) {
   SmallVector<unsigned> operands;
   auto lists = result.getOwner()->getAttrOfType<ArrayAttr>(LlmDialect::kInPlace);
@@ -271,7 +273,7 @@ static std::optional<unsigned> statedView(OpResult result) {
 
 static bool isOurs(Operation *op) { return isa_and_present<LlmDialect>(op->getDialect()); }
 
-/// Whether the op's own word is all that is known of it.
+/// Returns whether the op's own word is all that is known of it.
 static bool speaksForItself(Operation *op) {
   bool states = op->hasAttr(LlmDialect::kViews) || op->hasAttr(LlmDialect::kInPlace);
   return !isKnownUpstream(op) || (states && !isa<BufferOpInterface>(op));

@@ -1,11 +1,11 @@
 //===- PlanRules.h - The verifier's own rules of whose bytes a result has ----===//
 //
-// A part of `verifyPlan`. Which operand a result is a view of, which operands it may be written
-// over and which ops are constants is decided here anew: for ops of our dialect from what each op
-// computes (the table in PlanRules.cpp), for those of MLIR from its interfaces and traits
-// (PlanRulesUpstream.cpp), both with the bytes of types as PlanBytes.h counts them. Nothing of
-// BufferOpInterface, of the models in lib/Upstream or of lib/Layout is asked. An op of any other
-// dialect is known by its own word alone, so its word is taken.
+// This file is a part of `verifyPlan`. It decides anew which operand a result is a view of, which
+// operands it may be written over and which ops are constants: for ops of our dialect from what
+// each op computes (the table in PlanRules.cpp), for those of MLIR from its interfaces and traits
+// (PlanRulesUpstream.cpp), both with the bytes of types as PlanBytes.h counts them. It asks nothing
+// of BufferOpInterface, of the models in lib/Upstream or of lib/Layout. An op of any other dialect
+// is known by its own word alone, so its word is taken.
 //
 // unittests/Dialect/PlanRulesTest.cpp compares these rules with those that plans are made with,
 // over every op of the dialect.
@@ -20,17 +20,18 @@
 
 namespace llmmem {
 
-/// The operand that `result` is a view of; none where it has bytes of its own.
+/// Returns the operand that `result` is a view of; none where it has bytes of its own.
 std::optional<unsigned> planViewedOperand(mlir::OpResult result);
 
-/// The value that `value` is a view of, through any number of views; itself where it is none.
+/// Returns the value that `value` is a view of, through any number of views; itself where it is
+/// none.
 mlir::Value planRootOf(mlir::Value value);
 
-/// The operands that `result` may be written over where its op is the last to read them, each
-/// looked at alone: the caller asks for all operands that look at the same bytes.
+/// Returns the operands that `result` may be written over where its op is the last to read them,
+/// each looked at alone: the caller asks for all operands that look at the same bytes.
 llvm::SmallVector<unsigned> planInPlaceOperands(mlir::OpResult result);
 
-/// Whether the results of `op` are constants, which are held throughout.
+/// Returns whether the results of `op` are constants, which are held throughout.
 bool isPlanConstant(mlir::Operation *op);
 
 } // namespace llmmem

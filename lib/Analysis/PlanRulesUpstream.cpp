@@ -22,8 +22,8 @@ bool llmmem::isKnownUpstream(Operation *op) {
 // Views
 //===----------------------------------------------------------------------===//
 
-/// Whether the sizes and places that a view names are there before the step runs. In a loop, whose
-/// ops keep the order of the text, they may be any number.
+/// Returns whether the sizes and places that a view names are there before the step runs. In a
+/// loop, whose ops keep the order of the text, they may be any number.
 static bool isShapeKnown(Operation *view) {
   if (isa_and_present<LoopLikeOpInterface>(view->getParentOp()))
     return true;
@@ -35,7 +35,7 @@ static bool isShapeKnown(Operation *view) {
   return true;
 }
 
-/// The value that a loop began with, where it carries `argument` unchanged; null otherwise.
+/// Returns the value that a loop began with, where it carries `argument` unchanged; null otherwise.
 static Value initialOf(BlockArgument argument) {
   auto loop = dyn_cast_if_present<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
   OpOperand *initial = loop ? loop.getTiedLoopInit(argument) : nullptr;
@@ -43,7 +43,8 @@ static Value initialOf(BlockArgument argument) {
                                                                               : Value();
 }
 
-/// Whether the elements of `value` lie one after another: no slice is on the way to its bytes.
+/// Returns whether the elements of `value` lie one after another: no slice is on the way to its
+/// bytes.
 static bool isContiguous(Value value) {
   while (value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -84,10 +85,10 @@ std::optional<unsigned> llmmem::viewedOperandUpstream(OpResult result) {
 // In place
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` shows all bytes that it lies in, so that equal numbers are equal places.
+/// Returns whether `value` shows all bytes that it lies in, so that equal numbers are equal places.
 static bool showsAll(Value value) { return planBytesOf(planRootOf(value)) == planBytesOf(value); }
 
-/// The operands that look at the bytes of `operand`, itself among them.
+/// Returns the operands that look at the bytes of `operand`, itself among them.
 static SmallVector<OpOperand *> lookingAt(OpOperand &operand) {
   SmallVector<OpOperand *> looking;
   Value root = planRootOf(operand.get());
@@ -97,7 +98,7 @@ static SmallVector<OpOperand *> lookingAt(OpOperand &operand) {
   return looking;
 }
 
-/// Bytes of one element in memory; -1 of what is no number.
+/// Returns the bytes of one element in memory; -1 for what is no number.
 static int64_t elementBytes(Type type) {
   Type element = getElementTypeOrSelf(type);
   if (auto complex = dyn_cast<ComplexType>(element))
@@ -107,7 +108,7 @@ static int64_t elementBytes(Type type) {
   return element.isIndex() ? 8 : llvm::alignTo(element.getIntOrFloatBitWidth(), 8) / 8;
 }
 
-/// Each element of the result is made of the same elements of the operands.
+/// Returns operands where each element of the result is made of the same elements of the operands.
 static SmallVector<unsigned> ofElements(OpResult result) {
   SmallVector<unsigned> operands;
   auto made = dyn_cast<RankedTensorType>(result.getType());
@@ -123,12 +124,12 @@ static SmallVector<unsigned> ofElements(OpResult result) {
   return operands;
 }
 
-/// A destination that no other operand looks at.
+/// Returns whether no other operand looks at the destination.
 static bool isAlone(OpOperand &destination) {
   return showsAll(destination.get()) && lookingAt(destination).size() == 1;
 }
 
-/// Whether the bytes of `operand` are read at those points alone at which the result of
+/// Returns whether the bytes of `operand` are read at those points alone at which the result of
 /// `destination` is written, each of which is written once.
 static bool isReadAtItsPoint(linalg::LinalgOp op, OpOperand &operand, OpOperand &destination) {
   AffineMap written = op.getMatchingIndexingMap(&destination);
@@ -145,7 +146,7 @@ static SmallVector<unsigned> ofStructured(linalg::LinalgOp op, OpResult result) 
   if (isAlone(destination) ||
       (showsAll(destination.get()) && isReadAtItsPoint(op, destination, destination)))
     operands.push_back(destination.getOperandNumber());
-  // What is added to stands on itself alone, though it may be an input as well.
+  // An operand that is added to stands on itself alone, though it may be an input as well.
   const bool isAddedTo = op.payloadUsesValueFromOperand(&destination);
   for (OpOperand *input : op.getDpsInputOperands()) {
     bool isItself = !operands.empty() && planRootOf(input->get()) == planRootOf(destination.get());

@@ -7,10 +7,10 @@
 
 namespace llmmem {
 
-/// Whether `op` is of a dialect of MLIR whose meaning the verifier knows.
+/// Returns whether `op` is of a dialect of MLIR whose meaning the verifier knows.
 bool isKnownUpstream(mlir::Operation *op);
 
-/// As `planViewedOperand` and `planInPlaceOperands`, of such an op.
+/// These do what `planViewedOperand` and `planInPlaceOperands` do, for such an op.
 std::optional<unsigned> viewedOperandUpstream(mlir::OpResult result);
 llvm::SmallVector<unsigned> inPlaceOperandsUpstream(mlir::OpResult result);
 

@@ -1,9 +1,9 @@
 //===- PlanVerifier.cpp - Is the final program what it claims? -------------===//
 //
-// One walk over the ops in order, with the set of held byte ranges of the arena in a map by offset.
-// On purpose no analysis that the plan was made with is asked. What is a view, what may be written
-// in place and how many bytes a type has is decided anew (PlanRules.h, PlanBytes.h).
-//
+// The verifier makes one walk over the ops in order, with the set of held byte ranges of the arena
+// in a map by offset. On purpose it asks no analysis that the plan was made with. It decides anew
+// what is a view, what may be written in place and how many bytes a type has (PlanRules.h,
+// PlanBytes.h).
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Analysis/PlanVerifier.h"
@@ -29,7 +29,7 @@ struct Range {
   bool meets(const Range &other) const { return begin < other.end && other.begin < end; }
 };
 
-/// The arena of one memory.
+/// Is the arena of one memory.
 struct Arena {
   int64_t claim = 0, end = 0;
   int64_t resident = 0;
@@ -133,7 +133,7 @@ bool PlanVerifier::readWorkspace(Operation &op) {
   return true;
 }
 
-/// The argument that `result` says it overwrites; null where it says nothing.
+/// Returns the argument that `result` says it overwrites; null where it says nothing.
 BlockArgument PlanVerifier::statedHome(OpResult result) {
   Operation *op = result.getOwner();
   auto stated = op->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kInArgument);
@@ -147,8 +147,8 @@ BlockArgument PlanVerifier::statedHome(OpResult result) {
   return step.getArgument(number);
 }
 
-/// Whoever reads an argument's bytes while it writes them must be able to, by each operand; and no
-/// two results stand in one argument.
+/// Checks that an op that reads an argument's bytes while it writes them can do so, by each
+/// operand; and that no two results stand in one argument.
 void PlanVerifier::settle(OpResult result, BlockArgument home) {
   Operation *op = result.getOwner();
   for (OpOperand &operand : op->getOpOperands())
@@ -174,7 +174,8 @@ void PlanVerifier::checkConstant(Operation &op) {
   }
 }
 
-/// Whether what `home` is given back as is `result`, or may have taken its bytes over since.
+/// Returns whether what `home` is given back as is `result`, or may have taken its bytes over
+/// since.
 bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
   Operation *terminator = body.getTerminator();
   auto donated = step.getArgAttrOfType<IntegerAttr>(home.getArgNumber(), LlmDialect::kDonated);
@@ -195,8 +196,8 @@ bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
   return false;
 }
 
-/// The argument whose bytes, all of them, `result` takes over from an operand that lies there; of
-/// several the one that is given back as the result. Null where there is none.
+/// Returns the argument whose bytes, all of them, `result` takes over from an operand that lies
+/// there; of several the one that is given back as the result. Returns null where there is none.
 BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
   llvm::SetVector<BlockArgument> homes;
   for (unsigned operand : planInPlaceOperands(result))
@@ -211,7 +212,8 @@ BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
   return homes.empty() ? BlockArgument() : homes.front();
 }
 
-/// Where the results of `op` lie: with what they view, in an argument, or at their own offset.
+/// Decides where the results of `op` lie: with what they view, in an argument, or at their own
+/// offset.
 void PlanVerifier::resolveStorage(Operation &op) {
   for (OpResult result : op.getResults()) {
     source[result] = result;
@@ -243,7 +245,7 @@ void PlanVerifier::resolveStorage(Operation &op) {
 void PlanVerifier::findLastReads() {
   int64_t position = 0;
   for (Operation &op : body) {
-    // A wait reads nothing: who reads its result does. But a copy reads until then.
+    // A wait reads nothing: an op that reads its result does. But a copy reads until then.
     if (auto wait = dyn_cast<llm::WaitOp>(op)) {
       if (Operation *start = wait.getStart(); start && llm::isHostCopy(start))
         lastRead[source[start->getOperand(0)]] = position;
@@ -259,8 +261,8 @@ void PlanVerifier::findLastReads() {
 // The walk
 //===----------------------------------------------------------------------===//
 
-/// What touches the host's memory: copies, their waits, ops that run there (of which their verifier
-/// knows that they touch nothing else) and the function's end.
+/// Checks what touches the host's memory: copies, their waits, ops that run there (of which their
+/// verifier knows that they touch nothing else) and the function's end.
 void PlanVerifier::checkMemory(Operation &op) {
   if (llm::isHostCopy(&op) || llm::runsOnHost(&op) || isa<llm::WaitOp>(op))
     return;
@@ -273,7 +275,7 @@ void PlanVerifier::checkMemory(Operation &op) {
 }
 
 void PlanVerifier::checkOperands(Operation &op) {
-  // Behind a start whose bytes another one of its queue took over, its wait reads none of them.
+  // After a start whose bytes another one of its queue took over, its wait reads none of them.
   if (isa<llm::WaitOp>(op))
     return;
   for (Value operand : op.getOperands()) {
@@ -284,8 +286,9 @@ void PlanVerifier::checkOperands(Operation &op) {
   }
 }
 
-/// Whether `result` may stand on the bytes of `value`: at the same offset, no smaller, never read
-/// again, and where its op reads them it may take each operand over: all that look at them.
+/// Returns whether `result` may stand on the bytes of `value`: at the same offset, no smaller,
+/// never read again, and where its op reads them it may take each operand over: all that look at
+/// them.
 bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
   if (offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
       planBytesOf(result) > planBytesOf(value) || replacedBy.contains(value))

@@ -58,7 +58,7 @@ private:
   ExtractionOptions options;
   ExtractedProblem out;
   llvm::DenseMap<Operation *, OpIndex> numberOf; // of barriers
-  // The order tokens that an op writes: of time, and of the order alone.
+  // These map an op to the order tokens that it writes: of time, and of the order alone.
   llvm::DenseMap<OpIndex, ValueIndex> tokenOf, textTokenOf;
 };
 } // namespace
@@ -99,7 +99,7 @@ LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
     if (storage.getRoot(result) != result)
       continue; // as what a loop carries unchanged
     bool inArgument = static_cast<bool>(storage.getArgument(result));
-    // What overwrites an argument cannot run twice.
+    // An op that overwrites an argument cannot run twice.
     entry.recompute &= !inArgument;
     bool isElsewhere = inArgument || llm::isOnHost(result.getType());
     entry.writes.push_back(addValue(result, isElsewhere ? 0 : *bytes, getName(result)));
@@ -118,10 +118,10 @@ void Extraction::addInPlace(Operation &op, planning::Op &entry) {
   }
 }
 
-/// Whether the rest of the forward reads a result of `op` and `op` itself reads core attention: the
-/// matmul with the values. Selective recomputation keeps what it gives (Korthikanti et al. 2022
-/// count it in the 34Th that stay); fused attention has no part but itself, and is recomputed
-/// whole.
+/// Returns whether the rest of the forward reads a result of `op` and `op` itself reads core
+/// attention: the matmul with the values. Selective recomputation keeps what it gives (Korthikanti
+/// et al. 2022 count it in the 34Th that stay); fused attention has no part but itself, and is
+/// recomputed whole.
 static bool endsCoreAttention(Operation &op) {
   auto isCore = [](Operation *other) {
     return other && other->hasAttr(llm::LlmDialect::kCoreAttention);
@@ -162,7 +162,7 @@ LogicalResult Extraction::addConstant(Operation &op) {
 }
 
 /// What a copy reads on the host may be overwritten, which the problem of the device does not see.
-/// A parameter is overwritten by its update alone, behind which nothing that reads it runs again
+/// A parameter is overwritten only by its update, after which nothing that reads it runs again
 /// (`guardUpdates`).
 static bool isRepeatable(Operation &op) {
   if (llm::runsOnHost(&op))
@@ -213,13 +213,13 @@ LogicalResult Extraction::addOp(Operation &op) {
   return success();
 }
 
-/// No order of the ops lets `later` run before `earlier` has ended.
+/// Lets no order of the ops run `later` before `earlier` has ended.
 void Extraction::orderAfter(OpIndex later, OpIndex earlier) {
   readToken(later, earlier, /*orderOnly=*/false);
 }
 
-/// No order of the ops has `later` before `earlier`; where one of them runs on the link, it may run
-/// beside the other.
+/// Lets no order of the ops have `later` before `earlier`; where one of them runs on the link, both
+/// may run at the same time.
 void Extraction::orderAfterInText(OpIndex later, OpIndex earlier) {
   readToken(later, earlier, /*orderOnly=*/options.overlap);
 }
@@ -236,13 +236,13 @@ void Extraction::readToken(OpIndex later, OpIndex earlier, bool orderOnly) {
     reads.push_back(it->second);
 }
 
-/// The argument that `result` is written over; a barrier lets one pass, and writes nothing.
+/// Returns the argument that `result` is written over; a barrier lets one pass, and writes nothing.
 BlockArgument Extraction::overwritten(OpResult result) {
   return isBarrierOp(result.getOwner()) ? BlockArgument() : storage.getArgument(result);
 }
 
 void Extraction::addOrderTokens() {
-  // For each argument that is overwritten: who reads it before, in program order.
+  // Maps each argument that is overwritten to its earlier readers, in program order.
   llvm::DenseMap<ValueIndex, SmallVector<OpIndex>> readers;
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
     llvm::SmallSetVector<OpIndex, 8> before;
@@ -260,10 +260,11 @@ void Extraction::addOrderTokens() {
 }
 
 /// An update overwrites a parameter that a clone might read again. `differentiate` puts each update
-/// behind every op that reads what depends on its parameter, so no forward op needs to run again
+/// after every op that reads what depends on its parameter. So no forward op needs to run again
 /// after it, as long as the backward ops that stand before it do not come later: each update waits
 /// for those since the update before, and for that update. Where gradients are transient they do
-/// not run again either, lest an update asks for its gradient anew behind another update.
+/// not run again either, lest an update asks for its gradient to be recomputed after another
+/// update.
 void Extraction::guardUpdates() {
   auto phaseIs = [&](OpIndex index, planning::Phase phase) {
     return out.problem.ops[index].phase == phase;
@@ -296,7 +297,7 @@ void Extraction::guardUpdates() {
   }
   for (OpIndex index = 0; index < count; ++index) {
     planning::Op &op = out.problem.ops[index];
-    // What is returned would be made anew last, behind every update.
+    // A value that is returned would be recomputed last, after every update.
     bool isReturned = llvm::any_of(
         op.writes, [&](ValueIndex value) { return llvm::is_contained(out.problem.keep, value); });
     if ((hasUpdates && isReturned) ||
@@ -305,7 +306,7 @@ void Extraction::guardUpdates() {
   }
 }
 
-/// What changes or reads more than its operands keeps its place among its like.
+/// Keeps what changes or reads more than its operands in its place among its like.
 void Extraction::orderEffects() {
   std::optional<OpIndex> last;
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
@@ -321,7 +322,7 @@ void Extraction::orderEffects() {
   }
 }
 
-/// Whoever reads what comes out of a barrier runs behind it.
+/// An op that reads what comes out of a barrier runs after it.
 void Extraction::orderBehindBarriers() {
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index)
     for (Value operand : out.ops[index]->getOperands())
@@ -368,7 +369,8 @@ void Extraction::orderExchanges() {
 }
 
 /// What an update on the host reads and writes there lies in the host's arena, whose bytes are
-/// given before any plan is made (Transforms/HostCopies.h). So what touches them keeps its order.
+/// given before any plan is made (Transforms/HostCopies.h). So the ops that touch them keep their
+/// order.
 void Extraction::orderOnHost() {
   auto touchesArena = [&](Operation *op) {
     auto isHeld = [&](Value value) {

@@ -14,7 +14,7 @@
 
 namespace llmmem {
 
-/// What a user asks for: all candidates ("auto"), all rows at once ("whole"), or so many.
+/// Says what a user asks for: all candidates ("auto"), all rows at once ("whole"), or so many.
 struct ChunkRequest {
   enum class Kind { Auto, Whole, Rows } kind = Kind::Auto;
   int64_t rows = 0;
@@ -23,7 +23,7 @@ struct ChunkRequest {
 /// Parses "auto", "whole", or a positive number.
 llvm::Expected<ChunkRequest> parseChunkRequest(llvm::StringRef text);
 
-/// An op with so many rows at a time, and what it costs then.
+/// Holds an op with so many rows at a time, and what it costs then.
 struct ChunkChoice {
   mlir::Operation *op;
   int64_t rows;
@@ -33,12 +33,13 @@ struct ChunkChoice {
 struct ChunkTilings {
   std::vector<planning::Tiling>
       tilings; // cheapest first; one that changes nothing where no op has chunks
-  /// For each tiling, the chunked ops.
+  /// Lists the chunked ops of each tiling.
   std::vector<llvm::SmallVector<ChunkChoice>> chunks;
 };
 
-/// The tilings of an extracted step. Fails, after a diagnostic at the op, where it cannot work on
-/// as many rows at a time as asked for. Several chunked ops go from tiling to tiling together.
+/// Returns the tilings of an extracted step. Fails, after a diagnostic at the op, where it cannot
+/// work on as many rows at a time as asked for. Several chunked ops go from tiling to tiling
+/// together.
 llvm::FailureOr<ChunkTilings> findChunkTilings(const ExtractedProblem &extracted,
                                                const ChunkRequest &request,
                                                const DeviceModel &device);

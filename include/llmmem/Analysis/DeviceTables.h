@@ -18,7 +18,8 @@ class DeviceTables {
 public:
   explicit DeviceTables(mlir::Operation *) {}
 
-  /// The table of this name or file; null, after a diagnostic at `where`, if it cannot be loaded.
+  /// Returns the table of this name or file; null, after a diagnostic at `where`, if it cannot be
+  /// loaded.
   const DeviceModel *get(llvm::StringRef nameOrFile, mlir::Operation *where);
 
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }

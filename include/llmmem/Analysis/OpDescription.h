@@ -1,14 +1,15 @@
 //===- OpDescription.h - What an op table says of one op -------------------===//
 //
-// An op table speaks of names; this is what it means for an op of given types and attributes: its
-// FLOPs, bytes and scratch bytes, what its results are views of and may overwrite.
+// An op table speaks of names; this file says what it means for an op of given types and
+// attributes: its FLOPs, bytes and scratch bytes, and what its results are views of and may
+// overwrite.
 //
 // Example: "stablehlo.dot_general" of 128x768 with 768x3072, contracting 768, has
 // 2 * 128 * 3072 * 768 = 603,979,776 FLOPs and, in f32, 11,403,264 bytes.
 //
-// A loop is one op. Its body runs in the order of its text as often as its condition counts: the
-// cost is that of all rounds, and the scratch bytes are the most that one round holds beside the
-// values that it carries. A loop whose rounds cannot be counted is refused.
+// A loop is one op. Its body runs in the order of its text as often as its condition counts. The
+// cost is that of all rounds, and the scratch bytes are the most that one round holds in addition
+// to the values that it carries. A loop whose rounds cannot be counted is refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +31,14 @@ struct OpDescription {
   llvm::SmallVector<llvm::SmallVector<int64_t>> inPlace; // by result: operands
 };
 
-/// What `entry` says of `op`, whose types have bytes. `table` describes the ops of its regions.
-/// Fails after a located diagnostic that says what to do.
+/// Returns what `entry` says of `op`, whose types have bytes. `table` describes the ops of its
+/// regions. Fails after a located diagnostic that says what to do.
 llvm::FailureOr<OpDescription> describeOp(mlir::Operation *op, const OpTableEntry &entry,
                                           const OpTable &table);
 
-/// How often a loop of StableHLO's form runs: its condition compares a carried number with a
-/// constant, its body adds a constant to it, and it starts from a constant. None of other loops.
+/// Returns how often a loop of StableHLO's form runs: its condition compares a carried number with
+/// a constant, its body adds a constant to it, and it starts from a constant. Returns none for
+/// other loops.
 std::optional<int64_t> countRounds(mlir::Operation *loop);
 
 } // namespace llmmem

@@ -1,8 +1,7 @@
 //===- OpFacts.h - What the attributes of an op or value say ---------------===//
 //
-// The one place that reads the names, phases, blocks and costs which `annotate-memory` and the
-// importer write.
-//
+// This file declares the one place that reads the names, phases, blocks and costs which
+// `annotate-memory` and the importer write.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_ANALYSIS_OPFACTS_H
@@ -17,14 +16,14 @@ namespace llmmem {
 
 planning::Phase getPhase(mlir::Operation *op);
 std::optional<int64_t> getBlock(mlir::Operation *op);
-/// Of the micro-batches that one function runs, the one that `op` is of.
+/// Returns which of the micro-batches that one function runs `op` belongs to.
 std::optional<int64_t> getMicroBatch(mlir::Operation *op);
 
-/// `llm.name` of the value's op, followed by the result's name where the op has several
+/// Returns `llm.name` of the value's op, followed by the result's name where the op has several
 /// ("h.0.ln_1.mean"); the argument's `llm.name`; else the printed SSA-like "op#result".
 std::string getName(mlir::Value value);
 
-/// The argument's `llm.role`, `Input` where there is none.
+/// Returns the argument's `llm.role`, `Input` where there is none.
 llm::Role getRole(mlir::BlockArgument argument);
 
 struct OpCost {
@@ -36,19 +35,19 @@ struct OpCost {
   bool measured = false; // whether `ns` is a measurement of this very kernel
 };
 
-/// The cost of one run, by the op's interface, else by its `llm.cost`; a diagnostic that names the
-/// fix where it has neither.
+/// Returns the cost of one run, by the op's interface, else by its `llm.cost`. Emits a diagnostic
+/// that names the fix where it has neither.
 llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
 
-/// `cost` as `llm.cost`.
+/// Returns `cost` as `llm.cost`.
 mlir::Attribute toAttribute(const OpCost &cost, mlir::MLIRContext *context);
 
-/// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by
-/// its effects, or as it states itself (`llm.pure`).
+/// Returns whether a second run of `op` gives the same bits and has no effect: by its interface,
+/// else by its effects, or as it states itself (`llm.pure`).
 bool isRecomputable(mlir::Operation *op);
 
-/// Whether ranks of other stages of a pipeline, which run other programs, take part in the op. Such
-/// ops happen once, in the order of the text.
+/// Returns whether ranks of other stages of a pipeline, which run other programs, take part in the
+/// op. Such ops happen once, in the order of the text.
 bool meetsOtherStages(mlir::Operation *op);
 
 } // namespace llmmem

@@ -24,7 +24,7 @@
 
 namespace llmmem {
 
-/// Where the FLOPs of one run come from.
+/// Says where the FLOPs of one run come from.
 enum class FlopRule {
   Elements,    // a number for each element of the results
   DotGeneral,  // 2 * elements of the result * contracted extents
@@ -37,7 +37,7 @@ enum class FlopRule {
   Loop,        // trip count * the body
 };
 
-/// Which bytes one run moves.
+/// Says which bytes one run moves.
 enum class ByteRule {
   All,     // every operand and every result once
   Results, // each element of the results read and written: a gather reads no more than it gives
@@ -45,7 +45,7 @@ enum class ByteRule {
   None,
 };
 
-/// What a result may overwrite.
+/// Says what a result may overwrite.
 enum class InPlaceRule {
   None,
   Elements, // operands of its shape and element size: element by element
@@ -66,14 +66,14 @@ struct OpTableEntry {
 
 class OpTable {
 public:
-  /// The table in `file` before the shipped one; the shipped one where `file` is empty. An error
-  /// names the file, the line and the key.
+  /// Returns the table in `file` in front of the shipped one; only the shipped one where `file` is
+  /// empty. An error names the file, the line and the key.
   static llvm::Expected<OpTable> load(llvm::StringRef file);
   /// Adds the entries of a text; `where` names it in errors.
   llvm::Error add(llvm::StringRef json, llvm::StringRef where);
 
-  /// What the table says of `op`; null where it says nothing. An op with `call_target_name` is
-  /// asked for by its target first.
+  /// Returns what the table says of `op`; null where it says nothing. An op with `call_target_name`
+  /// is looked up by its target first.
   const OpTableEntry *find(mlir::Operation *op) const;
 
 private:

@@ -20,7 +20,7 @@
 // The rules, by the names that stand in the diagnostics:
 //   [size]         every value is of a type whose bytes are known and no more than 2^63 bits, and all values and
 //                  workspaces together, rounded up to 256 each, are less than 2^63 bytes, as are an arena and what is
-//                  resident beside it
+//                  resident with it
 //   [capture]      no region of an op reads a value from outside, but for constants
 //   [offsets]      every op has one offset for each result, multiples of 256, and no result leaves the arena
 //   [workspace]    an op that needs a workspace has one of that size, inside the arena
@@ -66,7 +66,7 @@
 
 namespace llmmem {
 
-/// Emits an error for each broken rule; success where there is none.
+/// Emits an error for each broken rule; succeeds where there is none.
 llvm::LogicalResult verifyPlan(mlir::func::FuncOp step);
 
 } // namespace llmmem

@@ -33,17 +33,19 @@ struct ExtractedProblem {
   std::vector<mlir::Operation *> ops; // by OpIndex
   std::vector<mlir::Value> values;    // by ValueIndex; null for an order token and for padding
   llvm::DenseMap<mlir::Value, planning::ValueIndex> indexOf; // roots and values in arguments
-  /// Bytes between the arguments' own and those of their buffers. The problem's peaks and bounds on
-  /// them include these, those of the step (`llm.peak`, its certificate, reports) do not.
+  /// Counts the bytes between the arguments' own and those of their buffers. The problem's peaks
+  /// and bounds on them include these, but those of the step (`llm.peak`, its certificate, reports)
+  /// do not.
   int64_t residentPadding = 0;
-  // Forward ops marked llm.core_attention but the last, whose result leaves it: what `selective`
-  // drops.
+  // Lists all forward ops marked llm.core_attention except the last, whose result leaves it:
+  // `selective` drops them.
   std::vector<planning::OpIndex> coreAttention;
 };
 
 struct ExtractionOptions {
-  /// Collectives over more than this rank run on the link, beside compute (`llm.started`); the
-  /// problem then needs version 2 of the format. Else they take their turn with compute.
+  /// Says that collectives over more than this rank run on the link, at the same time as compute
+  /// (`llm.started`); the problem then needs version 2 of the format. Else they take their turn
+  /// with compute.
   bool overlap = false;
 };
 

@@ -1,8 +1,8 @@
 //===- SavedValues.h - What the forward leaves for the backward ------------===//
 //
-// The saved values of a program (Planning/Model/SavedValues.h defines them). With recomputation the
-// runs of an op count as one, the first. Nothing here depends on how the decision was made.
-//
+// This file finds the saved values of a program (Planning/Model/SavedValues.h defines them). With
+// recomputation the runs of an op count as one, the first. Nothing here depends on how the decision
+// was made.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_ANALYSIS_SAVEDVALUES_H
@@ -21,11 +21,11 @@ struct SavedValue {
   llvm::SmallVector<mlir::Operation *> readers; // backward and update ops, in order
 };
 
-/// In the order of the forward. Works on programs with and without recomputation; `original`
-/// follows a clone's `llm.clone_of` to the op's `llm.id`.
+/// Returns the saved values in the order of the forward. Works on programs with and without
+/// recomputation; `original` follows a clone's `llm.clone_of` to the op's `llm.id`.
 std::vector<SavedValue> findSavedValues(mlir::func::FuncOp step, const StepStorage &storage);
 
-/// The first run of each clone of the step, by clone.
+/// Returns the first run of each clone of the step, by clone.
 llvm::DenseMap<mlir::Operation *, mlir::Operation *> findOriginals(mlir::func::FuncOp step);
 
 } // namespace llmmem

@@ -7,8 +7,8 @@
 
 namespace llmmem {
 
-/// The argument in the host's memory that `copy` brings to the device, or takes a new value to;
-/// null for all other copies.
+/// Returns the argument in the host's memory that `copy` brings to the device, or takes a new value
+/// to; null for all other copies.
 inline mlir::BlockArgument stateOf(mlir::Operation *copy) {
   mlir::Value host;
   if (auto up = mlir::dyn_cast<llm::CopyUpOp>(copy))
@@ -18,7 +18,8 @@ inline mlir::BlockArgument stateOf(mlir::Operation *copy) {
   return mlir::dyn_cast_or_null<mlir::BlockArgument>(host);
 }
 
-/// Whether what runs on the host reads `copied`, the result of a copy up, or of its wait.
+/// Returns whether what runs on the host reads `copied`, the result of a device-to-host copy, or of
+/// its wait.
 inline bool isReadOnHost(mlir::Value copied) {
   return llvm::any_of(copied.getUsers(), [](mlir::Operation *user) {
     return llm::runsOnHost(user) ||
@@ -26,7 +27,7 @@ inline bool isReadOnHost(mlir::Value copied) {
   });
 }
 
-/// Whether what runs on the host made `value`, which may be the result of its wait.
+/// Returns whether what runs on the host made `value`, which may be the result of its wait.
 inline bool isMadeOnHost(mlir::Value value) {
   mlir::Operation *writer = value.getDefiningOp();
   if (auto wait = mlir::dyn_cast_or_null<llm::WaitOp>(writer))
@@ -34,10 +35,10 @@ inline bool isMadeOnHost(mlir::Value value) {
   return writer && llm::runsOnHost(writer);
 }
 
-/// Whether `op` touches the host in every plan: it runs there, copies for what does, or copies what
-/// lies there throughout. A copy of what leaves within the step is a plan's own. What is of every
-/// plan has no time in any plan's cost, since it runs beside its ops; the report has it
-/// (MemoryReport, `overlap`).
+/// Returns whether `op` touches the host in every plan: it runs there, copies for what does, or
+/// copies what lies there throughout. A copy of what leaves within the step is a plan's own. An op
+/// of every plan has no time in any plan's cost, since it runs at the same time as the plan's ops;
+/// the report has it (MemoryReport, `overlap`).
 inline bool isOnHostInEveryPlan(mlir::Operation *op) {
   if (llm::runsOnHost(op) || stateOf(op))
     return true;

@@ -5,7 +5,7 @@
 // nowhere else.
 //
 // A step may be several functions, each with a plan of its own under one budget: @step, which runs
-// for each micro-batch, and @update behind it; or @stage0, @stage1, ... of a pipeline.
+// for each micro-batch, and @update after it; or @stage0, @stage1, ... of a pipeline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +16,19 @@
 
 namespace llmmem {
 
-/// The step of `module`, or null where it has none.
+/// Returns the step of `module`, or null where it has none.
 mlir::func::FuncOp findStep(mlir::ModuleOp module);
 
-/// All functions of the step of `module`, the step first; none where it has no step.
+/// Returns all functions of the step of `module`, the step first; none where it has no step.
 llvm::SmallVector<mlir::func::FuncOp> findStepFunctions(mlir::ModuleOp module);
 
-/// Says at `module` that it has no step, and what gives it one.
+/// Reports at `module` that it has no step, and what gives it one.
 mlir::InFlightDiagnostic emitNoStep(mlir::ModuleOp module);
 
-/// Whether `function` is the step of its module or another function of it. Looks at no more of the
-/// functions beside it than their names, so a pass on functions may ask while others change those.
-/// Fails, after a diagnostic, on a step of more than one block. Where the module has no step, the
-/// first of its functions fails for all.
+/// Returns whether `function` is the step of its module or another function of it. Looks at no more
+/// of the other functions than their names, so a pass on functions may ask while others change
+/// those. Fails, after a diagnostic, on a step of more than one block. Where the module has no
+/// step, the first of its functions fails for all.
 llvm::FailureOr<bool> isStep(mlir::func::FuncOp function);
 
 } // namespace llmmem
