@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// Operands, and at a wait those of what was started: until then they are in flight.
+  /// Returns the operands, and at a wait those of what was started: until then they are in flight.
   static SmallVector<Value> usedAt(Operation &op) {
     SmallVector<Value> used(op.getOperands());
     if (auto wait = dyn_cast<llm::WaitOp>(op))
@@ -56,8 +56,8 @@ private:
       dead.push_back(range);
   }
 
-  /// The part of `range` after the results of `op` that begin where it begins and are live after
-  /// `op`. Empty if a live result overlaps it in another way.
+  /// Returns the part of `range` after the results of `op` that begin where it begins and are live
+  /// after `op`. It is empty if a live result overlaps it in another way.
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
       Place place = places.placeOf(result);
@@ -104,7 +104,7 @@ llmmem::findDeadRanges(func::FuncOp step, const StepPlaces &places) {
     auto wait = dyn_cast<llm::WaitOp>(op);
     if (!wait)
       continue;
-    // What was started later runs after what was waited for, and may reuse its bytes.
+    // An op that was started later runs after what was waited for, and may reuse its bytes.
     llvm::erase(inFlight, wait.getStart());
     llvm::erase_if(dead, [&](DeadRange range) {
       return llvm::any_of(inFlight, [&](Operation *start) { return writes(places, start, range); });

@@ -49,8 +49,8 @@ void LoopLayout::findLastReads() {
     lastRead[value] = positions.lookup(reader);
 }
 
-/// Whether the op of `result` is the last to read `source`, by operands alone, and its bytes
-/// suffice.
+/// Returns whether the op of `result` is the last to read `source`, by operands alone, and its
+/// bytes suffice.
 bool LoopLayout::fits(OpResult result, Value source, int64_t position) const {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(result.getOwner()->getRegions(), captured);
@@ -67,7 +67,7 @@ bool LoopLayout::hasPlace(OpResult result) {
   return isa<TensorType>(result.getType()) && !viewedOperand(result);
 }
 
-/// What stands in the bytes of an operand that is read here last.
+/// Finds what stands in the bytes of an operand that is read here last.
 void LoopLayout::takeOver(Operation &op, int64_t position) {
   SmallVector<InPlaceCandidate, 4> candidates = inPlaceCandidates(&op, viewedValue);
   llvm::erase_if(candidates, [&](const InPlaceCandidate &candidate) {

@@ -54,7 +54,8 @@ private:
                                                   : SmallVector<Value>(op.getOperands());
   }
 
-  /// Whether `source` dies at `position`, holds enough bytes, and is where the plan puts `result`.
+  /// Returns whether `source` dies at `position`, holds enough bytes, and is where the plan puts
+  /// `result`.
   bool fits(OpResult result, Value source, int64_t position) {
     auto it = bufferOf.find(source);
     if (!isInArena(result) || it == bufferOf.end() || lastRead.lookup(source) != position ||

@@ -55,7 +55,7 @@ void StepStorage::findViews(func::FuncOp step) {
         viewed[result] = getRoot(op.getOperand(*operand));
 }
 
-/// What says itself which argument it overwrites.
+/// Finds ops that say themselves which argument they overwrite.
 LogicalResult StepStorage::findStated(func::FuncOp step) {
   for (Operation &op : step.getBody().front()) {
     auto stated = op.getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kInArgument);

@@ -1,10 +1,9 @@
 //===- Barriers.h - Views of several values, read when all are there -------===//
 //
 // A barrier says when a value may be read at the earliest. `jax.checkpoint` puts one around what
-// the backward makes again: with y = barrier(x, dz)#0, no reader of y can run before dz is there,
+// the backward recomputes: with y = barrier(x, dz)#0, no reader of y can run before dz is there,
 // though y has the bytes of x. So a barrier is an op of the step, which reads all its operands at
 // one place, costs nothing and runs once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LAYOUT_BARRIERS_H
@@ -14,14 +13,15 @@
 
 namespace llmmem {
 
-/// Whether `op` is a view of several values: each result looks at an operand, and none of them is
-/// read before all operands are written.
+/// Returns whether `op` is a view of several values: each result looks at an operand, and none of
+/// them is read before all operands are written.
 bool isBarrierOp(mlir::Operation *op);
 
-/// Whether `op` stands wherever its readers do: a view of one value.
+/// Returns whether `op` stands wherever its readers do: a view of one value.
 bool isFreeViewOp(mlir::Operation *op);
 
-/// The barrier that `value` comes out of, through any number of views; null where there is none.
+/// Returns the barrier that `value` comes out of, through any number of views; null where there is
+/// none.
 mlir::Operation *barrierBefore(mlir::Value value);
 
 } // namespace llmmem

@@ -12,8 +12,8 @@ struct DeadRange {
   bool onHost = false; // of the arena of the host's memory
 };
 
-/// For each op of a step, the ranges of the arenas that no later op reads before it writes them.
-/// They follow from the uses of values alone, so that a plan that frees too early changes the
+/// Returns for each op of a step the ranges of the arenas that no later op reads before it writes
+/// them. They follow from the uses of values alone, so that a plan that frees too early changes the
 /// result.
 llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DeadRange>>
 findDeadRanges(mlir::func::FuncOp step, const StepPlaces &places);

@@ -8,10 +8,10 @@
 
 namespace llmmem {
 
-/// The last op of `block`, its terminator included, that reads each value. `rootOf` gives the value
-/// whose bytes a value has, or null where nobody asks how long it is held. `readsOf` gives the
-/// values that an op reads: what a copy reads is read until its wait, and a view reads nothing
-/// where its readers do.
+/// Returns the last op of `block`, its terminator included, that reads each value. `rootOf` gives
+/// the value whose bytes a value has, or null where nobody asks how long it is held. `readsOf`
+/// gives the values that an op reads: what a copy reads is read until its wait, and a view reads
+/// nothing where its readers do.
 ///
 /// Example: of `%v = reshape %x; %y = silu %v; return %y` with the roots of views, the last op that
 /// reads %x is the silu.

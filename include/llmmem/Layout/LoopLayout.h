@@ -41,7 +41,7 @@ public:
     std::optional<int64_t> by;
   };
 
-  /// `loop` has one block, and carries by values.
+  /// Requires that `loop` has one block, and carries by values.
   explicit LoopLayout(mlir::LoopLikeOpInterface loop);
 
   /// Returns the scratch bytes of one iteration; -1 for more than 2^63.

@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// Where a value begins: in an arena, or in an argument.
+/// Says where a value begins: in an arena, or in an argument.
 struct Place {
   std::optional<unsigned> argument;
   int64_t offset = 0;  // from the arena's start; 0 for an argument
@@ -20,13 +20,13 @@ struct Place {
   }
 };
 
-/// Bytes of an arena, or of an argument.
+/// Holds bytes of an arena, or of an argument.
 struct ByteRange {
   std::optional<unsigned> argument;
   int64_t begin = 0, end = 0;
   bool onHost = false; // of the arena of the host's memory
 
-  /// Whether writing one of them changes the other. All that lies in one argument does.
+  /// Returns whether writing one of them changes the other. All that lies in one argument does.
   bool meets(const ByteRange &other) const {
     if (argument || other.argument)
       return argument == other.argument;
@@ -34,10 +34,10 @@ struct ByteRange {
   }
 };
 
-/// Whether a range of `some` meets one of `others`.
+/// Returns whether a range of `some` meets one of `others`.
 bool anyMeet(llvm::ArrayRef<ByteRange> some, llvm::ArrayRef<ByteRange> others);
 
-/// Scratch bytes in the device's arena.
+/// Holds scratch bytes in the device's arena.
 struct Workspace {
   int64_t offset = 0, bytes = 0;
 };
@@ -45,17 +45,17 @@ struct Workspace {
 /// Returns whether `op` has an offset in `llm.offsets` for each of its results, and no more.
 bool hasOffsets(mlir::Operation *op);
 
-/// The offset that `llm.offsets` gives `result`; none where the op is not planned.
+/// Returns the offset that `llm.offsets` gives `result`; none where the op is not planned.
 std::optional<int64_t> plannedOffset(mlir::OpResult result);
 
-/// The scratch bytes that `llm.workspace` gives `op`; none without.
+/// Returns the scratch bytes that `llm.workspace` gives `op`; none without it.
 std::optional<Workspace> plannedWorkspace(mlir::Operation *op);
 
-/// Where `value` of a planned step lies; at offset -1 where its op is not planned. (`StepPlaces`
-/// refuses such steps.)
+/// Returns where `value` of a planned step lies; at offset -1 where its op is not planned.
+/// (`StepPlaces` refuses such steps.)
 Place plannedPlace(mlir::Value value, const StepStorage &storage);
 
-/// The bytes of `root`, which is no view, from `place` on.
+/// Returns the bytes of `root`, which is no view, from `place` on.
 ByteRange rangeOf(mlir::Value root, const Place &place);
 
 } // namespace llmmem

@@ -7,7 +7,7 @@
 
 namespace llmmem {
 
-/// Bytes of one memory.
+/// Counts bytes of one memory.
 struct ResidentBytes {
   int64_t own = 0;     // of the values
   int64_t padding = 0; // that buffers of whole multiples of the alignment add
@@ -16,8 +16,9 @@ struct ResidentBytes {
   int64_t allocated() const { return own + padding; }
 };
 
-/// Bytes of the arguments and constants of a step, whose sizes can be counted (`checkSizes`).
-/// Example: arguments of 1000 and 512 bytes are 1512 of their own and 24 of padding.
+/// Counts the bytes of the arguments and constants of a step, whose sizes can be counted
+/// (`checkSizes`). Example: arguments of 1000 and 512 bytes are 1512 of their own and 24 of
+/// padding.
 struct StepResidents {
   explicit StepResidents(mlir::func::FuncOp step);
 

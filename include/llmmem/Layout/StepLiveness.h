@@ -1,14 +1,14 @@
 //===- StepLiveness.h - What is live where, and the peak -------------------===//
 //
-// The live ranges of a step in its given order. Positions count the ops of the body but views; a
-// buffer is held from the op that writes it to the last op that reads it or a view of it, both
-// included. A result that stands at the offset of an operand it may take over continues that
-// operand's buffer. A workspace is a buffer of one position. Resident bytes span everything. What a
-// copy to the host reads is held until its wait. Of values in the host's memory nothing is counted.
-//
+// This analysis has the live ranges of a step in its given order. Positions count the ops of the
+// body, without views. A buffer is held from the op that writes it to the last op that reads it or
+// a view of it, both included. A result that stands at the offset of an operand it may take over
+// continues that operand's buffer. A workspace is a buffer of one position. Resident bytes span
+// everything. What a copy to the host reads is held until its wait. Values in the host's memory do
+// not count.
 // Computes the same peak before and after `plan-arena`; without offsets every in-place candidate
-// that is the last read counts as taken. Cost: O(ops + operands).
-//
+// It computes the same peak before and after `plan-arena`; without offsets every in-place candidate
+// that is the last read counts as taken. It costs O(ops + operands).
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LAYOUT_STEPLIVENESS_H
@@ -25,8 +25,8 @@ struct LiveBuffer {
   int64_t first, last; // positions, inclusive; a returned value is held past the last op
 };
 
-/// An MLIR analysis of a step whose `StepStorage` is valid. It depends on that, on the order of the
-/// ops, on `llm.offsets`, and on workspaces.
+/// Is an MLIR analysis of a step whose `StepStorage` is valid. It depends on that, on the order of
+/// the ops, on `llm.offsets`, and on workspaces.
 struct StepLiveness {
   StepLiveness() = default;
   StepLiveness(mlir::func::FuncOp step, const StepStorage &storage);
@@ -45,7 +45,7 @@ struct StepLiveness {
   int64_t peak = 0;
   int64_t peakPosition = -1; // -1 where no op runs
 
-  /// The value that `buffer` holds at `position`: the last that took it over by then.
+  /// Returns the value that `buffer` holds at `position`: the last that took it over by then.
   mlir::Value holder(const LiveBuffer &buffer, int64_t position) const;
 };
 

@@ -23,7 +23,7 @@ public:
   Place placeOf(mlir::Value value) const { return places.lookup(value); }
   int64_t arenaBytes() const { return arena; }
   int64_t hostArenaBytes() const { return hostArena; }
-  /// The argument that result `number` of the step is donated to.
+  /// Returns the argument that result `number` of the step is donated to.
   std::optional<unsigned> donatedArgument(unsigned number) const { return donations[number]; }
 
 private:

@@ -19,8 +19,8 @@
 
 namespace llmmem {
 
-/// An MLIR analysis of a step: it depends on the ops, on what they are views of, and on donations;
-/// no other attribute makes it invalid.
+/// Is an MLIR analysis of a step: it depends on the ops, on what they are views of, and on
+/// donations; no other attribute makes it invalid.
 class StepStorage {
 public:
   StepStorage() = default;
@@ -30,16 +30,20 @@ public:
 
   bool isValid() const { return valid; }
 
-  /// The value that `value` is a view of, through any number of views; itself where it is none.
+  /// Returns the value that `value` is a view of, through any number of views; itself where it is
+  /// none.
   mlir::Value getRoot(mlir::Value value) const;
 
-  /// Whether `value` is a constant or a view of one: it is held throughout and never written.
+  /// Returns whether `value` is a constant or a view of one: it is held throughout and never
+  /// written.
   bool isConstant(mlir::Value value) const;
 
-  /// The argument whose bytes `value` lies in, or null where it has bytes of its own in the arena.
+  /// Returns the argument whose bytes `value` lies in, or null where it has bytes of its own in the
+  /// arena.
   mlir::BlockArgument getArgument(mlir::Value value) const;
 
-  /// Whether `result` has bytes of its own in the arena: it is no view and lies in no argument.
+  /// Returns whether `result` has bytes of its own in the arena: it is no view and lies in no
+  /// argument.
   bool hasOwnBytes(mlir::OpResult result) const {
     return getRoot(result) == result && !getArgument(result);
   }

@@ -7,11 +7,11 @@
 
 namespace llmmem {
 
-/// Whether `op` says by its interface what it costs and which scratch bytes it needs. Where
-/// somebody else is named in `llm.cost_from`, that one's `llm.cost` comes first.
+/// Returns whether `op` says by its interface what it costs and which scratch bytes it needs. Where
+/// `llm.cost_from` names somebody else, that one's `llm.cost` comes first.
 bool pricesItself(mlir::Operation *op);
 
-/// Scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.
+/// Returns the scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.
 int64_t workspaceBytes(mlir::Operation *op);
 
 } // namespace llmmem
