@@ -9,7 +9,7 @@ using namespace llmmem;
 
 void CheckpointOutcome::add(const CheckpointOutcome &function) {
   std::lock_guard<std::mutex> guard(lock);
-  // It is said of all functions only where the same was checked of each.
+  // This is what was checked of all functions, if that is one thing.
   checked = seconds == 0 || checked == function.checked ? function.checked : std::string();
   // A function without a plan decides the status, whatever came of the others.
   if (!noPlan || function.noPlan)
@@ -61,7 +61,8 @@ std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, 
   reports.emplace(function.getName().str(), std::move(report));
   if (reports.size() < count)
     return std::nullopt;
-  // The names decide the order, whichever was planned first; @stage10 follows @stage9.
+  // Functions stand in the order of the names, whichever was planned first; @stage10 comes after
+  // @stage9.
   llvm::sort(functions,
              [](auto &a, auto &b) { return StringRef(a.name).compare_numeric(b.name) < 0; });
   auto fullest = llvm::max_element(

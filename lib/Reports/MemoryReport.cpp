@@ -51,7 +51,7 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
   }
 }
 
-/// Counts the targets of a step, each of which is a token; a step that reads images has none.
+/// Counts a step's targets, of which each is a token; where it reads images it has none.
 static int64_t countTokens(func::FuncOp step) {
   if (llvm::any_of(step.getArguments(), [](BlockArgument a) { return getName(a) == "pixels"; }))
     return 0;
@@ -206,10 +206,10 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
   }
 }
 
-/// Finds when the step ends, as its ops stand. Started collectives run one after another, each from
-/// its start on, at the same time as the other ops; so do copies in each direction and updates on
-/// the host. A wait ends with what it waits for. An op that sends and is not started waits for all
-/// collectives that are.
+/// Finds when the step ends, as its ops stand. Started collectives run one after another at the
+/// same time as the other ops, each from its start on, and so do copies in each direction and
+/// updates on the host; a wait ends with what it waits for. An op that sends without being started
+/// first waits for those that are.
 static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                        MemoryReport &report) {
   int64_t now = 0, sum = 0;
@@ -235,7 +235,7 @@ static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int6
   report.overlap.hiddenNs = sum - now;
 }
 
-/// Adds what copies move. `ns` is the time of each op.
+/// Adds what copies move. `ns` has the time of each op.
 static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                     MemoryReport &report) {
   HostEntry &host = report.host;

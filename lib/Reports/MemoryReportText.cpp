@@ -242,7 +242,7 @@ llvm::json::Value MemoryReport::toJson() const {
 // For people
 //===----------------------------------------------------------------------===//
 
-/// Prints each choice that was compared, so that a reader can judge the one that was taken.
+/// Prints each choice that was compared, so that what was taken can be judged.
 static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
   StringRef title = "epilogues", taken;
   for (const EpilogueEntry &entry : report.epilogues) {
@@ -301,8 +301,8 @@ static void printPricedByBytes(const MemoryReport &report, llvm::raw_ostream &os
                 percent(ns, report.stepNs + report.recomputeNs), names);
 }
 
-/// Prints the two numbers that a user compares: how long a step takes, and how many tokens a second
-/// that makes.
+/// Prints the two numbers that a user compares: how long a step takes, and how many tokens that
+/// makes.
 static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
   if (std::optional<MemoryReport::WholeStep> whole = report.wholeStep())
     os << formatv("step           {0:f3} ms modelled, {1:f2} % slower than the {2:f3} ms without a "
@@ -320,7 +320,7 @@ static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
   os << "\n";
 }
 
-/// Prints what the second memory holds, and what goes there and back.
+/// Prints the second memory: what it holds, and what goes there and back.
 static void printHost(const MemoryReport &report, llvm::raw_ostream &os) {
   const HostEntry &host = report.host;
   if (!host.isUsed())

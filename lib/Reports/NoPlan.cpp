@@ -16,8 +16,8 @@ using namespace llmmem;
 using planning::Phase;
 using planning::ValueIndex;
 
-/// Keeps the line alone. Where a location has a column, its source line is printed, too, and that
-/// of a function is its whole signature: tens of kilobytes of a large model.
+/// Returns the line alone. Below a location with a column its source line is printed, which for a
+/// function is the whole signature: tens of kilobytes of a large model.
 static Location withoutColumn(Location location) {
   if (auto file = location->findInstanceOf<FileLineColLoc>())
     return FileLineColLoc::get(file.getFilename(), file.getLine(), 0);
@@ -51,8 +51,7 @@ static std::string sizeText(int64_t bytes) {
   return formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }
 
-/// Notes what is held throughout, by role. That is mostly the larger part, and no plan can shrink
-/// it.
+/// Explains what is held throughout, by role: mostly the larger part, and no plan can shrink it.
 static void explainResidents(Location location, const ExtractedProblem &extracted,
                              InFlightDiagnostic &diagnostic) {
   const planning::Problem &problem = extracted.problem;
@@ -104,7 +103,7 @@ static int64_t cacheBytes(const ExtractedProblem &extracted) {
   return bytes;
 }
 
-/// Says whether any batch could fit, and what would have fewer bytes.
+/// Says whether any batch could fit, and what there is less of.
 static std::string summaryOf(const CheckpointRequest &request, const ExtractedProblem &extracted,
                              const CheckpointOutcome &outcome) {
   int64_t resident = extracted.problem.residentBytes();
@@ -138,7 +137,7 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
                           const ExtractedProblem &extracted, const planning::Plan &plan,
                           const CheckpointOutcome &outcome) {
   Operation *where = step;
-  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies follow them
+  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies stand after them
   if (plan.witness && plan.witness->op && *plan.witness->op < ops)
     where = extracted.ops[*plan.witness->op];
   // An op that ranks do together has a name and no line.
@@ -166,9 +165,8 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
 // For programs
 //===----------------------------------------------------------------------===//
 
-/// Takes the bounds of a plan. Where it has no steps, the planner bounds what any arena needs, in
-/// which each buffer is a multiple of the alignment; live values have exact sizes, and may be fewer
-/// bytes.
+/// For a plan without steps the planner bounds what any arena needs, in which each buffer is a
+/// multiple of the alignment. The live values have exact sizes, and may be fewer bytes.
 static void takeLowerBounds(const ExtractedProblem &extracted, const planning::Plan &plan,
                             CheckpointOutcome &outcome) {
   const planning::Problem &problem = extracted.problem;
@@ -226,8 +224,9 @@ static bool isForward(Operation &op) { return getPhase(&op) == Phase::Forward; }
 static bool isBackward(Operation &op) { return getPhase(&op) == Phase::Backward; }
 static bool isLossApart(Operation &op) { return isa<llm::CrossEntropyOp, llm::TargetLossOp>(op); }
 
-/// Whether it is one of several functions of a step: stages, or what runs for each micro-batch and
-/// the update after it. A flag concerns only those of them that have an op for it.
+/// Returns whether it is one of several functions of a step: stages, or what runs for each
+/// micro-batch and the update after it. Only some of these have something to act on that a flag is
+/// about.
 static bool isOneOfSeveral(func::FuncOp step) {
   auto module = step->getParentOfType<ModuleOp>();
   return module && llvm::range_size(module.getOps<func::FuncOp>()) > 1;

@@ -1,8 +1,7 @@
 //===- NoPlan.h - What is said where a budget has no plan ------------------===//
 //
-// A screen gets three lines: what fails, whether a smaller batch would do, and what to ask next.
-// Everything else is there for `explain=all`.
-//
+// The report has three lines for a screen: what fails, whether a smaller batch would do, and what
+// to ask next. `explain=all` prints all else.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_REPORTS_NOPLAN_H
@@ -15,13 +14,13 @@ namespace llmmem {
 
 inline constexpr llvm::StringLiteral kExplainAll = "all";
 
-/// Puts into `outcome` the least that can be promised instead: that of the fixed policy's own plan,
-/// or the least peak of any plan.
+/// Finds the least that can be promised instead, in `outcome`: the fixed policy's own plan, or the
+/// least peak of any.
 void findLeast(const ExtractedProblem &extracted, planning::StepForms forms,
                planning::PlanOptions options, const planning::Plan &plan,
                CheckpointOutcome &outcome);
 
-/// Says, where the budget fails: the least that a plan was found for, the proved bound, and what
+/// Says, where the budget fails, the least that a plan was found for, the proved bound, and what
 /// would do.
 void reportNoPlan(mlir::func::FuncOp step, const CheckpointRequest &request,
                   const ExtractedProblem &extracted, const planning::Plan &plan,

@@ -74,7 +74,7 @@ static void tellNoPlan(func::FuncOp step, const CheckpointRequest &request,
                  [&](raw_ostream &os) { os << noPlanJson(request, outcome); });
 }
 
-/// Explains what the request asks for: one value or op by its name, or all.
+/// Prints what `explain` asks for: one value or op by its name, or all.
 static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
                                const CheckpointRequest &request, CheckpointDecision &decision) {
   const planning::Problem &problem = decision.chosen().extracted.problem;

@@ -31,7 +31,7 @@ static llvm::Error take(const std::string &option, llvm::Expected<T> parsed, Val
   return llvm::Error::success();
 }
 
-/// Reads the host's budget and the link that leads there.
+/// Reads the host's budget and the way there.
 static llvm::Error readHost(const PlanCheckpointsOptions &options,
                             llvm::function_ref<std::string(StringRef)> spell,
                             CheckpointRequest &request) {
@@ -138,8 +138,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
     return success();
   }
 
-  /// Of a step of several functions, those after the first write files next to its own:
-  /// `problem.json` and `problem.update.json`.
+  /// Names the files of a step of several functions: those after the first write next to its files,
+  /// as `problem.json` and `problem.update.json`.
   static void nameFiles(func::FuncOp step, CheckpointRequest &request) {
     auto module = step->getParentOfType<ModuleOp>();
     if (!module || findStepFunctions(module).front() == step)

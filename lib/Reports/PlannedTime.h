@@ -12,12 +12,12 @@
 
 namespace llmmem {
 
-/// What a step takes on which a plan is written, by the report of what it becomes, in ns. Changes
-/// `planned`.
+/// Returns what a step takes on which a plan is written, by the report of what it becomes, in ns.
+/// Changes `planned`.
 llvm::FailureOr<int64_t> timeOfPlanned(mlir::func::FuncOp planned, const DeviceModel &device);
 
-/// What `step` takes without a budget, whatever chunks and epilogues it then has, in ns. `decision`
-/// is that of `step` under `request`.
+/// Returns what `step` takes without a budget, whatever chunks and epilogues it then has, in ns.
+/// `decision` is that of `step` under `request`.
 llvm::FailureOr<int64_t> timeWithoutBudget(mlir::func::FuncOp step,
                                            const CheckpointRequest &request,
                                            const CheckpointDecision &decision,

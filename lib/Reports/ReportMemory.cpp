@@ -45,7 +45,7 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
     return failed(addPipeline(module, *fullest)) ? failure() : emit(step, *fullest);
   }
 
-  /// Adds how the stages run together, which are all planned when the last of them is.
+  /// Adds the pipeline of the stages, which are all planned when the last of them is.
   LogicalResult addPipeline(ModuleOp module, MemoryReport &report) {
     auto pipeline = module ? module->getAttrOfType<DictionaryAttr>(llm::LlmDialect::kPipeline)
                            : DictionaryAttr();

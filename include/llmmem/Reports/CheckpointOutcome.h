@@ -10,8 +10,8 @@
 
 namespace llmmem {
 
-/// What came of planning, for reports: it holds what the IR does not say. Of a step of several
-/// functions, which passes may plan at once: the worst of each number.
+/// Says what came of planning, for reports: it holds what the IR does not say. For a step of
+/// several functions, which passes may plan at once, it holds the worst of each number.
 struct CheckpointOutcome {
   planning::Status status = planning::Status::Unknown;
   bool noPlan = false;     // planning ran, and found none
@@ -23,8 +23,8 @@ struct CheckpointOutcome {
   int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
   std::string checked;          // what of the certificate was checked with its proof
 
-  /// What becomes of files and reports. An attempt that another may follow holds them back until it
-  /// is known to be the last, so that a failed one leaves no file.
+  /// Says what becomes of files and reports. An attempt that another may follow holds them back
+  /// until it is known to be the last, so that a failed one leaves nothing.
   enum class Texts { Written, HeldBack, Dropped };
   Texts texts = Texts::Written;
 
@@ -38,7 +38,7 @@ struct CheckpointOutcome {
   /// Takes in what came of one function. Any thread may call it.
   void add(const CheckpointOutcome &function);
   /// Keeps the report of one of `count` functions of a step. The last call returns that of the
-  /// fullest, with entries of all; the others return nothing.
+  /// fullest, together with entries of all; the others return nothing.
   std::optional<MemoryReport> addReport(mlir::func::FuncOp function, MemoryReport report,
                                         size_t count);
 

@@ -1,7 +1,8 @@
 //===- MemoryReport.h - The facts of a planned step ------------------------===//
 //
-// Gathers what a planned step holds, saves and recomputes, from its final IR alone; prints it for
-// people and as the JSON `llmmem-memory-report`, version 1. Bytes and FLOPs are integers.
+// A report gathers what a planned step holds, saves and recomputes, from its final IR alone. It is
+// printed for people and as the JSON `llmmem-memory-report`, version 1. Bytes and FLOPs are
+// integers.
 //
 // Reading guide: `peak` includes resident bytes and workspaces; `saved.bytes` are those of the kept
 // values only, `saved.tensors` lists kept and recomputed ones; `arena` and `fragmentation` are the
@@ -27,13 +28,13 @@ struct LiveEntry {
   std::optional<int64_t> block;
 };
 
-/// An op that works in chunks, and how many rows it takes at a time.
+/// Is an op that works in chunks, and how many rows it takes at a time.
 struct ChunkEntry {
   std::string name;
   int64_t rows = 0, of = 0;
 };
 
-/// A choice of epilogues that was compared.
+/// Is a choice of epilogues that was compared.
 struct EpilogueEntry {
   std::string choice;
   bool taken = false;
@@ -42,8 +43,8 @@ struct EpilogueEntry {
   std::string why;             // it has no plan
 };
 
-/// What a rank sends to others in one step, repetitions included, by the volumes of ring algorithms
-/// (`CostOpInterface::getTransfer`).
+/// Says what a rank sends to others in one step, repetitions included, by the volumes of ring
+/// algorithms (`CostOpInterface::getTransfer`).
 struct TransferEntry {
   int64_t collectives = 0; // that send anything
   int64_t repeated = 0;    // of them, by recomputation
@@ -51,7 +52,7 @@ struct TransferEntry {
   int64_t ns = 0; // modelled
 };
 
-/// One function of a step that is several: a pipeline stage, or a part that runs for each
+/// Is one function of a step that is several: a pipeline stage, or a part that runs for each
 /// micro-batch.
 struct FunctionEntry {
   std::string name;
@@ -66,7 +67,7 @@ struct FunctionEntry {
   std::optional<int64_t> withoutBudgetNs; // what `ns` is then, where that is known
 };
 
-/// How the stages of a pipeline run together.
+/// Says how the stages of a pipeline run together.
 struct PipelineEntry {
   std::string schedule; // empty: there is none
   int64_t microBatches = 1;
@@ -74,7 +75,7 @@ struct PipelineEntry {
   double bubble = 0; // the part of it that stages wait for each other
 };
 
-/// What started collectives and copies hide, modelled by the ops as they stand. Without starts
+/// Says what started collectives and copies hide, modelled by the ops as they stand. Without starts
 /// `stepNs` is the sum of all ops.
 struct OverlapEntry {
   int64_t started = 0;                     // collectives and copies
@@ -84,7 +85,7 @@ struct OverlapEntry {
   std::optional<int64_t> timeLowerBoundNs; // that every plan takes, where the planner proved it
 };
 
-/// A value that leaves for the host.
+/// Is a value that leaves for the host.
 struct LeavingEntry {
   std::string name;
   std::optional<int64_t> block;
@@ -92,7 +93,7 @@ struct LeavingEntry {
   int64_t ups = 0, downs = 0; // copies
 };
 
-/// What the host holds for the step, and what goes there and back.
+/// Says what the host holds for the step, and what goes there and back.
 struct HostEntry {
   std::optional<int64_t> budget;
   int64_t residentBytes = 0, residentPadding = 0; // of arguments that lie there
@@ -107,7 +108,7 @@ struct HostEntry {
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
 };
 
-/// Saved values that are held in fewer bits (`llm.pack` for the backward).
+/// Counts saved values that are held in fewer bits (`llm.pack` for the backward).
 struct PackedValues {
   int64_t values = 0;
   int64_t bytes = 0, bytesWithScales = 0; // as they are, and packed
@@ -120,7 +121,7 @@ struct MemoryReport {
   int64_t trainedParameters = 0;           // of them, those that are not frozen
   std::map<std::string, int64_t> resident; // bytes by role
   int64_t residentBytes = 0;
-  int64_t serverBytes = 0; // of them, with their padding, those that ranks without the server lack
+  int64_t serverBytes = 0;     // of them, with their padding, those that only a server has
   int64_t residentPadding = 0; // that aligning their buffers adds; in no peak
   int64_t peak = 0;
   int64_t peakPosition = -1;
@@ -137,7 +138,7 @@ struct MemoryReport {
   std::vector<int64_t> savedByBlock;        // kept ones, by block
   std::string device, deviceSource;         // the table of prices, and where they come from
   int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced
-  /// Ops that nobody describes, by name: how many, and their ns by their traffic alone
+  /// Counts ops that nobody describes, by name: how many, and their ns by their traffic alone
   /// (--unpriced=by-bytes).
   std::map<std::string, std::pair<int64_t, int64_t>> pricedByBytes;
   int64_t stepFlops = 0, stepNs = 0; // every op once
@@ -145,23 +146,23 @@ struct MemoryReport {
   std::optional<int64_t> withoutBudgetNs; // of the step then, in the chunks that it then has
   int64_t tokens = 0;                     // of one run of the step; 0 where it is not known
   bool ratesAreMeasured = false;          // of the device: else it does no more than this
-  /// Ranks of the step's mesh, whose memory each is what this report says.
+  /// Counts the ranks of the step's mesh; the report says the memory of each.
   int64_t ranks = 1;
   std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
   TransferEntry sent;
   OverlapEntry overlap;
   HostEntry host;
-  /// Bytes that all ranks of the mesh together hold of arguments beyond those of the whole, where
-  /// ranks do not divide a vocabulary. Copies count once.
+  /// Counts the bytes that all ranks of the mesh together hold of arguments beyond those of the
+  /// whole, where ranks do not divide a vocabulary. Copies count once.
   int64_t paddingBytes = 0;
   int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
   int64_t peakLowerBound = 0;
   std::string bound;
   std::string status = "feasible";
-  /// All functions of a step that is several; the report is of the fullest.
+  /// Lists all functions of a step that is several; the report is of the fullest.
   std::vector<FunctionEntry> functions;
   PipelineEntry pipeline;
-  // Known only to whoever planned in the same run.
+  // Is known only to whoever planned in the same run.
   double planningSeconds = 0;
   std::string checked; // what of the certificate was checked with its proof; empty: no proof
 
@@ -171,32 +172,34 @@ struct MemoryReport {
                                                const DeviceModel &device);
 
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
-  /// Modelled ns of the step, repetitions and what collectives hide included.
+  /// Returns the modelled ns of the step, repetitions and what collectives hide included.
   int64_t plannedNs() const { return overlap.stepNs; }
-  /// How much longer than without a budget, in percent; nothing where that is not known.
+  /// Returns how much longer it takes than without a budget, in percent; nothing where that is not
+  /// known.
   std::optional<double> slowdownPercent() const;
-  /// A step of several functions that run one after another: each as often as it runs. Nothing of
-  /// one function, of stages that run at the same time, or where a function's time is not known.
+  /// Describes a step of several functions that run one after another, each as often as it runs.
+  /// There is none for one function, for stages that run at the same time, or where a function's
+  /// time is not known.
   struct WholeStep {
     int64_t ns = 0, withoutBudgetNs = 0;
     double slowdownPercent() const;
   };
   std::optional<WholeStep> wholeStep() const;
-  /// Of one device that does all of the step; nothing where that is not known.
+  /// Returns the rate of one device that does all of the step; nothing where that is not known.
   std::optional<double> tokensPerSecond() const;
-  /// (modelled time - proved bound) / modelled time of every op once, in percent: of the whole step
-  /// where copies run at the same time, else of its ops one after another.
+  /// Returns (modelled time - proved bound) / modelled time of every op once, in percent: of the
+  /// whole step where copies run at the same time, else of its ops one after another.
   double gapPercent() const;
 
-  /// What `functions` has of this one.
+  /// Returns what `functions` has of this one.
   FunctionEntry entryOf(mlir::func::FuncOp function) const;
 
   llvm::json::Value toJson() const;
-  /// All of it: roles, blocks, the largest values at the peak.
+  /// Prints all of it: roles, blocks, the largest values at the peak.
   void print(llvm::raw_ostream &os) const;
-  /// The lines that every successful run with a budget ends with.
+  /// Prints the lines that every successful run with a budget ends with.
   void printSummary(llvm::raw_ostream &os) const;
-  /// The same facts as remarks of the category `llmmem-memory`.
+  /// Emits the same facts as remarks of the category `llmmem-memory`.
   void emitRemarks(mlir::func::FuncOp step) const;
 };
 

@@ -16,13 +16,13 @@
 namespace llmmem {
 
 /// Reads and checks the options of `plan-checkpoints`: the one place where the texts of a policy, a
-/// budget and chunks are parsed. The error names the first option that is wrong in itself or with
-/// another, as `spell` writes it: "budget" may be --checkpoint-budget.
+/// budget and chunks are parsed. The error names the first option that is wrong in itself or
+/// together with another, as `spell` writes it: "budget" may be --checkpoint-budget.
 llvm::Expected<CheckpointRequest>
 readCheckpointRequest(const PlanCheckpointsOptions &options,
                       llvm::function_ref<std::string(llvm::StringRef)> spell);
 
-/// As the plain creators; `outcome` receives, and hands on, what the IR does not say.
+/// These do what the plain creators do; `outcome` receives, and hands on, what the IR does not say.
 std::unique_ptr<mlir::Pass> createPlanCheckpoints(PlanCheckpointsOptions options,
                                                   std::shared_ptr<CheckpointOutcome> outcome);
 std::unique_ptr<mlir::Pass> createReportMemory(ReportMemoryOptions options,
