@@ -74,7 +74,7 @@ std::optional<int64_t> DeviceModel::transferTime(int64_t messages, int64_t bytes
   return ns > INT64_MAX ? INT64_MAX : static_cast<int64_t>(ns);
 }
 
-/// value * numerator / denominator, rounded up; saturates.
+/// Returns value * numerator / denominator, rounded up; saturates.
 static int64_t scaled(int64_t value, int64_t numerator, int64_t denominator) {
   __int128 product = static_cast<__int128>(value) * numerator + denominator - 1;
   return product / denominator > INT64_MAX ? INT64_MAX
@@ -279,9 +279,9 @@ private:
             reader.fail("expected the generation of the slot, 3 to " + Twine(kLast)));
   }
 
-  /// The links of a PCIe slot of 16 lanes: to the host, and to other devices where the table has no
-  /// link of its own to them. Each generation has twice the bandwidth of the one before, 4.0 has 32
-  /// GB/s in each direction.
+  /// Adds the links of a PCIe slot of 16 lanes: to the host, and to other devices where the table
+  /// has no link of its own to them. Each generation has twice the bandwidth of the one before; 4.0
+  /// has 32 GB/s in each direction.
   bool addSlot() {
     const int64_t bytesPerNs = int64_t(2) << pcieGeneration;
     DeviceLink slot;
@@ -376,7 +376,7 @@ private:
     return true;
   }
 
-  /// Kept to three decimals.
+  /// Reads a factor, which is kept to three decimals.
   bool readFactor(StringRef kind) {
     double times = 0;
     if (!reader.real(times))
@@ -403,7 +403,7 @@ Expected<DeviceModel> llmmem::parseDeviceModel(StringRef text, StringRef where) 
   return model;
 }
 
-/// The table of `cluster.json#1`: the second kind of device of a topology.
+/// Loads the table of `cluster.json#1`: the second kind of device of a topology.
 static Expected<DeviceModel> loadKind(StringRef file, StringRef number) {
   Expected<Topology> topology = loadTopology(file);
   if (!topology)

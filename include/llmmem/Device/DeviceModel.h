@@ -82,7 +82,7 @@
 
 namespace llmmem {
 
-/// A way out of the device. Bandwidths are of one direction alone.
+/// Describes a way out of the device. Bandwidths are of one direction alone.
 struct DeviceLink {
   enum class To { Device, Node, Host } to = To::Device;
   std::string name;
@@ -92,8 +92,8 @@ struct DeviceLink {
   int64_t latencyNs = 0;      // of each transfer
 };
 
-/// Where the ranks of a group are. A ring that passes several devices of a node leaves it once, so
-/// of the node's links, which all its devices use at once, each of them lends it a share.
+/// Says where the ranks of a group are. A ring that passes several devices of a node leaves it
+/// once, so of the node's links, which all its devices use at once, each of them lends it a share.
 ///
 /// Example: nodes of 8 with 400 bytes/ns between them. All-reduces over 2 ranks in each of 4 nodes
 /// overlap those of the other 6 devices of a node, and have 2 / 8 of 400 bytes/ns.
@@ -132,7 +132,7 @@ struct DeviceModel {
   std::string hostSource;
   int64_t devicesPerNode = 0; // 0: all devices are in one node
   std::optional<GpuGeometry> gpu;
-  /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
+  /// Holds the measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
   /// Returns the rate of products of such numbers.
@@ -141,22 +141,23 @@ struct DeviceModel {
   /// saturates at the largest int64.
   int64_t time(int64_t flops, int64_t bytes, NumberFormat numbers,
                llvm::StringRef kernel = "") const;
-  /// Modelled ns of an update on the host that moves `bytes`; none where the table does not say
-  /// what the host moves.
+  /// Returns the modelled ns of an update on the host that moves `bytes`; none where the table does
+  /// not say what the host moves.
   std::optional<int64_t> hostTime(int64_t bytes) const;
-  /// Modelled ns of `bytes` in `messages` one after another to other devices, with a launch; none
-  /// where the table has no link to other devices. Saturates.
+  /// Returns the modelled ns of `bytes` in `messages` one after another to other devices, with a
+  /// launch; none where the table has no link to other devices. Saturates.
   std::optional<int64_t> transferTime(int64_t messages, int64_t bytes, GroupPlace place = {}) const;
-  /// The way to other devices of the same node, or of others; null where there is none.
+  /// Returns the way to other devices of the same node, or of others; null where there is none.
   const DeviceLink *linkTo(DeviceLink::To to) const;
-  /// ns of a collective by the measured ones of the same op and ranks; none where there are none.
+  /// Returns the ns of a collective by the measured ones of the same op and ranks; none where there
+  /// are none.
   std::optional<MeasuredTime> measuredTransferTime(llvm::StringRef op, int64_t ranks,
                                                    int64_t bytes) const;
-  /// Whether times are what the device takes, and not the least that its datasheet allows.
+  /// Returns whether times are what the device takes, and not the least that its datasheet allows.
   bool isMeasured() const {
     return hasMeasuredRates || !measuredNs.empty() || !permilleOfKernels.empty();
   }
-  /// The form that is read.
+  /// Returns the form that is read.
   llvm::json::Value toJson() const;
 };
 

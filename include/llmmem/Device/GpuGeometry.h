@@ -72,7 +72,7 @@ struct GpuGeometry {
 
   /// Reads the object. Returns false after an error, which the reader keeps.
   bool read(JsonReader &reader);
-  /// The form that is read.
+  /// Returns the form that is read.
   llvm::json::Object toJson() const;
 };
 

@@ -1,6 +1,6 @@
 //===- Topology.h - The devices of a cluster, and what joins them ----------===//
 //
-// What `--mesh=auto` chooses for. Example, two nodes of eight:
+// A topology is what `--mesh=auto` chooses for. Example, two nodes of eight:
 //
 // clang-format off
 //   {"name": "two nodes",
@@ -37,8 +37,8 @@ struct DeviceKind {
   int64_t count = 0;
 };
 
-/// What ranks have together that run one program: the pace of the slowest of their devices and the
-/// memory of the least.
+/// Says what ranks have together that run one program: the pace of the slowest of their devices and
+/// the memory of the least.
 struct SharedDevices {
   size_t kind = 0; // of the slowest
   int64_t memory = 0;
@@ -50,15 +50,15 @@ struct Topology {
   int64_t devicesPerNode = 0;
 
   int64_t numDevices() const;
-  /// Of the device that has the least.
+  /// Returns the memory of the device that has the least.
   int64_t leastMemory() const;
-  /// The kind with the least FLOPs per ns in bf16; the first of equal ones.
+  /// Returns the kind with the least FLOPs per ns in bf16; the first of equal ones.
   const DeviceKind &slowest() const;
-  /// Of ranks `first` to `first + count - 1`.
+  /// Returns what ranks `first` to `first + count - 1` share.
   SharedDevices devicesOf(int64_t first, int64_t count) const;
 };
 
-/// Whether `text` is JSON that has devices, as a topology does and a device table does not.
+/// Returns whether `text` is JSON that has devices, as a topology does and a device table does not.
 bool isTopology(llvm::StringRef text);
 
 /// Reads a topology's text; `where` stands before the error, which says line, column, what was
