@@ -30,7 +30,7 @@ HEADS_OF_128 = {"model_type": "llama", "hidden_act": "silu", "hidden_size": 512,
 EXPECTED, EXPECTED_STEPS = [("gpt2", 1, 512, 2), ("heads-of-128", 1, 1024, 2)], 4
 SCRIPTS = ["benchmarks/gpu_bundle.py", "benchmarks/bundle_items.py", "benchmarks/bundle_report.py", "benchmarks/torch_step.py",
            "benchmarks/bundle_kernels.py", "benchmarks/op_reference.py", "benchmarks/whole_files.py"]
-# A library rounds after what it computes beside a product: budgets are compared bit for bit where they choose alike.
+# A library rounds after what it computes together with a product: budgets are compared bit for bit where they choose alike.
 PLANNING = {"library": products_flags("library") + ["--epilogues=fused"], "generated": products_flags("generated")}
 
 

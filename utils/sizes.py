@@ -238,7 +238,7 @@ class Reader:
             if closed.name:
                 self.add_class(closed, closed.name)
         elif closed.kind == "data" and (outer.kind == "class" or function_in(without_template(closed.before))):
-            outer.head = closed.before + brace  # an initializer, behind which the statement goes on
+            outer.head = closed.before + brace  # an initializer, after which the statement goes on
 
     def add_class(self, scope, name):
         self.add("methods", scope.line, name, scope.methods)

@@ -1,8 +1,8 @@
 /*===- Base.h - What all of llmmem's C interface shares ----------------------===*
  *
- * C11, and no C++ in sight. Every structure that may grow begins with its own size: a program sets
- * it with LLMMEM_INIT, and a library reads no more than that. A newer program may use an older
- * library as long as the fields that the library does not know are zero.
+ * The interface is C11, without C++. Every structure that may grow begins with its own size: a
+ * program sets it with LLMMEM_INIT, and a library reads no more than that. A newer program may use
+ * an older library as long as the fields that the library does not know are zero.
  *
  * Functions keep no state between calls; any number of threads may call at once. Memory that runs
  * out ends the process, as it does in LLVM.
@@ -21,8 +21,8 @@ extern "C" {
 
 #define LLMMEM_C_EXPORT __attribute__((visibility("default")))
 
-/* For structures with a size: `llmmem_problem problem = LLMMEM_INIT(llmmem_problem);` sets all
- * other fields to zero, which is always the usual choice. */
+/* Makes structures with a size: `llmmem_problem problem = LLMMEM_INIT(llmmem_problem);` sets all
+ * other fields to zero, which is always the default. */
 #ifdef __cplusplus
 #define LLMMEM_INIT(type)                                                                          \
   [] {                                                                                             \
@@ -34,7 +34,7 @@ extern "C" {
 #define LLMMEM_INIT(type) {.size = sizeof(type)}
 #endif
 
-/* What every function that can fail returns. */
+/* Every function that can fail returns one of these. */
 typedef int32_t llmmem_result;
 enum {
   LLMMEM_OK = 0,
@@ -48,7 +48,7 @@ enum {
  * message of a failure, which the caller frees with llmmem_free_text. */
 LLMMEM_C_EXPORT void llmmem_free_text(char *text);
 
-/* "0.1.0" */
+/* Returns the version, such as "0.1.0". */
 LLMMEM_C_EXPORT const char *llmmem_version(void);
 
 #ifdef __cplusplus

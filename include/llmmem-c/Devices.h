@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* The numbers that a kernel multiplies. f16 has the rate of bf16. */
+/* These are the numbers that a kernel multiplies. f16 has the rate of bf16. */
 enum { LLMMEM_F32 = 0, LLMMEM_BF16 = 1, LLMMEM_F64 = 2 };
 
 /* Holds what a table says; a number is 0 where the table does not say it. It has many fields
@@ -47,19 +47,19 @@ typedef struct llmmem_device {
   const char *json;           /* the whole table, as llmmem-opt --print-device-table prints it */
 } llmmem_device;
 
-/* The name of a table that comes with the library, by its number from 0 up; NULL where there are no
- * more. The name is never freed. */
+/* Returns the name of a table that comes with the library, by its number from 0 up; NULL where
+ * there are no more. The name is never freed. */
 LLMMEM_C_EXPORT const char *llmmem_device_name(int64_t number);
 
-/* The table of that name, or in that file. LLMMEM_INVALID where there is none, with the known
- * names, or where a file is wrong, with the line and what was expected there. The caller frees the
- * device with llmmem_free_device. */
+/* Loads the table of that name, or in that file. Returns LLMMEM_INVALID where there is none, with
+ * the known names, or where a file is wrong, with the line and what was expected there. The caller
+ * frees the device with llmmem_free_device. */
 LLMMEM_C_EXPORT llmmem_result llmmem_load_device(const char *name_or_file,
                                                  const llmmem_device **device, char **error);
 LLMMEM_C_EXPORT void llmmem_free_device(const llmmem_device *device);
 
-/* The modelled ns of a kernel that does `flops` on such numbers and moves `bytes`: the longer of
- * both, rounded up, and a launch. */
+/* Gives the modelled ns of a kernel that does `flops` on such numbers and moves `bytes`: the longer
+ * of both, rounded up, and a launch. */
 LLMMEM_C_EXPORT llmmem_result llmmem_kernel_time(const llmmem_device *device, int32_t numbers,
                                                  int64_t flops, int64_t bytes, int64_t *ns,
                                                  char **error);

@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-/* A step made of these ops, in all its tilings. They come with the cheapest and the largest
+/* Is a step made of these ops, in all its tilings. They come with the cheapest and the largest
  * workspaces first. */
 typedef struct llmmem_form {
   size_t size;
@@ -62,30 +62,31 @@ typedef struct llmmem_forms {
   int32_t guessed_phases; /* 1: op_phases are found, no facts: a plan without them is tried too */
 } llmmem_forms;
 
-/* One of the forms, and one of its tilings; from 0. */
+/* Names one of the forms, and one of its tilings; both count from 0. */
 typedef struct llmmem_form_number {
   int32_t form;
   int32_t tiling;
 } llmmem_form_number;
 
-/* As llmmem_make_plan, over all forms: the plan is of the form that `chosen` receives, and its
- * bounds hold for all of them. `proof` may be NULL; else it receives what proves the bounds of that
- * form (docs/Design/Proofs.md), which the caller frees with llmmem_free_text. */
+/* Does what llmmem_make_plan does, over all forms: the plan is of the form that `chosen` receives,
+ * and its bounds hold for all of them. `proof` may be NULL; else it receives what proves the bounds
+ * of that form (docs/Design/Proofs.md), which the caller frees with llmmem_free_text. */
 LLMMEM_C_EXPORT llmmem_result llmmem_make_plan_of_forms(const llmmem_forms *forms,
                                                         const llmmem_plan_options *options,
                                                         const llmmem_plan **plan,
                                                         llmmem_form_number *chosen, char **proof,
                                                         char **error);
 
-/* The step in one form, for llmmem_verify_plan and the others. Its arrays are those of `forms`, but
- * for costs and workspaces, and live as long. The caller frees it with llmmem_free_problem. */
+/* Gives the step in one form, for llmmem_verify_plan and the others. Its arrays are those of
+ * `forms`, except for costs and workspaces, and live as long. The caller frees it with
+ * llmmem_free_problem. */
 LLMMEM_C_EXPORT llmmem_result llmmem_problem_of_form(const llmmem_forms *forms,
                                                      llmmem_form_number number,
                                                      const llmmem_problem **problem, char **error);
 LLMMEM_C_EXPORT void llmmem_free_problem(const llmmem_problem *problem);
 
-/* The JSON that llmmem-plan reads, which states form 0 in tiling 0; the caller frees `text` with
- * llmmem_free_text. */
+/* Gives the JSON that llmmem-plan reads, which states form 0 in tiling 0; the caller frees `text`
+ * with llmmem_free_text. */
 LLMMEM_C_EXPORT llmmem_result llmmem_forms_json(const llmmem_forms *forms, char **text,
                                                 char **error);
 

@@ -1,8 +1,8 @@
 /*===- Passes.h - llmmem's passes on modules of MLIR's C interface ------------===*
  *
- * For compilers that hold their programs as MlirModule. The program must have the libMLIR.so and
- * the libLLVM.so that this library has, and nothing of MLIR linked statically beside them but
- * MLIR's own C interface (libMLIRCAPIIR.a).
+ * This interface is for compilers that hold their programs as MlirModule. The program must have the
+ * libMLIR.so and the libLLVM.so that this library has. Of MLIR it must link nothing statically in
+ * addition to them except MLIR's own C interface (libMLIRCAPIIR.a).
  *
  * A function that fails leaves the module as it was. Modules of different contexts may be worked on
  * at once; a context belongs to one thread at a time, as always in MLIR.
@@ -29,10 +29,10 @@
 extern "C" {
 #endif
 
-/* The dialects `llm` and `func`, and what the ops ask of targets and kernels. */
+/* Registers the dialects `llm` and `func`, and what the ops ask of targets and kernels. */
 LLMMEM_C_EXPORT void llmmem_register_dialects(MlirDialectRegistry registry);
 
-/* What the planned module does not say. */
+/* Holds what the planned module does not say. */
 typedef struct llmmem_checkpoint_outcome {
   size_t size;
   double seconds;           /* that planning took */

@@ -41,8 +41,8 @@
 extern "C" {
 #endif
 
-/* `123`, `40GB`, `37.25GiB`: GB is 10^9 and GiB is 2^30; exact, and never rounded up. Any other
- * text is LLMMEM_INVALID. */
+/* Reads `123`, `40GB` or `37.25GiB`: GB is 10^9 and GiB is 2^30. The number is exact, and never
+ * rounded up. Any other text is LLMMEM_INVALID. */
 LLMMEM_C_EXPORT llmmem_result llmmem_parse_bytes(const char *text, int64_t *bytes, char **error);
 
 /*===- Problems -----------------------------------------------------------===*/
@@ -84,12 +84,12 @@ typedef struct llmmem_problem {
                                       after another, the one that the op is of */
 } llmmem_problem;
 
-/* LLMMEM_OK, or LLMMEM_INVALID with the place and the fix: an index that names no value, a read
- * before the write, two writers, negative numbers, sums of 2^63 or more. The other functions check
- * it too. */
+/* Returns LLMMEM_OK, or LLMMEM_INVALID with the place and the fix: an index that names no value, a
+ * read before the write, two writers, negative numbers, sums of 2^63 or more. The other functions
+ * check it too. */
 LLMMEM_C_EXPORT llmmem_result llmmem_check_problem(const llmmem_problem *problem, char **error);
 
-/* The JSON that llmmem-plan reads; the caller frees `text` with llmmem_free_text. */
+/* Gives the JSON that llmmem-plan reads; the caller frees `text` with llmmem_free_text. */
 LLMMEM_C_EXPORT llmmem_result llmmem_problem_json(const llmmem_problem *problem, char **text,
                                                   char **error);
 
@@ -101,7 +101,7 @@ enum {
   LLMMEM_UNKNOWN = 2     /* none was found */
 };
 
-/* Where a value, or the workspace of a step, stands in the arena. */
+/* Says where a value, or the workspace of a step, stands in the arena. */
 typedef struct llmmem_offset {
   int32_t step;   /* that writes the value, or has the workspace; -1: the value is an input */
   int32_t value;  /* -1: a workspace */
@@ -127,7 +127,7 @@ typedef struct llmmem_plan {
   int64_t cost_lower_bound; /* proved: no plan under this budget costs less */
   int64_t peak_lower_bound; /* proved: no plan at all has a lower peak */
   double seconds;           /* that planning took */
-  /* Why there is no plan; NULL where there is one that fits. */
+  /* Says why there is no plan; NULL where there is one that fits. */
   const char *witness;
   int64_t witness_bytes; /* least bytes known to be needed there, resident ones included */
   int32_t witness_op;    /* -1: of no one op */
@@ -145,15 +145,15 @@ typedef struct llmmem_plan_options {
       void *user); /* every few milliseconds; 1: stop; not asked again; or NULL */
 } llmmem_plan_options;
 
-/* Plans, and verifies what was planned. LLMMEM_OK also where there is no plan: the status says so,
- * with a witness. `options` may be NULL. Equal problems and options give equal plans. The caller
- * frees the plan with llmmem_free_plan. */
+/* Plans, and verifies what was planned. Returns LLMMEM_OK also where there is no plan: the status
+ * says so, with a witness. `options` may be NULL. Equal problems and options give equal plans. The
+ * caller frees the plan with llmmem_free_plan. */
 LLMMEM_C_EXPORT llmmem_result llmmem_make_plan(const llmmem_problem *problem,
                                                const llmmem_plan_options *options,
                                                const llmmem_plan **plan, char **error);
 LLMMEM_C_EXPORT void llmmem_free_plan(const llmmem_plan *plan);
 
-/* The JSON that llmmem-plan --check reads. */
+/* Gives the JSON that llmmem-plan --check reads. */
 LLMMEM_C_EXPORT llmmem_result llmmem_plan_json(const llmmem_problem *problem,
                                                const llmmem_plan *plan, char **text, char **error);
 
@@ -171,8 +171,8 @@ typedef struct llmmem_violations {
   const llmmem_violation *items;
 } llmmem_violations;
 
-/* Checks a plan, made here or by hand, with code that shares nothing with the planner. LLMMEM_OK
- * also where rules are broken. The caller frees the list with llmmem_free_violations. */
+/* Checks a plan, made here or by hand, with code that shares nothing with the planner. Returns
+ * LLMMEM_OK also where rules are broken. The caller frees the list with llmmem_free_violations. */
 LLMMEM_C_EXPORT llmmem_result llmmem_verify_plan(const llmmem_problem *problem,
                                                  const llmmem_plan *plan,
                                                  const llmmem_violations **violations,
@@ -181,9 +181,9 @@ LLMMEM_C_EXPORT void llmmem_free_violations(const llmmem_violations *violations)
 
 /*===- Proofs -------------------------------------------------------------===*/
 
-/* As llmmem_make_plan, and what proves the plan's bounds, or that there is none: the JSON of
- * docs/Design/Proofs.md, which the caller frees with llmmem_free_text. Its ids are the numbers of
- * values and ops. */
+/* Does what llmmem_make_plan does, and gives what proves the plan's bounds, or that there is none:
+ * the JSON of docs/Design/Proofs.md, which the caller frees with llmmem_free_text. Its ids are the
+ * numbers of values and ops. */
 LLMMEM_C_EXPORT llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *problem,
                                                           const llmmem_plan_options *options,
                                                           const llmmem_plan **plan, char **proof,
@@ -209,8 +209,8 @@ typedef struct llmmem_claims {
 } llmmem_claims;
 
 /* Checks what a plan claims, with its proof, by code that shares nothing with the planner.
- * LLMMEM_OK also where claims are refused; LLMMEM_INVALID where `proof` is no proof. The caller
- * frees the list with llmmem_free_claims. */
+ * Returns LLMMEM_OK also where claims are refused, and LLMMEM_INVALID where `proof` is no proof.
+ * The caller frees the list with llmmem_free_claims. */
 LLMMEM_C_EXPORT llmmem_result llmmem_check_proof(const llmmem_problem *problem,
                                                  const llmmem_plan *plan, const char *proof,
                                                  const llmmem_claims **claims, char **error);
@@ -218,7 +218,7 @@ LLMMEM_C_EXPORT void llmmem_free_claims(const llmmem_claims *claims);
 
 /*===- Explaining ---------------------------------------------------------===*/
 
-/* What a plan did with one saved value. */
+/* Says what a plan did with one saved value. */
 typedef struct llmmem_saved_value {
   int32_t value;
   int32_t runs; /* of its writer; 1: kept */
@@ -238,8 +238,8 @@ typedef struct llmmem_explanation {
   const char *text;                /* a line for each, for people */
 } llmmem_explanation;
 
-/* Why a plan keeps what it keeps. The plan must have steps and hold, else LLMMEM_INVALID. The
- * caller frees the explanation with llmmem_free_explanation. */
+/* Explains why a plan keeps what it keeps. The plan must have steps and hold, else LLMMEM_INVALID.
+ * The caller frees the explanation with llmmem_free_explanation. */
 LLMMEM_C_EXPORT llmmem_result llmmem_explain_plan(const llmmem_problem *problem,
                                                   const llmmem_plan *plan,
                                                   const llmmem_explanation **explanation,
