@@ -74,7 +74,7 @@ llvm::Error SharedFile::create(llvm::StringRef header, int64_t bytes) {
       std::memcpy(name.data(), temporary->path().data(),
                   std::min(temporary->path().size(), sizeof name - 1));
   }
-  if (llvm::Error error = agree(code, "create a file beside"))
+  if (llvm::Error error = agree(code, "create a file next to"))
     return error;
   std::vector<int64_t> names = RankJob::gather(name);
   if (RankJob::rank() != 0) {

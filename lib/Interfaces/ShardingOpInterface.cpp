@@ -171,7 +171,7 @@ LogicalResult Factors::assign(unsigned operand, ArrayRef<FactorDimension> dimens
       if (!isNew && !(it->second == split))
         return op->emitError() << "'" << op->getName() << "' reads dimension " << number
                                << " of operand " << operand
-                               << " beside one that is split differently; split both alike";
+                               << " together with one that is split differently; split both alike";
     }
   }
   return success();

@@ -317,8 +317,9 @@ static LogicalResult checkNeeded(func::FuncOp step, const MemoryReport &report) 
     Count needed = Count(resident) + padding + arena;
     if (!needed.isTooMany())
       return success();
-    return step.emitError() << "claims an arena" << whose << " of " << arena << " bytes next to "
-                            << resident << " resident ones; expected fewer than 2^63 together, "
+    return step.emitError() << "claims an arena" << whose << " of " << arena
+                            << " bytes in addition to " << resident
+                            << " resident ones; expected fewer than 2^63 together, "
                             << "and no negative number: run plan-arena again";
   };
   return success(succeeded(check(report.residentBytes, report.residentPadding, report.arena, "")) &&

@@ -41,7 +41,7 @@ llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
                         llvm::ArrayRef<llvm::StringRef> pieces) {
   llvm::Expected<TemporaryFile> temporary = TemporaryFile::create(target);
   if (!temporary)
-    return failed("cannot create a file beside '" + path + "'",
+    return failed("cannot create a file next to '" + path + "'",
                   llvm::errorToErrorCode(temporary.takeError()));
   if (std::error_code code = temporary->write(pieces))
     return failed("cannot write '" + path + "'", code);
@@ -83,7 +83,7 @@ llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths) {
     llvm::StringRef folder = llvm::sys::path::parent_path(path);
     if (std::error_code code =
             llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
-      return failed("cannot create a file beside '" + path + "'", code);
+      return failed("cannot create a file next to '" + path + "'", code);
   }
   return llvm::Error::success();
 }

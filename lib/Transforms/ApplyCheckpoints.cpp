@@ -117,7 +117,7 @@ LogicalResult ScheduleApplier::readCopies(ArrayRef<int64_t> numbers) {
     return body.getParentOp()->emitError()
            << "'" << LlmDialect::kCopies
            << "' must name, for each value that leaves, its op, which of the op's results it is, "
-              "and the ns of a copy to the host and of one to the device; "
+              "and the ns of its copy to the host and of the one back; "
            << kPlanItAgain;
   };
   for (; numbers.size() >= 4; numbers = numbers.drop_front(4)) {

@@ -173,7 +173,7 @@ LogicalResult Parallelizer::readAsOwn(Operation *op) {
       else if (llvm::is_contained(own, axis))
         return op->emitError()
                << "'" << op->getName()
-               << "' reads a sum over the ranks beside a parameter, whose gradient would be "
+               << "' reads a sum over the ranks together with a parameter, whose gradient would be "
                   "counted once a rank; let it read what is split";
     }
     if (!copied.empty())

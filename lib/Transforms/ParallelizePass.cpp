@@ -24,7 +24,7 @@ static func::FuncOp findModel(ModuleOp module) {
   for (StringRef name : kInference)
     if (auto step = module.lookupSymbol<func::FuncOp>(name)) {
       if (found) {
-        emitError(step.getLoc()) << "stands beside @" << found.getName()
+        emitError(step.getLoc()) << "stands next to @" << found.getName()
                                  << ", and one step of inference is split at a time; give each a "
                                     "file of its own, as llmmem-import writes them";
         return {};

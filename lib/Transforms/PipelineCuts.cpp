@@ -106,7 +106,7 @@ LogicalResult Cutter::findBlocks() {
       continue;
     std::optional<int64_t> block = getBlock(&op);
     if (block && current && *block < *current)
-      return op.emitError() << "belongs to block " << *block << " and stands behind block "
+      return op.emitError() << "belongs to block " << *block << " and stands after block "
                             << *current << "; stages are consecutive blocks";
     if (blocks.empty() || (block && current && *block != *current))
       blocks.emplace_back();

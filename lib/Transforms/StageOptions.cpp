@@ -29,7 +29,7 @@ llvm::Error llmmem::checkPartsOfStages(llvm::StringRef name, llvm::StringRef opt
   const int64_t parts = static_cast<int64_t>(partsOfStages(option).size());
   if (parts > 1 && llvm::is_contained(partsOfStages(option), ""))
     return llvm::createStringError(name + ": '" + option +
-                                   "' has nothing before or behind a comma; give one for all "
+                                   "' has nothing before or after a comma; give one for all "
                                    "stages, or one for each");
   if (parts == 1 || parts == stages)
     return llvm::Error::success();

@@ -58,7 +58,7 @@ TEST_F(TextFileTest, checksOutputsBeforeTheyAreWritten) {
   EXPECT_EQ(check({}), "");
   EXPECT_EQ(check({good, "", "", "-", "/dev/null", "/dev/null", "here"}), "");
   EXPECT_EQ(check({good, absent}),
-            "cannot create a file beside '" + absent + "': No such file or directory");
+            "cannot create a file next to '" + absent + "': No such file or directory");
   EXPECT_EQ(check({same}), "cannot write '" + same + "': Is a directory");
   EXPECT_EQ(check({good, "-", good}),
             "two outputs go to '" + good + "'; give each a file of its own");
@@ -70,7 +70,7 @@ TEST_F(TextFileTest, namesWhatFailed) {
   EXPECT_EQ(read(path("absent")),
             "error: cannot read '" + path("absent") + "': No such file or directory");
   EXPECT_EQ(write(folder, "text"), "cannot write '" + std::string(folder) + "': Is a directory");
-  EXPECT_NE(write(path("no/folder"), "text").find("cannot create a file beside"),
+  EXPECT_NE(write(path("no/folder"), "text").find("cannot create a file next to"),
             std::string::npos);
   EXPECT_EQ(write("", "text"), "no file is named to write to; give one, or - for stdout");
   EXPECT_EQ(files(), 0);

@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --apply-checkpoints --verify-diagnostics --split-input-file %s
 
-// expected-error @below {{'llm.copies' must name, for each value that leaves, its op, which of the op's results it is, and the ns of a copy to the host and of one to the device}}
+// expected-error @below {{'llm.copies' must name, for each value that leaves, its op, which of the op's results it is, and the ns of its copy to the host and of the one back}}
 func.func @no_such_op(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.copies = array<i64: 1, 0, 21, 42>, llm.schedule = array<i64: 0>} {
   %a = llm.gelu %x {llm.id = 0 : i64} : tensor<64xf32>
   return %a : tensor<64xf32>

@@ -25,7 +25,7 @@ func.func @decode(%x: tensor<4xf32> {llm.role = "input"}) -> tensor<4xf32> attri
 }
 
 //--- two.mlir
-// CHECK: two.mlir:5:1: error: stands beside @decode, and one step of inference is split at a time; give each a file of its own, as llmmem-import writes them
+// CHECK: two.mlir:5:1: error: stands next to @decode, and one step of inference is split at a time; give each a file of its own, as llmmem-import writes them
 func.func @decode(%x: tensor<4xf32> {llm.role = "input"}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

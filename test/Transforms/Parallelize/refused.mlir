@@ -37,14 +37,14 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %g: tensor<4xf32> {llm.r
 }
 
 //--- beside.mlir
-// CHECK: beside.mlir:3:8: error: 'llm.add' reads dimension 0 of operand 1 beside one that is split differently; split both alike
+// CHECK: beside.mlir:3:8: error: 'llm.add' reads dimension 0 of operand 1 together with one that is split differently; split both alike
 func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %w: tensor<4xf32> {llm.role = "param"}) -> tensor<4xf32> {
   %y = llm.add %x, %w : tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
 //--- decayed.mlir
-// CHECK: decayed.mlir:4:12: error: 'llm.add' reads a sum over the ranks beside a parameter, whose gradient would be counted once a rank; let it read what is split
+// CHECK: decayed.mlir:4:12: error: 'llm.add' reads a sum over the ranks together with a parameter, whose gradient would be counted once a rank; let it read what is split
 func.func @loss(%x: tensor<4x8xf32> {llm.role = "input"}, %t: tensor<4xi32> {llm.role = "input"}, %w: tensor<f32> {llm.role = "param"}) -> tensor<f32> {
   %loss, %lse = llm.cross_entropy %x, %t : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
   %total = llm.add %loss, %w : tensor<f32>
