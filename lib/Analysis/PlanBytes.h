@@ -1,8 +1,8 @@
 //===- PlanBytes.h - The verifier's own sizes -------------------------------===//
 //
-// A part of `verifyPlan`: the rules [size] and [capture] of llmmem/Analysis/PlanVerifier.h. What an
-// element, a tensor and a workspace take is computed here anew, with checked arithmetic: neither
-// `bytesOfType` nor the checks of the extraction are asked.
+// This file is a part of `verifyPlan`: the rules [size] and [capture] of
+// llmmem/Analysis/PlanVerifier.h. It computes anew, with checked arithmetic, what an element, a
+// tensor and a workspace take: it asks neither `bytesOfType` nor the checks of the extraction.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- PlanClaims.cpp - What a planned step says of itself -----------------===//
 //
-// Nothing of the planner, nor of the analyses that write these attributes, is asked: what costs,
-// what is a clone and what is saved is read from the final ops anew. What one op costs is its own
-// word, by the interface that the analyses ask as well: a slip there is in the plan and in its
-// check.
+// These checks ask nothing of the planner, nor of the analyses that write these attributes. They
+// read anew from the final ops what costs, what is a clone and what is saved. The cost of one op is
+// its own word, by the interface that the analyses ask as well: a slip there is in the plan and in
+// its check.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,6 +3,7 @@
 // This file is the second half of `verifyPlan`: it checks attributes that say something of the plan
 // as a whole against what the walk over the ops found. The rules stand in
 // llmmem/Analysis/PlanVerifier.h.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_ANALYSIS_PLANCLAIMS_H

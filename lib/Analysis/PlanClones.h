@@ -2,6 +2,7 @@
 //
 // This file is a part of `verifyPlan`: the rules [clone] and [latest] of
 // llmmem/Analysis/PlanVerifier.h.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_ANALYSIS_PLANCLONES_H

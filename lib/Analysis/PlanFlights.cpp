@@ -2,6 +2,7 @@
 //
 // The verifier of the ops (`verifyStart`) checks that only what runs after a start reads what is
 // not there yet: all else reads the result of the wait. What remains are bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PlanFlights.h"

@@ -1,6 +1,7 @@
 //===- PlanFlights.h - What is in flight, and who may touch it --------------===//
 //
 // This file is a part of `verifyPlan`: the rule [flight] of llmmem/Analysis/PlanVerifier.h.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_ANALYSIS_PLANFLIGHTS_H

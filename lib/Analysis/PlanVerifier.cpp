@@ -4,6 +4,7 @@
 // in a map by offset. On purpose it asks no analysis that the plan was made with. It decides anew
 // what is a view, what may be written in place and how many bytes a type has (PlanRules.h,
 // PlanBytes.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Analysis/PlanVerifier.h"
@@ -44,7 +45,7 @@ public:
   LogicalResult run();
 
 private:
-  // What the attributes say, checked.
+  // These check what the attributes say.
   bool readOffsets(Operation &op);
   bool readWorkspace(Operation &op);
   void resolveStorage(Operation &op);
@@ -55,7 +56,7 @@ private:
   void checkConstant(Operation &op);
   void findLastReads();
 
-  // The walk.
+  // These make the walk.
   void visit(Operation &op, int64_t position);
   void checkMemory(Operation &op);
   void checkOperands(Operation &op);

@@ -199,7 +199,7 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
     int64_t ranks = parts ? mesh.getGroupSize(parts) : 1;
     for (unsigned dimension = 0; dimension < sharding.getRank(); ++dimension)
       ranks *= mesh.getGroupSize(sharding.getAxes(dimension));
-    // It is a part of a whole of fewer than 2^63 bytes, with its padding.
+    // This is a part of a whole of fewer than 2^63 bytes, and its padding.
     Count parted = Count(ranks) * bytesOfType(argument.getType());
     if (!parted.isTooMany())
       report.paddingBytes += int64_t(parted) - bytesOfType(whole.getValue());

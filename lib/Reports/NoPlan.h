@@ -2,6 +2,7 @@
 //
 // The report has three lines for a screen: what fails, whether a smaller batch would do, and what
 // to ask next. `explain=all` prints all else.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_REPORTS_NOPLAN_H

@@ -101,7 +101,7 @@ private:
   /// Returns whether an op may begin, as in the whole text and in regions.
   bool isAmongOps() const { return open.back().close == 0 || open.back().close == '}'; }
 
-  /// Is called at the first word of a line.
+  /// Begins a statement at the first word of a line.
   void beginStatement() {
     if (joins || !isAmongOps())
       return;
@@ -183,7 +183,7 @@ private:
   void readWord() {
     const StringRef word = takeWord();
     countWord();
-    // The sizes of a shape: the parser looks at the rest of the word again for each.
+    // This is one of the sizes of a shape: the parser looks at the rest of the word again for each.
     const bool isNumber = llvm::isDigit(word.front()) ||
                           (word.front() == 'x' && word.size() > 1 && llvm::isDigit(word[1]));
     if (isNumber && word.size() > static_cast<size_t>(limits.digits)) {

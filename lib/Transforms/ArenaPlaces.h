@@ -2,6 +2,7 @@
 //
 // This file declares the one writer of `llm.offsets`, `llm.workspace` and the arenas of a step,
 // whoever chose the places: a plan (NamedPlaces.h) or `plan-arena`.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_TRANSFORMS_ARENAPLACES_H

@@ -4,6 +4,7 @@
 // there, or those of a bucket are. So it can run at the same time as the rest of the backward, and
 // a whole gradient that nobody keeps ends early. The parts that ZeRO splits updates into are those
 // of ParameterShards.h.
+//
 //===----------------------------------------------------------------------===//
 
 #include "DifferentiationStep.h"

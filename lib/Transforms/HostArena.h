@@ -4,12 +4,13 @@
 // to the host, and new parameters. The ops that touch them keep their order in every plan, so their
 // bytes are known before the step is planned. The values that leave within the step follow them, as
 // the plan says.
+//
 // An update and the copies around it keep their bytes for two more of these ops, so that those need
 // not wait for it.
 //
-// Example: gradients of 1,024 and 512 bytes that are up together, the first of which its new
-// parameter takes over, have 1,536 bytes; a value that leaves at offset 0 of the plan's own stands
-// at 1,536.
+// Example: gradients of 1,024 and 512 bytes that are on the host together, the first of which its
+// new parameter takes over, have 1,536 bytes; a value that leaves at offset 0 of the plan's own
+// stands at 1,536.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,6 +3,7 @@
 // An optimizer keeps states of each parameter and has one op that updates both. The step builder
 // does what is the same for all (where states and updates stand, gradients, clips, ranks). A new
 // one is a class in Optimizers.cpp, a case of `llm.training`, and an op with UpdateOpInterface.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_TRANSFORMS_OPTIMIZERS_H

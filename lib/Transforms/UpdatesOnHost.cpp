@@ -6,6 +6,7 @@
 // leaves while another is made, and one parameter is updated while the one before comes back. The
 // host-to-device copy, which overwrites what the step reads, stands no earlier than the update
 // stood; nor does an update of a parameter that lies on the host.
+//
 //===----------------------------------------------------------------------===//
 
 #include "UpdatesOnHost.h"

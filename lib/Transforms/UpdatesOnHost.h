@@ -1,6 +1,7 @@
 //===- UpdatesOnHost.h - Updates that run on the host -----------------------===//
 //
 // This file is a part of `moveStateToHost` (include/llmmem/Transforms/StateOnHost.h).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_TRANSFORMS_UPDATESONHOST_H

@@ -63,8 +63,8 @@ private:
 /// follows the keys and values that are read together with it.
 class ParameterChoice {
 public:
-  /// `gathersResults`: parts of what the function returns are gathered, so that they may follow
-  /// from a split.
+  /// `gathersResults` says that parts of what the function returns are gathered, so that they may
+  /// follow from a split.
   ParameterChoice(ValueShardings &shardings, mlir::StringAttr axis, bool gathersResults)
       : shardings(shardings), axis(axis), gathersResults(gathersResults) {}
 

@@ -20,7 +20,7 @@ struct VerifyPlanPass : StepPass<llmmem::impl::VerifyPlanBase<VerifyPlanPass>> {
     return verifyPlan(step);
   }
 
-  /// Counted by the verifier itself, in its own words.
+  /// The verifier itself counts them, in its own words.
   LogicalResult checkTypes(func::FuncOp) override { return success(); }
 };
 } // namespace

@@ -2,6 +2,7 @@
 //
 // This file declares the one place that reads the names, phases, blocks and costs which
 // `annotate-memory` and the importer write.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_ANALYSIS_OPFACTS_H

@@ -1,8 +1,8 @@
 //===- PlanVerifier.h - Is the final program what it claims? ---------------===//
 //
-// Derives lifetimes, overlaps and the peak of a planned step anew, from its ops, `llm.offsets` and
-// `llm.workspace` alone. Each number that a planned step claims is checked as far as its own ops
-// can refute it; a lower bound that is too low is only weak.
+// The verifier derives lifetimes, overlaps and the peak of a planned step anew, from its ops,
+// `llm.offsets` and `llm.workspace` alone. It checks each number that a planned step claims as far
+// as its own ops can refute it; a lower bound that is too low is only weak.
 //
 // What is its own: the walk over the ops, lifetimes, places and sums, the bytes of each type, in
 // checked arithmetic (lib/Analysis/PlanBytes.h), and the rules of what is a view, what is a

@@ -3,6 +3,7 @@
 // This file finds the saved values of a program (Planning/Model/SavedValues.h defines them). With
 // recomputation the runs of an op count as one, the first. Nothing here depends on how the decision
 // was made.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_ANALYSIS_SAVEDVALUES_H

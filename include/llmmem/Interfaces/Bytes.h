@@ -3,6 +3,7 @@
 // This is the one place that makes bytes of types. A plan counts what is stored: two elements of
 // four bits share a byte, and any other element takes whole bytes. (`verify-plan` counts by itself:
 // lib/Analysis/PlanBytes.h.)
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_INTERFACES_BYTES_H

@@ -4,6 +4,7 @@
 // the backward recomputes: with y = barrier(x, dz)#0, no reader of y can run before dz is there,
 // though y has the bytes of x. So a barrier is an op of the step, which reads all its operands at
 // one place, costs nothing and runs once.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LAYOUT_BARRIERS_H

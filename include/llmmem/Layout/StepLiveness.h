@@ -6,9 +6,10 @@
 // continues that operand's buffer. A workspace is a buffer of one position. Resident bytes span
 // everything. What a copy to the host reads is held until its wait. Values in the host's memory do
 // not count.
-// Computes the same peak before and after `plan-arena`; without offsets every in-place candidate
+//
 // It computes the same peak before and after `plan-arena`; without offsets every in-place candidate
 // that is the last read counts as taken. It costs O(ops + operands).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LAYOUT_STEPLIVENESS_H

@@ -2,6 +2,7 @@
 //
 // This is the one table: the tools return these codes, and each prints its lines of the table in
 // --help.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_EXITCODE_H

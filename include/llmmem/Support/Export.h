@@ -2,6 +2,7 @@
 //
 // The planner is compiled with hidden symbols: a shared library of it offers what LLMMEM_EXPORT
 // marks and nothing else, so that one process can load it together with any other LLVM.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_EXPORT_H

@@ -4,6 +4,7 @@
 // is not strict enough to read them: it accepts 1e3 and 2.0 as integers and repeated keys, recurses
 // as deep as the text, and does not keep the position of a value. Here every error has a line, a
 // column and a path.
+//
 // A caller that gets `false` must return `false`: the first error is kept and the remaining text is
 // not read.
 //

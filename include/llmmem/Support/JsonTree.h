@@ -3,6 +3,7 @@
 // This parser is for files whose keys are not ours to say. llvm::json recurses as deep as the text
 // says; a hostile text must not exhaust the stack. Where the shape is known, JsonReader.h reads
 // without a tree.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_JSONTREE_H

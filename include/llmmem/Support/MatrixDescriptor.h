@@ -6,6 +6,7 @@
 // Example, swizzled in 128 bytes, where lines are rows: with `start` 0 and groups of eight rows
 // 1024 bytes apart, element (9, 8) lies in line 1 of group 1, at 1024 + 128 + 16; its chunk, 1, is
 // at the place of chunk 1 xor 1: byte 1152.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_MATRIXDESCRIPTOR_H

@@ -2,6 +2,7 @@
 //
 // A reader of an output file sees the old text or the new one, never half of it: the text goes to a
 // temporary next to the target, which is then renamed over it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_SUPPORT_TEXTFILE_H

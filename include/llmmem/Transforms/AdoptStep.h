@@ -3,6 +3,7 @@
 // This file finds from the graph what `differentiate` writes onto its own steps: which arguments a
 // step overwrites, which result is its loss, and where its backward begins. It keeps whatever
 // stands in the text already.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TRANSFORMS_ADOPTSTEP_H

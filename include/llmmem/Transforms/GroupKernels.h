@@ -32,7 +32,7 @@ namespace llmmem {
 struct GroupingCounts {
   int64_t kernels = 0; // llm.kernel ops made
   int64_t grouped = 0; // ops that went into them
-  int64_t copies = 0;  // cheap forward ops computed again inside a backward kernel
+  int64_t copies = 0;  // cheap forward ops recomputed inside a backward kernel
 };
 
 /// Groups the ops of a straight-line step, by `GroupableOpInterface`. Phases and blocks are never

@@ -4,6 +4,7 @@
 // et al. 2021, ActNN; Liu et al. 2022, GACT): `llm.pack` after the op that makes a value rounds it
 // by groups of a row, and the backward reads what `llm.unpack` makes of that. The forward reads the
 // value itself, so the loss keeps its bits and gradients do not. So it is never done unasked.
+//
 // Values of the first layers are held longest, so they come first. How many are packed is a choice
 // like epilogues: whoever plans compares the step with none, a quarter, a half, three quarters and
 // all of them packed, each with its kept and recomputed values, and takes the cheapest plan.

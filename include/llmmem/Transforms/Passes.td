@@ -3,6 +3,7 @@
 // The passes stand in the order in which they run. Options live here and nowhere else.
 // `plan-checkpoints` and `report-memory` are implemented in lib/Reports, all others in
 // lib/Transforms.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TRANSFORMS_PASSES

@@ -1,7 +1,7 @@
 //===- StateOnHost.h - State and parameters that live on the host -----------===//
 //
 // Between steps the state of the optimizer lies in the host's memory (Ren et al. 2021,
-// ZeRO-Offload; Rajbhandari et al. 2021, ZeRO-Infinity); each value of it comes to the device for
+// ZeRO-Offload; Rajbhandari et al. 2021, ZeRO-Infinity). Each value of it comes to the device for
 // its update and leaves again. The device then holds the state of the updates at hand alone, and
 // what the host holds throughout counts against `--host-budget`.
 //
@@ -12,12 +12,12 @@
 // then dropped, as the host has it, and its new value leaves. Those that take longer to send for
 // than to be sent (bytes / bandwidth below the latency of the link) stay on the device.
 //
-// Updates may run on the host as well: then state never travels, gradients go up, and new values of
-// parameters that lie on the device come down. A parameter without a master copy that lies on the
-// device goes up with its gradient, since its update reads it.
+// Updates may run on the host as well. Then state never travels, gradients are copied to the host,
+// and new values of parameters that lie on the device are copied back. A parameter without a master
+// copy that lies on the device goes to the host with its gradient, since its update reads it.
 //
-// Example: of the parameter above in bf16, 1,179,648 bytes of gradient go up and as many of the new
-// parameter come down, instead of 7,077,888 each way.
+// Example: of the parameter above in bf16, 1,179,648 bytes of gradient go to the host and as many
+// of the new parameter come back, instead of 7,077,888 each way.
 //
 //===----------------------------------------------------------------------===//
 

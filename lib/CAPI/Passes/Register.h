@@ -1,6 +1,7 @@
 //===- Register.h - What the C interface registers --------------------------===//
 //
 // These stand apart from Passes.cpp, which would read the headers of all dialects for two calls.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_CAPI_PASSES_REGISTER_H

@@ -2,6 +2,7 @@
 //
 // This file calls nothing except the planner's public headers. What it gives out is a C structure
 // that heads an object which owns its arrays.
+//
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Planning/Planner.h"
