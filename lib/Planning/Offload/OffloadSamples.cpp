@@ -63,7 +63,7 @@ static Answer shorterOf(Answer a, Answer b) {
   return !a || (b && b->time < a->time) ? std::move(b) : std::move(a);
 }
 
-/// The schedule beside which the copies of `plan` run.
+/// Returns the schedule with which the copies of `plan` run.
 std::vector<OpIndex> OffloadSamples::stepsOfDevice(const Plan &plan) const {
   std::vector<OpIndex> opOf(problem.ops.size(), -1), steps;
   for (OpIndex op = 0; op < device.numOps(); ++op)
@@ -166,9 +166,9 @@ Answer OffloadSamples::least() {
   return *leastAnswer;
 }
 
-/// m(s) of the sample with this number, and of `budget` where the least need is below all samples
-/// that have a plan. The next sample down has one where recomputation alone does: then none below
-/// the last one that was looked at is left out.
+/// m(s) of the sample with this number, and of `budget` where the least footprint is below all
+/// samples that have a plan. The next sample down has one where recomputation alone does: then none
+/// below the last one that was looked at is left out.
 Answer OffloadSamples::bestFrom(size_t first, int64_t budget, int64_t known, bool &isWhole) {
   Answer best;
   isWhole = true;

@@ -6,29 +6,29 @@
 //
 //  - *Samples* are budgets, a fixed number of them for each halving of the arena of the plan that
 //    recomputes nothing. Each has a search of its own; its plan is recomputation alone where that
-//    is shorter. The last sample is the least need that was found, where it is below all samples
-//    that have a plan. m(s), the answer of a sample s, is the shortest plan of s and of all samples
-//    below it. Searches end at a sample whose plans are all proved to take as long as the best one
-//    (OffloadBound.h), since then those below it do as well: so few are made.
+//    is shorter. The last sample is the least footprint that was found, where it is below all
+//    samples that have a plan. m(s), the answer of a sample s, is the shortest plan of s and of all
+//    samples below it. Searches end at a sample whose plans are all proved to take as long as the
+//    best one (OffloadBound.h), since then those below it do as well: so few are made.
 //  - Between a sample s and the next one above, s', budgets are bisected. The interval [u, a) has
 //    the plan `low`, which needs u at most, and the plan `high`, which takes less time. Budgets
 //    from what `high` really needs are answered by it, which ends the interval there. The middle m
 //    is searched, from these two plans as well. A plan of m whose time lies between those of both
-//    ends answers all budgets from its need to m; the rest is one interval below its need and one
-//    above m. With any other plan, or none, `low` answers up to m.
+//    ends answers all budgets from its footprint to m; the rest is one interval below its footprint
+//    and one above m. With any other plan, or none, `low` answers up to m.
 //
-// Claim: of two budgets, neither below the least need that was found, the larger has no longer
+// Claim: of two budgets, neither below the least footprint that was found, the larger has no longer
 // step. Proof: samples hold it, since m(s) is a least over a set that grows with s. Within an
 // interval every budget is answered by a plan that takes at least as long as `high` and at most as
 // long as `low`, by induction: each part of an interval ends at plans between these two, in falling
-// order. Two budgets either end in one interval, where those from the need of `high` on have the
-// shorter plan, or part at a middle or a need, and then the answer of the smaller takes at least as
-// long as the plan there and that of the larger at most as long. The shorter one of this answer and
-// of recomputation alone under the budget itself holds it, too, both being monotone: the cost of
-// recomputation alone never rises with the budget (Budget/Frontier.h), and its step takes that
-// cost, unless more runs in every step than the problem knows. Then the samples alone answer.
+// order. Two budgets either end in one interval, where those from the footprint of `high` on have
+// the shorter plan, or part at a middle or a need, and then the answer of the smaller takes at
+// least as long as the plan there and that of the larger at most as long. The shorter one of this
+// answer and of recomputation alone under the budget itself holds it, too, both being monotone: the
+// cost of recomputation alone never rises with the budget (Budget/Frontier.h), and its step takes
+// that cost, unless more runs in every step than the problem knows. Then the samples alone answer.
 //
-// Below the least need a budget has a search of its own, and nothing is promised of its time.
+// Below the least footprint a budget has a search of its own, and nothing is promised of its time.
 //
 // Example: samples at 100 (time 50, its plan needs 97) and 91 (time 60). Budgets from 97 on
 // take 50. The middle of 91 and 97 is 94, whose plan takes 55 and needs 93: so 93 to 96 take 55
@@ -63,7 +63,7 @@ public:
   /// The answer of `budget`; null where no plan was found. What takes `known` or longer is not told
   /// apart: any such plan, or null, may stand for it.
   Answer within(int64_t budget, int64_t known);
-  /// The plan of the least need that was found and what it needs; null where there is none.
+  /// The plan of the least footprint that was found and what it needs; null where there is none.
   Answer least();
   /// A plan of `plan.steps` as they are; null where it cannot be timed.
   Answer timed(std::optional<Plan> plan) const;

@@ -1,4 +1,4 @@
-//===- OffloadSchedules.cpp - Schedules of the device that copies stand beside ----===//
+//===- OffloadSchedules.cpp - Schedules of the device to which copies are added ---===//
 
 #include "OffloadSchedules.h"
 #include "Schedulers/ExactSearch.h"

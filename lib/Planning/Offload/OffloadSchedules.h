@@ -1,4 +1,4 @@
-//===- OffloadSchedules.h - Schedules of the device that copies stand beside ------===//
+//===- OffloadSchedules.h - Schedules of the device to which copies are added -----===//
 //
 // Schedules come from the planner for one memory, under the budget and under larger ones up to
 // where nothing is recomputed: what a larger budget would keep is what copies have to hold.
