@@ -44,7 +44,7 @@ public:
 
 private:
   using Values = std::shared_ptr<const AbsentValues>;
-  /// A schedule with absent values, put in time.
+  /// Holds a schedule with evicted values, and when its copies run.
   struct Candidate {
     Values values;
     std::vector<int32_t> gaps;
