@@ -2,7 +2,6 @@
 
 #include "llmmem/Execution/TokenFeed.h"
 #include "llmmem/Execution/CounterSamples.h"
-#include "llmmem/Execution/ModelBuffers.h"
 #include "llmmem/Execution/SafeTensors.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -222,15 +221,6 @@ void TokenFeed::next(const Batch &to) {
   for (size_t i = 0; i < to.positions.size(); ++i)
     to.positions[i] = i > 0 && goesOn(i - 1) ? to.positions[i - 1] + 1 : 0;
   ++batch;
-}
-
-void TokenFeed::fill(ModelBuffers &buffers, int64_t number) {
-  const StepRoles &roles = buffers.argumentRoles();
-  auto tokens = [&](std::optional<unsigned> argument) {
-    return argument ? buffers.integers(*argument) : llvm::MutableArrayRef<int32_t>();
-  };
-  seek(number);
-  next({tokens(roles.ids), tokens(roles.targets), tokens(roles.labels), tokens(roles.positions)});
 }
 
 std::string TokenFeed::contentsHash() const {

@@ -5,6 +5,7 @@
 
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include <tuple>
 
 namespace llmmem::planning {

@@ -112,7 +112,7 @@ void OffloadSchedules::addTo(CopySearch &copies, int64_t budget) {
   const int64_t highest = (free - budget - 1) / step; // the number of the first one above
   for (int64_t number = highest, at = 0; number > 0 && at < parts; --number, ++at)
     if (at < near || number % 2 == 0) {
-      search.announce("schedules that keep more than the device holds");
+      search.context().progress.announce("schedules that keep more than the device holds");
       addAt(copies, free - number * step);
     }
   addAt(copies, free);
