@@ -38,7 +38,7 @@ int64_t timeWithDelay(const Plan &plan) {
 Plan planIt(const Problem &problem, PolicyKind kind, const StepTime &stepTime) {
   PlanOptions options;
   options.policy.kind = kind;
-  options.seconds = 0.02;
+  options.workSeconds = 0.02;
   if (stepTime)
     options.timeOf = [&](FormNumber, const Plan &plan) { return std::optional(stepTime(plan)); };
   return plan(problem, options);
