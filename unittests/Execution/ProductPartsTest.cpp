@@ -147,10 +147,20 @@ struct Operands {
 
   std::vector<float> multiply() const {
     std::vector<float> c(kRows * kColumns, NAN);
-    llmmem_find_gemm_library()->f32(a.data(), aTransposed ? kRows : kInner, aTransposed, b.data(),
-                                    bTransposed ? kInner : kColumns, bTransposed, initial.data(),
-                                    kColumns, c.data(), kColumns, sizeof(float), kRows, kColumns,
-                                    kInner, kTerms, kRows * kInner, kInner * kColumns, 0.5);
+    const llmmem_gemm_form form = {.a = {.pitch = aTransposed ? kRows : kInner,
+                                         .transposed = aTransposed,
+                                         .step = kRows * kInner},
+                                   .b = {.pitch = bTransposed ? kInner : kColumns,
+                                         .transposed = bTransposed,
+                                         .step = kInner * kColumns},
+                                   .initial_pitch = kColumns,
+                                   .c_pitch = kColumns,
+                                   .c_bytes = sizeof(float),
+                                   .rows = kRows,
+                                   .columns = kColumns,
+                                   .inner = kInner,
+                                   .terms = kTerms};
+    llmmem_find_gemm_library()->f32(&form, a.data(), b.data(), initial.data(), c.data(), 0.5);
     return c;
   }
 
