@@ -6,30 +6,33 @@
 #include "llmmem/Interfaces/FillableOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// Whether the reader takes what it reads from memory. A view looks at one operand, and what else
-/// it has says where.
-static bool readsBytes(OpOperand &use) {
-  return llvm::all_of(use.getOwner()->getResults(), [&](OpResult result) {
-    std::optional<unsigned> viewed = viewedOperand(result);
-    return !viewed || *viewed == use.getOperandNumber();
+/// Returns whether every reader of `value`, and of the views of it, is an op of the step itself
+/// that reads elements from memory. The other operands of a view say where it lies, and ops that
+/// write no destination of their own, as those of tosa, may have to know a constant when they are
+/// compiled.
+static bool isReadFromMemory(Value value, Block *block) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *reader = use.getOwner();
+    if (reader->getBlock() != block)
+      return false;
+    for (OpResult result : reader->getResults())
+      if (std::optional<unsigned> viewed = viewedOperand(result))
+        return *viewed == use.getOperandNumber() && isReadFromMemory(result, block);
+    return isa<DestinationStyleOpInterface>(reader);
   });
 }
 
 static bool isToBeFilled(Operation &op) {
   SplatElementsAttr elements;
-  if (!isa<FillableOpInterface>(op) || !isResidentOp(&op) || op.getNumResults() != 1 ||
-      op.use_empty() || !matchPattern(op.getResult(0), m_Constant(&elements)))
-    return false;
-  return llvm::all_of(op.getUses(), [&](OpOperand &use) {
-    Operation *reader = use.getOwner();
-    return reader->getBlock() == op.getBlock() && !reader->hasTrait<OpTrait::IsTerminator>() &&
-           readsBytes(use);
-  });
+  return isa<FillableOpInterface>(op) && isResidentOp(&op) && op.getNumResults() == 1 &&
+         !op.use_empty() && matchPattern(op.getResult(0), m_Constant(&elements)) &&
+         isReadFromMemory(op.getResult(0), op.getBlock());
 }
 
 bool llmmem::hasConstantsToFill(func::FuncOp step) {

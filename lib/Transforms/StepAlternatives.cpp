@@ -43,6 +43,10 @@ static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
   return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
 }
 
+static bool isPlannedForLibrary(func::FuncOp step) {
+  return llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
+}
+
 namespace {
 struct Choice {
   Epilogues epilogues;
@@ -61,7 +65,8 @@ static SmallVector<Choice> allChoices(func::FuncOp step, const CheckpointRequest
   const Epilogues most = choices.back().epilogues;
   for (int64_t quarters = 1; request.packsSaved && quarters <= kPackedQuarters; ++quarters)
     choices.push_back({most, quarters});
-  if (hasConstantsToFill(step))
+  // The library's products decide the bits of a step, so that one form serves every budget.
+  if (!isPlannedForLibrary(step) && hasConstantsToFill(step))
     choices.push_back({most, 0, /*fillsConstants=*/true});
   return choices;
 }
@@ -115,11 +120,9 @@ planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative>
     forms.alternatives.push_back(
         {it.extracted.problem, it.tilings.tilings, it.extracted.coreAttention});
   forms.setBudget(budget);
-  bool isPlannedForLibrary =
-      llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
   // Where each op runs once, packing never costs less. What is packed depends on the budget anyway,
   // and with it the step's bits.
-  if (isPlannedForLibrary && !havePacked(alternatives))
+  if (isPlannedForLibrary(step) && !havePacked(alternatives))
     forms.choice = planning::AlternativeChoice::ByOpsOnce;
   forms.guessedPhases = step->hasAttr(LlmDialect::kLoss);
   return forms;

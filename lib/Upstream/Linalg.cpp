@@ -130,11 +130,19 @@ struct DestinationBuffers
 // Constants of one number
 //===----------------------------------------------------------------------===//
 
+bool canBeFilled(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return integer.isSignless() && (integer.getWidth() == 1 || integer.getWidth() % 8 == 0);
+  return isa<IndexType>(element) ||
+         (isa<FloatType>(element) && element.getIntOrFloatBitWidth() % 8 == 0);
+}
+
 struct ConstantFill : FillableOpInterface::ExternalModel<ConstantFill, arith::ConstantOp> {
   Value makeFill(Operation *op, OpBuilder &builder) const {
     auto elements = dyn_cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-    if (!elements || !type || type.getEncoding())
+    // Builtin constants of signed types, and buffers whose elements share bytes, have no fill.
+    if (!elements || !type || type.getEncoding() || !canBeFilled(type.getElementType()))
       return {};
     auto number = dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>());
     if (!number)
