@@ -72,7 +72,8 @@ std::optional<unsigned> llmmem::viewedOperandUpstream(OpResult result) {
                  tensor::ReshapeOp>(op)) {
     isView = isShapeKnown(op) && isContiguous(op->getOperand(0));
   } else if (isa<tosa::ReshapeOp, tosa::IdentityOp>(op)) {
-    isView = op->getNumResults() == 1;
+    isView =
+        op->getNumResults() == 1 && (isa<tosa::IdentityOp>(op) || isContiguous(op->getOperand(0)));
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     operand = loop.getInitArgsMutable()[result.getResultNumber()].getOperandNumber();
     isView = loop.getYieldedValues()[result.getResultNumber()] ==
@@ -98,13 +99,16 @@ static SmallVector<OpOperand *> lookingAt(OpOperand &operand) {
   return looking;
 }
 
-/// Returns the bytes of one element in memory; -1 for what is no number.
+/// Returns the bytes of one element in memory; -1 for what is no number, and 0 for elements of four
+/// bits, of which two share a byte.
 static int64_t elementBytes(Type type) {
   Type element = getElementTypeOrSelf(type);
   if (auto complex = dyn_cast<ComplexType>(element))
     return 2 * elementBytes(complex.getElementType());
   if (!element.isIntOrIndexOrFloat())
     return -1;
+  if (element.isInteger(4))
+    return 0;
   return element.isIndex() ? 8 : llvm::alignTo(element.getIntOrFloatBitWidth(), 8) / 8;
 }
 

@@ -92,8 +92,7 @@ struct LinalgBuffers : BufferOpInterface::ExternalModel<LinalgBuffers, linalg::L
       if (isAddedTo && (operands.empty() || viewedValue(input.get()) != viewedValue(init.get())))
         return false;
       return isa<RankedTensorType>(input.get().getType()) && coversItsBytes(input.get()) &&
-             bytesOfElementType(getElementTypeOrSelf(input.get())) ==
-                 bytesOfElementType(getElementTypeOrSelf(init.get())) &&
+             haveEqualPlaces(getElementTypeOrSelf(input.get()), getElementTypeOrSelf(init.get())) &&
              isReadInStep(structured, input, init);
     };
     for (OpOperand *input : structured.getDpsInputOperands())

@@ -4,8 +4,10 @@
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "llmmem/Upstream/Models.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/CastInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -48,10 +50,35 @@ bool upstream::isReadTwice(OpOperand &operand) {
   });
 }
 
+bool upstream::isPart(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      // What a loop carries unchanged does not move.
+      auto loop = dyn_cast_if_present<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+      if (!init || loop.getTiedLoopYieldedValue(argument)->get() != argument)
+        return false;
+      value = init->get();
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    std::optional<unsigned> viewed = viewedOperand(cast<OpResult>(value));
+    if (!viewed)
+      return false;
+    if (isa<tensor::ExtractSliceOp>(op))
+      return true;
+    value = op->getOperand(*viewed);
+  }
+}
+
+bool upstream::haveEqualPlaces(Type a, Type b) {
+  return bytesOfElementType(a) == bytesOfElementType(b) && a.isInteger(4) == b.isInteger(4);
+}
+
 static bool haveSameElements(Type a, Type b) {
   auto mine = dyn_cast<RankedTensorType>(a), its = dyn_cast<RankedTensorType>(b);
   return mine && its && mine.getShape() == its.getShape() &&
-         bytesOfElementType(mine.getElementType()) == bytesOfElementType(its.getElementType());
+         upstream::haveEqualPlaces(mine.getElementType(), its.getElementType());
 }
 
 SmallVector<unsigned> upstream::elementwiseOperands(OpResult result) {

@@ -34,6 +34,13 @@ int64_t elementsOf(mlir::Type type);
 /// and integers are not counted.
 bool countsAsFlop(mlir::Operation *op);
 
+/// Returns whether `value` views a part of something larger, so that its rows are not contiguous.
+bool isPart(mlir::Value value);
+
+/// Returns whether element i has the same place in a buffer of either element type. Two elements of
+/// four bits share a byte.
+bool haveEqualPlaces(mlir::Type a, mlir::Type b);
+
 /// Returns whether element i of `operand` lies where element i of a tensor at the same bytes would:
 /// it is no part of a larger value.
 bool coversItsBytes(mlir::Value operand);

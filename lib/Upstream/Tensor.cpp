@@ -11,28 +11,6 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::upstream;
 
-/// Returns whether `value` views a part of something larger, so that its rows are not contiguous.
-static bool isPart(Value value) {
-  while (true) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      // What a loop carries unchanged does not move.
-      auto loop = dyn_cast_if_present<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
-      OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
-      if (!init || loop.getTiedLoopYieldedValue(argument)->get() != argument)
-        return false;
-      value = init->get();
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    std::optional<unsigned> viewed = viewedOperand(cast<OpResult>(value));
-    if (!viewed)
-      return false;
-    if (isa<tensor::ExtractSliceOp>(op))
-      return true;
-    value = op->getOperand(*viewed);
-  }
-}
-
 /// The other operands of a view must exist at any time: constants and, in the body of a loop, whose
 /// order is that of the text, any number.
 static bool hasConstantShape(Operation *op) {

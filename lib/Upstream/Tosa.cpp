@@ -54,9 +54,9 @@ struct TosaCost : CostOpInterface::ExternalModel<TosaCost, AnyOp> {
 
 struct TosaBuffers : BufferOpInterface::ExternalModel<TosaBuffers, AnyOp> {
   std::optional<unsigned> getViewedOperand(Operation *op, unsigned) const {
-    return isa<tosa::ReshapeOp, tosa::IdentityOp>(op) && op->getNumResults() == 1
-               ? std::optional(0u)
-               : std::nullopt;
+    const bool keepsRows =
+        isa<tosa::IdentityOp>(op) || (isa<tosa::ReshapeOp>(op) && !isPart(op->getOperand(0)));
+    return keepsRows && op->getNumResults() == 1 ? std::optional(0u) : std::nullopt;
   }
   SmallVector<unsigned> getInPlaceOperands(Operation *op, unsigned result) const {
     bool isElementwise = op->hasTrait<OpTrait::tosa::TosaElementwiseOperator>() ||
