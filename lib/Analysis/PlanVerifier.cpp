@@ -100,8 +100,9 @@ private:
 bool PlanVerifier::readOffsets(Operation &op) {
   auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
   if (!offsets || offsets.size() != static_cast<int64_t>(op.getNumResults())) {
-    fail(&op, "offsets") << "needs '" << LlmDialect::kOffsets << "' with " << op.getNumResults()
-                         << " entries; run plan-arena";
+    fail(&op, "offsets")
+        << "needs '" << LlmDialect::kOffsets << "' with " << op.getNumResults()
+        << " entries; run apply-checkpoints, or plan-arena for a step without a plan";
     return false;
   }
   for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
@@ -442,7 +443,7 @@ void PlanVerifier::checkBudget(StringRef name, const Arena &arena, StringRef who
     if (needed.isTooMany())
       fail(step, "size") << "needs " << arena.resident << " resident bytes, " << arena.padding
                          << " to align them and an arena of " << arena.end
-                         << ", together more than 2^63" << whose << "; run plan-arena again";
+                         << ", together more than 2^63" << whose << "; plan the model again";
   } else if (budget < 0)
     fail(step, "budget") << "has the budget" << whose << " " << step->getAttr(name)
                          << ", expected a number of bytes";
@@ -457,7 +458,8 @@ LogicalResult PlanVerifier::run() {
     return failure();
   device.claim = claim(LlmDialect::kArena);
   if (device.claim < 0) {
-    fail(step, "peak") << "has no '" << LlmDialect::kArena << "'; run plan-arena";
+    fail(step, "peak") << "has no '" << LlmDialect::kArena
+                       << "'; run apply-checkpoints, or plan-arena for a step without a plan";
     return failure();
   }
   if (step->hasAttr(LlmDialect::kHostArena))

@@ -266,7 +266,9 @@ LogicalResult ArenaBufferizer::rewrite() {
 LogicalResult llmmem::arenaBufferize(func::FuncOp step, const StepStorage &storage) {
   auto arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena);
   if (!arena)
-    return step.emitError() << "has no '" << LlmDialect::kArena << "'; run plan-arena first";
+    return step.emitError()
+           << "has no '" << LlmDialect::kArena
+           << "'; run apply-checkpoints, or plan-arena for a step without a plan, first";
   ArenaBufferizer bufferizer(step, storage, arena.getInt());
   return failed(bufferizer.decide()) ? failure() : bufferizer.rewrite();
 }

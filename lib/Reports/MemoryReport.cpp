@@ -320,7 +320,7 @@ static LogicalResult checkNeeded(func::FuncOp step, const MemoryReport &report) 
     return step.emitError() << "claims an arena" << whose << " of " << arena
                             << " bytes in addition to " << resident
                             << " resident ones; expected fewer than 2^63 together, "
-                            << "and no negative number: run plan-arena again";
+                            << "and no negative number: plan the model again";
   };
   return success(succeeded(check(report.residentBytes, report.residentPadding, report.arena, "")) &&
                  succeeded(check(report.host.residentBytes, report.host.residentPadding,

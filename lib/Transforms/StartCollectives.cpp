@@ -187,12 +187,14 @@ static void updatePeak(func::FuncOp step, const StepStorage &storage) {
 static FailureOr<int64_t> start(func::FuncOp step, const StepStorage &storage,
                                 bool (*isToStart)(Operation *)) {
   if (!step->hasAttr(LlmDialect::kArena))
-    return step.emitError() << "has no '" << LlmDialect::kArena << "'; run plan-arena";
+    return step.emitError() << "has no '" << LlmDialect::kArena
+                            << "'; run apply-checkpoints, or plan-arena for a step without a plan";
   for (Operation &op : step.getBody().front().without_terminator()) {
     if (llm::isStarted(&op))
       return op.emitError("is started already");
     if (!op.hasAttr(LlmDialect::kOffsets))
-      return op.emitError() << "has no '" << LlmDialect::kOffsets << "'; run plan-arena";
+      return op.emitError() << "has no '" << LlmDialect::kOffsets
+                            << "'; run apply-checkpoints, or plan-arena for a step without a plan";
   }
   int64_t starts = Starter(step, storage, isToStart).run();
   // The waits are views that the storage does not know.

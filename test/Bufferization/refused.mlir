@@ -1,7 +1,7 @@
 // What cannot run in the arena is refused at its place, before anything is changed.
 // RUN: llmmem-opt --llmmem-arena-bufferize --split-input-file --verify-diagnostics %s
 
-// expected-error @+1 {{has no 'llm.arena'; run plan-arena first}}
+// expected-error @+1 {{has no 'llm.arena'; run apply-checkpoints, or plan-arena for a step without a plan, first}}
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
   return %x : tensor<64xf32>
 }

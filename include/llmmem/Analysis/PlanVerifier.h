@@ -44,7 +44,8 @@
 //                  (`llm.host_arena` that of the host's)
 //   [budget]       resident bytes, each argument's rounded up to 256, + arena <= `llm.budget`; of the host's
 //                  memory <= `llm.host_budget`
-//   [applied]      nothing is left of `llm.schedule` and `llm.chunk`: what was decided was done
+//   [applied]      nothing is left of `llm.schedule`, `llm.copies`, `llm.places` and `llm.chunk`:
+//                  what was decided was done
 //   [policy]       `llm.policy` is one that there is; 'none' has no clones, 'budget' has `llm.budget`
 //   [decision]     `llm.decision` says of each result what the backward and the update read: a later run
 //                  ("recompute"), else what came back from the host ("offload"), the first ("keep"), nothing

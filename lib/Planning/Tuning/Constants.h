@@ -117,9 +117,6 @@ LLMMEM_TUNED(int, evictionDepthOfChain, 2000);
 /// Annealing shares the work among so many attempts, and each has so many moves for an op.
 /// Measured at 10 and 40: nothing.
 LLMMEM_TUNED(int64_t, annealingAttempts, 20);
-/// -0.089 recomputed, +0.062 least, work -15/+0.
-/// -0.089 recomputed, +0.062 least, work -15/+0.
-/// -0.089 recomputed, +0.062 least, work -15/+0.
 /// Measured at 150: layered: -0.031 recomputed, +0.141 least, work +16/-4; at 600: layered:
 /// -0.089 recomputed, +0.062 least, work -15/+0.
 LLMMEM_TUNED(int64_t, movesPerOp, 300);
@@ -289,9 +286,6 @@ LLMMEM_TUNED(int, mostSmallSteps, 4);
 /// Ruin and recreate has so many rounds for one step down, and at the least bytes.
 /// Measured at 125: nothing.
 LLMMEM_TUNED(int64_t, loweringRounds, 250);
-/// +1/+1.
-/// +1/+1.
-/// +1/+1.
 /// Measured at 300: blocks: work +0/+0; odd: +0.177 recomputed, work +1/+1; micro-batches: work
 /// +1/+1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);

@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --start-collectives --verify-diagnostics --split-input-file %s
 
-// expected-error @below {{has no 'llm.arena'; run plan-arena}}
+// expected-error @below {{has no 'llm.arena'; run apply-checkpoints, or plan-arena for a step without a plan}}
 func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.mesh = #llm.mesh<dp = 2>} {
   %a = llm.all_reduce %x over ["dp"] : tensor<64xf32>
   return %a : tensor<64xf32>
