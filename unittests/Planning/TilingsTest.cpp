@@ -3,6 +3,7 @@
 #include "llmmem/Planning/Alternatives/Tilings.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include "gtest/gtest.h"
 
 using namespace llmmem::planning;
@@ -111,6 +112,26 @@ TEST(TilingsTest, isInfeasibleOnlyWhereTheLeanestFormIs) {
   TilingPlan none = planUnder(least.plan.arena - 1);
   EXPECT_EQ(none.plan.status, Status::Infeasible);
   EXPECT_EQ(none.tiling, tilings.size() - 1);
+}
+
+// The larger tiling has no plan, and takes longer for all that is quickly known, so it is planned
+// last; the leanest has one where a leaves for the host, which is no shorter than the known one.
+TEST(TilingsTest, withoutAPlanTheLeanestFormAnswersWhateverIsPlannedLast) {
+  Problem problem = makeHead();
+  problem.ops[0].workspace = 140; // so that a can neither stay nor be made again
+  problem.budget = 250;
+  const llmmem::Result<Problem> copied =
+      withHostCopies(problem, 1000, {4'000'000'000, 4'000'000'000});
+  ASSERT_TRUE(copied) << copied.error();
+  const std::vector<Tiling> two = {{{2, 10, 200}}, {{2, 14, 50}}};
+  PlanOptions options;
+  options.policy.kind = PolicyKind::Budget;
+  EXPECT_EQ(planTilings(*copied, two, options).plan.status, Status::Feasible);
+  options.knownTime = 1;
+  const TilingPlan none = planTilings(*copied, two, options);
+  EXPECT_EQ(none.plan.status, Status::Unknown);
+  EXPECT_EQ(none.tiling, 1u);
+  EXPECT_LE(none.plan.peakLowerBound, 250);
 }
 
 TEST(TilingsTest, theLeastPeakTakesTheLargestFormThatItHasRoomFor) {

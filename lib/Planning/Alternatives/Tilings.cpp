@@ -34,6 +34,7 @@ private:
   void planEach(llvm::ArrayRef<size_t> order);
   void enlargeLeanest();
   void boundPeak();
+  void boundAnyDuration();
 
   const Problem &problem;
   llvm::ArrayRef<Tiling> tilings;
@@ -74,9 +75,11 @@ std::vector<size_t> TilingSearch::order() {
 /// Every plan of a tiling costs at least the tiling's ops once, so those whose ops alone cost what
 /// the best plan costs cannot win, and where nothing is recomputed nor can any later one.
 void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
-  auto isBetter = [](size_t, const Plan &a, size_t, const Plan &b) {
-    return b.status != Status::Feasible ||
-           (a.status == Status::Feasible && a.duration() < b.duration());
+  auto isBetter = [&](size_t tiling, const Plan &a, size_t, const Plan &b) {
+    const bool fits = a.status == Status::Feasible;
+    if (b.status != Status::Feasible)
+      return fits || tiling == leanest(); // which alone says whether there is a plan
+    return fits && a.duration() < b.duration();
   };
   search.planEach(order, /*leavesOut=*/true,
                   {[&](size_t tiling) { return leastDurations[tiling]; },
@@ -121,6 +124,15 @@ void TilingSearch::boundPeak() {
   }
 }
 
+/// The leanest tiling costs the most, so a larger one may have a plan that costs less than any of
+/// it.
+void TilingSearch::boundAnyDuration() {
+  Plan &plan = search.plan;
+  plan.costLowerBound = std::min(plan.costLowerBound, search.costLowerBound);
+  if (plan.time)
+    plan.time->lowerBound = std::min(plan.time->lowerBound, search.timeLowerBound);
+}
+
 TilingPlan TilingSearch::run() {
   if (options.policy.kind == PolicyKind::LeastPeak) {
     planEach({leanest()});
@@ -134,6 +146,8 @@ TilingPlan TilingSearch::run() {
   if (search.plan.status == Status::Feasible) {
     boundPeak();
     search.boundBest();
+  } else if (search.plan.status == Status::Unknown) { // and the leanest's
+    boundAnyDuration();
   }
   return {search.number, std::move(search.plan)};
 }
