@@ -107,8 +107,9 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
     return failure();
   warnOfNoEffect(step, request, *alternatives);
   FailureOr<CheckpointDecision> decision =
-      decideCheckpoints(step, std::move(*alternatives), request, device,
-                        [&](func::FuncOp planned) { return timeOfPlanned(planned, device); });
+      decideCheckpoints(step, std::move(*alternatives), request, device, [&](func::FuncOp planned) {
+        return timeOfPlanned(planned, request, device);
+      });
   if (failed(decision))
     return failure();
   outcome.status = decision->plan().status;

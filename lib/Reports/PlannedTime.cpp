@@ -7,10 +7,11 @@
 using namespace mlir;
 using namespace llmmem;
 
-FailureOr<int64_t> llmmem::timeOfPlanned(func::FuncOp planned, const DeviceModel &device) {
+FailureOr<int64_t> llmmem::timeOfPlanned(func::FuncOp planned, const CheckpointRequest &request,
+                                         const DeviceModel &device) {
   if (failed(applyCheckpoints(planned, StepStorage(planned))) ||
-      failed(hasHostCopies(planned) ? startHostCopies(planned, StepStorage(planned))
-                                    : startCollectives(planned, StepStorage(planned))))
+      failed(request.overlap ? startCollectives(planned, StepStorage(planned))
+                             : startHostCopies(planned, StepStorage(planned))))
     return failure();
   StepStorage storage(planned);
   FailureOr<MemoryReport> report =
@@ -36,13 +37,13 @@ static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequ
     return failure();
   FailureOr<CheckpointDecision> decision =
       decideCheckpoints(*copy, std::move(*alternatives), free, device,
-                        [&](func::FuncOp planned) { return timeOfPlanned(planned, device); });
+                        [&](func::FuncOp planned) { return timeOfPlanned(planned, free, device); });
   if (failed(decision))
     return failure();
   if (decision->plan().status != planning::Status::Feasible)
     return step.emitError("has no plan even without a budget; please report this");
   writeCheckpoints(*copy, free, *decision, decision->plan().duration());
-  return timeOfPlanned(*copy, device);
+  return timeOfPlanned(*copy, free, device);
 }
 
 FailureOr<int64_t> llmmem::timeWithoutBudget(func::FuncOp step, const CheckpointRequest &request,

@@ -12,9 +12,10 @@
 
 namespace llmmem {
 
-/// Returns what a step takes on which a plan is written, by the report of what it becomes, in ns.
-/// Changes `planned`.
-llvm::FailureOr<int64_t> timeOfPlanned(mlir::func::FuncOp planned, const DeviceModel &device);
+/// Returns what a step takes on which a plan is written, by the report of what it becomes, in ns:
+/// collectives start early only with `request.overlap`, as in the pipeline. Changes `planned`.
+llvm::FailureOr<int64_t> timeOfPlanned(mlir::func::FuncOp planned, const CheckpointRequest &request,
+                                       const DeviceModel &device);
 
 /// Returns what `step` takes without a budget, whatever chunks and epilogues it then has, in ns.
 /// `decision` is that of `step` under `request`.
