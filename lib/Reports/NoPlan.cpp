@@ -134,8 +134,8 @@ static std::string hintFor(const CheckpointRequest &request) {
 }
 
 void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
-                          const ExtractedProblem &extracted, const planning::Plan &plan,
-                          const CheckpointOutcome &outcome) {
+                          const ExtractedProblem &extracted, const ExtractedProblem &ofLeast,
+                          const planning::Plan &plan, const CheckpointOutcome &outcome) {
   Operation *where = step;
   const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies stand after them
   if (plan.witness && plan.witness->op && *plan.witness->op < ops)
@@ -151,7 +151,7 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
              << nameOf(request.policy) << "': least peak found " << sizeText(outcome.leastPeak)
              << ", which needs a budget of " << outcome.leastBudget
              << " bytes; proved lower bound on the budget " << sizeText(outcome.budgetLowerBound);
-  diagnostic.attachNote(location) << summaryOf(request, extracted, outcome);
+  diagnostic.attachNote(location) << summaryOf(request, ofLeast, outcome);
   if (request.explain != kExplainAll) {
     diagnostic.attachNote(location) << hintFor(request);
     return;
@@ -166,30 +166,45 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
 //===----------------------------------------------------------------------===//
 
 /// For a plan without steps the planner bounds what any arena needs, in which each buffer is a
-/// multiple of the alignment. The live values have exact sizes, and may be fewer bytes.
-static void takeLowerBounds(const ExtractedProblem &extracted, const planning::Plan &plan,
-                            CheckpointOutcome &outcome) {
-  const planning::Problem &problem = extracted.problem;
+/// multiple of the alignment. The live values have exact sizes, and may be fewer bytes. The bound
+/// is that of every alternative that was planned, and no two need have the same padding.
+static void takeLowerBounds(const CheckpointDecision &decision, CheckpointOutcome &outcome) {
+  const planning::Plan &plan = decision.plan();
   outcome.budgetLowerBound = plan.peakLowerBound;
-  int64_t live = plan.peakLowerBound;
-  if (plan.steps.empty())
-    live = std::max(problem.residentBytes(), live - planning::paddingOf(problem));
-  outcome.peakLowerBound = live - extracted.residentPadding;
+  outcome.peakLowerBound = plan.peakLowerBound;
+  for (auto [number, alternative] : llvm::enumerate(decision.alternatives)) {
+    if (!decision.best.outcomes[number].planned)
+      continue;
+    int64_t live = plan.peakLowerBound;
+    if (plan.steps.empty()) {
+      const planning::AlternativeProblem &form = decision.forms.alternatives[number];
+      const planning::TiledProblem leanest(form.problem, form.tilings.back());
+      live = std::max(form.problem.residentBytes(), live - planning::paddingOf(leanest));
+    }
+    outcome.peakLowerBound =
+        std::min(outcome.peakLowerBound, live - alternative.extracted.residentPadding);
+  }
 }
 
-void llmmem::findLeast(const ExtractedProblem &extracted, planning::StepForms forms,
-                       planning::PlanOptions options, const planning::Plan &plan,
-                       CheckpointOutcome &outcome) {
+const ExtractedProblem &llmmem::findLeast(const CheckpointDecision &decision,
+                                          CheckpointOutcome &outcome) {
   outcome.noPlan = true;
-  planning::Plan least = plan;
-  if (plan.steps.empty()) {
+  planning::Plan least = decision.plan();
+  size_t number = decision.best.alternative;
+  if (least.steps.empty()) {
+    planning::StepForms forms = decision.forms;
     forms.setBudget(std::nullopt);
+    planning::PlanOptions options = decision.options;
     options.policy.kind = planning::PolicyKind::LeastPeak;
-    least = planForms(forms, options).chosen.plan;
+    planning::AlternativePlan made = planForms(forms, options);
+    number = made.alternative;
+    least = std::move(made.chosen.plan);
   }
-  takeLowerBounds(extracted, plan, outcome);
+  takeLowerBounds(decision, outcome);
+  const ExtractedProblem &extracted = decision.alternatives[number].extracted;
   outcome.leastPeak = least.peak - extracted.residentPadding;
   outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
+  return extracted;
 }
 
 /// Returns what a program learns of a budget that no plan keeps (docs/Design/Reports.md).

@@ -68,8 +68,8 @@ static LogicalResult emitFiles(func::FuncOp step, const CheckpointRequest &reque
 static void tellNoPlan(func::FuncOp step, const CheckpointRequest &request,
                        CheckpointDecision &decision, CheckpointOutcome &outcome) {
   StepAlternative &chosen = decision.chosen();
-  findLeast(chosen.extracted, decision.forms, decision.options, decision.plan(), outcome);
-  reportNoPlan(chosen.step, request, chosen.extracted, decision.plan(), outcome);
+  const ExtractedProblem &ofLeast = findLeast(decision, outcome);
+  reportNoPlan(chosen.step, request, chosen.extracted, ofLeast, decision.plan(), outcome);
   (void)emitText(step, request.failureReport, outcome,
                  [&](raw_ostream &os) { os << noPlanJson(request, outcome); });
 }
