@@ -178,12 +178,14 @@ withoutPhases(llvm::ArrayRef<AlternativeProblem> alternatives) {
 static bool isEnough(const AlternativePlan &made, llvm::ArrayRef<AlternativeProblem> unlabelled,
                      bool wantsLeast) {
   const Plan &plan = made.chosen.plan;
-  const bool isClose = plan.cost - plan.costLowerBound <= plan.baseCost / 100;
+  // With a host the longer of two close steps may be that of the larger budget.
+  const bool hasHost = !unlabelled.front().problem.moreMemories.empty();
+  const bool isClose = !hasHost && plan.cost - plan.costLowerBound <= plan.baseCost / 100;
   if (plan.status == Status::Infeasible ||
       (plan.status == Status::Feasible && isClose && !wantsLeast))
     return true;
   // Where blocks repeat they say more than a guess: no plan of a JAX step became cheaper by it.
-  return findStructure(unlabelled[made.alternative].problem).repeats;
+  return findStructure(unlabelled[hasHost ? 0 : made.alternative].problem).repeats;
 }
 
 AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOptions &options) {

@@ -48,7 +48,7 @@ AlternativePlan planAlternatives(llvm::ArrayRef<AlternativeProblem> alternatives
 
 /// The same of all forms of a step. Where phases are guessed, the structure that the planner finds
 /// alone comes first. Plans that trust the guess are tried where it has no equal blocks and its
-/// plan is not close to the bound.
+/// plan is not close to the bound; with a host, however close it is.
 AlternativePlan planForms(const StepForms &forms, const PlanOptions &options);
 
 /// What the step costs without a budget: every op once, in the form that is cheapest then. What
