@@ -74,13 +74,12 @@ std::vector<OpIndex> OffloadSamples::stepsOfDevice(const Plan &plan) const {
   return steps;
 }
 
-/// Starts from the schedules of the plans `known`, as well.
-Answer OffloadSamples::search(int64_t budget, llvm::ArrayRef<Answer> known) {
+/// Starts from the schedule of the plan `known`, as well, if there is one.
+Answer OffloadSamples::search(int64_t budget, const Answer &known) {
   const Problem bounded = under(budget);
   CopySearch copies = copiesOf(bounded);
-  for (const Answer &it : known)
-    if (it)
-      copies.add(stepsOfDevice(it->plan));
+  if (known)
+    copies.add(stepsOfDevice(known->plan));
   schedules.addTo(copies, budget);
   if (options.progress)
     options.progress("copies to the host");
@@ -93,7 +92,7 @@ Answer OffloadSamples::search(int64_t budget, llvm::ArrayRef<Answer> known) {
 Answer OffloadSamples::searchAt(int64_t budget) {
   const auto [it, isNew] = searched.try_emplace(budget);
   if (isNew)
-    it->second = search(budget, {});
+    it->second = search(budget, nullptr);
   return it->second;
 }
 
@@ -218,7 +217,8 @@ Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t
     const int64_t middle = under + (above - under) / 2;
     if (middle == under)
       break;
-    Answer found = search(middle, {low, high});
+    // Not from `low`: how much of it was looked for depends on what the asked budget knows.
+    Answer found = search(middle, high);
     if (!isShorter(found, low) || isShorter(found, high))
       found = nullptr;
     if (budget >= middle) {

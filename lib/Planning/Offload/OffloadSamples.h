@@ -13,9 +13,10 @@
 //  - Between a sample s and the next one above, s', budgets are bisected. The interval [u, a) has
 //    the plan `low`, which needs u at most, and the plan `high`, which takes less time. Budgets
 //    from what `high` really needs are answered by it, which ends the interval there. The middle m
-//    is searched, from these two plans as well. A plan of m whose time lies between those of both
-//    ends answers all budgets from its footprint to m; the rest is one interval below its footprint
-//    and one above m. With any other plan, or none, `low` answers up to m.
+//    is searched, from the schedule of `high` as well: that hangs on no asked budget, while `low`
+//    is not looked for where it takes what is known or longer. A plan of m whose time lies between
+//    those of both ends answers all budgets from its footprint to m; the rest is one interval below
+//    its footprint and one above m. With any other plan, or none, `low` answers up to m.
 //
 // Claim: of two budgets, neither below the least footprint that was found, the larger has no longer
 // step. Proof: samples hold it, since m(s) is a least over a set that grows with s. Within an
@@ -78,7 +79,7 @@ public:
 
 private:
   Answer searchAt(int64_t budget);
-  Answer search(int64_t budget, llvm::ArrayRef<Answer> known);
+  Answer search(int64_t budget, const Answer &known);
   const std::vector<int64_t> &samples();
   int64_t samplesOfHalving();
   int64_t provedNeed();
