@@ -292,6 +292,7 @@ static Plan planWithHost(const Problem &problem, const PlanOptions &options,
   };
   if (options.timeOf)
     offload.timeOf = [&](const Plan &plan) { return options.timeOf(options.form, plan); };
+  offload.movesState = options.movesState;
   offload.knownTime = options.knownTime;
   return planOffloaded(problem, offload);
 }

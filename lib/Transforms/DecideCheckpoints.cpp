@@ -95,6 +95,12 @@ bool llmmem::hasHostCopies(func::FuncOp step) {
   return llvm::any_of(step.getBody().front(), [](Operation &op) { return llm::isHostCopy(&op); });
 }
 
+/// Returns whether state on the host comes and leaves, or is updated there, in every plan.
+static bool usesHost(func::FuncOp step) {
+  return hasHostCopies(step) ||
+         llvm::any_of(step.getBody().front(), [](Operation &op) { return llm::runsOnHost(&op); });
+}
+
 /// Returns the problem of `chosen` in the form of a plan.
 static ExtractedProblem inForm(const StepAlternative &chosen, const planning::StepForms &forms,
                                const planning::AlternativePlan &made) {
@@ -149,6 +155,7 @@ static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointReq
     return timeOfPlan(request, alternatives[made.alternative], forms, made, timeProgram);
   };
   if (request.hostBudget) {
+    options.movesState = usesHost(step);
     options.timeOf = [&](planning::FormNumber form, const planning::Plan &plan) {
       return timeOf(
           {static_cast<size_t>(form.alternative), {static_cast<size_t>(form.tiling), plan}, {}});

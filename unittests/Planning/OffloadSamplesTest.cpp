@@ -39,6 +39,7 @@ Plan planIt(const Problem &problem, PolicyKind kind, const StepTime &stepTime) {
   PlanOptions options;
   options.policy.kind = kind;
   options.workSeconds = 0.02;
+  options.movesState = static_cast<bool>(stepTime);
   if (stepTime)
     options.timeOf = [&](FormNumber, const Plan &plan) { return std::optional(stepTime(plan)); };
   return plan(problem, options);

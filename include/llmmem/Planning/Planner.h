@@ -33,6 +33,9 @@ struct PlanOptions {
   /// where that fails. Plans with copies to a host are compared by it; may be empty, then the time
   /// of the plan counts.
   std::function<std::optional<int64_t>(FormNumber, const Plan &)> timeOf;
+  /// Whether state that lies on the host comes and leaves in every step, which no problem knows:
+  /// then a plan without copies may take longer than its ops, too. Read with `timeOf` alone.
+  bool movesState = false;
   FormNumber form; // that the problem is of
   /// The shortest known of another form. With a host nothing shorter may be left out, but how much
   /// longer a plan is may be anything.

@@ -115,6 +115,8 @@ int64_t OffloadSamples::provedNeed() {
 bool OffloadSamples::isModelled() {
   if (!options.timeOf)
     return true;
+  if (options.movesState) // which some plans hide and others do not
+    return false;
   if (!modelled) {
     const Answer free = withoutCopies(*schedules.at(schedules.freeNeed()));
     modelled = free && free->time == free->plan.time->time;

@@ -38,6 +38,7 @@ struct OffloadOptions {
   std::function<bool(const Graph &, BudgetSearch &, Frontier &, Plan &)> planUnderBudget;
   /// What the step of a plan takes, as `PlanOptions::timeOf`; may be empty.
   std::function<std::optional<int64_t>(const Plan &)> timeOf;
+  bool movesState = false;       // as `PlanOptions::movesState`
   int64_t knownTime = INT64_MAX; // as `PlanOptions::knownTime`
 };
 
