@@ -115,7 +115,7 @@ TEST(TilingsTest, isInfeasibleOnlyWhereTheLeanestFormIs) {
 }
 
 // The larger tiling has no plan, and takes longer for all that is quickly known, so it is planned
-// last; the leanest has one where a leaves for the host, which is no shorter than the known one.
+// last; the other has one where a leaves for the host, which is no shorter than the known one.
 TEST(TilingsTest, withoutAPlanTheLeanestFormAnswersWhateverIsPlannedLast) {
   Problem problem = makeHead();
   problem.ops[0].workspace = 140; // so that a can neither stay nor be made again

@@ -124,8 +124,8 @@ void TilingSearch::boundPeak() {
   }
 }
 
-/// The leanest tiling costs the most, so a larger one may have a plan that costs less than any of
-/// it.
+/// The tiling of the least memory costs the most, so another may have a plan that costs less than
+/// any of it.
 void TilingSearch::boundAnyDuration() {
   Plan &plan = search.plan;
   plan.costLowerBound = std::min(plan.costLowerBound, search.costLowerBound);
@@ -146,7 +146,7 @@ TilingPlan TilingSearch::run() {
   if (search.plan.status == Status::Feasible) {
     boundPeak();
     search.boundBest();
-  } else if (search.plan.status == Status::Unknown) { // and the leanest's
+  } else if (search.plan.status == Status::Unknown) {
     boundAnyDuration();
   }
   return {search.number, std::move(search.plan)};

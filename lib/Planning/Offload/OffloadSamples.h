@@ -13,7 +13,7 @@
 //  - Between a sample s and the next one above, s', budgets are bisected. The interval [u, a) has
 //    the plan `low`, which needs u at most, and the plan `high`, which takes less time. Budgets
 //    from what `high` really needs are answered by it, which ends the interval there. The middle m
-//    is searched, from the schedule of `high` as well: that hangs on no asked budget, while `low`
+//    is searched, from the schedule of `high` as well: that depends on no asked budget, while `low`
 //    is not looked for where it takes what is known or longer. A plan of m whose time lies between
 //    those of both ends answers all budgets from its footprint to m; the rest is one interval below
 //    its footprint and one above m. With any other plan, or none, `low` answers up to m.
@@ -29,7 +29,14 @@
 // cost of recomputation alone never rises with the budget (Budget/Frontier.h), and its step takes
 // that cost, unless more runs in every step than the problem knows. Then the samples alone answer.
 //
+// Of a device so small that every schedule is searched, recomputation alone is the least cost
+// instead, which never rises with the budget, either. The frontier answers where that search ends
+// without an answer: the claim is then of budgets of which all or none are answered so.
+//
 // Below the least footprint a budget has a search of its own, and nothing is promised of its time.
+// Each form of a step has its own least footprint. Of all forms together the claim is of budgets
+// from the largest of these on: below it one form may be answered by such a search, and under more
+// budget, by its samples, take longer.
 //
 // Example: samples at 100 (time 50, its plan needs 97) and 91 (time 60). Budgets from 97 on
 // take 50. The middle of 91 and 97 is 94, whose plan takes 55 and needs 93: so 93 to 96 take 55
