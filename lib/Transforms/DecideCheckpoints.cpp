@@ -141,8 +141,8 @@ static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAl
   request.budget.reset();
   writePlan(*copy, StepStorage(*copy), request, extracted, plan, chunks,
             /*costWithoutBudget=*/0);
-  FailureOr<int64_t> time = timeOf(*copy);
-  return failed(time) ? std::nullopt : std::optional(*time);
+  const FailureOr<int64_t> time = timeOf(*copy);
+  return std::optional<int64_t>(time); // empty where it failed
 }
 
 /// Finds the best plan of all forms. Where state on the host comes and leaves while a plan's ops

@@ -137,9 +137,12 @@ const std::vector<int64_t> &OffloadSamples::samples() {
   const int64_t resident = device.residentBytes(), most = schedules.freeNeed() - resident;
   const double ratio = std::exp2(-1.0 / static_cast<double>(samplesOfHalving()));
   ladder.push_back(resident + most);
-  for (double arena = static_cast<double>(most) * ratio; arena >= 1; arena *= ratio)
+  double arena = static_cast<double>(most) * ratio;
+  while (arena >= 1) {
     if (const int64_t sample = resident + static_cast<int64_t>(arena); sample < ladder.back())
       ladder.push_back(sample);
+    arena *= ratio;
+  }
   return ladder;
 }
 
