@@ -6,6 +6,7 @@
 #include "Planning/RandomProblem.h"
 #include "Planning/ScheduleOracle.h"
 #include "Planning/ShuffledProblem.h"
+#include "Planning/StageProblem.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
@@ -206,54 +207,13 @@ Group planOrders() {
 }
 
 /// Stages of a pipeline: each micro-batch runs forward, and later backward.
-Problem makeStage(int64_t microBatches, int64_t inFlight, int64_t blocks) {
-  test::ProblemBuilder build;
-  std::vector<std::vector<ValueIndex>> inner(microBatches), outer(microBatches);
-  auto add = [&](int64_t number, Phase phase, int64_t block, std::vector<ValueIndex> reads,
-                 std::vector<ValueIndex> writes) {
-    build.op(std::move(reads), std::move(writes), 10);
-    Op &op = build.problem.ops.back();
-    op.phase = phase;
-    op.block = block;
-    op.microBatch = number;
-  };
-  auto exchange = [&](std::vector<ValueIndex> sends, std::vector<ValueIndex> receives) {
-    build.op(std::move(sends), std::move(receives), 0);
-    build.problem.ops.back().recompute = false;
-  };
-  auto forward = [&](int64_t number) {
-    outer[number].push_back(build.value(800));
-    exchange({}, outer[number]);
-    for (int64_t block = 0; block < blocks; ++block) {
-      inner[number].push_back(build.value(1900));
-      add(number, Phase::Forward, block, {outer[number].back()}, {inner[number].back()});
-      outer[number].push_back(build.value(800));
-      add(number, Phase::Forward, block, {inner[number].back()}, {outer[number].back()});
-    }
-  };
-  auto backward = [&](int64_t number) {
-    ValueIndex gradient = build.value(800);
-    exchange({outer[number].back()}, {gradient});
-    for (int64_t block = blocks; block-- > 0;) {
-      const ValueIndex next = build.value(800);
-      add(number, Phase::Backward, block, {inner[number][block], outer[number][block], gradient},
-          {next});
-      gradient = next;
-    }
-    exchange({gradient}, {});
-  };
-  for (int64_t number = 0; number < microBatches + inFlight; ++number) {
-    if (number >= inFlight)
-      backward(number - inFlight);
-    if (number < microBatches)
-      forward(number);
-  }
-  return build.problem;
-}
-
 Group planMicroBatches() {
   Group group;
-  addAll(group, makeStage(/*microBatches=*/6, /*inFlight=*/3, /*blocks=*/3), {800, 600});
+  addAll(
+      group,
+      test::makeChainedStage(
+          {.microBatches = 6, .inFlight = 3, .blocks = 3, .outer = 800, .inner = 1900, .cost = 10}),
+      {800, 600});
   return group;
 }
 

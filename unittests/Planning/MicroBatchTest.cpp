@@ -7,6 +7,7 @@
 
 #include "MicroBatches/MicroBatches.h"
 #include "ProblemBuilder.h"
+#include "StageProblem.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Planning/Model/Verify.h"
@@ -165,58 +166,16 @@ TEST(MicroBatchTest, plansEveryBudget) {
   }
 }
 
-/// A stage of two ops a block, whose backward reads what is between the two and the block's input.
-/// The exchange after the forward sends what the last block gives.
-Problem makeChainedStage(int64_t microBatches, int64_t inFlight) {
-  test::ProblemBuilder build;
-  std::vector<std::vector<ValueIndex>> inner(microBatches), outer(microBatches);
-  auto add = [&](int64_t number, Phase phase, int64_t block, std::vector<ValueIndex> reads,
-                 std::vector<ValueIndex> writes) {
-    build.op(std::move(reads), std::move(writes), cost);
-    Op &op = build.problem.ops.back();
-    op.phase = phase;
-    op.block = block;
-    op.microBatch = number;
-  };
-  auto exchange = [&](std::vector<ValueIndex> sends, std::vector<ValueIndex> receives) {
-    build.op(std::move(sends), std::move(receives), 0);
-    build.problem.ops.back().recompute = false;
-  };
-  auto forward = [&](int64_t number) {
-    outer[number].push_back(build.value(size));
-    exchange({}, outer[number]);
-    for (int64_t block = 0; block < blocks; ++block) {
-      inner[number].push_back(build.value(size));
-      add(number, Phase::Forward, block, {outer[number].back()}, {inner[number].back()});
-      outer[number].push_back(build.value(size));
-      add(number, Phase::Forward, block, {inner[number].back()}, {outer[number].back()});
-    }
-  };
-  auto backward = [&](int64_t number) {
-    ValueIndex gradient = build.value(size);
-    exchange({outer[number].back()}, {gradient});
-    for (int64_t block = blocks; block-- > 0;) {
-      const ValueIndex next = build.value(size);
-      add(number, Phase::Backward, block, {inner[number][block], outer[number][block], gradient},
-          {next});
-      gradient = next;
-    }
-    exchange({gradient}, {});
-  };
-  for (int64_t number = 0; number < microBatches + inFlight; ++number) {
-    if (number >= inFlight)
-      backward(number - inFlight);
-    if (number < microBatches)
-      forward(number);
-  }
-  return build.problem;
-}
-
 /// Under a fixed policy each micro-batch runs as a step by itself would: what is between the ops of
 /// a block is made again in every backward, that of the last block, too, and nothing for a send.
 TEST(MicroBatchTest, fixedPoliciesAreOfEachMicroBatch) {
   constexpr int64_t microBatches = 6;
-  const Problem problem = makeChainedStage(microBatches, /*inFlight=*/3);
+  const Problem problem = test::makeChainedStage({.microBatches = microBatches,
+                                                  .inFlight = 3,
+                                                  .blocks = blocks,
+                                                  .outer = size,
+                                                  .inner = size,
+                                                  .cost = cost});
   auto planBy = [&](PolicyKind kind, int64_t every = 1) {
     PlanOptions options;
     options.policy.kind = kind;
