@@ -17,10 +17,8 @@
 
 using namespace llmmem::planning;
 
-/// Returns the work for a time at fixed rates, so that equal flags give equal plans on every
-/// machine.
 static int64_t workFor(const PlanOptions &options, double unitsPerSecond) {
-  return static_cast<int64_t>(std::clamp(options.workSeconds, 0.0, 1e5) * unitsPerSecond);
+  return tuning::workFor(options.workSeconds, unitsPerSecond);
 }
 
 static PackOptions packOptions(const Graph &graph, const PlanOptions &options) {

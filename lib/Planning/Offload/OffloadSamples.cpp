@@ -6,14 +6,19 @@
 #include "OffloadBound.h"
 #include "Overlap/OverlapSearch.h"
 #include "Schedulers/ExactSearch.h"
+#include "Tuning/Constants.h"
 #include <algorithm>
 #include <cmath>
 
 using namespace llmmem::planning;
 using Answer = OffloadSamples::Answer;
 
-int64_t llmmem::planning::offloadWork(double seconds, double rate) {
-  return static_cast<int64_t>(std::clamp(seconds, 0.0, 1e5) * rate);
+bool llmmem::planning::isShorter(const Answer &a, const Answer &b) {
+  return a && (!b || a->time < b->time);
+}
+
+Answer llmmem::planning::shorterOf(Answer a, Answer b) {
+  return isShorter(b, a) ? std::move(b) : std::move(a);
 }
 
 OffloadSamples::OffloadSamples(const Problem &problem, const OffloadShape &shape,
@@ -29,8 +34,9 @@ Problem OffloadSamples::under(std::optional<int64_t> budget) const {
 }
 
 CopySearch OffloadSamples::copiesOf(const Problem &bounded) const {
-  return CopySearch(bounded, shape, device, offloadWork(options.seconds, 4e6),
-                    offloadWork(options.seconds, 2000));
+  return CopySearch(bounded, shape, device,
+                    tuning::workFor(options.seconds, tuning::stepsPerSecond),
+                    tuning::workFor(options.seconds, tuning::copyPackUnitsPerSecond));
 }
 
 Answer OffloadSamples::timed(std::optional<Plan> plan) const {
@@ -57,10 +63,6 @@ Answer OffloadSamples::withoutCopies(const Plan &ofDevice) const {
   plan.peakBasis = plan.costBasis = {};
   retime(problem, plan);
   return timed(std::move(plan));
-}
-
-static Answer shorterOf(Answer a, Answer b) {
-  return !a || (b && b->time < a->time) ? std::move(b) : std::move(a);
 }
 
 /// Returns the schedule with which the copies of `plan` run.
@@ -200,9 +202,6 @@ Answer OffloadSamples::bestFrom(size_t first, int64_t budget, int64_t known, boo
     best = shorterOf(std::move(best), last);
   return best;
 }
-
-/// Null is the longest.
-static bool isShorter(const Answer &a, const Answer &b) { return a && (!b || a->time < b->time); }
 
 Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t above, Answer high,
                               int64_t known) {

@@ -78,6 +78,8 @@ public:
   /// A plan of the device by itself in the numbers of the problem; null where the host does not
   /// hold what is resident there.
   Answer withoutCopies(const Plan &ofDevice) const;
+  /// A search for plans of `bounded`, the problem under some budget, with copies.
+  CopySearch copiesOf(const Problem &bounded) const;
   /// Whether the step of a plan without copies takes what the plan does: then recomputation alone
   /// takes no longer with more budget.
   bool isModelled();
@@ -95,7 +97,6 @@ private:
   Answer bisect(int64_t budget, int64_t under, Answer low, int64_t above, Answer high,
                 int64_t known);
   Problem under(std::optional<int64_t> budget) const;
-  CopySearch copiesOf(const Problem &bounded) const;
 
   const Problem &problem;
   const OffloadShape &shape;
@@ -110,8 +111,10 @@ private:
   std::optional<bool> modelled;
 };
 
-/// Work for a search of so many seconds, by fixed rates, so that equal flags give equal plans.
-int64_t offloadWork(double seconds, double rate);
+/// Returns whether `a` is a plan and `b` is none or a longer one.
+bool isShorter(const OffloadSamples::Answer &a, const OffloadSamples::Answer &b);
+/// Returns the shorter one, and `a` of two that take as long; null where both are.
+OffloadSamples::Answer shorterOf(OffloadSamples::Answer a, OffloadSamples::Answer b);
 
 } // namespace llmmem::planning
 

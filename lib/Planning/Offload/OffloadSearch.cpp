@@ -8,6 +8,7 @@
 #include "OffloadSamples.h"
 #include "Overlap/OverlapSearch.h"
 #include "Schedulers/ExactSearch.h"
+#include "Tuning/Constants.h"
 #include "llmmem/Support/ByteSize.h"
 #include <algorithm>
 
@@ -53,9 +54,11 @@ private:
 OffloadSearch::OffloadSearch(const Problem &problem, const OffloadOptions &options)
     : problem(problem), options(options), shape(takeApart(problem)),
       device(shape.device, options.cancellation),
-      search(makeBudgetSearch(device, offloadWork(options.seconds, 4e6))), moments(findMoments()),
-      frontier(device, *search, offloadWork(options.seconds, 20000)),
-      schedules(problem, shape, device, *search, frontier, offloadWork(options.seconds, 20000)),
+      search(makeBudgetSearch(device, tuning::workFor(options.seconds, tuning::stepsPerSecond))),
+      moments(findMoments()),
+      frontier(device, *search, tuning::workFor(options.seconds, tuning::packUnitsPerSecond)),
+      schedules(problem, shape, device, *search, frontier,
+                tuning::workFor(options.seconds, tuning::copySchedulesPerSecond)),
       samples(problem, shape, device, schedules, moments, options) {
   search->reportTo(options.progress);
 }
@@ -63,16 +66,13 @@ OffloadSearch::OffloadSearch(const Problem &problem, const OffloadOptions &optio
 /// The schedule of a policy that does not look at the budget, with copies where it does not fit.
 Answer OffloadSearch::planFixed() {
   const Plan scheduled = options.planOneMemory(shape.device, options.policy);
-  CopySearch copies(problem, shape, device, offloadWork(options.seconds, 4e6),
-                    offloadWork(options.seconds, 2000));
+  CopySearch copies = samples.copiesOf(problem);
   if (!scheduled.steps.empty())
     copies.add(scheduled.steps);
   announce("copies to the host");
   Answer found = samples.timed(copies.shortest(Exchanges::None));
   if (scheduled.status == Status::Feasible)
-    if (Answer other = samples.withoutCopies(scheduled);
-        other && (!found || found->time > other->time))
-      found = std::move(other);
+    found = shorterOf(std::move(found), samples.withoutCopies(scheduled));
   return found;
 }
 
@@ -97,9 +97,7 @@ Answer OffloadSearch::planWithin() {
     found = nullptr;
   const int64_t known = std::min(found ? found->time : INT64_MAX, options.knownTime);
   if (!samples.isProved(*problem.budget, known))
-    if (Answer other = samples.within(*problem.budget, known);
-        other && (!found || other->time < found->time))
-      found = std::move(other);
+    found = shorterOf(std::move(found), samples.within(*problem.budget, known));
   return found;
 }
 

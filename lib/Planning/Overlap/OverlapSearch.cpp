@@ -34,9 +34,8 @@ class OneResource {
 public:
   OneResource(const Problem &problem, bool linkIsFree, const OverlapOptions &options)
       : problem(onOneResource(problem, linkIsFree)), graph(this->problem, options.cancellation),
-        search(graph, static_cast<int64_t>(options.seconds * tuning::stepsPerSecond)),
-        frontier(graph, search,
-                 static_cast<int64_t>(options.seconds * tuning::packUnitsPerSecond)) {
+        search(graph, tuning::workFor(options.seconds, tuning::stepsPerSecond)),
+        frontier(graph, search, tuning::workFor(options.seconds, tuning::packUnitsPerSecond)) {
     search.reportTo(options.progress);
   }
 

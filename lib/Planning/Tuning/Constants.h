@@ -24,6 +24,8 @@
 #define LLMMEM_LIB_PLANNING_TUNING_CONSTANTS_H
 
 #include "Tuning/Tuned.h"
+#include <algorithm>
+#include <cstdint>
 
 namespace llmmem::planning::tuning {
 
@@ -36,6 +38,15 @@ inline constexpr double stepsPerSecond = 4e6;
 inline constexpr double packUnitsPerSecond = 20000;
 inline constexpr double schedulesPerSecond = 100000;
 inline constexpr double placementsPerSecond = 400000;
+/// The searches that also choose copies to the host make many plans, and give each one a part.
+inline constexpr double copyPackUnitsPerSecond = 2000;
+inline constexpr double copySchedulesPerSecond = 20000;
+
+/// Returns the work for a time at fixed rates, so that equal flags give equal plans on every
+/// machine.
+inline int64_t workFor(double seconds, double unitsPerSecond) {
+  return static_cast<int64_t>(std::clamp(seconds, 0.0, 1e5) * unitsPerSecond);
+}
 
 /// This many steps are visited in the time of one annealing move (Schedulers/Annealing.h).
 /// Measured at 2: layered: work +8/+0; at 8: layered: +0.049 least, work -14/-6.
