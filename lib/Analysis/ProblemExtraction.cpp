@@ -400,7 +400,7 @@ void Extraction::addKeeps() {
 /// Whoever runs the step gives each argument and constant a buffer of whole multiples of the
 /// alignment (StepMemory, DeviceBuffers).
 void Extraction::addPadding() {
-  out.residentPadding = StepResidents(step).device.padding;
+  out.residentPadding = StepResidents(step).device.padding();
   if (out.residentPadding == 0)
     return;
   ValueIndex index = addValue(Value(), out.residentPadding, "resident padding");

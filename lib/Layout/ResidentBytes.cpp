@@ -4,14 +4,13 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
 
-void ResidentBytes::add(int64_t bytes) {
+void ResidentBytes::add(Count bytes) {
   own += bytes;
-  padding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
+  allocated += alignTo(bytes, kArenaAlignment);
 }
 
 StepResidents::StepResidents(func::FuncOp step) {

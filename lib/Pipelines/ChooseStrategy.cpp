@@ -131,7 +131,7 @@ static FailureOr<WholePlan> measure(ModuleOp module, ArrayRef<const DeviceModel 
     auto stage = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kStage);
     const DeviceModel &device = *tables[stage ? stage.getInt() : 0];
     const StepResidents residents(function);
-    int64_t bytes = residents.device.allocated() + residents.host.allocated();
+    int64_t bytes = residents.device.allocated + residents.host.allocated;
     if (auto arena = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kArena))
       bytes += arena.getInt();
     auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);

@@ -1,35 +1,17 @@
 //===- ArenaPlaces.cpp - Offsets, written onto the ops ----------------------===//
 
 #include "ArenaPlaces.h"
-#include "HostCopies.h"
-#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Layout/Workspaces.h"
 #include "llmmem/Support/ByteSize.h"
-#include "llmmem/Support/Count.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
-
-/// Returns the bytes that arguments and constants hold of the device's memory, each a multiple of
-/// the alignment.
-static Count residentOnDevice(func::FuncOp step) {
-  Count sum;
-  auto add = [&](int64_t bytes) { sum += alignTo(Count(bytes), kArenaAlignment); };
-  for (Type type : step.getArgumentTypes())
-    if (!llm::isOnHost(type))
-      add(bytesOfType(type));
-  for (Operation &op : step.getBody().front())
-    if (isResidentOp(&op))
-      for (Value result : op.getResults())
-        add(residentBytes(result));
-  return sum;
-}
 
 namespace {
 /// Counts one memory of a step: what is resident there, and the arena as far as it is known to
@@ -70,8 +52,7 @@ private:
 class ArenaWriter {
 public:
   ArenaWriter(func::FuncOp step, const StepStorage &storage, const ArenaPlaces &places)
-      : step(step), storage(storage), places(places), device(residentOnDevice(step)),
-        host(residentOnHost(step)) {}
+      : ArenaWriter(step, storage, places, StepResidents(step)) {}
 
   LogicalResult run() {
     for (Operation &op : step.getBody().front().without_terminator())
@@ -92,6 +73,11 @@ public:
   }
 
 private:
+  ArenaWriter(func::FuncOp step, const StepStorage &storage, const ArenaPlaces &places,
+              const StepResidents &residents)
+      : step(step), storage(storage), places(places), device(residents.device.allocated),
+        host(residents.host.allocated) {}
+
   LogicalResult writeOffsets(Operation &op) {
     SmallVector<int64_t> offsets;
     for (OpResult result : op.getResults()) {

@@ -37,7 +37,7 @@ LogicalResult llmmem::emitNoLink(func::FuncOp step, const DeviceModel &device) {
          << device.name << "' has no link there; say what it moves: --link=25GB/s";
 }
 
-int64_t llmmem::residentOnHost(func::FuncOp step) { return StepResidents(step).host.allocated(); }
+int64_t llmmem::residentOnHost(func::FuncOp step) { return StepResidents(step).host.allocated; }
 
 LogicalResult llmmem::addHostCopies(func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device,

@@ -3,22 +3,23 @@
 #ifndef LLMMEM_LAYOUT_RESIDENTBYTES_H
 #define LLMMEM_LAYOUT_RESIDENTBYTES_H
 
+#include "llmmem/Support/Count.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {
 
 /// Counts bytes of one memory.
 struct ResidentBytes {
-  int64_t own = 0;     // of the values
-  int64_t padding = 0; // that buffers of whole multiples of the alignment add
+  Count own;       // of the values
+  Count allocated; // of their buffers, each a whole multiple of the alignment
 
-  void add(int64_t bytes);
-  int64_t allocated() const { return own + padding; }
+  void add(Count bytes);
+  /// Returns the bytes that the alignment adds, of sizes that can be counted (`checkSizes`).
+  int64_t padding() const { return int64_t(allocated) - int64_t(own); }
 };
 
-/// Counts the bytes of the arguments and constants of a step, whose sizes can be counted
-/// (`checkSizes`). Example: arguments of 1000 and 512 bytes are 1512 of their own and 24 of
-/// padding.
+/// Counts the bytes of the arguments and constants of a step. Example: arguments of 1000 and 512
+/// bytes are 1512 of their own and 24 of padding.
 struct StepResidents {
   explicit StepResidents(mlir::func::FuncOp step);
 
