@@ -25,10 +25,10 @@ llvm::SmallVector<mlir::func::FuncOp> findStepFunctions(mlir::ModuleOp module);
 /// Reports at `module` that it has no step, and what gives it one.
 mlir::InFlightDiagnostic emitNoStep(mlir::ModuleOp module);
 
-/// Returns whether `function` is the step of its module or another function of it. Looks at no more
-/// of the other functions than their names, so a pass on functions may ask while others change
-/// those. Fails, after a diagnostic, on a step of more than one block. Where the module has no
-/// step, the first of its functions fails for all.
+/// Returns whether `function` belongs to the step of its module. It reads only the names of the
+/// other functions, so a pass on functions may ask while others change those. It fails, after a
+/// diagnostic, on a step of more than one block. Where the module has no step, the first of its
+/// functions fails for all.
 llvm::FailureOr<bool> isStep(mlir::func::FuncOp function);
 
 } // namespace llmmem

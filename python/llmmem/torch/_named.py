@@ -21,7 +21,7 @@ _Known = Dict[int, Tuple[Dict[str, Any], Backend]]
 
 
 class ByName:
-    """Callable as torch.compile wants it. `backends`: one for each dictionary of options."""
+    """Callable as torch.compile wants it, with a backend for each dictionary of options."""
 
     def __init__(self) -> None:
         self._known: _Known = {}
