@@ -161,16 +161,27 @@ LogicalResult Extraction::addConstant(Operation &op) {
   return success();
 }
 
-/// What a copy reads on the host may be overwritten, which the problem of the device does not see.
-/// A parameter is overwritten only by its update, after which nothing that reads it runs again
+/// Returns whether a second run of `op` finds the host's memory as the first one did. What a copy
+/// reads on the host may be overwritten, which the problem of the device does not see. A parameter
+/// is overwritten only by its update, after which nothing that reads it runs again
 /// (`guardUpdates`).
-static bool isRepeatable(Operation &op) {
+static bool findsHostUnchanged(Operation &op) {
   if (llm::runsOnHost(&op))
     return false;
   if (!llm::isHostCopy(&op))
     return true;
   auto argument = isa<llm::CopyDownOp>(op) ? dyn_cast<BlockArgument>(op.getOperand(0)) : nullptr;
   return argument && getRole(argument) == llm::Role::Param;
+}
+
+/// Returns whether a plan may run `op` a second time, as far as the op alone decides. Collectives
+/// may (a parameter is gathered again instead of being held); exchanges of pipeline stages,
+/// barriers and ops with effects may not. Where arguments are overwritten, more ops run once: those
+/// that overwrite (`addResults`), and those that would read afterwards (`guardUpdates`,
+/// `guardStated`).
+static bool mayRunAgain(Operation &op) {
+  return isRecomputable(&op) && !meetsOtherStages(&op) && !isBarrierOp(&op) &&
+         findsHostUnchanged(op);
 }
 
 LogicalResult Extraction::addOp(Operation &op) {
@@ -191,8 +202,7 @@ LogicalResult Extraction::addOp(Operation &op) {
   entry.id = out.ops.size();
   entry.cost = isOnHostInEveryPlan(&op) ? 0 : cost->ns;
   entry.workspace = cost->workspace;
-  entry.recompute =
-      isRecomputable(&op) && !meetsOtherStages(&op) && isRepeatable(op) && !isBarrierOp(&op);
+  entry.recompute = mayRunAgain(op);
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
   entry.microBatch = getMicroBatch(&op);
