@@ -78,7 +78,9 @@ static Operation *firstReaderOf(BlockArgument argument) {
   return first;
 }
 
-/// Makes each parameter its part, gathered where the first of them is first read.
+/// Makes each parameter its part, gathered where the first of them is first read. All readers read
+/// this one gather: whether what it gives is held for the backward or gathered again is for the
+/// plan to decide, as for any other op.
 void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
   ArrayAttr axes = shardings.arrayOf({dataAxis});
   Operation *first = firstReaderOf(arguments.front());

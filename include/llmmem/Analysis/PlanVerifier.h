@@ -17,7 +17,9 @@
 // those words are tested by running kernels (unittests/Execution/InPlaceTest.cpp).
 //
 // clang-format off
-// The rules, by the names that stand in the diagnostics:
+// The rules, by the names that stand in the diagnostics. lib/Analysis/PlanBytes.cpp checks [capture] and
+// the [size] of values, PlanFlights.cpp [flight], PlanClones.cpp [clone] and [latest], PlanClaims.cpp those from [applied]
+// on, and PlanVerifier.cpp all others.
 //   [size]         every value is of a type whose bytes are known and no more than 2^63 bits, and all values and
 //                  workspaces together, rounded up to 256 each, are less than 2^63 bytes, as are an arena and what is
 //                  resident with it
@@ -33,7 +35,8 @@
 //   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
 //                  started and runs after it writes bytes that it reads, writes or takes as workspace; waits of
 //                  collectives, of device-to-host copies, of host-to-device copies and of updates each stand in
-//                  the order of the starts
+//                  the order of the starts. Who reads a result before its wait is refused by the ops' own verifier
+//                  (`verifyStart`)
 //   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values
 //                  of the host's memory
 //   [clone]        a clone does what its original does, on runs of the same operands, after it; `llm.instance`

@@ -1,4 +1,4 @@
-//===- MmaMatmul.cpp - Matmuls of bf16 on tensor cores --------------------===//
+//===- MmaMatmul.cpp - Matmuls of 16-bit floats on tensor cores -----------===//
 
 #include "MmaMatmul.h"
 #include "EmptyRows.h"

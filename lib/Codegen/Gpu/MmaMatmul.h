@@ -1,4 +1,4 @@
-//===- MmaMatmul.h - Matmuls of bf16 on tensor cores ----------------------===//
+//===- MmaMatmul.h - Matmuls of 16-bit floats on tensor cores -------------===//
 //
 // Matmuls without a library use this: one launch, with a block of threads for each tile of C. Each
 // element of C is summed in f32 by mma.sync over `inner` from 0 up in steps of 16 and then over the
@@ -13,11 +13,11 @@
 
 namespace llmmem {
 
-/// Returns whether A and B are bf16.
+/// Returns whether A and B are of one 16-bit float type.
 bool isMmaMatmul(const Matmul &matmul);
 
 /// Emits the launch of make(0), ..., make(count - 1), one of which is `first`, into the device
-/// kernel of `e`.
+/// kernel of `e`. Where `isWarpgroupMatmul` says so, wgmma multiplies (WarpgroupMatmul.h).
 void emitMmaMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                     llvm::function_ref<Matmul(Index number)> make);
 

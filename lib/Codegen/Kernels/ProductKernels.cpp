@@ -96,7 +96,9 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   func::CallOp::create(builder, op->getLoc(), function, arguments);
 }
 
-/// Uses tensor cores where the factors are bf16, and reads a packed matrix in place for few rows.
+/// Chooses what multiplies on a GPU where no library does: threads that unpack a packed matrix for
+/// few rows, tensor cores for 16-bit floats (by wgmma or mma.sync, as `emitMmaMatmuls` says), and
+/// threads for all else.
 void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                            function_ref<Matmul(Index)> make) {
   if (isNarrowOnDevice(first))

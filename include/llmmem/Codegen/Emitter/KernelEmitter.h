@@ -252,6 +252,9 @@ public:
            llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
   Row foldSteps(Index lower, Index upper, int64_t step, llvm::ArrayRef<Num> initial,
                 llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
+  /// Return the sum and the maximum of `count` terms. The order in which they are combined depends
+  /// on the shapes and types of the op, the row, and the target alone, which an op and its clones
+  /// share (`reduce` of Cpu/CpuLoops.cpp and Gpu/DeviceLoops.cpp).
   Num sum(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   Num maximumOver(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
