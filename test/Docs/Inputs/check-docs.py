@@ -6,7 +6,8 @@
   check-docs.py measured ROOT PAGE...          every table of seconds says where, when and under which load they were measured
   check-docs.py dated ROOT PAGE...             every table of seconds says at least on which processor and which day
 
-A line "- In `file`: `symbol`, `symbol`" names where a thing is done, as a row "| ... | `file` | `symbol`, `symbol` |" does. In a console block a line "$ command" (continued
+A line "- In `file`: `symbol`, `symbol`" names where a thing is done, as a row "| ... | `file` | `symbol`, `symbol` |" does, which may name
+several files, of which each symbol stands in one. In a console block a line "$ command" (continued
 after a backslash) must exit with 0, and the lines below it must be all that it prints; "..." stands for lines left out.
 Commands run in an empty folder with a link to examples/. --update writes what they print now into the page.
 
@@ -18,6 +19,7 @@ decisions, whose figures tell two ways of doing a thing apart, needs "Measured o
 
 import glob
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -72,19 +74,26 @@ def check_paths(root, page, text):
                     yield f"{page}:{number}: there is no '{path}'"
 
 
+def named_symbols(line):
+    """Returns the files that a line names and the symbols that stand in them; none of either where it is no such line."""
+    match = re.match(r"- In (`[^`]+`): (.*)", line) or re.match(r"\|[^|]*\| (`[^|]*`) \| (`[^|]*`) \|$", line)
+    if not match:
+        return [], []
+    files, symbols = (re.findall(r"`([^`]+)`", part) for part in match.groups())
+    first = os.path.dirname(files[0])  # of the others, a bare name is next to the first
+    return [file if "/" in file else os.path.join(first, file) for file in files], symbols
+
+
 def check_symbols(root, page, text):
     for number, line in enumerate(text.split("\n"), 1):
-        match = re.match(r"- In `([^`]+)`: (.*)", line) or re.match(r"\|[^|]*\| `([^`]+)` \| (`[^|]*`) \|$", line)
-        if not match:
-            continue
+        files, symbols = named_symbols(line)
         try:
-            with open(os.path.join(root, match.group(1))) as file:
-                source = file.read()
+            sources = [pathlib.Path(root, file).read_text() for file in files]
         except OSError:
             continue  # said by check_paths
-        for symbol in re.findall(r"`([^`]+)`", match.group(2)):
-            if not re.search(r"(?<!\w)" + re.escape(symbol) + r"(?!\w)", source):
-                yield f"{page}:{number}: '{symbol}' does not occur in {match.group(1)}"
+        for symbol in symbols:
+            if not any(re.search(r"(?<!\w)" + re.escape(symbol) + r"(?!\w)", source) for source in sources):
+                yield f"{page}:{number}: '{symbol}' does not occur in {' or '.join(files)}"
 
 
 def commands(lines, start):
