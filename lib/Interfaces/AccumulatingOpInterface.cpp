@@ -1,4 +1,4 @@
-//===- AccumulatingOpInterface.cpp -----------------------------------------===//
+//===- AccumulatingOpInterface.cpp - Sums that go on in place ------------===//
 
 #include "llmmem/Interfaces/AccumulatingOpInterface.h"
 

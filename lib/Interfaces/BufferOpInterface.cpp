@@ -1,4 +1,4 @@
-//===- BufferOpInterface.cpp -----------------------------------------------===//
+//===- BufferOpInterface.cpp - Whose bytes a result has ------------------===//
 
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"

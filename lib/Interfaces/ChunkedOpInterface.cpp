@@ -1,4 +1,4 @@
-//===- ChunkedOpInterface.cpp ----------------------------------------------===//
+//===- ChunkedOpInterface.cpp - Ops that work in chunks ------------------===//
 
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 

@@ -1,4 +1,4 @@
-//===- CostOpInterface.cpp -------------------------------------------------===//
+//===- CostOpInterface.cpp - What running an op costs --------------------===//
 
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"

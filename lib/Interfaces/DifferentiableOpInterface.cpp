@@ -1,4 +1,4 @@
-//===- DifferentiableOpInterface.cpp ---------------------------------------===//
+//===- DifferentiableOpInterface.cpp - Vector-Jacobian products ----------===//
 
 #include "llmmem/Interfaces/DifferentiableOpInterface.h"
 

@@ -1,4 +1,4 @@
-//===- EmptyOpInterface.cpp -------------------------------------------------===//
+//===- EmptyOpInterface.cpp - Values without contents --------------------===//
 
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 

@@ -1,4 +1,4 @@
-//===- FillableOpInterface.cpp ----------------------------------------------===//
+//===- FillableOpInterface.cpp - Constants of one number -----------------===//
 
 #include "llmmem/Interfaces/FillableOpInterface.h"
 

@@ -1,4 +1,4 @@
-//===- GroupableOpInterface.cpp --------------------------------------------===//
+//===- GroupableOpInterface.cpp - Who may share a kernel -----------------===//
 
 #include "llmmem/Interfaces/GroupableOpInterface.h"
 

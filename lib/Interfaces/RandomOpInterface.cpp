@@ -1,4 +1,4 @@
-//===- RandomOpInterface.cpp -----------------------------------------------===//
+//===- RandomOpInterface.cpp - Ops that sample random numbers ------------===//
 
 #include "llmmem/Interfaces/RandomOpInterface.h"
 

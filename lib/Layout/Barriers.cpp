@@ -1,4 +1,4 @@
-//===- Barriers.cpp --------------------------------------------------------===//
+//===- Barriers.cpp - Views of several values, read when all are there ---===//
 
 #include "llmmem/Layout/Barriers.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"

@@ -1,4 +1,4 @@
-//===- AccumulatingOpInterface.h -------------------------------------------===//
+//===- AccumulatingOpInterface.h - Sums that go on in place --------------===//
 
 #ifndef LLMMEM_INTERFACES_ACCUMULATINGOPINTERFACE_H
 #define LLMMEM_INTERFACES_ACCUMULATINGOPINTERFACE_H

@@ -1,4 +1,4 @@
-//===- BufferOpInterface.h ---------------------------------------------------===//
+//===- BufferOpInterface.h - Whose bytes a result has --------------------===//
 
 #ifndef LLMMEM_INTERFACES_BUFFEROPINTERFACE_H
 #define LLMMEM_INTERFACES_BUFFEROPINTERFACE_H

@@ -1,4 +1,4 @@
-//===- ChunkedOpInterface.h ------------------------------------------------===//
+//===- ChunkedOpInterface.h - Ops that work in chunks --------------------===//
 
 #ifndef LLMMEM_INTERFACES_CHUNKEDOPINTERFACE_H
 #define LLMMEM_INTERFACES_CHUNKEDOPINTERFACE_H

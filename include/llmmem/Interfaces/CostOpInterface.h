@@ -1,4 +1,4 @@
-//===- CostOpInterface.h ---------------------------------------------------===//
+//===- CostOpInterface.h - What running an op costs ----------------------===//
 
 #ifndef LLMMEM_INTERFACES_COSTOPINTERFACE_H
 #define LLMMEM_INTERFACES_COSTOPINTERFACE_H

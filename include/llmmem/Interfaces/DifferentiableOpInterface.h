@@ -1,4 +1,4 @@
-//===- DifferentiableOpInterface.h ---------------------------------------------------===//
+//===- DifferentiableOpInterface.h - Vector-Jacobian products ------------===//
 
 #ifndef LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
 #define LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H

@@ -1,4 +1,4 @@
-//===- EmptyOpInterface.h ---------------------------------------------------===//
+//===- EmptyOpInterface.h - Values without contents ----------------------===//
 
 #ifndef LLMMEM_INTERFACES_EMPTYOPINTERFACE_H
 #define LLMMEM_INTERFACES_EMPTYOPINTERFACE_H

@@ -1,4 +1,4 @@
-//===- FillableOpInterface.h ------------------------------------------------===//
+//===- FillableOpInterface.h - Constants of one number -------------------===//
 
 #ifndef LLMMEM_INTERFACES_FILLABLEOPINTERFACE_H
 #define LLMMEM_INTERFACES_FILLABLEOPINTERFACE_H

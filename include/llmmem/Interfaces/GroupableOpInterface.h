@@ -1,4 +1,4 @@
-//===- GroupableOpInterface.h ------------------------------------------------===//
+//===- GroupableOpInterface.h - Who may share a kernel -------------------===//
 
 #ifndef LLMMEM_INTERFACES_GROUPABLEOPINTERFACE_H
 #define LLMMEM_INTERFACES_GROUPABLEOPINTERFACE_H

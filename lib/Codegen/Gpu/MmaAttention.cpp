@@ -1,4 +1,4 @@
-//===- MmaAttention.cpp - Attention in bf16 on tensor cores ---------------===//
+//===- MmaAttention.cpp - Attention in 16 bits on tensor cores ------------===//
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"

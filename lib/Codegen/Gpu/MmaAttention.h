@@ -1,4 +1,4 @@
-//===- MmaAttention.h - Attention in bf16 on tensor cores -----------------===//
+//===- MmaAttention.h - Attention in 16 bits on tensor cores --------------===//
 //
 // This is the scheme of lib/Codegen/Kernels/AttentionKernels.cpp with warps instead of vectors: a
 // warp owns 16 rows, its accumulators are fragments, and scores become operands of the next matmul
@@ -16,7 +16,9 @@
 
 namespace llmmem {
 
-/// Returns whether it supports the op: bf16, and heads of 16 to 128 elements in whole fragments.
+/// Returns whether it supports the op: 16-bit floats, and heads of 16 to 128 elements in whole
+/// fragments. The forward's tile of 128 rows fits the 48 KiB of a workgroup attribution with them,
+/// and would not with the next sizes that models have, 192 and 256.
 bool isMmaAttention(llm::AttentionOp op);
 bool isMmaAttention(llm::AttentionGradOp op);
 
