@@ -63,6 +63,12 @@ struct Touched {
   llvm::DenseSet<int64_t> unknownInWarp;
 };
 
+/// Describes a copy by a tensor map, and where its box begins.
+struct BoxCopy {
+  TensorMap::Shape map;
+  Value row, column;
+};
+
 /// Describes an op that reads or writes one of the kernel's buffers.
 struct Access {
   /// Is null, or the value that says which of several arguments the current block has chosen.
@@ -74,10 +80,8 @@ struct Access {
   /// Describe an access of a flat buffer: its index, null if there is none, and how many elements
   /// are read, if not all.
   Value index = {}, count = {};
-  /// Describe a copy by a tensor map: the map, and where the box begins. It moves chunks of
-  /// `bytes`.
-  std::optional<TensorMap::Shape> map = std::nullopt;
-  Value row = {}, column = {};
+  /// Is given for a copy by a tensor map, which moves chunks of `bytes`.
+  std::optional<BoxCopy> box = std::nullopt;
   Touched touched = {};
 
   bool mayBeShared() const { return !isWrite && !dependsOnBlock; }
@@ -110,7 +114,7 @@ private:
   void countParts(ArrayRef<int64_t> begins);
   void touch(Operation &op, const WarpInterpreter &at);
   void addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy);
-  void touchBox(Touched &place, const Access &access, const WarpInterpreter &at);
+  void touchBox(Touched &place, const BoxCopy &box, const WarpInterpreter &at);
   void touchUnknown(Touched &place, const Access &access, Lanes lanes, double times);
   WarpInterpreter::Scope scope() const;
 
@@ -240,9 +244,9 @@ void Counter::addBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp copy) {
                     .isWrite = false,
                     .dependsOnBlock = onBlock,
                     .dependsOnThread = false,
-                    .map = map->shape(),
-                    .row = copy.getCoordinates()[1],
-                    .column = copy.getCoordinates()[0]};
+                    .box = BoxCopy{.map = map->shape(),
+                                   .row = copy.getCoordinates()[1],
+                                   .column = copy.getCoordinates()[0]}};
 }
 
 void Counter::findAccesses() {
@@ -299,10 +303,10 @@ void Touched::serve(const LaneIntegers &at, Lanes lanes, bool isWhole, double ti
 }
 
 /// What lies outside of the matrix is not read.
-void Counter::touchBox(Touched &place, const Access &access, const WarpInterpreter &at) {
+void Counter::touchBox(Touched &place, const BoxCopy &box, const WarpInterpreter &at) {
   constexpr int64_t columns = 64, chunk = 8;
-  const TensorMap::Shape &map = *access.map;
-  const LaneIntegers &rows = at.integers(access.row), &firsts = at.integers(access.column);
+  const TensorMap::Shape &map = box.map;
+  const LaneIntegers &rows = at.integers(box.row), &firsts = at.integers(box.column);
   for (int64_t lane = 0; lane < LaneIntegers::kLanes; ++lane) {
     if (!contains(at.active(), lane))
       continue;
@@ -344,8 +348,8 @@ void Counter::touch(Operation &op, const WarpInterpreter &at) {
   }
   // In this case no lane runs the op again for this time.
   bool isWhole = lanes == at.allLanes() && llvm::all_equal(place.timesOf);
-  if (access.map)
-    touchBox(place, access, at);
+  if (access.box)
+    touchBox(place, *access.box, at);
   else {
     if (access.count) {
       const LaneIntegers &count = at.integers(access.count);
@@ -366,9 +370,11 @@ WarpInterpreter::Scope Counter::scope() const {
   WarpInterpreter::Scope scope;
   for (const auto &[op, access] : accesses) {
     scope.ops.insert(op);
-    for (Value value : {access.choice, access.index, access.count, access.row, access.column})
+    for (Value value : {access.choice, access.index, access.count})
       if (value)
         scope.values.push_back(value);
+    if (access.box)
+      scope.values.append({access.box->row, access.box->column});
   }
   return scope;
 }

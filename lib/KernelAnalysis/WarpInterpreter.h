@@ -19,39 +19,25 @@
 #ifndef LLMMEM_LIB_KERNELANALYSIS_WARPINTERPRETER_H
 #define LLMMEM_LIB_KERNELANALYSIS_WARPINTERPRETER_H
 
-#include "LaneIntegers.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
-#include "llvm/ADT/DenseSet.h"
+#include "WarpProgram.h"
 
 namespace llmmem {
-
-/// Returns whether the loop counts from a lower to an upper bound: scf.for does, scf.while does
-/// not.
-bool hasKnownForm(mlir::LoopLikeOpInterface loop);
 
 class WarpInterpreter {
 public:
   static constexpr int64_t kLanes = LaneIntegers::kLanes;
-  using Triple = std::array<int64_t, 3>;
+  using Triple = WarpProgram::Triple;
+  using Scope = WarpProgram::Scope;
   using Lanes = llmmem::Lanes;
   /// Represents an integer in each lane.
   using Numbers = std::array<int64_t, kLanes>;
   using Known = std::optional<Numbers>;
   using Visit = std::function<void(mlir::Operation &op, const WarpInterpreter &at)>;
 
-  /// Follows every iteration, visits only these ops, and looks up only these values. Where buffers
-  /// begin, and what a loop of the host computes, is not known.
-  struct Scope {
-    llvm::DenseSet<mlir::Operation *> ops;
-    llvm::SmallVector<mlir::Value> values;
-  };
-
   /// Without a scope, buffers begin at 0, and places that a loop of the host computes are those of
   /// its first iteration, 0, because others differ by whole rows.
   WarpInterpreter(mlir::gpu::GPUFuncOp kernel, Triple grid, Triple block, Visit visit,
-                  std::optional<Scope> scope = std::nullopt);
+                  const std::optional<Scope> &scope = std::nullopt);
 
   /// Calls `visit` for each op that the warp runs, in order.
   void run(Triple blockId, int64_t warp);
@@ -72,48 +58,8 @@ public:
   int64_t opsRun() const { return ops; }
 
 private:
-  struct Step;
-  struct Code {
-    std::vector<Step> steps;
-    int64_t ops = 0;
-  };
-  using Slot = unsigned;
-  /// Pairs values that become others at once.
-  using Handing = llvm::SmallVector<std::pair<Slot, Slot>, 2>;
-  /// Holds a loop's bound: a number or a value.
-  struct Bound {
-    std::optional<int64_t> constant;
-    Slot slot = 0;
-  };
-  struct Loop {
-    mlir::LoopLikeOpInterface op;
-    Bound lower, upper, step;
-    Slot number = 0;
-    Handing begin, next, end;
-  };
-  struct Step {
-    mlir::Operation *op = nullptr;
-    bool isVisited = false;
-    /// Has at most one of these: a result that is computed, a loop with a number, a condition.
-    std::optional<LaneOp> compute;
-    Slot result = 0;
-    llvm::SmallVector<Slot, 3> operands;
-    std::optional<Loop> loop;
-    std::optional<Slot> condition;
-    std::vector<Code> regions;
-    std::vector<Handing> yields;
-  };
-
-  void findFollowed();
-  bool isFollowed(mlir::Value value) const;
-  Code compile(mlir::Block &block);
-  std::optional<Step> compile(mlir::Operation &op);
-  void compileRegions(mlir::Operation &op, Step &step);
-  Loop compileLoop(mlir::LoopLikeOpInterface loop);
-  bool isKnownBefore(mlir::Operation &op);
-  Bound boundOf(llvm::ArrayRef<mlir::OpFoldResult> bounds);
-  Handing handing(mlir::ValueRange from, mlir::ValueRange to);
-  Slot slotOf(mlir::Value value);
+  using Step = WarpProgram::Step;
+  using Code = WarpProgram::Code;
 
   void run(const Code &code);
   void run(const Step &step);
@@ -124,24 +70,16 @@ private:
   void runIf(const Step &step);
   void runUnknownIf(const Step &step);
   void runUnknownRegions(const Step &step);
-  void hand(const Handing &handing);
-  LaneIntegers at(const Bound &bound) const;
+  void hand(const WarpProgram::Handing &handing);
+  LaneIntegers at(const WarpProgram::Bound &bound) const;
   llvm::SmallVector<std::pair<int64_t, double>> chosenIterations(mlir::LoopLikeOpInterface loop,
                                                                  int64_t count) const;
 
-  mlir::gpu::GPUFuncOp kernel;
-  Triple grid, block;
+  WarpProgram program;
+  Triple block;
   Visit visit;
-  std::optional<Scope> scope;
-  int64_t lastIterations;
-  llvm::DenseSet<mlir::Value> followed;
-  llvm::DenseMap<mlir::Value, Slot> slots;
-  llvm::SmallVector<std::pair<mlir::gpu::Dimension, Slot>> blockIds, threadIds;
-  llvm::SmallVector<Slot> clusterRanks;
-  int64_t clusterBlocks;
-  /// Hold, by slot, what is known before a warp runs, and in its current op.
-  std::vector<LaneIntegers> constants, values;
-  Code code;
+  /// Holds, by slot, what is known in the current op.
+  std::vector<LaneIntegers> values;
 
   Lanes lanes = 0, lanesOfWarp = 0;
   double weight = 1;
