@@ -32,7 +32,7 @@ bool AccessState::mayAccess(const Thread &thread, int64_t number, int64_t base, 
          verb(site) + std::string("at an address where no argument of the launch begins"));
     return false;
   }
-  const char *begin = isShared ? own->shared : arguments[accessed].begin;
+  const char *begin = isShared ? own->shared.bytes.get() : arguments[accessed].begin;
   int64_t limit = isShared ? sharedBytes : arguments[accessed].bytes;
   int64_t first = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(begin));
   if (!isInside(thread, number, first, limit, offset, bytes))
@@ -113,7 +113,7 @@ bool AccessState::mayAccessShared(const Thread &thread, int64_t number, int64_t 
     return reportUnfinishedCopy(thread, number,
                                 verb(site) + ("byte " + std::to_string(byte)) + " of shared memory",
                                 *own, byte);
-  if (bulkCopies.touches(bulkCopies.placeOf(own->rank, first), bytes))
+  if (bulkCopies.touches(placeIn(*own, first), bytes))
     return mayAccessFilled(thread, number, first, bytes);
   if (!isWrite)
     if (int64_t byte = own->history.firstUnwritten(first, bytes, own->now.block); byte >= 0) {
@@ -208,7 +208,7 @@ bool AccessState::startCopy(const Thread &thread, int64_t number, int64_t base, 
   if (!mayAccess(thread, number, base, offset, site.bytes))
     return false;
   int64_t first = static_cast<int64_t>(static_cast<uint64_t>(base) + static_cast<uint64_t>(offset) -
-                                       reinterpret_cast<uint64_t>(own->shared));
+                                       reinterpret_cast<uint64_t>(own->shared.bytes.get()));
   own->copies.start(thread.number, {first, site.bytes, number});
   return true;
 }

@@ -92,7 +92,7 @@ bool AsyncState::multiply(Thread *group, int64_t number) {
     if (site.clears)
       std::fill_n(group[lane].sums, site.columns / 2, 0.0f);
   }
-  auto begin = reinterpret_cast<uint64_t>(own->shared);
+  auto begin = reinterpret_cast<uint64_t>(own->shared.bytes.get());
   SharedOperand a(group->descriptors[0], begin, site.turned[0]),
       b(group->descriptors[1], begin, site.turned[1]);
   for (const auto &[operand, name] : {std::pair(&a, "A"), std::pair(&b, "B")})
@@ -108,8 +108,8 @@ bool AsyncState::multiply(Thread *group, int64_t number) {
     return false;
   addProducts(sums, site.columns,
               site.hasRegistersOfA ? elementsOfRegisters(group, site.isF16)
-                                   : elementsOf(a, kWgmmaRows, own->shared, site.isF16),
-              elementsOf(b, site.columns, own->shared, site.isF16));
+                                   : elementsOf(a, kWgmmaRows, own->shared.bytes.get(), site.isF16),
+              elementsOf(b, site.columns, own->shared.bytes.get(), site.isF16));
   chunks.insert(chunks.end(), ofB.begin(), ofB.end());
   own->multiplies.start(group->number, kWarp, number, site.sums, std::move(chunks));
   return true;
@@ -124,7 +124,7 @@ void AsyncState::finishMultiplies(const Thread &thread, int64_t groups) {
   constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
   Now sinceBlock = own->sinceBlock();
   AccessHistory::Race none;
-  const int64_t firstChunk = bulkCopies.placeOf(own->rank, 0) / bytes;
+  const int64_t firstChunk = placeIn(*own, 0) / bytes;
   own->multiplies.finish(thread.number, groups, [&](int32_t chunk) {
     if (bulkCopies.isFilled(firstChunk + chunk))
       return bulkCopies.read(memberOf(thread), firstChunk + chunk);

@@ -24,13 +24,13 @@ public:
   bool arriveAt(const Thread &thread, int64_t number, int64_t address, int64_t rank);
   bool mayWaitForPhase(const Thread &thread, int64_t number, int64_t address, int64_t parity);
   bool hasPhaseEnded(int64_t address, int64_t parity) const {
-    return bulkCopies.hasEnded(placeOf(address), parity);
+    return mbarriers().hasEnded(placeOf(address), parity);
   }
   void learnPhase(const Thread &thread, int64_t address, int64_t parity) {
-    bulkCopies.learn(memberOf(thread), placeOf(address), parity);
+    mbarriers().learn(memberOf(thread), placeOf(address), parity);
   }
   void fenceProxy(const Thread &thread);
-  void fenceBarriers(const Thread &thread) { bulkCopies.fenceForCluster(memberOf(thread)); }
+  void fenceBarriers(const Thread &thread) { mbarriers().fenceForCluster(memberOf(thread)); }
   void reportEndlessWait(const Thread &thread);
   bool mayEndBlock(const Thread &first);
 

@@ -24,11 +24,19 @@ protected:
   int64_t blockAt(uint32_t time) const;
   RunningBlock *memberAt(const Thread &thread, int64_t number, int64_t rank);
   bool mayReach(const Thread &thread, int64_t number, RunningBlock &peer);
-  int64_t byteOf(int64_t address) const { return address - reinterpret_cast<int64_t>(own->shared); }
-  /// Return the block's own byte, and its thread, as `bulkCopies` counts them.
-  int64_t placeOf(int64_t address) const { return bulkCopies.placeOf(own->rank, byteOf(address)); }
+  int64_t byteOf(int64_t address) const {
+    return address - reinterpret_cast<int64_t>(own->shared.bytes.get());
+  }
+  Mbarriers &mbarriers() { return bulkCopies.mbarriers(); }
+  const Mbarriers &mbarriers() const { return bulkCopies.mbarriers(); }
+  /// Return a byte of a block, and the running block's own byte and thread, as `ClusterPlaces`
+  /// counts them.
+  int64_t placeIn(const RunningBlock &of, int64_t byte) const {
+    return mbarriers().cluster().placeOf(of.rank, byte);
+  }
+  int64_t placeOf(int64_t address) const { return placeIn(*own, byteOf(address)); }
   int64_t memberOf(const Thread &thread) const {
-    return bulkCopies.memberOf(own->rank, thread.number);
+    return mbarriers().cluster().memberOf(own->rank, thread.number);
   }
   bool isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit, int64_t offset,
                 int64_t bytes);
@@ -37,7 +45,7 @@ protected:
   std::string nameOf(const Site &site) const;
   /// Returns "shared memory", of the running block or of another one.
   std::string nameOfShared(const RunningBlock &of) const;
-  bool report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem);
+  bool report(const Thread &thread, int64_t number, const Problem &problem);
   /// Reports thread `whose` of the block `of`; `what` says what is done to a byte, up to its place.
   bool reportUnfinishedCopy(const Thread &thread, int64_t number, const std::string &what,
                             const RunningBlock &of, int64_t byte, const char *whose = "");

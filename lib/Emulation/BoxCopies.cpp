@@ -9,7 +9,7 @@ using namespace llmmem::emulation;
 static constexpr int64_t kElement = 2, kRow = 64, kRowBytes = kRow * kElement, kRowChunks = 8,
                          kSwizzledBytes = 1024, kMostRows = 256, kChunk = BulkCopies::kChunkBytes;
 
-bool BlockState::report(const Thread &thread, int64_t number, const BulkCopies::Problem &problem) {
+bool BlockState::report(const Thread &thread, int64_t number, const Problem &problem) {
   if (!problem)
     return true;
   fail(&thread, number, problem.message,
@@ -32,42 +32,43 @@ bool BlockState::isInShared(const Thread &thread, int64_t number, int64_t addres
 //===----------------------------------------------------------------------===//
 
 bool AsyncState::makeBarrier(const Thread &thread, int64_t number, int64_t address, int64_t count) {
-  return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
-         report(thread, number, bulkCopies.make(memberOf(thread), placeOf(address), count, number));
+  return isInShared(thread, number, address, Mbarriers::kBytes) &&
+         report(thread, number,
+                mbarriers().make(memberOf(thread), placeOf(address), count, number));
 }
 
 bool AsyncState::arrive(const Thread &thread, int64_t number, int64_t address,
                         int64_t expectedBytes) {
-  return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
+  return isInShared(thread, number, address, Mbarriers::kBytes) &&
          report(thread, number,
-                bulkCopies.arriveExpecting(memberOf(thread), placeOf(address), expectedBytes));
+                mbarriers().arrive(memberOf(thread), placeOf(address), expectedBytes));
 }
 
 bool AsyncState::arriveAt(const Thread &thread, int64_t number, int64_t address, int64_t rank) {
   RunningBlock *member = memberAt(thread, number, rank);
-  return member && isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
+  return member && isInShared(thread, number, address, Mbarriers::kBytes) &&
          mayReach(thread, number, *member) &&
          report(thread, number,
-                bulkCopies.arrive(memberOf(thread), bulkCopies.placeOf(rank, byteOf(address))));
+                mbarriers().arrive(memberOf(thread), placeIn(*member, byteOf(address))));
 }
 
 bool AsyncState::mayWaitForPhase(const Thread &thread, int64_t number, int64_t address,
                                  int64_t parity) {
-  return isInShared(thread, number, address, BulkCopies::kBarrierBytes) &&
-         report(thread, number, bulkCopies.mayWait(memberOf(thread), placeOf(address), parity));
+  return isInShared(thread, number, address, Mbarriers::kBytes) &&
+         report(thread, number, mbarriers().mayWait(memberOf(thread), placeOf(address), parity));
 }
 
 void AsyncState::fenceProxy(const Thread &thread) {
   own->multiplies.fenceProxy(thread.number);
-  bulkCopies.fence(memberOf(thread));
+  mbarriers().fence(memberOf(thread));
 }
 
 void AsyncState::reportEndlessWait(const Thread &thread) {
-  report(thread, thread.site, bulkCopies.whatIsMissing(memberOf(thread), placeOf(thread.barrier)));
+  report(thread, thread.site, mbarriers().whatIsMissing(memberOf(thread), placeOf(thread.barrier)));
 }
 
 bool AsyncState::mayEndBlock(const Thread &first) {
-  BulkCopies::Problem problem = bulkCopies.mayEnd(own->rank);
+  Problem problem = mbarriers().mayEnd(own->rank);
   return report(first, problem.site, {problem.message});
 }
 
@@ -80,8 +81,8 @@ bool AccessState::mayAccessFilled(const Thread &thread, int64_t number, int64_t 
   bool isWrite = program.sites[number].kind == Site::Kind::Write;
   std::string what = std::string(isWrite ? "writes" : "reads") + " byte " + std::to_string(first) +
                      " of shared memory, ";
-  const int64_t place = bulkCopies.placeOf(own->rank, first), me = memberOf(thread);
-  if (bulkCopies.isOfBarrier(place, bytes))
+  const int64_t place = placeIn(*own, first), me = memberOf(thread);
+  if (mbarriers().lieIn(place, bytes))
     return report(thread, number, {what + "where an mbarrier lies"});
   if (isWrite)
     return mayOverwrite(thread, number, first, bytes);
@@ -101,7 +102,7 @@ bool AccessState::mayOverwrite(const Thread &thread, int64_t number, int64_t fir
   if (!isFreeOfWgmma(thread, number, "writes", first, bytes))
     return false;
   for (int64_t byte = first / kChunk * kChunk; byte < first + bytes; byte += kChunk) {
-    const int64_t chunk = bulkCopies.placeOf(own->rank, byte) / kChunk;
+    const int64_t chunk = placeIn(*own, byte) / kChunk;
     if (!bulkCopies.isFilled(chunk))
       continue;
     if (!report(thread, number, bulkCopies.mayStore(memberOf(thread), chunk)))
@@ -121,10 +122,10 @@ bool AsyncState::mayFill(const Thread &thread, int64_t number, RunningBlock &tar
       "copies to byte " + std::to_string(first) + " of " + nameOfShared(target);
   if (int64_t byte = target.copies.firstUnfinished(first, kChunk); byte >= 0)
     return reportUnfinishedCopy(thread, number, what, target, byte);
-  const int64_t place = bulkCopies.placeOf(target.rank, first);
+  const int64_t place = placeIn(target, first);
   if (int64_t chunk = place / kChunk; bulkCopies.isFilled(chunk))
     return report(thread, number, bulkCopies.mayFill(memberOf(thread), chunk));
-  if (bulkCopies.isOfBarrier(place, kChunk))
+  if (mbarriers().lieIn(place, kChunk))
     return report(thread, number, {what + ", where an mbarrier lies"});
   AccessHistory::Race race;
   return target.history.write(first, kChunk, thread.record, own->sinceBlock(), race) ||
@@ -188,30 +189,31 @@ std::vector<RunningBlock *> AsyncState::targetsOf(const Thread &thread, int64_t 
 bool AsyncState::fillBox(const Thread &thread, int64_t number, const Box &box, RunningBlock &target,
                          const std::vector<char> &rows) {
   const int64_t to = byteOf(box.to), me = memberOf(thread),
-                barrier = bulkCopies.placeOf(target.rank, byteOf(box.barrier));
-  if (!report(thread, number, bulkCopies.mayCopy(me, barrier)))
+                barrier = placeIn(target, byteOf(box.barrier));
+  if (!report(thread, number, mbarriers().mayCopy(me, barrier)))
     return false;
   for (int64_t line = 0; line < box.boxRows; ++line)
     for (int64_t chunk = 0; chunk < kRowChunks; ++chunk) {
       int64_t first = to + line * kRowBytes + (chunk ^ line % kRowChunks) * kChunk;
       if (!mayFill(thread, number, target, first))
         return false;
-      std::memcpy(target.shared + first, rows.data() + line * kRowBytes + chunk * kChunk, kChunk);
-      bulkCopies.fill(me, barrier, bulkCopies.placeOf(target.rank, first) / kChunk, number);
+      std::memcpy(target.shared.bytes.get() + first,
+                  rows.data() + line * kRowBytes + chunk * kChunk, kChunk);
+      bulkCopies.fill(barrier, placeIn(target, first) / kChunk, number);
     }
   return report(thread, number,
-                bulkCopies.countCopy(me, barrier, static_cast<int64_t>(rows.size())));
+                mbarriers().countCopy(me, barrier, static_cast<int64_t>(rows.size())));
 }
 
 bool AsyncState::copyBox(const Thread &thread, int64_t number, const Box &box) {
   if (std::string problem = problemOf(box, byteOf(box.to)); !problem.empty())
     return report(thread, number, {problem});
   if (!isInShared(thread, number + 1, box.to, box.boxRows * kRowBytes) ||
-      !isInShared(thread, number + 1, box.barrier, BulkCopies::kBarrierBytes))
+      !isInShared(thread, number + 1, box.barrier, Mbarriers::kBytes))
     return false;
   std::vector<RunningBlock *> targets = targetsOf(thread, number + 1, box);
   if (targets.empty() ||
-      !report(thread, number + 1, bulkCopies.mayCopy(memberOf(thread), placeOf(box.barrier))))
+      !report(thread, number + 1, mbarriers().mayCopy(memberOf(thread), placeOf(box.barrier))))
     return false;
   std::vector<char> rows;
   if (!readBox(thread, number, box, rows))

@@ -39,7 +39,7 @@ void Emulator::State::beginCluster(int64_t first) {
     each.now.own = static_cast<int32_t>(first + rank);
     if (kernel->clusterBlocks > 1)
       each.now.others = &clusterTimes;
-    each.visitor = nullptr;
+    each.visit = {};
   }
   bulkCopies.forget(running.front()->threads.size());
 }
@@ -49,10 +49,10 @@ void Emulator::State::passClusterBarrier() {
   for (int64_t rank = 0; rank < kernel->clusterBlocks; ++rank) {
     own = running[rank].get();
     own->now.met = met;
-    own->visitor = nullptr;
+    own->visit = {};
     passBarrier();
   }
-  bulkCopies.passClusterBarrier();
+  mbarriers().passBarrier(0, kernel->clusterBlocks);
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,8 +105,8 @@ bool Emulator::State::goesOn(std::vector<Block> &runners, std::vector<Block::Pro
 
 void Emulator::State::mayEndCluster() {
   for (int64_t rank = 0; rank < kernel->clusterBlocks; ++rank)
-    if (const RunningBlock &each = *running[rank]; each.visitor)
-      fail(each.visitor, each.siteOfVisitor,
+    if (const RunningBlock &each = *running[rank]; each.visit.thread)
+      fail(each.visit.thread, each.visit.site,
            "accesses the shared memory of block " + textOf(each.threads.front().blockIds()) +
                ", which may have ended: no barrier of the cluster lies between the access and the "
                "end of the kernel");
@@ -136,10 +136,7 @@ bool BlockState::mayReach(const Thread &thread, int64_t number, RunningBlock &pe
              ", which may not have begun: no barrier of the cluster lies before it");
     return false;
   }
-  if (!peer.visitor) {
-    peer.visitor = &thread;
-    peer.siteOfVisitor = number;
-  }
+  peer.noteVisit(thread, number);
   return true;
 }
 
@@ -163,7 +160,7 @@ char *AccessState::visit(const Thread &thread, int64_t number, int64_t address, 
   visited = peer.now.own;
   bool may = &peer == own ? mayAccessShared(thread, number, first, site.bytes)
                           : mayVisit(thread, number, peer, first);
-  return may ? peer.shared + first : nullptr;
+  return may ? peer.shared.bytes.get() + first : nullptr;
 }
 
 bool AccessState::mayVisit(const Thread &thread, int64_t number, RunningBlock &peer,
@@ -180,8 +177,7 @@ bool AccessState::mayVisit(const Thread &thread, int64_t number, RunningBlock &p
     return refuse(", which may not have begun: no barrier of the cluster lies before the access");
   if (int64_t byte = peer.copies.firstUnfinished(first, site.bytes); byte >= 0)
     return reportUnfinishedCopy(thread, number, what, peer, byte, " of that block");
-  if (bulkCopies.touches(bulkCopies.placeOf(peer.rank, first), site.bytes) ||
-      (isWrite && kernel->hasWgmma))
+  if (bulkCopies.touches(placeIn(peer, first), site.bytes) || (isWrite && kernel->hasWgmma))
     return refuse(": the emulator does not order accesses of another block with wgmma, mbarriers "
                   "and copies by tensor maps");
   if (!isWrite)
@@ -193,9 +189,6 @@ bool AccessState::mayVisit(const Thread &thread, int64_t number, RunningBlock &p
                          : peer.history.read(first, site.bytes, thread.record, since, race);
   if (!ordered)
     return reportRace(thread, number, race, race.byte);
-  if (!peer.visitor) {
-    peer.visitor = &thread;
-    peer.siteOfVisitor = number;
-  }
+  peer.noteVisit(thread, number);
   return true;
 }

@@ -252,15 +252,14 @@ bool Emulator::State::allocateShared() {
   sharedBytes = kernel->sharedBytes + dynamicBytes;
   for (int64_t number = 0; number < kernel->clusterBlocks; ++number) {
     RunningBlock &each = *running[number];
-    if (sharedBytes <= each.sharedCapacity)
+    if (sharedBytes <= each.shared.capacity)
       continue;
-    int64_t bytes = each.sharedCapacity = alignTo(sharedBytes, alignment);
-    std::free(each.shared);
-    each.shared = static_cast<char *>(std::aligned_alloc(alignment, bytes));
+    int64_t bytes = each.shared.capacity = alignTo(sharedBytes, alignment);
+    each.shared.bytes.reset(static_cast<char *>(std::aligned_alloc(alignment, bytes)));
     each.history = AccessHistory(bytes);
     each.copies = AsyncCopies(bytes);
     each.multiplies = AsyncMultiplies(bytes);
-    if (!each.shared)
+    if (!each.shared.bytes)
       fail(nullptr, {}, "no memory for the shared memory of a block");
   }
   if (!bulkCopies.holds(sharedBytes, kernel->clusterBlocks))
@@ -339,7 +338,7 @@ void Emulator::State::beginBlock(RunningBlock &each, int64_t number) {
     setIds(thread.block, number, grid);
     std::copy_n(block.begin(), 3, thread.blockSize);
     std::copy_n(grid.begin(), 3, thread.gridSize);
-    thread.shared = each.shared;
+    thread.shared = each.shared.bytes.get();
     thread.dynamicBytes = dynamicBytes;
     thread.record = AccessRecord::of(each.now.epoch, 0, index);
   }
@@ -367,7 +366,7 @@ bool Emulator::State::runThreadsSequentially(KernelFunction function, const uint
 }
 
 void BlockState::passBarrier() {
-  bulkCopies.passBlockBarrier(own->rank);
+  mbarriers().passBarrier(own->rank, 1);
   own->now.epoch = nextTime(own->now.own);
   std::fill(own->warpBarriers.begin(), own->warpBarriers.end(), 0);
   for (Thread &thread : own->threads)

@@ -16,16 +16,15 @@
 namespace llmmem::emulation {
 
 struct RunningBlock {
-  RunningBlock() = default;
-  RunningBlock(const RunningBlock &) = delete;
-  RunningBlock &operator=(const RunningBlock &) = delete;
-  ~RunningBlock() { std::free(shared); }
-
   /// Shared memory is undefined when a block begins, so earlier accesses are forgotten.
   Now sinceBlock() const {
     Now since = now;
     since.launch = now.block;
     return since;
+  }
+  void noteVisit(const Thread &thread, int64_t site) {
+    if (!visit.thread)
+      visit = {&thread, site};
   }
 
   int64_t rank = 0;   // In its cluster.
@@ -34,14 +33,18 @@ struct RunningBlock {
   std::vector<Thread> threads;
   std::vector<uint32_t> warpBarriers; // Counts by warp those passed since the epoch began.
 
-  char *shared = nullptr;
-  int64_t sharedCapacity = 0;
+  struct SharedMemory {
+    std::unique_ptr<char, decltype(&std::free)> bytes{nullptr, &std::free};
+    int64_t capacity = 0;
+  } shared;
   AccessHistory history{0};
   AsyncCopies copies;
   AsyncMultiplies multiplies;
-  /// This is another block's access of this block's shared memory since the blocks last met.
-  const Thread *visitor = nullptr;
-  int64_t siteOfVisitor = -1;
+  /// Holds another block's first access of this block's shared memory since the blocks last met.
+  struct Visit {
+    const Thread *thread = nullptr;
+    int64_t site = -1;
+  } visit;
 
   FiberStacks stacks;
   std::vector<std::unique_ptr<Fiber>> fibers;
