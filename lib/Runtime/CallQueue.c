@@ -23,10 +23,10 @@ struct CallQueue {
   pthread_mutex_t lock; /* Guards everything below. */
   pthread_cond_t changed;
   int64_t started, done, waited; /* Count calls so far. */
-  bool ends, stops;              /* `ends` stops after the last call, `stops` after the running one.
-                                  * */
-  bool runs;                     /* Says whether a call runs. */
-  Call calls[kMostCalls];        /* Call k is at k modulo kMostCalls. */
+  /* Says whether the thread ends: after the last call, or after the running one. */
+  enum { GOES_ON, ENDS_AFTER_LAST, ENDS_NOW } end;
+  bool runs;              /* Says whether a call runs. */
+  Call calls[kMostCalls]; /* Call k is at k modulo kMostCalls. */
 };
 
 /*===----------------------------------------------------------------------===*/
@@ -36,9 +36,9 @@ struct CallQueue {
 /* Returns the next call, or null at the end. It stays in its place until it is done. */
 static Call *take_call(CallQueue *self) {
   pthread_mutex_lock(&self->lock);
-  while (self->done == self->started && !self->ends && !self->stops)
+  while (self->done == self->started && self->end == GOES_ON)
     pthread_cond_wait(&self->changed, &self->lock);
-  bool is_left = self->done < self->started && !self->stops;
+  bool is_left = self->done < self->started && self->end != ENDS_NOW;
   Call *call = is_left ? &self->calls[self->done % kMostCalls] : NULL;
   self->runs = is_left;
   pthread_mutex_unlock(&self->lock);
@@ -95,7 +95,8 @@ void llmmem_close_calls(CallQueue *self) {
   if (!self)
     return;
   pthread_mutex_lock(&self->lock);
-  self->ends = true;
+  if (self->end == GOES_ON)
+    self->end = ENDS_AFTER_LAST;
   pthread_cond_broadcast(&self->changed);
   pthread_mutex_unlock(&self->lock);
   if (self->has_thread)
@@ -111,7 +112,7 @@ bool llmmem_stop_calls(CallQueue *self) {
   clock_gettime(CLOCK_REALTIME, &end);
   end.tv_sec += SECONDS;
   pthread_mutex_lock(&self->lock);
-  self->stops = true;
+  self->end = ENDS_NOW;
   pthread_cond_broadcast(&self->changed);
   int code = 0;
   while (self->runs && code == 0)

@@ -20,14 +20,14 @@ static int ask_for_capability(llmmem_cuda *run) {
   int major = 0, minor = 0;
   if (check(run,
             run->driver.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                         run->device),
+                                         run->device.handle),
             "asking for the device's capability") ||
       check(run,
             run->driver.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                         run->device),
+                                         run->device.handle),
             "asking for the device's capability"))
     return 1;
-  run->capability = 10 * major + minor;
+  run->device.capability = 10 * major + minor;
   return 0;
 }
 
@@ -43,7 +43,7 @@ static int find_device(llmmem_cuda *run, int64_t number) {
              (long long)number, count);
     return fail(run, "finding a CUDA device", why);
   }
-  return check(run, run->driver.device_get(&run->device, count > 1 ? (int)number : 0),
+  return check(run, run->driver.device_get(&run->device.handle, count > 1 ? (int)number : 0),
                "finding a CUDA device");
 }
 
@@ -51,15 +51,16 @@ static int open_device(llmmem_cuda *run, int64_t number) {
   CudaDriver *driver = &run->driver;
   size_t total;
   if (check(run, driver->init(0), "starting the CUDA driver") || find_device(run, number) ||
-      check(run, driver->device_name(run->device_name, sizeof run->device_name, run->device),
+      check(run, driver->device_name(run->device.name, sizeof run->device.name, run->device.handle),
             "asking for the device's name") ||
       ask_for_capability(run) ||
-      check(run, driver->context_retain(&run->context, run->device), "opening the CUDA device") ||
-      check(run, driver->context_set(run->context), "opening the CUDA device"))
+      check(run, driver->context_retain(&run->device.context, run->device.handle),
+            "opening the CUDA device") ||
+      check(run, driver->context_set(run->device.context), "opening the CUDA device"))
     return 1;
   return check(run, driver->stream_create(&run->stream, CU_STREAM_NON_BLOCKING),
                "making a stream") ||
-         check(run, driver->memory_info(&run->free_at_first, &total),
+         check(run, driver->memory_info(&run->device.free_at_first, &total),
                "asking for the device's free memory");
 }
 
@@ -69,7 +70,7 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
     snprintf(message, size, "not enough memory to open the CUDA driver");
     return NULL;
   }
-  run->failed_product = -1;
+  run->matmuls.failed = -1;
   if (llmmem_cuda_driver_open(&run->driver, library, message, size)) {
     free(run);
     return NULL;
@@ -84,11 +85,11 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
 
 /* Errors of calls that release are ignored, because the driver reports earlier failures again. */
 static void release_reserved(llmmem_cuda *run) {
-  if (run->arena)
-    run->driver.memory_free(run->arena);
-  if (run->resident)
-    run->driver.memory_free(run->resident);
-  run->arena = run->resident = 0;
+  if (run->memory.arena)
+    run->driver.memory_free(run->memory.arena);
+  if (run->memory.resident)
+    run->driver.memory_free(run->memory.resident);
+  run->memory.arena = run->memory.resident = 0;
 }
 
 static void forget_graph(llmmem_cuda *run, Program *program) {
@@ -105,34 +106,34 @@ void llmmem_cuda_close(llmmem_cuda *run) {
     return;
   CudaDriver *driver = &run->driver;
   llmmem_cuda_wait_for_host(run);
-  for (size_t k = 0; k < run->program_count; ++k)
-    forget_graph(run, &run->programs[k]);
+  for (size_t k = 0; k < run->code.program_count; ++k)
+    forget_graph(run, &run->code.programs[k]);
   release_reserved(run);
-  llmmem_products_close(run->products);
+  llmmem_products_close(run->matmuls.products);
   llmmem_cuda_close_marks(run);
   llmmem_cuda_close_links(run);
   llmmem_cuda_unpin_all(run);
-  for (size_t k = 0; k < run->module_count; ++k)
-    driver->module_unload(run->modules[k]);
+  for (size_t k = 0; k < run->code.module_count; ++k)
+    driver->module_unload(run->code.modules[k]);
   if (run->stream)
     driver->stream_destroy(run->stream);
-  if (run->context)
-    driver->context_release(run->device);
+  if (run->device.context)
+    driver->context_release(run->device.handle);
   llmmem_cuda_driver_close(driver);
   llmmem_cuda_free_updates(run);
-  for (size_t k = 0; k < run->kernel_count; ++k)
-    free(run->kernels[k].name);
-  free(run->store);
-  free(run->programs);
-  free(run->kernels);
-  free(run->modules);
+  for (size_t k = 0; k < run->code.kernel_count; ++k)
+    free(run->code.kernels[k].name);
+  free(run->matmuls.store);
+  free(run->code.programs);
+  free(run->code.kernels);
+  free(run->code.modules);
   free(run);
 }
 
 const char *llmmem_cuda_message(const llmmem_cuda *run) { return run->failed ? run->message : ""; }
 
-const char *llmmem_cuda_device_name(const llmmem_cuda *run) { return run->device_name; }
-int llmmem_cuda_capability(const llmmem_cuda *run) { return run->capability; }
+const char *llmmem_cuda_device_name(const llmmem_cuda *run) { return run->device.name; }
+int llmmem_cuda_capability(const llmmem_cuda *run) { return run->device.capability; }
 
 int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts) {
   CudaDriver *driver = &run->driver;
@@ -142,7 +143,7 @@ int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts) {
                {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &facts->memory_clock_khz},
                {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &facts->multiprocessors}};
   for (size_t k = 0; k < sizeof asked / sizeof *asked; ++k)
-    if (driver->device_attribute(asked[k].value, asked[k].attribute, run->device))
+    if (driver->device_attribute(asked[k].value, asked[k].attribute, run->device.handle))
       *asked[k].value = 0;
   size_t available = 0, total = 0;
   if (check(run, driver->version(&facts->cuda_version), "asking for the driver's version") ||
@@ -168,38 +169,40 @@ static void *grow(void **array, size_t count, size_t size) {
 
 int64_t llmmem_cuda_begin_program(llmmem_cuda *run) {
   Program *program =
-      run->failed ? NULL : grow((void **)&run->programs, run->program_count, sizeof *program);
+      run->failed ? NULL
+                  : grow((void **)&run->code.programs, run->code.program_count, sizeof *program);
   if (!program) {
     fail(run, "beginning a program", "not enough memory on the host");
     return -1;
   }
-  *program = (Program){run->module_count, run->kernel_count, NULL, NULL};
-  run->program = run->program_count;
-  return (int64_t)run->program_count++;
+  *program = (Program){run->code.module_count, run->code.kernel_count, NULL, NULL};
+  run->code.program = run->code.program_count;
+  return (int64_t)run->code.program_count++;
 }
 
 int llmmem_cuda_choose_program(llmmem_cuda *run, int64_t program) {
   if (run->failed)
     return 1;
-  if (program < 0 || (uint64_t)program >= run->program_count)
+  if (program < 0 || (uint64_t)program >= run->code.program_count)
     return fail(run, "choosing a program", "there is none of that number");
-  run->program = (size_t)program;
+  run->code.program = (size_t)program;
   return 0;
 }
 
 /* Kernels are launched by their number in their program. Returns null if there is none. */
 static Kernel *find_kernel(llmmem_cuda *run, int64_t number) {
-  const Program *program = &run->programs[run->program];
-  size_t end = run->program + 1 < run->program_count ? program[1].first_kernel : run->kernel_count;
+  const Program *program = &run->code.programs[run->code.program];
+  size_t end = run->code.program + 1 < run->code.program_count ? program[1].first_kernel
+                                                               : run->code.kernel_count;
   if (number < 0 || (uint64_t)number >= end - program->first_kernel)
     return NULL;
-  return &run->kernels[program->first_kernel + (size_t)number];
+  return &run->code.kernels[program->first_kernel + (size_t)number];
 }
 
 int llmmem_cuda_load(llmmem_cuda *run, const char *ptx) {
   if (run->failed)
     return 1;
-  CUmodule *module = grow((void **)&run->modules, run->module_count, sizeof *module);
+  CUmodule *module = grow((void **)&run->code.modules, run->code.module_count, sizeof *module);
   if (!module)
     return fail(run, "loading the kernels", "not enough memory on the host");
   char log[2048] = "";
@@ -210,17 +213,17 @@ int llmmem_cuda_load(llmmem_cuda *run, const char *ptx) {
   snprintf(what, sizeof what, "loading the kernels%s%s", *log ? "\n" : "", log);
   if (check(run, result, what))
     return 1;
-  ++run->module_count;
+  ++run->code.module_count;
   return 0;
 }
 
 int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name) {
   if (run->failed)
     return 1;
-  module += run->programs[run->program].first_module;
-  if (module >= run->module_count)
+  module += run->code.programs[run->code.program].first_module;
+  if (module >= run->code.module_count)
     return fail(run, name, "its module was not loaded");
-  Kernel *kernel = grow((void **)&run->kernels, run->kernel_count, sizeof *kernel);
+  Kernel *kernel = grow((void **)&run->code.kernels, run->code.kernel_count, sizeof *kernel);
   char *copy = strdup(name);
   if (!kernel || !copy) {
     free(copy);
@@ -228,8 +231,8 @@ int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name) {
   }
   kernel->name = copy;
   kernel->shared_bytes = UNASKED_SHARED_BYTES;
-  ++run->kernel_count;
-  return check(run, run->driver.module_function(&kernel->function, run->modules[module], name),
+  ++run->code.kernel_count;
+  return check(run, run->driver.module_function(&kernel->function, run->code.modules[module], name),
                name);
 }
 
@@ -262,23 +265,23 @@ int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena) {
              "%llu free",
              (long long)resident + arena, (long long)resident, (long long)arena,
              (unsigned long long)total, (unsigned long long)available);
-    return fail(run, run->device_name, why);
+    return fail(run, run->device.name, why);
   }
-  run->arena_bytes = (size_t)arena;
-  return allocate(run, &run->resident, resident, "allocating the step's arguments") ||
-         allocate(run, &run->arena, arena, "allocating the arena") ||
+  run->memory.arena_bytes = (size_t)arena;
+  return allocate(run, &run->memory.resident, resident, "allocating the step's arguments") ||
+         allocate(run, &run->memory.arena, arena, "allocating the arena") ||
          check(run, run->driver.stream_wait(run->stream), "clearing the device's memory");
 }
 
-uint64_t llmmem_cuda_resident(const llmmem_cuda *run) { return run->resident; }
-uint64_t llmmem_cuda_arena(const llmmem_cuda *run) { return run->arena; }
+uint64_t llmmem_cuda_resident(const llmmem_cuda *run) { return run->memory.resident; }
+uint64_t llmmem_cuda_arena(const llmmem_cuda *run) { return run->memory.arena; }
 
 int64_t llmmem_cuda_measured_bytes(llmmem_cuda *run) {
   size_t available, total;
   if (run->failed || check(run, run->driver.memory_info(&available, &total),
                            "asking for the device's free memory"))
     return -1;
-  return (int64_t)run->free_at_first - (int64_t)available;
+  return (int64_t)run->device.free_at_first - (int64_t)available;
 }
 
 int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t bytes) {
@@ -310,33 +313,34 @@ int llmmem_cuda_open_products(llmmem_cuda *run, const char *library, char *messa
     snprintf(message, size, "%s", run->message);
     return 1;
   }
-  run->products = llmmem_products_open(library, message, size);
-  return !run->products;
+  run->matmuls.products = llmmem_products_open(library, message, size);
+  return !run->matmuls.products;
 }
 
-llmmem_products *llmmem_cuda_products(const llmmem_cuda *run) { return run->products; }
-int64_t llmmem_cuda_failed_product(const llmmem_cuda *run) { return run->failed_product; }
+llmmem_products *llmmem_cuda_products(const llmmem_cuda *run) { return run->matmuls.products; }
+int64_t llmmem_cuda_failed_product(const llmmem_cuda *run) { return run->matmuls.failed; }
 
 int llmmem_cuda_keep_algorithms(llmmem_cuda *run, const char *folder, char *message, size_t size) {
   char path[4096];
-  if (llmmem_product_store_path(folder, run->device_name, llmmem_products_version(run->products),
-                                path, sizeof path, message, size) ||
-      llmmem_product_store_read(path, run->device_name, run->products, message, size))
+  if (llmmem_product_store_path(folder, run->device.name,
+                                llmmem_products_version(run->matmuls.products), path, sizeof path,
+                                message, size) ||
+      llmmem_product_store_read(path, run->device.name, run->matmuls.products, message, size))
     return 1;
-  free(run->store);
-  run->store = strdup(path);
-  if (!run->store)
+  free(run->matmuls.store);
+  run->matmuls.store = strdup(path);
+  if (!run->matmuls.store)
     snprintf(message, size, "not enough memory on the host");
-  return !run->store;
+  return !run->matmuls.store;
 }
 
 /* Until it is closed, no other run of this machine chooses: the first choice of a form is that of
  * all. Returns -1 after a failure. */
 static int open_store(llmmem_cuda *run) {
   char why[1024];
-  int lock = llmmem_product_store_lock(run->store, why, sizeof why);
-  if (lock >= 0 &&
-      llmmem_product_store_read(run->store, run->device_name, run->products, why, sizeof why) == 0)
+  int lock = llmmem_product_store_lock(run->matmuls.store, why, sizeof why);
+  if (lock >= 0 && llmmem_product_store_read(run->matmuls.store, run->device.name,
+                                             run->matmuls.products, why, sizeof why) == 0)
     return lock;
   fail(run, "reading the algorithms of matmuls", why);
   if (lock >= 0)
@@ -347,24 +351,25 @@ static int open_store(llmmem_cuda *run) {
 /* It runs after a failure of the run, too, so that what was timed is not lost. */
 static void close_store(llmmem_cuda *run, int lock, size_t before) {
   char why[1024];
-  if (llmmem_products_count(run->products) > before &&
-      llmmem_product_store_write(run->store, run->device_name, run->products, why, sizeof why))
+  if (llmmem_products_count(run->matmuls.products) > before &&
+      llmmem_product_store_write(run->matmuls.store, run->device.name, run->matmuls.products, why,
+                                 sizeof why))
     fail(run, "writing the algorithms of matmuls", why);
   llmmem_product_store_unlock(lock);
 }
 
 static int choose(llmmem_cuda *run, const llmmem_product *product) {
-  int is_new = run->store && !llmmem_products_find(run->products, &product->form);
+  int is_new = run->matmuls.store && !llmmem_products_find(run->matmuls.products, &product->form);
   if (is_new && llmmem_cuda_tune(run, product))
     return 1;
-  return llmmem_products_choose(run->products, product);
+  return llmmem_products_choose(run->matmuls.products, product);
 }
 
 int llmmem_cuda_choose_algorithm(llmmem_cuda *run, const llmmem_product *product) {
-  int lock = run->failed || !run->store ? -1 : open_store(run);
+  int lock = run->failed || !run->matmuls.store ? -1 : open_store(run);
   if (run->failed)
     return 1;
-  size_t before = llmmem_products_count(run->products);
+  size_t before = llmmem_products_count(run->matmuls.products);
   int failed = choose(run, product);
   if (lock >= 0)
     close_store(run, lock, before);
@@ -374,14 +379,16 @@ int llmmem_cuda_choose_algorithm(llmmem_cuda *run, const llmmem_product *product
 void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product) {
   if (run->failed)
     return;
-  int failed = !run->products ||
-               (run->is_choosing ? choose(run, product)
-                                 : llmmem_products_multiply(run->products, product, run->stream));
+  int failed = !run->matmuls.products ||
+               (run->matmuls.is_choosing
+                    ? choose(run, product)
+                    : llmmem_products_multiply(run->matmuls.products, product, run->stream));
   if (!failed)
     return;
-  run->failed_product = product->number;
+  run->matmuls.failed = product->number;
   fail(run, "cuBLASLt",
-       run->products ? llmmem_products_message(run->products) : "it was not opened");
+       run->matmuls.products ? llmmem_products_message(run->matmuls.products)
+                             : "it was not opened");
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -431,7 +438,7 @@ void llmmem_cuda_launch_mapped(llmmem_cuda *run, int64_t number, int64_t grid_x,
                                int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                                int64_t shared_bytes, uint64_t *values, int64_t count,
                                const llmmem_tensor_map *maps, int64_t map_count) {
-  if (run->failed || run->is_choosing)
+  if (!launches(run))
     return;
   Kernel *kernel = find_kernel(run, number);
   if (!kernel || count > MOST_ARGUMENTS || map_count > MOST_MAPS) {
@@ -457,21 +464,21 @@ void llmmem_cuda_launch_mapped(llmmem_cuda *run, int64_t number, int64_t grid_x,
 }
 
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes) {
-  if (!run->failed && !run->is_choosing)
+  if (launches(run))
     check(run, run->driver.copy(to, from, (size_t)bytes, run->stream), "copying on the device");
 }
 
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context) {
-  if (run->failed || !run->products)
+  if (run->failed || !run->matmuls.products)
     return;
-  int lock = run->store ? open_store(run) : -1;
+  int lock = run->matmuls.store ? open_store(run) : -1;
   if (run->failed)
     return;
-  size_t before = llmmem_products_count(run->products);
-  run->is_choosing = 1;
+  size_t before = llmmem_products_count(run->matmuls.products);
+  run->matmuls.is_choosing = 1;
   llmmem_cuda_forget_copies(run);
   step(context);
-  run->is_choosing = 0;
+  run->matmuls.is_choosing = 0;
   if (lock >= 0)
     close_store(run, lock, before);
 }
@@ -480,7 +487,7 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
   llmmem_cuda_choose_algorithms(run, step, context);
   if (run->failed)
     return 1;
-  forget_graph(run, &run->programs[run->program]);
+  forget_graph(run, &run->code.programs[run->code.program]);
   /* The mode is relaxed, because the driver may load a kernel at its first launch. */
   if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
             "capturing the step"))
@@ -488,7 +495,7 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
   llmmem_cuda_forget_copies(run);
   step(context);
   /* The capture ends after failures, too: a stream in capture mode can do nothing else. */
-  Program *program = &run->programs[run->program];
+  Program *program = &run->code.programs[run->code.program];
   check(run, run->driver.capture_end(run->stream, &program->graph), "capturing the step");
   return run->failed ||
          check(run, run->driver.graph_instantiate(&program->executable, program->graph, 0),
@@ -498,7 +505,7 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
 int llmmem_cuda_replay(llmmem_cuda *run) {
   if (run->failed)
     return 1;
-  CUgraphExec executable = run->programs[run->program].executable;
+  CUgraphExec executable = run->code.programs[run->code.program].executable;
   if (!executable)
     return fail(run, "running the step", "it was not captured");
   llmmem_cuda_mark(run, 0);
@@ -510,7 +517,7 @@ int llmmem_cuda_replay(llmmem_cuda *run) {
     llmmem_cuda_wait_for_host(run);
     return 1;
   }
-  return llmmem_cuda_read_marks(run, &run->replay_ns, 1);
+  return llmmem_cuda_read_marks(run, &run->timing.replay_ns, 1);
 }
 
-int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run) { return run->replay_ns; }
+int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run) { return run->timing.replay_ns; }

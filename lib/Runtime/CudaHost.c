@@ -15,31 +15,31 @@ static const char WHAT[] = "copying between the device and the host",
 int llmmem_cuda_pin(llmmem_cuda *run, void *begin, int64_t bytes) {
   if (run->failed)
     return 1;
-  void **larger = realloc(run->pinned, (run->pinned_count + 1) * sizeof *larger);
+  void **larger = realloc(run->host.pinned, (run->host.pinned_count + 1) * sizeof *larger);
   if (!larger)
     return fail(run, "pinning memory of the host", "not enough memory on the host");
-  run->pinned = larger;
+  run->host.pinned = larger;
   if (check(run, run->driver.host_pin(begin, (size_t)bytes, 0), "pinning memory of the host"))
     return 1;
-  larger[run->pinned_count++] = begin;
+  larger[run->host.pinned_count++] = begin;
   return 0;
 }
 
 /* It runs after a failure, too, because the caller may free the memory next. */
 int llmmem_cuda_unpin(llmmem_cuda *run, void *begin) {
-  for (size_t k = 0; k < run->pinned_count; ++k)
-    if (run->pinned[k] == begin) {
-      run->pinned[k] = run->pinned[--run->pinned_count];
+  for (size_t k = 0; k < run->host.pinned_count; ++k)
+    if (run->host.pinned[k] == begin) {
+      run->host.pinned[k] = run->host.pinned[--run->host.pinned_count];
       return run->driver.host_unpin(begin) != 0;
     }
   return 1;
 }
 
 void llmmem_cuda_unpin_all(llmmem_cuda *run) {
-  while (run->pinned_count > 0)
-    llmmem_cuda_unpin(run, run->pinned[0]);
-  free(run->pinned);
-  run->pinned = NULL;
+  while (run->host.pinned_count > 0)
+    llmmem_cuda_unpin(run, run->host.pinned[0]);
+  free(run->host.pinned);
+  run->host.pinned = NULL;
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -48,7 +48,7 @@ void llmmem_cuda_unpin_all(llmmem_cuda *run) {
 
 void llmmem_cuda_host_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
                            int64_t direction) {
-  if (run->failed || run->is_choosing)
+  if (!launches(run))
     return;
   CUresult result =
       direction == LLMMEM_COPY_UP
@@ -103,7 +103,7 @@ static void run_update(void *data) {
 /* Runs with marks use the same words repeatedly. */
 static CudaUpdate *find_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
                                int64_t count) {
-  for (CudaUpdate *known = run->updates; known; known = known->next)
+  for (CudaUpdate *known = run->host.updates; known; known = known->next)
     if (known->kernel == kernel && known->threads == llmmem_threads() && known->count == count &&
         memcmp(known->words, words, (size_t)count * sizeof *words) == 0)
       return known;
@@ -118,24 +118,24 @@ static CudaUpdate *keep_update(llmmem_cuda *run, llmmem_host_kernel kernel, cons
   kept = malloc(sizeof *kept + (size_t)count * sizeof *words);
   if (!kept)
     return NULL;
-  kept->next = run->updates;
+  kept->next = run->host.updates;
   kept->kernel = kernel;
   kept->threads = llmmem_threads();
   kept->count = count;
   memcpy(kept->words, words, (size_t)count * sizeof *words);
-  return run->updates = kept;
+  return run->host.updates = kept;
 }
 
 void llmmem_cuda_free_updates(llmmem_cuda *run) {
-  for (CudaUpdate *next; run->updates; run->updates = next) {
-    next = run->updates->next;
-    free(run->updates);
+  for (CudaUpdate *next; run->host.updates; run->host.updates = next) {
+    next = run->host.updates->next;
+    free(run->host.updates);
   }
 }
 
 void llmmem_cuda_update(llmmem_cuda *run, llmmem_host_kernel kernel, const uint64_t *words,
                         int64_t count) {
-  if (run->failed || run->is_choosing)
+  if (!launches(run))
     return;
   CudaUpdate *update = keep_update(run, kernel, words, count);
   if (!update)

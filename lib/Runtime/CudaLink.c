@@ -1,7 +1,6 @@
 /*===- CudaLink.c - Streams for what overlaps the step ----------------------===*/
 
 #include "CudaRun.h"
-#include <stdlib.h>
 
 static const char WHAT[] = "starting a call that overlaps the step";
 
@@ -21,10 +20,9 @@ int llmmem_cuda_open_link(llmmem_cuda *run, int number) {
 
 /* In a run with marks, records the time before (0) or after (1) a started call, on its stream. */
 static void mark_link(llmmem_cuda *run, CUstream stream, size_t side) {
-  size_t number = 2 * run->starts + side;
-  if (run->is_marked &&
-      !llmmem_cuda_make_marks(run, &run->link_marks, &run->link_mark_count, number + 1))
-    check(run, run->driver.event_record(run->link_marks[number], stream), WHAT);
+  size_t number = 2 * run->timing.starts + side;
+  if (run->timing.is_marked && !llmmem_cuda_make_marks(run, &run->timing.link_marks, number + 1))
+    check(run, run->driver.event_record(run->timing.link_marks.events[number], stream), WHAT);
 }
 
 static void swap_streams(llmmem_cuda *run, Link *link) {
@@ -36,19 +34,18 @@ static void swap_streams(llmmem_cuda *run, Link *link) {
 
 void llmmem_cuda_fork(llmmem_cuda *run, int number) {
   Link *link = &run->links[number];
-  if (!run->failed && !run->is_choosing &&
-      !check(run, run->driver.event_record(link->forked, run->stream), WHAT))
+  if (launches(run) && !check(run, run->driver.event_record(link->forked, run->stream), WHAT))
     check(run, run->driver.stream_wait_event(link->stream, link->forked, 0), WHAT);
-  if (!run->failed && !run->is_choosing)
+  if (launches(run))
     mark_link(run, link->stream, 0);
   swap_streams(run, link);
 }
 
 void llmmem_cuda_end_fork(llmmem_cuda *run, int number, int64_t start) {
   Link *link = &run->links[number];
-  if (!run->failed && !run->is_choosing) {
+  if (launches(run)) {
     mark_link(run, run->stream, 1);
-    run->starts += (size_t)run->is_marked;
+    run->timing.starts += (size_t)run->timing.is_marked;
     check(run, run->driver.event_record(link->ended[start % MOST_STARTS], run->stream), WHAT);
   }
   swap_streams(run, link);
@@ -56,13 +53,13 @@ void llmmem_cuda_end_fork(llmmem_cuda *run, int number, int64_t start) {
 
 void llmmem_cuda_join(llmmem_cuda *run, int number, int64_t start) {
   CUevent ended = run->links[number].ended[start % MOST_STARTS];
-  if (!run->failed && !run->is_choosing)
+  if (launches(run))
     check(run, run->driver.stream_wait_event(run->stream, ended, 0),
           "waiting for a call that overlaps the step");
 }
 
 void llmmem_cuda_wait_for_host(llmmem_cuda *run) {
-  if (run->pinned_count == 0 && !run->updates)
+  if (run->host.pinned_count == 0 && !run->host.updates)
     return;
   run->driver.stream_wait(run->stream);
   for (int number = 0; number < LINKS; ++number)
@@ -84,7 +81,4 @@ static void close_link(llmmem_cuda *run, Link *link) {
 void llmmem_cuda_close_links(llmmem_cuda *run) {
   for (int number = 0; number < LINKS; ++number)
     close_link(run, &run->links[number]);
-  for (size_t k = 0; k < run->link_mark_count; ++k)
-    run->driver.event_destroy(run->link_marks[k]);
-  free(run->link_marks);
 }

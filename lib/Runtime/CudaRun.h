@@ -50,35 +50,55 @@ typedef struct {
   CUgraphExec executable;
 } Program;
 
+/* Events that exist, of which a run with marks records some. */
+typedef struct {
+  CUevent *events;
+  size_t count;
+} Marks;
+
 struct llmmem_cuda {
   CudaDriver driver;
-  CUdevice device;
-  CUcontext context;
+  struct {
+    CUdevice handle;
+    CUcontext context;
+    size_t free_at_first; /* The bytes that were free when it was opened. */
+    int capability;
+    char name[128];
+  } device;
   CUstream stream; /* The step's; while a started call is launched, that of its link. */
-  CUmodule *modules;
-  Kernel *kernels;
-  size_t module_count, kernel_count;
   Link links[LINKS];
-  int on_link, is_marked;         /* A run with marks is active. */
-  CUevent *link_marks;            /* Before and after each start of such a run. */
-  size_t link_mark_count, starts; /* Count the existing events, and the starts of this run. */
-  void **pinned;                  /* Where memory of the host begins that copies may access. */
-  size_t pinned_count;
-  CudaUpdate *updates;
-  CUevent *marks;
-  size_t mark_count;
-  CUdeviceptr resident, arena;
-  size_t arena_bytes;
-  size_t free_at_first;
-  Program *programs;
-  size_t program_count, program; /* Count the programs, and name the one that is launched. */
-  int64_t replay_ns;
-  llmmem_products *products;
-  int64_t failed_product;
-  char *store;     /* The file that keeps algorithms; null means none. */
-  int is_choosing; /* Algorithms are chosen, without launches. */
-  int capability, failed;
-  char device_name[128], message[4096];
+  int on_link;
+  struct {
+    CUmodule *modules;
+    Kernel *kernels;
+    Program *programs;
+    size_t module_count, kernel_count, program_count;
+    size_t program; /* Names the one that is launched. */
+  } code;
+  struct {
+    CUdeviceptr resident, arena;
+    size_t arena_bytes;
+  } memory;
+  struct {
+    void **pinned; /* Where memory begins that copies may access. */
+    size_t pinned_count;
+    CudaUpdate *updates;
+  } host;
+  struct {
+    Marks marks;
+    Marks link_marks; /* Before and after each start of a run with marks. */
+    int is_marked;    /* A run with marks is active. */
+    size_t starts;    /* Counts those of this run. */
+    int64_t replay_ns;
+  } timing;
+  struct {
+    llmmem_products *products;
+    int64_t failed;  /* The number of the product that failed, or -1. */
+    char *store;     /* The file that keeps algorithms; null means none. */
+    int is_choosing; /* Algorithms are chosen, without launches. */
+  } matmuls;
+  int failed;
+  char message[4096];
 };
 
 /* Keeps the first failure. Returns 1. */
@@ -87,6 +107,11 @@ static inline int fail(llmmem_cuda *run, const char *what, const char *why) {
     snprintf(run->message, sizeof run->message, "%s: %s", what, why);
   run->failed = 1;
   return 1;
+}
+
+/* Returns whether the step's calls launch, which they do not while algorithms are chosen. */
+static inline int launches(const llmmem_cuda *run) {
+  return !run->failed && !run->matmuls.is_choosing;
 }
 
 /* Returns 0 if the driver has done `what`. */
@@ -119,7 +144,7 @@ void llmmem_cuda_forget_copies(llmmem_cuda *run);
 void llmmem_cuda_unpin_all(llmmem_cuda *run);
 void llmmem_cuda_free_updates(llmmem_cuda *run);
 /* Creates `count` events once, because creating one takes longer than recording it. */
-int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count);
+int llmmem_cuda_make_marks(llmmem_cuda *run, Marks *marks, size_t count);
 
 /* CudaTimes.c has it. */
 void llmmem_cuda_close_marks(llmmem_cuda *run);

@@ -67,8 +67,8 @@ static void lay_out(Trial *trial) {
  * where neither is large enough. */
 static int find_memory(Trial *trial) {
   llmmem_cuda *run = trial->run;
-  if ((uint64_t)trial->bytes <= run->arena_bytes) {
-    trial->begin = run->arena;
+  if ((uint64_t)trial->bytes <= run->memory.arena_bytes) {
+    trial->begin = run->memory.arena;
     return 0;
   }
   trial->is_allocated = 1;
@@ -122,7 +122,8 @@ static int fill(Trial *trial) {
 
 static int try_times(Trial *trial, const llmmem_product_algorithm *candidate, int times) {
   for (int k = 0; k < times; ++k)
-    if (llmmem_products_try(trial->run->products, &trial->product, candidate, trial->run->stream))
+    if (llmmem_products_try(trial->run->matmuls.products, &trial->product, candidate,
+                            trial->run->stream))
       return 1;
   return 0;
 }
@@ -132,10 +133,12 @@ static int64_t time_of(Trial *trial, const llmmem_product_algorithm *candidate) 
   llmmem_cuda *run = trial->run;
   int64_t ns = 0;
   if (try_times(trial, candidate, WARM_CALLS) ||
-      llmmem_cuda_make_marks(run, &run->marks, &run->mark_count, 2) ||
-      check(run, run->driver.event_record(run->marks[0], run->stream), "timing matmuls") ||
+      llmmem_cuda_make_marks(run, &run->timing.marks, 2) ||
+      check(run, run->driver.event_record(run->timing.marks.events[0], run->stream),
+            "timing matmuls") ||
       try_times(trial, candidate, TIMED_CALLS) ||
-      check(run, run->driver.event_record(run->marks[1], run->stream), "timing matmuls") ||
+      check(run, run->driver.event_record(run->timing.marks.events[1], run->stream),
+            "timing matmuls") ||
       check(run, run->driver.stream_wait(run->stream), "timing matmuls") ||
       llmmem_cuda_read_marks(run, &ns, 1))
     return INT64_MAX;
@@ -186,14 +189,15 @@ static int tune(Trial *trial, llmmem_product_algorithm *candidates, int64_t coun
     best->ns = INT64_MAX;
   if (run->failed)
     return 1;
-  return best && llmmem_products_give(run->products, best)
-             ? fail(run, "timing matmuls", llmmem_products_message(run->products))
+  return best && llmmem_products_give(run->matmuls.products, best)
+             ? fail(run, "timing matmuls", llmmem_products_message(run->matmuls.products))
              : 0;
 }
 
 int llmmem_cuda_tune(llmmem_cuda *run, const llmmem_product *product) {
   llmmem_product_algorithm candidates[MOST_CANDIDATES];
-  int64_t count = llmmem_products_candidates(run->products, product, candidates, MOST_CANDIDATES);
+  int64_t count =
+      llmmem_products_candidates(run->matmuls.products, product, candidates, MOST_CANDIDATES);
   if (count == 0)
     return 0;
   Trial trial = {.run = run, .product = *product};

@@ -46,9 +46,7 @@ typedef struct {
 
 /* Returns whether the step's host code must launch now. It also runs to choose algorithms, and
  * after a failure. */
-static bool is_recorded(const DeviceRanks *self) {
-  return !self->run || (!self->run->failed && !self->run->is_choosing);
-}
+static bool is_recorded(const DeviceRanks *self) { return !self->run || launches(self->run); }
 
 static void wait_for_all_started(DeviceRanks *self) {
   if (self->run && self->started > self->waited && !self->run->on_link)
