@@ -10,8 +10,8 @@
 #include "HostCopies.h"
 #include "Profile.h"
 #include "SharedLaunches.h"
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -137,7 +137,7 @@ public:
     auto same = llm::ReshapeOp::create(builder, value.getLoc(), value.getType(), value);
     func::FuncOp kernel = create(*same, builder.getFunctionType({buffer, buffer}, {}), "copy");
     KernelEmitter e(same, &kernel.front(), options);
-    e.forLanesParallel(buffer.getNumElements(), [&](Index i, unsigned lanes) {
+    forLanesParallel(e, buffer.getNumElements(), [&](Index i, unsigned lanes) {
       e.storeRaw(e.result(0), i, e.loadRaw(e.operand(0), i, lanes));
     });
     func::ReturnOp::create(e.builder(), value.getLoc());

@@ -29,12 +29,12 @@ public:
     if (whole > 0)
       forVectors(e, e.index(0), e.index(whole), body);
     if (whole < count)
-      e.forEach(e.index(whole), e.index(count), [&](Index i) { body(i, 1); });
+      forEach(e, e.index(whole), e.index(count), [&](Index i) { body(i, 1); });
   }
 
   void forRows(KernelEmitter &e, int64_t rows, RowShape, Body body) override {
     if (rows < 2 || !isWorthThreads(e))
-      return e.forEach(rows, body);
+      return forEach(e, rows, body);
     OpBuilder &builder = e.builder();
     auto loop = scf::ForallOp::create(builder, e.location(), {builder.getIndexAttr(rows)},
                                       /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
@@ -55,24 +55,24 @@ public:
     if (whole > 0) {
       Num start = e.splat(reduction.neutral, lanes);
       Row sums =
-          e.fold(e.index(0), e.index(whole), start, [&](Index i, ArrayRef<Num> carried) -> Row {
+          fold(e, e.index(0), e.index(whole), start, [&](Index i, ArrayRef<Num> carried) -> Row {
             return {reduction.combine(carried[0], term(i * lanes, lanes))};
           });
       total = reduction.acrossLanes(sums[0]);
     }
     if (whole * lanes == count)
       return total;
-    return e.fold(e.index(whole * lanes), e.index(count), total,
-                  [&](Index i, ArrayRef<Num> carried) -> Row {
-                    return {reduction.combine(carried[0], term(i, 1))};
-                  })[0];
+    return fold(e, e.index(whole * lanes), e.index(count), total,
+                [&](Index i, ArrayRef<Num> carried) -> Row {
+                  return {reduction.combine(carried[0], term(i, 1))};
+                })[0];
   }
 
   void storeOnce(KernelEmitter &, function_ref<void()> store) override { store(); }
 
 private:
   static void forVectors(KernelEmitter &e, Index lower, Index upper, LanesBody body) {
-    e.forSteps(lower, upper, e.lanes(), [&](Index i) { body(i, e.lanes()); });
+    forSteps(e, lower, upper, e.lanes(), [&](Index i) { body(i, e.lanes()); });
   }
 
   void forPieces(KernelEmitter &e, int64_t count, LanesBody body) {
@@ -85,7 +85,7 @@ private:
       forVectors(e, lower, minimum(lower + kPiece, e.index(whole)), body);
     });
     if (whole < count)
-      e.forEach(e.index(whole), e.index(count), [&](Index i) { body(i, 1); });
+      forEach(e, e.index(whole), e.index(count), [&](Index i) { body(i, 1); });
   }
 
   /// For less than about 20 us of work, waking threads costs more than it saves.

@@ -3,6 +3,7 @@
 #include "FactorB.h"
 #include "NarrowMatmul.h"
 #include "RoundedMatmul.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -178,14 +179,14 @@ public:
       return;
     int64_t lanes = e.lanes();
     Index whole = p.columns % lanes == 0 ? columns : columns / lanes * lanes;
-    e.forEach(e.index(0), rows, [&](Index row) {
+    forEach(e, e.index(0), rows, [&](Index row) {
       auto move = [&](Index column, unsigned count) {
         Value made = e.loadRaw(block.buffer, row * block.pitch + column, count);
         e.storeRaw(p.c.buffer, (i + row) * p.c.pitch + j + column, made);
       };
-      e.forSteps(e.index(0), whole, lanes, [&](Index column) { move(column, lanes); });
+      forSteps(e, e.index(0), whole, lanes, [&](Index column) { move(column, lanes); });
       if (p.columns % lanes != 0)
-        e.forEach(whole, columns, [&](Index column) { move(column, 1); });
+        forEach(e, whole, columns, [&](Index column) { move(column, 1); });
     });
   }
 
@@ -200,7 +201,7 @@ private:
 /// Computes all rows of a strip of columns at a time.
 static void emitNarrowMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   int64_t width = std::min(narrowStrip(e, p), p.columns);
-  e.forEachParallel(llvm::divideCeil(p.columns, width), [&](Index strip) {
+  forEachParallel(e, llvm::divideCeil(p.columns, width), [&](Index strip) {
     Index j = strip * width, columns = minimum(e.index(width), e.index(p.columns) - j);
     BlockTarget target(e, p, p.rows, width);
     emitNarrowStrip(op, e, p, j, columns, target.matrix());
@@ -213,12 +214,12 @@ static void emitRoundedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) 
   constexpr int64_t kMostRows = 32;
   int64_t width = std::min(roundedStrip(p), p.columns), height = std::min(p.rows, kMostRows);
   int64_t down = llvm::divideCeil(p.rows, height), across = llvm::divideCeil(p.columns, width);
-  e.forEachParallel(down * across, [&](Index iteration) {
+  forEachParallel(e, down * across, [&](Index iteration) {
     Index i = iteration % down * height, j = iteration / down * width;
     Index rows = minimum(e.index(height), e.index(p.rows) - i),
           columns = minimum(e.index(width), e.index(p.columns) - j);
     BlockTarget target(e, p, height, width);
-    e.forEach(e.index(0), rows, [&](Index row) {
+    forEach(e, e.index(0), rows, [&](Index row) {
       Index to = target.isStaged() ? row * width : (i + row) * p.c.pitch + j;
       emitRoundedRow(op, e, p, {i + row, j, columns}, target.matrix(), to);
     });
@@ -241,7 +242,7 @@ void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &
           depth = partOf(p.inner, sizes.depth, sizes.lanes);
   int64_t down = llvm::divideCeil(p.rows, height), across = llvm::divideCeil(p.columns, width);
   // Consecutive iterations read the same part of B.
-  e.forEachParallel(down * across, [&](Index iteration) {
+  forEachParallel(e, down * across, [&](Index iteration) {
     Index i = iteration % down * height, j = iteration / down * width;
     Index rows = minimum(e.index(height), e.index(p.rows) - i),
           columns = minimum(e.index(width), e.index(p.columns) - j);

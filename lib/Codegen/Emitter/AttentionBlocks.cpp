@@ -18,7 +18,7 @@ HeadBlock AttentionBlocks::blockAt(Index b, Index head, Index number) {
 
 void AttentionBlocks::forBlocks(int64_t headCount, Body body) {
   int64_t blocks = llvm::divideCeil(seq, extent);
-  e.forEachParallel(batch * headCount * blocks, [&](Index iteration) {
+  forEachParallel(e, batch * headCount * blocks, [&](Index iteration) {
     Index head = iteration / blocks;
     body(blockAt(head / headCount, head % headCount, iteration % blocks));
   });
@@ -49,21 +49,21 @@ Row AttentionBlocks::foldUnmaskedKeys(HeadBlock queries, ArrayRef<Num> initial, 
   Index highest = queries.first;
   if (ahead > 0)
     highest = minimum(queries.first + queries.count + (ahead - 1), e.index(seq - 1));
-  return e.fold(lowest / extent, highest / extent + 1, initial,
-                [&](Index number, ArrayRef<Num> carried) {
-                  return body(blockAt(queries.batch, queries.head / group(), number), carried);
-                });
+  return fold(e, lowest / extent, highest / extent + 1, initial,
+              [&](Index number, ArrayRef<Num> carried) {
+                return body(blockAt(queries.batch, queries.head / group(), number), carried);
+              });
 }
 
 Row AttentionBlocks::foldUnmaskedQueries(HeadBlock keys, ArrayRef<Num> initial, FoldBody body) {
   Index highest = minimum(keys.first + keys.count + (window - 2), e.index(seq - 1));
   Index lowest = ahead > 0 ? maximum(keys.first - e.index(ahead), e.index(0)) : keys.first;
   Index firstHead = keys.head * group();
-  return e.fold(firstHead, firstHead + group(), initial, [&](Index head, ArrayRef<Num> ofHead) {
-    return e.fold(lowest / extent, highest / extent + 1, ofHead,
-                  [&](Index number, ArrayRef<Num> carried) {
-                    return body(blockAt(keys.batch, head, number), carried);
-                  });
+  return fold(e, firstHead, firstHead + group(), initial, [&](Index head, ArrayRef<Num> ofHead) {
+    return fold(e, lowest / extent, highest / extent + 1, ofHead,
+                [&](Index number, ArrayRef<Num> carried) {
+                  return body(blockAt(keys.batch, head, number), carried);
+                });
   });
 }
 
@@ -105,7 +105,7 @@ Buffer AttentionBlocks::reachesOf(HeadBlock queries) {
   if (!positions)
     return Buffer();
   Buffer reaches = e.scratch(extent, e.builder().getI32Type());
-  e.forEach(extent, [&](Index i) {
+  forEach(e, extent, [&](Index i) {
     e.storeRaw(reaches, i, toInteger(e, reachOf(queries.batch, queries.first + i)));
   });
   return reaches;

@@ -1,6 +1,7 @@
 //===- ExactSums.cpp - Sums that keep their rounding errors ---------------===//
 
 #include "ExactSums.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -23,7 +24,7 @@ void llmmem::emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, Index b
     Num zero = e.splat(0.0, lanes);
     initial.append({into ? e.load(into, begin + k * lanes, lanes) : zero, zero});
   }
-  Row sums = e.fold(e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> carried) {
+  Row sums = fold(e, e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> carried) {
     Row next;
     for (int64_t k = 0; k < vectors; ++k)
       next.append(addExactly(carried.slice(2 * k, 2), term(row, begin + k * lanes, lanes)));

@@ -1,6 +1,7 @@
 //===- FewerBits.cpp - Reading and rounding to fewer bits -----------------===//
 
 #include "FewerBits.h"
+#include "Rows.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -227,7 +228,7 @@ Num llmmem::load(KernelEmitter &e, const HeldBuffer &x, Index index, unsigned la
 
 Row llmmem::loadRow(KernelEmitter &e, const HeldBuffer &x, Index index, int64_t width) {
   if (!x.isPacked())
-    return e.loadRow(x.payload, index, width);
+    return loadRow(e, x.payload, index, width);
   Row row;
   for (int64_t first = 0; first < width; first += e.lanes())
     row.push_back(load(e, x, index + first, std::min<int64_t>(e.lanes(), width - first)));

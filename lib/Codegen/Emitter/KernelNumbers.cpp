@@ -200,3 +200,27 @@ static Value compare(arith::CmpIPredicate predicate, Index a, Index b) {
 }
 Value llmmem::equal(Index a, Index b) { return compare(arith::CmpIPredicate::eq, a, b); }
 Value llmmem::less(Index a, Index b) { return compare(arith::CmpIPredicate::slt, a, b); }
+
+Value llmmem::elementNumbers(Index first, unsigned lanes, int64_t step) {
+  OpBuilder &b = *first.builder;
+  Location loc = first.value.getLoc();
+  Type integer = b.getI64Type();
+  Value number = arith::IndexCastOp::create(b, loc, integer, first.value);
+  if (lanes == 1)
+    return number;
+  auto type = VectorType::get({lanes}, integer);
+  SmallVector<int64_t> steps;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    steps.push_back(lane * step);
+  Value offsets =
+      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
+  Value base = vector::BroadcastOp::create(b, loc, type, number);
+  return arith::AddIOp::create(b, loc, base, offsets);
+}
+
+Num llmmem::toNumber(Index index, FloatType type) {
+  OpBuilder &b = *index.builder;
+  Location loc = index.value.getLoc();
+  Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), index.value);
+  return {&b, arith::SIToFPOp::create(b, loc, type, integer)};
+}

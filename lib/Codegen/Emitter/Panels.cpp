@@ -1,6 +1,7 @@
 //===- Panels.cpp - Blocks of matrices on the stack -----------------------===//
 
 #include "Panels.h"
+#include "Rows.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -31,8 +32,8 @@ static Num padded(KernelEmitter &e, Num x) {
 }
 
 static void clearRows(KernelEmitter &e, Panel panel, Index begin) {
-  e.forEach(begin, e.index(panel.rows), [&](Index row) {
-    e.storeRow(panel.numbers, row * panel.pitch, e.zeroRow(panel.pitch));
+  forEach(e, begin, e.index(panel.rows), [&](Index row) {
+    storeRow(e, panel.numbers, row * panel.pitch, zeroRow(e, panel.pitch));
   });
 }
 
@@ -40,22 +41,22 @@ void llmmem::clearPanel(KernelEmitter &e, Panel panel) { clearRows(e, panel, e.i
 
 void llmmem::loadPanel(KernelEmitter &e, Panel to, Buffer from, function_ref<Index(Index)> place,
                        Index rows) {
-  e.forEach(e.index(0), rows, [&](Index row) {
-    Row loaded = e.loadRow(from, place(row), to.width);
+  forEach(e, e.index(0), rows, [&](Index row) {
+    Row loaded = loadRow(e, from, place(row), to.width);
     loaded.back() = padded(e, loaded.back());
-    e.storeRow(to.numbers, row * to.pitch, loaded);
+    storeRow(e, to.numbers, row * to.pitch, loaded);
   });
   clearRows(e, to, rows);
 }
 
 void llmmem::storePanel(KernelEmitter &e, Panel from, Buffer to, function_ref<Index(Index)> place,
                         Index rows, function_ref<Num(Index)> factor) {
-  e.forEach(e.index(0), rows, [&](Index row) {
+  forEach(e, e.index(0), rows, [&](Index row) {
     Num scale = factor(row);
-    Row loaded = e.loadRow(from.numbers, row * from.pitch, from.width);
+    Row loaded = loadRow(e, from.numbers, row * from.pitch, from.width);
     for (Num &x : loaded)
       x = x * scale;
-    e.storeRow(to, place(row), loaded);
+    storeRow(e, to, place(row), loaded);
   });
 }
 
@@ -91,8 +92,8 @@ static void transposeSquare(MutableArrayRef<Num> rows) {
 
 void llmmem::transposePanel(KernelEmitter &e, Panel from, Panel to, double factor) {
   int64_t lanes = e.lanes();
-  e.forSteps(e.index(0), e.index(from.rows), lanes, [&](Index row) {
-    e.forSteps(e.index(0), e.index(from.pitch), lanes, [&](Index column) {
+  forSteps(e, e.index(0), e.index(from.rows), lanes, [&](Index row) {
+    forSteps(e, e.index(0), e.index(from.pitch), lanes, [&](Index column) {
       SmallVector<Num> square;
       for (int64_t i = 0; i < lanes; ++i)
         square.push_back(e.load(from.numbers, from.at(row + i, column), lanes) * factor);
@@ -123,7 +124,7 @@ static void emitTile(KernelEmitter &e, const PanelMatmul &p, Index row, int64_t 
       sums.push_back(p.factor ? e.load(p.c.numbers, place, lanes) * (*p.factor)(row + i) : zero);
     }
   Terms terms = p.terms(row, row + (kTileRows - 1));
-  sums = e.fold(terms.begin, terms.end, sums, [&](Index k, ArrayRef<Num> carried) {
+  sums = fold(e, terms.begin, terms.end, sums, [&](Index k, ArrayRef<Num> carried) {
     Row vectors, next;
     for (int64_t j = 0; j < columns; j += lanes)
       vectors.push_back(e.load(p.b.numbers, p.b.at(k, e.index(column + j)), lanes));
@@ -143,7 +144,7 @@ static void emitTile(KernelEmitter &e, const PanelMatmul &p, Index row, int64_t 
 
 void llmmem::emitMatmul(KernelEmitter &e, const PanelMatmul &product) {
   int64_t columns = product.c.pitch, tile = kTileVectors * e.lanes();
-  e.forSteps(e.index(0), product.rows, kTileRows, [&](Index row) {
+  forSteps(e, e.index(0), product.rows, kTileRows, [&](Index row) {
     for (int64_t column = 0; column < columns; column += tile)
       emitTile(e, product, row, column, std::min(tile, columns - column));
   });

@@ -14,7 +14,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_EMITTER_PANELS_H
 #define LLMMEM_LIB_CODEGEN_EMITTER_PANELS_H
 
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 
 namespace llmmem {
 

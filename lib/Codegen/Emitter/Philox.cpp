@@ -49,7 +49,19 @@ struct Words {
 };
 } // namespace
 
-Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e.stream()) {
+/// Returns the number of the random stream that the op samples from, as i64.
+static Value streamOf(KernelEmitter &e) {
+  Operation *root = e.operation(), *kernel = e.builder().getInsertionBlock()->getParentOp();
+  while (!isa<func::FuncOp>(root->getParentOp()))
+    root = root->getParentOp();
+  while (!isa<func::FuncOp>(kernel))
+    kernel = kernel->getParentOp();
+  SmallVector<Operation *> random = randomOps(root);
+  auto arguments = cast<func::FuncOp>(kernel).getArguments().take_back(random.size());
+  return arguments[llvm::find(random, e.operation()) - random.begin()];
+}
+
+Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(streamOf(e)) {
   OpBuilder &builder = e.builder();
   for (unsigned k = 0; k < 2; ++k) {
     Value word = e.loadRaw(seedBuffer, e.index(k));
@@ -106,14 +118,14 @@ bool Philox::areNeighbours(unsigned lanes) const {
 
 Value Philox::numbersInWhole(Index first, unsigned lanes, int64_t step) {
   if (areNeighbours(lanes))
-    return e.elementNumbers(dimensions.empty() ? first : numberInWhole(first), lanes, step);
+    return elementNumbers(dimensions.empty() ? first : numberInWhole(first), lanes, step);
   OpBuilder &b = e.builder();
   Location loc = seed[0].getLoc();
   auto type = VectorType::get({lanes}, b.getI64Type());
   Value numbers = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   for (unsigned lane = 0; lane < lanes; ++lane)
     numbers = vector::InsertOp::create(
-        b, loc, e.elementNumbers(numberInWhole(first + lane * step), 1), numbers, lane);
+        b, loc, elementNumbers(numberInWhole(first + lane * step), 1), numbers, lane);
   return numbers;
 }
 
@@ -171,7 +183,7 @@ Value Philox::keepsTogether(Index first, unsigned lanes, double p) {
   unsigned blocks = lanes / 2;
   auto blocksType = VectorType::get({blocks}, b.getI64Type());
   auto shortType = blocksType.clone(b.getI32Type());
-  std::array<Value, 4> word = wordsOf(e.elementNumbers(first / 4, blocks));
+  std::array<Value, 4> word = wordsOf(elementNumbers(first / 4, blocks));
   for (Value &w : word)
     w = arith::TruncIOp::create(b, loc, shortType, w);
   auto interleave = [&](Value even, Value odd) -> Value {

@@ -43,7 +43,7 @@ Num VocabularyPart::ifTokens(Index first, unsigned lanes, Num x, Num other) {
     return x;
   OpBuilder &b = e.builder();
   Location loc = e.location();
-  Value numbers = e.elementNumbers(first, lanes);
+  Value numbers = elementNumbers(first, lanes);
   Value end = arith::IndexCastOp::create(b, loc, b.getI64Type(), tokens().value);
   if (lanes > 1)
     end = vector::BroadcastOp::create(b, loc, numbers.getType(), end);

@@ -56,7 +56,7 @@ BoxStages::Operand BoxStages::operandOf(const Matmul &p, bool isA) {
 }
 
 void BoxStages::makeBarriers(int32_t registers) {
-  e.ifThen(isCopying(), [&] {
+  ifThen(e, isCopying(), [&] {
     for (int64_t stage = 0; stage < sizes.stages; ++stage) {
       barriers.make(e.index(stage), 1);
       barriers.make(e.index(sizes.stages + stage),
@@ -66,7 +66,7 @@ void BoxStages::makeBarriers(int32_t registers) {
       barriers.fenceForCluster();
     barriers.fence();
   });
-  deviceLoops(e).barrierNeeding(e, registers);
+  barrierNeeding(e, registers);
   if (sizes.sharing() > 1)
     clusterBarrier(e, sizes.clusterBlocks());
 }
@@ -113,7 +113,7 @@ std::optional<Index> BoxStages::firstOfPart(Index rank) {
 }
 
 void BoxStages::releaseBefore(Index step, Index rank) {
-  e.ifThen(equal(thread % kWarp, e.index(0)), [&] {
+  ifThen(e, equal(thread % kWarp, e.index(0)), [&] {
     barriers.arrive(empty(step));
     for (int64_t other = 1; other < sizes.sharing(); ++other) {
       Index member = (rank + other) % sizes.sharing();

@@ -71,11 +71,11 @@ static Row sumOf(ArrayRef<Num> a, ArrayRef<Num> b) {
 }
 
 Row ClusterSums::add(ArrayRef<Num> sums) {
-  deviceLoops(e).barrier(e); // No warp multiplies tiles any more.
+  barrier(e); // No warp multiplies tiles any more.
   for (int64_t other = 0; other < cluster.parts; ++other) {
     Value isOthers = arith::CmpIOp::create(e.builder(), e.location(), arith::CmpIPredicate::ne,
                                            part.value, e.index(other).value);
-    e.ifThen(isOthers, [&] { leave(shareOf(sums, other), other); });
+    ifThen(e, isOthers, [&] { leave(shareOf(sums, other), other); });
   }
   Row own = ownOf(sums);
   clusterBarrier(e, cluster.parts * cluster.sharing);

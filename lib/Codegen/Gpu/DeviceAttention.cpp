@@ -82,7 +82,7 @@ public:
             double factor = 1.0) {
     auto lanes = static_cast<int64_t>(std::gcd<int64_t>(e.lanes(), size));
     int64_t vectors = shape.columns / lanes;
-    e.forSteps(thread, e.index(shape.extent * vectors), shape.threads(), [&](Index item) {
+    forSteps(e, thread, e.index(shape.extent * vectors), shape.threads(), [&](Index item) {
       Index r = item / vectors, column = item % vectors * lanes;
       Value inside = arith::AndIOp::create(e.builder(), e.location(), less(r, count),
                                            less(column, e.index(size)));
@@ -107,8 +107,8 @@ public:
   /// Computes mine[row] . others[pairRow(n)] for each pair.
   Row products(Buffer mine, Buffer others) {
     Row sums(pairs(), e.splat(0.0, shape.lanes));
-    sums = e.foldSteps(
-        e.index(0), e.index(shape.columns), shape.lanes, sums,
+    sums = foldSteps(
+        e, e.index(0), e.index(shape.columns), shape.lanes, sums,
         [&](Index column, ArrayRef<Num> carried) {
           Num a = e.load(mine, row * shape.pitch + column, shape.lanes);
           Row next;
@@ -132,7 +132,7 @@ public:
 
   /// Computes sums + the sum over r of weights[row][r] others[r], for this thread's columns.
   Row addWeighted(ArrayRef<Num> sums, Buffer weights, Buffer others) {
-    return e.fold(e.index(0), e.index(shape.extent), sums, [&](Index r, ArrayRef<Num> carried) {
+    return fold(e, e.index(0), e.index(shape.extent), sums, [&](Index r, ArrayRef<Num> carried) {
       Num weight = e.load(weights, row * shape.scoresPitch() + r);
       Row next;
       for (int64_t vector = 0; vector < vectors(); ++vector)
@@ -148,14 +148,14 @@ public:
 
   /// Stores this thread's columns of its row, which begins at `place` of `to`.
   void storeRow(Buffer to, Index place, Index count, ArrayRef<Num> sums, Num factor) {
-    e.ifThen(less(row, count), [&] {
+    ifThen(e, less(row, count), [&] {
       for (int64_t vector = 0; vector < vectors(); ++vector)
         storeColumns(to, place, columnOf(vector), sums[vector] * factor);
     });
   }
 
   Num acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
-    return device.acrossLanes(e, x, kThreadsPerRow, combine);
+    return acrossLanes(e, x, kThreadsPerRow, combine);
   }
 
   //===--------------------------------------------------------------------===//
@@ -183,9 +183,9 @@ public:
 private:
   void storeColumns(Buffer to, Index place, Index column, Num x) {
     if (size % shape.lanes == 0)
-      return e.ifThen(less(column, e.index(size)), [&] { e.store(to, place + column, x); });
+      return ifThen(e, less(column, e.index(size)), [&] { e.store(to, place + column, x); });
     for (int64_t lane = 0; lane < shape.lanes; ++lane)
-      e.ifThen(less(column + lane, e.index(size)), [&] {
+      ifThen(e, less(column + lane, e.index(size)), [&] {
         Num one{x.builder, vector::ExtractOp::create(*x.builder, e.location(), x.value, lane)};
         e.store(to, place + column + lane, one);
       });
@@ -230,17 +230,17 @@ public:
                ArrayRef(state).drop_front(2), 1.0 / total);
     Value isOwner = arith::AndIOp::create(e.builder(), e.location(), less(t.row, block.count),
                                           equal(t.part, e.index(0)));
-    e.ifThen(isOwner,
-             [&] { e.store(e.result(1), t.statistic(block, t.row), largest + log(total)); });
+    ifThen(e, isOwner,
+           [&] { e.store(e.result(1), t.statistic(block, t.row), largest + log(total)); });
   }
 
 private:
   /// Returns the running maximum, the running sum and the output accumulators after one more block
   /// of keys.
   Row emitIteration(HeadBlock other, ArrayRef<Num> carried) {
-    t.device.barrier(e);
+    barrier(e);
     t.loadKeysOf(others, e.operand(1), other);
-    t.device.barrier(e);
+    barrier(e);
     Row scores = t.products(queries, others);
     Num now = carried[0];
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
@@ -259,9 +259,9 @@ private:
     sum = t.acrossRow(sum, [](Num a, Num b) { return a + b; });
     Num factor = exp(carried[0] - now);
     Row next = {now, carried[1] * factor + sum};
-    t.device.barrier(e);
+    barrier(e);
     t.loadKeysOf(others, e.operand(2), other);
-    t.device.barrier(e);
+    barrier(e);
     Row rescaled;
     for (Num x : carried.drop_front(2))
       rescaled.push_back(x * factor);
@@ -319,7 +319,7 @@ void emitQueriesGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) 
   t.loadQueriesOf(douts, b.dout, block);
   // delta = dout . out is computed from rows of out in the buffer that later holds keys.
   t.loadQueriesOf(keys, b.out, block);
-  t.device.barrier(e);
+  barrier(e);
   Num delta = e.number(0.0);
   for (int64_t vector = 0; vector < t.vectors(); ++vector) {
     Index place = t.row * t.shape.pitch + t.columnOf(vector);
@@ -329,20 +329,20 @@ void emitQueriesGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) 
   delta = t.acrossRow(delta, [](Num a, Num b) { return a + b; });
   Value isOwner = arith::AndIOp::create(e.builder(), e.location(), less(t.row, block.count),
                                         equal(t.part, e.index(0)));
-  e.ifThen(isOwner, [&] { e.store(b.delta, t.statistic(block, t.row), delta); });
+  ifThen(e, isOwner, [&] { e.store(b.delta, t.statistic(block, t.row), delta); });
   Num lse = e.load(b.lse, t.statistic(block, minimum(t.row, block.count - 1)));
   Row dq = t.foldUnmaskedKeys(block, t.zeros(), [&](HeadBlock other, ArrayRef<Num> carried) {
-    t.device.barrier(e);
+    barrier(e);
     t.loadKeysOf(keys, b.k, other);
     t.loadKeysOf(values, b.v, other);
-    t.device.barrier(e);
+    barrier(e);
     Row scores = t.products(queries, keys), products = t.products(douts, values);
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
       PairGrad grad(t, {block, t.row, other, t.pairRow(pair)}, scores[pair], products[pair], lse,
                     delta);
       t.storeScore(weights, pair, grad.score);
     }
-    t.device.barrier(e);
+    barrier(e);
     return t.addWeighted(carried, weights, keys);
   });
   t.storeRow(b.dq, t.queryOffset(b.dq, block, t.row), block.count, dq, e.number(t.scale));
@@ -357,10 +357,10 @@ void emitKeysGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
   Row sums = t.zeros();
   sums.append(t.zeros());
   sums = t.foldUnmaskedQueries(block, sums, [&](HeadBlock other, ArrayRef<Num> carried) {
-    t.device.barrier(e);
+    barrier(e);
     t.loadQueriesOf(queries, b.q, other);
     t.loadQueriesOf(douts, b.dout, other);
-    t.device.barrier(e);
+    barrier(e);
     Row scores = t.products(keys, queries), products = t.products(values, douts);
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
       Index i = t.pairRow(pair), statistic = t.statistic(other, minimum(i, other.count - 1));
@@ -369,7 +369,7 @@ void emitKeysGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
       t.storeScore(weights, pair, grad.probability);
       t.storeScore(scoreGrads, pair, grad.score);
     }
-    t.device.barrier(e);
+    barrier(e);
     Row next = t.addWeighted(carried.take_front(t.vectors()), scoreGrads, queries);
     next.append(t.addWeighted(carried.drop_front(t.vectors()), weights, douts));
     return next;

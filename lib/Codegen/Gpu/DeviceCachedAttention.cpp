@@ -40,21 +40,21 @@ public:
 
   void emit() {
     int64_t ofQuery = size / lanes;
-    e.forSteps(thread, e.index(tile * ofQuery), kThreads, [&](Index item) {
+    forSteps(e, thread, e.index(tile * ofQuery), kThreads, [&](Index item) {
       Index h = item / ofQuery, column = item % ofQuery * lanes;
       e.store(queries, h * size + column, e.load(q, headPlace(query, h) + column, lanes) * scale);
     });
-    device.barrier(e);
+    barrier(e);
     Row state;
     for (int64_t h = 0; h < tile; ++h)
       state.push_back(firstLargest(query, e.index(h)));
     state.append(tile, firstTotal());
     state.append(tile * numColumns(), e.splat(0.0, lanes));
-    state = e.fold(
-        firstBlock(query), endOfBlocks(query), state, [&](Index block, ArrayRef<Num> carried) {
-          expectIterations(e.builder().getInsertionBlock()->getParentOp(), expectedBlocks);
-          return emitBlock(blockAt(query, block), carried);
-        });
+    state = fold(e, firstBlock(query), endOfBlocks(query), state,
+                 [&](Index block, ArrayRef<Num> carried) {
+                   expectIterations(e.builder().getInsertionBlock()->getParentOp(), expectedBlocks);
+                   return emitBlock(blockAt(query, block), carried);
+                 });
     emitEnd(ArrayRef(state).slice(tile, tile), ArrayRef(state).drop_front(2 * tile));
   }
 
@@ -89,13 +89,14 @@ private:
   /// Computes the products of the key that begins at `place` with the query of each head.
   Row products(const HeldBuffer &from, Index place) {
     Row sums(tile, e.splat(0.0, lanes));
-    sums = e.foldSteps(e.index(0), e.index(size), lanes, sums, [&](Index i, ArrayRef<Num> carried) {
-      Num key = load(e, from, place + i, lanes);
-      Row next;
-      for (int64_t h = 0; h < tile; ++h)
-        next.push_back(fma(e.load(queries, i + h * size, lanes), key, carried[h]));
-      return next;
-    });
+    sums =
+        foldSteps(e, e.index(0), e.index(size), lanes, sums, [&](Index i, ArrayRef<Num> carried) {
+          Num key = load(e, from, place + i, lanes);
+          Row next;
+          for (int64_t h = 0; h < tile; ++h)
+            next.push_back(fma(e.load(queries, i + h * size, lanes), key, carried[h]));
+          return next;
+        });
     for (Num &sum : sums)
       sum = capped(lanes > 1 ? sumOfLanes(sum) : sum);
     return sums;
@@ -108,8 +109,8 @@ private:
     Value isCached = both(atLeast(j, block.begin), less(j, block.fresh));
     Value isFresh = both(atLeast(j, block.fresh), less(j, block.end));
     Row cached =
-        e.chooseIf(isCached, masked, [&] { return products(keys, cachedPlace(query, j)); });
-    return e.chooseIf(isFresh, cached, [&] {
+        chooseIf(e, isCached, masked, [&] { return products(keys, cachedPlace(query, j)); });
+    return chooseIf(e, isFresh, cached, [&] {
       expectIterations(e.builder().getInsertionBlock()->getParentOp(), freshShare());
       return products(k, freshPlace(query, j));
     });
@@ -123,9 +124,9 @@ private:
 
   /// Combines `x` of the threads of each warp; after a barrier, `combined` does the rest.
   void combineWarps(Num x, Buffer slots, int64_t h, function_ref<Num(Num, Num)> combine) {
-    x = device.acrossLanes(e, x, kWarp, combine);
-    e.ifThen(equal(thread % kWarp, e.index(0)),
-             [&] { e.store(slots, thread / kWarp + h * kWarps, x); });
+    x = acrossLanes(e, x, kWarp, combine);
+    ifThen(e, equal(thread % kWarp, e.index(0)),
+           [&] { e.store(slots, thread / kWarp + h * kWarps, x); });
   }
   Num combined(Buffer slots, int64_t h, function_ref<Num(Num, Num)> combine) {
     Num x = e.load(slots, e.index(h * kWarps));
@@ -140,7 +141,7 @@ private:
     Row scores = emitScores(block), next, totals, factors;
     for (int64_t h = 0; h < tile; ++h)
       combineWarps(scores[h], maxima, h, larger);
-    device.barrier(e);
+    barrier(e);
     for (int64_t h = 0; h < tile; ++h) {
       Num now = maximum(carried[h], combined(maxima, h, larger)), power = exp(scores[h] - now);
       e.store(weights, thread + h * kBlock, power);
@@ -148,11 +149,11 @@ private:
       factors.push_back(exp(carried[h] - now));
       next.push_back(now);
     }
-    device.barrier(e);
+    barrier(e);
     for (int64_t h = 0; h < tile; ++h)
       next.push_back(carried[tile + h] * factors[h] + combined(powers, h, sum));
     next.append(emitSums(block, carried.drop_front(2 * tile), factors));
-    device.barrier(e);
+    barrier(e);
     return next;
   }
 
@@ -172,7 +173,7 @@ private:
                 Row sums) {
     // This is the first position of this thread's part.
     Index mine = begin + (part() + e.index(kBlock) - begin % parts) % parts;
-    return e.foldSteps(mine, end, parts, sums, [&](Index j, ArrayRef<Num> carried) {
+    return foldSteps(e, mine, end, parts, sums, [&](Index j, ArrayRef<Num> carried) {
       expectIterations(e.builder().getInsertionBlock()->getParentOp(),
                        (cached ? kBlock : freshShare() * kBlock) / static_cast<double>(parts));
       Index place = cached ? cachedPlace(query, j) : freshPlace(query, j);
@@ -193,7 +194,7 @@ private:
     if (parts > 1)
       return emitEndOfParts(totals, sums);
     for (int64_t number = 0; number < numColumns(); ++number)
-      e.ifThen(ownsColumn(number), [&] {
+      ifThen(e, ownsColumn(number), [&] {
         for (int64_t h = 0; h < tile; ++h)
           e.store(out, outPlace(query, e.index(h)) + column(number),
                   sums[h * numColumns() + number] * inverse(totals[h]));
@@ -201,12 +202,12 @@ private:
   }
 
   void emitEndOfParts(ArrayRef<Num> totals, ArrayRef<Num> sums) {
-    e.ifThen(ownsColumn(0), [&] {
+    ifThen(e, ownsColumn(0), [&] {
       for (int64_t h = 0; h < tile; ++h)
         e.store(partSums, (part() * tile + h) * valueSize + column(0), sums[h]);
     });
-    device.barrier(e);
-    e.ifThen(less(thread, e.index(vectors)), [&] {
+    barrier(e);
+    ifThen(e, less(thread, e.index(vectors)), [&] {
       for (int64_t h = 0; h < tile; ++h)
         e.store(out, outPlace(query, e.index(h)) + column(0),
                 sumOfParts(h, 0, parts) * inverse(totals[h]));

@@ -99,8 +99,8 @@ void DeviceColumnSums::emitSumOfThread() {
   int64_t items = sums.width / lanes, threads = std::min<int64_t>(kBlockThreads, items);
   device.launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
     Index item = block * threads + thread;
-    e.ifThen(less(item, e.index(items)),
-             [&] { emitColumnSums(e, sums.into, sums.rows, item * lanes, 1, lanes, sums.term); });
+    ifThen(e, less(item, e.index(items)),
+           [&] { emitColumnSums(e, sums.into, sums.rows, item * lanes, 1, lanes, sums.term); });
   });
 }
 
@@ -133,7 +133,7 @@ Row DeviceColumnSums::addRows(Index first, Index end, int64_t count, Index begin
     end.value = arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(sums.width)),
                                         end.value, e.index(0).value);
   int64_t distance = threads / vectors;
-  return e.foldSteps(first, end, distance * count, carried, [&](Index row, ArrayRef<Num> before) {
+  return foldSteps(e, first, end, distance * count, carried, [&](Index row, ArrayRef<Num> before) {
     Row terms;
     for (int64_t k = 0; k < count; ++k)
       terms.push_back(sums.term(row + k * distance, begin, lanes));
@@ -152,12 +152,12 @@ Num DeviceColumnSums::laneOf(Num x, int64_t lane) {
 
 Num DeviceColumnSums::exchanged(Num x, int32_t distance) {
   if (lanes == 1)
-    return device.exchange(e, x, distance);
+    return exchange(e, x, distance);
   OpBuilder &b = e.builder();
   Value all = x.value;
   for (int64_t lane = 0; lane < lanes; ++lane)
-    all = vector::InsertOp::create(b, e.location(),
-                                   device.exchange(e, laneOf(x, lane), distance).value, all, lane);
+    all = vector::InsertOp::create(b, e.location(), exchange(e, laneOf(x, lane), distance).value,
+                                   all, lane);
   return {&b, all};
 }
 
@@ -170,14 +170,14 @@ Num DeviceColumnSums::exchanged(Num x, int32_t distance) {
 Buffer DeviceColumnSums::emitSumsOfWarps(Index thread, Row own) {
   int64_t warps = threads / kWarp, pitch = warps + 1;
   Buffer ofWarps = device.workgroup(e, 2 * columns() * pitch, e.computeType());
-  e.ifThen(less(thread % kWarp, e.index(vectors)), [&] {
+  ifThen(e, less(thread % kWarp, e.index(vectors)), [&] {
     for (int64_t which : {0, 1})
       for (int64_t lane = 0; lane < lanes; ++lane) {
         Index column = thread % vectors * lanes + (lane + which * columns());
         e.store(ofWarps, column * pitch + thread / kWarp, laneOf(own[which], lane));
       }
   });
-  device.barrierNeeding(e, registers());
+  barrierNeeding(e, registers());
   return ofWarps;
 }
 
@@ -187,8 +187,7 @@ Row DeviceColumnSums::sumOfBlock(Buffer ofWarps, Index warp, Index column) {
   Row sum = {e.load(ofWarps, column * pitch + warp),
              e.load(ofWarps, (column + columns()) * pitch + warp)};
   for (auto distance = static_cast<int32_t>(warps / 2); distance >= 1; distance /= 2)
-    sum = addTogether(
-        sum, Row{device.exchange(e, sum[0], distance), device.exchange(e, sum[1], distance)});
+    sum = addTogether(sum, Row{exchange(e, sum[0], distance), exchange(e, sum[1], distance)});
   return sum;
 }
 
@@ -206,7 +205,7 @@ void DeviceColumnSums::emitSumsOfCluster(Index thread, Index firstColumn, Buffer
     if (together > columns())
       isOwn = arith::AndIOp::create(e.builder(), e.location(), isOwn,
                                     less(thread, e.index(warps * columns())));
-    e.ifThen(isOwn, [&] {
+    ifThen(e, isOwn, [&] {
       if (blocks == 1)
         return store(firstColumn + column, sum);
       e.store(ofBlock, column, sum[0]);
@@ -217,7 +216,8 @@ void DeviceColumnSums::emitSumsOfCluster(Index thread, Index firstColumn, Buffer
     return;
   clusterBarrier(e, blocks);
   Value isFirst = equal(clusterRank(e), e.index(0));
-  e.ifThen(
+  ifThen(
+      e,
       arith::AndIOp::create(e.builder(), e.location(), isFirst, less(thread, e.index(columns()))),
       [&] {
         Row sum = {e.load(ofBlock, thread), e.load(ofBlock, thread + columns())};
@@ -238,7 +238,7 @@ void DeviceColumnSums::store(Index place, Row total) {
     Row all = sums.into ? addExactly(total, e.load(sums.into, place)) : total;
     e.store(e.result(0), place, all[0] + all[1]);
   };
-  sums.width % columns() == 0 ? storeSum() : e.ifThen(less(place, e.index(sums.width)), storeSum);
+  sums.width % columns() == 0 ? storeSum() : ifThen(e, less(place, e.index(sums.width)), storeSum);
 }
 
 void llmmem::emitColumnSumsOnDevice(KernelEmitter &e, const ColumnSums &sums) {

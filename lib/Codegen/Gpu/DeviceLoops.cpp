@@ -81,15 +81,14 @@ Buffer DeviceLoops::workgroup(KernelEmitter &e, int64_t size, Type element) {
   return {current.addWorkgroupAttribution(type, e.location()), size, element};
 }
 
-Buffer DeviceLoops::dynamicWorkgroup(KernelEmitter &e, int64_t bytes) {
+Buffer llmmem::dynamicWorkgroup(KernelEmitter &e, int64_t bytes) {
   auto space = gpu::AddressSpaceAttr::get(e.builder().getContext(), gpu::AddressSpace::Workgroup);
   Type byte = e.builder().getI8Type();
   auto type = MemRefType::get({ShapedType::kDynamic}, byte, MemRefLayoutAttrInterface(), space);
   return {gpu::DynamicSharedMemoryOp::create(e.builder(), e.location(), type), bytes, byte};
 }
 
-Buffer DeviceLoops::partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size,
-                           Type element) {
+Buffer llmmem::partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size, Type element) {
   auto type = MemRefType::get({size}, element, MemRefLayoutAttrInterface(),
                               cast<MemRefType>(bytes.memref.getType()).getMemorySpace());
   Value part = memref::ViewOp::create(e.builder(), e.location(), type, bytes.memref,
@@ -97,14 +96,14 @@ Buffer DeviceLoops::partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_
   return {part, size, element};
 }
 
-void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }
+void llmmem::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }
 
-void DeviceLoops::barrierNeeding(KernelEmitter &e, int32_t registers) {
+void llmmem::barrierNeeding(KernelEmitter &e, int32_t registers) {
   auto barrier = gpu::BarrierOp::create(e.builder(), e.location());
   barrier->setAttr(llm::LlmDialect::kRegisters, e.builder().getI32IntegerAttr(registers));
 }
 
-Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
+Num llmmem::exchange(KernelEmitter &e, Num x, int32_t distance) {
   auto shuffle = gpu::ShuffleOp::create(e.builder(), e.location(), x.value, distance, kWarp,
                                         gpu::ShuffleMode::XOR);
   return {x.builder, shuffle.getShuffleResult()};
@@ -150,14 +149,14 @@ void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common commo
     llvm::SaveAndRestore own(inLanes, true);
     Index item = block * threads + thread;
     auto ifBelow = [&](int64_t bound, function_ref<void()> then) {
-      bound % threads == 0 ? then() : e.ifThen(less(item, e.index(bound)), then);
+      bound % threads == 0 ? then() : ifThen(e, less(item, e.index(bound)), then);
     };
     if (vectors > 0)
       ifBelow(vectors, [&] { body(item * lanes, lanes, numbers); });
     if (items > vectors)
       ifBelow(items, [&] {
-        e.ifThen(less(e.index(vectors - 1), item),
-                 [&] { body(item + (vectors * lanes - vectors), 1, numbers); });
+        ifThen(e, less(e.index(vectors - 1), item),
+               [&] { body(item + (vectors * lanes - vectors), 1, numbers); });
       });
     delayUntilUsed(before, last, numbers);
   });
@@ -167,7 +166,7 @@ void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common commo
 Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
   Row computed, known;
   SmallVector<Buffer> slots;
-  e.ifThen(equal(thread, e.index(0)), [&] {
+  ifThen(e, equal(thread, e.index(0)), [&] {
     computed = common();
     for (Num number : computed) {
       slots.push_back(workgroup(e, 1, number.type()));
@@ -187,7 +186,7 @@ Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
 
 void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) {
   if (current)
-    return e.forEach(rows, body);
+    return forEach(e, rows, body);
   bool isBlock = shape.synchronizes || shape.width > kVectorsOfWarp * kWarp * vectorLanes;
   int64_t together = isBlock ? 1 : std::min(kBlockThreads / kWarp, rows);
   int64_t threads = isBlock ? kBlockThreads : together * kWarp;
@@ -204,7 +203,7 @@ void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body b
     if (rows % together == 0)
       body(number);
     else
-      e.ifThen(less(number, e.index(rows)), [&] { body(number); });
+      ifThen(e, less(number, e.index(rows)), [&] { body(number); });
   });
 }
 
@@ -265,24 +264,24 @@ const DeviceLoops::Portion *DeviceLoops::portionOf(KernelEmitter &e, int64_t cou
 
 void DeviceLoops::forLanes(KernelEmitter &e, int64_t count, LanesBody body) {
   if (!current)
-    return e.forLanesParallel(count, body);
+    return llmmem::forLanesParallel(e, count, body);
   llvm::SaveAndRestore own(inLanes, true);
   if (const Portion *portion = portionOf(e, count)) {
     unsigned lanes = portion->lanes;
     for (auto [first, inside] : SmallVector<OwnVector>(portion->vectors)) {
       auto make = [&, first = first] { body(first, lanes); };
-      inside ? e.ifThen(inside, make) : make();
+      inside ? ifThen(e, inside, make) : make();
     }
     return;
   }
   Distribution parts = distribute(e, count);
   if (parts.head)
-    e.forSteps(*threadInGroup, *parts.head, groupThreads, [&](Index i) { body(i, 1); });
-  e.forSteps(*threadInGroup, parts.vectors, groupThreads,
-             [&](Index v) { body(firstOfVector(parts, v), parts.lanes); });
+    forSteps(e, *threadInGroup, *parts.head, groupThreads, [&](Index i) { body(i, 1); });
+  forSteps(e, *threadInGroup, parts.vectors, groupThreads,
+           [&](Index v) { body(firstOfVector(parts, v), parts.lanes); });
   if (parts.hasRest)
-    e.forSteps(parts.rest + *threadInGroup, e.index(count), groupThreads,
-               [&](Index i) { body(i, 1); });
+    forSteps(e, parts.rest + *threadInGroup, e.index(count), groupThreads,
+             [&](Index i) { body(i, 1); });
 }
 
 Row DeviceLoops::foldOwn(KernelEmitter &e, int64_t count, Start start, Step step,
@@ -300,16 +299,16 @@ Row DeviceLoops::foldOwn(KernelEmitter &e, int64_t count, Start start, Step step
   }
   Distribution parts = distribute(e, count);
   auto single = [&](Index i, ArrayRef<Num> carried) { return step(i, 1, carried); };
-  Row carried = e.foldSteps(*threadInGroup, parts.vectors, groupThreads, start(parts.lanes),
-                            [&](Index v, ArrayRef<Num> numbers) {
-                              return step(firstOfVector(parts, v), parts.lanes, numbers);
-                            });
+  Row carried = foldSteps(e, *threadInGroup, parts.vectors, groupThreads, start(parts.lanes),
+                          [&](Index v, ArrayRef<Num> numbers) {
+                            return step(firstOfVector(parts, v), parts.lanes, numbers);
+                          });
   carried = acrossLanes(carried);
   if (parts.head)
-    carried = e.foldSteps(*threadInGroup, *parts.head, groupThreads, carried, single);
+    carried = foldSteps(e, *threadInGroup, *parts.head, groupThreads, carried, single);
   if (parts.hasRest)
     carried =
-        e.foldSteps(parts.rest + *threadInGroup, e.index(count), groupThreads, carried, single);
+        foldSteps(e, parts.rest + *threadInGroup, e.index(count), groupThreads, carried, single);
   return carried;
 }
 
@@ -324,8 +323,8 @@ Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction re
   return acrossThreadGroup(e, total[0], reduction.combine);
 }
 
-Num DeviceLoops::acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
-                             function_ref<Num(Num, Num)> combine) {
+Num llmmem::acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
+                        function_ref<Num(Num, Num)> combine) {
   // Both orders of adding two numbers give the same bits, so all threads agree.
   for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
     x = combine(x, exchange(e, x, static_cast<int32_t>(distance)));
@@ -338,8 +337,8 @@ Num DeviceLoops::acrossThreadGroup(KernelEmitter &e, Num x, function_ref<Num(Num
     return x;
   int64_t warps = groupThreads / kWarp;
   Buffer slots = workgroup(e, warps, x.type());
-  e.ifThen(equal(*threadInGroup % kWarp, e.index(0)),
-           [&] { storeRawOwn(e, slots, *threadInGroup / kWarp, x.value); });
+  ifThen(e, equal(*threadInGroup % kWarp, e.index(0)),
+         [&] { storeRawOwn(e, slots, *threadInGroup / kWarp, x.value); });
   barrier(e);
   SmallVector<Num> parts;
   for (int64_t warp = 0; warp < warps; ++warp)
@@ -356,7 +355,7 @@ Num DeviceLoops::acrossThreadGroup(KernelEmitter &e, Num x, function_ref<Num(Num
 
 void DeviceLoops::forElements(KernelEmitter &e, int64_t count, Body body) {
   llvm::SaveAndRestore own(inLanes, true);
-  e.forSteps(*threadInGroup, e.index(count), groupThreads, body);
+  forSteps(e, *threadInGroup, e.index(count), groupThreads, body);
 }
 
 void DeviceLoops::storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x) {
@@ -371,15 +370,15 @@ void DeviceLoops::storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, Valu
 
 Num DeviceLoops::sumOfElements(KernelEmitter &e, int64_t count, function_ref<Num(Index)> term) {
   Num sum =
-      e.foldSteps(*threadInGroup, e.index(count), groupThreads, e.number(0.0),
-                  [&](Index i, ArrayRef<Num> carried) -> Row { return {carried[0] + term(i)}; })[0];
+      foldSteps(e, *threadInGroup, e.index(count), groupThreads, e.number(0.0),
+                [&](Index i, ArrayRef<Num> carried) -> Row { return {carried[0] + term(i)}; })[0];
   return acrossThreadGroup(e, sum, [](Num a, Num b) { return a + b; });
 }
 
 void DeviceLoops::storeOnce(KernelEmitter &e, function_ref<void()> store) {
   if (inLanes || !isInThreadGroup())
     return store();
-  e.ifThen(equal(*threadInGroup, e.index(0)), store);
+  ifThen(e, equal(*threadInGroup, e.index(0)), store);
 }
 
 Buffer DeviceLoops::scratch(KernelEmitter &e, int64_t size, Type element) {

@@ -35,9 +35,9 @@ public:
 private:
   void multiply(Index row, Index column) {
     Row sums(kPart, e.splat(0.0, kPart));
-    sums = e.fold(e.index(0), e.index(p.terms.count), sums, [&](Index term, ArrayRef<Num> ofTerm) {
-      return e.foldSteps(
-          e.index(0), e.index(p.inner), kDepth, ofTerm,
+    sums = fold(e, e.index(0), e.index(p.terms.count), sums, [&](Index term, ArrayRef<Num> ofTerm) {
+      return foldSteps(
+          e, e.index(0), e.index(p.inner), kDepth, ofTerm,
           [&](Index k, ArrayRef<Num> carried) { return addStrips(row, column, term, k, carried); });
     });
     for (int64_t i = 0; i < kPart; ++i)
@@ -50,13 +50,13 @@ private:
   }
 
   Row addStrips(Index row, Index column, Index term, Index k, ArrayRef<Num> carried) {
-    deviceLoops(e).barrier(e);
+    barrier(e);
     loadStrip(p.a, beginOf(e, p.a) + term * p.terms.stepA, !p.a.transposed, row, p.rows, k, stripA);
     loadStrip(p.b, beginOf(e, p.b) + term * p.terms.stepB, p.b.transposed, column, p.columns, k,
               stripB);
-    deviceLoops(e).barrier(e);
+    barrier(e);
     Index i = thread / (kTile / kPart) * kPart, j = thread % (kTile / kPart) * kPart;
-    return e.fold(e.index(0), e.index(kDepth), carried, [&](Index d, ArrayRef<Num> sums) {
+    return fold(e, e.index(0), e.index(kDepth), carried, [&](Index d, ArrayRef<Num> sums) {
       Num a = e.load(stripA, d * kPitch + i, kPart), b = e.load(stripB, d * kPitch + j, kPart);
       Row next;
       for (int64_t line = 0; line < kPart; ++line)
@@ -93,12 +93,13 @@ private:
   void storeLine(Index row, Index column, Num sums) {
     if (p.scale != 1.0)
       sums = sums * p.scale;
-    e.ifThen(less(row, e.index(p.rows)), [&] {
+    ifThen(e, less(row, e.index(p.rows)), [&] {
       if (movesInVectors())
-        return e.ifThen(less(column, e.index(p.columns)), [&] { store(row, column, sums, kPart); });
+        return ifThen(e, less(column, e.index(p.columns)),
+                      [&] { store(row, column, sums, kPart); });
       for (int64_t lane = 0; lane < kPart; ++lane)
-        e.ifThen(less(column + lane, e.index(p.columns)),
-                 [&] { store(row, column + lane, laneOf(sums, lane), 1); });
+        ifThen(e, less(column + lane, e.index(p.columns)),
+               [&] { store(row, column + lane, laneOf(sums, lane), 1); });
     });
   }
 

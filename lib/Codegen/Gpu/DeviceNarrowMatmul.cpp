@@ -51,14 +51,14 @@ public:
 private:
   void multiply() {
     Row sums(p.rows, e.splat(0.0, columnsOfThread(p)));
-    sums =
-        e.foldSteps(e.index(0), e.index(p.inner), terms, sums, [&](Index k, ArrayRef<Num> carried) {
-          deviceLoops(e).barrier(e);
-          loadStrip(k);
-          deviceLoops(e).barrier(e);
-          return p.b.transposed ? addTerms(k, carried) : addRows(k, carried);
-        });
-    e.ifThen(less(column, e.index(p.columns)), [&] {
+    sums = foldSteps(e, e.index(0), e.index(p.inner), terms, sums,
+                     [&](Index k, ArrayRef<Num> carried) {
+                       barrier(e);
+                       loadStrip(k);
+                       barrier(e);
+                       return p.b.transposed ? addTerms(k, carried) : addRows(k, carried);
+                     });
+    ifThen(e, less(column, e.index(p.columns)), [&] {
       for (int64_t row = 0; row < p.rows; ++row)
         store(row, sums[row]);
     });
@@ -70,7 +70,7 @@ private:
 
   /// Fills strip[row][d] = A[row][k + d], with 0 after the last term.
   void loadStrip(Index k) {
-    e.forSteps(thread, e.index(p.rows * terms), threads(p), [&](Index number) {
+    forSteps(e, thread, e.index(p.rows * terms), threads(p), [&](Index number) {
       Index row = number / terms, term = k + number % terms;
       Index inside = minimum(term, e.index(p.inner - 1));
       Num x = e.load(p.a.buffer, beginOf(e, p.a) + row * p.a.pitch + inside);
@@ -83,17 +83,17 @@ private:
     Index place = beginOf(e, p.b) + own * p.b.pitch + k;
     GroupScale group = groupScale(e, p.b.held, place);
     int64_t lanes = std::min(terms, lanesOfTerms());
-    return e.foldSteps(e.index(0), e.index(terms), lanes, carried,
-                       [&](Index d, ArrayRef<Num> sums) {
-                         Num column = load(e, p.b.held, place + d, lanes, group);
-                         Row next(sums);
-                         for (int64_t row = 0; row < p.rows; ++row) {
-                           Num x = e.load(strip, d + row * terms, lanes);
-                           for (int64_t lane = 0; lane < lanes; ++lane)
-                             next[row] = fma(laneOf(x, lane), laneOf(column, lane), next[row]);
-                         }
-                         return next;
-                       });
+    return foldSteps(e, e.index(0), e.index(terms), lanes, carried,
+                     [&](Index d, ArrayRef<Num> sums) {
+                       Num column = load(e, p.b.held, place + d, lanes, group);
+                       Row next(sums);
+                       for (int64_t row = 0; row < p.rows; ++row) {
+                         Num x = e.load(strip, d + row * terms, lanes);
+                         for (int64_t lane = 0; lane < lanes; ++lane)
+                           next[row] = fma(laneOf(x, lane), laneOf(column, lane), next[row]);
+                       }
+                       return next;
+                     });
   }
 
   /// Each thread has a line, so 16 bytes at once need half as many sectors as 8. The sums of many
@@ -105,7 +105,7 @@ private:
 
   /// If B is in rows, this adds a term of two neighbouring columns at a time.
   Row addRows(Index k, ArrayRef<Num> carried) {
-    return e.fold(e.index(0), e.index(terms), carried, [&](Index d, ArrayRef<Num> sums) {
+    return fold(e, e.index(0), e.index(terms), carried, [&](Index d, ArrayRef<Num> sums) {
       Index term = minimum(k + d, e.index(p.inner - 1));
       Num both = load(e, p.b.held, beginOf(e, p.b) + term * p.b.pitch + own, 2);
       Row next;

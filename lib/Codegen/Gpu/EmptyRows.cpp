@@ -20,11 +20,11 @@ public:
 
   void ifChosen(function_ref<void()> multiply) {
     Index largest = largestChoice();
-    e.ifThen(less(largest.like(-1), largest), [&] {
+    ifThen(e, less(largest.like(-1), largest), [&] {
       expect(p.choices()->share);
       multiply();
     });
-    e.ifThen(equal(largest, largest.like(-1)), [&] {
+    ifThen(e, equal(largest, largest.like(-1)), [&] {
       expect(1.0 - p.choices()->share);
       storeZeros();
     });
@@ -37,12 +37,12 @@ private:
     OpBuilder &b = e.builder();
     Num none{&b, arith::ConstantIntOp::create(b, e.location(), -1, 32)};
     Index first = (p.choices()->begin ? *p.choices()->begin : e.index(0)) + tile.row;
-    Num largest = e.foldSteps(block.thread % kWarp, rows, kWarp, none,
-                              [&](Index row, ArrayRef<Num> before) -> Row {
-                                Value choice = e.loadRaw(p.choices()->numbers, first + row);
-                                return {larger(before[0], {&e.builder(), choice})};
-                              })[0];
-    return {&b, deviceLoops(e).acrossLanes(e, largest, kWarp, larger).value};
+    Num largest = foldSteps(e, block.thread % kWarp, rows, kWarp, none,
+                            [&](Index row, ArrayRef<Num> before) -> Row {
+                              Value choice = e.loadRaw(p.choices()->numbers, first + row);
+                              return {larger(before[0], {&e.builder(), choice})};
+                            })[0];
+    return {&b, acrossLanes(e, largest, kWarp, larger).value};
   }
 
   static Num larger(Num x, Num y) {
@@ -56,9 +56,9 @@ private:
 
   void storeZeros() {
     int64_t lanes = lanesOfC(), vectors = tile.columns / lanes;
-    e.forSteps(block.thread, rows * vectors, block.count, [&](Index number) {
+    forSteps(e, block.thread, rows * vectors, block.count, [&](Index number) {
       Index row = tile.row + number / vectors, column = tile.column + number % vectors * lanes;
-      e.ifThen(less(column, e.index(p.columns)), [&] {
+      ifThen(e, less(column, e.index(p.columns)), [&] {
         e.store(p.c.buffer, beginOf(e, p.c) + row * p.c.pitch + column,
                 e.splat(0.0, static_cast<unsigned>(lanes)));
       });

@@ -117,10 +117,10 @@ void llmmem::forLanesOfOps(
                         buffers.drop_front(numOperands));
       body(own, first, width, numbers);
     };
-    e.ifThen(less(item, vectors), [&] { make(item * lanes, lanes); });
+    ifThen(e, less(item, vectors), [&] { make(item * lanes, lanes); });
     if (haveRest)
-      e.ifThen(less(item, part.numbers[1]), [&] {
-        e.ifThen(less(vectors - 1, item), [&] { make(item + vectors * (lanes - 1), 1); });
+      ifThen(e, less(item, part.numbers[1]), [&] {
+        ifThen(e, less(vectors - 1, item), [&] { make(item + vectors * (lanes - 1), 1); });
       });
   });
 }

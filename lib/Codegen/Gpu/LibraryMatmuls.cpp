@@ -59,6 +59,16 @@ struct Extras {
 };
 } // namespace
 
+/// Returns the last bytes of the workspace, which the plan reserved for the op's library matmul;
+/// null if it reserved none.
+static Value libraryWorkspace(KernelEmitter &e) {
+  auto cost = dyn_cast<CostOpInterface>(e.operation());
+  int64_t bytes = libraryWorkspaceBytes(e.operation());
+  if (!cost || bytes == 0 || !e.hasWorkspace())
+    return Value();
+  return e.workspace(cost.getWorkspaceBytes() - bytes, bytes, e.builder().getI8Type()).memref;
+}
+
 /// `p` gives A, B and C.
 static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p,
                                       llm::ProductEpilogue epilogue, const Extras &extras) {
@@ -69,7 +79,7 @@ static llm::LibraryProductOp emitCall(KernelEmitter &e, const Matmul &p,
       e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a), p.b.buffer.memref, beginOf(p.b),
       p.c.buffer.memref, beginOf(p.c), extras.initial.buffer.memref,
       extras.initial.buffer ? beginOf(extras.initial) : Value(), extras.bias, extras.aux,
-      e.libraryWorkspace(), p.rows, p.columns, p.inner, p.batch, formOf(p.a, p.batch),
+      libraryWorkspace(e), p.rows, p.columns, p.inner, p.batch, formOf(p.a, p.batch),
       formOf(p.b, p.batch), formOf(p.c, p.batch), formOf(extras.initial, p.batch),
       llvm::APFloat(p.scale), epilogue);
 }
@@ -151,7 +161,7 @@ static bool emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   if (!keepIfKnown(e, emitCall(e, p, call.kind, {.initial = p.initial(), .bias = sum.memref})))
     return false;
   if (into)
-    e.forLanesParallel(db.size, [&](Index i, unsigned lanes) {
+    forLanesParallel(e, db.size, [&](Index i, unsigned lanes) {
       e.store(db, i, e.load(into, i, lanes) + e.load(sum, i, lanes));
     });
   return true;

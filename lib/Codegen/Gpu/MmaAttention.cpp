@@ -66,9 +66,8 @@ private:
     rows.copyKeys(values, e.operand(2), others);
     FragmentsC scores = rows.products(queries, keys);
     rows.synchronizeCopies(); // The values are complete, and the keys have been read.
-    e.ifThen(less(number + 1, end), [&] {
-      rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, number + 1, tileKeys));
-    });
+    ifThen(e, less(number + 1, end),
+           [&] { rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, number + 1, tileKeys)); });
     softmax.emit(scores, out, others, tileKeys, state);
     rows.addMatmul(out, scores, values);
   }

@@ -37,7 +37,7 @@ public:
     statistics = emitStatistics(rows, block, douts, readRows(e.operand(3)));
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
     auto [begin, end] = unmaskedKeys(rows, block, kOtherRows);
-    Row dq = e.fold(begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
+    Row dq = fold(e, begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
       return emitIteration(keyBlock(rows, block, number, kOtherRows), carried);
     });
     storeQueryGradients(rows, block, unflatten(dq));
@@ -100,9 +100,9 @@ public:
     rows.copyKeys(values, e.operand(2), block);
     int64_t group = blocks.heads / blocks.kvHeads, parts = blocks.size / kMmaColumns;
     Row initial = flatten(FragmentsC(2 * parts, zeroFragment(e)));
-    Row sums = e.fold(e.index(0), e.index(group), initial, [&](Index head, ArrayRef<Num> ofGroup) {
+    Row sums = fold(e, e.index(0), e.index(group), initial, [&](Index head, ArrayRef<Num> ofGroup) {
       auto [begin, end] = unmaskedQueries(rows, block, kOtherRows);
-      return e.fold(begin, end, ofGroup, [&](Index number, ArrayRef<Num> carried) {
+      return fold(e, begin, end, ofGroup, [&](Index number, ArrayRef<Num> carried) {
         return emitIteration(
             blockAt(rows, block.batch, block.head * group + head, number, kOtherRows), carried);
       });

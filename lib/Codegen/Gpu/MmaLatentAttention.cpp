@@ -67,23 +67,21 @@ public:
         shape(parts, valueSize), thread(thread), lane(MmaLane::of(thread % kWarp)),
         strip(thread / kWarp % shape.strips), share(thread / kWarp / shape.strips),
         query(queryOf(place.token, e.index(0), place.group * parts.heads)),
-        memory(device.dynamicWorkgroup(e, latentBlockBytes(parts.rows(), size))),
-        halves(device.partOf(e, memory, 0, elementsOfTiles(), halfTypeOf(e))),
-        scores(device.partOf(e, memory, 2 * elementsOfTiles(), parts.rows() * kPitch,
-                             e.computeType())),
-        rowScales(device.partOf(e, memory, bytesBeforeScales(), 2 * kLatentTile, e.computeType())) {
-  }
+        memory(dynamicWorkgroup(e, latentBlockBytes(parts.rows(), size))),
+        halves(partOf(e, memory, 0, elementsOfTiles(), halfTypeOf(e))),
+        scores(partOf(e, memory, 2 * elementsOfTiles(), parts.rows() * kPitch, e.computeType())),
+        rowScales(partOf(e, memory, bytesBeforeScales(), 2 * kLatentTile, e.computeType())) {}
 
   void emit() {
     copyQueries();
     Index first = maximum(place.part * parts.positions, query.begin) / kBlock;
     Index last = minimum(place.part * parts.positions + parts.positions, query.end);
     Index end = ceilDiv(last, e.index(kBlock));
-    e.ifThen(less(first, end), [&] { copyRows(first * kBlock, e.index(0)); });
+    ifThen(e, less(first, end), [&] { copyRows(first * kBlock, e.index(0)); });
     commitCopies(e);
     Row state(2, lowest());
     state.append(2 + shape.columns / 2, e.number(0.0));
-    state = e.fold(first, end, state, [&](Index block, ArrayRef<Num> carried) {
+    state = fold(e, first, end, state, [&](Index block, ArrayRef<Num> carried) {
       expectTimes(expectedBlocks());
       return emitBlock(block, end, carried);
     });
@@ -133,13 +131,13 @@ private:
   /// anywhere.
   void copyRows(Index first, Index half) {
     Index firstFresh = maximum(query.fresh, query.begin), own = thread % kTogether;
-    e.forSteps(
-        thread / kTogether, e.index(kLatentTile), shape.threads() / kTogether, [&](Index line) {
+    forSteps(
+        e, thread / kTogether, e.index(kLatentTile), shape.threads() / kTogether, [&](Index line) {
           Index j = first + line;
           Value isCached = both(atLeast(j, query.begin), less(j, minimum(query.fresh, query.end)));
-          e.ifThen(isCached,
-                   [&] { copyRow(half, line, {keys, cachedPlace(query, j), std::nullopt}, own); });
-          e.ifThen(inverse(isCached), [&] {
+          ifThen(e, isCached,
+                 [&] { copyRow(half, line, {keys, cachedPlace(query, j), std::nullopt}, own); });
+          ifThen(e, inverse(isCached), [&] {
             expectTimes(1.0 / static_cast<double>(reach));
             Value isThere = both(atLeast(j, firstFresh), less(j, query.end));
             copyRow(half, line, {k, freshPlace(query, j), isThere}, own);
@@ -163,7 +161,7 @@ private:
     if (from.isThere)
       count = arith::SelectOp::create(b, e.location(), *from.isThere, e.index(kChunk).value,
                                       e.index(0).value);
-    e.forSteps(own, e.index(size / kChunk), kTogether, [&](Index number) {
+    forSteps(e, own, e.index(size / kChunk), kTogether, [&](Index number) {
       Index column = number * kChunk;
       nvgpu::DeviceAsyncCopyOp::create(
           b, e.location(), nvgpu::DeviceAsyncTokenType::get(b.getContext()), to.memory.memref,
@@ -180,14 +178,14 @@ private:
     auto loaded = [&](unsigned lanes, function_ref<Num()> read) {
       if (!from.isThere)
         return read();
-      return e.chooseIf(*from.isThere, {e.splat(0.0, lanes)}, [&] { return Row{read()}; })[0];
+      return chooseIf(e, *from.isThere, {e.splat(0.0, lanes)}, [&] { return Row{read()}; })[0];
     };
-    e.forSteps(own, e.index(size / kChunk), kTogether, [&](Index number) {
+    forSteps(e, own, e.index(size / kChunk), kTogether, [&](Index number) {
       Index column = number * kChunk;
       Num x = loaded(kChunk, [&] { return load(e, from.held, from.begin + column, kChunk, one); });
       e.store(to.memory, to.placeOf(line, column), x);
     });
-    e.ifThen(equal(own, e.index(0)), [&] {
+    ifThen(e, equal(own, e.index(0)), [&] {
       Num scale = loaded(1, [&] { return groupScale(e, from.held, from.begin).scale; });
       e.store(rowScales, half * kLatentTile + line, scale);
     });
@@ -212,9 +210,8 @@ private:
   /// A block of positions is two tiles, in the two halves of their memory.
   Row emitBlock(Index block, Index end, ArrayRef<Num> carried) {
     static_assert(kBlock == 2 * kLatentTile);
-    return e.fold(e.index(0), e.index(2), carried, [&](Index half, ArrayRef<Num> state) {
-      return emitTile(block, half, end, state);
-    });
+    return fold(e, e.index(0), e.index(2), carried,
+                [&](Index half, ArrayRef<Num> state) { return emitTile(block, half, end, state); });
   }
 
   /// There are two barriers a tile: before the first, all have copied the tile and nobody reads the
@@ -223,14 +220,14 @@ private:
     constexpr int32_t registers = 255;
     Index first = block * kBlock + half * kLatentTile, next = first + kLatentTile;
     waitForCopies(e, 0);
-    device.barrierNeeding(e, registers);
-    e.ifThen(less(next, end * kBlock), [&] {
+    barrierNeeding(e, registers);
+    ifThen(e, less(next, end * kBlock), [&] {
       expectTimes(1.0 - 0.5 / expectedBlocks());
       copyRows(next, e.index(1) - half);
     });
     commitCopies(e);
     emitScores(tileOf(half));
-    device.barrier(e);
+    barrier(e);
     Num state[4];
     llvm::copy(carried.take_front(4), state);
     Row scales = scalesOf(half);
@@ -265,7 +262,7 @@ private:
                     chains[0][j][2 * half + 1] + chains[1][j][2 * half + 1]);
     };
     constexpr int64_t scoring = kLatentTile / kMmaInner;
-    shape.shares > scoring ? e.ifThen(less(share, e.index(scoring)), emitOwn) : emitOwn();
+    shape.shares > scoring ? ifThen(e, less(share, e.index(scoring)), emitOwn) : emitOwn();
   }
 
   /// Returns the tile's scores of this warp's heads, as powers of two; minus infinity where there
@@ -293,7 +290,7 @@ private:
     Num ofTile = logits[0][2 * half], sum = e.number(0.0);
     for (FragmentC &logit : logits)
       ofTile = maximum(ofTile, maximum(logit[2 * half], logit[2 * half + 1]));
-    Num now = maximum(largest, device.acrossLanes(e, ofTile, 4, largestOf));
+    Num now = maximum(largest, acrossLanes(e, ofTile, 4, largestOf));
     for (FragmentC &logit : logits)
       for (int64_t i : {2 * half, 2 * half + 1}) {
         logit[i] = powerOfTwo(logit[i] - now);
@@ -327,10 +324,10 @@ private:
   void emitEnd(Value hasRows, ArrayRef<Num> state) {
     Num totals[2];
     for (int64_t half : {0, 1})
-      totals[half] = device.acrossLanes(e, state[2 + half], 4, sumOf);
+      totals[half] = acrossLanes(e, state[2 + half], 4, sumOf);
     FragmentsC sums = unflatten(state.drop_front(4));
     if (parts.count > 1)
-      return e.ifThen(hasRows, [&] { storePart(state, totals, sums); });
+      return ifThen(e, hasRows, [&] { storePart(state, totals, sums); });
     for (int64_t half : {0, 1}) {
       Num factor = 1.0 / maximum(totals[half], e.number(1.0));
       storeRow(out, half, outPlace(query, rowOf(half)), sums, factor);
@@ -345,21 +342,21 @@ private:
       Index row = first + rowOf(half);
       storeRow(partSums.sums, half, row * valueSize, sums, e.number(1.0));
       Value isFirst = both(equal(lane.pair, e.index(0)), equal(share, e.index(0)));
-      e.ifThen(both(isFirst, less(rowOf(half), countOfHeads())),
-               [&] { storePair(partSums.statistics, row * 2, state[half], totals[half]); });
+      ifThen(e, both(isFirst, less(rowOf(half), countOfHeads())),
+             [&] { storePair(partSums.statistics, row * 2, state[half], totals[half]); });
     }
   }
 
   /// Stores this warp's columns of a head, which begins at `begin`.
   void storeRow(Buffer to, int64_t half, Index begin, ArrayRef<FragmentC> sums, Num factor) {
-    e.ifThen(less(rowOf(half), countOfHeads()), [&] {
+    ifThen(e, less(rowOf(half), countOfHeads()), [&] {
       for (auto [j, sum] : llvm::enumerate(sums)) {
         Index column = firstColumn() + lane.pair * 2 + j * kMmaColumns;
         auto store = [&, &sum = sum] {
           storePair(to, begin + column, sum[2 * half] * factor, sum[2 * half + 1] * factor);
         };
         // The last warps repeat columns of others where there are too few.
-        areWhole() ? store() : e.ifThen(atLeast(column, share * shape.columns), store);
+        areWhole() ? store() : ifThen(e, atLeast(column, share * shape.columns), store);
       }
     });
   }
@@ -433,7 +430,7 @@ public:
       return carried + weightOf(place) * e.load(partSums.statistics, place * 2 + 1);
     });
     Num factor = 1.0 / maximum(total, e.number(1.0));
-    e.forLanes(valueSize, [&](Index i, unsigned lanes) {
+    forLanes(e, valueSize, [&](Index i, unsigned lanes) {
       Num sum = foldParts(e.splat(0.0, lanes), [&](Index place, Num carried) {
         return carried + e.load(partSums.sums, place * valueSize + i, lanes) * weightOf(place);
       });
@@ -446,7 +443,7 @@ private:
 
   Num foldParts(Num initial, function_ref<Num(Index place, Num carried)> body) {
     Index first = query.begin / parts.positions, end = ceilDiv(query.end, e.index(parts.positions));
-    return e.fold(first, end, {initial}, [&](Index part, ArrayRef<Num> carried) -> Row {
+    return fold(e, first, end, {initial}, [&](Index part, ArrayRef<Num> carried) -> Row {
       expectIterations(e.builder().getInsertionBlock()->getParentOp(),
                        static_cast<double>(parts.count));
       return {body(row + part * ofPart(), carried[0])};
@@ -482,7 +479,7 @@ static void launchParts(LatentAttentionOp op, KernelEmitter &e, const LatentPart
 static void launchAdder(LatentAttentionOp op, KernelEmitter &e, const LatentParts &parts,
                         PartSums partSums, Index firstToken) {
   auto heads = static_cast<int64_t>(op.getHeads()), rank = static_cast<int64_t>(op.getRank());
-  e.forRows(parts.tokens * heads, {.width = rank}, [&](Index row) {
+  forRows(e, parts.tokens * heads, {.width = rank}, [&](Index row) {
     Index token = row / heads;
     PartAdder(CachedKeys(op, e), parts, partSums, firstToken + token, token, row % heads).emit();
   });
@@ -498,5 +495,5 @@ void llmmem::emitMmaLatentAttention(LatentAttentionOp op, KernelEmitter &e, Late
   int64_t tokens = op.getPositions().getType().getNumElements();
   if (parts.tokens == tokens)
     return launchTokens(e.index(0));
-  e.forEach(tokens / parts.tokens, [&](Index round) { launchTokens(round * parts.tokens); });
+  forEach(e, tokens / parts.tokens, [&](Index round) { launchTokens(round * parts.tokens); });
 }

@@ -87,9 +87,9 @@ public:
         row(block / sizes.tileColumns * sizes.rows),
         column(block % sizes.tileColumns * sizes.columns),
         memory(sizes.isLarge
-                   ? deviceLoops(e).dynamicWorkgroup(e, sizes.dynamicBytes())
+                   ? dynamicWorkgroup(e, sizes.dynamicBytes())
                    : deviceLoops(e).workgroup(e, bytesOfMemory(), e.builder().getI8Type())),
-        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
+        stages(partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
 
   void emitTile() {
     multiplyUnlessEmpty(e, p, {row, sizes.rows, column, sizes.columns},
@@ -125,10 +125,10 @@ private:
         copyStep(e.index(step));
       commitCopies(e);
     }
-    return e.fold(e.index(0), e.index(steps), ofTile.begin(), [&](Index step, ArrayRef<Num> sums) {
+    return fold(e, e.index(0), e.index(steps), ofTile.begin(), [&](Index step, ArrayRef<Num> sums) {
       waitForCopies(e, ahead - 1);
-      deviceLoops(e).barrierNeeding(e, sizes.registers());
-      e.ifThen(less(step + ahead, e.index(steps)), [&] { copyStep(step + ahead); });
+      barrierNeeding(e, sizes.registers());
+      ifThen(e, less(step + ahead, e.index(steps)), [&] { copyStep(step + ahead); });
       // It commits even where there was nothing left to copy, because the wait counts groups.
       commitCopies(e);
       return addMatmul(tileOfA(step), tileOfB(step), warpRow, warpColumn, sums);

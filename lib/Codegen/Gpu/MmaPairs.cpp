@@ -25,8 +25,8 @@ RowStatistics llmmem::emitStatistics(MmaRows &rows, HeadBlock queries, ArrayRef<
     statistics.minusLse[half] = minusLog2(e.load(e.operand(4), place));
     statistics.delta[half] = delta;
     Value isFirst = equal(rows.lane.pair, e.index(0));
-    e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, queries.count)),
-             [&] { e.store(e.workspace(), place, delta); });
+    ifThen(e, arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, queries.count)),
+           [&] { e.store(e.workspace(), place, delta); });
   }
   return statistics;
 }

@@ -84,7 +84,7 @@ void MmaRows::addMatmul(FragmentsC &sums, ArrayRef<FragmentC> pairs, const MmaTi
 //===----------------------------------------------------------------------===//
 
 Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
-  return deviceLoops(e).acrossLanes(e, x, /*lanes=*/4, combine);
+  return acrossLanes(e, x, /*lanes=*/4, combine);
 }
 
 /// If causal, it tests 0 <= query - key < window in one comparison without signs, so the key exists
@@ -125,7 +125,7 @@ Value MmaRows::mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys
 FragmentsC MmaRows::masked(Value mayBe, ArrayRef<FragmentC> fragments, Num hidden,
                            function_ref<Value(int64_t, int64_t)> isVisible) {
   Row all = flatten(fragments);
-  return unflatten(e.chooseIf(mayBe, all, [&] {
+  return unflatten(chooseIf(e, mayBe, all, [&] {
     Row visible;
     for (auto [number, x] : llvm::enumerate(all))
       visible.push_back(select(isVisible(number / 4, number % 4), x, hidden));
@@ -147,7 +147,7 @@ void MmaRows::store(ArrayRef<FragmentC> sums, Buffer to, function_ref<Index(Inde
                     Index bound, function_ref<Num(int64_t)> factor) {
   for (int64_t half : {0, 1}) {
     Index row = rowOf(half);
-    e.ifThen(less(row, bound), [&] {
+    ifThen(e, less(row, bound), [&] {
       Index begin = place(row);
       Num scale = factor(half);
       for (auto [j, sum] : llvm::enumerate(sums)) {

@@ -40,7 +40,7 @@ public:
   /// block's queryOffset of queries, or keyOffset of keys.
   void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block);
   void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block);
-  void synchronize() { deviceLoops(e).barrier(e); }
+  void synchronize() { barrier(e); }
   /// Waits until everything that all threads have copied is complete, except for the newest
   /// `groups` groups.
   void synchronizeCopies(int32_t groups = 0) {

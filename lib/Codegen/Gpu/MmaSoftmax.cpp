@@ -25,7 +25,7 @@ Row MmaSoftmax::begin() {
 void MmaSoftmax::foldTiles(Index first, Index end, Body body) {
   Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
   initial.append(begin());
-  Row last = e.fold(first, end, initial, [&](Index number, ArrayRef<Num> carried) {
+  Row last = fold(e, first, end, initial, [&](Index number, ArrayRef<Num> carried) {
     FragmentsC out = unflatten(carried.drop_back(kCarried));
     Row state(carried.take_back(kCarried));
     body(number, out, state);
@@ -97,10 +97,10 @@ void MmaSoftmax::emitEnd(ArrayRef<FragmentC> out, ArrayRef<Num> state) {
   for (int64_t half : {0, 1}) {
     Index row = rows.rowOf(half);
     Value isFirst = equal(rows.lane.pair, e.index(0));
-    e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, queries.count)),
-             [&] {
-               e.store(e.result(1), blocks.statistic(queries, row),
-                       state[half] * llvm::numbers::ln2 + log(totals[half]));
-             });
+    ifThen(e, arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, queries.count)),
+           [&] {
+             e.store(e.result(1), blocks.statistic(queries, row),
+                     state[half] * llvm::numbers::ln2 + log(totals[half]));
+           });
   }
 }

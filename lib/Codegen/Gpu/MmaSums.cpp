@@ -61,11 +61,11 @@ Row MmaSums::loadPair(Index row, Index column) {
   };
   if (areWhole)
     return loadBoth();
-  return e.chooseIf(isInside(row, column), Row(2, e.number(0.0)), loadBoth);
+  return chooseIf(e, isInside(row, column), Row(2, e.number(0.0)), loadBoth);
 }
 
 Num MmaSums::loadOne(Index row, Index column) {
-  return e.chooseIf(isInside(row, column), {e.number(0.0)}, [&]() -> Row {
+  return chooseIf(e, isInside(row, column), {e.number(0.0)}, [&]() -> Row {
     return {e.load(p.continued().buffer, placeIn(p.continued(), row, column))};
   })[0];
 }
@@ -139,7 +139,7 @@ void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) 
     const Num &first = sumAt(sums, i, j, 2 * half + k),
               &second = sumAt(sums, i, j + 1, 2 * half + k);
     own[k] = select(isOdd, second, first);
-    other[k] = deviceLoops(e).exchange(e, select(isOdd, first, second), 1);
+    other[k] = exchange(e, select(isOdd, first, second), 1);
   }
   std::array<Num, 4> four;
   for (int64_t k : {0, 1}) {
@@ -158,17 +158,17 @@ void MmaSums::storePair(Num first, Num second, Index row, Index column) {
   auto storeBoth = [&] { storeTogether({first, second}, row, column); };
   if (areWhole && isPair)
     return storeBoth();
-  e.ifThen(isInside(row, column), [&] {
+  ifThen(e, isInside(row, column), [&] {
     if (isPair && p.columns % 2 == 0)
       return storeBoth();
     Value both = less(column + 1, e.index(p.columns));
     if (isPair) {
-      e.ifThen(both, storeBoth);
-      return e.ifThen(equal(column, e.index(p.columns - 1)),
-                      [&] { storeElements(first, row, column, 1); });
+      ifThen(e, both, storeBoth);
+      return ifThen(e, equal(column, e.index(p.columns - 1)),
+                    [&] { storeElements(first, row, column, 1); });
     }
     storeElements(first, row, column, 1);
-    e.ifThen(both, [&] { storeElements(second, row, column + 1, 1); });
+    ifThen(e, both, [&] { storeElements(second, row, column + 1, 1); });
   });
 }
 
@@ -203,20 +203,20 @@ void MmaSums::forRowsOfWarp(ArrayRef<Num> sums, function_ref<void(RowSoftmax, in
 /// partial results are combined through workgroup memory, by one thread a row.
 void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
   int64_t warps = shape.warpColumns, slots = warps * rows;
-  Buffer maxima = deviceLoops(e).partOf(e, memory, 0, slots, e.computeType()),
-         powers = deviceLoops(e).partOf(e, memory, slots * 4, slots, e.computeType());
-  deviceLoops(e).barrier(e); // The tiles have been read.
+  Buffer maxima = partOf(e, memory, 0, slots, e.computeType()),
+         powers = partOf(e, memory, slots * 4, slots, e.computeType());
+  barrier(e); // The tiles have been read.
   Index ofWarps = at.thread / kWarp % warps * rows + at.warpRow + lane.group;
   forRowsOfWarp(sums, [&](RowSoftmax ofWarp, int64_t below) {
-    e.ifThen(equal(lane.pair, e.index(0)),
-             [&] { storeRowSoftmax(ofWarp, maxima, powers, ofWarps + below); });
+    ifThen(e, equal(lane.pair, e.index(0)),
+           [&] { storeRowSoftmax(ofWarp, maxima, powers, ofWarps + below); });
   });
-  deviceLoops(e).barrier(e);
+  barrier(e);
   Index own = at.row + at.thread;
   Value inside = arith::AndIOp::create(e.builder(), e.location(), less(at.thread, e.index(rows)),
                                        less(own, e.index(p.rows)));
-  e.ifThen(inside,
-           [&] { storeRowSoftmaxOfTile(softmaxOfWarps(maxima, powers, at.thread), own, tile); });
+  ifThen(e, inside,
+         [&] { storeRowSoftmaxOfTile(softmaxOfWarps(maxima, powers, at.thread), own, tile); });
 }
 
 void MmaSums::storeSoftmax(ArrayRef<Num> sums, Index tile) {
@@ -226,7 +226,7 @@ void MmaSums::storeSoftmax(ArrayRef<Num> sums, Index tile) {
     Value isOne = equal(lane.pair, e.index(0));
     Value stores =
         arith::AndIOp::create(e.builder(), e.location(), isOne, less(row, e.index(p.rows)));
-    e.ifThen(stores, [&] { storeRowSoftmaxOfTile(ofRow, row, tile); });
+    ifThen(e, stores, [&] { storeRowSoftmaxOfTile(ofRow, row, tile); });
   });
 }
 
@@ -248,7 +248,7 @@ Row MmaSums::storedRow(ArrayRef<Num> sums, int64_t i, int64_t half, Num lowest) 
   // Few tiles end after C.
   Index first = at.column + at.warpColumn, end = first + shape.columnParts * kMmaColumns,
         column = first + lane.pair * 2;
-  return e.chooseIf(less(e.index(p.columns), end), stored, [&] {
+  return chooseIf(e, less(e.index(p.columns), end), stored, [&] {
     Row inside;
     for (auto [number, x] : llvm::enumerate(stored)) {
       auto place = static_cast<int64_t>(number / 2 * kMmaColumns + number % 2);
@@ -266,10 +266,10 @@ MmaSums::RowSoftmax MmaSums::softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_
   Row stored = storedRow(sums, i, half, largest);
   for (Num x : stored)
     largest = maximum(largest, x);
-  largest = deviceLoops(e).acrossLanes(e, largest, 4, [](Num a, Num b) { return maximum(a, b); });
+  largest = acrossLanes(e, largest, 4, [](Num a, Num b) { return maximum(a, b); });
   for (Num x : stored)
     powers = powers + powerOfTwo((x - largest) * llvm::numbers::log2e);
-  return {largest, deviceLoops(e).acrossLanes(e, powers, 4, [](Num a, Num b) { return a + b; })};
+  return {largest, acrossLanes(e, powers, 4, [](Num a, Num b) { return a + b; })};
 }
 
 MmaSums::RowSoftmax MmaSums::softmaxOfWarps(Buffer maxima, Buffer powers, Index row) {

@@ -265,7 +265,7 @@ void llmmem::copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &f
       copyPiece(thread + piece * threads);
     return;
   }
-  e.forSteps(thread, e.index(pieces), threads, copyPiece);
+  forSteps(e, thread, e.index(pieces), threads, copyPiece);
 }
 
 void llmmem::commitCopies(KernelEmitter &e) {

@@ -22,12 +22,12 @@ PanelCopies::Source PanelCopies::source(Buffer tensor, bool areKeys, int64_t pan
 void PanelCopies::begin(int32_t registers) {
   if (!isByMaps())
     return;
-  e.ifThen(equal(rows.thread, e.index(0)), [&] {
+  ifThen(e, equal(rows.thread, e.index(0)), [&] {
     for (int64_t number = 0; number < kBarriers; ++number)
       barriers.make(e.index(number), /*arrivals=*/1);
     barriers.fence();
   });
-  deviceLoops(e).barrierNeeding(e, registers);
+  barrierNeeding(e, registers);
 }
 
 void PanelCopies::startBoxes(Index barrier, const Copy &copy, HeadBlock block) {
@@ -48,7 +48,7 @@ void PanelCopies::start(Index barrier, ArrayRef<Copy> copies, HeadBlock block) {
   int64_t bytes = 0;
   for (const Copy &copy : copies)
     bytes += 2 * WarpgroupPanel::sizeOf(copy.to.rows, copy.to.size);
-  e.ifThen(equal(rows.thread, e.index(0)), [&] {
+  ifThen(e, equal(rows.thread, e.index(0)), [&] {
     barriers.arriveExpecting(barrier, static_cast<int32_t>(bytes));
     for (const Copy &copy : copies)
       startBoxes(barrier, copy, block);
@@ -74,5 +74,5 @@ void PanelCopies::waitForStage(Index number, Index first, int32_t registers) {
   }
   constexpr int64_t stages = WarpgroupStages::kStages;
   barriers.wait(number % stages, (number - first) / stages % 2);
-  deviceLoops(e).barrierNeeding(e, registers);
+  barrierNeeding(e, registers);
 }

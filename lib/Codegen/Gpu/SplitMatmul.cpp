@@ -2,6 +2,7 @@
 
 #include "SplitMatmul.h"
 #include "MmaMatmul.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -26,7 +27,7 @@ static Matmul partOf(KernelEmitter &e, const Matmul &matmul, llm::SumParts parts
 
 static void addParts(KernelEmitter &e, const Matmul &matmul, int64_t parts, Buffer sums) {
   int64_t size = matmul.rows * matmul.columns, distance = llm::SumParts::distance(size);
-  e.forLanesParallel(size, [&](Index i, unsigned lanes) {
+  forLanesParallel(e, size, [&](Index i, unsigned lanes) {
     Num sum = e.load(sums, i, lanes);
     for (int64_t part = 1; part < parts; ++part)
       sum = sum + e.load(sums, i + part * distance, lanes);

@@ -61,7 +61,7 @@ private:
   Index foldWord(Index lower, Index upper, int64_t step, Index initial,
                  function_ref<Index(Index, Index)> body) {
     Num first{&e.builder(), initial.value};
-    Row last = e.foldSteps(lower, upper, step, first, [&](Index i, ArrayRef<Num> carried) -> Row {
+    Row last = foldSteps(e, lower, upper, step, first, [&](Index i, ArrayRef<Num> carried) -> Row {
       return {{&e.builder(), body(i, {&e.builder(), carried[0].value}).value}};
     });
     return {&e.builder(), last[0].value};
@@ -127,26 +127,26 @@ std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index
 std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
   Index before = word(0), all = own, lane = *thread % kWarp, warp = *thread / kWarp;
   for (int32_t distance = 1; distance < kWarp; distance *= 2) {
-    Index other{&e.builder(), device.exchange(e, {&e.builder(), all.value}, distance).value};
+    Index other{&e.builder(), exchange(e, {&e.builder(), all.value}, distance).value};
     before = choose(equal(lane / distance % 2, word(1)), before + other, before);
     all = all + other;
   }
-  e.ifThen(equal(lane, word(0)), [&] { e.storeRaw(ofWarps, asIndex(warp), all.value); });
-  device.barrier(e);
+  ifThen(e, equal(lane, word(0)), [&] { e.storeRaw(ofWarps, asIndex(warp), all.value); });
+  barrier(e);
   all = word(0);
   for (int64_t other = 0; other < ofWarps.size; ++other) {
     Index count = loadWord(ofWarps, e.index(other));
     before = choose(less(word(other), warp), before + count, before);
     all = all + count;
   }
-  device.barrier(e);
+  barrier(e);
   return {before, all};
 }
 
 /// Lists the positions that look up the block's rows [fromRow, toRow), as many as fit, after those
 /// of the lists before list `number`; returns how many there are in all.
 Index TableSums::list(Index fromRow, Index toRow, Index number) {
-  device.barrierNeeding(e, 64); // Until here threads may read the previous list.
+  barrierNeeding(e, 64); // Until here threads may read the previous list.
   int64_t stride = ofWarps.size * kWarp * kIdsOfThread;
   Index skipped = number * capacity;
   Index all =
@@ -158,10 +158,10 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
           own = choose(one.isOwn, own + 1, own);
         auto [before, together] = countAcrossBlock(own);
         Index next = seen + before - skipped, place = asWord(first) * kRows;
-        e.ifThen(less(word(0), own), [&] {
+        ifThen(e, less(word(0), own), [&] {
           for (auto [k, one] : llvm::enumerate(found)) {
             Value isInside = both(less(word(-1), next), less(next, word(capacity)));
-            e.ifThen(both(one.isOwn, isInside), [&, next = next, one = one, k = k] {
+            ifThen(e, both(one.isOwn, isInside), [&, next = next, one = one, k = k] {
               Index entry = place + static_cast<int64_t>(k * kRows) + one.row;
               e.storeRaw(listed, asIndex(next), entry.value);
             });
@@ -170,7 +170,7 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
         });
         return seen + together;
       });
-  device.barrier(e);
+  barrier(e);
   // Some rows of the block may have fewer lists than all of them.
   sort(asIndex(maximum(minimum(all - skipped, word(capacity)), word(0))));
   return all;
@@ -197,23 +197,23 @@ Index TableSums::foldListed(Index count, Index initial, ListedBody body) {
 void TableSums::sort(Index count) {
   Index row = *thread;
   auto isOf = [&](Index entry) { return equal(entry % kRows, row); };
-  e.ifThen(less(row, word(kRows)), [&] {
+  ifThen(e, less(row, word(kRows)), [&] {
     Index own = foldListed(
         count, word(0), [&](Index entry, Index sum) { return choose(isOf(entry), sum + 1, sum); });
     e.storeRaw(counts, asIndex(row), own.value);
   });
-  device.barrier(e);
-  e.ifThen(less(row, word(kRows)), [&] {
+  barrier(e);
+  ifThen(e, less(row, word(kRows)), [&] {
     Index begin = foldWord(e.index(0), asIndex(row), 1, word(0),
                            [&](Index before, Index sum) { return sum + loadWord(counts, before); });
     e.storeRaw(begins, asIndex(row), begin.value);
     foldListed(count, begin, [&](Index entry, Index next) {
       Value isOwn = isOf(entry);
-      e.ifThen(isOwn, [&] { e.storeRaw(sorted, asIndex(next), (entry / kRows).value); });
+      ifThen(e, isOwn, [&] { e.storeRaw(sorted, asIndex(next), (entry / kRows).value); });
       return choose(isOwn, next + 1, next);
     });
   });
-  device.barrier(e);
+  barrier(e);
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,7 +227,7 @@ Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
   Row sum(carried);
   for (int64_t together : {16, 4, 1}) {
     Index whole = begin + (end - begin) / together * together;
-    sum = e.foldSteps(begin, whole, together, sum, [&](Index i, ArrayRef<Num> before) -> Row {
+    sum = foldSteps(e, begin, whole, together, sum, [&](Index i, ArrayRef<Num> before) -> Row {
       Row terms;
       for (int64_t k = 0; k < together; ++k)
         terms.push_back(
@@ -256,23 +256,23 @@ void TableSums::emitRow(Index first) {
     Value isOwn = both(less(own, e.index(vectors)), less(number, e.index(rows)));
     Row start = {e.splat(0.0, lanes)};
     if (into)
-      start = e.chooseIf(isOwn, start, [&]() -> Row { return {e.load(into, place, lanes)}; });
-    Row sum = e.fold(e.index(0), *lists, start, [&](Index number, ArrayRef<Num> carried) {
-      e.ifThen(isCrowded, [&] {
+      start = chooseIf(e, isOwn, start, [&]() -> Row { return {e.load(into, place, lanes)}; });
+    Row sum = fold(e, e.index(0), *lists, start, [&](Index number, ArrayRef<Num> carried) {
+      ifThen(e, isCrowded, [&] {
         expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
         Index fromRow = asWord(first);
         list(fromRow, fromRow + groups, asWord(number));
       });
       return addListed(row, vector, carried);
     });
-    e.ifThen(isOwn, [&] { e.store(table, place, sum[0]); });
+    ifThen(e, isOwn, [&] { e.store(table, place, sum[0]); });
   };
-  auto sumColumns = [&] { e.forSteps(e.index(0), e.index(vectors), groupThreads, sumVector); };
+  auto sumColumns = [&] { forSteps(e, e.index(0), e.index(vectors), groupThreads, sumVector); };
   if (!into)
     return sumColumns();
   // If lists are rebuilt, all threads of the block must take part in the barriers.
   Value isTouched = less(word(0), loadWord(counts, row));
-  e.ifThen(either(e.lieApart(into, table), either(isCrowded, isTouched)), sumColumns);
+  ifThen(e, either(lieApart(e, into, table), either(isCrowded, isTouched)), sumColumns);
 }
 
 void TableSums::emit() {
@@ -288,7 +288,7 @@ void TableSums::emit() {
     ofWarps = device.workgroup(e, threads / kWarp, i32);
     lists = ceilDiv(asIndex(list(word(0), word(kRows), word(0))), e.index(capacity));
     isCrowded = less(e.index(1), *lists);
-    e.forSteps(e.index(0), e.index(kRows), groups, [&](Index first) { emitRow(first); });
+    forSteps(e, e.index(0), e.index(kRows), groups, [&](Index first) { emitRow(first); });
   });
 }
 

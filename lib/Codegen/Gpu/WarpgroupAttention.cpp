@@ -35,8 +35,8 @@ class Forward {
 public:
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
       : e(e), rows(rows), blocks(rows.blocks), block(block), softmax(rows, block, sinks),
-        bytes(deviceLoops(e).dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
-        memory(deviceLoops(e).partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
+        bytes(dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
+        memory(partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
         copies(rows, bytes, 2 * elementsOf(blocks.size)),
         sourceOfQueries(copies.queriesOf(e.operand(0), kExtent)),
         sourceOfKeys(copies.keysOf(e.operand(1), keysOf(blocks.size))),
@@ -80,7 +80,7 @@ private:
   /// stage the next one goes.
   void emitIteration(Index number, FragmentsC &out, MutableArrayRef<Num> state) {
     copies.waitForStage(number, *begin, registers());
-    e.ifThen(less(number + 1, *end), [&] { copyStage(number + 1); });
+    ifThen(e, less(number + 1, *end), [&] { copyStage(number + 1); });
     fenceSums(e);
     Value sums = WarpgroupPanel::startScores(rows, queries, keys(number));
     commitWgmma(e);

@@ -26,8 +26,8 @@ class GradBlock {
 public:
   GradBlock(KernelEmitter &e, MmaRows &rows, HeadBlock block)
       : e(e), rows(rows), blocks(rows.blocks), block(block),
-        bytes(deviceLoops(e).dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
-        memory(deviceLoops(e).partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
+        bytes(dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
+        memory(partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
         copies(rows, bytes, 2 * elementsOf(blocks.size)),
         first(memory, e.index(0), kExtent, blocks.size),
         second(memory, e.index(sizeOfPanel()), kExtent, blocks.size),
@@ -98,7 +98,7 @@ public:
     std::tie(begin, end) = unmaskedKeys(rows, block, kOtherRows);
     copyStage(*begin);
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
-    Row dq = e.fold(*begin, *end, initial, [&](Index number, ArrayRef<Num> carried) {
+    Row dq = fold(e, *begin, *end, initial, [&](Index number, ArrayRef<Num> carried) {
       return emitIteration(number, carried);
     });
     storeQueryGradients(rows, block, unflatten(dq));
@@ -114,7 +114,7 @@ private:
 
   Row emitIteration(Index number, ArrayRef<Num> carried) {
     copies.waitForStage(number, *begin, registers());
-    e.ifThen(less(number + 1, *end), [&] { copyStage(number + 1); });
+    ifThen(e, less(number + 1, *end), [&] { copyStage(number + 1); });
     auto [ofScores, ofProducts] = startScores(number);
     MmaPairs pairs(rows, block, kExtent, others(number), kOtherRows);
     auto pairOf = [&](int64_t j, int64_t i) -> MmaPair {
@@ -164,7 +164,7 @@ public:
     copies.waitForOwn();
     Row initial = flatten(FragmentsC(2 * blocks.size / kMmaColumns, zeroFragment(e)));
     Index end = *tiles * group();
-    Row sums = e.fold(e.index(0), end, initial, [&](Index number, ArrayRef<Num> carried) {
+    Row sums = fold(e, e.index(0), end, initial, [&](Index number, ArrayRef<Num> carried) {
       return emitIteration(number, end, carried);
     });
     storeKeyGradients(rows, block, unflatten(sums));
@@ -203,7 +203,7 @@ private:
   /// the gradients of scores.
   Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
     copies.waitForStage(number, e.index(0), kRegisters);
-    e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
+    ifThen(e, less(number + 1, end), [&] { copyStage(number + 1); });
     auto [ofScores, ofProducts] = startScores(number);
     HeadBlock queries = others(number);
     SmallVector<Num> lse = loadStatistics(e.operand(4), queries), delta = lse;

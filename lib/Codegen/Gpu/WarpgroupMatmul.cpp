@@ -125,8 +125,8 @@ public:
   WarpgroupEmitter(KernelEmitter &e, const Matmul &first, Make make, const WarpgroupTiles &sizes,
                    Index block, Index thread)
       : e(e), make(make), sizes(sizes), block(block), thread(thread),
-        memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytes())),
-        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
+        memory(dynamicWorkgroup(e, sizes.bytes())),
+        stages(partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {
     if (sizes.byMaps)
       boxes.emplace(e, first,
                     BoxStages::Sizes{sizes.rows, sizes.columns, sizes.sizeOfStage(), sizes.stages,
@@ -145,7 +145,7 @@ public:
     if (sizes.haveOneTile())
       emitTile(firstTile());
     else
-      e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
+      forSteps(e, block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
     // A block's memory ends with the block.
     if (sizes.clusterBlocks() > 1)
       clusterBarrier(e, sizes.clusterBlocks());
@@ -196,7 +196,7 @@ private:
     WarpSums shape = sizes.warpSums();
     int64_t size = ClusterSums::sizeOf(shape, sizes.parts, WarpgroupTiles::kThreads);
     ClusterSums ofCluster(e, shape, {sizes.parts, sizes.sharing()}, WarpgroupTiles::kThreads,
-                          deviceLoops(e).partOf(e, memory, 0, size, e.computeType()), thread,
+                          partOf(e, memory, 0, size, e.computeType()), thread,
                           block % sizes.clusterBlocks());
     Row share = ofCluster.add(sums);
     stored.storeHalves(share, ofCluster.half(), ofCluster.firstFragment());
@@ -232,18 +232,19 @@ private:
   /// it (BoxStages.h), and only the warp that copies waits for another.
   Row emitSteps(Index tile, Index ofWarpgroup, ArrayRef<Num> begin) {
     Index before = sizes.haveOneTile() ? e.index(0) : tile / sizes.blocks * sizes.steps;
-    Row sums = e.fold(e.index(0), e.index(sizes.steps), begin, [&](Index step, ArrayRef<Num> sums) {
-      waitForStep(before + step);
-      Row next = startStep(before + step, ofWarpgroup, sums);
-      copyStep(tile, step + sizes.ahead(), before);
-      // It commits even where there was nothing left to copy, because the wait counts groups.
-      if (!boxes)
-        commitCopies(e);
-      waitForWgmma(e, 1);
-      if (boxes)
-        boxes->releaseBefore(before + step, rankOf(tile));
-      return next;
-    });
+    Row sums =
+        fold(e, e.index(0), e.index(sizes.steps), begin, [&](Index step, ArrayRef<Num> sums) {
+          waitForStep(before + step);
+          Row next = startStep(before + step, ofWarpgroup, sums);
+          copyStep(tile, step + sizes.ahead(), before);
+          // It commits even where there was nothing left to copy, because the wait counts groups.
+          if (!boxes)
+            commitCopies(e);
+          waitForWgmma(e, 1);
+          if (boxes)
+            boxes->releaseBefore(before + step, rankOf(tile));
+          return next;
+        });
     waitForWgmma(e, 0);
     Row all;
     for (Num part : sums)
@@ -292,7 +293,7 @@ private:
     Value exists = isLast ? less(step, e.index(sizes.steps)) : less(of, e.index(sizes.tiles));
     if (boxes)
       exists = arith::AndIOp::create(e.builder(), e.location(), exists, boxes->isCopying());
-    e.ifThen(exists, [&] {
+    ifThen(e, exists, [&] {
       Place at = placeOf(of);
       const Matmul &p = at.matmul;
       if (sizes.parts > 1)

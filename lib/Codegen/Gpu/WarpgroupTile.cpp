@@ -101,7 +101,7 @@ void llmmem::barrierBeforeWgmma(KernelEmitter &e, int32_t registers) {
   OpBuilder &b = e.builder();
   auto shared = NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
   NVVM::FenceProxyOp::create(b, e.location(), NVVM::ProxyKind::async_shared, shared);
-  deviceLoops(e).barrierNeeding(e, registers);
+  barrierNeeding(e, registers);
 }
 
 void llmmem::fenceSums(KernelEmitter &e) {

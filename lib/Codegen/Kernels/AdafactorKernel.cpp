@@ -74,7 +74,7 @@ void AdafactorEmitter::emit() {
 }
 
 Num AdafactorEmitter::step() {
-  return e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
+  return toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0)), e.computeType());
 }
 
 /// Returns how much of a moment this step replaces: its number, 1 or more, to the power of
@@ -93,8 +93,8 @@ void AdafactorEmitter::atOnce(function_ref<void()> body) {
 Num AdafactorEmitter::total(int64_t count, function_ref<Num(Index)> term) {
   if (e.options().target == KernelTarget::Gpu)
     return deviceLoops(e).sumOfElements(e, count, term);
-  return e.fold(e.index(0), e.index(count), e.number(0.0),
-                [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; })[0];
+  return fold(e, e.index(0), e.index(count), e.number(0.0),
+              [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; })[0];
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,7 +103,7 @@ Num AdafactorEmitter::total(int64_t count, function_ref<Num(Index)> term) {
 
 /// If the parameter is no matrix the second moment is updated element by element.
 void AdafactorEmitter::followSecondMoment(Index row, Num clip, Num weight) {
-  e.forLanes(columns, [&](Index j, unsigned lanes) {
+  forLanes(e, columns, [&](Index j, unsigned lanes) {
     Num g = e.load(e.operand(1), row * columns + j, lanes) * clip;
     Num v = e.load(buffers.state(0), row * columns + j, lanes);
     e.store(buffers.newState(0), row * columns + j, follow(v, g * g, weight, clip));
@@ -113,9 +113,9 @@ void AdafactorEmitter::followSecondMoment(Index row, Num clip, Num weight) {
 void AdafactorEmitter::sumRows() {
   RowShape whole = shape();
   whole.synchronizes = op.isFactored();
-  e.forRows(rows, whole, [&](Index row) {
+  forRows(e, rows, whole, [&](Index row) {
     Num scaling = clip(), weight = weightOfStep();
-    Num own = e.sum(columns, [&](Index j, unsigned lanes) {
+    Num own = sumOver(e, columns, [&](Index j, unsigned lanes) {
       Num p = e.load(buffers.source(), row * columns + j, lanes);
       return p * p;
     });
@@ -125,7 +125,7 @@ void AdafactorEmitter::sumRows() {
     // This precedes the sum, at which the threads of a block wait for each other, because the new
     // state has the bytes of the old one.
     Num old = e.load(buffers.state(0), row);
-    Num squares = e.sum(columns, [&](Index j, unsigned lanes) {
+    Num squares = sumOver(e, columns, [&](Index j, unsigned lanes) {
       Num g = e.load(e.operand(1), row * columns + j, lanes) * scaling;
       return g * g;
     });
@@ -141,12 +141,12 @@ void AdafactorEmitter::sumColumns() {
   if (e.options().target == KernelTarget::Gpu && columns % lanesOfVector != 0)
     return sumColumnsApart();
   auto common = [&]() -> Row { return {clip(), weightOfStep()}; };
-  e.forLanesParallel(columns, common, [&](Index j, unsigned lanes, ArrayRef<Num> factors) {
+  forLanesParallel(e, columns, common, [&](Index j, unsigned lanes, ArrayRef<Num> factors) {
     auto addSquare = [&](Index row, ArrayRef<Num> sum) -> Row {
       Num g = e.load(e.operand(1), row * columns + j, lanes) * factors[0];
       return {sum[0] + g * g};
     };
-    Num squares = e.fold(e.index(0), e.index(rows), e.splat(0.0, lanes), addSquare)[0];
+    Num squares = fold(e, e.index(0), e.index(rows), e.splat(0.0, lanes), addSquare)[0];
     Num old = e.load(buffers.state(1), j, lanes);
     e.store(buffers.newState(1), j,
             follow(old, squares / static_cast<double>(rows), factors[1], factors[0]));
@@ -154,7 +154,7 @@ void AdafactorEmitter::sumColumns() {
 }
 
 void AdafactorEmitter::sumColumnsApart() {
-  e.forRows(columns, {.width = rows, .synchronizes = true}, [&](Index j) {
+  forRows(e, columns, {.width = rows, .synchronizes = true}, [&](Index j) {
     Num scaling = clip(), weight = weightOfStep();
     // This precedes the sum, as for rows.
     Num old = e.load(buffers.state(1), j);
@@ -200,9 +200,9 @@ Num AdafactorEmitter::updateAt(Index row, Index column, unsigned lanes, Num clip
 }
 
 void AdafactorEmitter::sumUpdate() {
-  e.forRows(rows, shape(), [&](Index row) {
+  forRows(e, rows, shape(), [&](Index row) {
     Num scaling = clip(), ofRow = rowFactor(row);
-    Num squares = e.sum(columns, [&](Index j, unsigned lanes) {
+    Num squares = sumOver(e, columns, [&](Index j, unsigned lanes) {
       Num u = updateAt(row, j, lanes, scaling, ofRow);
       return u * u;
     });
@@ -225,10 +225,10 @@ void AdafactorEmitter::findStepSize() {
 }
 
 void AdafactorEmitter::update() {
-  e.forRows(rows, shape(), [&](Index row) {
+  forRows(e, rows, shape(), [&](Index row) {
     Num scaling = clip(), ofRow = rowFactor(row), size = e.load(work, place(StepSize));
     Num kept = 1.0 - rate() * op.getWeightDecay().convertToDouble();
-    e.forLanes(columns, [&](Index j, unsigned lanes) {
+    forLanes(e, columns, [&](Index j, unsigned lanes) {
       Index at = row * columns + j;
       Num p = e.load(buffers.source(), at, lanes);
       Num updated = p * kept - size * updateAt(row, j, lanes, scaling, ofRow);

@@ -26,8 +26,8 @@ Num loadForRow(KernelEmitter &e, Buffer buffer, Index index) {
   if (e.options().target != KernelTarget::Gpu)
     return e.load(buffer, index);
   DeviceLoops &device = deviceLoops(e);
-  Num read = e.chooseIf(equal(device.thread(), e.index(0)), {e.number(0.0)},
-                        [&]() -> Row { return {e.load(buffer, index)}; })[0];
+  Num read = chooseIf(e, equal(device.thread(), e.index(0)), {e.number(0.0)},
+                      [&]() -> Row { return {e.load(buffer, index)}; })[0];
   return device.acrossThreadGroup(e, read, [](Num a, Num b) { return a + b; });
 }
 
@@ -72,7 +72,8 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     Type precise = e.builder().getF64Type();
     Num rate = convert(e.load(e.operand(op.getLearningRateMutable()), e.index(0)), precise);
     Num step =
-        convert(e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0))), precise);
+        convert(toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0)), e.computeType()),
+                precise);
     Num first = biasCorrection(e, op.getBeta1().convertToDouble(), step);
     Num second = biasCorrection(e, op.getBeta2().convertToDouble(), step);
     return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.computeType()),
@@ -148,7 +149,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     else
       common = factors(op, e);
     auto blocks = [&](int64_t first, int64_t count, int64_t width) {
-      e.forRows(count, {.width = width, .pitch = AdamWOp::kBlock}, [&](Index row) {
+      forRows(e, count, {.width = width, .pitch = AdamWOp::kBlock}, [&](Index row) {
         Row f = common;
         for (int64_t number = 0; onDevice && number < 4; ++number)
           f.push_back(e.load(factorsOfAll, e.index(number)));
@@ -177,14 +178,14 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     auto newSecond = [&](Index i, unsigned lanes) {
       return secondAfter(op, second.load(i, lanes), gradientAt(op, e, i, lanes, f));
     };
-    Num most = e.maximumOver(width, [&](Index i, unsigned lanes) {
+    Num most = maximumOver(e, width, [&](Index i, unsigned lanes) {
       Num m = newFirst(begin + i, lanes);
       return maximum(m, -m);
     });
     Num mostSquared =
-        e.maximumOver(width, [&](Index i, unsigned lanes) { return newSecond(begin + i, lanes); });
+        maximumOver(e, width, [&](Index i, unsigned lanes) { return newSecond(begin + i, lanes); });
     Value isTaken = op.getFactor() ? isOrdered(f[Clip]) : Value();
-    e.forLanes(width, [&](Index j, unsigned lanes) {
+    forLanes(e, width, [&](Index j, unsigned lanes) {
       Index i = begin + j;
       Num m = newFirst(i, lanes), v = newSecond(i, lanes);
       updateParam(op, e, i, lanes, m, v, f);

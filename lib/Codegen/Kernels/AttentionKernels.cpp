@@ -38,8 +38,8 @@ static void emitOnUnits(Op op, KernelEmitter &e) {
 namespace {
 
 void fill(KernelEmitter &e, Buffer buffer, double value) {
-  e.forLanes(buffer.size,
-             [&](Index i, unsigned lanes) { e.store(buffer, i, e.splat(value, lanes)); });
+  forLanes(e, buffer.size,
+           [&](Index i, unsigned lanes) { e.store(buffer, i, e.splat(value, lanes)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,8 +78,8 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       if (!sinks)
         return;
       Num sink = e.load(sinks, block.head);
-      e.forLanes(extent,
-                 [&](Index i, unsigned lanes) { e.store(largest, i, e.splat(0.0, lanes) + sink); });
+      forLanes(e, extent,
+               [&](Index i, unsigned lanes) { e.store(largest, i, e.splat(0.0, lanes) + sink); });
     }
 
     void emitIteration(HeadBlock block, HeadBlock other) {
@@ -90,7 +90,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
                      .c = scores,
                      .rows = other.count,
                      .terms = [&](Index, Index) { return wholeRow(); }});
-      e.forLanes(extent, [&](Index i, unsigned) { emitPowers(block, other, i); });
+      forLanes(e, extent, [&](Index i, unsigned) { emitPowers(block, other, i); });
       emitMatmul(e, {.a = scores,
                      .b = values,
                      .c = out,
@@ -105,7 +105,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
     void emitPowers(HeadBlock block, HeadBlock other, Index i) {
       unsigned lanes = e.lanes();
       if (cap > 0.0) // It is stored once, because scores are read twice.
-        e.forEach(e.index(0), other.count, [&](Index j) {
+        forEach(e, e.index(0), other.count, [&](Index j) {
           Num bent = capped(e.load(scores.numbers, scores.at(j, i), lanes));
           e.store(scores.numbers, scores.at(j, i), bent);
         });
@@ -116,11 +116,12 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
                       e.number(-std::numeric_limits<double>::infinity()));
       };
       Num before = e.load(largest, i, lanes);
-      Num now = e.fold(e.index(0), other.count, before, [&](Index j, ArrayRef<Num> carried) -> Row {
-        return {maximum(carried[0], score(j))};
-      })[0];
+      Num now =
+          fold(e, e.index(0), other.count, before, [&](Index j, ArrayRef<Num> carried) -> Row {
+            return {maximum(carried[0], score(j))};
+          })[0];
       Num zero = e.splat(0.0, lanes);
-      Num sum = e.fold(e.index(0), other.count, zero, [&](Index j, ArrayRef<Num> carried) -> Row {
+      Num sum = fold(e, e.index(0), other.count, zero, [&](Index j, ArrayRef<Num> carried) -> Row {
         Num power = exp(score(j) - now);
         Value kept = isKept(block, i, other.first + j, Lanes::Queries);
         e.store(scores.numbers, scores.at(j, i), dropped(kept, power));
@@ -136,7 +137,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       storePanel(
           e, out, e.result(0), [&](Index i) { return queryOffset(e.result(0), block, i); },
           block.count, [&](Index i) { return 1.0 / e.load(total, i); });
-      e.forEach(e.index(0), block.count, [&](Index i) {
+      forEach(e, e.index(0), block.count, [&](Index i) {
         e.store(e.result(1), statistic(block, i), e.load(largest, i) + log(e.load(total, i)));
       });
     }
@@ -220,8 +221,8 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
         loadKeys(keys, k, other);
         loadKeys(values, v, other);
         emitPairMatmuls(keys, values, other.count);
-        e.forEach(e.index(0), other.count, [&](Index j) {
-          e.forLanes(extent, [&](Index i, unsigned lanes) {
+        forEach(e, e.index(0), other.count, [&](Index j) {
+          forLanes(e, extent, [&](Index i, unsigned lanes) {
             emitPairs(
                 first.at(j, i),
                 isUnmasked(block.first + i, other.first + j, Lanes::Queries, reachAt(reaches, i)),
@@ -242,8 +243,8 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
     void emitStatistics(HeadBlock block, Buffer lseHere, Buffer deltaHere) {
       fill(e, lseHere, 0.0);
       fill(e, deltaHere, 0.0);
-      e.forEach(e.index(0), block.count, [&](Index i) {
-        Num product = e.sum(size, [&](Index d, unsigned lanes) {
+      forEach(e, e.index(0), block.count, [&](Index i) {
+        Num product = sumOver(e, size, [&](Index d, unsigned lanes) {
           return e.load(douts.numbers, douts.at(i, d), lanes) *
                  e.load(out, queryOffset(out, block, i) + d, lanes);
         });
@@ -270,11 +271,11 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
         loadQueries(queries, q, other);
         loadQueries(douts, dout, other);
         emitPairMatmuls(queries, douts, other.count);
-        e.forEach(e.index(0), other.count, [&](Index i) {
+        forEach(e, e.index(0), other.count, [&](Index i) {
           Num lseHere = e.load(lse, statistic(other, i)),
               deltaHere = e.load(delta, statistic(other, i));
           Value reach = reachOfOne(other.batch, other.first + i);
-          e.forLanes(extent, [&](Index j, unsigned) {
+          forLanes(e, extent, [&](Index j, unsigned) {
             emitPairs(first.at(i, j),
                       isUnmasked(other.first + i, block.first + j, Lanes::Keys, reach),
                       isKept(other, i, block.first + j, Lanes::Keys), lseHere, deltaHere);
@@ -334,17 +335,17 @@ struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionS
 
   static void emit(AttentionSinkGradOp op, KernelEmitter &e) {
     Shape shape(op);
-    e.forEachParallel(shape.heads, [&](Index head) {
+    forEachParallel(e, shape.heads, [&](Index head) {
       Num sink = e.load(e.operand(0), head), before = begin(op, e, head);
-      Num sum = e.fold(e.index(0), e.index(shape.tokens), e.number(0.0),
-                       [&](Index token, ArrayRef<Num> carried) -> Row {
-                         Index row = (token * shape.heads + head) * shape.size;
-                         Num delta = e.sum(shape.size, [&](Index d, unsigned lanes) {
-                           return e.load(e.operand(1), row + d, lanes) *
-                                  e.load(e.operand(3), row + d, lanes);
-                         });
-                         return {carried[0] + share(e, shape, sink, head, token, delta)};
-                       })[0];
+      Num sum = fold(e, e.index(0), e.index(shape.tokens), e.number(0.0),
+                     [&](Index token, ArrayRef<Num> carried) -> Row {
+                       Index row = (token * shape.heads + head) * shape.size;
+                       Num delta = sumOver(e, shape.size, [&](Index d, unsigned lanes) {
+                         return e.load(e.operand(1), row + d, lanes) *
+                                e.load(e.operand(3), row + d, lanes);
+                       });
+                       return {carried[0] + share(e, shape, sink, head, token, delta)};
+                     })[0];
       e.store(e.result(0), head, before - sum);
     });
   }
@@ -352,15 +353,15 @@ struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionS
   static void emitOnDevice(AttentionSinkGradOp op, KernelEmitter &e) {
     Shape shape(op);
     DeviceLoops &device = deviceLoops(e);
-    e.forEachParallel(shape.heads, [&](Index head) {
+    forEachParallel(e, shape.heads, [&](Index head) {
       Num sink = e.load(e.operand(0), head), before = begin(op, e, head);
       Num sum = device.sumOfElements(e, shape.tokens, [&](Index token) {
         Index row = (token * shape.heads + head) * shape.size;
-        Num delta = e.fold(e.index(0), e.index(shape.size), e.number(0.0),
-                           [&](Index d, ArrayRef<Num> carried) -> Row {
-                             return {fma(e.load(e.operand(1), row + d),
-                                         e.load(e.operand(3), row + d), carried[0])};
-                           })[0];
+        Num delta = fold(e, e.index(0), e.index(shape.size), e.number(0.0),
+                         [&](Index d, ArrayRef<Num> carried) -> Row {
+                           return {fma(e.load(e.operand(1), row + d), e.load(e.operand(3), row + d),
+                                       carried[0])};
+                         })[0];
         return share(e, shape, sink, head, token, delta);
       });
       e.store(e.result(0), head, before - sum);

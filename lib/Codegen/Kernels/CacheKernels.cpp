@@ -23,7 +23,7 @@ Value both(KernelEmitter &e, Value a, Value b) {
 Value isPosition(KernelEmitter &e, Index x) { return less(e.index(-1), x); }
 
 void copyRow(KernelEmitter &e, Buffer from, Index source, Buffer to, Index target, int64_t width) {
-  e.forLanes(width, [&](Index i, unsigned lanes) {
+  forLanes(e, width, [&](Index i, unsigned lanes) {
     e.storeRaw(to, target + i, e.loadRaw(from, source + i, lanes));
   });
 }
@@ -32,7 +32,7 @@ struct PositionsKernel : KernelModel<PositionsKernel, PositionsOp> {
   static void emit(PositionsOp op, KernelEmitter &e) {
     int64_t seq = widthOf(op.getPositions()), context = op.getContext();
     Buffer counts = e.operand(op.getCountsMutable());
-    e.forEachParallel(e.result(0).size, [&](Index row) {
+    forEachParallel(e, e.result(0).size, [&](Index row) {
       Index b = row / seq, s = row % seq, length = e.loadIndex(e.operand(0), b);
       Value isToken = both(e, isPosition(e, length), less(length + s, e.index(context)));
       if (counts)
@@ -49,7 +49,7 @@ struct PositionsKernel : KernelModel<PositionsKernel, PositionsOp> {
 struct LastRowsKernel : KernelModel<LastRowsKernel, LastRowsOp> {
   static void emit(LastRowsOp op, KernelEmitter &e) {
     int64_t seq = op.getX().getType().getDimSize(1), width = widthOf(op.getX());
-    e.forRows(op.getX().getType().getDimSize(0), {width}, [&](Index b) {
+    forRows(e, op.getX().getType().getDimSize(0), {width}, [&](Index b) {
       Index count = minimum(maximum(e.loadIndex(e.operand(1), b), e.index(1)), e.index(seq));
       copyRow(e, e.operand(0), (b * seq + count - 1) * width, e.result(0), b * width, width);
     });
@@ -66,14 +66,14 @@ struct PackKernel : KernelModel<PackKernel, PackOp> {
     Type element = op.getPacked().getType().getElementType();
     int64_t group = groupSizeOf(op.getPacked(), op.getScales());
     double largest = largestPacked(element);
-    e.forRows(scales.size, {group}, [&](Index number) {
-      Num most = e.maximumOver(group, [&](Index i, unsigned lanes) {
+    forRows(e, scales.size, {group}, [&](Index number) {
+      Num most = maximumOver(e, group, [&](Index i, unsigned lanes) {
         Num value = e.load(x, number * group + i, lanes);
         return maximum(value, -value);
       });
       Num stored = convert(most / largest, scales.element), scale = convert(stored, most.type());
       e.store(scales, number, scale);
-      e.forLanes(group, [&](Index i, unsigned lanes) {
+      forLanes(e, group, [&](Index i, unsigned lanes) {
         Num rounded = within(e.load(x, number * group + i, lanes) / scale, largest);
         rounded = select(isZero(e, scale), e.splat(0.0, lanes), rounded);
         e.storeRaw(packed, number * group + i, bytesOfNumbers(rounded, element));
@@ -96,9 +96,9 @@ struct UnpackKernel : KernelModel<UnpackKernel, UnpackOp> {
     int64_t group = groupSizeOf(op.getPacked(), op.getScales());
     HeldBuffer rows{
         e.operand(0), e.operand(1), {}, {op.getPacked().getType().getElementType(), group}};
-    e.forRows(rows.scales.size, {group}, [&](Index number) {
+    forRows(e, rows.scales.size, {group}, [&](Index number) {
       GroupScale scale{e.load(rows.scales, number), std::nullopt};
-      e.forLanes(group, [&](Index i, unsigned lanes) {
+      forLanes(e, group, [&](Index i, unsigned lanes) {
         Index place = number * group + i;
         e.store(e.result(0), place, load(e, rows, place, lanes, scale));
       });
@@ -130,12 +130,12 @@ struct NewRows {
   void emitRow(Index token) {
     Index position = e.loadIndex(positions, token), b = token / seq;
     Index slot = ring ? position % capacity() : position;
-    e.ifThen(isStored(token, position), [&] {
+    ifThen(e, isStored(token, position), [&] {
       if (!table)
         return copy(token, b * rows + slot);
       Index page = e.loadIndex(table, b * ofSequence + slot / rows);
-      e.ifThen(both(e, isPosition(e, page), less(page, e.index(pages))),
-               [&] { copy(token, page * rows + slot % rows); });
+      ifThen(e, both(e, isPosition(e, page), less(page, e.index(pages))),
+             [&] { copy(token, page * rows + slot % rows); });
     });
   }
 
@@ -145,8 +145,8 @@ struct NewRows {
     for (unsigned number = 0; number < caches; ++number) {
       Buffer cache = e.operand(number), result = e.result(number);
       if (e.options().target == KernelTarget::Cpu)
-        e.ifThen(e.lieApart(cache, result), [&] {
-          e.forLanesParallel(cache.size, [&](Index i, unsigned lanes) {
+        ifThen(e, lieApart(e, cache, result), [&] {
+          forLanesParallel(e, cache.size, [&](Index i, unsigned lanes) {
             e.storeRaw(result, i, e.loadRaw(cache, i, lanes));
           });
         });
@@ -190,12 +190,12 @@ private:
     int64_t vectors = cache.size / lanes;
     int64_t blocks = std::min<int64_t>(kMostBlocks, llvm::divideCeil(vectors, kBlockThreads));
     deviceLoops(e).launch(e, blocks, kBlockThreads, [&](Index block, Index thread) {
-      e.ifThen(e.lieApart(cache, result), [&] {
+      ifThen(e, lieApart(e, cache, result), [&] {
         expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
-        e.forSteps(block * kBlockThreads + thread, e.index(vectors), blocks * kBlockThreads,
-                   [&](Index vector) {
-                     e.storeRaw(result, vector * lanes, e.loadRaw(cache, vector * lanes, lanes));
-                   });
+        forSteps(e, block * kBlockThreads + thread, e.index(vectors), blocks * kBlockThreads,
+                 [&](Index vector) {
+                   e.storeRaw(result, vector * lanes, e.loadRaw(cache, vector * lanes, lanes));
+                 });
       });
     });
   }
@@ -206,7 +206,7 @@ struct AppendKernel : KernelModel<AppendKernel<AppendLike>, AppendLike> {
   static void emit(AppendLike op, KernelEmitter &e) {
     NewRows added(op, e);
     added.emitCopies();
-    e.forRows(added.batch * added.seq, {added.width}, [&](Index token) { added.emitRow(token); });
+    forRows(e, added.batch * added.seq, {added.width}, [&](Index token) { added.emitRow(token); });
   }
 };
 

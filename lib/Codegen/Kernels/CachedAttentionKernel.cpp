@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter/CachedKeys.h"
+#include "Emitter/Rows.h"
 #include "Gpu/DeviceCachedAttention.h"
 #include "Gpu/MmaLatentAttention.h"
 #include "KernelModels.h"
@@ -31,23 +32,23 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
       queries = e.scratch(tile * size), sums = e.scratch(tile * valueSize);
       scores = e.scratch(tile * kBlock);
       largest = e.scratch(tile), total = e.scratch(tile);
-      e.forEach(tile, [&](Index h) { begin(query, h); });
-      e.forEach(firstBlock(query), endOfBlocks(query), [&](Index block) {
+      forEach(e, tile, [&](Index h) { begin(query, h); });
+      forEach(e, firstBlock(query), endOfBlocks(query), [&](Index block) {
         KeyBlock part = blockAt(query, block);
         emitScores(query, part);
-        e.forEach(tile, [&](Index h) {
+        forEach(e, tile, [&](Index h) {
           Num factor = emitPowers(h);
           emitSums(query, part, h, factor);
         });
       });
-      e.forEach(tile, [&](Index h) { end(query, h); });
+      forEach(e, tile, [&](Index h) { end(query, h); });
     }
 
     void begin(const CachedQuery &query, Index h) {
-      e.forLanes(size, [&](Index i, unsigned lanes) {
+      forLanes(e, size, [&](Index i, unsigned lanes) {
         e.store(queries, h * size + i, e.load(q, headPlace(query, h) + i, lanes) * scale);
       });
-      e.forLanes(valueSize, [&](Index i, unsigned lanes) {
+      forLanes(e, valueSize, [&](Index i, unsigned lanes) {
         e.store(sums, h * valueSize + i, e.splat(0.0, lanes));
       });
       e.store(largest, h, firstLargest(query, h));
@@ -55,29 +56,29 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
     }
 
     void emitScores(const CachedQuery &query, KeyBlock part) {
-      e.forLanes(tile * kBlock, [&](Index i, unsigned lanes) {
+      forLanes(e, tile * kBlock, [&](Index i, unsigned lanes) {
         e.store(scores, i, e.splat(-std::numeric_limits<double>::infinity(), lanes));
       });
       auto score = [&](const HeldBuffer &from, Index j, Index place) {
-        e.forEach(tile, [&](Index h) {
-          Num product = e.sum(size, [&](Index i, unsigned lanes) {
+        forEach(e, tile, [&](Index h) {
+          Num product = sumOver(e, size, [&](Index i, unsigned lanes) {
             return e.load(queries, h * size + i, lanes) * load(e, from, place + i, lanes);
           });
           e.store(scores, h * kBlock + (j - part.start), capped(product));
         });
       };
-      e.forEach(part.begin, part.fresh, [&](Index j) { score(keys, j, cachedPlace(query, j)); });
-      e.forEach(part.fresh, part.end, [&](Index j) { score(k, j, freshPlace(query, j)); });
+      forEach(e, part.begin, part.fresh, [&](Index j) { score(keys, j, cachedPlace(query, j)); });
+      forEach(e, part.fresh, part.end, [&](Index j) { score(k, j, freshPlace(query, j)); });
     }
 
     /// Replaces the scores of a head by their powers of e. Returns the factor by which its sums
     /// shrink.
     Num emitPowers(Index h) {
       Num before = e.load(largest, h);
-      Num now = maximum(before, e.maximumOver(kBlock, [&](Index i, unsigned lanes) {
-        return e.load(scores, h * kBlock + i, lanes);
-      }));
-      Num sum = e.sum(kBlock, [&](Index i, unsigned lanes) {
+      Num now = maximum(before, maximumOver(e, kBlock, [&](Index i, unsigned lanes) {
+                          return e.load(scores, h * kBlock + i, lanes);
+                        }));
+      Num sum = sumOver(e, kBlock, [&](Index i, unsigned lanes) {
         Num power = exp(e.load(scores, h * kBlock + i, lanes) - now);
         e.store(scores, h * kBlock + i, power);
         return power;
@@ -89,7 +90,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
     }
 
     void emitSums(const CachedQuery &query, KeyBlock part, Index h, Num factor) {
-      Row row = e.loadRow(sums, h * valueSize, valueSize);
+      Row row = loadRow(e, sums, h * valueSize, valueSize);
       for (Num &x : row)
         x = x * factor;
       auto add = [&](const HeldBuffer &from, Index j, Index place, ArrayRef<Num> carried) {
@@ -99,22 +100,22 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
           next.push_back(weight * term + sum);
         return next;
       };
-      row = e.fold(part.begin, part.fresh, row, [&](Index j, ArrayRef<Num> carried) {
+      row = fold(e, part.begin, part.fresh, row, [&](Index j, ArrayRef<Num> carried) {
         return add(values, j, cachedPlace(query, j), carried);
       });
-      row = e.fold(part.fresh, part.end, row, [&](Index j, ArrayRef<Num> carried) {
+      row = fold(e, part.fresh, part.end, row, [&](Index j, ArrayRef<Num> carried) {
         return add(v, j, freshPlace(query, j), carried);
       });
-      e.storeRow(sums, h * valueSize, row);
+      storeRow(e, sums, h * valueSize, row);
     }
 
     /// The largest power is 1, so a total below it means no key and no sink.
     void end(const CachedQuery &query, Index h) {
       Num factor = 1.0 / maximum(e.load(total, h), e.number(1.0));
-      Row row = e.loadRow(sums, h * valueSize, valueSize);
+      Row row = loadRow(e, sums, h * valueSize, valueSize);
       for (Num &x : row)
         x = x * factor;
-      e.storeRow(out, outPlace(query, h), row);
+      storeRow(e, out, outPlace(query, h), row);
     }
   };
 
@@ -135,7 +136,7 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
 
   static void emit(AttentionLike op, KernelEmitter &e) {
     Emission emission(op, e);
-    e.forEachParallel(emission.numQueries(), [&](Index number) { emission.emitQuery(number); });
+    forEachParallel(e, emission.numQueries(), [&](Index number) { emission.emitQuery(number); });
   }
 };
 

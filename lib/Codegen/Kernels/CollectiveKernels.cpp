@@ -52,11 +52,11 @@ struct PartsOf {
 /// Copies a value's elements to where each part is contiguous, or back.
 void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pieces,
                  bool toPieces) {
-  e.forRows(shape.before * shape.parts, {.width = shape.run}, [&](Index i) {
+  forRows(e, shape.before * shape.parts, {.width = shape.run}, [&](Index i) {
     Index inWhole = i * shape.run;
     Index inPieces =
         ((i % i.like(shape.parts)) * shape.before + i / i.like(shape.parts)) * shape.run;
-    e.forLanes(shape.run, [&](Index lane, unsigned lanes) {
+    forLanes(e, shape.run, [&](Index lane, unsigned lanes) {
       Index from = (toPieces ? inWhole : inPieces) + lane,
             to = (toPieces ? inPieces : inWhole) + lane;
       e.storeRaw(toPieces ? pieces : whole, to, e.loadRaw(toPieces ? whole : pieces, from, lanes));
@@ -260,9 +260,9 @@ void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_
       // Vectors must be aligned in both buffers: runs begin at multiples of their length.
       int64_t run =
           std::gcd(std::gcd(std::gcd(count, stride), std::gcd(begin, first)), kElementsOfRun);
-      e.forRows(value.size / run, {.width = run}, [&](Index row) {
+      forRows(e, value.size / run, {.width = run}, [&](Index row) {
         Index part = row / (count / run), inBucket = part * stride + row % (count / run) * run;
-        e.forLanes(run, [&](Index lane, unsigned lanes) {
+        forLanes(e, run, [&](Index lane, unsigned lanes) {
           Index outside = row * run + lane, inside = inBucket + begin + lane;
           if (toBucket)
             e.storeRaw(bucket, inside, e.loadRaw(value, outside, lanes));
@@ -281,8 +281,8 @@ void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_
 /// In a group of one rank each result is its operand.
 void emitIdentities(KernelEmitter &e, ArrayRef<Buffer> from, ArrayRef<Buffer> to) {
   for (auto [x, y] : llvm::zip_equal(from, to))
-    e.forLanesParallel(x.size,
-                       [&](Index i, unsigned lanes) { e.storeRaw(y, i, e.loadRaw(x, i, lanes)); });
+    forLanesParallel(e, x.size,
+                     [&](Index i, unsigned lanes) { e.storeRaw(y, i, e.loadRaw(x, i, lanes)); });
 }
 
 struct AllReduceBucketModel : CollectiveModel<AllReduceBucketModel, AllReduceBucketOp> {
@@ -350,17 +350,17 @@ struct PartModel : CollectiveModel<PartModel, PartOp> {
     Index position = positionInGroup(e, op.getAxes());
     if (shape.areInOnePiece() && e.options().target != KernelTarget::Gpu) {
       Index begin = position * part.size;
-      e.forLanesParallel(part.size, [&](Index i, unsigned lanes) {
+      forLanesParallel(e, part.size, [&](Index i, unsigned lanes) {
         e.storeRaw(part, i, e.loadRaw(e.operand(0), begin + i, lanes));
       });
       return;
     }
     // Vectors of a GPU must be aligned in both buffers.
     int64_t run = std::gcd(shape.run, kElementsOfRun), runsOfPart = shape.run / run;
-    e.forRows(part.size / run, {.width = run}, [&](Index row) {
+    forRows(e, part.size / run, {.width = run}, [&](Index row) {
       Index piece = row / runsOfPart * shape.parts + position;
       Index begin = piece * shape.run + row % runsOfPart * run;
-      e.forLanes(run, [&](Index j, unsigned lanes) {
+      forLanes(e, run, [&](Index j, unsigned lanes) {
         e.storeRaw(part, row * run + j, e.loadRaw(e.operand(0), begin + j, lanes));
       });
     });

@@ -30,13 +30,13 @@ void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, C
   constexpr int64_t vectors = 4;
   int64_t lanes = e.lanes(), block = vectors * lanes;
   int64_t whole = width - width % block, vectorised = width - width % lanes;
-  e.forEachParallel(width / block, [&](Index number) {
+  forEachParallel(e, width / block, [&](Index number) {
     emitColumnSums(e, into, rows, number * block, vectors, lanes, term);
   });
-  e.forSteps(e.index(whole), e.index(vectorised), lanes,
-             [&](Index j) { emitColumnSums(e, into, rows, j, 1, lanes, term); });
-  e.forEach(e.index(vectorised), e.index(width),
-            [&](Index j) { emitColumnSums(e, into, rows, j, 1, 1, term); });
+  forSteps(e, e.index(whole), e.index(vectorised), lanes,
+           [&](Index j) { emitColumnSums(e, into, rows, j, 1, lanes, term); });
+  forEach(e, e.index(vectorised), e.index(width),
+          [&](Index j) { emitColumnSums(e, into, rows, j, 1, 1, term); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,8 +78,8 @@ struct SumGroupRowsKernel : KernelModel<SumGroupRowsKernel, SumGroupRowsOp> {
     if (e.options().target == KernelTarget::Gpu)
       return emitColumnSumsOnDevice(
           e, {into, rows, groups * width, /*period=*/width, /*buffers=*/1, term});
-    e.forEachParallel(groups, [&](Index group) {
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+    forEachParallel(e, groups, [&](Index group) {
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         emitColumnSums(e, into, rows, group * width + j, 1, lanes, term);
       });
     });
@@ -112,22 +112,22 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
     auto addend = [&](Index j, unsigned lanes) {
       return into ? e.load(into, j, lanes) : e.splat(0.0, lanes);
     };
-    e.forLanesParallel(used, [&](Index j, unsigned lanes) {
-      Row sum = e.fold(e.index(0), e.index(dy.size / used),
-                       Row{addend(first + j, lanes), e.splat(0.0, lanes)},
-                       [&](Index b, ArrayRef<Num> carried) {
-                         return addExactly(carried, e.load(dy, b * used + j, lanes));
-                       });
+    forLanesParallel(e, used, [&](Index j, unsigned lanes) {
+      Row sum = fold(e, e.index(0), e.index(dy.size / used),
+                     Row{addend(first + j, lanes), e.splat(0.0, lanes)},
+                     [&](Index b, ArrayRef<Num> carried) {
+                       return addExactly(carried, e.load(dy, b * used + j, lanes));
+                     });
       e.store(table, first + j, sum[0] + sum[1]);
     });
     auto copyRow = [&](Index row) {
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         e.store(table, row * width + j, addend(row * width + j, lanes));
       });
     };
-    e.forEachParallel(table.size / width - seq, [&](Index row) {
-      e.ifThen(less(row, firstRow), [&] { copyRow(row); });
-      e.ifThen(less(firstRow - 1, row), [&] { copyRow(row + seq); });
+    forEachParallel(e, table.size / width - seq, [&](Index row) {
+      ifThen(e, less(row, firstRow), [&] { copyRow(row); });
+      ifThen(e, less(firstRow - 1, row), [&] { copyRow(row + seq); });
     });
   }
 
@@ -145,11 +145,11 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
     };
     // On a GPU vectors must be aligned in every row.
     if (e.options().target == KernelTarget::Gpu && rest > 0)
-      e.forRows(rest / width, {width}, [&](Index row) {
-        e.forLanes(width, [&](Index j, unsigned lanes) { copy(row * width + j, lanes); });
+      forRows(e, rest / width, {width}, [&](Index row) {
+        forLanes(e, width, [&](Index j, unsigned lanes) { copy(row * width + j, lanes); });
       });
     else
-      e.forLanesParallel(rest, copy);
+      forLanesParallel(e, rest, copy);
   }
 };
 

@@ -17,6 +17,24 @@ using namespace llmmem::llm;
 
 namespace {
 
+/// Loads element `index` modulo `period`, for tables that repeat; from element `first` on, if
+/// given.
+Num loadPeriodic(KernelEmitter &e, Buffer buffer, Index index, unsigned lanes, int64_t period,
+                 Index first = {}) {
+  // Vectors begin at multiples of their lanes, so a vector crosses the period's end only if the
+  // lanes do not divide it.
+  if (period % lanes == 0)
+    return e.load(buffer, first.value ? first + index % period : index % period, lanes);
+  Value raw = arith::ConstantOp::create(
+      e.builder(), e.location(), e.builder().getZeroAttr(VectorType::get({lanes}, buffer.element)));
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    raw = vector::InsertOp::create(
+        e.builder(), e.location(),
+        e.loadRaw(buffer, first.value ? first + (index + lane) % period : (index + lane) % period),
+        raw, lane);
+  return convert({&e.builder(), raw}, e.computeType());
+}
+
 //===----------------------------------------------------------------------===//
 // Formulas of one or two numbers
 //===----------------------------------------------------------------------===//
@@ -159,14 +177,14 @@ struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
 };
 struct AddBiasKernel : ElementModel<AddBiasKernel, AddBiasOp> {
   static void emitAt(AddBiasOp op, KernelEmitter &e, Index i, unsigned lanes) {
-    Num bias = e.loadPeriodic(e.operand(1), i, lanes, op.getBias().getType().getNumElements());
+    Num bias = loadPeriodic(e, e.operand(1), i, lanes, op.getBias().getType().getNumElements());
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + bias);
   }
 };
 struct FillKernel : KernelModel<FillKernel, FillOp> {
   static void emit(FillOp op, KernelEmitter &e) {
     double value = op.getValue().convertToDouble();
-    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
+    forLanesParallel(e, e.result(0).size, [&](Index i, unsigned lanes) {
       e.store(e.result(0), i, e.splat(value, lanes));
     });
   }
@@ -228,7 +246,7 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
     Index first; // The first of this rank's positions.
     if (op.getAxes())
       first = positionInGroup(e, *op.getAxes()) * used;
-    Num position = e.loadPeriodic(e.operand(1), i, lanes, used, first);
+    Num position = loadPeriodic(e, e.operand(1), i, lanes, used, first);
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
   }
 
@@ -240,11 +258,11 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
     Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
     int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
     if (used % static_cast<int64_t>(e.lanes()) != 0)
-      return e.forLanesParallel(y.size, [&](Index i, unsigned lanes) { emitAt(op, e, i, lanes); });
+      return forLanesParallel(e, y.size, [&](Index i, unsigned lanes) { emitAt(op, e, i, lanes); });
     Index begin = e.index(0); // The first of this rank's positions.
     if (op.getAxes())
       begin = positionInGroup(e, *op.getAxes()) * used;
-    e.forLanesParallel(used, [&](Index i, unsigned lanes) {
+    forLanesParallel(e, used, [&](Index i, unsigned lanes) {
       Num position = e.load(table, begin + i, lanes);
       auto addTo = [&](Index first, int64_t count) {
         Row sums;
@@ -254,7 +272,7 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
           e.store(y, (first + k) * used + i, sums[k]);
       };
       int64_t whole = batch - batch % together;
-      e.forSteps(e.index(0), e.index(whole), together, [&](Index b) { addTo(b, together); });
+      forSteps(e, e.index(0), e.index(whole), together, [&](Index b) { addTo(b, together); });
       addTo(e.index(whole), batch - whole);
     });
   }
@@ -283,8 +301,8 @@ Value isKeyUnmasked(KernelEmitter &e, Location loc, Value number, int64_t seq, i
 struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
   static void emitAt(CausalMaskOp op, KernelEmitter &e, Index i, unsigned lanes) {
     int64_t seq = op.getScores().getType().getShape().back();
-    Value visible = isKeyUnmasked(e, op.getLoc(), e.elementNumbers(i, lanes), seq,
-                                  op.getWindow().value_or(seq));
+    Value visible =
+        isKeyUnmasked(e, op.getLoc(), elementNumbers(i, lanes), seq, op.getWindow().value_or(seq));
     Num score = e.load(e.operand(0), i, lanes);
     e.store(e.result(0), i, select(visible, score, score.like(op.getFill().convertToDouble())));
   }

@@ -61,14 +61,14 @@ struct TokenScores {
 
   Num logSumExp() {
     Num lowest = e.number(-std::numeric_limits<double>::infinity());
-    Num largest =
-        e.fold(e.index(0), e.index(experts), lowest, [&](Index expert, ArrayRef<Num> found) -> Row {
-          return {maximum(found[0], logit(expert))};
-        })[0];
-    Num powers = e.fold(e.index(0), e.index(experts), e.number(0.0),
-                        [&](Index expert, ArrayRef<Num> sum) -> Row {
-                          return {sum[0] + exp(logit(expert) - largest)};
-                        })[0];
+    Num largest = fold(e, e.index(0), e.index(experts), lowest,
+                       [&](Index expert, ArrayRef<Num> found) -> Row {
+                         return {maximum(found[0], logit(expert))};
+                       })[0];
+    Num powers = fold(e, e.index(0), e.index(experts), e.number(0.0),
+                      [&](Index expert, ArrayRef<Num> sum) -> Row {
+                        return {sum[0] + exp(logit(expert) - largest)};
+                      })[0];
     return largest + log(powers);
   }
 };
@@ -83,7 +83,7 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
   static void emit(RouteOp op, KernelEmitter &e) {
     int64_t experts = widthOf(op.getLogits()), chosen = widthOf(op.getExperts());
     Buffer bias = e.operand(op.getBiasMutable());
-    e.forRows(e.result(2).size, {.width = 1}, [&](Index token) {
+    forRows(e, e.result(2).size, {.width = 1}, [&](Index token) {
       TokenScores scores{e, e.operand(0), bias, token * experts, experts, op.getLogistic()};
       scores.lse = scores.logSumExp();
       e.store(e.result(2), token, *scores.lse);
@@ -110,7 +110,7 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
     };
     Row none{e.number(-std::numeric_limits<double>::infinity()), carry(e.index(0))};
     Row best =
-        e.fold(e.index(0), e.index(count), none, [&](Index number, ArrayRef<Num> found) -> Row {
+        fold(e, e.index(0), e.index(count), none, [&](Index number, ArrayRef<Num> found) -> Row {
           Num key = keyOf(number);
           Value isBetter = compare(arith::CmpFPredicate::OGT, key, found[0]);
           if (last) {
@@ -180,7 +180,7 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
 struct RouteGradKernel : KernelModel<RouteGradKernel, RouteGradOp> {
   static void emit(RouteGradOp op, KernelEmitter &e) {
     int64_t experts = widthOf(op.getLogits()), chosen = widthOf(op.getExperts());
-    e.forRows(e.operand(2).size, {.width = 1}, [&](Index token) {
+    forRows(e, e.operand(2).size, {.width = 1}, [&](Index token) {
       TokenScores scores{e, e.operand(0), Buffer(), token * experts, experts, op.getLogistic()};
       scores.lse = e.load(e.operand(2), token);
       SmallVector<Index> numbers;
@@ -193,7 +193,7 @@ struct RouteGradKernel : KernelModel<RouteGradKernel, RouteGradOp> {
       gradients = ofScores(op, values, gradients);
       // In a softmax, what raises one score lowers all others.
       Num common = dot(values, gradients);
-      e.forEach(experts, [&](Index expert) {
+      forEach(e, experts, [&](Index expert) {
         Num own = e.number(0.0), score = scores.score(expert);
         for (auto [number, gradient] : llvm::zip_equal(numbers, gradients))
           own = own + select(equal(number, expert), gradient, e.number(0.0));
@@ -235,36 +235,37 @@ struct AssignPlacesKernel : KernelModel<AssignPlacesKernel, AssignPlacesOp> {
     ArrayRef<int64_t> choices = shapeOf(op.getChoices());
     int64_t experts = choices[0], batch = choices[1], capacity = choices[2];
     int64_t ofSequence = e.operand(0).size / batch;
-    e.forRows(experts * batch, {.width = 1}, [&](Index number) {
+    forRows(e, experts * batch, {.width = 1}, [&](Index number) {
       Index expert = number / batch, begin = number % batch * ofSequence;
       auto visit = [&](Index choice, ArrayRef<Num> taken) -> Row {
         Index next = indexOf(taken[0]);
         Value isHere = equal(clamp(e, e.loadIndex(e.operand(0), begin + choice), experts), expert);
-        e.ifThen(isHere, [&] {
+        ifThen(e, isHere, [&] {
           Value hasPlace = less(next, e.index(capacity));
           Num place = select(hasPlace, carry(expert * capacity + next), carry(e.index(-1)));
           storeInteger(e, e.result(0), begin + choice, indexOf(place));
-          e.ifThen(hasPlace,
-                   [&] { storeInteger(e, e.result(1), number * capacity + next, choice); });
+          ifThen(e, hasPlace,
+                 [&] { storeInteger(e, e.result(1), number * capacity + next, choice); });
         });
         return {select(isHere, carry(next + 1), taken[0])};
       };
-      Row taken = e.fold(e.index(0), e.index(ofSequence), carry(e.index(0)), visit);
-      e.forEach(minimum(indexOf(taken[0]), e.index(capacity)), e.index(capacity), [&](Index place) {
-        storeInteger(e, e.result(1), number * capacity + place, e.index(-1));
-      });
+      Row taken = fold(e, e.index(0), e.index(ofSequence), carry(e.index(0)), visit);
+      forEach(e, minimum(indexOf(taken[0]), e.index(capacity)), e.index(capacity),
+              [&](Index place) {
+                storeInteger(e, e.result(1), number * capacity + place, e.index(-1));
+              });
     });
   }
 };
 
 struct CountDroppedKernel : KernelModel<CountDroppedKernel, CountDroppedOp> {
   static Row count(KernelEmitter &e, Buffer places, Index first, int64_t step, ArrayRef<Num> sum) {
-    return e.foldSteps(first, e.index(places.size), step, sum,
-                       [&](Index i, ArrayRef<Num> before) -> Row {
-                         Value isDropped = less(e.loadIndex(places, i), e.index(0));
-                         Index counted = indexOf(before[0]);
-                         return {select(isDropped, carry(counted + 1), before[0])};
-                       });
+    return foldSteps(e, first, e.index(places.size), step, sum,
+                     [&](Index i, ArrayRef<Num> before) -> Row {
+                       Value isDropped = less(e.loadIndex(places, i), e.index(0));
+                       Index counted = indexOf(before[0]);
+                       return {select(isDropped, carry(counted + 1), before[0])};
+                     });
   }
   static void emit(CountDroppedOp op, KernelEmitter &e) {
     Row sum{carry(e.index(0))};
@@ -330,17 +331,17 @@ struct DispatchKernel : KernelModel<DispatchKernel, DispatchOp> {
     Buffer weights = e.operand(op.getWeightsMutable());
     double share =
         std::min(1.0, static_cast<double>(e.operand(1).size) / static_cast<double>(rows));
-    e.forRows(rows, {width}, [&](Index row) {
+    forRows(e, rows, {width}, [&](Index row) {
       ExpertLayout::Source choice = layout.choiceOf(e.operand(2), row);
       ifExpected(e, choice.exists, share, [&] {
         Num weight = weights ? e.load(weights, choice.row) : e.number(1.0);
-        e.forLanes(width, [&](Index i, unsigned lanes) {
+        forLanes(e, width, [&](Index i, unsigned lanes) {
           Num x = e.load(e.operand(0), choice.row / layout.chosen * width + i, lanes);
           e.store(e.result(0), row * width + i, weights ? x * weight : x);
         });
       });
       ifExpected(e, negated(e, choice.exists), 1.0 - share, [&] {
-        e.forLanes(width, [&](Index i, unsigned lanes) {
+        forLanes(e, width, [&](Index i, unsigned lanes) {
           e.store(e.result(0), row * width + i, e.splat(0.0, lanes));
         });
       });
@@ -356,7 +357,7 @@ private:
   /// `share` says for how many rows, for reports of a GPU's kernels.
   static void ifExpected(KernelEmitter &e, Value condition, double share,
                          function_ref<void()> then) {
-    e.ifThen(condition, [&] {
+    ifThen(e, condition, [&] {
       if (e.options().target == KernelTarget::Gpu)
         expectIterations(e.builder().getInsertionBlock()->getParentOp(), share);
       then();
@@ -369,7 +370,7 @@ struct CombineKernel : KernelModel<CombineKernel, CombineOp> {
     ExpertLayout layout(e, op.getX(), op.getPlaces());
     int64_t width = widthOf(op.getY());
     Buffer weights = e.operand(op.getWeightsMutable());
-    e.forRows(e.result(0).size / width, {width}, [&](Index token) {
+    forRows(e, e.result(0).size / width, {width}, [&](Index token) {
       SmallVector<ExpertLayout::Source> sources;
       SmallVector<Num> factors;
       for (int64_t j = 0; j < layout.chosen; ++j) {
@@ -377,7 +378,7 @@ struct CombineKernel : KernelModel<CombineKernel, CombineOp> {
         if (weights)
           factors.push_back(e.load(weights, token * layout.chosen + j));
       }
-      e.forLanes(width, [&](Index i, unsigned lanes) {
+      forLanes(e, width, [&](Index i, unsigned lanes) {
         Num sum = e.splat(0.0, lanes);
         for (auto [j, source] : llvm::enumerate(sources)) {
           Num x = e.load(e.operand(0), source.row * width + i, lanes);
@@ -393,10 +394,10 @@ struct CombineWeightsGradKernel : KernelModel<CombineWeightsGradKernel, CombineW
   static void emit(CombineWeightsGradOp op, KernelEmitter &e) {
     ExpertLayout layout(e, op.getX(), op.getPlaces());
     int64_t width = widthOf(op.getX());
-    e.forRows(e.operand(2).size / width, {width}, [&](Index token) {
+    forRows(e, e.operand(2).size / width, {width}, [&](Index token) {
       for (int64_t j = 0; j < layout.chosen; ++j) {
         ExpertLayout::Source source = layout.rowOf(e.operand(1), token, j);
-        Num sum = e.sum(width, [&](Index i, unsigned lanes) {
+        Num sum = sumOver(e, width, [&](Index i, unsigned lanes) {
           return e.load(e.operand(0), source.row * width + i, lanes) *
                  e.load(e.operand(2), token * width + i, lanes);
         });
@@ -411,10 +412,10 @@ struct AddGroupBiasKernel : KernelModel<AddGroupBiasKernel, AddGroupBiasOp> {
     int64_t width = widthOf(op.getX()), rows = e.operand(0).size / width;
     int64_t ofGroup = rows / shapeOf(op.getX())[0];
     Buffer choices = e.operand(op.getChoicesMutable());
-    e.forRows(rows, {width}, [&](Index row) {
+    forRows(e, rows, {width}, [&](Index row) {
       Index bias = row / ofGroup * width;
       Value isChosen = choices ? less(e.index(-1), e.loadIndex(choices, row)) : Value();
-      e.forLanes(width, [&](Index i, unsigned lanes) {
+      forLanes(e, width, [&](Index i, unsigned lanes) {
         Index place = row * width + i;
         Num x = e.load(e.operand(0), place, lanes);
         Num sum = x + e.load(e.operand(1), bias + i, lanes);
@@ -427,9 +428,9 @@ struct AddGroupBiasKernel : KernelModel<AddGroupBiasKernel, AddGroupBiasOp> {
 struct GateRowsKernel : KernelModel<GateRowsKernel, GateRowsOp> {
   static void emit(GateRowsOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX());
-    e.forRows(e.operand(1).size, {width}, [&](Index row) {
+    forRows(e, e.operand(1).size, {width}, [&](Index row) {
       Num share = logistic(e.load(e.operand(1), row));
-      e.forLanes(width, [&](Index i, unsigned lanes) {
+      forLanes(e, width, [&](Index i, unsigned lanes) {
         e.store(e.result(0), row * width + i, e.load(e.operand(0), row * width + i, lanes) * share);
       });
     });
@@ -439,9 +440,9 @@ struct GateRowsKernel : KernelModel<GateRowsKernel, GateRowsOp> {
 struct GateRowsGradKernel : KernelModel<GateRowsGradKernel, GateRowsGradOp> {
   static void emit(GateRowsGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX());
-    e.forRows(e.operand(1).size, {width}, [&](Index row) {
+    forRows(e, e.operand(1).size, {width}, [&](Index row) {
       Num share = logistic(e.load(e.operand(1), row));
-      Num sum = e.sum(width, [&](Index i, unsigned lanes) {
+      Num sum = sumOver(e, width, [&](Index i, unsigned lanes) {
         return e.load(e.operand(0), row * width + i, lanes) *
                e.load(e.operand(2), row * width + i, lanes);
       });
@@ -465,10 +466,10 @@ struct RouterLoadKernel : KernelModel<RouterLoadKernel, RouterLoadOp> {
   static void emit(RouterLoadOp op, KernelEmitter &e) {
     int64_t experts = widthOf(op.getLogits());
     auto total = [&](int64_t count, function_ref<Num(Index)> term) {
-      return e.fold(e.index(0), e.index(count), e.number(0.0),
-                    [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; })[0];
+      return fold(e, e.index(0), e.index(count), e.number(0.0),
+                  [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; })[0];
     };
-    e.forEachParallel(experts, [&](Index expert) {
+    forEachParallel(e, experts, [&](Index expert) {
       e.store(e.result(0), expert,
               total(e.operand(1).size, [&](Index choice) { return isChosen(e, choice, expert); }));
       e.store(e.result(1), expert, total(e.operand(2).size, [&](Index token) {
@@ -480,7 +481,7 @@ struct RouterLoadKernel : KernelModel<RouterLoadKernel, RouterLoadOp> {
   static void emitOnDevice(RouterLoadOp op, KernelEmitter &e) {
     int64_t experts = widthOf(op.getLogits());
     DeviceLoops &device = deviceLoops(e);
-    e.forEachParallel(experts, [&](Index expert) {
+    forEachParallel(e, experts, [&](Index expert) {
       Num count = device.sumOfElements(e, e.operand(1).size,
                                        [&](Index choice) { return isChosen(e, choice, expert); });
       e.store(e.result(0), expert, count);
@@ -495,14 +496,14 @@ struct RouterLoadKernel : KernelModel<RouterLoadKernel, RouterLoadOp> {
 struct RouterLoadGradKernel : KernelModel<RouterLoadGradKernel, RouterLoadGradOp> {
   static void emit(RouterLoadGradOp op, KernelEmitter &e) {
     int64_t experts = widthOf(op.getLogits());
-    e.forRows(e.operand(1).size, {.width = 1}, [&](Index token) {
+    forRows(e, e.operand(1).size, {.width = 1}, [&](Index token) {
       TokenScores scores{e, e.operand(0), Buffer(), token * experts, experts, false};
       scores.lse = e.load(e.operand(1), token);
-      Num common = e.fold(e.index(0), e.index(experts), e.number(0.0),
-                          [&](Index expert, ArrayRef<Num> sum) -> Row {
-                            return {sum[0] + scores.score(expert) * e.load(e.operand(2), expert)};
-                          })[0];
-      e.forEach(experts, [&](Index expert) {
+      Num common = fold(e, e.index(0), e.index(experts), e.number(0.0),
+                        [&](Index expert, ArrayRef<Num> sum) -> Row {
+                          return {sum[0] + scores.score(expert) * e.load(e.operand(2), expert)};
+                        })[0];
+      forEach(e, experts, [&](Index expert) {
         Num gradient = scores.score(expert) * (e.load(e.operand(2), expert) - common);
         e.store(e.result(0), token * experts + expert, gradient);
       });
@@ -520,12 +521,12 @@ double balanceFactor(BalanceOp op) {
 
 struct BalanceLossKernel : KernelModel<BalanceLossKernel, BalanceLossOp> {
   static void emit(BalanceLossOp op, KernelEmitter &e) {
-    e.forRows(1, {.width = 1}, [&](Index) {
+    forRows(e, 1, {.width = 1}, [&](Index) {
       Num sum =
-          e.fold(e.index(0), e.index(e.operand(0).size), e.number(0.0),
-                 [&](Index expert, ArrayRef<Num> before) -> Row {
-                   return {before[0] + e.load(e.operand(0), expert) * e.load(e.operand(1), expert)};
-                 })[0];
+          fold(e, e.index(0), e.index(e.operand(0).size), e.number(0.0),
+               [&](Index expert, ArrayRef<Num> before) -> Row {
+                 return {before[0] + e.load(e.operand(0), expert) * e.load(e.operand(1), expert)};
+               })[0];
       e.store(e.result(0), e.index(0), sum * balanceFactor(op));
     });
   }
@@ -533,7 +534,7 @@ struct BalanceLossKernel : KernelModel<BalanceLossKernel, BalanceLossOp> {
 
 struct BalanceLossGradKernel : KernelModel<BalanceLossGradKernel, BalanceLossGradOp> {
   static void emit(BalanceLossGradOp op, KernelEmitter &e) {
-    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
+    forLanesParallel(e, e.result(0).size, [&](Index i, unsigned lanes) {
       Num dloss = e.load(e.operand(1), e.index(0)) * balanceFactor(op);
       e.store(e.result(0), i, e.load(e.operand(0), i, lanes) * dloss);
     });

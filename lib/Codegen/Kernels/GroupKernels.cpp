@@ -42,7 +42,7 @@ public:
     else if (leading)
       emitAlong();
     else
-      outer.forLanesParallel(outer.result(0).size, [&](Index i, unsigned lanes) {
+      forLanesParallel(outer, outer.result(0).size, [&](Index i, unsigned lanes) {
         Elements elements{i, lanes, &outer.builder()};
         storeResults(elements);
       });
@@ -199,7 +199,7 @@ private:
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
       if (isFirstOfLeading(value) && (isRefused || kernel.getResultOfProduct() == number))
         written = number;
-    outer.forLanesParallel(product.size, [&](Index i, unsigned lanes) {
+    forLanesParallel(outer, product.size, [&](Index i, unsigned lanes) {
       Elements elements{i, lanes, &outer.builder()};
       elements.known[leading->getResult(0)] = outer.loadRaw(product, i, lanes);
       storeResults(elements);

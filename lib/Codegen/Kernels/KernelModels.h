@@ -3,8 +3,8 @@
 #ifndef LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H
 #define LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H
 
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 
 namespace llmmem {
 
@@ -42,7 +42,7 @@ struct ElementModel : BaseModel<Model, ConcreteOp> {
         Model::emitOnDevice(mlir::cast<ConcreteOp>(op), emitter);
         return mlir::success();
       }
-    emitter.forLanesParallel(emitter.result(0).size, [&](Index first, unsigned lanes) {
+    forLanesParallel(emitter, emitter.result(0).size, [&](Index first, unsigned lanes) {
       Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);
     });
     return mlir::success();

@@ -192,7 +192,7 @@ void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(
   if (whole == 1)
     body({e.index(0), piece});
   if (whole > 1)
-    e.forEach(whole, [&](Index i) { body({i * piece, piece}); });
+    forEach(e, whole, [&](Index i) { body({i * piece, piece}); });
   if (whole * piece < count)
     body({e.index(whole * piece), count - whole * piece});
 }
@@ -294,12 +294,12 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
       .width = vocabulary, .pitch = parts.pitch, .isAlone = isAlone, .synchronizes = true};
   if (ownTokens.isPart())
     shareLogSums(rows, shape);
-  e.forRows(rows.count, shape, [&](Index row) {
+  forRows(e, rows.count, shape, [&](Index row) {
     Index token = rows.begin + row, column = targets.column(token);
     Num logSum = ownTokens.isPart() ? logSumOfRanks(row, rows.count) : ownLogSum(row);
     e.store(losses, token, lossOf(token, row, column, logSum));
     if (isForDevice())
-      deviceLoops(e).barrier(e); // All have read the target's logit.
+      barrier(e); // All have read the target's logit.
     emitGradientRow(row, column, logSum, targets.ifCounted(token, tokenWeight()));
   });
 }
@@ -313,7 +313,7 @@ Num LossHeadEmitter::ownLogSum(Index row) {
 
 /// The order is the same on all ranks, because all have the same chunks.
 void LossHeadEmitter::shareLogSums(Rows rows, RowShape shape) {
-  e.forRows(rows.count, shape, [&](Index row) { e.store(ownLogSums, row, ownLogSum(row)); });
+  forRows(e, rows.count, shape, [&](Index row) { e.store(ownLogSums, row, ownLogSum(row)); });
   CollectiveCall(op, e, op.getVocabulary()->getAxes())
       .pass(ownLogSums)
       .pass(logSums)
@@ -326,10 +326,9 @@ Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
   Index ranks = e.index(op.getGroupSize());
   auto ofRank = [&](Index rank) { return e.load(logSums, rank * rows + row); };
   Row largest =
-      e.fold(e.index(1), ranks, ofRank(e.index(0)), [&](Index rank, ArrayRef<Num> most) -> Row {
-        return {maximum(most[0], ofRank(rank))};
-      });
-  Row powers = e.fold(e.index(0), ranks, e.number(0.0), [&](Index rank, ArrayRef<Num> sum) -> Row {
+      fold(e, e.index(1), ranks, ofRank(e.index(0)),
+           [&](Index rank, ArrayRef<Num> most) -> Row { return {maximum(most[0], ofRank(rank))}; });
+  Row powers = fold(e, e.index(0), ranks, e.number(0.0), [&](Index rank, ArrayRef<Num> sum) -> Row {
     return {sum[0] + exp(ofRank(rank) - largest[0])};
   });
   return largest[0] + log(powers[0]);
@@ -382,8 +381,8 @@ void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
 
 void LossHeadEmitter::emitLoss(Num count) {
   Row sum =
-      e.fold(e.index(0), e.index(tokens), e.number(0.0),
-             [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + e.load(losses, row)}; });
+      fold(e, e.index(0), e.index(tokens), e.number(0.0),
+           [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + e.load(losses, row)}; });
   e.store(e.result(0), e.index(0), sum[0] / count);
 }
 
@@ -401,7 +400,7 @@ void LossHeadEmitter::emitLossOnDevice() {
 
 /// Begins with the accumulator, or 0.
 void LossHeadEmitter::beginSum() {
-  e.forLanesParallel(dw.size, [&](Index i, unsigned lanes) {
+  forLanesParallel(e, dw.size, [&](Index i, unsigned lanes) {
     Num start = into ? e.load(into, i, lanes) : e.splat(0.0, lanes);
     op.splitsSum() ? splitSum().store(i, lanes, start) : e.store(dw, i, start);
   });
@@ -461,9 +460,9 @@ void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows column
   emitMatmul(
       op, e,
       {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
-  e.forRows(rows, {.width = pitch}, [&](Index row) {
+  forRows(e, rows, {.width = pitch}, [&](Index row) {
     Index place = isOutIn ? (columns.begin + row) * width : row * vocabulary + columns.begin;
-    e.forLanes(pitch, [&](Index j, unsigned lanes) {
+    forLanes(e, pitch, [&](Index j, unsigned lanes) {
       Num sum = splitSum().load(place + j, lanes) + e.load(product, row * pitch + j, lanes);
       splitSum().store(place + j, lanes, sum);
     });
@@ -502,16 +501,16 @@ void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
 
 void LossHeadEmitter::widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns,
                             Buffer to) {
-  e.forRows(rows, {.width = columns}, [&](Index row) {
-    e.forLanes(columns, [&](Index j, unsigned lanes) {
+  forRows(e, rows, {.width = columns}, [&](Index row) {
+    forLanes(e, columns, [&](Index j, unsigned lanes) {
       e.store(to, row * columns + j, e.load(from, begin + row * pitch + j, lanes));
     });
   });
 }
 
 void LossHeadEmitter::finishSum() {
-  e.forLanesParallel(dw.size,
-                     [&](Index i, unsigned lanes) { e.store(dw, i, splitSum().load(i, lanes)); });
+  forLanesParallel(e, dw.size,
+                   [&](Index i, unsigned lanes) { e.store(dw, i, splitSum().load(i, lanes)); });
 }
 
 namespace {

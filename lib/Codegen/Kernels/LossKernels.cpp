@@ -22,14 +22,14 @@ Num LossTargets::ifCounted(Index row, Num x) {
 
 Num LossTargets::count() {
   if (given)
-    return e.toNumber(e.loadIndex(given, e.index(0)));
+    return toNumber(e.loadIndex(given, e.index(0)), e.computeType());
   if (e.options().target == KernelTarget::Gpu)
     return deviceLoops(e).sumOfElements(e, targets.size,
                                         [&](Index row) { return ifCounted(row, e.number(1.0)); });
-  return e.fold(e.index(0), e.index(targets.size), e.number(0.0),
-                [&](Index row, ArrayRef<Num> sum) -> Row {
-                  return {sum[0] + ifCounted(row, e.number(1.0))};
-                })[0];
+  return fold(e, e.index(0), e.index(targets.size), e.number(0.0),
+              [&](Index row, ArrayRef<Num> sum) -> Row {
+                return {sum[0] + ifCounted(row, e.number(1.0))};
+              })[0];
 }
 
 Index LossTargets::column(Index row) {
@@ -91,8 +91,8 @@ Num llmmem::logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index
                          e.load(softmax.powers, place) * exp(ofTile - largest)};
   };
   Row start{e.number(lowestLogit(e)), e.number(0.0)};
-  return logSumOfThreadGroup(e, e.foldSteps(device.thread(), e.index(softmax.tiles),
-                                            device.threadGroupSize(), start, step));
+  return logSumOfThreadGroup(e, foldSteps(e, device.thread(), e.index(softmax.tiles),
+                                          device.threadGroupSize(), start, step));
 }
 
 Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
@@ -103,9 +103,9 @@ Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t widt
     Num x = e.load(logits, begin + j, lanes);
     return part ? part->ifTokens(j, lanes, x, e.splat(lowestLogit(e), lanes)) : x;
   };
-  Num largest = e.maximumOver(width, logit);
+  Num largest = maximumOver(e, width, logit);
   Num powers =
-      e.sum(width, [&](Index j, unsigned lanes) { return exp(logit(j, lanes) - largest); });
+      sumOver(e, width, [&](Index j, unsigned lanes) { return exp(logit(j, lanes) - largest); });
   return largest + log(powers);
 }
 
@@ -124,7 +124,7 @@ Num LossTerms::withShares(Num loss, function_ref<Num()> sum) const {
 
 Num llmmem::sumOfLogits(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
                         VocabularyPart *part) {
-  return e.sum(width, [&](Index j, unsigned lanes) {
+  return sumOver(e, width, [&](Index j, unsigned lanes) {
     Num x = e.load(logits, begin + j, lanes);
     return part ? part->ifTokens(j, lanes, x, e.splat(0.0, lanes)) : x;
   });
@@ -136,7 +136,7 @@ Num llmmem::sumOfLogitsAlone(KernelEmitter &e, Buffer logits, Index begin, int64
     Num x = e.load(logits, begin + j);
     return {sum[0] + (part ? part->ifTokens(j, 1, x, e.number(0.0)) : x)};
   };
-  return e.fold(e.index(0), e.index(width), e.number(0.0), add)[0];
+  return fold(e, e.index(0), e.index(width), e.number(0.0), add)[0];
 }
 
 namespace {
@@ -177,8 +177,8 @@ static void emitSharedGradientRow(KernelEmitter &e, const LossGradientRow &row,
   Location loc = e.location();
   LogitGradient gradient(e, logits.element, terms, logSum);
   Value target = arith::IndexCastOp::create(b, loc, b.getI64Type(), column.value);
-  e.forLanes(width, [&](Index j, unsigned lanes) {
-    Value numbers = e.elementNumbers(j, lanes), wanted = target;
+  forLanes(e, width, [&](Index j, unsigned lanes) {
+    Value numbers = elementNumbers(j, lanes), wanted = target;
     if (lanes > 1)
       wanted = vector::BroadcastOp::create(b, loc, numbers.getType(), target);
     Value isTarget = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numbers, wanted);
@@ -197,7 +197,7 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, const LossGradientRow &row,
   LogitGradient gradient(e, logits.element, terms, logSum);
   // It is read before the row is overwritten.
   Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
-  e.forLanes(width, [&](Index j, unsigned lanes) {
+  forLanes(e, width, [&](Index j, unsigned lanes) {
     e.store(dlogits, begin + j, gradient.of(e.load(logits, begin + j, lanes)) * factor);
   });
   e.store(dlogits, hit, atTarget);
@@ -213,11 +213,11 @@ void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part,
   Index hit = begin + part.nearest(column);
   LogitGradient gradient(e, logits.element, terms, logSum);
   Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
-  e.forLanes(width, [&](Index j, unsigned lanes) {
+  forLanes(e, width, [&](Index j, unsigned lanes) {
     Num p = gradient.of(e.load(logits, begin + j, lanes)) * factor;
     e.store(dlogits, begin + j, part.ifTokens(j, lanes, p, p.like(0.0)));
   });
-  e.ifThen(part.has(column), [&] { e.store(dlogits, hit, atTarget); });
+  ifThen(e, part.has(column), [&] { e.store(dlogits, hit, atTarget); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,12 +244,13 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
     Buffer logits = e.operand(0), lse = e.result(1);
     LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex(),
                         e.operand(op.getCountMutable()));
-    e.forEachParallel(
-        lse.size, [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
-    Row sum = e.fold(e.index(0), e.index(lse.size), e.number(0.0),
-                     [&](Index row, ArrayRef<Num> sum) -> Row {
-                       return {sum[0] + targets.ifCounted(row, lossOf(op, e, targets, row))};
-                     });
+    forEachParallel(e, lse.size, [&](Index row) {
+      e.store(lse, row, logSumExp(e, logits, row * width, width));
+    });
+    Row sum = fold(e, e.index(0), e.index(lse.size), e.number(0.0),
+                   [&](Index row, ArrayRef<Num> sum) -> Row {
+                     return {sum[0] + targets.ifCounted(row, lossOf(op, e, targets, row))};
+                   });
     e.store(e.result(0), e.index(0), sum[0] / targets.count());
   }
 
@@ -258,8 +259,8 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
     Buffer logits = e.operand(0), lse = e.result(1);
     LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex(),
                         e.operand(op.getCountMutable()));
-    e.forRows(lse.size, {.width = width, .isAlone = true},
-              [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
+    forRows(e, lse.size, {.width = width, .isAlone = true},
+            [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
     deviceLoops(e).once(e, [&] {
       Num sum = deviceLoops(e).sumOfElements(e, lse.size, [&](Index row) {
         return targets.ifCounted(row, lossOf(op, e, targets, row));
@@ -278,7 +279,7 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
                         e.operand(op.getCountMutable()), &part);
     LossTerms terms = LossTerms::of(op, width);
     Num weight = e.load(dloss, e.index(0)) / targets.count();
-    e.forEachParallel(lse.size, [&](Index row) {
+    forEachParallel(e, lse.size, [&](Index row) {
       Num logSum = e.load(lse, row), factor = targets.ifCounted(row, weight);
       const LossGradientRow of = {.logits = logits,
                                   .dlogits = e.result(0),
@@ -299,7 +300,7 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     VocabularyPart part(e, op.getVocabulary(), width);
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex(),
                         e.operand(op.getCountMutable()), &part);
-    e.forRows(lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
+    forRows(e, lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
       Num weight = e.load(dloss, e.index(0)) / targets.count();
       const LossGradientRow of = {.logits = logits,
                                   .dlogits = e.result(0),
@@ -332,10 +333,10 @@ struct CountTargetsKernel : KernelModel<CountTargetsKernel, CountTargetsOp> {
   }
 
   static void emit(CountTargetsOp op, KernelEmitter &e) {
-    Row count = e.fold(e.index(0), e.index(e.operand(0).size), integer(e, 0),
-                       [&](Index row, ArrayRef<Num> count) -> Row {
-                         return {add(count[0], countOf(op, e, row))};
-                       });
+    Row count = fold(e, e.index(0), e.index(e.operand(0).size), integer(e, 0),
+                     [&](Index row, ArrayRef<Num> count) -> Row {
+                       return {add(count[0], countOf(op, e, row))};
+                     });
     e.storeRaw(e.result(0), e.index(0), count[0].value);
   }
 
@@ -343,10 +344,10 @@ struct CountTargetsKernel : KernelModel<CountTargetsKernel, CountTargetsOp> {
   static void emitOnDevice(CountTargetsOp op, KernelEmitter &e) {
     DeviceLoops &device = deviceLoops(e);
     device.once(e, [&] {
-      Row own = e.foldSteps(device.thread(), e.index(e.operand(0).size), device.threadGroupSize(),
-                            integer(e, 0), [&](Index row, ArrayRef<Num> count) -> Row {
-                              return {add(count[0], countOf(op, e, row))};
-                            });
+      Row own = foldSteps(e, device.thread(), e.index(e.operand(0).size), device.threadGroupSize(),
+                          integer(e, 0), [&](Index row, ArrayRef<Num> count) -> Row {
+                            return {add(count[0], countOf(op, e, row))};
+                          });
       Num count = device.acrossThreadGroup(e, own[0], add);
       e.storeRaw(e.result(0), e.index(0), count.value);
     });

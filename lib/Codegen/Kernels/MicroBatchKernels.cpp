@@ -28,9 +28,9 @@ struct MicroBatchKernel : KernelModel<MicroBatchKernel, MicroBatchOp> {
     Buffer rows = e.result(0);
     // Each of these rows begins where a vector may, in both buffers.
     int64_t run = std::gcd(rows.size, kElementsOfRun);
-    e.forRows(rows.size / run, {.width = run}, [&](Index row) {
+    forRows(e, rows.size / run, {.width = run}, [&](Index row) {
       Index begin = numberOf(op, e) * rows.size + row * run;
-      e.forLanes(run, [&](Index i, unsigned lanes) {
+      forLanes(e, run, [&](Index i, unsigned lanes) {
         e.storeRaw(rows, row * run + i, e.loadRaw(e.operand(0), begin + i, lanes));
       });
     });

@@ -66,9 +66,9 @@ void MuonEmitter::emit() {
 /// Computes the average of gradients, the step direction, and its squares by rows.
 void MuonEmitter::followGradient() {
   double momentum = op.getMomentum().convertToDouble();
-  e.forRows(rows, {.width = columns, .isAlone = true}, [&](Index row) {
+  forRows(e, rows, {.width = columns, .isAlone = true}, [&](Index row) {
     Num clip = gradientFactor(op, e);
-    e.forLanes(columns, [&](Index j, unsigned lanes) {
+    forLanes(e, columns, [&](Index j, unsigned lanes) {
       Index at = row * columns + j;
       Num g = e.load(e.operand(1), at, lanes) * clip, old = e.load(buffers.state(0), at, lanes);
       Num m = old + (g - old) * (1.0 - momentum);
@@ -76,11 +76,11 @@ void MuonEmitter::followGradient() {
       e.store(x, at, op.getNesterov() ? g + (m - g) * momentum : m);
     });
   });
-  e.forRows(rows, {.width = columns, .isAlone = true}, [&](Index row) {
-    e.store(squares, row, e.sum(columns, [&](Index j, unsigned lanes) {
-      Num u = e.load(x, row * columns + j, lanes);
-      return u * u;
-    }));
+  forRows(e, rows, {.width = columns, .isAlone = true}, [&](Index row) {
+    e.store(squares, row, sumOver(e, columns, [&](Index j, unsigned lanes) {
+              Num u = e.load(x, row * columns + j, lanes);
+              return u * u;
+            }));
   });
 }
 
@@ -94,16 +94,17 @@ void MuonEmitter::normalize() {
           deviceLoops(e).sumOfElements(e, rows, [&](Index i) { return e.load(squares, i); }));
     });
   else
-    findLength(e.sum(rows, [&](Index i, unsigned lanes) { return e.load(squares, i, lanes); }));
+    findLength(
+        sumOver(e, rows, [&](Index i, unsigned lanes) { return e.load(squares, i, lanes); }));
   auto common = [&]() -> Row { return {e.load(length, e.index(0))}; };
-  e.forLanesParallel(rows * columns, common, [&](Index i, unsigned lanes, ArrayRef<Num> f) {
+  forLanesParallel(e, rows * columns, common, [&](Index i, unsigned lanes, ArrayRef<Num> f) {
     e.store(x, i, e.load(x, i, lanes) / f[0]);
   });
 }
 
 void MuonEmitter::scaleInto(Buffer from, double by, Buffer to) {
-  e.forLanesParallel(from.size,
-                     [&](Index i, unsigned lanes) { e.store(to, i, e.load(from, i, lanes) * by); });
+  forLanesParallel(e, from.size,
+                   [&](Index i, unsigned lanes) { e.store(to, i, e.load(from, i, lanes) * by); });
 }
 
 /// Computes a = x x^T; x = 3.4445 x + (-4.7750 a + 2.0315 a a) x.
@@ -148,7 +149,7 @@ void MuonEmitter::update() {
     Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
     return {rate * size, 1.0 - rate * op.getWeightDecay().convertToDouble(), gradientFactor(op, e)};
   };
-  e.forLanesParallel(rows * columns, common, [&](Index i, unsigned lanes, ArrayRef<Num> f) {
+  forLanesParallel(e, rows * columns, common, [&](Index i, unsigned lanes, ArrayRef<Num> f) {
     Num p = e.load(buffers.source(), i, lanes);
     buffers.storeParam(i, unlessSkipped(op, f[2], p * f[1] - f[0] * e.load(x, i, lanes), p));
   });

@@ -141,7 +141,7 @@ void llmmem::emitMatmuls(Operation *op, KernelEmitter &e, int64_t count,
                          function_ref<Matmul(Index)> make) {
   if (e.options().target == KernelTarget::Gpu)
     return emitGeneratedOnDevice(e, count, make(e.index(0)), make);
-  e.forEachParallel(count, [&](Index number) { emitOneOfMany(op, e, make(number)); });
+  forEachParallel(e, count, [&](Index number) { emitOneOfMany(op, e, make(number)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,15 +241,15 @@ void emitGroups(Operation *op, KernelEmitter &e, int64_t groups,
 /// read. Threads share each product.
 void emitChosenGroups(Operation *op, KernelEmitter &e, int64_t groups,
                       function_ref<Matmul(std::optional<Index>)> make) {
-  e.forEach(groups, [&](Index number) {
+  forEach(e, groups, [&](Index number) {
     Matmul product = make(number);
     Index largest = e.index(-1);
     for (int64_t row = 0; row < product.rows; ++row)
       largest = maximum(largest,
                         e.loadIndex(product.choices()->numbers, *product.choices()->begin + row));
-    e.ifThen(less(e.index(-1), largest), [&] { emitOneOfMany(op, e, product); });
-    e.ifThen(equal(e.index(-1), largest), [&] {
-      e.forLanes(product.rows * product.columns, [&](Index place, unsigned lanes) {
+    ifThen(e, less(e.index(-1), largest), [&] { emitOneOfMany(op, e, product); });
+    ifThen(e, equal(e.index(-1), largest), [&] {
+      forLanes(e, product.rows * product.columns, [&](Index place, unsigned lanes) {
         e.store(product.c.buffer, *product.c.begin + place, e.splat(0.0, lanes));
       });
     });
@@ -406,7 +406,7 @@ struct HeadLayout {
                           function_ref<Matmul(Index)> make) {
     if (!isLibraryMatmul(e, make(e.index(0))))
       return emitMatmuls(op, e, count, make);
-    e.forEach(count / together, [&](Index number) {
+    forEach(e, count / together, [&](Index number) {
       Matmul product = make(number * together);
       product.batch = together;
       emitLibraryMatmul(e, product);

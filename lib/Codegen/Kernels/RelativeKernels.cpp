@@ -26,12 +26,12 @@ struct RelativeBiasKernel : KernelModel<RelativeBiasKernel, RelativeBiasOp> {
   static void emit(RelativeBiasOp op, KernelEmitter &e) {
     RelativePositions positions = positionsOf(op, op.getTable());
     int64_t heads = op.getBias().getType().getDimSize(0);
-    e.forEachParallel(heads, [&](Index head) {
+    forEachParallel(e, heads, [&](Index head) {
       Index begin = head * positions.distances();
       for (auto [bucket, range] : llvm::enumerate(positions.ranges())) {
         Num bias = e.load(e.operand(0), head + static_cast<int64_t>(bucket) * heads);
-        e.forEach(e.index(range.begin), e.index(range.end),
-                  [&](Index place) { e.store(e.result(0), begin + place, bias); });
+        forEach(e, e.index(range.begin), e.index(range.end),
+                [&](Index place) { e.store(e.result(0), begin + place, bias); });
       }
     });
   }
@@ -44,7 +44,7 @@ struct RelativeBiasGradKernel : KernelModel<RelativeBiasGradKernel, RelativeBias
     RelativePositions positions = positionsOf(op, op.getDtable());
     int64_t heads = op.getDbias().getType().getDimSize(0);
     Buffer into = e.operand(op.getIntoMutable());
-    e.forEachParallel(heads, [&](Index head) {
+    forEachParallel(e, heads, [&](Index head) {
       for (auto [bucket, range] : llvm::enumerate(positions.ranges())) {
         Index place = head + static_cast<int64_t>(bucket) * heads;
         // It is read before it is written, because the bytes may be the same.
@@ -59,9 +59,8 @@ struct RelativeBiasGradKernel : KernelModel<RelativeBiasGradKernel, RelativeBias
 
   static void emit(RelativeBiasGradOp op, KernelEmitter &e) {
     emitWith(op, e, [&](int64_t count, function_ref<Num(Index)> term) {
-      return e.fold(
-          e.index(0), e.index(count), e.number(0.0),
-          [&](Index d, ArrayRef<Num> carried) -> Row { return {carried[0] + term(d)}; })[0];
+      return fold(e, e.index(0), e.index(count), e.number(0.0),
+                  [&](Index d, ArrayRef<Num> carried) -> Row { return {carried[0] + term(d)}; })[0];
     });
   }
 
@@ -79,10 +78,10 @@ struct AddRelativeBiasKernel : KernelModel<AddRelativeBiasKernel, AddRelativeBia
     int64_t heads = shape[1], queries = shape[2], keys = shape[3];
     int64_t distances = queries + keys - 1;
     // The bias of a row's first key has the place of its query.
-    e.forRows(shape[0] * heads * queries, {.width = keys, .pitch = 1}, [&](Index row) {
+    forRows(e, shape[0] * heads * queries, {.width = keys, .pitch = 1}, [&](Index row) {
       Index head = row / queries % heads, query = row % queries;
       Index first = head * distances + (queries - 1) - query;
-      e.forLanes(keys, [&](Index key, unsigned lanes) {
+      forLanes(e, keys, [&](Index key, unsigned lanes) {
         Index place = row * keys + key;
         e.store(e.result(0), place,
                 e.load(e.operand(0), place, lanes) + e.load(e.operand(1), first + key, lanes));
@@ -98,11 +97,10 @@ struct SumDiagonalsKernel : KernelModel<SumDiagonalsKernel, SumDiagonalsOp> {
     int64_t batch = shape[0], heads = shape[1], queries = shape[2], keys = shape[3];
     int64_t distances = queries + keys - 1;
     auto add = [&](Index lower, Index upper, function_ref<Num(Index)> term) {
-      return e.fold(lower, upper, e.number(0.0), [&](Index i, ArrayRef<Num> carried) -> Row {
-        return {carried[0] + term(i)};
-      })[0];
+      return fold(e, lower, upper, e.number(0.0),
+                  [&](Index i, ArrayRef<Num> carried) -> Row { return {carried[0] + term(i)}; })[0];
     };
-    e.forEachParallel(heads * distances, [&](Index number) {
+    forEachParallel(e, heads * distances, [&](Index number) {
       Index head = number / distances, d = number % distances;
       Index first = maximum(d, e.index(queries - 1)) - d;
       Index end = minimum(e.index(queries), e.index(distances) - d);
@@ -125,7 +123,7 @@ struct ShiftTokensKernel : KernelModel<ShiftTokensKernel, ShiftTokensOp> {
       return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(constant));
     };
     int64_t seq = op.getIds().getType().getDimSize(1);
-    e.forEachParallel(e.result(0).size, [&](Index number) {
+    forEachParallel(e, e.result(0).size, [&](Index number) {
       Value before = e.loadRaw(e.operand(0), maximum(number, e.index(1)) - 1);
       Value isNone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, before, id(0));
       Value there = arith::SelectOp::create(builder, loc, isNone, id(op.getPadding()), before);

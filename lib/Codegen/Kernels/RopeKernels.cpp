@@ -4,11 +4,28 @@
 #include "RopeFrequencies.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
+
+/// Returns a table of constants.
+static Buffer tableOf(KernelEmitter &e, ArrayRef<double> numbers) {
+  auto module = e.operation()->getParentOfType<ModuleOp>();
+  auto type = MemRefType::get({static_cast<int64_t>(numbers.size())}, e.builder().getF64Type());
+  auto initial = DenseElementsAttr::get(
+      RankedTensorType::get(type.getShape(), type.getElementType()), numbers);
+  std::string name;
+  for (unsigned k = 0; module.lookupSymbol(name = "table_" + std::to_string(k)); ++k)
+    ;
+  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+  memref::GlobalOp::create(top, e.location(), name, top.getStringAttr("private"), type, initial,
+                           /*constant=*/true, /*alignment=*/IntegerAttr());
+  return {memref::GetGlobalOp::create(e.builder(), e.location(), type, name), type.getNumElements(),
+          type.getElementType()};
+}
 
 namespace {
 
@@ -25,7 +42,7 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
           seq(op.getX().getType().getShape()[1]), width(op.getX().getType().getShape()[2]),
           heads(op.getHeads()), size(width / heads), half(rotaryElements(op) / 2),
           magnitude(op.getScaling() ? op.getScaling()->getMagnitude().getValueAsDouble() : 1.0),
-          x(e.operand(0)), y(e.result(0)), frequencies(e.table(ropeFrequencies(op))) {}
+          x(e.operand(0)), y(e.result(0)), frequencies(tableOf(e, ropeFrequencies(op))) {}
 
     void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
 
@@ -44,7 +61,7 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     void emitAngle(Index s, Index i) {
       // Angles grow to thousands of rotations, so they are f64, whatever the kernel computes in.
       Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
-      Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
+      Num angle = convert(toNumber(s, e.computeType()), frequency.type()) * frequency;
       Num sine = convert(scaled(sin(angle)), e.computeType());
       e.store(cosines, i, convert(scaled(cos(angle)), e.computeType()));
       e.store(sines, i, op.getInverse() ? -sine : sine);
@@ -87,18 +104,18 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
 
   static void emit(RopeOp op, KernelEmitter &e) {
     Emission rope(op, e);
-    e.forEachParallel(rope.rows(), [&](Index row) {
+    forEachParallel(e, rope.rows(), [&](Index row) {
       rope.allot();
       Index position = rope.positionOf(row), s = rope.rowOf(row);
-      e.forEach(rope.half, [&](Index i) { rope.emitAngle(position, i); });
-      e.forEach(rope.together(), [&](Index together) {
+      forEach(e, rope.half, [&](Index i) { rope.emitAngle(position, i); });
+      forEach(e, rope.together(), [&](Index together) {
         Index b = rope.sequenceOf(row, together);
-        e.forEach(rope.heads, [&](Index h) {
-          e.forLanes(rope.half,
-                     [&](Index i, unsigned lanes) { rope.emitPairs(b, s, h, i, lanes); });
+        forEach(e, rope.heads, [&](Index h) {
+          forLanes(e, rope.half,
+                   [&](Index i, unsigned lanes) { rope.emitPairs(b, s, h, i, lanes); });
           if (rope.rest() > 0)
-            e.forLanes(rope.rest(),
-                       [&](Index i, unsigned lanes) { rope.emitRest(b, s, h, i, lanes); });
+            forLanes(e, rope.rest(),
+                     [&](Index i, unsigned lanes) { rope.emitRest(b, s, h, i, lanes); });
         });
       });
     });
@@ -109,19 +126,19 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     Emission rope(op, e);
     int64_t pairs = rope.together() * rope.heads * rope.half, rest = rope.rest();
     int64_t pitch = std::gcd(rope.half, rest);
-    e.forRows(rope.rows(), {.width = pairs, .pitch = pitch, .synchronizes = true}, [&](Index row) {
+    forRows(e, rope.rows(), {.width = pairs, .pitch = pitch, .synchronizes = true}, [&](Index row) {
       rope.allot();
       Index position = rope.positionOf(row), s = rope.rowOf(row);
       deviceLoops(e).forElements(e, rope.half, [&](Index i) { rope.emitAngle(position, i); });
-      deviceLoops(e).barrier(e);
-      e.forLanes(pairs, [&](Index pair, unsigned lanes) {
+      barrier(e);
+      forLanes(e, pairs, [&](Index pair, unsigned lanes) {
         Index head = pair / rope.half;
         rope.emitPairs(rope.sequenceOf(row, head / rope.heads), s, head % rope.heads,
                        pair % rope.half, lanes);
       });
       if (rest == 0)
         return;
-      e.forLanes(rope.together() * rope.heads * rest, [&](Index element, unsigned lanes) {
+      forLanes(e, rope.together() * rope.heads * rest, [&](Index element, unsigned lanes) {
         Index head = element / rest;
         rope.emitRest(rope.sequenceOf(row, head / rope.heads), s, head % rope.heads, element % rest,
                       lanes);

@@ -26,17 +26,19 @@ struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
   static void emit(LayerNormOp op, KernelEmitter &e) {
     Buffer x = e.operand(0), weight = e.operand(1), bias = e.operand(2), y = e.result(0);
     int64_t width = widthOf(op.getX());
-    e.forRows(e.result(1).size, {width}, [&](Index row) {
+    forRows(e, e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
       RowOfBuffer xs(e, x, begin);
-      Num mean = e.sum(width, [&](Index j, unsigned lanes) { return xs.load(j, lanes); }) /
+      Num mean = sumOver(e, width, [&](Index j, unsigned lanes) { return xs.load(j, lanes); }) /
                  static_cast<double>(width);
-      Num variance = e.sum(width, [&](Index j, unsigned lanes) {
-        Num centred = xs.load(j, lanes) - mean;
-        return centred * centred;
-      }) / static_cast<double>(width);
+      Num variance = sumOver(e, width,
+                             [&](Index j, unsigned lanes) {
+                               Num centred = xs.load(j, lanes) - mean;
+                               return centred * centred;
+                             }) /
+                     static_cast<double>(width);
       Num rstd = 1.0 / sqrt(variance + op.getEps().convertToDouble());
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         Num n = (xs.load(j, lanes) - mean) * rstd;
         e.store(y, begin + j, n * e.load(weight, j, lanes) + e.load(bias, j, lanes));
       });
@@ -53,15 +55,17 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
     Buffer x = e.operand(0), weight = e.operand(1), y = e.result(0);
     int64_t width = widthOf(op.getX());
     double offset = op.getOffset().convertToDouble();
-    e.forRows(e.result(1).size, {width}, [&](Index row) {
+    forRows(e, e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
       RowOfBuffer xs(e, x, begin);
-      Num square = e.sum(width, [&](Index j, unsigned lanes) {
-        Num v = xs.load(j, lanes);
-        return v * v;
-      }) / static_cast<double>(width);
+      Num square = sumOver(e, width,
+                           [&](Index j, unsigned lanes) {
+                             Num v = xs.load(j, lanes);
+                             return v * v;
+                           }) /
+                   static_cast<double>(width);
       Num rstd = 1.0 / sqrt(square + op.getEps().convertToDouble());
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         e.store(y, begin + j, xs.load(j, lanes) * rstd * shifted(e.load(weight, j, lanes), offset));
       });
       e.store(e.result(1), row, rstd);
@@ -77,7 +81,7 @@ struct NormGradBuffers {
 
 void emitNormGrad(KernelEmitter &e, const NormGradBuffers &of, int64_t width, double offset = 0.0) {
   const auto &[x, mean, rstd, weight, dy] = of;
-  e.forRows(rstd.size, {width}, [&](Index row) {
+  forRows(e, rstd.size, {width}, [&](Index row) {
     Index begin = row * width;
     RowOfBuffer xs(e, x, begin), dys(e, dy, begin);
     Num scale = e.load(rstd, row);
@@ -89,11 +93,13 @@ void emitNormGrad(KernelEmitter &e, const NormGradBuffers &of, int64_t width, do
     auto gradient = [&](Index j, unsigned lanes) {
       return dys.load(j, lanes) * shifted(e.load(weight, j, lanes), offset);
     };
-    Num meanTimesNormal = e.sum(width, [&](Index j, unsigned lanes) {
-      return gradient(j, lanes) * normal(j, lanes);
-    }) / static_cast<double>(width);
-    Num meanOfGradient = mean ? e.sum(width, gradient) / static_cast<double>(width) : e.number(0.0);
-    e.forLanes(width, [&](Index j, unsigned lanes) {
+    Num meanTimesNormal =
+        sumOver(e, width,
+                [&](Index j, unsigned lanes) { return gradient(j, lanes) * normal(j, lanes); }) /
+        static_cast<double>(width);
+    Num meanOfGradient =
+        mean ? sumOver(e, width, gradient) / static_cast<double>(width) : e.number(0.0);
+    forLanes(e, width, [&](Index j, unsigned lanes) {
       Num g = gradient(j, lanes);
       Num centred = mean ? g - meanOfGradient : g;
       e.store(e.result(0), begin + j, (centred - normal(j, lanes) * meanTimesNormal) * scale);
@@ -122,15 +128,15 @@ struct SoftmaxKernel : KernelModel<SoftmaxKernel, SoftmaxOp> {
   static void emit(SoftmaxOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX());
     Buffer x = e.operand(0), y = e.result(0);
-    e.forRows(x.size / width, {.width = width, .isAlone = true}, [&](Index row) {
+    forRows(e, x.size / width, {.width = width, .isAlone = true}, [&](Index row) {
       Index begin = row * width;
       RowOfBuffer xs(e, x, begin);
       Num largest =
-          e.maximumOver(width, [&](Index j, unsigned lanes) { return xs.load(j, lanes); });
+          maximumOver(e, width, [&](Index j, unsigned lanes) { return xs.load(j, lanes); });
       auto power = [&](Index j, unsigned lanes) { return exp(xs.load(j, lanes) - largest); };
-      Num total = e.sum(width, power);
-      e.forLanes(width,
-                 [&](Index j, unsigned lanes) { e.store(y, begin + j, power(j, lanes) / total); });
+      Num total = sumOver(e, width, power);
+      forLanes(e, width,
+               [&](Index j, unsigned lanes) { e.store(y, begin + j, power(j, lanes) / total); });
     });
   }
 };
@@ -139,12 +145,13 @@ struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
   static void emit(SoftmaxGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getY());
     Buffer y = e.operand(0), dy = e.operand(1);
-    e.forRows(y.size / width, {.width = width, .isAlone = true}, [&](Index row) {
+    forRows(e, y.size / width, {.width = width, .isAlone = true}, [&](Index row) {
       Index begin = row * width;
       RowOfBuffer ys(e, y, begin), dys(e, dy, begin);
-      Num inner = e.sum(
-          width, [&](Index j, unsigned lanes) { return dys.load(j, lanes) * ys.load(j, lanes); });
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+      Num inner = sumOver(e, width, [&](Index j, unsigned lanes) {
+        return dys.load(j, lanes) * ys.load(j, lanes);
+      });
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         Num g = dys.load(j, lanes) - inner;
         e.store(e.result(0), begin + j, ys.load(j, lanes) * g);
       });

@@ -20,7 +20,7 @@ int64_t productOf(ArrayRef<int64_t> numbers) {
 }
 
 void copyRun(KernelEmitter &e, Index source, Index target, int64_t count) {
-  e.forLanes(count, [&](Index j, unsigned lanes) {
+  forLanes(e, count, [&](Index j, unsigned lanes) {
     e.storeRaw(e.result(0), target + j, e.loadRaw(e.operand(0), source + j, lanes));
   });
 }
@@ -42,7 +42,7 @@ struct TransposeKernel : KernelModel<TransposeKernel, TransposeOp> {
       copyRun(e, source, number * run, run);
     };
     int64_t runs = e.result(0).size / run;
-    run == 1 ? e.forEachParallel(runs, copy) : e.forRows(runs, {run}, copy);
+    run == 1 ? forEachParallel(e, runs, copy) : forRows(e, runs, {run}, copy);
   }
 
   /// Returns the run of x that is run `number` of y.
@@ -73,7 +73,7 @@ struct Range {
       return;
     constexpr int64_t kShortest = 32;
     int64_t piece = cut < kShortest ? columns : cut, pieces = columns / piece;
-    e.forRows(rows * pieces, {.width = piece, .pitch = cut}, [&](Index number) {
+    forRows(e, rows * pieces, {.width = piece, .pitch = cut}, [&](Index number) {
       Index row = number / pieces, place = number % pieces * piece;
       body(row * width + begin + place, row * columns + place, piece);
     });
@@ -106,7 +106,7 @@ struct PadKernel : KernelModel<PadKernel, PadOp> {
     for (Range zeros : {Range{range.rows, range.width, 0, range.begin},
                         Range{range.rows, range.width, end, range.width - end}})
       zeros.forPieces(e, cut, [&](Index inWhole, Index, int64_t count) {
-        e.forLanes(count, [&](Index j, unsigned lanes) {
+        forLanes(e, count, [&](Index j, unsigned lanes) {
           e.store(e.result(0), inWhole + j, e.splat(0.0, lanes));
         });
       });

@@ -19,7 +19,7 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 
 void copyElements(KernelEmitter &e, Buffer from, Index source, Buffer to, Index target,
                   int64_t count) {
-  e.forLanes(count, [&](Index j, unsigned lanes) {
+  forLanes(e, count, [&](Index j, unsigned lanes) {
     e.storeRaw(to, target + j, e.loadRaw(from, source + j, lanes));
   });
 }
@@ -31,21 +31,21 @@ struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
         heldOperand(e, op.getTableMutable(), op.getScalesMutable(), op.getZerosMutable());
     int64_t width = widthOf(op.getTable());
     VocabularyPart vocabulary(e, op.getVocabulary(), op.getTable().getType().getDimSize(0));
-    e.forRows(ids.size, {width}, [&](Index position) {
+    forRows(e, ids.size, {width}, [&](Index position) {
       Index row = vocabulary.place(e.loadIndex(ids, position));
       auto copy = [&] {
         if (!table.isPacked())
           return copyElements(e, table.payload, row * width, e.result(0), position * width, width);
-        e.forLanes(width, [&](Index j, unsigned lanes) {
+        forLanes(e, width, [&](Index j, unsigned lanes) {
           e.store(e.result(0), position * width + j, load(e, table, row * width + j, lanes));
         });
       };
       if (!vocabulary.isPart())
         return copy();
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         e.store(e.result(0), position * width + j, e.splat(0.0, lanes));
       });
-      e.ifThen(vocabulary.has(row), copy);
+      ifThen(e, vocabulary.has(row), copy);
     });
   }
 };
@@ -89,10 +89,10 @@ struct Lookups {
     };
     Num none{&b, arith::ConstantOp::create(b, loc, b.getBoolAttr(false))};
     Index vectors = position / e.lanes();
-    Row found = e.fold(e.index(0), vectors, none, [&](Index k, ArrayRef<Num> carried) {
+    Row found = fold(e, e.index(0), vectors, none, [&](Index k, ArrayRef<Num> carried) {
       return orElse(carried, anyOf(k * e.lanes(), row));
     });
-    found = e.fold(vectors * e.lanes(), position, found, [&](Index other, ArrayRef<Num> carried) {
+    found = fold(e, vectors * e.lanes(), position, found, [&](Index other, ArrayRef<Num> carried) {
       return orElse(carried, equal(rowAt(other), row));
     });
     Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
@@ -103,13 +103,13 @@ struct Lookups {
   /// `first`.
   void forThose(Index first, Index row, function_ref<void(Index)> body) {
     auto test = [&](Index position) {
-      e.ifThen(equal(rowAt(position), row), [&] { body(position); });
+      ifThen(e, equal(rowAt(position), row), [&] { body(position); });
     };
     int64_t lanes = e.lanes(), whole = ids.size - ids.size % lanes;
-    e.forSteps((first / lanes) * lanes, e.index(whole), lanes, [&](Index begin) {
-      e.ifThen(anyOf(begin, row), [&] { e.forEach(begin, begin + lanes, test); });
+    forSteps(e, (first / lanes) * lanes, e.index(whole), lanes, [&](Index begin) {
+      ifThen(e, anyOf(begin, row), [&] { forEach(e, begin, begin + lanes, test); });
     });
-    e.forEach(maximum(first, e.index(whole)), e.index(ids.size), test);
+    forEach(e, maximum(first, e.index(whole)), e.index(ids.size), test);
   }
 };
 
@@ -120,20 +120,20 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
     Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
     int64_t width = widthOf(op.getDy());
     auto begin = [&] {
-      e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
+      forLanesParallel(e, table.size, [&](Index i, unsigned lanes) {
         e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes));
       });
     };
     // A batch looks up few rows of a table that may be the model's largest parameter.
-    into ? e.ifThen(e.lieApart(into, table), begin) : begin();
+    into ? ifThen(e, lieApart(e, into, table), begin) : begin();
     Lookups lookups{e, e.operand(0), VocabularyPart(e, op.getVocabulary(), table.size / width)};
-    e.forEachParallel(lookups.ids.size, [&](Index position) {
+    forEachParallel(e, lookups.ids.size, [&](Index position) {
       Index row = lookups.rowAt(position);
       auto sumIfFirst = [&] {
-        e.ifThen(lookups.isFirst(position, row),
-                 [&] { sumOneRow(lookups, e.operand(1), table, position, row, width); });
+        ifThen(e, lookups.isFirst(position, row),
+               [&] { sumOneRow(lookups, e.operand(1), table, position, row, width); });
       };
-      lookups.vocabulary.isPart() ? e.ifThen(lookups.vocabulary.has(row), sumIfFirst)
+      lookups.vocabulary.isPart() ? ifThen(e, lookups.vocabulary.has(row), sumIfFirst)
                                   : sumIfFirst();
     });
   }
@@ -142,15 +142,15 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
                         int64_t width) {
     KernelEmitter &e = lookups.e;
     Buffer sum = e.scratch(width);
-    e.forLanes(width, [&](Index j, unsigned lanes) {
+    forLanes(e, width, [&](Index j, unsigned lanes) {
       e.store(sum, j, e.load(table, row * width + j, lanes));
     });
     lookups.forThose(position, row, [&](Index other) {
-      e.forLanes(width, [&](Index j, unsigned lanes) {
+      forLanes(e, width, [&](Index j, unsigned lanes) {
         e.store(sum, j, e.load(sum, j, lanes) + e.load(dy, other * width + j, lanes));
       });
     });
-    e.forLanes(width, [&](Index j, unsigned lanes) {
+    forLanes(e, width, [&](Index j, unsigned lanes) {
       e.store(table, row * width + j, e.load(sum, j, lanes));
     });
   }
@@ -188,11 +188,11 @@ bool copiesPartsTogether(ValueRange parts) {
 
 void copyPartsTogether(KernelEmitter &e, int64_t rows, int64_t columns, int64_t parts,
                        function_ref<std::pair<Place, Place>(Index row, int64_t part)> fromAndTo) {
-  e.forRows(rows, shapeOf(columns, parts * columns, 0), [&](Index row) {
+  forRows(e, rows, shapeOf(columns, parts * columns, 0), [&](Index row) {
     SmallVector<std::pair<Place, Place>> places;
     for (int64_t part = 0; part < parts; ++part)
       places.push_back(fromAndTo(row, part));
-    e.forLanes(columns, [&](Index j, unsigned lanes) {
+    forLanes(e, columns, [&](Index j, unsigned lanes) {
       SmallVector<Value> loaded;
       for (const auto &[from, to] : places)
         loaded.push_back(e.loadRaw(from.buffer, from.row + j, lanes));
@@ -217,7 +217,7 @@ struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
     int64_t width = widthOf(op.getX()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
       int64_t columns = widthOf(part);
-      e.forRows(e.operand(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
+      forRows(e, e.operand(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
         copyElements(e, e.operand(0), row * width + begin, e.result(number), row * columns,
                      columns);
       });
@@ -241,7 +241,7 @@ struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
     int64_t width = widthOf(op.getY()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
       int64_t columns = widthOf(part);
-      e.forRows(e.result(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
+      forRows(e, e.result(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
         copyElements(e, e.operand(number), row * columns, e.result(0), row * width + begin,
                      columns);
       });
@@ -261,7 +261,7 @@ int64_t headsOf(Value heads) {
 struct RepeatHeadsKernel : KernelModel<RepeatHeadsKernel, RepeatHeadsOp> {
   static void emit(RepeatHeadsOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), heads = headsOf(op.getY());
-    e.forRows(e.result(0).size / width, {width}, [&](Index row) {
+    forRows(e, e.result(0).size / width, {width}, [&](Index row) {
       copyElements(e, e.operand(0), row / heads * width, e.result(0), row * width, width);
     });
   }
@@ -270,13 +270,13 @@ struct RepeatHeadsKernel : KernelModel<RepeatHeadsKernel, RepeatHeadsOp> {
 struct SumHeadsKernel : KernelModel<SumHeadsKernel, SumHeadsOp> {
   static void emit(SumHeadsOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), heads = headsOf(op.getX());
-    e.forRows(e.result(0).size / width, {width}, [&](Index row) {
-      e.forLanes(width, [&](Index i, unsigned lanes) {
-        Row sum = e.fold(e.index(0), e.index(heads), e.splat(0.0, lanes),
-                         [&](Index head, ArrayRef<Num> before) -> Row {
-                           Index place = (row * heads + head) * width + i;
-                           return {before[0] + e.load(e.operand(0), place, lanes)};
-                         });
+    forRows(e, e.result(0).size / width, {width}, [&](Index row) {
+      forLanes(e, width, [&](Index i, unsigned lanes) {
+        Row sum = fold(e, e.index(0), e.index(heads), e.splat(0.0, lanes),
+                       [&](Index head, ArrayRef<Num> before) -> Row {
+                         Index place = (row * heads + head) * width + i;
+                         return {before[0] + e.load(e.operand(0), place, lanes)};
+                       });
         e.store(e.result(0), row * width + i, sum[0]);
       });
     });

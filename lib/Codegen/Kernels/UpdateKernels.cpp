@@ -54,7 +54,7 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
 
   static Num sumOfSquares(KernelEmitter &e, Buffer x, Buffer sums) {
     auto sumFrom = [&](Index begin, int64_t count) {
-      return e.sum(count, [&](Index i, unsigned lanes) {
+      return sumOver(e, count, [&](Index i, unsigned lanes) {
         Num v = e.load(x, begin + i, lanes);
         return v * v;
       });
@@ -64,16 +64,17 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
     Num rest = sumFrom(e.index(pieces * piece), x.size % piece);
     if (pieces == 0)
       return rest;
-    e.forEachParallel(iterations, [&](Index iteration) {
+    forEachParallel(e, iterations, [&](Index iteration) {
       Index begin = iteration * run, end = minimum(begin + run, e.index(pieces));
-      Num sum = e.fold(begin, end, e.number(0.0), [&](Index k, ArrayRef<Num> carried) -> Row {
+      Num sum = fold(e, begin, end, e.number(0.0), [&](Index k, ArrayRef<Num> carried) -> Row {
         return {carried[0] + sumFrom(k * piece, piece)};
       })[0];
       e.store(sums, iteration, sum);
     });
-    return e.sum(iterations, [&](Index iteration, unsigned lanes) {
-      return e.load(sums, iteration, lanes);
-    }) + rest;
+    return sumOver(
+               e, iterations,
+               [&](Index iteration, unsigned lanes) { return e.load(sums, iteration, lanes); }) +
+           rest;
   }
 
   /// Each block sums a part of some operand, and then one block adds the sums.
@@ -106,7 +107,7 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
 
   /// Computes sums[first + block] = the sum of the block's part.
   static void emitSums(KernelEmitter &e, ArrayRef<LaunchPart> parts, Buffer sums, int64_t first) {
-    e.forRows(blocksOf(parts), {.width = 1, .synchronizes = true}, [&](Index block) {
+    forRows(e, blocksOf(parts), {.width = 1, .synchronizes = true}, [&](Index block) {
       FoundPart part = findPart(e, parts, block);
       Index size = part.numbers[0], length = part.numbers[1], begin = part.block * length;
       Num sum = sumOfPart(e, part.buffers[0], begin, minimum(begin + length, size));
@@ -123,12 +124,11 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
       return {sum + v * v};
     };
     Index whole = end / lanes * lanes;
-    Num sum = e.foldSteps(begin + device.thread() * lanes, whole, device.threadGroupSize() * lanes,
-                          e.splat(0.0, lanes), [&](Index i, ArrayRef<Num> carried) {
-                            return addSquare(i, lanes, carried[0]);
-                          })[0];
-    sum =
-        e.foldSteps(whole + device.thread(), end, device.threadGroupSize(), sumOfLanes(sum),
+    Num sum = foldSteps(e, begin + device.thread() * lanes, whole, device.threadGroupSize() * lanes,
+                        e.splat(0.0, lanes), [&](Index i, ArrayRef<Num> carried) {
+                          return addSquare(i, lanes, carried[0]);
+                        })[0];
+    sum = foldSteps(e, whole + device.thread(), end, device.threadGroupSize(), sumOfLanes(sum),
                     [&](Index i, ArrayRef<Num> carried) { return addSquare(i, 1, carried[0]); })[0];
     return device.acrossThreadGroup(e, sum, [](Num a, Num b) { return a + b; });
   }
@@ -140,7 +140,7 @@ struct AdjustLossScaleKernel : KernelModel<AdjustLossScaleKernel, AdjustLossScal
     auto load = [&](unsigned operand) { return e.load(e.operand(operand), e.index(0)); };
     Num norm = load(0), scale = load(1), good = load(2), updates = load(3);
     if (e.options().target == KernelTarget::Gpu)
-      deviceLoops(e).barrier(e); // All threads have read what one overwrites.
+      barrier(e); // All threads have read what one overwrites.
     Value isFinite = isFiniteNumber(norm);
     double clip = op.getClipNorm().convertToDouble();
     Num factor = 1.0 / scale;

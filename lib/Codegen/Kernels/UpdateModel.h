@@ -18,8 +18,8 @@ struct UpdateModel : BaseModel<Model, ConcreteOp> {
   static bool isElementwise(ConcreteOp) { return true; }
 
   static void emitUpdate(ConcreteOp update, KernelEmitter &e) {
-    e.forLanesParallel(
-        e.operand(0).size, [&] { return Model::factors(update, e); },
+    forLanesParallel(
+        e, e.operand(0).size, [&] { return Model::factors(update, e); },
         [&](Index i, unsigned lanes, llvm::ArrayRef<Num> f) {
           Model::updateAt(update, e, i, lanes, f);
         });
@@ -34,7 +34,7 @@ struct UpdateModel : BaseModel<Model, ConcreteOp> {
     if (e.options().target == KernelTarget::Gpu)
       return op->emitOpError("of a server has no kernel on a GPU yet; lower the step for a CPU");
     Index position = positionInGroup(e, *update.getServer());
-    e.ifThen(equal(position, e.index(0)), [&] { Model::emitUpdate(update, e); });
+    ifThen(e, equal(position, e.index(0)), [&] { Model::emitUpdate(update, e); });
     return llvm::success();
   }
 

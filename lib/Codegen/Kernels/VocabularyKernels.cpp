@@ -16,7 +16,7 @@ struct LogSumExpKernel : KernelModel<LogSumExpKernel, LogSumExpOp> {
     int64_t width = op.getX().getType().getShape().back();
     VocabularyPart vocabulary(e, op.getVocabulary(), width);
     Buffer x = e.operand(0), lse = e.result(0);
-    e.forRows(lse.size, {.width = width, .isAlone = true}, [&](Index row) {
+    forRows(e, lse.size, {.width = width, .isAlone = true}, [&](Index row) {
       e.store(lse, row, logSumExp(e, x, row * width, width, &vocabulary));
     });
   }
@@ -52,8 +52,8 @@ struct TargetLossKernel : KernelModel<TargetLossKernel, TargetLossOp> {
 
   static void emit(TargetLossOp op, KernelEmitter &e) {
     Terms terms(op, e);
-    Row sum = e.fold(e.index(0), e.index(e.operand(1).size), e.number(0.0),
-                     [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + terms.of(row)}; });
+    Row sum = fold(e, e.index(0), e.index(e.operand(1).size), e.number(0.0),
+                   [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + terms.of(row)}; });
     e.store(e.result(0), e.index(0), sum[0] / terms.targets.count());
   }
 

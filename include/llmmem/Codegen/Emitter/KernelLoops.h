@@ -1,15 +1,14 @@
 //===- KernelLoops.h - The loops of a kernel on each target ---------------===//
 //
-// The formulas of a kernel are the same on every target, but its loops differ. On a CPU one thread
-// runs an iteration and goes through its rows in vectors. On a GPU a thread group runs an
-// iteration, and each of its threads takes vectors of 128 bits.
+// On a CPU one thread runs an iteration and goes through its rows in vectors. On a GPU a thread
+// group runs an iteration, and each of its threads takes vectors of 128 bits.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_CODEGEN_EMITTER_KERNELLOOPS_H
 #define LLMMEM_CODEGEN_EMITTER_KERNELLOOPS_H
 
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llmmem/Codegen/Emitter/Loops.h"
 
 namespace llmmem {
 
@@ -21,7 +20,7 @@ struct Reduction {
   llvm::function_ref<Num(Num)> acrossLanes;
 };
 
-/// Emits the loops of `KernelEmitter`, whose contracts these functions have.
+/// Emits the loops of Loops.h, whose contracts these functions have.
 class KernelLoops {
 public:
   using Body = llvm::function_ref<void(Index)>;

@@ -49,23 +49,6 @@ public:
   void once(KernelEmitter &e, llvm::function_ref<void()> body);
   /// Returns workgroup memory of the block, inside a launch.
   Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
-  /// Returns all of the block's `bytes` (i8) that its launch asks for, which may be more than the
-  /// 48 KiB of `workgroup`.
-  Buffer dynamicWorkgroup(KernelEmitter &e, int64_t bytes);
-  /// Returns `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
-  Buffer partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size, mlir::Type element);
-  /// Emits a barrier inside a launch, where control flow is uniform over the block.
-  void barrier(KernelEmitter &e);
-  /// Emits a barrier of a kernel whose threads need this number of registers. Without it the
-  /// assembler would spill some to fit more blocks.
-  void barrierNeeding(KernelEmitter &e, int32_t registers);
-  /// Returns, inside a launch, for the threads of a warp, `x` of the thread whose number differs in
-  /// `distance`, a power of two.
-  Num exchange(KernelEmitter &e, Num x, int32_t distance);
-  /// Combines, inside a launch, `x` of each `lanes` neighbouring threads (a power of two up to a
-  /// warp) in a fixed tree. All of them get the result.
-  Num acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
-                  llvm::function_ref<Num(Num, Num)> combine);
   /// Combines `x` of all threads of the group in a fixed tree. All of them get the result.
   Num acrossThreadGroup(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
   using Start = llvm::function_ref<Row(unsigned lanes)>;
@@ -128,6 +111,27 @@ private:
 
 /// Returns the loops of a kernel whose target is a GPU.
 DeviceLoops &deviceLoops(KernelEmitter &e);
+
+//===----------------------------------------------------------------------===//
+// Threads of a block, inside a launch
+//===----------------------------------------------------------------------===//
+
+/// Returns all of the block's `bytes` (i8) that its launch asks for, which may be more than the
+/// 48 KiB of `workgroup`.
+Buffer dynamicWorkgroup(KernelEmitter &e, int64_t bytes);
+/// Returns `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
+Buffer partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size, mlir::Type element);
+/// Emits a barrier inside a launch, where control flow is uniform over the block.
+void barrier(KernelEmitter &e);
+/// Emits a barrier of a kernel whose threads need this number of registers. Without it the
+/// assembler would spill some to fit more blocks.
+void barrierNeeding(KernelEmitter &e, int32_t registers);
+/// Returns, inside a launch, for the threads of a warp, `x` of the thread whose number differs in
+/// `distance`, a power of two.
+Num exchange(KernelEmitter &e, Num x, int32_t distance);
+/// Combines, inside a launch, `x` of each `lanes` neighbouring threads (a power of two up to a
+/// warp) in a fixed tree. All of them get the result.
+Num acrossLanes(KernelEmitter &e, Num x, int64_t lanes, llvm::function_ref<Num(Num, Num)> combine);
 /// Returns the op before the insertion point of `builder`, if there is one.
 mlir::Operation *lastOpBefore(mlir::OpBuilder &builder);
 
