@@ -19,17 +19,32 @@ static constexpr int64_t kIdsOfThread = 4;
 static constexpr int64_t kMostListed = 4096;
 
 namespace {
+/// Says how the rows of a table are divided among blocks, and the vectors of a row among threads.
+struct Division {
+  Division(KernelEmitter &e, int64_t size, int64_t width, int64_t ids)
+      : width(width), rows(size / width), blocks(llvm::divideCeil(rows, kRows)),
+        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(width / lanes),
+        groupThreads(std::min<int64_t>(kBlockThreads, llvm::alignTo(vectors, kWarp))),
+        groups(kBlockThreads / groupThreads),
+        capacity(std::min<int64_t>(kMostListed, llvm::alignTo(ids, 4))) {}
+
+  int64_t threads() const { return groups * groupThreads; }
+
+  int64_t width, rows, blocks, lanes, vectors, groupThreads, groups, capacity;
+};
+
+/// Holds position times kRows plus row, in the order of the positions; positions by row; for each
+/// row its first place there and how many it has; and how many each warp counts.
+struct Lists {
+  Buffer listed, sorted, begins, counts, ofWarps;
+};
+
 class TableSums {
 public:
   TableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table, int64_t width,
             VocabularyPart &vocabulary)
-      : e(e), device(deviceLoops(e)), ids(ids), terms(terms), into(into), table(table),
-        vocabulary(vocabulary), width(width), rows(table.size / width),
-        blocks(llvm::divideCeil(rows, kRows)), lanes(std::gcd<int64_t>(e.lanes(), width)),
-        vectors(width / lanes),
-        groupThreads(std::min<int64_t>(kBlockThreads, llvm::alignTo(vectors, kWarp))),
-        groups(kBlockThreads / groupThreads),
-        capacity(std::min<int64_t>(kMostListed, llvm::alignTo(ids.size, 4))) {}
+      : e(e), ids(ids), terms(terms), into(into), table(table), vocabulary(vocabulary),
+        division(e, table.size, width, ids.size) {}
 
   void emit();
 
@@ -81,18 +96,15 @@ private:
   Row addListed(Index row, Index vector, ArrayRef<Num> carried);
 
   KernelEmitter &e;
-  DeviceLoops &device;
   Buffer ids, terms, into, table;
   VocabularyPart &vocabulary;
-  int64_t width, rows, blocks, lanes, vectors, groupThreads, groups, capacity;
+  const Division division;
 
+  // The rest is known inside the launch.
   std::optional<Index> block, thread;
-  /// Holds the number of lists; present if there can be more than one.
-  std::optional<Index> lists;
-  Value isCrowded;
-  /// Hold position times kRows plus row, in the order of the positions; positions by row; for each
-  /// row its first place there and how many it has; and how many each warp counts.
-  Buffer listed, sorted, begins, counts, ofWarps;
+  Lists lists;
+  Index numLists;
+  Value isCrowded; // There is more than one list.
 };
 } // namespace
 
@@ -113,10 +125,10 @@ std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index
     for (int64_t lane = 0; lane < together; ++lane) {
       Value one =
           together == 1 ? raw : vector::ExtractOp::create(b, e.location(), raw, lane).getResult();
-      Index place = placeOf({&b, one}), row = place / blocks;
-      Value isOfBlock = both(isId, equal(place - row * blocks, *block));
+      Index place = placeOf({&b, one}), row = place / division.blocks;
+      Value isOfBlock = both(isId, equal(place - row * division.blocks, *block));
       if (vocabulary.isPart())
-        isOfBlock = both(isOfBlock, both(less(word(-1), place), less(place, word(rows))));
+        isOfBlock = both(isOfBlock, both(less(word(-1), place), less(place, word(division.rows))));
       found[k + lane] = {row, both(isOfBlock, both(less(fromRow - 1, row), less(row, toRow)))};
     }
   }
@@ -131,11 +143,11 @@ std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
     before = choose(equal(lane / distance % 2, word(1)), before + other, before);
     all = all + other;
   }
-  ifThen(e, equal(lane, word(0)), [&] { e.storeRaw(ofWarps, asIndex(warp), all.value); });
+  ifThen(e, equal(lane, word(0)), [&] { e.storeRaw(lists.ofWarps, asIndex(warp), all.value); });
   barrier(e);
   all = word(0);
-  for (int64_t other = 0; other < ofWarps.size; ++other) {
-    Index count = loadWord(ofWarps, e.index(other));
+  for (int64_t other = 0; other < lists.ofWarps.size; ++other) {
+    Index count = loadWord(lists.ofWarps, e.index(other));
     before = choose(less(word(other), warp), before + count, before);
     all = all + count;
   }
@@ -147,8 +159,8 @@ std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
 /// of the lists before list `number`; returns how many there are in all.
 Index TableSums::list(Index fromRow, Index toRow, Index number) {
   barrierNeeding(e, 64); // Until here threads may read the previous list.
-  int64_t stride = ofWarps.size * kWarp * kIdsOfThread;
-  Index skipped = number * capacity;
+  int64_t stride = lists.ofWarps.size * kWarp * kIdsOfThread;
+  Index skipped = number * division.capacity;
   Index all =
       foldWord(e.index(0), e.index(ids.size), stride, word(0), [&](Index begin, Index seen) {
         Index first = begin + asIndex(*thread) * kIdsOfThread;
@@ -160,10 +172,10 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
         Index next = seen + before - skipped, place = asWord(first) * kRows;
         ifThen(e, less(word(0), own), [&] {
           for (auto [k, one] : llvm::enumerate(found)) {
-            Value isInside = both(less(word(-1), next), less(next, word(capacity)));
+            Value isInside = both(less(word(-1), next), less(next, word(division.capacity)));
             ifThen(e, both(one.isOwn, isInside), [&, next = next, one = one, k = k] {
               Index entry = place + static_cast<int64_t>(k * kRows) + one.row;
-              e.storeRaw(listed, asIndex(next), entry.value);
+              e.storeRaw(lists.listed, asIndex(next), entry.value);
             });
             next = choose(one.isOwn, next + 1, next);
           }
@@ -172,7 +184,7 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
       });
   barrier(e);
   // Some rows of the block may have fewer lists than all of them.
-  sort(asIndex(maximum(minimum(all - skipped, word(capacity)), word(0))));
+  sort(asIndex(maximum(minimum(all - skipped, word(division.capacity)), word(0))));
   return all;
 }
 
@@ -181,7 +193,7 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
 Index TableSums::foldListed(Index count, Index initial, ListedBody body) {
   Index whole = count / 4 * 4;
   Index most = foldWord(e.index(0), whole, 4, initial, [&](Index first, Index carried) {
-    Value entries = e.loadRaw(listed, first, 4);
+    Value entries = e.loadRaw(lists.listed, first, 4);
     for (int64_t k = 0; k < 4; ++k) {
       Value entry = vector::ExtractOp::create(e.builder(), e.location(), entries, k);
       carried = body({&e.builder(), entry}, carried);
@@ -189,7 +201,7 @@ Index TableSums::foldListed(Index count, Index initial, ListedBody body) {
     return carried;
   });
   return foldWord(whole, count, 1, most,
-                  [&](Index i, Index carried) { return body(loadWord(listed, i), carried); });
+                  [&](Index i, Index carried) { return body(loadWord(lists.listed, i), carried); });
 }
 
 /// Each thread takes a row: it counts the row's positions in the list, and stores them after those
@@ -200,16 +212,17 @@ void TableSums::sort(Index count) {
   ifThen(e, less(row, word(kRows)), [&] {
     Index own = foldListed(
         count, word(0), [&](Index entry, Index sum) { return choose(isOf(entry), sum + 1, sum); });
-    e.storeRaw(counts, asIndex(row), own.value);
+    e.storeRaw(lists.counts, asIndex(row), own.value);
   });
   barrier(e);
   ifThen(e, less(row, word(kRows)), [&] {
-    Index begin = foldWord(e.index(0), asIndex(row), 1, word(0),
-                           [&](Index before, Index sum) { return sum + loadWord(counts, before); });
-    e.storeRaw(begins, asIndex(row), begin.value);
+    Index begin = foldWord(e.index(0), asIndex(row), 1, word(0), [&](Index before, Index sum) {
+      return sum + loadWord(lists.counts, before);
+    });
+    e.storeRaw(lists.begins, asIndex(row), begin.value);
     foldListed(count, begin, [&](Index entry, Index next) {
       Value isOwn = isOf(entry);
-      ifThen(e, isOwn, [&] { e.storeRaw(sorted, asIndex(next), (entry / kRows).value); });
+      ifThen(e, isOwn, [&] { e.storeRaw(lists.sorted, asIndex(next), (entry / kRows).value); });
       return choose(isOwn, next + 1, next);
     });
   });
@@ -223,15 +236,18 @@ void TableSums::sort(Index count) {
 /// Loads many terms at a time, because a frequent id has hundreds and a load takes hundreds of
 /// cycles, but adds them one after another.
 Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
-  Index begin = asIndex(loadWord(begins, row)), end = begin + asIndex(loadWord(counts, row));
+  Index begin = asIndex(loadWord(lists.begins, row)),
+        end = begin + asIndex(loadWord(lists.counts, row));
   Row sum(carried);
   for (int64_t together : {16, 4, 1}) {
     Index whole = begin + (end - begin) / together * together;
     sum = foldSteps(e, begin, whole, together, sum, [&](Index i, ArrayRef<Num> before) -> Row {
       Row terms;
       for (int64_t k = 0; k < together; ++k)
-        terms.push_back(
-            e.load(this->terms, asIndex(loadWord(sorted, i + k)) * width + vector * lanes, lanes));
+        terms.push_back(e.load(this->terms,
+                               asIndex(loadWord(lists.sorted, i + k)) * division.width +
+                                   vector * division.lanes,
+                               division.lanes));
       Num next = before[0];
       for (Num term : terms)
         next = next + term;
@@ -239,7 +255,7 @@ Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
     });
     // If no id occurs twice, most rows are accessed only once, and the first loops do not run.
     expectIterations(sum[0].value.getDefiningOp(),
-                     together > 1 ? 0 : static_cast<double>(ids.size) / rows);
+                     together > 1 ? 0 : static_cast<double>(ids.size) / division.rows);
     begin = whole;
   }
   return sum;
@@ -247,48 +263,53 @@ Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
 
 /// Each thread group takes one of the rows from the block's row `first` on.
 void TableSums::emitRow(Index first) {
-  Index row = first + asIndex(*thread / groupThreads), lane = asIndex(*thread % groupThreads);
-  Index number = asIndex(*block) + row * blocks, readable = minimum(number, e.index(rows - 1));
+  Index row = first + asIndex(*thread / division.groupThreads),
+        lane = asIndex(*thread % division.groupThreads);
+  Index number = asIndex(*block) + row * division.blocks,
+        readable = minimum(number, e.index(division.rows - 1));
   auto sumVector = [&](Index begin) {
     // A thread without columns repeats the last one.
-    Index own = begin + lane, vector = minimum(own, e.index(vectors - 1));
-    Index place = readable * width + vector * lanes;
-    Value isOwn = both(less(own, e.index(vectors)), less(number, e.index(rows)));
-    Row start = {e.splat(0.0, lanes)};
+    Index own = begin + lane, vector = minimum(own, e.index(division.vectors - 1));
+    Index place = readable * division.width + vector * division.lanes;
+    Value isOwn = both(less(own, e.index(division.vectors)), less(number, e.index(division.rows)));
+    Row start = {e.splat(0.0, division.lanes)};
     if (into)
-      start = chooseIf(e, isOwn, start, [&]() -> Row { return {e.load(into, place, lanes)}; });
-    Row sum = fold(e, e.index(0), *lists, start, [&](Index number, ArrayRef<Num> carried) {
+      start =
+          chooseIf(e, isOwn, start, [&]() -> Row { return {e.load(into, place, division.lanes)}; });
+    Row sum = fold(e, e.index(0), numLists, start, [&](Index number, ArrayRef<Num> carried) {
       ifThen(e, isCrowded, [&] {
         expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
         Index fromRow = asWord(first);
-        list(fromRow, fromRow + groups, asWord(number));
+        list(fromRow, fromRow + division.groups, asWord(number));
       });
       return addListed(row, vector, carried);
     });
     ifThen(e, isOwn, [&] { e.store(table, place, sum[0]); });
   };
-  auto sumColumns = [&] { forSteps(e, e.index(0), e.index(vectors), groupThreads, sumVector); };
+  auto sumColumns = [&] {
+    forSteps(e, e.index(0), e.index(division.vectors), division.groupThreads, sumVector);
+  };
   if (!into)
     return sumColumns();
   // If lists are rebuilt, all threads of the block must take part in the barriers.
-  Value isTouched = less(word(0), loadWord(counts, row));
+  Value isTouched = less(word(0), loadWord(lists.counts, row));
   ifThen(e, either(lieApart(e, into, table), either(isCrowded, isTouched)), sumColumns);
 }
 
 void TableSums::emit() {
-  int64_t threads = groups * groupThreads;
-  device.launch(e, blocks, threads, [&](Index blockNumber, Index threadNumber) {
+  DeviceLoops &device = deviceLoops(e);
+  device.launch(e, division.blocks, division.threads(), [&](Index blockNumber, Index threadNumber) {
     block = asWord(blockNumber);
     thread = asWord(threadNumber);
     Type i32 = e.builder().getI32Type();
-    listed = device.workgroup(e, capacity, i32);
-    sorted = device.workgroup(e, capacity, i32);
-    begins = device.workgroup(e, kRows, i32);
-    counts = device.workgroup(e, kRows, i32);
-    ofWarps = device.workgroup(e, threads / kWarp, i32);
-    lists = ceilDiv(asIndex(list(word(0), word(kRows), word(0))), e.index(capacity));
-    isCrowded = less(e.index(1), *lists);
-    forSteps(e, e.index(0), e.index(kRows), groups, [&](Index first) { emitRow(first); });
+    lists.listed = device.workgroup(e, division.capacity, i32);
+    lists.sorted = device.workgroup(e, division.capacity, i32);
+    lists.begins = device.workgroup(e, kRows, i32);
+    lists.counts = device.workgroup(e, kRows, i32);
+    lists.ofWarps = device.workgroup(e, division.threads() / kWarp, i32);
+    numLists = ceilDiv(asIndex(list(word(0), word(kRows), word(0))), e.index(division.capacity));
+    isCrowded = less(e.index(1), numLists);
+    forSteps(e, e.index(0), e.index(kRows), division.groups, [&](Index first) { emitRow(first); });
   });
 }
 
