@@ -19,41 +19,50 @@ static HeldBuffer heldRows(KernelEmitter &e, OpOperand &rows, MutableOperandRang
           {element, groupSizeOf(rows.get(), scales[ofScales].get())}};
 }
 
-CachedKeys::CachedKeys(CachedAttentionOp op, KernelEmitter &e)
-    : e(e), batch(op.getQ().getType().getDimSize(0)), seq(op.getQ().getType().getDimSize(1)),
+CachedSizes::CachedSizes(CachedAttentionOp op)
+    : batch(op.getQ().getType().getDimSize(0)), seq(op.getQ().getType().getDimSize(1)),
       heads(op.getHeads()), kvHeads(op.getKvHeads()),
       size(op.getQ().getType().getDimSize(2) / heads), valueSize(size),
       scale(op.getScale().convertToDouble()),
-      cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0), q(e.operand(0)),
-      positions(e.operand(5)), table(e.operand(op.getTableMutable())),
-      sinks(e.operand(op.getSinksMutable())), out(e.result(0)),
-      k(heldRows(e, op.getKMutable(), op.getScalesMutable(), 0)),
-      v(heldRows(e, op.getVMutable(), op.getScalesMutable(), 1)),
-      keys(heldRows(e, op.getKeysMutable(), op.getScalesMutable(), 2)),
-      values(heldRows(e, op.getValuesMutable(), op.getScalesMutable(), 3)), reach(op.getReach()),
-      rows(op.getKeys().getType().getDimSize(1)), capacity(op.getCapacity()),
-      isRing(op.getWindow().has_value()) {
+      cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0), reach(op.getReach()) {
   divideHeads();
 }
 
-CachedKeys::CachedKeys(LatentAttentionOp op, KernelEmitter &e)
-    : e(e), batch(op.getQ().getType().getDimSize(0)), seq(op.getQ().getType().getDimSize(1)),
+CachedSizes::CachedSizes(LatentAttentionOp op)
+    : batch(op.getQ().getType().getDimSize(0)), seq(op.getQ().getType().getDimSize(1)),
       heads(op.getHeads()), kvHeads(1), size(op.getRow().getType().getDimSize(2)),
-      valueSize(op.getRank()), scale(op.getScale().convertToDouble()), cap(0.0), q(e.operand(0)),
-      positions(e.operand(3)), table(e.operand(op.getTableMutable())), out(e.result(0)),
-      k(heldRows(e, op.getRowMutable(), op.getScalesMutable(), 0)), v(k),
-      keys(heldRows(e, op.getRowsMutable(), op.getScalesMutable(), 1)), values(keys),
-      reach(op.getCapacity()), rows(op.getRows().getType().getDimSize(1)), capacity(reach),
-      isRing(false) {
+      valueSize(op.getRank()), scale(op.getScale().convertToDouble()), cap(0.0),
+      reach(op.getCapacity()) {
   divideHeads();
 }
 
-void CachedKeys::divideHeads() {
+void CachedSizes::divideHeads() {
   tile = std::min(kMostHeads, heads / kvHeads);
   while (heads / kvHeads % tile != 0)
     --tile;
   tiles = heads / kvHeads / tile;
 }
+
+CachedBuffers::CachedBuffers(CachedAttentionOp op, KernelEmitter &e)
+    : q(e.operand(0)), positions(e.operand(5)), table(e.operand(op.getTableMutable())),
+      sinks(e.operand(op.getSinksMutable())), out(e.result(0)),
+      k(heldRows(e, op.getKMutable(), op.getScalesMutable(), 0)),
+      v(heldRows(e, op.getVMutable(), op.getScalesMutable(), 1)),
+      keys(heldRows(e, op.getKeysMutable(), op.getScalesMutable(), 2)),
+      values(heldRows(e, op.getValuesMutable(), op.getScalesMutable(), 3)) {}
+
+CachedBuffers::CachedBuffers(LatentAttentionOp op, KernelEmitter &e)
+    : q(e.operand(0)), positions(e.operand(3)), table(e.operand(op.getTableMutable())),
+      out(e.result(0)), k(heldRows(e, op.getRowMutable(), op.getScalesMutable(), 0)), v(k),
+      keys(heldRows(e, op.getRowsMutable(), op.getScalesMutable(), 1)), values(keys) {}
+
+CachedKeys::CachedKeys(CachedAttentionOp op, KernelEmitter &e)
+    : CachedSizes(op), CachedBuffers(op, e), e(e), rows(op.getKeys().getType().getDimSize(1)),
+      capacity(op.getCapacity()), isRing(op.getWindow().has_value()) {}
+
+CachedKeys::CachedKeys(LatentAttentionOp op, KernelEmitter &e)
+    : CachedSizes(op), CachedBuffers(op, e), e(e), rows(op.getRows().getType().getDimSize(1)),
+      capacity(op.getCapacity()), isRing(false) {}
 
 CachedQuery CachedKeys::queryAt(Index number) {
   Index kvHead = number / tiles % kvHeads;

@@ -30,13 +30,39 @@ struct KeyBlock {
   Index start, begin, fresh, end;
 };
 
-class CachedKeys {
-public:
-  CachedKeys(llm::CachedAttentionOp op, KernelEmitter &e);
-  CachedKeys(llm::LatentAttentionOp op, KernelEmitter &e);
+/// Counts what a kernel of attention to a cache has, whichever op it is of.
+struct CachedSizes {
+  explicit CachedSizes(llm::CachedAttentionOp op);
+  explicit CachedSizes(llm::LatentAttentionOp op);
 
   /// Limits the query heads of an iteration, over which a kernel unrolls its loops.
   static constexpr int64_t kMostHeads = 8;
+
+  int64_t batch, seq, heads, kvHeads;
+  int64_t size, valueSize; ///< The elements of a head's key, and of its value.
+  double scale, cap;
+  int64_t reach; ///< The most keys that a query attends to.
+  /// Count the query heads of an iteration, and the iterations of a key/value head.
+  int64_t tile, tiles;
+
+private:
+  void divideHeads();
+};
+
+/// Holds the op's operands and its result. New rows are `k` and `v`; `keys` and `values` are
+/// cached.
+struct CachedBuffers {
+  CachedBuffers(llm::CachedAttentionOp op, KernelEmitter &e);
+  CachedBuffers(llm::LatentAttentionOp op, KernelEmitter &e);
+
+  Buffer q, positions, table, sinks, out;
+  HeldBuffer k, v, keys, values;
+};
+
+class CachedKeys : public CachedSizes, public CachedBuffers {
+public:
+  CachedKeys(llm::CachedAttentionOp op, KernelEmitter &e);
+  CachedKeys(llm::LatentAttentionOp op, KernelEmitter &e);
 
   int64_t numQueries() const { return batch * seq * kvHeads * tiles; }
   CachedQuery queryAt(Index number);
@@ -65,20 +91,11 @@ public:
 
   static constexpr int64_t kBlock = llm::CachedAttentionOp::kBlock;
   KernelEmitter &e;
-  const int64_t batch, seq, heads, kvHeads;
-  const int64_t size, valueSize; ///< The elements of a head's key, and of its value.
-  const double scale, cap;
-  Buffer q, positions, table, sinks, out;
-  HeldBuffer k, v, keys, values;
-  /// Count the query heads of an iteration, and the iterations of a key/value head.
-  int64_t tile, tiles;
-  int64_t reach; ///< The most keys that a query attends to.
 
 private:
   Index headOf(const CachedQuery &query, Index h) {
     return query.token * heads + query.firstHead + h;
   }
-  void divideHeads();
 
   /// Count the rows of a cache or of a page, and what a sequence can have in all.
   int64_t rows, capacity;
