@@ -26,6 +26,35 @@ using namespace llmmem::llm;
 
 static Num largestOf(Num a, Num b) { return maximum(a, b); }
 static Num sumOf(Num a, Num b) { return a + b; }
+
+static Value both(KernelEmitter &e, Value a, Value b) {
+  return arith::AndIOp::create(e.builder(), e.location(), a, b);
+}
+
+static Value inverse(KernelEmitter &e, Value condition) {
+  Value yes = arith::ConstantIntOp::create(e.builder(), e.location(), 1, 1);
+  return arith::XOrIOp::create(e.builder(), e.location(), condition, yes);
+}
+
+static Value atLeast(Index a, Index b) { return less(b - 1, a); }
+
+static Num laneOf(Num pair, int64_t number) {
+  return {pair.builder,
+          vector::ExtractOp::create(*pair.builder, pair.value.getLoc(), pair.value, number)};
+}
+
+static void storePair(KernelEmitter &e, Buffer to, Index index, Num first, Num second) {
+  Value pair =
+      vector::FromElementsOp::create(e.builder(), e.location(), VectorType::get({2}, first.type()),
+                                     ValueRange{first.value, second.value});
+  e.store(to, index, {&e.builder(), pair});
+}
+
+/// Sets, for reports of traffic, how often the op that contains the insertion point runs.
+static void expectTimes(KernelEmitter &e, double times) {
+  expectIterations(e.builder().getInsertionBlock()->getParentOp(), times);
+}
+
 namespace {
 
 /// Says how the warps of a block divide heads and columns.
@@ -59,45 +88,23 @@ struct BlockPlace {
   Index token, tokenOfLaunch, group, part;
 };
 
-class Emission : public CachedKeys {
+/// Has the workgroup memory of a block of threads, and brings its queries and tiles of rows there.
+class LatentTiles : public CachedKeys {
 public:
-  Emission(const CachedKeys &keys, const LatentParts &parts, PartSums partSums, BlockPlace place,
-           Index thread)
-      : CachedKeys(keys), device(deviceLoops(e)), parts(parts), partSums(partSums), place(place),
-        shape(parts, valueSize), thread(thread), lane(MmaLane::of(thread % kWarp)),
-        strip(thread / kWarp % shape.strips), share(thread / kWarp / shape.strips),
+  /// A line of scores has eight more places than keys, so that the four lines that half of a warp
+  /// accesses lie in different banks.
+  static constexpr int64_t kPitch = kLatentTile + 8;
+
+  LatentTiles(const CachedKeys &keys, const LatentParts &parts, const BlockPlace &place,
+              Index thread)
+      : CachedKeys(keys), parts(parts), shape(parts, valueSize), thread(thread),
+        lane(MmaLane::of(thread % kWarp)), strip(thread / kWarp % shape.strips),
+        share(thread / kWarp / shape.strips),
         query(queryOf(place.token, e.index(0), place.group * parts.heads)),
         memory(dynamicWorkgroup(e, latentBlockBytes(parts.rows(), size))),
         halves(partOf(e, memory, 0, elementsOfTiles(), halfTypeOf(e))),
         scores(partOf(e, memory, 2 * elementsOfTiles(), parts.rows() * kPitch, e.computeType())),
         rowScales(partOf(e, memory, bytesBeforeScales(), 2 * kLatentTile, e.computeType())) {}
-
-  void emit() {
-    copyQueries();
-    Index first = maximum(place.part * parts.positions, query.begin) / kBlock;
-    Index last = minimum(place.part * parts.positions + parts.positions, query.end);
-    Index end = ceilDiv(last, e.index(kBlock));
-    ifThen(e, less(first, end), [&] { copyRows(first * kBlock, e.index(0)); });
-    commitCopies(e);
-    Row state(2, lowest());
-    state.append(2 + shape.columns / 2, e.number(0.0));
-    state = fold(e, first, end, state, [&](Index block, ArrayRef<Num> carried) {
-      expectTimes(expectedBlocks());
-      return emitBlock(block, end, carried);
-    });
-    emitEnd(less(first, end), state);
-  }
-
-private:
-  /// A line of scores has eight more places than keys, so that the four lines that half of a warp
-  /// accesses lie in different banks.
-  static constexpr int64_t kPitch = kLatentTile + 8;
-  /// Count the elements of a copy, and the threads that copy a row.
-  static constexpr int64_t kChunk = 8, kTogether = 8;
-
-  //===--------------------------------------------------------------------===//
-  // Copies
-  //===--------------------------------------------------------------------===//
 
   int64_t elementsOfTiles() const { return MmaTile::sizeOf(parts.rows() + 2 * kLatentTile, size); }
   int64_t bytesBeforeScales() const {
@@ -134,17 +141,31 @@ private:
     forSteps(
         e, thread / kTogether, e.index(kLatentTile), shape.threads() / kTogether, [&](Index line) {
           Index j = first + line;
-          Value isCached = both(atLeast(j, query.begin), less(j, minimum(query.fresh, query.end)));
+          Value isCached =
+              both(e, atLeast(j, query.begin), less(j, minimum(query.fresh, query.end)));
           ifThen(e, isCached,
                  [&] { copyRow(half, line, {keys, cachedPlace(query, j), std::nullopt}, own); });
-          ifThen(e, inverse(isCached), [&] {
-            expectTimes(1.0 / static_cast<double>(reach));
-            Value isThere = both(atLeast(j, firstFresh), less(j, query.end));
+          ifThen(e, inverse(e, isCached), [&] {
+            expectTimes(e, 1.0 / static_cast<double>(reach));
+            Value isThere = both(e, atLeast(j, firstFresh), less(j, query.end));
             copyRow(half, line, {k, freshPlace(query, j), isThere}, own);
           });
         });
   }
 
+  /// Returns the scales of the rows of this thread's columns of scores; nothing where rows have
+  /// none.
+  Row scalesOf(Index half) {
+    Row all;
+    for (int64_t j = 0; keys.isPacked() && j < kLatentTile / kMmaColumns; ++j) {
+      Index first = half * kLatentTile + lane.pair * 2 + j * kMmaColumns;
+      Num pair = e.load(rowScales, first, 2);
+      all.append({laneOf(pair, 0), laneOf(pair, 1)});
+    }
+    return all;
+  }
+
+private:
   struct RowPlace {
     const HeldBuffer &held;
     Index begin;
@@ -191,18 +212,45 @@ private:
     });
   }
 
-  /// Returns the scales of the rows of this thread's columns of scores; nothing where rows have
-  /// none.
-  Row scalesOf(Index half) {
-    Row all;
-    for (int64_t j = 0; keys.isPacked() && j < kLatentTile / kMmaColumns; ++j) {
-      Index first = half * kLatentTile + lane.pair * 2 + j * kMmaColumns;
-      Num pair = e.load(rowScales, first, 2);
-      all.append({laneOf(pair, 0), laneOf(pair, 1)});
-    }
-    return all;
+  /// Count the elements of a copy, and the threads that copy a row.
+  static constexpr int64_t kChunk = 8, kTogether = 8;
+
+public:
+  const LatentParts parts;
+  const WarpShape shape;
+  const Index thread;
+  const MmaLane lane;
+  const Index strip, share; // Of a warp: its heads, and its part of what they share.
+  const CachedQuery query;
+  const Buffer memory, halves, scores;
+
+private:
+  Buffer rowScales;
+};
+
+class Emission : public LatentTiles {
+public:
+  Emission(const CachedKeys &keys, const LatentParts &parts, PartSums partSums, BlockPlace place,
+           Index thread)
+      : LatentTiles(keys, parts, place, thread), partSums(partSums), place(place) {}
+
+  void emit() {
+    copyQueries();
+    Index first = maximum(place.part * parts.positions, query.begin) / kBlock;
+    Index last = minimum(place.part * parts.positions + parts.positions, query.end);
+    Index end = ceilDiv(last, e.index(kBlock));
+    ifThen(e, less(first, end), [&] { copyRows(first * kBlock, e.index(0)); });
+    commitCopies(e);
+    Row state(2, lowest());
+    state.append(2 + shape.columns / 2, e.number(0.0));
+    state = fold(e, first, end, state, [&](Index block, ArrayRef<Num> carried) {
+      expectTimes(e, expectedBlocks());
+      return emitBlock(block, end, carried);
+    });
+    emitEnd(less(first, end), state);
   }
 
+private:
   //===--------------------------------------------------------------------===//
   // Tiles
   //===--------------------------------------------------------------------===//
@@ -222,7 +270,7 @@ private:
     waitForCopies(e, 0);
     barrierNeeding(e, registers);
     ifThen(e, less(next, end * kBlock), [&] {
-      expectTimes(1.0 - 0.5 / expectedBlocks());
+      expectTimes(e, 1.0 - 0.5 / expectedBlocks());
       copyRows(next, e.index(1) - half);
     });
     commitCopies(e);
@@ -257,7 +305,7 @@ private:
       }
       for (size_t j : {0, 1})
         for (int64_t half : {0, 1})
-          storePair(scores, scorePlace(half, share * kMmaInner, j),
+          storePair(e, scores, scorePlace(half, share * kMmaInner, j),
                     chains[0][j][2 * half] + chains[1][j][2 * half],
                     chains[0][j][2 * half + 1] + chains[1][j][2 * half + 1]);
     };
@@ -279,7 +327,7 @@ private:
           Num x = laneOf(pair, i) * (scale * llvm::numbers::log2e);
           if (!scales.empty())
             x = x * scales[2 * j + i];
-          logit[2 * half + i] = select(both(atLeast(key, begin), less(key, end)), x, hidden);
+          logit[2 * half + i] = select(both(e, atLeast(key, begin), less(key, end)), x, hidden);
         }
       }
     return logits;
@@ -341,9 +389,9 @@ private:
     for (int64_t half : {0, 1}) {
       Index row = first + rowOf(half);
       storeRow(partSums.sums, half, row * valueSize, sums, e.number(1.0));
-      Value isFirst = both(equal(lane.pair, e.index(0)), equal(share, e.index(0)));
-      ifThen(e, both(isFirst, less(rowOf(half), countOfHeads())),
-             [&] { storePair(partSums.statistics, row * 2, state[half], totals[half]); });
+      Value isFirst = both(e, equal(lane.pair, e.index(0)), equal(share, e.index(0)));
+      ifThen(e, both(e, isFirst, less(rowOf(half), countOfHeads())),
+             [&] { storePair(e, partSums.statistics, row * 2, state[half], totals[half]); });
     }
   }
 
@@ -353,7 +401,7 @@ private:
       for (auto [j, sum] : llvm::enumerate(sums)) {
         Index column = firstColumn() + lane.pair * 2 + j * kMmaColumns;
         auto store = [&, &sum = sum] {
-          storePair(to, begin + column, sum[2 * half] * factor, sum[2 * half + 1] * factor);
+          storePair(e, to, begin + column, sum[2 * half] * factor, sum[2 * half + 1] * factor);
         };
         // The last warps repeat columns of others where there are too few.
         areWhole() ? store() : ifThen(e, atLeast(column, share * shape.columns), store);
@@ -375,40 +423,13 @@ private:
     return areWhole() ? own : minimum(own, e.index(valueSize - shape.columns));
   }
 
-  Value both(Value a, Value b) { return arith::AndIOp::create(e.builder(), e.location(), a, b); }
-  Value inverse(Value condition) {
-    Value yes = arith::ConstantIntOp::create(e.builder(), e.location(), 1, 1);
-    return arith::XOrIOp::create(e.builder(), e.location(), condition, yes);
-  }
-  Value atLeast(Index a, Index b) { return less(b - 1, a); }
-  Num laneOf(Num pair, int64_t number) {
-    return {pair.builder, vector::ExtractOp::create(e.builder(), e.location(), pair.value, number)};
-  }
-  void storePair(Buffer to, Index index, Num first, Num second) {
-    Value pair = vector::FromElementsOp::create(e.builder(), e.location(),
-                                                VectorType::get({2}, first.type()),
-                                                ValueRange{first.value, second.value});
-    e.store(to, index, {&e.builder(), pair});
-  }
-  /// Sets, for reports of traffic, how often the op that contains the insertion point runs.
-  void expectTimes(double times) {
-    expectIterations(e.builder().getInsertionBlock()->getParentOp(), times);
-  }
   /// Returns the number for a part of a full cache.
   double expectedBlocks() const {
     return static_cast<double>(reach) / static_cast<double>(parts.count * kBlock);
   }
 
-  DeviceLoops &device;
-  LatentParts parts;
   PartSums partSums;
   BlockPlace place;
-  WarpShape shape;
-  Index thread;
-  MmaLane lane;
-  Index strip, share;
-  CachedQuery query;
-  Buffer memory, halves, scores, rowScales;
 };
 
 /// Adds the parts of a head of a token in order.
