@@ -34,16 +34,15 @@ namespace {
 class Forward {
 public:
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
-      : e(e), rows(rows), blocks(rows.blocks), block(block), softmax(rows, block, sinks),
-        bytes(dynamicWorkgroup(e, bytesOf(e.options(), blocks.size))),
-        memory(partOf(e, bytes, 0, elementsOf(blocks.size), halfTypeOf(e))),
-        copies(rows, bytes, 2 * elementsOf(blocks.size)),
-        sourceOfQueries(copies.queriesOf(e.operand(0), kExtent)),
-        sourceOfKeys(copies.keysOf(e.operand(1), keysOf(blocks.size))),
-        sourceOfValues(copies.keysOf(e.operand(2), keysOf(blocks.size))),
-        queries(memory, e.index(0), kExtent, blocks.size),
-        stages(memory, WarpgroupPanel::sizeOf(kExtent, blocks.size), keysOf(blocks.size),
-               blocks.size) {}
+      : e(e), rows(rows), block(block), softmax(rows, block, sinks),
+        bytes(dynamicWorkgroup(e, bytesOf(e.options(), size()))),
+        memory(partOf(e, bytes, 0, elementsOf(size()), halfTypeOf(e))),
+        copies(rows, bytes, 2 * elementsOf(size())),
+        sources{copies.queriesOf(e.operand(0), kExtent),
+                copies.keysOf(e.operand(1), keysOf(size())),
+                copies.keysOf(e.operand(2), keysOf(size()))},
+        queries(memory, e.index(0), kExtent, size()),
+        stages(memory, WarpgroupPanel::sizeOf(kExtent, size()), keysOf(size()), size()) {}
 
   static int64_t keysOf(int64_t size) { return size; }
   /// Counts queries, and stages of keys and values.
@@ -56,8 +55,8 @@ public:
 
   void emit() {
     copies.begin(registers());
-    copies.startOwn(PanelCopies::Copy{queries, sourceOfQueries}, block);
-    std::tie(begin, end) = unmaskedKeys(rows, block, keysOf(blocks.size));
+    copies.startOwn(PanelCopies::Copy{queries, sources.queries}, block);
+    std::tie(begin, end) = unmaskedKeys(rows, block, keysOf(size()));
     copyStage(*begin);
     copies.waitForOwn();
     softmax.foldTiles(*begin, *end, [&](Index number, FragmentsC &out, MutableArrayRef<Num> state) {
@@ -66,14 +65,15 @@ public:
   }
 
 private:
-  int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
+  int64_t size() const { return rows.blocks.size; }
+  int32_t registers() const { return size() <= 64 ? 128 : 255; }
 
   WarpgroupPanel keys(Index number) { return stages.panel(number, 0); }
   WarpgroupPanel values(Index number) { return stages.panel(number, 1); }
 
   void copyStage(Index number) {
-    copies.startStage(number, {{keys(number), sourceOfKeys}, {values(number), sourceOfValues}},
-                      keyBlock(rows, block, number, keysOf(blocks.size)));
+    copies.startStage(number, {{keys(number), sources.keys}, {values(number), sources.values}},
+                      keyBlock(rows, block, number, keysOf(size())));
   }
 
   /// After the barrier all warpgroups have waited for what reads the previous tile, into whose
@@ -86,8 +86,7 @@ private:
     commitWgmma(e);
     waitForWgmma(e, 0);
     FragmentsC scores = unflatten(takeSums(e, sums));
-    softmax.emit(scores, out, keyBlock(rows, block, number, keysOf(blocks.size)),
-                 keysOf(blocks.size), state);
+    softmax.emit(scores, out, keyBlock(rows, block, number, keysOf(size())), keysOf(size()), state);
     FragmentsA powers = packFragments(e, scores);
     sums = makeSums(e, flatten(out));
     fenceSums(e);
@@ -99,12 +98,13 @@ private:
 
   KernelEmitter &e;
   MmaRows &rows;
-  AttentionBlocks &blocks;
   HeadBlock block;
   MmaSoftmax softmax;
   Buffer bytes, memory;
   PanelCopies copies;
-  PanelCopies::Source sourceOfQueries, sourceOfKeys, sourceOfValues;
+  struct {
+    PanelCopies::Source queries, keys, values;
+  } sources;
   std::optional<Index> begin, end; // Those of the tiles.
   WarpgroupPanel queries;
   WarpgroupStages stages;

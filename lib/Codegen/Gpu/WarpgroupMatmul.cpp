@@ -41,11 +41,10 @@ struct WarpgroupTiles {
     if (!byMaps)
       limits.sharing = llm::TileSharing::Never;
     choose(p, count, limits);
-    rowParts = rows / kWarpgroups / kWgmmaRows;
-    tileColumns = llvm::divideCeil(p.columns, columns);
-    tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
-    tiles = count * tilesOfOne;
-    blocks = parts > 1 ? tiles * parts : std::min(tiles, tunedGpu().multiprocessors);
+    grid.columns = llvm::divideCeil(p.columns, columns);
+    grid.tilesOfOne = llvm::divideCeil(p.rows, rows) * grid.columns;
+    grid.tiles = count * grid.tilesOfOne;
+    grid.blocks = parts > 1 ? grid.tiles * parts : std::min(grid.tiles, tunedGpu().multiprocessors);
     // One thread makes the copies by maps, so it is better the more of them are in flight.
     if (byMaps)
       stages =
@@ -65,11 +64,12 @@ struct WarpgroupTiles {
   /// Returns by how many steps copies are ahead of what is multiplied: they go into the stage of
   /// the step before the last.
   int64_t ahead() const { return stages - 2; }
-  bool haveOneTile() const { return parts > 1 || tiles == blocks; }
+  int64_t rowParts() const { return rows / kWarpgroups / kWgmmaRows; }
+  bool haveOneTile() const { return parts > 1 || grid.tiles == grid.blocks; }
   int64_t sharing() const { return shared == llm::SharedTile::None ? 1 : llm::kSharingBlocks; }
   int64_t clusterBlocks() const { return parts * sharing(); }
   WarpSums warpSums() const {
-    return {.rowParts = rowParts,
+    return {.rowParts = rowParts(),
             .columnParts = columns / kMmaColumns,
             .rowDistance = kWgmmaRows,
             .warpColumns = 1,
@@ -78,10 +78,12 @@ struct WarpgroupTiles {
 
   bool byMaps;
   int64_t stages = kLeastStages;
-  int64_t rows = 0, columns = 0, rowParts, tileColumns;
-  /// Count the tiles of one matmul, of all, and the blocks that share them: block b has tiles b, b
-  /// + `blocks`, ...
-  int64_t tilesOfOne, tiles, blocks;
+  int64_t rows = 0, columns = 0;
+  /// Counts the tiles of a row of C, of one matmul and of all, and the blocks that share them:
+  /// block b has tiles b, b + `blocks`, ...
+  struct Grid {
+    int64_t columns, tilesOfOne, tiles, blocks;
+  } grid;
   int64_t innerSteps; // Those of one term.
   /// Count the blocks of a cluster that share the steps of a tile, and the steps of each: the last
   /// may end after the terms, where tiles are 0. Neighbours in the cluster have the same part.
@@ -145,7 +147,8 @@ public:
     if (sizes.haveOneTile())
       emitTile(firstTile());
     else
-      forSteps(e, block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
+      forSteps(e, block, e.index(sizes.grid.tiles), sizes.grid.blocks,
+               [&](Index tile) { emitTile(tile); });
     // A block's memory ends with the block.
     if (sizes.clusterBlocks() > 1)
       clusterBarrier(e, sizes.clusterBlocks());
@@ -160,16 +163,16 @@ private:
     Index row, column, ofRow;
   };
   Place placeOf(Index tile) {
-    bool isOne = sizes.tiles == sizes.tilesOfOne;
-    Index ofMatmul = isOne ? tile : tile % sizes.tilesOfOne;
-    Index row = ofMatmul / sizes.tileColumns, column = ofMatmul % sizes.tileColumns;
+    bool isOne = sizes.grid.tiles == sizes.grid.tilesOfOne;
+    Index ofMatmul = isOne ? tile : tile % sizes.grid.tilesOfOne;
+    Index row = ofMatmul / sizes.grid.columns, column = ofMatmul % sizes.grid.columns;
     if (sizes.shared == llm::SharedTile::OfB) {
       constexpr int64_t sharing = llm::kSharingBlocks;
       Index pair = ofMatmul / sharing;
-      row = pair / sizes.tileColumns * sharing + ofMatmul % sharing;
-      column = pair % sizes.tileColumns;
+      row = pair / sizes.grid.columns * sharing + ofMatmul % sharing;
+      column = pair % sizes.grid.columns;
     }
-    return {make(isOne ? e.index(0) : tile / sizes.tilesOfOne), row * sizes.rows,
+    return {make(isOne ? e.index(0) : tile / sizes.grid.tilesOfOne), row * sizes.rows,
             column * sizes.columns, column};
   }
 
@@ -180,7 +183,7 @@ private:
   }
 
   void emitTile(Index tile) {
-    Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
+    Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts() * kWgmmaRows);
     Row sums = emitSteps(tile, ofWarpgroup, beginSums(tile, ofWarpgroup));
     // It is computed again, because places that live through the steps would take registers.
     Place at = placeOf(tile);
@@ -210,7 +213,7 @@ private:
   }
 
   Row beginSums(Index tile, Index ofWarpgroup) {
-    Row parts(sizes.rowParts, {&e.builder(), nullptr});
+    Row parts(sizes.rowParts(), {&e.builder(), nullptr});
     Place at = placeOf(tile);
     if (!at.matmul.continued().buffer) {
       for (Num &part : parts)
@@ -231,7 +234,7 @@ private:
   /// so that its data arrive while sums are stored. With tensor maps two mbarriers of the stage say
   /// it (BoxStages.h), and only the warp that copies waits for another.
   Row emitSteps(Index tile, Index ofWarpgroup, ArrayRef<Num> begin) {
-    Index before = sizes.haveOneTile() ? e.index(0) : tile / sizes.blocks * sizes.steps;
+    Index before = sizes.haveOneTile() ? e.index(0) : tile / sizes.grid.blocks * sizes.steps;
     Row sums =
         fold(e, e.index(0), e.index(sizes.steps), begin, [&](Index step, ArrayRef<Num> sums) {
           waitForStep(before + step);
@@ -265,7 +268,7 @@ private:
     Row next(sums);
     fenceSums(e);
     for (int64_t inner = 0; inner < WarpgroupTiles::kInner; inner += kMmaInner)
-      for (int64_t part = 0; part < sizes.rowParts; ++part)
+      for (int64_t part = 0; part < sizes.rowParts(); ++part)
         next[part].value = startWgmma(e, a, a.advance(e, ofA, part * kWgmmaRows, inner), b,
                                       b.advance(e, ofB, 0, inner), next[part].value);
     commitWgmma(e);
@@ -288,9 +291,9 @@ private:
   /// block's next tile; nothing after its last one. The tile begins with the block's step `before`.
   void copyStep(Index tile, Index step, std::optional<Index> before = std::nullopt) {
     bool isLast = sizes.haveOneTile();
-    Index of = isLast ? tile : tile + step / sizes.steps * sizes.blocks,
+    Index of = isLast ? tile : tile + step / sizes.steps * sizes.grid.blocks,
           own = isLast ? step : step % sizes.steps, stage = before ? *before + step : step;
-    Value exists = isLast ? less(step, e.index(sizes.steps)) : less(of, e.index(sizes.tiles));
+    Value exists = isLast ? less(step, e.index(sizes.steps)) : less(of, e.index(sizes.grid.tiles));
     if (boxes)
       exists = arith::AndIOp::create(e.builder(), e.location(), exists, boxes->isCopying());
     ifThen(e, exists, [&] {
@@ -341,5 +344,5 @@ void llmmem::emitWarpgroupMatmuls(KernelEmitter &e, int64_t count, const Matmul 
   auto emitBlock = [&](Index block, Index thread) {
     WarpgroupEmitter(e, first, make, sizes, block, thread).emit();
   };
-  deviceLoops(e).launch(e, sizes.blocks, WarpgroupTiles::kThreads, emitBlock, sizes.bytes());
+  deviceLoops(e).launch(e, sizes.grid.blocks, WarpgroupTiles::kThreads, emitBlock, sizes.bytes());
 }
