@@ -159,18 +159,20 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
 struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
   struct Emission : AttentionBlocks {
     using AttentionBlocks::AttentionBlocks;
-    Buffer q = e.operand(0), k = e.operand(1), v = e.operand(2), out = e.operand(3),
-           lse = e.operand(4), dout = e.operand(5), delta = e.workspace();
+    Buffer k = e.operand(1), v = e.operand(2), lse = e.operand(4), dout = e.operand(5),
+           delta = e.workspace();
     Panel queries, douts, keys, values;
-    /// Hold the block along the lanes, transposed: scaled queries and douts, or scaled keys and
+    /// Holds the block along the lanes, transposed: scaled queries and douts, or scaled keys and
     /// values.
-    Panel transposedFirst, transposedSecond;
+    struct {
+      Panel first, second;
+    } transposed;
     /// Hold scores and dout . value of each pair, then probabilities and the gradients of scores.
     Panel first, second;
 
     void makePanels() {
       queries = rowPanel(), douts = rowPanel(), keys = rowPanel(), values = rowPanel();
-      transposedFirst = transposedPanel(), transposedSecond = transposedPanel();
+      transposed.first = transposedPanel(), transposed.second = transposedPanel();
       first = pairPanel(), second = pairPanel();
     }
 
@@ -178,8 +180,8 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
     /// lanes.
     void emitPairMatmuls(Panel a, Panel b, Index rows) {
       auto whole = [&](Index, Index) { return wholeRow(); };
-      emitMatmul(e, {.a = a, .b = transposedFirst, .c = first, .rows = rows, .terms = whole});
-      emitMatmul(e, {.a = b, .b = transposedSecond, .c = second, .rows = rows, .terms = whole});
+      emitMatmul(e, {.a = a, .b = transposed.first, .c = first, .rows = rows, .terms = whole});
+      emitMatmul(e, {.a = b, .b = transposed.second, .c = second, .rows = rows, .terms = whole});
     }
 
     /// Computes p, and p (dp - delta), from the score and dout . value at `place` of the panels.
@@ -210,10 +212,10 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       makePanels();
       Panel dq = rowPanel();
       Buffer lseHere = e.scratch(extent), deltaHere = e.scratch(extent);
-      loadQueries(queries, q, block);
-      transposePanel(e, queries, transposedFirst, scale);
+      loadQueries(queries, e.operand(0), block);
+      transposePanel(e, queries, transposed.first, scale);
       loadQueries(douts, dout, block);
-      transposePanel(e, douts, transposedSecond, 1.0);
+      transposePanel(e, douts, transposed.second, 1.0);
       emitStatistics(block, lseHere, deltaHere);
       Buffer reaches = reachesOf(block);
       clearPanel(e, dq);
@@ -241,6 +243,7 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
     /// Computes delta = dout . out for the lanes of this block, and stores it for the pass over
     /// blocks of keys.
     void emitStatistics(HeadBlock block, Buffer lseHere, Buffer deltaHere) {
+      Buffer out = e.operand(3);
       fill(e, lseHere, 0.0);
       fill(e, deltaHere, 0.0);
       forEach(e, e.index(0), block.count, [&](Index i) {
@@ -262,13 +265,13 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       makePanels();
       Panel dk = rowPanel(), dv = rowPanel();
       loadKeys(keys, k, block);
-      transposePanel(e, keys, transposedFirst, scale);
+      transposePanel(e, keys, transposed.first, scale);
       loadKeys(values, v, block);
-      transposePanel(e, values, transposedSecond, 1.0);
+      transposePanel(e, values, transposed.second, 1.0);
       clearPanel(e, dk);
       clearPanel(e, dv);
       forUnmaskedQueries(block, [&](HeadBlock other) {
-        loadQueries(queries, q, other);
+        loadQueries(queries, e.operand(0), other);
         loadQueries(douts, dout, other);
         emitPairMatmuls(queries, douts, other.count);
         forEach(e, e.index(0), other.count, [&](Index i) {

@@ -24,6 +24,13 @@ public:
   MuonEmitter(MuonOp op, KernelEmitter &e)
       : op(op), e(e), buffers(op, e), rows(op.getParam().getType().getShape()[0]),
         columns(op.getParam().getType().getShape()[1]), shorter(op.getShorter()) {
+    // Each part lies at an address for vectors, whatever the sizes of those before it are.
+    int64_t taken = 0, width = e.computeType().getWidth() / 8;
+    auto take = [&](int64_t size) {
+      Buffer buffer = e.workspace(taken * width, size, e.computeType());
+      taken += muonPart(size);
+      return buffer;
+    };
     x = take(rows * columns), next = take(rows * columns);
     gram = take(shorter * shorter), factor = take(shorter * shorter);
     squares = take(rows), length = take(1);
@@ -32,14 +39,6 @@ public:
   void emit();
 
 private:
-  /// Returns the next elements of the workspace, at an address for vectors whatever the previous
-  /// sizes are.
-  Buffer take(int64_t size) {
-    int64_t width = e.computeType().getWidth() / 8;
-    Buffer buffer = e.workspace(taken * width, size, e.computeType());
-    taken += muonPart(size);
-    return buffer;
-  }
   bool isWide() const { return rows <= columns; }
   void followGradient();
   void normalize();
@@ -50,7 +49,7 @@ private:
   MuonOp op;
   KernelEmitter &e;
   StatesOfUpdate buffers;
-  int64_t rows, columns, shorter, taken = 0;
+  int64_t rows, columns, shorter;
   Buffer x, next, gram, factor, squares, length;
 };
 } // namespace

@@ -34,15 +34,13 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     RopeOp op;
     KernelEmitter &e;
     int64_t batch, seq, width, heads, size, half;
-    double magnitude;
-    Buffer x, y, frequencies, cosines = Buffer(), sines = Buffer();
+    Buffer frequencies, cosines = Buffer(), sines = Buffer();
 
     Emission(RopeOp op, KernelEmitter &e)
         : op(op), e(e), batch(op.getX().getType().getShape()[0]),
           seq(op.getX().getType().getShape()[1]), width(op.getX().getType().getShape()[2]),
           heads(op.getHeads()), size(width / heads), half(rotaryElements(op) / 2),
-          magnitude(op.getScaling() ? op.getScaling()->getMagnitude().getValueAsDouble() : 1.0),
-          x(e.operand(0)), y(e.result(0)), frequencies(tableOf(e, ropeFrequencies(op))) {}
+          frequencies(tableOf(e, ropeFrequencies(op))) {}
 
     void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
 
@@ -67,7 +65,10 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
       e.store(sines, i, op.getInverse() ? -sine : sine);
     }
 
-    Num scaled(Num x) { return magnitude == 1.0 ? x : x * magnitude; }
+    Num scaled(Num x) {
+      double magnitude = op.getScaling() ? op.getScaling()->getMagnitude().getValueAsDouble() : 1.0;
+      return magnitude == 1.0 ? x : x * magnitude;
+    }
 
     /// Returns where head `h` of a position begins.
     Index head(Index b, Index s, Index h) { return (b * seq + s) * width + h * size; }
@@ -78,18 +79,21 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
           emitNeighbours(head(b, s, h), i + lane);
         return;
       }
-      Index low = head(b, s, h) + i, high = low + half;
-      Num cosine = e.load(cosines, i, lanes), sine = e.load(sines, i, lanes);
-      Num first = e.load(x, low, lanes), second = e.load(x, high, lanes);
-      e.store(y, low, first * cosine - second * sine);
-      e.store(y, high, second * cosine + first * sine);
+      Index low = head(b, s, h) + i;
+      rotate(low, low + half, i, lanes);
     }
 
     /// Rotates pair `i` of the head from `begin` on, whose elements are adjacent.
     void emitNeighbours(Index begin, Index i) {
-      Index low = begin + i * 2, high = low + 1;
-      Num cosine = e.load(cosines, i), sine = e.load(sines, i);
-      Num first = e.load(x, low), second = e.load(x, high);
+      Index low = begin + i * 2;
+      rotate(low, low + 1, i, 1);
+    }
+
+    /// Rotates the pairs whose elements are at `low` and at `high` by the angles from `i` on.
+    void rotate(Index low, Index high, Index i, unsigned lanes) {
+      Buffer x = e.operand(0), y = e.result(0);
+      Num cosine = e.load(cosines, i, lanes), sine = e.load(sines, i, lanes);
+      Num first = e.load(x, low, lanes), second = e.load(x, high, lanes);
       e.store(y, low, first * cosine - second * sine);
       e.store(y, high, second * cosine + first * sine);
     }
@@ -98,7 +102,7 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     int64_t rest() const { return size - 2 * half; }
     void emitRest(Index b, Index s, Index h, Index i, unsigned lanes) {
       Index place = head(b, s, h) + i + 2 * half;
-      e.store(y, place, e.load(x, place, lanes));
+      e.store(e.result(0), place, e.load(e.operand(0), place, lanes));
     }
   };
 
