@@ -20,118 +20,19 @@ constexpr int64_t kBytesAhead = 512, kPackedBytesAhead = 256;
 
 /// Emits gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner,
 /// scale): some columns of C. It has many fields because each is an argument of the function that
-/// is emitted.
+/// is emitted, or memory of it. Each layout of B has a class of its own.
 class NarrowWriter {
 public:
-  NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
-      : w(w), rows(rows),
-        vectors(transposed ? vectorsOfColumns(rows, w.held) : vectorsOfRow(rows, w.held)),
-        transposed(transposed), hasInitial(initial) {}
-
-  /// Returns, for B in rows, as many vectors of accumulators as fit the registers. For one row they
-  /// fit those of AVX2, too, with what is unpacked.
-  static int64_t vectorsOfRow(int64_t rows, const PackedFormat &held) {
-    return llvm::alignDown(rows == 1 ? 4 : std::min<int64_t>(8, 24 / rows),
-                           PackedRows::vectorsTogether(held));
-  }
-  /// Returns, for a transposed B, the vectors of columns that are summed together. A packed B needs
-  /// much computation between a sum and the next one, and sums of one vector would wait for each
-  /// other.
-  static int64_t vectorsOfColumns(int64_t rows, const PackedFormat &held) {
-    return held && rows <= 4 ? 2 : 1;
-  }
-  /// Returns, for B in rows, the columns of a strip. Wide strips are read faster, because more of a
-  /// row is contiguous, but each thread needs some. The sums of all rows stay in the first cache,
-  /// in whole parts.
-  static int64_t columnsOfStrip(const Matmul &p, int64_t lanes) {
-    int64_t part = vectorsOfRow(p.rows, p.b.held.format) * lanes;
-    int64_t wanted = std::max<int64_t>(llvm::divideCeil(p.columns, 8), 192);
-    return std::min<int64_t>(llvm::alignTo(wanted, part), mostColumns(p.rows, part));
-  }
   static int64_t mostColumns(int64_t rows, int64_t part) {
     return std::max<int64_t>(part, llvm::alignDown(kMostSums / rows, part));
   }
   static constexpr int64_t kMostSums = 1024;
 
-  void write() { transposed ? writeStreams() : writeRows(); }
-
-private:
-  using Part = function_ref<void(Index j, int64_t count, std::optional<Index> some)>;
-  /// Visits all columns: `count` vectors of them from `j` on; of the last one only the first `some`
-  /// where given.
-  void forParts(Part part) {
-    int64_t group = vectors * w.sizes.lanes, fewest = PackedRows::vectorsTogether(w.held);
-    Index rest = columns % group, whole = columns - rest;
-    w.forEach(w.constant(0), whole, group, [&](Index j) { part(j, vectors, std::nullopt); });
-    // Visits the remaining columns, vector by vector.
-    int64_t step = fewest * w.sizes.lanes;
-    Index vectorsOfRest = whole + rest / step * step, last = columns - vectorsOfRest;
-    w.forEach(whole, vectorsOfRest, step, [&](Index j) { part(j, fewest, std::nullopt); });
-    if (!w.held) // Rows of groups are whole vectors.
-      w.ifThen(less(w.constant(0), last), [&] { part(vectorsOfRest, 1, last); });
-  }
-
-  //===--------------------------------------------------------------------===//
-  // B in rows
-  //===--------------------------------------------------------------------===//
-
-  /// Reads some rows of B at a time, each from its beginning to its end, so that contiguous data is
-  /// read together. The sums stay in the first cache meanwhile.
-  void writeRows() {
-    forParts([&](Index j, int64_t count, std::optional<Index>) {
-      keepSums(j, SmallVector<Num>(rows * count, w.zeros()));
-    });
-    Index rest = inner % depth, whole = inner - rest;
-    w.forEach(w.constant(0), whole, depth, [&](Index k) {
-      loadFactors(k, std::nullopt);
-      addRowsToAll(k, w.constant(depth));
-    });
-    w.ifThen(less(w.constant(0), rest), [&] {
-      loadFactors(whole, rest);
-      addRowsToAll(whole, rest);
-    });
-    forParts([&](Index j, int64_t count, std::optional<Index> some) {
-      store(j, count, some, keptSums(j, count));
-    });
-  }
-
-  void addRowsToAll(Index k, Index terms) {
-    forParts([&](Index j, int64_t count, std::optional<Index> some) {
-      Index ahead = distanceAhead(j, k, count);
-      keepSums(j, addRows(j, k, ahead, terms, count, some, keptSums(j, count)));
-    });
-  }
+protected:
+  NarrowWriter(Writer &w, int64_t rows, int64_t vectors, bool transposed, bool initial)
+      : w(w), rows(rows), vectors(vectors), transposed(transposed), hasInitial(initial) {}
 
   int64_t pitchOfSums() { return mostColumns(rows, vectors * w.sizes.lanes); }
-  Pointer sumsAt(int64_t row, Index j, int64_t vector) {
-    return kept + (j + (row * pitchOfSums() + vector * w.sizes.lanes));
-  }
-  SmallVector<Num> keptSums(Index j, int64_t count) {
-    SmallVector<Num> sums;
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t v = 0; v < count; ++v)
-        sums.push_back(w.load(sumsAt(row, j, v), w.sizes.lanes, true));
-    return sums;
-  }
-  void keepSums(Index j, ArrayRef<Num> sums) {
-    auto count = static_cast<int64_t>(sums.size()) / rows;
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t v = 0; v < count; ++v)
-        w.store(sumsAt(row, j, v), sums[row * count + v], true);
-  }
-
-  /// Returns the distance from what is read now to what is read a little later: the same rows
-  /// further on, or the next rows, or those of the next columns. Rows lie a pitch apart, which
-  /// processors do not predict.
-  Index distanceAhead(Index j, Index k, int64_t count) {
-    // It is some KiB of all rows; fewer bits take longer.
-    int64_t further = (bits() < 32 ? 2 : 1) * count * w.sizes.lanes;
-    Index next = bPitch * depth - columns, following = w.constant(0) - k * bPitch;
-    return either(less(j + further, columns), w.constant(0),
-                  either(less(k + depth, inner), next, following)) +
-           further;
-  }
-
   int64_t bits() { return w.held ? w.held.bits() : w.element.getIntOrFloatBitWidth(); }
   Index either(Value condition, Index a, Index b) {
     return {&w.builder, arith::SelectOp::create(w.builder, w.loc(), condition, a.value, b.value)};
@@ -190,6 +91,125 @@ private:
     return addTerm(k, ArrayRef<Num>(column), carried);
   }
 
+  bool isBF16() const { return !w.held && w.element.isBF16(); }
+
+  Writer &w;
+  int64_t rows, vectors;
+  bool transposed, hasInitial;
+  Pointer a = w.pointer(0, w.element), initial = w.pointer(4, w.element),
+          c = w.pointer(6, w.element);
+  FactorB b{w, 2};
+  Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
+  Index columns = w.index(8), inner = w.index(9);
+  Num scale{&w.builder, w.function.getArgument(10)};
+  /// The layout of a packed B decides.
+  std::optional<PackedRows> packedRows =
+      w.held && !transposed ? std::optional<PackedRows>(std::in_place, w) : std::nullopt;
+  std::optional<PackedColumns> packed =
+      w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
+  int64_t depth = packed                   ? packed->termsOfStep()
+                  : transposed && isBF16() ? 2 * w.sizes.lanes
+                                           : w.sizes.lanes;
+  Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
+  Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // Sums [rows][columns].
+};
+
+//===----------------------------------------------------------------------===//
+// B in rows
+//===----------------------------------------------------------------------===//
+
+class NarrowRows : NarrowWriter {
+public:
+  NarrowRows(Writer &w, int64_t rows, bool initial)
+      : NarrowWriter(w, rows, vectorsOfRow(rows, w.held), /*transposed=*/false, initial) {}
+
+  /// Returns as many vectors of accumulators as fit the registers. For one row they
+  /// fit those of AVX2, too, with what is unpacked.
+  static int64_t vectorsOfRow(int64_t rows, const PackedFormat &held) {
+    return llvm::alignDown(rows == 1 ? 4 : std::min<int64_t>(8, 24 / rows),
+                           PackedRows::vectorsTogether(held));
+  }
+  /// Returns the columns of a strip. Wide strips are read faster, because more of a
+  /// row is contiguous, but each thread needs some. The sums of all rows stay in the first cache,
+  /// in whole parts.
+  static int64_t columnsOfStrip(const Matmul &p, int64_t lanes) {
+    int64_t part = vectorsOfRow(p.rows, p.b.held.format) * lanes;
+    int64_t wanted = std::max<int64_t>(llvm::divideCeil(p.columns, 8), 192);
+    return std::min<int64_t>(llvm::alignTo(wanted, part), mostColumns(p.rows, part));
+  }
+
+  /// Reads some rows of B at a time, each from its beginning to its end, so that contiguous data is
+  /// read together. The sums stay in the first cache meanwhile.
+  void write() {
+    forParts([&](Index j, int64_t count, std::optional<Index>) {
+      keepSums(j, SmallVector<Num>(rows * count, w.zeros()));
+    });
+    Index rest = inner % depth, whole = inner - rest;
+    w.forEach(w.constant(0), whole, depth, [&](Index k) {
+      loadFactors(k, std::nullopt);
+      addRowsToAll(k, w.constant(depth));
+    });
+    w.ifThen(less(w.constant(0), rest), [&] {
+      loadFactors(whole, rest);
+      addRowsToAll(whole, rest);
+    });
+    forParts([&](Index j, int64_t count, std::optional<Index> some) {
+      store(j, count, some, keptSums(j, count));
+    });
+  }
+
+private:
+  using Part = function_ref<void(Index j, int64_t count, std::optional<Index> some)>;
+  /// Visits all columns: `count` vectors of them from `j` on; of the last one only the first `some`
+  /// where given.
+  void forParts(Part part) {
+    int64_t group = vectors * w.sizes.lanes, fewest = PackedRows::vectorsTogether(w.held);
+    Index rest = columns % group, whole = columns - rest;
+    w.forEach(w.constant(0), whole, group, [&](Index j) { part(j, vectors, std::nullopt); });
+    // Visits the remaining columns, vector by vector.
+    int64_t step = fewest * w.sizes.lanes;
+    Index vectorsOfRest = whole + rest / step * step, last = columns - vectorsOfRest;
+    w.forEach(whole, vectorsOfRest, step, [&](Index j) { part(j, fewest, std::nullopt); });
+    if (!w.held) // Rows of groups are whole vectors.
+      w.ifThen(less(w.constant(0), last), [&] { part(vectorsOfRest, 1, last); });
+  }
+
+  void addRowsToAll(Index k, Index terms) {
+    forParts([&](Index j, int64_t count, std::optional<Index> some) {
+      Index ahead = distanceAhead(j, k, count);
+      keepSums(j, addRows(j, k, ahead, terms, count, some, keptSums(j, count)));
+    });
+  }
+
+  Pointer sumsAt(int64_t row, Index j, int64_t vector) {
+    return kept + (j + (row * pitchOfSums() + vector * w.sizes.lanes));
+  }
+  SmallVector<Num> keptSums(Index j, int64_t count) {
+    SmallVector<Num> sums;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t v = 0; v < count; ++v)
+        sums.push_back(w.load(sumsAt(row, j, v), w.sizes.lanes, true));
+    return sums;
+  }
+  void keepSums(Index j, ArrayRef<Num> sums) {
+    auto count = static_cast<int64_t>(sums.size()) / rows;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t v = 0; v < count; ++v)
+        w.store(sumsAt(row, j, v), sums[row * count + v], true);
+  }
+
+  /// Returns the distance from what is read now to what is read a little later: the same rows
+  /// further on, or the next rows, or those of the next columns. Rows lie a pitch apart, which
+  /// processors do not predict.
+  Index distanceAhead(Index j, Index k, int64_t count) {
+    // It is some KiB of all rows; fewer bits take longer.
+    int64_t further = (bits() < 32 ? 2 : 1) * count * w.sizes.lanes;
+    Index next = bPitch * depth - columns, following = w.constant(0) - k * bPitch;
+    return either(less(j + further, columns), w.constant(0),
+                  either(less(k + depth, inner), next, following)) +
+           further;
+  }
+
   SmallVector<Num> addPackedRow(Index k, const FactorB &row, int64_t count, ArrayRef<Num> carried) {
     SmallVector<Num> factors, next(carried);
     for (int64_t i = 0; i < rows; ++i)
@@ -217,18 +237,43 @@ private:
     });
   }
 
-  //===--------------------------------------------------------------------===//
-  // B transposed
-  //===--------------------------------------------------------------------===//
+  void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
+    for (int64_t i = 0; i < rows; ++i) {
+      SmallVector<Num> ofRow(sums.slice(i * count, count));
+      if (packedRows)
+        ofRow = packedRows->inOrder(ofRow);
+      for (int64_t v = 0; v < count; ++v) {
+        Index column = j + v * w.sizes.lanes;
+        Pointer from = initial + (initialPitch * i + column), to = c + (cPitch * i + column);
+        Num sum = ofRow[v] * scale;
+        if (hasInitial)
+          sum = sum + (some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes));
+        some ? w.storeFirst(to, *some, sum) : w.store(to, sum);
+      }
+    }
+  }
+};
 
-  /// Lists columns, as many as whole vectors have lanes, one vector after another: how many rows of
-  /// memory each lies after the first.
-  using Rows = ArrayRef<Index>;
+//===----------------------------------------------------------------------===//
+// B transposed
+//===----------------------------------------------------------------------===//
+
+class NarrowStreams : NarrowWriter {
+public:
+  NarrowStreams(Writer &w, int64_t rows, bool initial)
+      : NarrowWriter(w, rows, vectorsOfColumns(rows, w.held), /*transposed=*/true, initial) {}
+
+  /// Returns the vectors of columns that are summed together. A packed B needs
+  /// much computation between a sum and the next one, and sums of one vector would wait for each
+  /// other.
+  static int64_t vectorsOfColumns(int64_t rows, const PackedFormat &held) {
+    return held && rows <= 4 ? 2 : 1;
+  }
 
   /// Columns that are far from each other are multiplied together, then their neighbours, so memory
   /// is read in long streams, which processors predict. Prefetches are limited by the few lines
   /// that a core's first cache waits for. Of several vectors, neighbours are prefetched.
-  void writeStreams() {
+  void write() {
     int64_t lanes = w.sizes.lanes;
     Index apart = columns / (lanes * vectors) * vectors, rest = apart * lanes;
     SmallVector<Index> inStreams;
@@ -245,6 +290,11 @@ private:
       writePart(j, neighbours, w.constant(1));
     });
   }
+
+private:
+  /// Lists columns, as many as whole vectors have lanes, one vector after another: how many rows of
+  /// memory each lies after the first.
+  using Rows = ArrayRef<Index>;
 
   /// Each of a vector's columns is `apart` rows after the previous one.
   void writePart(Index j, Rows rowsOfB, Index apart) {
@@ -345,8 +395,6 @@ private:
     return isBF16() ? widenPairs(vectors) : vectors;
   }
 
-  bool isBF16() const { return !w.held && w.element.isBF16(); }
-
   /// A bf16 is the upper half of an f32; the first of a pair is its lower half.
   SmallVector<Num> widenPairs(ArrayRef<Num> pairs) {
     auto words = cast<VectorType>(pairs.front().type());
@@ -391,46 +439,6 @@ private:
         }
       }
   }
-
-  //===--------------------------------------------------------------------===//
-  // C
-  //===--------------------------------------------------------------------===//
-
-  void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
-    for (int64_t i = 0; i < rows; ++i) {
-      SmallVector<Num> ofRow(sums.slice(i * count, count));
-      if (packedRows)
-        ofRow = packedRows->inOrder(ofRow);
-      for (int64_t v = 0; v < count; ++v) {
-        Index column = j + v * w.sizes.lanes;
-        Pointer from = initial + (initialPitch * i + column), to = c + (cPitch * i + column);
-        Num sum = ofRow[v] * scale;
-        if (hasInitial)
-          sum = sum + (some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes));
-        some ? w.storeFirst(to, *some, sum) : w.store(to, sum);
-      }
-    }
-  }
-
-  Writer &w;
-  int64_t rows, vectors;
-  bool transposed, hasInitial;
-  Pointer a = w.pointer(0, w.element), initial = w.pointer(4, w.element),
-          c = w.pointer(6, w.element);
-  FactorB b{w, 2};
-  Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
-  Index columns = w.index(8), inner = w.index(9);
-  Num scale{&w.builder, w.function.getArgument(10)};
-  /// The layout of a packed B decides.
-  std::optional<PackedRows> packedRows =
-      w.held && !transposed ? std::optional<PackedRows>(std::in_place, w) : std::nullopt;
-  std::optional<PackedColumns> packed =
-      w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
-  int64_t depth = packed                   ? packed->termsOfStep()
-                  : transposed && isBF16() ? 2 * w.sizes.lanes
-                                           : w.sizes.lanes;
-  Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
-  Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // Sums [rows][columns].
 };
 
 } // namespace
@@ -444,8 +452,9 @@ func::FuncOp Functions::narrow(int64_t rows, bool transposedB, bool initial) {
   std::string name =
       ("narrow_" + Twine(transposedB ? "t" : "n") + Twine(rows) + (initial ? "_initial" : ""))
           .str();
-  return defineWithB(name, types,
-                     [&](Writer &w) { NarrowWriter(w, rows, transposedB, initial).write(); });
+  return defineWithB(name, types, [&](Writer &w) {
+    transposedB ? NarrowStreams(w, rows, initial).write() : NarrowRows(w, rows, initial).write();
+  });
 }
 
 bool llmmem::isNarrowMatmul(const Matmul &p) {
@@ -454,11 +463,11 @@ bool llmmem::isNarrowMatmul(const Matmul &p) {
 
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
   if (!p.b.transposed)
-    return NarrowWriter::columnsOfStrip(p, e.lanes());
+    return NarrowRows::columnsOfStrip(p, e.lanes());
   // There are streams of many rows, and strips for many threads. If they are an odd number of rows
   // apart, streams do not collide in one set of the first cache where a row is a multiple of some
   // lines.
-  int64_t vectors = NarrowWriter::vectorsOfColumns(p.rows, p.b.held.format),
+  int64_t vectors = NarrowStreams::vectorsOfColumns(p.rows, p.b.held.format),
           ofStream = llvm::divideCeil(p.columns, 16 * e.lanes() * vectors);
   return (std::clamp<int64_t>(ofStream, 4 / vectors, 64 / vectors) | 1) * vectors * e.lanes();
 }
