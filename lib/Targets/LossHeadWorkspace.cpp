@@ -51,10 +51,10 @@ LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   int64_t onDevice = std::exchange(parts.end, shared);
   if (head.splitsSum()) {
     int64_t granule = head.getGranule();
-    parts.columns = std::clamp<int64_t>(mostProduct / width, 1, vocabulary);
-    parts.inputs = take(Count(granule) * width * wide);
-    parts.gradient = take(Count(granule) * parts.columns * wide);
-    parts.product = take(Count(parts.columns) * width * wide);
+    parts.contribution.columns = std::clamp<int64_t>(mostProduct / width, 1, vocabulary);
+    parts.contribution.inputs = take(Count(granule) * width * wide);
+    parts.contribution.gradient = take(Count(granule) * parts.contribution.columns * wide);
+    parts.contribution.product = take(Count(parts.contribution.columns) * width * wide);
   }
   parts.end = larger(Count(parts.end), onDevice);
   return parts;

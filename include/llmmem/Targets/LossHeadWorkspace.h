@@ -37,11 +37,12 @@ struct LossHeadWorkspace {
   // Where the accumulator of dw is wider than dw:
   int64_t accumulator = 0; // The part of it that dw does not hold: lower halves, or all
                            // (`splitsSum`).
-  // In that case on a CPU:
-  int64_t inputs = 0;   // One accumulation tile of x, widened.
-  int64_t gradient = 0; // Some columns of one accumulation tile of the logits' gradient, widened.
-  int64_t product = 0;  // The product of the two, widened.
-  int64_t columns = 0;  // Columns of the vocabulary at a time.
+  /// In that case a CPU widens a granule of x, and some columns of the logits' gradient for it.
+  /// Their product is what they add to dw.
+  struct Contribution {
+    int64_t inputs = 0, gradient = 0, product = 0;
+    int64_t columns = 0; // Columns of the vocabulary at a time.
+  } contribution;
   // Where x is bf16, on a GPU: values of each tile of each row of a chunk, widened, grouped by row.
   int64_t tileMaxima = 0; // The largest logit.
   int64_t tilePowers = 0; // The sum of exp(logit - largest).

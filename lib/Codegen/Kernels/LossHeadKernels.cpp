@@ -13,179 +13,28 @@
 
 #include "CollectiveCall.h"
 #include "KernelModels.h"
+#include "LossHeadSum.h"
 #include "LossRows.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Targets/LossHeadWorkspace.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-namespace {
-
 //===----------------------------------------------------------------------===//
-// An f32 sum in two halves
+// What the parts share
 //===----------------------------------------------------------------------===//
 
-/// Holds an f32 accumulator whose upper halves are the bf16 elements of one buffer, and whose lower
-/// halves lie in another. The bits of f16 are no half of those of f32, and a library adds to whole
-/// numbers: in these cases `lower` is the whole accumulator.
-struct SplitSum {
-  KernelEmitter &e;
-  Buffer upper, lower;
-
-  Num load(Index index, unsigned lanes);
-  void store(Index index, unsigned lanes, Num x);
-
-private:
-  bool isWhole() const { return lower.element.isF32(); }
-  Type integers(unsigned width, unsigned lanes) {
-    Type type = IntegerType::get(e.builder().getContext(), width);
-    return lanes == 1 ? type : VectorType::get({lanes}, type);
-  }
-  Type floats(Type element, unsigned lanes) {
-    return lanes == 1 ? element : VectorType::get({lanes}, element);
-  }
-  Value sixteen(unsigned lanes) {
-    Type type = integers(32, lanes);
-    TypedAttr attribute = e.builder().getI32IntegerAttr(16);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-    return arith::ConstantOp::create(e.builder(), upper.memref.getLoc(), attribute);
-  }
-};
-
-Num SplitSum::load(Index index, unsigned lanes) {
-  if (isWhole())
-    return e.load(lower, index, lanes);
-  OpBuilder &b = e.builder();
-  Location loc = upper.memref.getLoc();
-  Value high =
-      arith::BitcastOp::create(b, loc, integers(16, lanes), e.loadRaw(upper, index, lanes));
-  Value low = arith::ExtUIOp::create(b, loc, integers(32, lanes), e.loadRaw(lower, index, lanes));
-  high = arith::ExtUIOp::create(b, loc, integers(32, lanes), high);
-  high = arith::ShLIOp::create(b, loc, high, sixteen(lanes));
-  Value bits = arith::OrIOp::create(b, loc, high, low);
-  return {&b, arith::BitcastOp::create(b, loc, floats(b.getF32Type(), lanes), bits)};
-}
-
-void SplitSum::store(Index index, unsigned lanes, Num x) {
-  if (isWhole())
-    return e.store(lower, index, x);
-  OpBuilder &b = e.builder();
-  Location loc = upper.memref.getLoc();
-  Value bits = arith::BitcastOp::create(b, loc, integers(32, lanes), x.value);
-  Value high = arith::ShRUIOp::create(b, loc, bits, sixteen(lanes));
-  high = arith::TruncIOp::create(b, loc, integers(16, lanes), high);
-  e.storeRaw(upper, index, arith::BitcastOp::create(b, loc, floats(b.getBF16Type(), lanes), high));
-  e.storeRaw(lower, index, arith::TruncIOp::create(b, loc, integers(16, lanes), bits));
-}
-
-//===----------------------------------------------------------------------===//
-// The kernel
-//===----------------------------------------------------------------------===//
-
-/// Describes a range of rows of the op or of the chunk.
-struct Rows {
-  Index begin;
-  int64_t count;
-};
-
-class LossHeadEmitter {
-public:
-  LossHeadEmitter(LossHeadOp op, KernelEmitter &e)
-      : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
-        granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
-        parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
-        into(e.operand(op.getIntoMutable())), dx(bufferOf(op.getDx(), e)),
-        dw(bufferOf(op.getDw(), e)), ownTokens(e, op.getVocabulary(), vocabulary),
-        terms(LossTerms::of(op, vocabulary)),
-        targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
-                &ownTokens),
-        dloss(e.operand(op.getDlossMutable())),
-        losses(e.workspace(parts.losses, tokens, e.computeType())),
-        logits(e.workspace(parts.logits, chunk() * parts.pitch, x.element)) {
-    Type half = IntegerType::get(op.getContext(), 16);
-    if (op.splitsSum())
-      accumulator =
-          e.workspace(parts.accumulator, dw.size, isInHalves() ? half : Type(e.computeType()));
-    if (ownTokens.isPart()) {
-      ownLogSums = e.workspace(parts.ownLogSums, chunk(), e.computeType());
-      logSums = e.workspace(parts.logSums, op.getGroupSize() * chunk(), e.computeType());
-    }
-  }
-
-  void emit();
-
-private:
-  /// Returns the buffer of an optional result.
-  static Buffer bufferOf(Value result, KernelEmitter &e) {
-    return result ? e.result(cast<OpResult>(result).getResultNumber()) : Buffer();
-  }
-  int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
-  bool isOneGranule() { return tokens <= granule; }
-  /// Returns whether the accumulator's upper halves are in dw.
-  bool isInHalves() { return x.element.isBF16() && !isForLibrary(op); }
-  bool multipliesChunks();
-  bool addsWholeChunks();
-  /// Returns whether one launch computes all of dw, so that its f32 sums are never in memory.
-  bool sumsInRegisters() { return op.splitsSum() && addsWholeChunks() && chunk() == tokens; }
-  void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
-  void emitChunks(function_ref<Num()> tokenWeight);
-  int64_t columnsOfCall(const Matmul &matmul);
-  void emitLogits(Index first, Rows part);
-  TileSoftmax tileSoftmax(Index firstRow);
-  /// `tokenWeight` emits the factor of the gradient of a token's loss.
-  void emitRows(Rows chunk, function_ref<Num()> tokenWeight);
-  /// Returns the factor of the gradient of a token's loss, among `count` tokens.
-  Num weightOf(Num count) { return (dloss ? e.load(dloss, e.index(0)) : e.number(1.0)) / count; }
-  Num ownLogSum(Index row);
-  void shareLogSums(Rows chunk, RowShape shape);
-  Num logSumOfRanks(Index row, int64_t rows);
-  Num lossOf(Index token, Index row, Index column, Num logSum);
-  void emitGradientRow(Index row, Index column, Num logSum, Num factor);
-  void beginSum();
-  using WorkOnRows = void (LossHeadEmitter::*)(Index, Rows);
-  Matmul matmulOfRows(Index first, Rows part);
-  void addToSum(Index first, Rows part);
-  void addToSplitSum(Index first, Rows part);
-  void addToSplitSumOnDevice(Index first, Rows part);
-  Matrix wideInputs(Rows part) {
-    return {e.workspace(parts.inputs, part.count * width, e.computeType()), width};
-  }
-  std::pair<Matrix, Matrix> contributionOperands(Index first, Rows part, Rows columns);
-  void addMatmulToAccumulator(Index first, Rows part, Rows columns);
-  void widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns, Buffer to);
-  void finishSum();
-  void emitInputGradient(Index first, Rows part);
-  void emitLoss(Num count);
-  void emitLossOnDevice();
-  bool isForDevice() { return e.options().target == KernelTarget::Gpu; }
-  SplitSum splitSum() { return {e, dw, accumulator}; }
-
-  LossHeadOp op;
-  KernelEmitter &e;
-  int64_t tokens, width, vocabulary, granule;
-  bool isOutIn;
-  LossHeadWorkspace parts;
-  Buffer x, weight, into, dx, dw;
-  VocabularyPart ownTokens;
-  LossTerms terms;
-  LossTargets targets;
-  Buffer dloss; // Null where it is 1.
-  /// `dx` exists only for an x that is no constant, `dw` for a weight that is trained,
-  /// `accumulator` only if its sum is split, and the last two only if the vocabulary is split.
-  Buffer losses, logits, accumulator, ownLogSums, logSums;
-  /// Says whether the matmul of the logits also wrote `TileSoftmax`.
-  bool haveTileSoftmax = false;
-};
-} // namespace
+LossHead::LossHead(LossHeadOp op, KernelEmitter &e)
+    : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
+      granule(op.getGranule()), parts(lossHeadWorkspace(op)), x(e.operand(0)),
+      ownTokens(e, op.getVocabulary(), vocabulary),
+      losses(e.workspace(parts.losses, tokens, e.computeType())),
+      logits(e.workspace(parts.logits, chunk() * parts.pitch, x.element)) {}
 
 /// Visits whole pieces in a loop, then the remainder.
-void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
+void LossHead::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
   int64_t whole = count / piece;
   // A single piece begins at the constant 0, not at a multiple of its size: the known alignment of
   // addresses chooses a library's algorithm and must not depend on the chunk.
@@ -197,122 +46,118 @@ void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(
     body({e.index(whole * piece), count - whole * piece});
 }
 
-void LossHeadEmitter::emit() {
-  if (isForDevice()) {
-    // Each block counts the targets itself, because no number may pass through the host.
-    emitChunks([&] { return weightOf(targets.count()); });
-    emitLossOnDevice();
-    return;
-  }
-  Num count = targets.count(), tokenWeight = weightOf(count);
-  emitChunks([&] { return tokenWeight; });
-  emitLoss(count);
-}
-
 /// Generated code of a GPU computes an element in one order whatever the rows of a launch, so a
 /// launch has all rows: a granule's gradient of x has too few tiles for all multiprocessors, and
 /// the weight's moves the whole accumulator. A library may choose by size.
-bool LossHeadEmitter::multipliesChunks() {
+bool LossHead::multipliesChunks() const {
   return isForDevice() && !isMultipliedByLibrary(e.options(), x.element);
 }
 
-/// With wgmma a chunk's contribution to a split sum is generated even for a library, which reads
-/// and writes the accumulator once a granule: on an H200 four granules of GPT-2 took a library 1.47
-/// ms, and the kernel of a whole chunk 0.98; one of Llama-3-8B's sixteen took 1.57 ms, where the
-/// matmul alone has the terms of 0.69.
-bool LossHeadEmitter::addsWholeChunks() {
-  return multipliesChunks() || (isForDevice() && isByWarpgroup(e.options().tensorCores));
-}
+namespace {
 
-void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
-  if (dw && !isOneGranule() && !sumsInRegisters())
-    beginSum();
-  forPieces(tokens, chunk(), [&](Rows rows) {
-    auto forGranules = [&](WorkOnRows work) {
-      forPieces(rows.count, granule, [&](Rows part) { (this->*work)(rows.begin, part); });
-    };
-    auto forRowsOfChunk = [&](bool isWhole, WorkOnRows work) {
-      isWhole ? (this->*work)(rows.begin, {e.index(0), rows.count}) : forGranules(work);
-    };
-    forRowsOfChunk(multipliesChunks(), &LossHeadEmitter::emitLogits);
-    emitRows(rows, tokenWeight);
-    if (dw && op.splitsSum())
-      forRowsOfChunk(addsWholeChunks(), isForDevice() ? &LossHeadEmitter::addToSplitSumOnDevice
-                                                      : &LossHeadEmitter::addToSplitSum);
-    else if (dw)
-      forGranules(&LossHeadEmitter::addToSum);
-    // This is last, because dx may be in place of x.
-    if (dx)
-      forRowsOfChunk(multipliesChunks(), &LossHeadEmitter::emitInputGradient);
-  });
-  if (op.splitsSum() && !sumsInRegisters())
-    finishSum();
-}
+//===----------------------------------------------------------------------===//
+// Losses and their gradient
+//===----------------------------------------------------------------------===//
 
-/// Returns the columns of the vocabulary, without those that a library multiplies by a call of its
-/// own.
-int64_t LossHeadEmitter::columnsOfCall(const Matmul &matmul) {
-  return isLibraryMatmul(e, matmul) ? op.getLibraryColumns() : vocabulary;
-}
-
-void LossHeadEmitter::emitLogits(Index first, Rows part) {
-  Matmul matmul{
-      .a = {x, width, false, (first + part.begin) * width},
-      .b = {weight, isOutIn ? width : vocabulary, isOutIn},
-      .c = {logits, parts.pitch, false, part.begin * parts.pitch},
-      .rows = part.count,
-      .columns = vocabulary,
-      .inner = width,
-      .chosen = {.ofTiles = std::min(granule, tokens), .ofInstructions = std::min(granule, tokens)},
-      .kind = LogitSum{.writableColumns = parts.pitch}};
-  // Tiles ignore padding.
-  haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
-  if (haveTileSoftmax)
-    matmul.kind = LogitSum{.writableColumns = parts.pitch, .softmax = tileSoftmax(part.begin)};
-  matmul.columns = columnsOfCall(matmul);
-  emitMatmul(op, e, matmul);
-  if (int64_t done = matmul.columns; done < vocabulary) {
-    matmul.b.begin = e.index(done * width);
-    matmul.c.begin = *matmul.c.begin + done;
-    matmul.columns = vocabulary - done;
-    emitMatmul(op, e, matmul);
+/// Computes the losses of a chunk's tokens and, in place of the logits, their gradient.
+class TokenLosses {
+public:
+  explicit TokenLosses(LossHead &head)
+      : head(head), op(head.op), e(head.e), terms(LossTerms::of(op, head.vocabulary)),
+        targets(e, e.operand(2), head.vocabulary, op.getIgnoreIndex(),
+                e.operand(op.getCountMutable()), &head.ownTokens),
+        dloss(e.operand(op.getDlossMutable())) {
+    if (!head.ownTokens.isPart())
+      return;
+    ownLogSums = e.workspace(head.parts.ownLogSums, head.chunk(), e.computeType());
+    logSums = e.workspace(head.parts.logSums, op.getGroupSize() * head.chunk(), e.computeType());
   }
+
+  /// Begins the kernel, before all chunks.
+  void begin();
+  /// Makes the matmul that computes the logits from row `firstRow` of the chunk on also write
+  /// `TileSoftmax`, where tensor cores do.
+  void addTileSoftmax(Matmul &matmul, Index firstRow);
+  void emitRows(Rows rows);
+  void emitLoss();
+
+private:
+  TileSoftmax tileSoftmax(Index firstRow);
+  /// Returns the factor of the gradient of a token's loss, among `count` tokens.
+  Num weightOf(Num count) { return (dloss ? e.load(dloss, e.index(0)) : e.number(1.0)) / count; }
+  Num ownLogSum(Index row);
+  void shareLogSums(Rows chunk, RowShape shape);
+  Num logSumOfRanks(Index row, int64_t rows);
+  Num lossOf(Index token, Index row, Index column, Num logSum);
+  void emitGradientRow(Index row, Index column, Num logSum, Num factor);
+
+  LossHead &head;
+  LossHeadOp op;
+  KernelEmitter &e;
+  LossTerms terms;
+  LossTargets targets;
+  Buffer dloss; // Null where it is 1.
+  /// Exist only if the vocabulary is split.
+  Buffer ownLogSums, logSums;
+  /// Are known from the beginning on a CPU.
+  std::optional<Num> count, tokenWeight;
+  /// Says whether the matmul of the logits also wrote `TileSoftmax`.
+  bool haveTileSoftmax = false;
+};
+
+/// On a GPU each block counts the targets itself, because no number may pass through the host.
+void TokenLosses::begin() {
+  if (head.isForDevice())
+    return;
+  count = targets.count();
+  tokenWeight = weightOf(*count);
+}
+
+void TokenLosses::addTileSoftmax(Matmul &matmul, Index firstRow) {
+  // Tiles ignore padding.
+  haveTileSoftmax = makesTileSoftmax(e, matmul) && !head.ownTokens.isPadded();
+  if (haveTileSoftmax)
+    matmul.kind = LogitSum{.writableColumns = head.parts.pitch, .softmax = tileSoftmax(firstRow)};
 }
 
 /// Returns the partial softmax from a row of the chunk on.
-TileSoftmax LossHeadEmitter::tileSoftmax(Index firstRow) {
-  int64_t tiles = logitsTiles(op), size = chunk() * tiles;
-  return {e.workspace(parts.tileMaxima, size, e.computeType()),
-          e.workspace(parts.tilePowers, size, e.computeType()), firstRow * tiles, tiles};
+TileSoftmax TokenLosses::tileSoftmax(Index firstRow) {
+  int64_t tiles = logitsTiles(op), size = head.chunk() * tiles;
+  return {e.workspace(head.parts.tileMaxima, size, e.computeType()),
+          e.workspace(head.parts.tilePowers, size, e.computeType()), firstRow * tiles, tiles};
 }
 
-void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
+void TokenLosses::emitRows(Rows rows) {
   // The alignment of a row's vectors decides which elements a thread sums. It must not depend on
   // the chunk, which shifts the row by whole granules.
-  bool isAlone = granule % static_cast<int64_t>(e.lanes()) == 0;
-  RowShape shape{
-      .width = vocabulary, .pitch = parts.pitch, .isAlone = isAlone, .synchronizes = true};
-  if (ownTokens.isPart())
+  bool isAlone = head.granule % static_cast<int64_t>(e.lanes()) == 0;
+  RowShape shape{.width = head.vocabulary,
+                 .pitch = head.parts.pitch,
+                 .isAlone = isAlone,
+                 .synchronizes = true};
+  if (head.ownTokens.isPart())
     shareLogSums(rows, shape);
   forRows(e, rows.count, shape, [&](Index row) {
     Index token = rows.begin + row, column = targets.column(token);
-    Num logSum = ownTokens.isPart() ? logSumOfRanks(row, rows.count) : ownLogSum(row);
-    e.store(losses, token, lossOf(token, row, column, logSum));
-    if (isForDevice())
+    Num logSum = head.ownTokens.isPart() ? logSumOfRanks(row, rows.count) : ownLogSum(row);
+    e.store(head.losses, token, lossOf(token, row, column, logSum));
+    if (head.isForDevice())
       barrier(e); // All have read the target's logit.
-    emitGradientRow(row, column, logSum, targets.ifCounted(token, tokenWeight()));
+    emitGradientRow(
+        row, column, logSum,
+        targets.ifCounted(token, tokenWeight ? *tokenWeight : weightOf(targets.count())));
   });
 }
 
 /// Returns that of the logits of this rank.
-Num LossHeadEmitter::ownLogSum(Index row) {
+Num TokenLosses::ownLogSum(Index row) {
   if (haveTileSoftmax)
     return logSumExpOfTiles(e, tileSoftmax(e.index(0)), row);
-  return logSumExp(e, logits, row * parts.pitch, vocabulary, &ownTokens);
+  return logSumExp(e, head.logits, row * head.parts.pitch, head.vocabulary, &head.ownTokens);
 }
 
 /// The order is the same on all ranks, because all have the same chunks.
-void LossHeadEmitter::shareLogSums(Rows rows, RowShape shape) {
+void TokenLosses::shareLogSums(Rows rows, RowShape shape) {
   forRows(e, rows.count, shape, [&](Index row) { e.store(ownLogSums, row, ownLogSum(row)); });
   CollectiveCall(op, e, op.getVocabulary()->getAxes())
       .pass(ownLogSums)
@@ -322,7 +167,7 @@ void LossHeadEmitter::shareLogSums(Rows rows, RowShape shape) {
 }
 
 /// Computes log sum exp of what the ranks have, in their order, as llm.log_sum_exp does.
-Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
+Num TokenLosses::logSumOfRanks(Index row, int64_t rows) {
   Index ranks = e.index(op.getGroupSize());
   auto ofRank = [&](Index rank) { return e.load(logSums, rank * rows + row); };
   Row largest =
@@ -336,181 +181,138 @@ Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
 
 /// Returns the term of the target, 0 where another rank has it, and the terms of the tokens of this
 /// rank.
-Num LossHeadEmitter::lossOf(Index token, Index row, Index column, Num logSum) {
-  Num hit = e.load(logits, row * parts.pitch + ownTokens.nearest(column));
+Num TokenLosses::lossOf(Index token, Index row, Index column, Num logSum) {
+  Num hit = e.load(head.logits, row * head.parts.pitch + head.ownTokens.nearest(column));
   Num loss = terms.ofTarget(logSum, hit);
-  if (ownTokens.isPart())
-    loss = select(ownTokens.has(column), loss, e.number(0.0));
-  loss = terms.withShares(
-      loss, [&] { return sumOfLogits(e, logits, row * parts.pitch, vocabulary, &ownTokens); });
+  if (head.ownTokens.isPart())
+    loss = select(head.ownTokens.has(column), loss, e.number(0.0));
+  loss = terms.withShares(loss, [&] {
+    return sumOfLogits(e, head.logits, row * head.parts.pitch, head.vocabulary, &head.ownTokens);
+  });
   return targets.ifCounted(token, loss);
 }
 
-void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num factor) {
-  const LossGradientRow of = {.logits = logits,
-                              .dlogits = logits,
-                              .begin = row * parts.pitch,
-                              .width = vocabulary,
+void TokenLosses::emitGradientRow(Index row, Index column, Num logSum, Num factor) {
+  const LossGradientRow of = {.logits = head.logits,
+                              .dlogits = head.logits,
+                              .begin = row * head.parts.pitch,
+                              .width = head.vocabulary,
                               .column = column,
                               .logSum = logSum,
                               .factor = factor};
-  ownTokens.isPart() ? emitLossGradientOfPart(e, ownTokens, of, terms)
-                     : emitLossGradientRow(e, of, terms);
+  head.ownTokens.isPart() ? emitLossGradientOfPart(e, head.ownTokens, of, terms)
+                          : emitLossGradientRow(e, of, terms);
+}
+
+void TokenLosses::emitLoss() {
+  if (head.isForDevice()) {
+    deviceLoops(e).once(e, [&] {
+      Num sum = deviceLoops(e).sumOfElements(e, head.tokens,
+                                             [&](Index row) { return e.load(head.losses, row); });
+      e.store(e.result(0), e.index(0), sum / targets.count());
+    });
+    return;
+  }
+  Row sum = fold(
+      e, e.index(0), e.index(head.tokens), e.number(0.0),
+      [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + e.load(head.losses, row)}; });
+  e.store(e.result(0), e.index(0), sum[0] / *count);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+class LossHeadEmitter {
+public:
+  LossHeadEmitter(LossHeadOp op, KernelEmitter &e)
+      : op(op), e(e), weight(e.operand(1)), head(op, e), sum(head), losses(head) {
+    if (Value result = op.getDx())
+      dx = e.result(cast<OpResult>(result).getResultNumber());
+  }
+
+  void emit();
+
+private:
+  int64_t columnsOfCall(const Matmul &matmul);
+  void emitLogits(Index first, Rows part);
+  void emitInputGradient(Index first, Rows part);
+
+  LossHeadOp op;
+  KernelEmitter &e;
+  Buffer weight, dx; // The latter is null for an x that is a constant.
+  LossHead head;
+  WeightGradientSum sum;
+  TokenLosses losses;
+};
+} // namespace
+
+void LossHeadEmitter::emit() {
+  losses.begin();
+  sum.begin();
+  head.forPieces(head.tokens, head.chunk(), [&](Rows rows) {
+    auto forRowsOfChunk = [&](void (LossHeadEmitter::*work)(Index, Rows)) {
+      if (head.multipliesChunks())
+        return (this->*work)(rows.begin, {e.index(0), rows.count});
+      head.forPieces(rows.count, head.granule, [&](Rows part) { (this->*work)(rows.begin, part); });
+    };
+    forRowsOfChunk(&LossHeadEmitter::emitLogits);
+    losses.emitRows(rows);
+    sum.add(rows);
+    // This is last, because dx may be in place of x.
+    if (dx)
+      forRowsOfChunk(&LossHeadEmitter::emitInputGradient);
+  });
+  sum.finish();
+  losses.emitLoss();
+}
+
+/// Returns the columns of the vocabulary, without those that a library multiplies by a call of its
+/// own.
+int64_t LossHeadEmitter::columnsOfCall(const Matmul &matmul) {
+  return isLibraryMatmul(e, matmul) ? op.getLibraryColumns() : head.vocabulary;
+}
+
+void LossHeadEmitter::emitLogits(Index first, Rows part) {
+  Matmul matmul{.a = {head.x, head.width, false, (first + part.begin) * head.width},
+                .b = {weight, head.isOutIn() ? head.width : head.vocabulary, head.isOutIn()},
+                .c = {head.logits, head.parts.pitch, false, part.begin * head.parts.pitch},
+                .rows = part.count,
+                .columns = head.vocabulary,
+                .inner = head.width,
+                .chosen = {.ofTiles = std::min(head.granule, head.tokens),
+                           .ofInstructions = std::min(head.granule, head.tokens)},
+                .kind = LogitSum{.writableColumns = head.parts.pitch}};
+  losses.addTileSoftmax(matmul, part.begin);
+  matmul.columns = columnsOfCall(matmul);
+  emitMatmul(op, e, matmul);
+  if (int64_t done = matmul.columns; done < head.vocabulary) {
+    matmul.b.begin = e.index(done * head.width);
+    matmul.c.begin = *matmul.c.begin + done;
+    matmul.columns = head.vocabulary - done;
+    emitMatmul(op, e, matmul);
+  }
 }
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
-  Matmul matmul{.a = {logits, parts.pitch, false, part.begin * parts.pitch},
-                .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
-                .c = {dx, width, false, (first + part.begin) * width},
+  Matmul matmul{.a = {head.logits, head.parts.pitch, false, part.begin * head.parts.pitch},
+                .b = {weight, head.isOutIn() ? head.width : head.vocabulary, !head.isOutIn()},
+                .c = {dx, head.width, false, (first + part.begin) * head.width},
                 .rows = part.count,
-                .columns = width,
-                .inner = vocabulary,
-                .chosen = {.ofInstructions = std::min(granule, tokens)}};
-  if (int64_t most = columnsOfCall(matmul); most < vocabulary) {
+                .columns = head.width,
+                .inner = head.vocabulary,
+                .chosen = {.ofInstructions = std::min(head.granule, head.tokens)}};
+  if (int64_t most = columnsOfCall(matmul); most < head.vocabulary) {
     Matmul rest = matmul;
     rest.a.begin = *rest.a.begin + most;
-    rest.b.begin = e.index(most * width);
-    rest.inner = vocabulary - most;
+    rest.b.begin = e.index(most * head.width);
+    rest.inner = head.vocabulary - most;
     emitMatmul(op, e, rest);
     // Most terms come last: of the two roundings of dx that of few terms is the smaller one.
     matmul.inner = most;
     matmul.kind = PlainSum{.initial = matmul.c};
   }
   emitMatmul(op, e, matmul);
-}
-
-void LossHeadEmitter::emitLoss(Num count) {
-  Row sum =
-      fold(e, e.index(0), e.index(tokens), e.number(0.0),
-           [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + e.load(losses, row)}; });
-  e.store(e.result(0), e.index(0), sum[0] / count);
-}
-
-void LossHeadEmitter::emitLossOnDevice() {
-  deviceLoops(e).once(e, [&] {
-    Num sum =
-        deviceLoops(e).sumOfElements(e, tokens, [&](Index row) { return e.load(losses, row); });
-    e.store(e.result(0), e.index(0), sum / targets.count());
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Accumulating dw
-//===----------------------------------------------------------------------===//
-
-/// Begins with the accumulator, or 0.
-void LossHeadEmitter::beginSum() {
-  forLanesParallel(e, dw.size, [&](Index i, unsigned lanes) {
-    Num start = into ? e.load(into, i, lanes) : e.splat(0.0, lanes);
-    op.splitsSum() ? splitSum().store(i, lanes, start) : e.store(dw, i, start);
-  });
-}
-
-/// Returns what some rows add to dw, accumulated in dw.
-Matmul LossHeadEmitter::matmulOfRows(Index first, Rows part) {
-  Matrix inputs{x, width, false, (first + part.begin) * width};
-  Matrix gradient{logits, parts.pitch, false, part.begin * parts.pitch};
-  Matmul matmul{.a = isOutIn ? gradient : inputs,
-                .b = isOutIn ? inputs : gradient,
-                .c = {dw, isOutIn ? width : vocabulary},
-                .rows = isOutIn ? vocabulary : width,
-                .columns = isOutIn ? width : vocabulary,
-                .inner = part.count};
-  matmul.a.transposed = true;
-  return matmul;
-}
-
-void LossHeadEmitter::addToSum(Index first, Rows part) {
-  Matmul matmul = matmulOfRows(first, part);
-  matmul.kind = PlainSum{.initial = {isOneGranule() ? into : dw, matmul.c.pitch}};
-  emitMatmul(op, e, matmul);
-}
-
-/// A CPU takes two steps: the matmul of a granule and some columns of the logits, in f32, which is
-/// then added to the accumulator. A library multiplies bf16 to f32; generated code needs operands
-/// converted to f32.
-void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
-  if (!isMultipliedByLibrary(e.options(), x.element))
-    widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
-  forPieces(vocabulary, parts.columns,
-            [&](Rows columns) { addMatmulToAccumulator(first, part, columns); });
-}
-
-/// Returns the rows of x and the columns of the logits' gradient whose matmul is a granule's
-/// contribution.
-std::pair<Matrix, Matrix> LossHeadEmitter::contributionOperands(Index first, Rows part,
-                                                                Rows columns) {
-  Index inputs = (first + part.begin) * width, gradient = part.begin * parts.pitch + columns.begin;
-  if (isMultipliedByLibrary(e.options(), x.element))
-    return {{x, width, false, inputs}, {logits, parts.pitch, false, gradient}};
-  Buffer wide = e.workspace(parts.gradient, part.count * columns.count, e.computeType());
-  widen(logits, gradient, parts.pitch, part.count, columns.count, wide);
-  return {wideInputs(part), {wide, columns.count}};
-}
-
-void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows columns) {
-  Buffer product = e.workspace(parts.product, columns.count * width, e.computeType());
-  auto [a, b] = contributionOperands(first, part, columns);
-  int64_t rows = width, pitch = columns.count;
-  if (isOutIn) {
-    std::swap(a, b);
-    std::swap(rows, pitch);
-  }
-  a.transposed = true;
-  emitMatmul(
-      op, e,
-      {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
-  forRows(e, rows, {.width = pitch}, [&](Index row) {
-    Index place = isOutIn ? (columns.begin + row) * width : row * vocabulary + columns.begin;
-    forLanes(e, pitch, [&](Index j, unsigned lanes) {
-      Num sum = splitSum().load(place + j, lanes) + e.load(product, row * pitch + j, lanes);
-      splitSum().store(place + j, lanes, sum);
-    });
-  });
-}
-
-/// On a GPU tensor cores multiply bf16, and the thread that computes an element of the matmul
-/// continues from the accumulator: a launch of all of a chunk's rows has the bits of one for each
-/// granule. A library adds to an accumulator that is not split, granule by granule
-/// (`addsWholeChunks`).
-void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
-  Matmul matmul = matmulOfRows(first, part);
-  matmul.c.buffer = accumulator;
-  matmul.kind = PlainSum{.initial = {accumulator, matmul.c.pitch}};
-  if (!addsWholeChunks() && isLibraryMatmul(e, matmul))
-    return emitLibraryMatmul(e, matmul);
-  matmul.kind = PlainSum();
-  if (sumsInRegisters() && !into) {
-    matmul.c.buffer = dw;
-    return emitMatmuls(op, e, 1, [&](Index) { return matmul; });
-  }
-  BufferAccess sums;
-  sums.load = [&](OpBuilder &, Index place, unsigned lanes) {
-    return (sumsInRegisters() ? e.load(into, place, lanes) : splitSum().load(place, lanes)).value;
-  };
-  sums.store = [&](OpBuilder &builder, Index place, Value sum) {
-    auto vector = dyn_cast<VectorType>(sum.getType());
-    unsigned lanes = vector ? vector.getNumElements() : 1;
-    sumsInRegisters() ? e.store(dw, place, {&builder, sum})
-                      : splitSum().store(place, lanes, {&builder, sum});
-  };
-  matmul.c.buffer = Buffer{Value(), dw.size, e.computeType(), &sums};
-  matmul.kind = ContinuedSum{matmul.c};
-  emitMatmul(op, e, matmul);
-}
-
-void LossHeadEmitter::widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns,
-                            Buffer to) {
-  forRows(e, rows, {.width = columns}, [&](Index row) {
-    forLanes(e, columns, [&](Index j, unsigned lanes) {
-      e.store(to, row * columns + j, e.load(from, begin + row * pitch + j, lanes));
-    });
-  });
-}
-
-void LossHeadEmitter::finishSum() {
-  forLanesParallel(e, dw.size,
-                   [&](Index i, unsigned lanes) { e.store(dw, i, splitSum().load(i, lanes)); });
 }
 
 namespace {
