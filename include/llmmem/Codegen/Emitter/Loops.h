@@ -56,6 +56,9 @@ Row fold(KernelEmitter &e, Index lower, Index upper, llvm::ArrayRef<Num> initial
          llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
 Row foldSteps(KernelEmitter &e, Index lower, Index upper, int64_t step, llvm::ArrayRef<Num> initial,
               llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
+/// Return the sum and the maximum of `count` terms. The order in which they are combined depends on
+/// the shapes and types of the op, the row, and the target alone, which an op and its clones share
+/// (`reduce` of Cpu/CpuLoops.cpp and Gpu/DeviceLoops.cpp).
 Num sumOver(KernelEmitter &e, int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
 Num maximumOver(KernelEmitter &e, int64_t count,
                 llvm::function_ref<Num(Index, unsigned lanes)> term);
