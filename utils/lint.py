@@ -13,7 +13,7 @@
   not annotated       a function of python/llmmem with an argument or a result that has no type
   number of a device  outside lib/Device/Tables (device_numbers.py)
   layout              bytes, places or lifetimes of values derived away from their home (layout.py)
-  words               more banned words than a folder may have (words.py)
+  words               a word that is no term of the field (words.py)
   structure           folders in circles, private includes, unlisted links (structure.py)
   not formatted       a file that clang-format of LLVM 22 would write in another way
 

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Holds prose to the words of the field.
 
-  words.py [ROOT]             counts the banned words of each folder, and fails where a folder has more than it may have
-  words.py --show [PATH...]   prints each banned word under these paths, with what to say instead
-  words.py --lower            lowers the numbers of utils/words-left.txt to what is left
+  words.py [ROOT]             prints each banned word, with what to say instead, and fails where there is one
+  words.py --show [PATH...]   prints those under these paths
 
-Prose is a page without its code, a comment, a docstring, and a string that has a space in it. `code` in backquotes and
-the directives of tests are not prose. A folder that utils/words-left.txt names may hold as many banned words as its number
-says; every other folder holds none. No number is ever raised; a folder that moves takes its number along.
+Prose is a page without its code, a comment, a docstring, and a string that has a space in it. `code` in backquotes, the
+names of arguments in comments and the directives of tests are not prose.
 """
 
 import io
@@ -34,8 +32,6 @@ WORDS = [(re.compile(r"(?<![\w-])(?:" + pattern + r")(?![\w])", re.IGNORECASE), 
     (r"by chance", "stochastically, at random"),
     (r"(?:least|smallest|largest|peak) need|(?:the|its|their|whose|own|what) need(?! (?:for|to)\b)", "footprint"),
 )]
-
-LEFT = "utils/words-left.txt"
 
 # Reports as runs have printed them, and texts that are data.
 RECORDS = re.compile(r"docs/Measured/nvidia-.*|test/.*/Inputs/(families|generation|trainings)/.*")
@@ -64,6 +60,8 @@ def of_python(text):
 def of_c(text):
     for token in C_TOKENS.finditer(text):
         kind = token.lastgroup
+        if kind == "block" and re.fullmatch(r"\w+=", token.group(kind)):
+            continue
         if kind in ("line", "block") or (kind and " " in token.group(kind)):
             yield text.count("\n", 0, token.start(kind)) + 1, token.group(kind)
 
@@ -122,15 +120,6 @@ def banned_words(name, text):
                     yield number, match.group(), say
 
 
-def folder_of(name):
-    parts = name.split("/")
-    if parts[:2] == ["include", "llmmem"]:
-        return "/".join(parts[:3]) if len(parts) > 3 else "include"
-    if len(parts) == 1:
-        return "."
-    return "/".join(parts[:2]) if parts[0] == "lib" and len(parts) > 2 else parts[0]
-
-
 def read(root, name):
     with open(os.path.join(root, name), encoding="utf-8", errors="replace") as handle:
         return handle.read()
@@ -142,62 +131,22 @@ def tracked(root, paths=()):
     return sorted(name for name in names if name and os.path.isfile(os.path.join(root, name)))
 
 
-def count_words(root):
-    counts = {}
-    for name in tracked(root):
-        found = sum(1 for _ in banned_words(name, read(root, name)))
-        if found:
-            counts[folder_of(name)] = counts.get(folder_of(name), 0) + found
-    return counts
-
-
-def words_left(root):
-    """Returns the number of banned words that each folder may still hold."""
-    if not os.path.exists(os.path.join(root, LEFT)):
-        return {}
-    rows = (line.split() for line in read(root, LEFT).split("\n") if line and not line.startswith("#"))
-    return {folder: int(number) for number, folder in rows}
-
-
-def lint_words(root):
-    left = words_left(root)
-    for folder, found in sorted(count_words(root).items()):
-        if found > left.get(folder, 0):
-            yield (f"{folder}: {found} banned words, at most {left.get(folder, 0)}: 'utils/words.py --show {folder}' "
-                   "prints each, with what to say instead")
-
-
-def lower(root):
-    left, counts = words_left(root), count_words(root)
-    comments = [line for line in read(root, LEFT).split("\n") if line.startswith("#")]
-    rows = [f"{min(number, counts[folder])} {folder}" for folder, number in sorted(left.items()) if folder in counts]
-    with open(os.path.join(root, LEFT), "w", encoding="utf-8") as handle:
-        handle.write("\n".join([*comments, *rows]) + "\n")
-
-
-def show(root, paths):
+def lint_words(root, paths=()):
     for name in tracked(root, paths):
         lines = read(root, name).split("\n")
         for number, word, say in banned_words(name, "\n".join(lines)):
-            print(f"{name}:{number}: {word} -> {say}: {lines[number - 1].strip()}")
+            yield f"{name}:{number}: {word} -> {say}: {lines[number - 1].strip()}"
 
 
 def main():
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.argv[1:2] == ["--show"]:
-        show(here, sys.argv[2:])
-        return 0
-    if sys.argv[1:] == ["--lower"]:
-        lower(here)
-        return 0
-    root = sys.argv[1] if len(sys.argv) > 1 else here
-    counts, left = count_words(root), words_left(root)
-    for folder, found in sorted(counts.items()):
-        print(f"{found:5} of at most {left.get(folder, 0):5}  {folder}")
-    findings = list(lint_words(root))
+        findings = list(lint_words(here, sys.argv[2:]))
+    else:
+        findings = list(lint_words(sys.argv[1] if len(sys.argv) > 1 else here))
     for finding in findings:
-        print(finding, file=sys.stderr)
-    print(f"words: {sum(counts.values())} banned words, {len(findings)} folders with too many")
+        print(finding)
+    print(f"words: {len(findings)} banned words")
     return 1 if findings else 0
 
 

@@ -81,8 +81,9 @@ Value MuonOp::getMasterCopy() { return masterCopy(*this); }
 //===----------------------------------------------------------------------===//
 
 int64_t AdjustLossScaleOp::getFlops() { return 8; }
-// Stochastic rounding takes a block of Philox an element. A moment by blocks is read twice, the
-// first time for the largest of its block, and its new number is searched in the map.
+// Stochastic rounding takes one block of Philox for each element. Moments in blocks are read twice,
+// the first time to find the largest magnitude of the block, and each new number is searched in the
+// map.
 int64_t AdamWOp::getFlops() {
   constexpr int64_t kUpdate = 14, kChance = 90, kReadOfMap = 25, kSearchOfMap = 35;
   int64_t each = kUpdate;

@@ -6,7 +6,7 @@
 //   {"metadata": {"total_size": 16060522496, ...}, "weight_map": {"lm_head.weight":
 //   "model-....safetensors", ...}}
 //
-// The index makes files a checkpoint, at the moment when it is renamed. So files are named after
+// Files become a checkpoint when the index is renamed. So files are named after
 // their contents, and none of the previous checkpoint is touched until the index no longer names
 // it: whenever a writer dies, an index and all of its files exist. A temporary of the index names
 // what else the writer leaves, and the next writer of the index removes what no index in the folder

@@ -216,7 +216,7 @@ std::optional<std::string> llmmem::planning::checkPlannable(const Problem &probl
   const bool overlaps = hasSeveralResources(problem);
   for (const Op &op : problem.ops) {
     if (overlaps && op.resource != Resource::Compute && op.resource != Resource::Link)
-      return refuse("resources other than compute and link beside each other");
+      return refuse("overlap of resources other than compute and link");
     if (op.optional)
       return refuse("optional ops");
     if (!op.alternatives.empty())

@@ -1,8 +1,8 @@
 //===- OffloadSamplesTest.cpp - More budget of the device, no longer step ----------===//
 //
-// Problems with copies to a host, under many budgets of the device: of two budgets that are at
-// least the least need, the larger has no longer step, whatever is asked first and however whoever
-// runs the step models its time.
+// This file plans problems with copies to a host under many budgets of the device: of two budgets
+// that are at least the least footprint, the larger one never has a longer step, whichever is
+// planned first and however the caller models the time of a step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ struct Swept {
   int64_t plans = 0, times = 0, copying = 0; // times: that differ
 };
 
-/// Plans `problem`, whose host has a budget, from its least need up.
+/// Plans `problem`, whose host has a budget, from its least footprint up.
 void sweep(Problem problem, int64_t step, const StepTime &stepTime, const std::string &where,
            Swept &swept) {
   auto timeOf = [&](const Plan &plan) { return stepTime ? stepTime(plan) : timeOfPlan(plan); };

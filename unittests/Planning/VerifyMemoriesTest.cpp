@@ -486,7 +486,7 @@ TEST_F(VerifyMemoriesTest, PlanningIsRefused) {
     EXPECT_EQ(none.witness->why,
               "planning " + what + " is not offered; --check verifies such plans");
   };
-  expectRefused("alternatives of ops beside copies");
+  expectRefused("alternatives of ops together with copies");
   problem.ops[Two].alternatives.clear();
   EXPECT_FALSE(static_cast<bool>(checkPlannable(problem)));
   problem.ops[Up].recompute = false;
@@ -496,7 +496,7 @@ TEST_F(VerifyMemoriesTest, PlanningIsRefused) {
   expectRefused("optional ops other than copies");
   problem.ops[Two].optional = false;
   problem.ops[Two].resource = Resource::Link;
-  expectRefused("resources other than compute beside copies");
+  expectRefused("resources other than compute together with copies");
   problem.ops[Two].resource = Resource::Compute;
   problem.moreMemories.push_back({"disk", 100, 1});
   expectRefused("copies between other memories than the device and one more");

@@ -114,17 +114,17 @@ TEST(VersionTwo, WrongPlaces) {
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [1], "writes": [], "resource": "copy_up"})"),
                  "ops[0].reads: value 1: an op on 'copy_up' has this in the device's memory");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [], "writes": [0], "resource": "copy_up"})"),
-                 "an op on 'copy_up' has this in a memory beside the device");
+                 "an op on 'copy_up' has this in a memory other than the device's");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [0], "writes": [], "resource": "copy_down"})"),
-                 "an op on 'copy_down' has this in a memory beside the device");
+                 "an op on 'copy_down' has this in a memory other than the device's");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [0], "writes": [], "resource": "host_compute"})"),
-                 "an op on 'host_compute' has this in a memory beside the device");
+                 "an op on 'host_compute' has this in a memory other than the device's");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [], "writes": [], "workspace": 1,
                                "workspace_memory": 1})"),
                  "ops[0].workspace_memory: an op on 'compute' has this in the device's memory");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [], "writes": [], "resource": "host_compute",
                                "alternatives": [{"cost": 1, "workspace": 1}]})"),
-                 "an op on 'host_compute' has this in a memory beside the device");
+                 "an op on 'host_compute' has this in a memory other than the device's");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [], "writes": [], "workspace_memory": 2})"),
                  "ops[0].workspace_memory: names no memory");
   EXPECT_REFUSED(with(both, R"({"id": 0, "reads": [0], "writes": [1], "resource": "copy_up",

@@ -72,7 +72,7 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
     double beta2DecayOrUsual() const;
     /// Returns whether a parameter of this element type has a copy in f32.
     bool hasMaster(::mlir::Type element) const;
-    /// Returns the type of a moment of such a parameter.
+    /// Returns the type of the first and the second moment of such a parameter.
     ::mlir::RankedTensorType momentOf(::mlir::RankedTensorType param) const;
   }];
   let assemblyFormat = "`<` struct(params) `>`";

@@ -87,9 +87,9 @@ def Llm_AdamWOp : Op<LlmDialect, "adamw", !listconcat(Llm_EitherMemoryTraits, Ll
     the whole.
 
     Moments in i8 are numbers of a dynamic map (Dettmers et al. 2022), each times the scale of its block of 256
-    neighbours in row-major order, of which the last may be shorter: `scales` are those of the first and of the second
-    moment. A new scale is the largest magnitude of its block, and a new number is that of the map nearest to the moment
-    divided by it (docs/Design/FewerBits.md). The parameter is updated by the moments before they are rounded.
+    neighbours in row-major order, of which the last may be shorter: `scales` has those of the first and of the second
+    moments. A new scale is the largest magnitude of its block. A new number is the entry of the map that is nearest to
+    the block's value divided by the scale (docs/Design/FewerBits.md). The parameter is updated by the moments before they are rounded.
 
     ```mlir
     %p2, %m2, %v2, %a2, %b2 = llm.adamw %q, %h, %m8, %v8, %lr, %step scales(%a, %b)

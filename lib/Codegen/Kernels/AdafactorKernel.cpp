@@ -37,7 +37,7 @@ private:
   Num step();
   Num weightOfStep();
   Num clip() { return gradientFactor(op, e); }
-  /// Returns a moment after a step whose gradients are multiplied by `clip`.
+  /// Returns a first or second moment after a step whose gradients are multiplied by `clip`.
   Num follow(Num old, Num now, Num weight, Num clip) {
     return unlessSkipped(op, clip, old + weight * (now - old), old);
   }
@@ -77,8 +77,9 @@ Num AdafactorEmitter::step() {
   return toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0)), e.computeType());
 }
 
-/// Returns how much of a moment this step replaces: its number, 1 or more, to the power of
-/// beta2_decay. A GPU has no function for a power with a non-integer exponent.
+/// Returns the share of the second moment that this step replaces: the number of the step, 1 or
+/// more, to the power of beta2_decay. A GPU has no function for a power with a non-integer
+/// exponent.
 Num AdafactorEmitter::weightOfStep() {
   Num decay = e.number(op.getBeta2Decay().convertToDouble());
   return e.options().target == KernelTarget::Gpu ? exp(decay * log(step())) : power(step(), decay);

@@ -31,7 +31,7 @@ Num loadForRow(KernelEmitter &e, Buffer buffer, Index index) {
   return device.acrossThreadGroup(e, read, [](Num a, Num b) { return a + b; });
 }
 
-/// Describes a moment of one block in 8 bits, whose numbers are replaced in place.
+/// Describes one block of a first or second moment in 8 bits, whose numbers are replaced in place.
 struct MomentOfBlock {
   KernelEmitter &e;
   Buffer bytes;
@@ -112,7 +112,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     Num oldM = e.load(e.operand(2), i, lanes), oldV = e.load(e.operand(3), i, lanes);
     Num m = firstAfter(op, oldM, g), v = secondAfter(op, oldV, g);
     Num p = updateParam(op, e, i, lanes, m, v, f);
-    // An old moment already has its type, so random bits do not change it.
+    // An old value already has the type of the moments, so random bits do not change it.
     storeMoments(op, e, i,
                  {g, p, unlessSkipped(op, f[Clip], m, oldM), unlessSkipped(op, f[Clip], v, oldV)});
   }

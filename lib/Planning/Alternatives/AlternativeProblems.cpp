@@ -19,7 +19,7 @@ public:
                     const PlanOptions &options)
       : alternatives(alternatives), choice(choice), options(options),
         tilings(alternatives.size(), 0), outcomes(alternatives.size()) {
-    // All together stay within the bound on the search.
+    // All alternatives together stay within the bound on the work.
     if (choice == AlternativeChoice::ByPlan)
       this->options.workSeconds /= alternatives.size();
     for (const AlternativeProblem &it : alternatives)
@@ -43,14 +43,15 @@ private:
   llvm::ArrayRef<AlternativeProblem> alternatives;
   AlternativeChoice choice;
   PlanOptions options;
-  std::vector<int64_t> leastDurations; // of the shortest tiling, as far as is known
+  std::vector<int64_t> leastDurations; // lower bounds over the tilings of each alternative
   std::vector<size_t> tilings;         // of the plan of each alternative
   std::vector<AlternativeOutcome> outcomes;
   CandidateSearch search;
 };
 } // namespace
 
-/// Of its tilings; the cheapest has the least where no budget bounds it.
+/// Returns a lower bound on the duration of an alternative over all its tilings. Without a budget,
+/// the first tiling has the least one.
 int64_t AlternativeSearch::leastDurationOf(const AlternativeProblem &alternative) const {
   if (choice == AlternativeChoice::ByOpsOnce)
     return leastDuration(TiledProblem(alternative.problem, alternative.tilings.front()));
@@ -60,13 +61,13 @@ int64_t AlternativeSearch::leastDurationOf(const AlternativeProblem &alternative
   return least;
 }
 
-/// Feasible before not; then what the policy asks for; then the order of the alternatives, which
-/// may not be the order of planning.
+/// Compares two plans: feasible ones come first, then the one that the policy prefers, then the
+/// earlier alternative, which may not have been planned earlier.
 bool AlternativeSearch::isBetter(size_t a, const Plan &planOfA, size_t b,
                                  const Plan &planOfB) const {
   auto key = [&](size_t number, const Plan &it) {
     bool feasible = it.status == Status::Feasible, hasSteps = !it.steps.empty();
-    // One alternative may hold throughout what another writes into its arena.
+    // What is resident in one alternative may be in the arena of another.
     int64_t bytes =
         hasSteps ? alternatives[number].problem.residentBytes() + it.arena : it.peakLowerBound;
     return std::tuple(!feasible, !hasSteps, feasible && !isLeastPeak() ? it.duration() : bytes,
@@ -91,20 +92,22 @@ Plan AlternativeSearch::planAlternative(size_t number) {
   return std::move(plan);
 }
 
-/// Every schedule of an alternative holds as much with any other of its tilings.
+/// Returns the alternative with its tiling of the least memory: no schedule holds less with any
+/// other tiling.
 static TiledProblem leanestOf(const AlternativeProblem &alternative) {
   return TiledProblem(alternative.problem, alternative.tilings.back());
 }
 
-/// What holds of an alternative that is not planned: no plan of it costs less than its ops once,
-/// and its peak has the bound that needs no search.
+/// Bounds an alternative that is not planned: no plan costs less than its ops once, and the bound
+/// on its peak is the one that needs no search.
 void AlternativeSearch::boundAlternative(size_t number) {
   outcomes[number].cost = baseCostOf(number);
   const AlternativeProblem &it = alternatives[number];
-  search.peakBounds.add(planWithoutSearch(leanestOf(it)), /*padding=*/0); // it has steps
+  search.peakBounds.add(planWithoutSearch(leanestOf(it)), /*padding=*/0); // its plan has steps
 }
 
-/// By the cost of their ops once; only the first where that is what chooses.
+/// Returns the alternatives in the order of planning, sorted by the least duration; only the first
+/// where it is chosen by the cost of its ops.
 std::vector<size_t> AlternativeSearch::order() {
   std::vector<size_t> numbers(alternatives.size());
   llvm::copy(llvm::seq<size_t>(0, numbers.size()), numbers.begin());
@@ -146,7 +149,7 @@ AlternativePlan llmmem::planning::planAlternatives(llvm::ArrayRef<AlternativePro
 }
 
 //===----------------------------------------------------------------------===//
-// Forms of a step
+// Variants of a step
 //===----------------------------------------------------------------------===//
 
 static int64_t needOf(const AlternativePlan &made,
@@ -154,7 +157,8 @@ static int64_t needOf(const AlternativePlan &made,
   return alternatives[made.alternative].problem.residentBytes() + made.chosen.plan.arena;
 }
 
-/// Whether `made` keeps its promise and the other does not, or keeps it for less.
+/// Returns whether `made` fits and `other` does not, or both fit and `made` is better by the
+/// policy.
 static bool isBetter(const AlternativePlan &made, const AlternativePlan &other,
                      llvm::ArrayRef<AlternativeProblem> alternatives, bool wantsLeast) {
   const Plan &plan = made.chosen.plan, &otherPlan = other.chosen.plan;
@@ -174,17 +178,19 @@ withoutPhases(llvm::ArrayRef<AlternativeProblem> alternatives) {
   return unlabelled;
 }
 
-/// Whether a plan that takes guessed phases for facts is not worth its time.
+/// Returns whether a plan that trusts guessed phases is not worth the time to search it.
 static bool isEnough(const AlternativePlan &made, llvm::ArrayRef<AlternativeProblem> unlabelled,
                      bool wantsLeast) {
   const Plan &plan = made.chosen.plan;
-  // With a host the longer of two close steps may be that of the larger budget.
+  // With a host, of two steps of nearly the same time the longer one may be that of the larger
+  // budget.
   const bool hasHost = !unlabelled.front().problem.moreMemories.empty();
   const bool isClose = !hasHost && plan.cost - plan.costLowerBound <= plan.baseCost / 100;
   if (plan.status == Status::Infeasible ||
       (plan.status == Status::Feasible && isClose && !wantsLeast))
     return true;
-  // Where blocks repeat they say more than a guess: no plan of a JAX step became cheaper by it.
+  // Where blocks repeat, they are a better guide than the guess: no plan of a JAX step became
+  // cheaper by trusting it.
   return findStructure(unlabelled[hasHost ? 0 : made.alternative].problem).repeats;
 }
 

@@ -16,8 +16,9 @@ class TilingSearch {
 public:
   TilingSearch(const Problem &problem, llvm::ArrayRef<Tiling> tilings, const PlanOptions &options)
       : problem(problem), tilings(tilings), options(options) {
-    // All tilings together stay within the bound on the search, or a third above it: the leanest
-    // alone says whether there is a plan and what the least peak is.
+    // All tilings together stay within the bound on the work, or a third above it: the tiling of
+    // the least memory decides alone whether there is a plan and what the least peak is, so it gets
+    // at least a third.
     this->options.workSeconds /= tilings.size();
     secondsOfLeanest = std::max(this->options.workSeconds, options.workSeconds / 3);
   }
@@ -39,11 +40,11 @@ private:
   const Problem &problem;
   llvm::ArrayRef<Tiling> tilings;
   std::vector<int64_t> leastDurations; // by tiling
-  PlanOptions options;                 // of each tiling but the leanest
+  PlanOptions options;                 // of each tiling other than that of the least memory
   double secondsOfLeanest;
   CandidateSearch search;
-  std::optional<PeakBounds> boundsOfLeanest; // where it was planned
-  BoundBasis leanestPeakBasis;               // proves at least as much of any other tiling
+  std::optional<PeakBounds> boundsOfLeanest; // set where that tiling was planned
+  BoundBasis leanestPeakBasis;               // proves at least as much for every other tiling
 };
 } // namespace
 
@@ -62,8 +63,8 @@ Plan TilingSearch::planWith(size_t tiling) {
   return made;
 }
 
-/// The tilings that may be the best come first: the earlier that one is planned, the fewer others
-/// are. Without a bound of the budget they are in their own order.
+/// Returns the tilings in the order of planning, sorted by the bound on their durations: the
+/// earlier the best one is planned, the fewer others are. Without a budget this is the given order.
 std::vector<size_t> TilingSearch::order() {
   std::vector<size_t> numbers(tilings.size());
   llvm::copy(llvm::seq<size_t>(0, numbers.size()), numbers.begin());
@@ -72,13 +73,14 @@ std::vector<size_t> TilingSearch::order() {
   return numbers;
 }
 
-/// Every plan of a tiling costs at least the tiling's ops once, so those whose ops alone cost what
-/// the best plan costs cannot win, and where nothing is recomputed nor can any later one.
+/// Plans the tilings that can win. Every plan of a tiling costs at least the tiling's ops once, so
+/// a tiling whose ops alone cost as much as the best plan cannot win; where nothing is recomputed,
+/// nor can any later one.
 void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
   auto isBetter = [&](size_t tiling, const Plan &a, size_t, const Plan &b) {
     const bool fits = a.status == Status::Feasible;
     if (b.status != Status::Feasible)
-      return fits || tiling == leanest(); // which alone says whether there is a plan
+      return fits || tiling == leanest(); // this tiling decides whether there is a plan
     return fits && a.duration() < b.duration();
   };
   search.planEach(order, /*leavesOut=*/true,
@@ -88,10 +90,10 @@ void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
                    [](size_t) {}});
 }
 
-/// The leanest tiling has the least peak; then the largest one is taken whose buffers the same
-/// schedule can place in the same arena.
+/// The tiling of the least memory has the least peak. This function then takes the largest tiling
+/// whose buffers the same schedule can place in the same arena.
 void TilingSearch::enlargeLeanest() {
-  const bool hasOneMemory = problem.moreMemories.empty(); // placeSteps knows no other
+  const bool hasOneMemory = problem.moreMemories.empty(); // placeSteps places only one
   for (size_t tiling = 0; tiling < leanest() && hasOneMemory && !search.plan.steps.empty();
        ++tiling) {
     const TiledProblem larger(problem, tilings[tiling]);
@@ -112,7 +114,8 @@ void TilingSearch::enlargeLeanest() {
   search.costLowerBound = std::min(search.costLowerBound, baseCost(0));
 }
 
-/// A schedule holds no less with any other tiling, so what is proved of the leanest holds for all.
+/// A schedule holds no less with any other tiling, so the bound of the tiling of the least memory
+/// holds for all.
 void TilingSearch::boundPeak() {
   Plan &plan = search.plan;
   if (boundsOfLeanest) {
@@ -124,8 +127,8 @@ void TilingSearch::boundPeak() {
   }
 }
 
-/// The tiling of the least memory costs the most, so another may have a plan that costs less than
-/// any of it.
+/// The tiling of the least memory costs the most, so another tiling may have a plan that costs less
+/// than all of its plans.
 void TilingSearch::boundAnyDuration() {
   Plan &plan = search.plan;
   plan.costLowerBound = std::min(plan.costLowerBound, search.costLowerBound);

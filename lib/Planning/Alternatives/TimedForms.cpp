@@ -8,11 +8,11 @@ using namespace llmmem::planning;
 
 namespace {
 
-/// The answer of a sample.
+/// The plan of a sample.
 struct Timed {
   AlternativePlan made;
   int64_t time;
-  int64_t leastBelow; // no plan of this budget or a smaller one is shorter, as far as is known
+  int64_t leastBelow; // a lower bound on the time of plans of this budget or a smaller one
 };
 using TimedPlan = std::shared_ptr<const Timed>;
 
@@ -24,9 +24,9 @@ public:
     ofSamples.provesCost = false;
   }
 
-  /// Null where no plan was found.
+  /// Returns the plan of `budget`, and null where none was found.
   TimedPlan within(int64_t budget);
-  /// A plan of the budget itself, for what is proved of it.
+  /// Plans under the budget itself, for the bounds of that plan.
   AlternativePlan certified(int64_t budget);
   double seconds() const { return spent; }
 
@@ -46,7 +46,7 @@ private:
   PlanOptions ofSamples, ofLeast;
   const TimeOfPlan &timeOf;
   double spent = 0;
-  TimedPlan least; // of the last sample
+  TimedPlan least; // the plan of the last sample
 };
 
 } // namespace
@@ -66,7 +66,7 @@ TimedPlan TimedSearch::search(std::optional<int64_t> budget, const PlanOptions &
   return found;
 }
 
-/// The highest first; the last is what the least plan needs.
+/// Returns the samples, the highest first. The last one is the least footprint that was found.
 std::vector<int64_t> TimedSearch::samples() {
   const TimedPlan top = searchAt(INT64_MAX / 4);
   least = search(std::nullopt, ofLeast);
@@ -81,7 +81,8 @@ std::vector<int64_t> TimedSearch::samples() {
   return budgets;
 }
 
-/// The best of a sample and all below it, the highest first; of equal ones the highest.
+/// Returns the shortest plan of these samples, which are sorted, the highest first. Of equal plans
+/// it returns that of the highest sample.
 TimedPlan TimedSearch::bestFrom(llvm::ArrayRef<int64_t> samples) {
   TimedPlan best;
   for (size_t at = 0; at < samples.size(); ++at) {
@@ -119,7 +120,7 @@ AlternativePlan TimedSearch::certified(int64_t budget) {
   return made;
 }
 
-/// What is proved of the budget itself, said of another plan within it.
+/// Gives `taken`, another plan within the budget, the bounds that `own` proves about the budget.
 static void takeBounds(const AlternativePlan &own, AlternativePlan &taken) {
   const Plan &from = own.chosen.plan;
   Plan &to = taken.chosen.plan;
@@ -133,7 +134,7 @@ static void takeBounds(const AlternativePlan &own, AlternativePlan &taken) {
     to.time->lowerBound = std::min(from.time->lowerBound, to.time->time);
   if (own.alternative == taken.alternative && own.chosen.tiling == taken.chosen.tiling)
     return;
-  // Its proof is one of another problem.
+  // The proof of `own` is for another variant.
   to.costLowerBound = std::min(to.costLowerBound, to.baseCost);
   to.costBasis = {};
   to.bound = "every op once";

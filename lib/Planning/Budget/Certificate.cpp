@@ -15,8 +15,8 @@ static std::string whyNone(const NeedBound &bound, OpIndex op) {
     return "resident bytes alone exceed the budget";
   const size_t others = bound.basis.ops.empty() ? 0 : bound.basis.ops.size() - 1;
   if (bound.basis.kind != BoundBasis::Kind::LastRuns || others == 0)
-    return "this op cannot run in less: its operands, results and workspace, what every schedule "
-           "must hold beside them, and the resident bytes";
+    return "this op cannot run in less: its operands, results and workspace, what else every "
+           "schedule must hold then, and the resident bytes";
   return "whichever of this op and " + std::to_string(others) +
          (others == 1 ? " other" : " others") +
          " runs last cannot run in less: its operands, results and workspace, what must be held by "

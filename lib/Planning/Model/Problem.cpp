@@ -231,7 +231,8 @@ private:
 
   static std::string outsideOf(Resource resource, bool others) {
     return "an op on '" + std::string(nameOf(resource)) + "' " +
-           (others ? "has this in a memory beside the device" : "has this in the device's memory");
+           (others ? "has this in a memory other than the device's"
+                   : "has this in the device's memory");
   }
 
   /// Checks the sums of sizes. Sizes count rounded up to the alignment, as the arena will hold

@@ -167,7 +167,7 @@ static void verifyWitnessValues(const Problem &problem, const Witness &witness,
     if (named[value])
       wrong("names " + name + " twice");
     if (problem.values[value].bytes > before)
-      wrong("names " + name + " behind a smaller one, expected the largest first");
+      wrong("names " + name + " after a smaller one, expected the largest first");
     named[value] = true;
     before = problem.values[value].bytes;
   }

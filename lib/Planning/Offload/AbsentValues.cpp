@@ -1,4 +1,4 @@
-//===- AbsentValues.cpp - Which values leave a schedule of the device ------------===//
+//===- AbsentValues.cpp - Which values a schedule evicts to the host -------------===//
 
 #include "AbsentValues.h"
 #include "Schedulers/Editor.h"
@@ -65,7 +65,7 @@ int64_t AbsentValues::peak() const {
   return held.empty() ? device.residentBytes() : *llvm::max_element(held);
 }
 
-/// Least first.
+/// Returns the rank of an interval in this order. The one of the least rank is taken first.
 int64_t AbsentValues::rankOf(const Gap &gap, GapChoice first) const {
   const HostCopy &copy = shape.copies[gap.copy];
   const int64_t time = problem.ops[copy.up].cost + problem.ops[copy.down].cost;
@@ -81,7 +81,7 @@ int64_t AbsentValues::rankOf(const Gap &gap, GapChoice first) const {
 }
 
 namespace {
-/// The first step that holds the most.
+/// Returns the first of the steps that hold the most bytes.
 int32_t fullestStep(const MaxTree &tree, int32_t count) {
   const int64_t most = tree.max(0, count - 1);
   int32_t low = 0, high = count - 1;
@@ -95,7 +95,8 @@ int32_t fullestStep(const MaxTree &tree, int32_t count) {
   return low;
 }
 
-/// Bytes at each step on both sides of the link, as gaps are taken and given back.
+/// Keeps the bytes of both memories at each step up to date while intervals are taken and dropped
+/// again.
 class BothSides {
 public:
   BothSides(const AbsentValues &values, const Capacities &capacities, int64_t hostResident)
@@ -104,7 +105,8 @@ public:
 
   bool isFull() const { return device.max(0, count - 1) > capacities.device; }
   int32_t fullest() const { return fullestStep(device, count); }
-  /// The host holds an instance from its writer on, since it may leave that early.
+  /// Returns whether the host has room for the instance from its writer on, since the copy may
+  /// start that early.
   bool hostTakes(const Gap &gap) const {
     return host.max(gap.written, gap.back) <= capacities.host - gap.hostBytes;
   }
@@ -155,7 +157,7 @@ std::optional<std::vector<int32_t>> AbsentValues::choose(const Capacities &capac
       return std::nullopt;
     take(*found);
   }
-  // What was taken first may have become needless.
+  // An interval that was taken early may no longer be needed.
   for (size_t at = fixed; at < taken.size();) {
     if (!sides.fitsWithout(all[taken[at]])) {
       ++at;

@@ -1,9 +1,10 @@
-//===- AbsentValues.h - Which values leave a schedule of the device --------------===//
+//===- AbsentValues.h - Which values a schedule evicts to the host ---------------===//
 //
-// A schedule of the device that holds too much is made to fit by sending values away between two of
-// their uses. `Gaps` are all the times at which that may be; `choose` picks as many as it takes.
+// A schedule of the device that holds too much is made to fit by evicting values to the host
+// between two of their uses. This file lists all idle intervals of the values that may leave, and
+// `choose` picks enough of them.
 //
-// Example: f writes a(4), g and h work in 6 bytes, b reads a. Under 8 bytes a is absent between f
+// Example: f writes a(4), g and h work in 6 bytes, b reads a. Under 8 bytes a is evicted between f
 // and b.
 //
 //===----------------------------------------------------------------------===//
@@ -16,33 +17,33 @@
 
 namespace llmmem::planning {
 
-/// Between two uses of one instance of a value, with other steps between them.
+/// An idle interval of one instance of a value: two uses with other steps between them.
 struct Gap {
-  int32_t copy;     // place in OffloadShape::copies
-  int32_t instance; // number of the instance: gaps of the same one share its copy up
+  int32_t copy;     // index in OffloadShape::copies
+  int32_t instance; // number of the instance, whose idle intervals share one device-to-host copy
   int32_t written;  // the step that writes the instance
-  int32_t leaves;   // the last use before it
-  int32_t back;     // the first use after it; the number of steps where it is the end
+  int32_t leaves;   // the last use before the interval
+  int32_t back;     // the first use after the interval; the number of steps where it is the end
   int64_t bytes;    // on the device, rounded to its alignment
   int64_t hostBytes;
-  int64_t window; // compute between the two uses
+  int64_t window; // cost of the ops between the two uses
 };
 
-/// What gap is taken first among those that cover the fullest step.
+/// Which idle interval is taken first among those that cover the fullest step.
 enum class GapChoice : uint8_t {
-  LongestWindow, // the link then has the most time
-  MostBytes,     // the fewest copies
-  ShortestCopy,  // the least work of the link for what it frees
+  LongestWindow, // the copies then have the most time
+  MostBytes,     // this needs the fewest copies
+  ShortestCopy,  // this keeps the link busy for the shortest time
 };
 inline constexpr GapChoice allGapChoices[] = {GapChoice::LongestWindow, GapChoice::MostBytes,
                                               GapChoice::ShortestCopy};
 
-/// Bytes that may be in use, resident ones included.
+/// The bytes of each memory that may be in use, resident ones included.
 struct Capacities {
   int64_t device, host;
 };
 
-/// One schedule of the device, and when its values may be absent.
+/// One schedule of the device, and the idle intervals in which its values may be evicted.
 class AbsentValues {
 public:
   AbsentValues(const OffloadShape &shape, const Problem &problem, const Graph &device,
@@ -50,21 +51,22 @@ public:
 
   const std::vector<OpIndex> &steps() const { return order; }
   const std::vector<Gap> &gaps() const { return all; }
-  /// Bytes held at each step with nothing absent.
+  /// Returns the bytes held at each step where nothing is evicted.
   const std::vector<int64_t> &bytes() const { return held; }
   int64_t peak() const;
   int64_t cost() const { return starts.back(); }
 
-  /// Gaps, as places in `gaps()`, without which no step holds more than the capacity; nothing where
-  /// no choice was found. A gap whose `banned` is set is not taken, one whose `wanted` is set is.
+  /// Returns idle intervals, as indices of `gaps()`, such that no step holds more than the capacity
+  /// while their values are evicted; nothing where none are found. An interval whose `banned` is
+  /// set is not taken, and one whose `wanted` is set is taken.
   std::optional<std::vector<int32_t>> choose(const Capacities &capacities, GapChoice first,
                                              const std::vector<bool> &banned = {},
                                              const std::vector<bool> &wanted = {}) const;
 
-  /// Whether these gaps suffice, and the host holds what is absent.
+  /// Returns whether these intervals suffice, and the host has room for the evicted values.
   bool fits(const std::vector<int32_t> &gaps, const Capacities &capacities) const;
 
-  /// What compute has done when `step` starts, where it never waits.
+  /// Returns when `step` starts, where compute never waits.
   int64_t startOf(int32_t step) const { return starts[step]; }
 
 private:
@@ -77,7 +79,7 @@ private:
   const Graph &device;
   std::vector<OpIndex> order;
   std::vector<Gap> all;
-  std::vector<int32_t> ranked[std::size(allGapChoices)]; // gaps by each choice, the first one first
+  std::vector<int32_t> ranked[std::size(allGapChoices)]; // intervals in each order
   std::vector<int64_t> held, starts;
 };
 

@@ -43,7 +43,7 @@ void BothArenas::place(Plan &plan, int64_t work, Cancellation *cancellation) con
   const Plan device = placeIn(0, plan.steps, work, cancellation);
   const Plan host = placeIn(1, plan.steps, work, cancellation);
   plan.offsets.clear();
-  // Both list the same instances in the same order.
+  // Both plans list the same instances in the same order.
   for (size_t at = 0; at < device.offsets.size(); ++at) {
     const bool isOfHost = problem.values[device.offsets[at].value].memory != 0;
     plan.offsets.push_back(isOfHost ? host.offsets[at] : device.offsets[at]);

@@ -1,7 +1,7 @@
 //===- BothArenas.h - Offsets on the device and on the host -----------------------===//
 //
-// The offsets of a schedule with copies: each memory is packed by itself (Allocation/Placement.h),
-// and the time that comes of both is the plan's.
+// This file places a schedule with copies. Each memory is packed separately
+// (Allocation/Placement.h), and the time of the plan follows from both placements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,12 @@ class BothArenas {
 public:
   explicit BothArenas(const Problem &problem);
 
-  /// Fills all of `plan` but its status and its bounds, for its steps. `work` as in PackOptions.
+  /// Fills in all of `plan` for its steps, except for its status and its bounds. `work` has the
+  /// meaning that it has in PackOptions.
   void place(Plan &plan, int64_t work, Cancellation *cancellation) const;
 
-  /// The first memory whose resident bytes and arena exceed its budget; -1: all fit.
+  /// Returns the first memory whose resident bytes and arena exceed its budget, and -1 where all
+  /// fit.
   MemoryIndex overfull(const Plan &plan) const;
 
 private:
@@ -28,10 +30,10 @@ private:
                Cancellation *cancellation) const;
 
   const Problem &problem;
-  Problem views[2]; // what each memory holds, the other's values without bytes
+  Problem views[2]; // the problem as each memory sees it: values of the other have no bytes
 };
 
-/// All round trips of the plan, by the step that brings the value back.
+/// Returns all round trips of the plan, sorted by the step that brings the value back.
 std::vector<PlannedCopy> listCopies(const Problem &problem, const Plan &plan);
 
 } // namespace llmmem::planning

@@ -1,9 +1,9 @@
-//===- CopyExchange.cpp - Copies against repeats ----------------------------------===//
+//===- CopyExchange.cpp - Recomputing instead of copying, and vice versa ----------===//
 //
-// Schedules of the device recompute what is cheapest without a link: often all that some stretch of
-// layers saved, where a link would rather take every other layer of all of them. So from the best
-// plan, and from the schedule that recomputes nothing, one value after another is computed again
-// instead of copied, or copied instead, as long as that is shorter.
+// Schedules of the device recompute what is cheapest without a link: often all that several layers
+// in a row saved, where copies of every other layer would overlap compute better. So, starting from
+// the best plan and from the schedule that recomputes nothing, single values are recomputed instead
+// of copied, or copied instead of recomputed, as long as that makes the plan shorter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,15 @@
 using namespace llmmem::planning;
 
 namespace {
-/// What has to run again in front of the end of a gap for its value to be there.
+/// Finds the ops that must run again before the end of an idle interval to recompute its value.
 class Repeats {
 public:
   Repeats(const Graph &device, const std::vector<OpIndex> &steps, int32_t back)
       : device(device), steps(steps), back(back) {}
 
-  /// The writer alone, which has its operands held until then, or with the writers of those that
-  /// are not held anyway. Nothing where an op runs once.
+  /// Returns the writer alone, whose operands are then held until there, or together with the
+  /// writers of those operands that are not held anyway. Returns nothing where one of them must not
+  /// run again.
   std::optional<std::vector<OpIndex>> of(ValueIndex value, bool withOperands) {
     deep = withOperands;
     if (!add(value))
@@ -46,7 +47,7 @@ private:
     return true;
   }
 
-  /// Whether its instance at `back` is read from there on.
+  /// Returns whether the instance at `back` is read from there on.
   bool isHeld(ValueIndex value) const {
     for (auto step = static_cast<size_t>(back); step < steps.size(); ++step) {
       if (llvm::is_contained(device.op(steps[step]).reads, value))
@@ -65,8 +66,8 @@ private:
 };
 } // namespace
 
-/// The shortest with these steps, of several spares for copies in flight; nothing where all take
-/// longer than `mostTime`.
+/// Returns the shortest candidate with these steps over several amounts of memory for copies in
+/// flight, and nothing where all take longer than `mostTime`.
 std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex> steps,
                                                             int64_t mostTime) {
   dropUselessRepeats(device, steps);
@@ -99,7 +100,8 @@ std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex>
   return best;
 }
 
-/// Computes the value of one gap again, that first whose copies take the longest.
+/// Recomputes the value of one idle interval instead of copying it. Values whose copies take the
+/// longest are tried first.
 bool CopySearch::runAgain(Candidate &candidate) {
   const AbsentValues &values = *candidate.values;
   const std::vector<OpIndex> &steps = values.steps();
@@ -133,7 +135,7 @@ bool CopySearch::runAgain(Candidate &candidate) {
   return false;
 }
 
-/// Leaves out one repeat, the most expensive first, so that what it would write is held or copied.
+/// Leaves out one repeat, the most expensive first, so that its result is held or copied instead.
 bool CopySearch::copyInstead(Candidate &candidate) {
   const std::vector<OpIndex> &steps = candidate.values->steps();
   std::vector<bool> ran(device.numOps(), false);

@@ -1,4 +1,4 @@
-//===- CopyOrder.cpp - When copies run beside a schedule of the device ------------===//
+//===- CopyOrder.cpp - When the copies of a schedule of the device run ------------===//
 
 #include "CopyOrder.h"
 #include "Schedulers/Editor.h"
@@ -20,21 +20,22 @@ public:
   std::optional<CopyOrder> run();
 
 private:
-  /// A copy up, which the gaps of one instance share.
+  /// A device-to-host copy, which the idle intervals of one instance share.
   struct Up {
     OpIndex op;
-    int32_t written, leaves; // its writer, and the first gap that waits for it
+    int32_t written, leaves; // the step of its writer, and the start of its first idle interval
     int64_t cost;
-    int32_t users = 0;   // gaps that need it
-    int64_t there = 0;   // when its value is written
-    int64_t end = never; // where it has started
+    int32_t users = 0;   // number of idle intervals that need it
+    int64_t there = 0;   // the time at which its value is written
+    int64_t end = never; // the time at which it ends, once it has started
   };
+  /// A host-to-device copy, which ends one idle interval.
   struct Down {
     Gap gap;
     int32_t up;
     OpIndex op;
-    int64_t cost, latest; // the start at which it is back in time
-    int64_t end = never;  // where it has started
+    int64_t cost, latest; // the latest start with which the value is back in time
+    int64_t end = never;  // the time at which it ends, once it has started
     bool isDropped = false;
     bool isStarted() const { return end != never; }
   };
@@ -55,20 +56,20 @@ private:
   const CopyLimits limits;
   const int32_t count;
   std::vector<Up> ups;
-  std::vector<Down> downs; // by the step that needs them
-  MaxTree held;            // bytes at each step, those fetched ahead included
+  std::vector<Down> downs; // sorted by the step that needs them
+  MaxTree held;            // bytes at each step, with the values that came back early
   std::vector<std::vector<int32_t>> written, leaving; // by step: ups, downs
-  std::vector<int32_t> open; // downs whose value is to leave and was there last time
-  std::set<std::pair<int32_t, int32_t>> ready; // ups whose value is there, by `leaves`
+  std::vector<int32_t> open; // downs whose value had not left yet at the last look
+  std::set<std::pair<int32_t, int32_t>> ready; // ups whose value is written, sorted by `leaves`
   std::vector<int32_t> queue;                  // ups in the order in which they run
-  size_t listed = 0, nextDown = 0;             // of `queue`, of `downs`
+  size_t listed = 0, nextDown = 0;             // positions in `queue` and in `downs`
   int64_t now = 0, upFree = 0, downFree = 0;
   CopyOrder order;
 };
 
 } // namespace
 
-/// What each step holds where the chosen values are absent.
+/// Returns the bytes that each step holds where the chosen values are evicted.
 static std::vector<int64_t> bytesWithout(const AbsentValues &values,
                                          const std::vector<int32_t> &chosen) {
   std::vector<int64_t> change(values.steps().size() + 2, 0), bytes = values.bytes();
@@ -109,8 +110,8 @@ CopyScheduler::CopyScheduler(const OffloadShape &shape, const Problem &problem,
   setLatest();
 }
 
-/// By the work of compute, backwards from the last: each is back when its reader starts, and leaves
-/// the link to the next.
+/// Sets the latest start of each host-to-device copy, from the last one to the first: it ends when
+/// its reader starts, and before the latest start of the copy that follows.
 void CopyScheduler::setLatest() {
   int64_t next = INT64_MAX / 2;
   for (Down &it : llvm::reverse(downs)) {
@@ -119,7 +120,7 @@ void CopyScheduler::setLatest() {
   }
 }
 
-/// Starts copies up on the link until it is busy beyond now.
+/// Starts device-to-host copies until the link is busy beyond the current time.
 void CopyScheduler::startUps() {
   while (!ready.empty() && upFree <= now) {
     const int32_t up = ready.begin()->second;
@@ -130,7 +131,7 @@ void CopyScheduler::startUps() {
   }
 }
 
-/// Bytes of values that are absent at `step` by choice and have not left yet.
+/// Returns the bytes of the values that are to be evicted at `step` and have not left yet.
 int64_t CopyScheduler::stillLeaving(int32_t step) {
   llvm::erase_if(open, [&](int32_t down) { return hasLeft(downs[down]) || downs[down].isDropped; });
   int64_t bytes = 0;
@@ -139,7 +140,8 @@ int64_t CopyScheduler::stillLeaving(int32_t step) {
   return bytes;
 }
 
-/// Waits until `step` has room beside what is still leaving.
+/// Waits until `step` has room in addition to what is still leaving. Returns false where waiting
+/// does not help.
 bool CopyScheduler::makeRoom(int32_t step) {
   startUps();
   while (held.max(step, step) > limits.capacity - stillLeaving(step)) {
@@ -167,7 +169,7 @@ void CopyScheduler::start(Down &it, int32_t step) {
   order.steps.push_back(it.op);
 }
 
-/// What `step` reads must be back. What has not left by now need not leave.
+/// Waits until the operands of `step` are back. A value that has not left by now stays.
 void CopyScheduler::bringBack(int32_t step) {
   for (; nextDown < downs.size() && downs[nextDown].gap.back == step; ++nextDown) {
     Down &it = downs[nextDown];
@@ -183,7 +185,7 @@ void CopyScheduler::bringBack(int32_t step) {
   }
 }
 
-/// Starts copies down that begin while `step` runs.
+/// Starts the host-to-device copies that begin while `step` runs.
 void CopyScheduler::fetchAhead(int32_t step) {
   const int64_t end = now + values.startOf(step + 1) - values.startOf(step);
   for (size_t at = nextDown; at < downs.size(); ++at) {
@@ -214,7 +216,7 @@ std::optional<CopyOrder> CopyScheduler::run() {
     fetchAhead(step);
     order.steps.push_back(shape.opOf[values.steps()[step]]);
     now += values.startOf(step + 1) - values.startOf(step);
-    startUps(); // with what was there while the step ran
+    startUps(); // with what was written before the step ran
     for (int32_t up : written[step]) {
       ups[up].there = now;
       ready.insert({ups[up].leaves, up});

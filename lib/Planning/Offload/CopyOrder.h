@@ -1,13 +1,14 @@
-//===- CopyOrder.h - When copies run beside a schedule of the device --------------===//
+//===- CopyOrder.h - When the copies of a schedule of the device run --------------===//
 //
-// A schedule of the device runs as it is; the values chosen leave and come back beside it. Copies
-// up start as soon as their value is there and the link is free, those that make room first first.
-// Copies down come in the order in which their readers do; each holds its bytes from its start, and
-// starts ahead of its reader where all steps up to it have room. Compute waits where its bytes have
-// not left yet, or a value is not back.
+// The schedule of the device stays as it is, and the copies of the evicted values overlap its
+// steps. A device-to-host copy starts as soon as its value is written and the link is free; of
+// several, the one that can free bytes first. Host-to-device copies run in the order of their
+// readers. Each of them holds its bytes from its start, and starts before its reader where all
+// steps up to the reader have room. Compute waits where a step has no room because a value has not
+// left yet, and where an operand has not come back.
 //
-// In the order that comes out a copy up stands where it ends and a copy down where it starts, so
-// that live ranges in the order are those in time.
+// In the resulting order a device-to-host copy has the position at which it ends, and a
+// host-to-device copy that at which it starts. So live ranges in the order are those in time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +20,20 @@
 namespace llmmem::planning {
 
 struct CopyOrder {
-  std::vector<OpIndex> steps; // of the whole problem
-  int64_t time = 0;           // where no two buffers share bytes that the capacity has twice
+  std::vector<OpIndex> steps; // ops of the whole problem
+  int64_t time = 0; // assumes that buffers share bytes only where the capacity requires it
 };
 
 struct CopyLimits {
-  int64_t capacity; // bytes of the device at any time, resident ones included
-  /// How much earlier than it takes a copy down may start.
+  int64_t capacity; // bytes of the device that may be held at any time, resident ones included
+  /// How much earlier than its own duration requires a host-to-device copy may start.
   int64_t ahead = INT64_MAX / 4;
-  /// Orders that take longer are not asked for.
+  /// Orders that take longer are not returned.
   int64_t time = INT64_MAX;
 };
 
-/// Nothing where the capacity does not suffice, or the order takes longer than asked for.
+/// Orders the copies of the chosen intervals. Returns nothing where the capacity does not suffice,
+/// or where the order takes longer than `limits.time`.
 std::optional<CopyOrder> orderCopies(const OffloadShape &shape, const Problem &problem,
                                      const AbsentValues &values, const std::vector<int32_t> &gaps,
                                      const CopyLimits &limits);

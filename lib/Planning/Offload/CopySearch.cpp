@@ -6,9 +6,10 @@
 
 using namespace llmmem::planning;
 
-/// Numbers that stand for no budget, far from overflow.
+/// This number stands for no budget, and is far from overflow.
 static constexpr int64_t unbounded = INT64_MAX / 4;
-/// Plans placed before the search ends; the order of placed times is mostly that of times without.
+/// So many of the best schedules are placed. Placement rarely changes which of them is the
+/// shortest.
 static constexpr size_t mostPlaced = 8;
 
 CopySearch::CopySearch(const Problem &problem, const OffloadShape &shape, const Graph &device,
@@ -16,7 +17,8 @@ CopySearch::CopySearch(const Problem &problem, const OffloadShape &shape, const 
     : problem(problem), shape(shape), device(device), arenas(problem), workLeft(work),
       exchangeWork(work / 2), packWork(packWork) {}
 
-/// Rounded sizes count the padding of the topmost buffer, which no arena holds.
+/// Returns the budgets plus the padding of the topmost buffer, which rounded sizes count and no
+/// arena holds.
 Capacities CopySearch::capacities() const {
   auto capacity = [&](MemoryIndex memory, int64_t padding) {
     return std::min(problem.budgetOf(memory).value_or(unbounded), unbounded) + padding;
@@ -38,7 +40,8 @@ CopySearch::ordered(const Values &values, std::vector<int32_t> gaps, const CopyL
   return Candidate{values, std::move(gaps), limits, std::move(*order)};
 }
 
-/// Keeps the shortest; of equal ones that with fewer copies, and then the first.
+/// Keeps the shortest candidates. Of equal ones it prefers that with fewer copies, and then the
+/// first.
 void CopySearch::keep(Candidate candidate) {
   auto key = [](const Candidate &it) { return std::pair(it.order.time, it.order.steps.size()); };
   for (const Candidate &other : best)
@@ -56,7 +59,7 @@ int64_t CopySearch::mostKept() const {
   return best.size() < mostPlaced ? INT64_MAX : best.back().order.time;
 }
 
-/// Copies down start as late as they may, or as early as they can.
+/// Tries to start host-to-device copies as late as they may, and as early as they can.
 void CopySearch::tryOne(const Values &values, const std::vector<int32_t> &gaps,
                         const Capacities &within) {
   for (int64_t ahead : {int64_t(0), unbounded})
@@ -64,8 +67,9 @@ void CopySearch::tryOne(const Values &values, const std::vector<int32_t> &gaps,
       keep(std::move(*found));
 }
 
-/// Schedules of two budgets differ by the work of a block. Between them single repeats are left out
-/// of the best one, the most expensive first, and what is held instead goes to the host.
+/// Leaves single repeats out of the best schedule, the most expensive first, so that the host holds
+/// what they recompute. The schedules of two neighbouring budgets differ by the work of a block,
+/// and this reaches those in between.
 bool CopySearch::keepMore() {
   if (best.empty())
     return false;
@@ -96,7 +100,8 @@ bool CopySearch::keepMore() {
   return false;
 }
 
-/// Copies in flight need bytes beside what the schedule holds: up to this many of the largest one.
+/// Tries several amounts of memory for copies in flight, which need bytes in addition to those that
+/// the schedule holds: up to four times the largest value.
 void CopySearch::tryAll(const Values &values, const Capacities &within) {
   for (GapChoice first : allGapChoices) {
     std::optional<std::vector<int32_t>> tightest = values->choose(within, first);
@@ -126,11 +131,12 @@ void CopySearch::add(const std::vector<OpIndex> &steps) {
       return;
   auto values = std::make_shared<AbsentValues>(shape, problem, device, steps);
   schedules.push_back(values);
-  if (values->cost() < bestTime()) // compute alone takes that long
+  if (values->cost() < bestTime()) // the ops alone take that long
     tryAll(values, capacities());
 }
 
-/// Takes another value away, or keeps one, as long as that is shorter: as long as compute waits.
+/// Evicts one more value, or keeps one, as long as that makes the order shorter. This ends where
+/// compute no longer waits.
 bool CopySearch::descend(Candidate &candidate, const Capacities &within) {
   const size_t count = candidate.values->gaps().size();
   bool isBetter = false;
@@ -165,7 +171,7 @@ std::optional<Plan> CopySearch::placed(const Candidate &candidate) const {
   return plan;
 }
 
-/// Where no packing of the bytes that fit does, less is held.
+/// Places a candidate. Where the bytes that fit cannot be packed, more values are evicted.
 std::optional<Plan> CopySearch::repaired(Candidate candidate) {
   Capacities within = capacities();
   constexpr int mostRepairs = 6;
@@ -203,7 +209,7 @@ void CopySearch::improve(Exchanges exchanges) {
 }
 
 std::optional<Plan> CopySearch::shortest(Exchanges exchanges) {
-  if (bestTime() > device.baseCost()) // else nothing is shorter
+  if (bestTime() > device.baseCost()) // otherwise nothing is shorter
     improve(exchanges);
   std::optional<Plan> found;
   for (const Candidate &candidate : std::vector<Candidate>(best)) {

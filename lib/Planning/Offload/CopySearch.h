@@ -1,9 +1,9 @@
 //===- CopySearch.h - The shortest plan with copies from given schedules ---------===//
 //
-// Takes schedules of the device and answers with the shortest plan that fits both memories. How
-// values are chosen to be absent, how many bytes are spared for copies in flight and how early
-// copies start is searched. So is, at last, which values are computed again instead of copied, and
-// the other way round: schedules of the device know nothing of the link.
+// The search takes schedules of the device and returns the shortest plan that fits both memories.
+// It varies which values are evicted, how many bytes are spared for copies in flight, and how early
+// copies start. Schedules of the device are made without regard to the link, so at the end the
+// search recomputes some values instead of copying them, and the other way round.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,30 +16,30 @@
 
 namespace llmmem::planning {
 
-/// Which schedules are changed by computing values again that they copy, and the other way round.
+/// Which schedules are changed by recomputing values that they copy, and the other way round.
 enum class Exchanges : uint8_t { None, OfBest, OfBestAndOnce };
 
 class CopySearch {
 public:
-  /// `work` bounds the descent (steps visited), `packWork` the search for offsets of each plan. All
-  /// are referred to.
+  /// `work` bounds the descent, in steps visited, and `packWork` the search for the offsets of each
+  /// plan. All references must outlive the search.
   CopySearch(const Problem &problem, const OffloadShape &shape, const Graph &device, int64_t work,
              int64_t packWork);
 
-  /// Tries a schedule of the device; equal ones are tried once.
+  /// Tries a schedule of the device. Equal schedules are tried once.
   void add(const std::vector<OpIndex> &steps);
 
-  /// The least capacity of the device for which copies make any schedule fit, and the schedule's
-  /// plan; nothing where there is no schedule.
+  /// Finds, for each schedule, the least capacity of the device for which copies make it fit, and
+  /// returns the plan of the least arena. Returns nothing where there is no schedule.
   std::optional<Plan> leastNeed() const;
 
-  /// The shortest plan within the budgets; nothing where none was found. With `exchanges` other
-  /// values may be computed again than in the schedules that were added: starting from the best
-  /// one, and from the one that computes nothing again.
+  /// Returns the shortest plan within the budgets, and nothing where none was found. `exchanges`
+  /// allows recomputing other values than the schedules that were added do, starting from the best
+  /// one, and from the one that recomputes nothing.
   std::optional<Plan> shortest(Exchanges exchanges);
 
-  /// The time of the shortest found so far, before placement; the largest number where there is
-  /// none.
+  /// Returns the time of the shortest schedule found so far, before placement, and the largest
+  /// number where there is none.
   int64_t bestTime() const;
 
 private:
@@ -56,7 +56,7 @@ private:
   void tryAll(const Values &values, const Capacities &within);
   void tryOne(const Values &values, const std::vector<int32_t> &gaps, const Capacities &within);
   bool keepMore();
-  /// The longest time that `keep` keeps.
+  /// Returns the longest time that `keep` still keeps.
   int64_t mostKept() const;
   std::optional<Candidate> shortestOf(std::vector<OpIndex> steps, int64_t mostTime = INT64_MAX);
   bool runAgain(Candidate &candidate);

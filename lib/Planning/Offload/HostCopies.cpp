@@ -42,7 +42,8 @@ Result<HostLink> llmmem::planning::parseHostLink(std::string_view text) {
 }
 
 namespace {
-/// Adds the copies; fails where the problem or the host is not one that takes them.
+/// Adds the copies. It fails where the problem already has several memories or resources, or where
+/// the host holds none of the values.
 class CopyAdder {
 public:
   CopyAdder(const Problem &problem, int64_t hostBudget, const HostLink &link)
@@ -58,11 +59,11 @@ private:
   const Graph graph;
   const int64_t hostBudget;
   const HostLink link;
-  int64_t nextValue = 0, nextOp = 0; // ids that are free
+  int64_t nextValue = 0, nextOp = 0; // the lowest ids that are not taken
 };
 } // namespace
 
-/// Whether some op stands between two uses of the value in program order.
+/// Returns whether some op stands between two uses of the value in program order.
 bool CopyAdder::mayLeave(ValueIndex value) const {
   const OpIndex writer = graph.writer(value);
   if (writer < 0 || problem.values[value].bytes == 0)
@@ -104,7 +105,7 @@ void CopyAdder::addCopies(Problem &result, ValueIndex value) {
     op.block = problem.ops[writer].block;
     op.microBatch = problem.ops[writer].microBatch;
     op.phase = problem.ops[writer].phase;
-    op.name = resource == Resource::CopyUp ? "copy up" : "copy down";
+    op.name = resource == Resource::CopyUp ? "copy to the host" : "copy to the device";
     result.ops.push_back(std::move(op));
   };
   add(Resource::CopyUp, value, host, timeOfCopy(bytes, link.up, link.latency));

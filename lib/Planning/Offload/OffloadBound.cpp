@@ -9,7 +9,7 @@ using namespace llmmem::planning;
 OffloadBound::OffloadBound(const Problem &problem, const OffloadShape &shape, const Graph &device)
     : problem(problem), shape(shape), device(device) {}
 
-/// At most this many bytes are moved in `duration`.
+/// Returns the most bytes that are moved in `duration`.
 __int128 OffloadBound::Rate::in(__int128 duration) const {
   if (duration < 0 || bytes == 0)
     return 0;
@@ -32,7 +32,7 @@ OffloadBound::Moment OffloadBound::momentAt(OpIndex op) const {
   for (const HostCopy &copy : shape.copies) {
     const OpIndex writer = device.writer(copy.value);
     if (!before[writer])
-      continue; // what others write is not in H as the relaxation counts it
+      continue; // the relaxation does not count in H what other ops write
     const int64_t bytes = device.bytes(copy.value);
     moment.up = std::max(moment.up, Rate{bytes, problem.ops[copy.up].cost});
     moment.down = std::max(moment.down, Rate{bytes, problem.ops[copy.down].cost});
@@ -47,7 +47,7 @@ OffloadBound::Moment OffloadBound::momentAt(OpIndex op) const {
   }
   if (moment.first == INT64_MAX) // nothing may leave
     return moment;
-  // The host's topmost buffer needs no padding.
+  // The topmost buffer of the host needs no padding.
   const std::optional<int64_t> budget = problem.budgetOf(1);
   moment.ofHost = budget ? onHost.in(static_cast<__int128>(*budget) - problem.residentBytes(1) +
                                      problem.alignmentOf(1) - 1)
@@ -55,9 +55,9 @@ OffloadBound::Moment OffloadBound::momentAt(OpIndex op) const {
   return moment;
 }
 
-/// The most bytes of H in a plan of this time that computes `again` after the moment. The bytes
-/// that went up grow with tau and those that can come down shrink, so the best tau is where they
-/// meet, or the end of its interval on that side.
+/// Returns the most bytes of H in a plan of this time that recomputes for `again` after the op
+/// starts. The bytes that the host can have received grow with tau, and those that it can still
+/// send back shrink. So the best tau is where they meet, or the end of its interval on that side.
 int64_t OffloadBound::movedWithin(const Moment &moment, int64_t time, int64_t again) const {
   const __int128 least = moment.before, most = static_cast<__int128>(time) - moment.after - again;
   if (least > most)
@@ -65,7 +65,8 @@ int64_t OffloadBound::movedWithin(const Moment &moment, int64_t time, int64_t ag
   auto movedAt = [&](__int128 tau) {
     return std::min(moment.up.in(tau - moment.first), moment.down.in(time - tau - moment.last));
   };
-  __int128 low = least, high = most; // `low` or a larger one is the last at which up is the less
+  __int128 low = least, high = most; // the last tau at which the first of the two is the smaller
+                                     // one is `low` or larger
   while (low < high) {
     const __int128 middle = low + (high - low + 1) / 2;
     if (moment.up.in(middle - moment.first) <= moment.down.in(time - middle - moment.last))
@@ -77,12 +78,13 @@ int64_t OffloadBound::movedWithin(const Moment &moment, int64_t time, int64_t ag
   return static_cast<int64_t>(std::min({moved, moment.ofHost, __int128(INT64_MAX)}));
 }
 
-/// What the moment proves of plans that take `time` at most; nothing: there are none.
+/// Returns what the start of one op proves about plans that take at most `time`, and nothing where
+/// there are none.
 std::optional<int64_t> OffloadBound::leastTime(const Moment &moment, CutRelaxation &relaxation,
                                                int64_t time, int64_t &moved) const {
   const int64_t budget = *problem.budget;
   int64_t again = 0;
-  // The first round proves some recomputation, which leaves less time before the moment.
+  // The first round proves some recomputation, which leaves less time for copies.
   constexpr int rounds = 2;
   for (int round = 0; round < rounds; ++round) {
     moved = movedWithin(moment, time, again);
@@ -109,10 +111,10 @@ OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_
       const std::optional<int64_t> least = leastTime(moment, relaxation, time, moved);
       return least && *least <= time;
     };
-    // Most moments prove no more than the best so far.
+    // Most ops prove no more than the best one so far.
     if (best.time >= known || allows(best.time))
       continue;
-    int64_t low = best.time, high = known; // `low` is not enough
+    int64_t low = best.time, high = known; // no plan takes as little as `low`
     while (high - low > precision) {
       const int64_t middle = low + (high - low) / 2;
       (allows(middle) ? high : low) = middle;

@@ -76,7 +76,7 @@ std::vector<OpIndex> OffloadSamples::stepsOfDevice(const Plan &plan) const {
   return steps;
 }
 
-/// Starts from the schedule of the plan `known`, as well, if there is one.
+/// Searches under `budget`, and also starts from the schedule of the plan `known`, if there is one.
 Answer OffloadSamples::search(int64_t budget, const Answer &known) {
   const Problem bounded = under(budget);
   CopySearch copies = copiesOf(bounded);
@@ -104,7 +104,7 @@ bool OffloadSamples::isProved(int64_t budget, int64_t time) const {
   return OffloadBound(bounded, shape, device).takesAtLeast(moments.take_front(most), time);
 }
 
-/// No plan needs less of the device.
+/// Returns a lower bound on the footprint of every plan on the device.
 int64_t OffloadSamples::provedNeed() {
   if (!needProved) {
     const Problem unbounded = under(std::nullopt);
@@ -117,7 +117,7 @@ int64_t OffloadSamples::provedNeed() {
 bool OffloadSamples::isModelled() {
   if (!options.timeOf)
     return true;
-  if (options.movesState) // which some plans hide and others do not
+  if (options.movesState) // which some plans overlap with compute and others do not
     return false;
   if (!modelled) {
     const Answer free = withoutCopies(*schedules.at(schedules.freeNeed()));
@@ -126,8 +126,9 @@ bool OffloadSamples::isModelled() {
   return *modelled;
 }
 
-/// Where a step takes what the problem does not know, as copies of state that are in every plan,
-/// bounds end no search, so there are fewer samples.
+/// Returns the number of samples for each halving of the arena. Where a step does work that is not
+/// in the problem, such as copies of state, bounds do not end the search, so there are fewer
+/// samples.
 int64_t OffloadSamples::samplesOfHalving() {
   constexpr int64_t usual = 8, few = 1;
   return isModelled() ? usual : few;
@@ -172,14 +173,15 @@ Answer OffloadSamples::least() {
   return *leastAnswer;
 }
 
-/// m(s) of the sample with this number, and of `budget` where the least footprint is below all
-/// samples that have a plan. The next sample down has one where recomputation alone does: then none
-/// below the last one that was looked at is left out.
+/// Returns m(s) for the sample with this number, or for `budget` where the least footprint is below
+/// all samples that have a plan. The search ends at a sample whose plans are proved to be no
+/// shorter only if that sample has a plan. Otherwise it is not known yet whether all samples above
+/// the least footprint lack one.
 Answer OffloadSamples::bestFrom(size_t first, int64_t budget, int64_t known, bool &isWhole) {
   Answer best;
   isWhole = true;
   bool hasFailed = false;
-  int64_t lowest = INT64_MAX; // that has a plan
+  int64_t lowest = INT64_MAX; // the lowest sample that has a plan
   for (size_t at = first; at < samples().size(); ++at) {
     const int64_t sample = samples()[at];
     const int64_t limit = std::min(best ? best->time : INT64_MAX, known);
@@ -207,7 +209,8 @@ Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t
                               int64_t known) {
   if (!isShorter(high, low))
     return low;
-  // Of many ops a search takes long, and little is left to gain between two plans that are close.
+  // With many ops a search takes long, and between two plans of nearly the same time little can be
+  // gained.
   constexpr int32_t few = 128;
   const bool hasFewOps = device.numOps() <= few;
   const int64_t leastGain = hasFewOps ? 0 : device.baseCost() >> 12;
@@ -221,7 +224,7 @@ Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t
     const int64_t middle = under + (above - under) / 2;
     if (middle == under)
       break;
-    // Not from `low`: how much of it was looked for depends on what the asked budget knows.
+    // The search does not start from `low`, because how far that was searched depends on `known`.
     Answer found = search(middle, high);
     if (!isShorter(found, low) || isShorter(found, high))
       found = nullptr;

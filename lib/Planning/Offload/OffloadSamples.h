@@ -1,46 +1,50 @@
 //===- OffloadSamples.h - More budget of the device, no longer step ---------------===//
 //
 // Searches for plans with copies are greedy, so a search under a larger budget may end at a longer
-// step. So no budget is answered by a search of its own, but by plans whose searches depend on the
-// problem alone, the budget of the device left out:
+// step. So the plan of a budget does not come from a search under that budget, but from searches
+// that depend on the problem alone, without the budget of the device:
 //
 //  - *Samples* are budgets, a fixed number of them for each halving of the arena of the plan that
-//    recomputes nothing. Each has a search of its own; its plan is recomputation alone where that
-//    is shorter. The last sample is the least footprint that was found, where it is below all
+//    recomputes nothing. Each has a search of its own; where recomputation alone is shorter, its
+//    plan is that one. The last sample is the least footprint that was found, if that is below all
 //    samples that have a plan. m(s), the answer of a sample s, is the shortest plan of s and of all
-//    samples below it. Searches end at a sample whose plans are all proved to take as long as the
-//    best one (OffloadBound.h), since then those below it do as well: so few are made.
+//    samples below it. Searching ends at a sample all of whose plans are proved to take at least as
+//    long as the best one (OffloadBound.h), since then those of lower samples do as well. So few
+//    samples are searched.
 //  - Between a sample s and the next one above, s', budgets are bisected. The interval [u, a) has
-//    the plan `low`, which needs u at most, and the plan `high`, which takes less time. Budgets
-//    from what `high` really needs are answered by it, which ends the interval there. The middle m
-//    is searched, from the schedule of `high` as well: that depends on no asked budget, while `low`
-//    is not looked for where it takes what is known or longer. A plan of m whose time lies between
-//    those of both ends answers all budgets from its footprint to m; the rest is one interval below
-//    its footprint and one above m. With any other plan, or none, `low` answers up to m.
+//    the plan `low`, whose footprint is at most u, and the plan `high`, which takes less time. All
+//    budgets from the footprint of `high` on get `high`, so the interval ends there. The middle m
+//    is searched, starting also from the schedule of `high`, which does not depend on the given
+//    budget. (`low` does, because plans that take as long as a known one are not searched.) A plan
+//    of m whose time lies between those of both ends is the answer for all budgets from its
+//    footprint to m; one interval remains below its footprint and one above m. With any other plan,
+//    or none, `low` is the answer up to m.
 //
-// Claim: of two budgets, neither below the least footprint that was found, the larger has no longer
-// step. Proof: samples hold it, since m(s) is a least over a set that grows with s. Within an
-// interval every budget is answered by a plan that takes at least as long as `high` and at most as
-// long as `low`, by induction: each part of an interval ends at plans between these two, in falling
-// order. Two budgets either end in one interval, where those from the footprint of `high` on have
-// the shorter plan, or part at a middle or a need, and then the answer of the smaller takes at
-// least as long as the plan there and that of the larger at most as long. The shorter one of this
-// answer and of recomputation alone under the budget itself holds it, too, both being monotone: the
-// cost of recomputation alone never rises with the budget (Budget/Frontier.h), and its step takes
-// that cost, unless more runs in every step than the problem knows. Then the samples alone answer.
+// Claim: of two budgets that are at least the least footprint that was found, the larger one never
+// has a longer step. Proof: the claim is true of samples, since m(s) is the minimum over a set that
+// grows with s. Within an interval the plan of every budget takes at least as long as `high` and at
+// most as long as `low`, by induction: each part of an interval has ends between these two, in
+// falling order. Two budgets either end in one interval, where those from the footprint of `high`
+// on have the shorter plan, or are separated at a middle or at a footprint. Then the plan of the
+// smaller budget takes at least as long as the plan there, and that of the larger one at most as
+// long. The claim is also true of the shorter one of this plan and of recomputation alone under the
+// budget itself, since both are monotone: the cost of recomputation alone never rises with the
+// budget (Budget/Frontier.h), and its step takes that cost, unless every step does work that is not
+// in the problem. In that case only samples are used.
 //
-// Of a device so small that every schedule is searched, recomputation alone is the least cost
-// instead, which never rises with the budget, either. The frontier answers where that search ends
-// without an answer: the claim is then of budgets of which all or none are answered so.
+// On a device so small that schedules are searched exhaustively, the least cost takes the place of
+// recomputation alone, and never rises with the budget, either. Where that search ends without a
+// result, the frontier is used: the claim is then for budgets that were all answered in the same
+// way.
 //
-// Below the least footprint a budget has a search of its own, and nothing is promised of its time.
-// Each form of a step has its own least footprint. Of all forms together the claim is of budgets
-// from the largest of these on: below it one form may be answered by such a search, and under more
-// budget, by its samples, take longer.
+// A budget below the least footprint has a search of its own, and nothing is promised about its
+// time. Each variant of a step has its own least footprint. For all variants together the claim is
+// true of budgets from the largest of these on. Below it, such a search may find a plan of one
+// variant, and the samples of a larger budget a longer one.
 //
-// Example: samples at 100 (time 50, its plan needs 97) and 91 (time 60). Budgets from 97 on
-// take 50. The middle of 91 and 97 is 94, whose plan takes 55 and needs 93: so 93 to 96 take 55
-// unless a plan of 95 is shorter, and 91 and 92 take 60 unless one of 92 is.
+// Example: the samples are 100 (time 50, footprint 97) and 91 (time 60). Budgets from 97 on take
+// 50. The middle of 91 and 97 is 94, whose plan has time 55 and footprint 93. So budgets from 93 to
+// 96 take 55, unless a plan of 95 is shorter, and 91 and 92 take 60, unless one of 92 is shorter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +56,7 @@
 
 namespace llmmem::planning {
 
-/// A placed plan, what its step takes, and what it needs of the device.
+/// A placed plan, the time of its step, and its footprint on the device.
 struct TimedOffload {
   Plan plan;
   int64_t time = 0, need = 0;
@@ -62,28 +66,29 @@ class OffloadSamples {
 public:
   using Answer = std::shared_ptr<const TimedOffload>;
 
-  /// `problem` is that of `shape`; its budget of the device is not looked at. `moments` are ops at
-  /// whose first runs bounds are proved, the most promising first. All are referred to.
+  /// `problem` is that of `shape`; its budget of the device is ignored. `moments` are the ops at
+  /// whose first runs bounds are proved, the most promising first. All references must outlive this
+  /// object.
   OffloadSamples(const Problem &problem, const OffloadShape &shape, const Graph &device,
                  OffloadSchedules &schedules, llvm::ArrayRef<OpIndex> moments,
                  const OffloadOptions &options);
 
-  /// The answer of `budget`; null where no plan was found. What takes `known` or longer is not told
-  /// apart: any such plan, or null, may stand for it.
+  /// Returns the plan of `budget`, and null where none was found. Plans that take `known` or longer
+  /// are not distinguished: the result may be any of them, or null.
   Answer within(int64_t budget, int64_t known);
-  /// The plan of the least footprint that was found and what it needs; null where there is none.
+  /// Returns the plan of the least footprint that was found, and null where there is none.
   Answer least();
-  /// A plan of `plan.steps` as they are; null where it cannot be timed.
+  /// Returns `plan` with the time of its step, and null where the time is unknown.
   Answer timed(std::optional<Plan> plan) const;
-  /// A plan of the device by itself in the numbers of the problem; null where the host does not
-  /// hold what is resident there.
+  /// Returns a plan of the device alone as one of the whole problem, and null where the host has no
+  /// room for its resident bytes.
   Answer withoutCopies(const Plan &ofDevice) const;
-  /// A search for plans of `bounded`, the problem under some budget, with copies.
+  /// Returns a search for plans with copies of `bounded`, the problem under some budget.
   CopySearch copiesOf(const Problem &bounded) const;
-  /// Whether the step of a plan without copies takes what the plan does: then recomputation alone
-  /// takes no longer with more budget.
+  /// Returns whether the step of a plan without copies takes exactly the time of the plan. Then
+  /// recomputation alone takes no longer with more budget.
   bool isModelled();
-  /// Whether no plan within `budget` is shorter than `time`, as far as that is proved quickly.
+  /// Returns whether a quick bound proves that no plan within `budget` is shorter than `time`.
   bool isProved(int64_t budget, int64_t time) const;
 
 private:
@@ -105,7 +110,7 @@ private:
   llvm::ArrayRef<OpIndex> moments;
   const OffloadOptions &options;
   std::map<int64_t, Answer> searched;
-  std::vector<int64_t> ladder; // the highest first
+  std::vector<int64_t> ladder; // budgets of the samples, the highest first
   std::optional<Answer> leastAnswer;
   std::optional<int64_t> needProved;
   std::optional<bool> modelled;
@@ -113,7 +118,8 @@ private:
 
 /// Returns whether `a` is a plan and `b` is none or a longer one.
 bool isShorter(const OffloadSamples::Answer &a, const OffloadSamples::Answer &b);
-/// Returns the shorter one, and `a` of two that take as long; null where both are.
+/// Returns the shorter one, and `a` where both take equally long. The result is null where both are
+/// null.
 OffloadSamples::Answer shorterOf(OffloadSamples::Answer a, OffloadSamples::Answer b);
 
 } // namespace llmmem::planning

@@ -26,8 +26,8 @@ int64_t OffloadSchedules::freeNeed() {
   return device.residentBytes() + (free ? free->arena : 0);
 }
 
-/// The most bytes that the link moves up in half of the time of every op once: what goes up in the
-/// one half comes down in the other.
+/// Returns the most bytes that the link copies to the host in half of the time of every op once.
+/// The other half of the time is for bringing them back.
 int64_t OffloadSchedules::linkBytes() const {
   __int128 most = 0;
   for (const HostCopy &copy : shape.copies) {
@@ -38,14 +38,14 @@ int64_t OffloadSchedules::linkBytes() const {
   return static_cast<int64_t>(std::min<__int128>(most, unbounded));
 }
 
-/// How much more than a budget a schedule may hold whose copies are worth trying: what the host
-/// holds or the link moves.
+/// Returns by how much a schedule may exceed a budget and still be worth trying with copies: by
+/// what the host can hold, and by what the link can move.
 int64_t OffloadSchedules::mostAbove() {
   return std::min(
       {freeNeed() - device.residentBytes(), linkBytes(), problem.budgetOf(1).value_or(unbounded)});
 }
 
-/// Every schedule is searched where the problem is small.
+/// Adds the schedules of this budget. Those of a small problem are searched exhaustively.
 void OffloadSchedules::addAt(CopySearch &copies, int64_t budget) {
   if (isSmall(device)) {
     auto [it, isNew] = exact.try_emplace(budget);
@@ -62,8 +62,8 @@ void OffloadSchedules::addAt(CopySearch &copies, int64_t budget) {
     copies.add(plan->steps);
 }
 
-/// The given order, and of few ops all orders without repeats, depth first, as many as are worth
-/// it.
+/// Adds the given order. Where there are few ops, it adds up to `mostOrders` orders without
+/// repeats, depth first.
 void OffloadSchedules::addOrdersTo(CopySearch &copies) const {
   copies.add(givenOrder(device));
   constexpr int32_t mostOps = 12;
@@ -104,19 +104,19 @@ void OffloadSchedules::addOrdersTo(CopySearch &copies) const {
 void OffloadSchedules::addTo(CopySearch &copies, int64_t budget) {
   addOrdersTo(copies);
   addAt(copies, budget);
-  // The grid goes down from where nothing is recomputed.
+  // The grid starts at the budget where nothing is recomputed, and goes down.
   constexpr int64_t parts = 16, near = 4;
   const int64_t free = freeNeed(), most = mostAbove(), step = std::max<int64_t>(1, most / parts);
   if (free <= budget || most <= 0)
     return;
-  const int64_t highest = (free - budget - 1) / step; // the number of the first one above
+  const int64_t highest = (free - budget - 1) / step; // of the lowest budget above `budget`
   for (int64_t number = highest, at = 0; number > 0 && at < parts; --number, ++at)
     if (at < near || number % 2 == 0) {
       search.context().progress.announce("schedules that keep more than the device holds");
       addAt(copies, free - number * step);
     }
   addAt(copies, free);
-  if (!at(budget)) // else its schedule takes at least as long as one that was found
+  if (!at(budget)) // otherwise its schedule takes at least as long as one that was found
     if (const Placed least = frontier.least())
       copies.add(least->steps);
 }

@@ -1,10 +1,11 @@
 //===- OffloadSchedules.h - Schedules of the device to which copies are added -----===//
 //
-// Schedules come from the planner for one memory, under the budget and under larger ones up to
-// where nothing is recomputed: what a larger budget would keep is what copies have to hold.
+// Schedules come from the planner for one memory, under the budget and under larger ones up to the
+// one where nothing is recomputed. What a larger budget keeps in addition is what copies have to
+// take to the host.
 //
 // The larger budgets are those of one grid that depends on the problem alone. So searches under
-// several budgets share most of their schedules, and each of them is made once.
+// several budgets share most of their schedules, and each schedule is made once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +22,18 @@ class OffloadSchedules {
 public:
   using Placed = std::shared_ptr<const Plan>;
 
-  /// `device` is the graph of `shape.device`; all are referred to. `work` bounds the search of
-  /// every schedule of a small problem.
+  /// `device` is the graph of `shape.device`. All references must outlive this object. `work`
+  /// bounds the exhaustive search of each schedule of a small problem.
   OffloadSchedules(const Problem &problem, const OffloadShape &shape, const Graph &device,
                    BudgetSearch &search, Frontier &frontier, int64_t work);
 
-  /// What the device needs where nothing is recomputed, resident bytes included.
+  /// Returns the footprint on the device where nothing is recomputed.
   int64_t freeNeed();
-  /// The plan of recomputation alone; null where none was found.
+  /// Returns the plan that only recomputes, and null where none was found.
   Placed at(int64_t budget);
-  /// Gives `copies` the schedules that are worth trying under `budget`.
+  /// Adds the schedules to `copies` that are worth trying under `budget`.
   void addTo(CopySearch &copies, int64_t budget);
-  /// Gives `copies` those among which the one that needs the least bytes is looked for.
+  /// Adds the schedules to `copies` among which that of the least footprint is searched.
   void addLeanestTo(CopySearch &copies);
 
 private:
@@ -48,7 +49,7 @@ private:
   Frontier &frontier;
   const int64_t work;
   std::map<int64_t, Placed> placed;
-  std::map<int64_t, std::vector<OpIndex>> exact; // empty: none was found
+  std::map<int64_t, std::vector<OpIndex>> exact; // empty where none was found
 };
 
 } // namespace llmmem::planning

@@ -63,7 +63,8 @@ OffloadSearch::OffloadSearch(const Problem &problem, const OffloadOptions &optio
   search->reportTo(options.progress);
 }
 
-/// The schedule of a policy that does not look at the budget, with copies where it does not fit.
+/// Returns the schedule of a policy that does not depend on the budget, with copies where it does
+/// not fit.
 Answer OffloadSearch::planFixed() {
   const Plan scheduled = options.planOneMemory(shape.device, options.policy);
   CopySearch copies = samples.copiesOf(problem);
@@ -76,7 +77,7 @@ Answer OffloadSearch::planFixed() {
   return found;
 }
 
-/// Recomputation alone within the budget.
+/// Returns the plan within the budget that only recomputes.
 Plan OffloadSearch::alone() {
   if (isSmall(device))
     return options.planOneMemory(shape.device, PolicyKind::Budget);
@@ -101,7 +102,7 @@ Answer OffloadSearch::planWithin() {
   return found;
 }
 
-/// The shortest plan in the least bytes of the device.
+/// Returns the shortest plan within the least bytes of the device for which a plan was found.
 Plan OffloadSearch::planLeastNeed() {
   const Answer least = samples.least();
   if (!least)
@@ -118,7 +119,7 @@ Plan OffloadSearch::planLeastNeed() {
   return plan;
 }
 
-/// All ops, those at which the program order is fullest first.
+/// Returns all ops, sorted by the bytes that the program order holds while they run, most first.
 static std::vector<OpIndex> fullestOps(const Graph &device) {
   std::vector<OpIndex> ops = givenOrder(device);
   const std::vector<int64_t> bytes = profile(device, ops).bytes;
@@ -127,7 +128,8 @@ static std::vector<OpIndex> fullestOps(const Graph &device) {
   return ops;
 }
 
-/// The end of the forward, and where the program order is fullest.
+/// Returns the ops at whose first runs bounds are proved: the one at the end of the forward, and
+/// those at which the program order holds the most bytes.
 std::vector<OpIndex> OffloadSearch::findMoments() const {
   std::vector<OpIndex> ops = fullestOps(device);
   constexpr size_t fraction = 4, few = 24;
@@ -154,11 +156,11 @@ void OffloadSearch::certify(Plan &plan) const {
   const OffloadBound::OfTime time = bound.timeBound(moments, plan.time->time);
   plan.time->lowerBound = time.time;
   if (time.op >= 0)
-    plan.bound = "one moment at op " + std::to_string(device.op(time.op).id) +
+    plan.bound = "one cut in time at op " + std::to_string(device.op(time.op).id) +
                  ", when copies hold " + formatByteSize(time.moved) + " at most";
 }
 
-/// Says whether none exists.
+/// Returns a plan without steps, whose witness says whether it is proved that no plan exists.
 Plan OffloadSearch::withoutPlan() const {
   Plan plan;
   plan.baseCost = plan.costLowerBound = device.baseCost();
@@ -184,9 +186,8 @@ Plan OffloadSearch::withoutPlan() const {
         "this op cannot run in less, wherever all other values are: its operands, results "
         "and workspace, and the resident bytes";
   else
-    witness.why =
-        "beside this op every plan holds as much on the device, whatever it recomputes and "
-        "with the host full";
+    witness.why = "every plan holds as much on the device while this op runs, whatever it "
+                  "recomputes and however full the host is";
   return plan;
 }
 
@@ -207,7 +208,8 @@ int64_t llmmem::planning::leastOffloadTime(const Problem &problem) {
   const Graph device(shape.device);
   if (!problem.budget || device.numOps() == 0)
     return device.baseCost();
-  // Every longer plan is proved to be so by few moments, and roughly: this is asked of many forms.
+  // This is called for many variants, so the bound looks at few program points, and with a coarse
+  // precision.
   constexpr size_t few = 6;
   constexpr int64_t factor = 2, precision = 1024;
   const OffloadBound bound(problem, shape, device);

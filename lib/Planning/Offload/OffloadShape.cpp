@@ -1,4 +1,4 @@
-//===- OffloadShape.cpp - What of a problem the device alone runs ---------------===//
+//===- OffloadShape.cpp - The part of a problem that the device runs ------------===//
 
 #include "OffloadShape.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +13,7 @@ bool llmmem::planning::hasOffload(const Problem &problem) {
   return !problem.moreMemories.empty() || llvm::any_of(problem.ops, isCopy);
 }
 
-/// A copy of one value into one value, which need not run and may run again.
+/// Returns whether `op` copies one value into one value, need not run and may run again.
 static bool isPlainCopy(const Op &op) {
   return op.optional && op.recompute && op.reads.size() == 1 && op.writes.size() == 1 &&
          op.inPlace.empty() && op.workspace == 0;
@@ -26,7 +26,7 @@ public:
   explicit PairFinder(const Problem &problem)
       : problem(problem), copyOf(problem.values.size(), -1), hostOf(copyOf) {}
 
-  /// Why there are other copies than such pairs.
+  /// Returns why the problem has copies other than such pairs, and nothing where it has none.
   std::optional<std::string> run();
 
   std::vector<HostCopy> copies;
@@ -58,13 +58,13 @@ std::optional<std::string> PairFinder::addDown(OpIndex index) {
   const Op &op = problem.ops[index];
   const int32_t copy = hostOf[op.reads[0]];
   if (copy < 0 || copies[copy].down >= 0 || copies[copy].value != op.writes[0])
-    return place(index) + "planning a copy down that does not bring back what one copy up took is "
-                          "not offered";
+    return place(index) + "planning a host-to-device copy that does not bring back what one "
+                          "device-to-host copy took is not offered";
   copies[copy].down = index;
   return std::nullopt;
 }
 
-/// An op of the device must not name a value of the host, though it may have no bytes.
+/// Refuses an op of the device that names a value of the host, even where the value has no bytes.
 std::optional<std::string> PairFinder::checkDeviceOp(OpIndex index) const {
   for (const auto *list : {&problem.ops[index].reads, &problem.ops[index].writes})
     for (ValueIndex value : *list)
@@ -106,13 +106,13 @@ std::optional<std::string> llmmem::planning::checkOffloadable(const Problem &pro
     const Op &op = problem.ops[index];
     std::optional<std::string> what;
     if (!op.alternatives.empty())
-      what = "alternatives of ops beside copies";
+      what = "alternatives of ops together with copies";
     else if (isCopy(op) && !isPlainCopy(op))
       what = "copies that must run, or of several values";
     else if (!isCopy(op) && op.optional)
       what = "optional ops other than copies";
     else if (!isCopy(op) && op.resource != Resource::Compute)
-      what = "resources other than compute beside copies";
+      what = "resources other than compute together with copies";
     if (what)
       return "planning " + *what + " is not offered; --check verifies such plans";
   }
@@ -134,15 +134,15 @@ OffloadShape llmmem::planning::takeApart(const Problem &problem) {
   shape.device.values = problem.values;
   shape.device.keep = problem.keep;
   for (Value &value : shape.device.values) {
-    value.orderOnly = false; // nothing of the device runs beside it
+    value.orderOnly = false; // the device alone runs one op at a time
     if (value.memory == 0)
       continue;
     value.memory = 0;
     value.bytes = 0;
     value.resident = false;
   }
-  // Those at the end are left out, so that withHostCopies and this give the problem that it was,
-  // and its plan is the same.
+  // The values of the host at the end are left out. So withHostCopies followed by this function
+  // gives the original problem, and the same plan.
   while (!shape.device.values.empty() && problem.values[shape.device.values.size() - 1].memory != 0)
     shape.device.values.pop_back();
   for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op)

@@ -1,7 +1,7 @@
-//===- OffloadShape.h - What of a problem the device alone runs -----------------===//
+//===- OffloadShape.h - The part of a problem that the device runs --------------===//
 //
-// A problem with copies (HostCopies.h), taken apart: the device's own problem, of one memory and
-// one resource, that the other solvers plan, and the copies beside it.
+// This file splits a problem with copies (HostCopies.h) into the device's own problem, of one
+// memory and one resource, which the other solvers plan, and the copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace llmmem::planning {
 
-/// The two copies of one value, as ops of the whole problem.
+/// Describes the two copies of one value, as ops of the whole problem.
 struct HostCopy {
   ValueIndex value;
   ValueIndex host;
@@ -20,20 +20,21 @@ struct HostCopy {
 };
 
 struct OffloadShape {
-  /// Values keep their positions; those of the host have no bytes, writers or readers, or are left
-  /// out where no other stands behind them.
+  /// The device's own problem. Values keep their positions. Those of the host have no bytes,
+  /// writers or readers, and are left out at the end.
   Problem device;
-  std::vector<OpIndex> opOf; // an op of `device` in the whole problem
+  std::vector<OpIndex> opOf; // by op of `device`: its index in the whole problem
   std::vector<HostCopy> copies;
-  std::vector<int32_t> copyOf; // by value: its place in `copies`; -1: it stays
+  std::vector<int32_t> copyOf; // by value: its index in `copies`; -1: it never leaves
 };
 
-/// Whether there is another memory than the device, or a copy.
+/// Returns whether the problem has a memory other than the device's, or a copy.
 bool hasOffload(const Problem &problem);
 
-/// Why a problem with copies cannot be planned; nothing where `takeApart` takes it.
+/// Returns why a problem with copies cannot be planned, and nothing where `takeApart` accepts it.
 std::optional<std::string> checkOffloadable(const Problem &problem);
 
+/// Splits a problem that checkOffloadable accepts.
 OffloadShape takeApart(const Problem &problem);
 
 } // namespace llmmem::planning

@@ -26,7 +26,7 @@ public:
       return why;
     for (level = 0; level < cut.moments.size(); ++level)
       if (!enters(moment().needed) || !holds() || !repeats() || !reads() || !goesBack())
-        return why + " at the moment of " + facts.nameOfOp(moment().op);
+        return why + " at the program point of " + facts.nameOfOp(moment().op);
     if (std::optional<size_t> node = flow.findLeak())
       return leak(*node);
     return "";
@@ -50,7 +50,7 @@ private:
     for (size_t index = 0; index < cut.moments.size(); ++index) {
       const OpIndex op = cut.moments[index].op;
       if (!facts.isOp(op))
-        return fail("a moment names no op");
+        return fail("a program point names no op");
       if (cut.moments[index].price < 0 || cut.moments[index].price > mostPrice)
         return fail("a price is not in 0 to 2^60");
       before.push_back(facts.ancestors(op));
@@ -141,11 +141,11 @@ private:
     for (auto [value, amount] : moment().valuesBefore)
       if (level == 0 || !counts(level, value) || !counts(level - 1, value) ||
           !flow.move(nodeOf(level, value), nodeOf(level - 1, value), amount))
-        return fail(facts.nameOfValue(value) + " has nothing to do with the moment before");
+        return fail(facts.nameOfValue(value) + " does not belong to the program point before");
     for (auto [op, amount] : moment().opsBefore)
       if (level == 0 || !mayRepeat(level - 1, op) ||
           !flow.move(nodeOfOp(level, op), nodeOfOp(level - 1, op), amount))
-        return fail(facts.nameOfOp(op) + " has nothing to do with the moment before");
+        return fail(facts.nameOfOp(op) + " does not belong to the program point before");
     return true;
   }
 
@@ -154,7 +154,7 @@ private:
     return "what flows into " +
            (index < numValues ? facts.nameOfValue(static_cast<ValueIndex>(index))
                               : facts.nameOfOp(static_cast<OpIndex>(index - numValues))) +
-           " does not flow on at the moment of " +
+           " does not flow on at the program point of " +
            facts.nameOfOp(cut.moments[(node - 2) / stride].op);
   }
 
@@ -191,7 +191,7 @@ Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
 static std::string findWrongOrders(const Facts &facts, const std::vector<CutFlow> &cuts) {
   for (const CutFlow &cut : cuts)
     if (cut.moments.empty())
-      return "a cut has no moment";
+      return "a cut has no program point";
   if (cuts.size() == 1)
     return cuts[0].later < 0 ? "" : "the other order of the two ops is missing";
   if (cuts.size() != 2)
@@ -232,7 +232,7 @@ Finding needByCuts(const Facts &facts, const Argument &argument) {
     return Finding::refused("expected one cut");
   const CutFlow &cut = argument.cuts[0];
   if (cut.scale != 0 || cut.later >= 0 || cut.moments.size() != 1 || cut.moments[0].price != 1)
-    return Finding::refused("expected one moment, a scale of 0 and a price of 1");
+    return Finding::refused("expected one program point, a scale of 0 and a price of 1");
   CutCheck check(facts, cut);
   if (std::string why = check.run(); !why.empty())
     return Finding::refused(std::move(why));

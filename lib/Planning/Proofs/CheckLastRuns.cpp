@@ -88,7 +88,7 @@ private:
       if (!isRun || std::find(operands->begin(), operands->end(), value) == operands->end() ||
           !flow.move(againOf(op), nodeOf(value), amount))
         return fail(facts.nameOfOp(op) + " does not need " + facts.nameOfValue(value) +
-                    " after the moment");
+                    " after the program point");
     }
     return true;
   }

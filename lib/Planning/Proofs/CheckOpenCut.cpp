@@ -48,7 +48,7 @@ private:
   bool enters() {
     for (auto [op, amount] : cut.descendants)
       if (!isOther(op) || !after[op] || !flow.move(FlowSum::source, laterOf(op), amount))
-        return fail(facts.nameOfOp(op) + " need not run after the moment");
+        return fail(facts.nameOfOp(op) + " need not run after the program point");
     for (auto [value, amount] : cut.kept)
       if (!counts(value) || !facts.kept[value] ||
           !flow.move(FlowSum::source, nodeOf(value), amount))
@@ -107,7 +107,7 @@ private:
     }
     for (auto [op, amount] : cut.ancestors)
       if (!isOther(op) || !before[op] || !flow.move(laterOf(op), FlowSum::sink, amount))
-        return fail(facts.nameOfOp(op) + " need not run before the moment");
+        return fail(facts.nameOfOp(op) + " need not run before the program point");
     return true;
   }
 
@@ -128,7 +128,7 @@ private:
 
 Finding costByOpenCut(const Facts &facts, const OpenCutFlow &cut, Wide budget) {
   if (!facts.isOp(cut.op) || cut.price < 0 || cut.price > mostPrice || cut.scale < 0)
-    return Finding::refused("the moment names no op, or a price is not in 0 to 2^60");
+    return Finding::refused("the program point names no op, or a price is not in 0 to 2^60");
   OpenCutCheck check(facts, cut);
   if (std::string why = check.run(); !why.empty())
     return Finding::refused(std::move(why));

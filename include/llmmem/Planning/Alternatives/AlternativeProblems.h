@@ -1,14 +1,14 @@
 //===- AlternativeProblems.h - One step made of different ops -------------------------===//
 //
 // A step may be written with other ops that give the same results: two ops, or one that does the
-// work of both. Each alternative is a problem of its own, with tilings of its own (Tilings.h);
-// which one runs is a choice like any other, the plan of the least total cost that fits. Where
-// alternatives round in different places, results must not hang on the budget: then one is chosen
-// before any budget is looked at.
+// work of both. Each such alternative is a problem of its own, with tilings of its own (Tilings.h).
+// The planner chooses the one whose plan fits at the least cost. Where alternatives round in
+// different places, results must not depend on the budget: then the choice is made without looking
+// at the budget.
 //
-// Example: `h = matmul(x); a = gelu(h)` costs 10 + 3, both in one op cost 11. With headroom for a
-// and h the second is cheaper; where a is made again from the kept h for 3, and in one op for 11,
-// the first.
+// Example: `h = matmul(x); a = gelu(h)` costs 10 + 3, and both in one op cost 11. Where a and h
+// fit, the one op is cheaper. Where a must be recomputed, that costs 3 from the kept h, but 11 with
+// the one op, so the two ops are cheaper.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,40 +19,43 @@
 
 namespace llmmem::planning {
 
-/// What is known of an alternative afterwards.
+/// What the search found out about one alternative.
 struct AlternativeOutcome {
-  /// Not planned where its ops alone cost what the best plan costs, so that it cannot win, or more
-  /// than those of the alternative that was chosen by them.
+  /// Whether the alternative was planned. It is not where its ops alone cost at least as much as
+  /// the best plan, or where another alternative was chosen by the cost of its ops.
   bool planned = false;
   Status status = Status::Unknown;
-  int64_t cost = 0;  // of the plan; where there is none, proved: no plan costs less
+  int64_t cost = 0;  // of the plan; where there is none, a proved lower bound
   int64_t peak = 0;  // of the plan; 0 where there is none
   int64_t arena = 0; // of the plan
-  std::optional<int64_t> time = std::nullopt; // of the plan, where plans are compared by it
+  std::optional<int64_t> time = std::nullopt; // of the plan, where plans are compared by time
 };
 
 struct AlternativePlan {
-  size_t alternative = 0; // the one that `chosen` is made for
+  size_t alternative = 0; // index of the alternative that `chosen` belongs to
   TilingPlan chosen;
   std::vector<AlternativeOutcome> outcomes; // of all alternatives, in their order
 };
 
-/// ByPlan: plans each of `alternatives` (at least one) that can win, and keeps the cheapest plan
-/// that is feasible; LeastPeak keeps the smallest arena. The bounds of the answer hold for all
-/// alternatives, and `Infeasible` is said where each is proved infeasible; without a feasible plan
-/// the answer is that of the alternative that came nearest. ByOpsOnce: plans one alternative, and
-/// the answer is that plan's alone. Equal alternatives are decided by their order. More budget
-/// costs no more wherever each alternative's plans keep that promise.
+/// With ByPlan the function plans each of `alternatives` (at least one) that can win, and returns
+/// the cheapest feasible plan; with the policy LeastPeak, the one of the smallest arena. The bounds
+/// of the result hold for all alternatives, and its status is `Infeasible` where each is proved
+/// infeasible. Without a feasible plan the result is that of the alternative that came closest.
+/// With ByOpsOnce the function plans one alternative, and the result is about that one alone. Of
+/// equal alternatives the first one wins. If more budget never raises the cost of any single
+/// alternative, it never raises that of the result.
 AlternativePlan planAlternatives(llvm::ArrayRef<AlternativeProblem> alternatives,
                                  AlternativeChoice choice, const PlanOptions &options);
 
-/// The same of all forms of a step. Where phases are guessed, the structure that the planner finds
-/// alone comes first. Plans that trust the guess are tried where it has no equal blocks and its
-/// plan is not close to the bound; with a host, however close it is.
+/// Plans all variants of a step in the same way. Where phases are guessed, the function first plans
+/// with the structure that the planner finds by itself. It tries plans that trust the guess where
+/// that structure has no equal blocks and its plan is not close to the bound; with a host, also
+/// where it is close.
 AlternativePlan planForms(const StepForms &forms, const PlanOptions &options);
 
-/// What the step costs without a budget: every op once, in the form that is cheapest then. What
-/// slowdowns compare with. With collectives beside compute there is no such number without a plan.
+/// Returns the cost of the step without a budget: every op once, in the variant that is cheapest
+/// then. Slowdowns are relative to it. Where collectives overlap compute there is no such number
+/// without a plan, and the function returns nothing.
 std::optional<int64_t> costWithoutBudget(const StepForms &forms);
 
 } // namespace llmmem::planning

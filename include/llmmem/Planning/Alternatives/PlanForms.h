@@ -1,7 +1,7 @@
-//===- PlanForms.h - The best plan of all forms of a step ------------------------===//
+//===- PlanForms.h - The best plan of all variants of a step ---------------------===//
 //
 // Example: a loss head of cost 10 with a workspace of 100, or of cost 12 with one of 25. Under a
-// budget for which the first would recompute something that costs 3, the plan is of the second.
+// budget for which the first would recompute something that costs 3, the plan uses the second.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +13,16 @@
 
 namespace llmmem::planning {
 
-/// A plan, and the form that it is of: `StepForms::problemOf(form)` is what verifies it.
+/// A plan and its variant. The problem that verifies the plan is `StepForms::problemOf(form)`.
 struct FormPlan {
   FormNumber form;
   Plan plan;
 };
 
-/// Plans every form that can win, and keeps the best plan, as llmmem-plan does with a file. Its
-/// bounds hold for all forms, and `Infeasible` is said where it is proved of each. Each form must
-/// be valid (`validateProblem`, then `validateTilings`) and plannable (`checkPlannable`).
+/// Plans every variant that can win, and returns the best plan, as llmmem-plan does for a file. The
+/// bounds of the plan hold for all variants, and its status is `Infeasible` where each is proved
+/// infeasible. Each variant must be valid (`validateProblem`, then `validateTilings`) and plannable
+/// (`checkPlannable`).
 LLMMEM_EXPORT FormPlan planInBestForm(const StepForms &forms, const PlanOptions &options);
 
 } // namespace llmmem::planning

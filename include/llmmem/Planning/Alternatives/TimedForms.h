@@ -1,30 +1,32 @@
 //===- TimedForms.h - More budget never makes a step with copies longer ---------===//
 //
-// Where copies to a host run beside a plan, its time is not its cost: a plan of less recomputation
-// may wait longer for bytes that a copy still holds. A search under a larger budget may then end at
-// a longer step. So no budget is answered by a search of its own:
+// Where copies to a host overlap a plan, its time is not its cost: a plan of less recomputation may
+// wait longer for bytes that a copy still holds. A search under a larger budget may then end at a
+// longer step. So the plan of a budget does not come from a search under that budget:
 //
-//  - *Samples* are budgets that depend on the problem alone: some above what the plan without
-//    recomputation needs, then one for each halving of its arena, and the least need that was found
-//    is the last. A sample is answered by the shortest plan of its own search and those of all
+//  - *Samples* are budgets that depend on the problem alone: one above the footprint of the plan
+//  without
+//    recomputation, one for each halving of its arena, and the least footprint that was found as
+//    the last. The plan of a sample is the shortest one of its own search and of those of all
 //    samples below it, whose plans fit as well.
-//  - Between two samples the budget is bisected. The middle is answered by its own search where
-//    that plan's time lies between those of both ends, else as the lower end is. The answer is that
-//    of the lower end of the last interval.
+//  - Between two samples the budget is bisected. The plan of the middle is that of its own
+//    search where the time lies between those of both ends, and else that of the lower end. The
+//    budget gets the plan of the lower end of the last interval.
 //
-// Claim: of two budgets, neither below the last sample, the larger has no longer step. Proof:
-// samples hold it, since the answers of the smaller are among those of the larger. Of an interval
-// the upper end has no longer step than the lower one; a middle keeps that of both halves. Two
-// budgets either end in one interval, and have one answer, or part at a middle: the smaller is then
-// answered by a plan that takes at least as long as the middle's, the larger by one that takes at
-// most as long. Where costs never rise with the budget (Budget/Frontier.h), nor do those of the
-// answers: an answer that is taken in the place of another is of a larger sample.
+// Claim: of two budgets that are not below the last sample, the larger one never has a longer step.
+// Proof: the claim is true of samples, since the candidates of the smaller one are among those of
+// the larger one. The upper end of an interval never has a longer step than the lower end, and a
+// middle keeps this for both halves. Two budgets either end in one interval, and have the same
+// plan, or are separated at a middle: the plan of the smaller one then takes at least as long as
+// that of the middle, and the plan of the larger one at most as long. Where costs never rise with
+// the budget (Budget/Frontier.h), nor do those of the result: a plan that replaces another one is
+// that of a larger sample.
 //
-// A budget below the last sample is answered by a search of its own, which may still find a plan:
-// the search for the least need is another one. Of its time nothing is promised.
+// A budget below the last sample has a search of its own, which may still find a plan, because the
+// search for the least footprint is a different one. Nothing is promised about its time.
 //
-// The price: a budget is answered as one up to a sixty-fourth of a halving below it, and a plan in
-// the middle that is shorter than the upper end's is not used.
+// The price is that a budget gets the plan of one that is up to a sixty-fourth of a halving
+// smaller, and that a plan of a middle which is shorter than that of the upper end is not used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +37,13 @@
 
 namespace llmmem::planning {
 
-/// The time of the step that a plan makes, as whoever runs it models it, no less than its ops take
-/// one after another; nothing where that fails.
+/// Returns the time of the step that a plan makes, as the caller models it: at least the sum of the
+/// times of its ops. Returns nothing where that fails.
 using TimeOfPlan = std::function<std::optional<int64_t>(const AlternativePlan &)>;
 
-/// As `planForms`, but that of two budgets the larger never has a longer step by `timeOf`, down to
-/// the least need that was found. Bounds are those of the budget itself. Policies that do not look
-/// at the budget are as they are.
+/// Plans as `planForms` does, and also guarantees that of two budgets the larger one never has a
+/// longer step by `timeOf`, down to the least footprint that was found. Bounds are those of the
+/// budget itself. Policies that do not depend on the budget are not affected.
 AlternativePlan planFormsByTime(const StepForms &forms, const PlanOptions &options,
                                 const TimeOfPlan &timeOf);
 

@@ -1,18 +1,17 @@
 //===- HostCopies.h - Values that may leave for the host ----------------------===//
 //
-// Offload as a third decision beside keep and recompute. `withHostCopies` adds to a problem of one
-// memory the host's memory and, for each value that may leave the device, two optional copies: one
-// on copy_up, from the value into one of the host, one on copy_down back into the value. The result
-// is a problem of version 2 like any other (Model/Problem.h); `plan` decides which copies run and
-// when, and `verify` checks it.
+// Offload is a third decision, next to keep and recompute. `withHostCopies` adds to a problem of
+// one memory the host's memory and, for each value that may leave the device, two optional copies:
+// one on copy_up, from the value into a value of the host, and one on copy_down, back into the
+// value. The result is a problem of version 2 like any other (Model/Problem.h). `plan` decides
+// which copies run and when, and `verify` checks the plan.
 //
-// A value may leave where an op that must run writes it, it has bytes, and another op stands
-// between two of its uses (its writer, its readers and, where it is kept, the end). Resident values
-// stay.
+// A value may leave if it has bytes, an op that must run writes it, and another op lies between two
+// of its uses (its writer, its readers and, where it is kept, the end). Resident values stay.
 //
-// Units: bytes; a cost is a nanosecond. A copy takes latency + bytes / rate, rounded up.
-// Errors: a budget of the host below the smallest value that may leave, a rate of 0, a problem that
-// has several memories or resources already.
+// Sizes are in bytes and costs in nanoseconds. A copy takes latency + bytes / rate, rounded up.
+// It is an error if the host's budget is below the smallest value that may leave, if a rate is 0,
+// or if the problem already has several memories or resources.
 //
 // Example: 1,000 bytes at 25 GB/s and a latency of 10 ns take 50 ns each way.
 //
@@ -25,21 +24,22 @@
 
 namespace llmmem::planning {
 
-/// Between the device and the host; copies run one at a time in each direction.
+/// The link between the device and the host. Copies run one at a time in each direction.
 struct HostLink {
-  int64_t up = 0, down = 0; // bytes per second of one direction
+  int64_t up = 0, down = 0; // bytes per second to the host, and to the device
   int64_t latency = 0;      // ns of each copy
 };
 
-/// ns of a copy of `bytes` at `rate` bytes per second, rounded up; the largest number where it is
-/// longer than that.
+/// Returns the ns of a copy of `bytes` at `rate` bytes per second, rounded up, and the largest
+/// number where the result exceeds it.
 int64_t timeOfCopy(int64_t bytes, int64_t rate, int64_t latency);
 
-/// Reads `25GB/s`, of each direction, or `25GB/s,20GB/s`, up and down; refuses 0.
+/// Reads `25GB/s`, for both directions, or `25GB/s,20GB/s`, to the host and to the device. It
+/// refuses 0.
 LLMMEM_EXPORT Result<HostLink> parseHostLink(std::string_view text);
 
-/// `problem` with the copies to a host of `hostBudget` bytes. Ops and values keep their positions;
-/// the new ones stand behind them.
+/// Returns `problem` with the copies to a host of `hostBudget` bytes. Ops and values keep their
+/// positions, and the new ones follow them.
 LLMMEM_EXPORT Result<Problem> withHostCopies(const Problem &problem, int64_t hostBudget,
                                              const HostLink &link);
 
