@@ -6,8 +6,7 @@
 // simulation that shares nothing with the planner:
 //
 // - forward: layer i runs when its body and its output fit together with what is held. A body that
-// is to
-//   leave joins the link's queue when it is there, and is held until it has left;
+//   is to leave joins the link's queue when it is there, and is held until it has left;
 // - backward: layer i runs when its body is there. Bodies come back in the order in which they are
 //   needed, each as soon as it has left, the link is free, and every step until its own has room.
 //

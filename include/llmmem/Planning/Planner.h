@@ -1,7 +1,7 @@
 //===- Planner.h - The entry to the planner --------------------------------===//
 //
-// Turns a Problem into a Plan. The policy chooses the solver; all policies share the scheduling,
-// the placement and the verifier. Policies/Policies.h has the table of policies.
+// The planner turns a Problem into a Plan. The policy chooses the solver; all policies share the
+// scheduling, the placement and the verifier. Policies/Policies.h has the table of policies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,36 +16,37 @@ namespace llmmem::planning {
 
 struct PlanOptions {
   Policy policy;
-  /// The bound on the work of the searches, in seconds of a fixed rate (Tuning/Constants.h): no
-  /// clock is read, so equal flags give equal plans on every machine, and planning may take longer.
+  /// The bound on the work of the searches, in seconds at a fixed rate of work
+  /// (Tuning/Constants.h). No clock is read, so equal flags give equal plans on every machine, and
+  /// planning may take longer.
   double workSeconds = 10;
   std::function<void(std::string_view)>
       progress; // called at the beginning of each activity and during long searches
-  /// A question that is asked every few milliseconds, in the thread that plans; it may be empty.
-  /// After a yes the plan is Unknown, without steps, and its witness says "cancelled".
+  /// Is called every few milliseconds in the thread that plans, and may be empty. Once it returns
+  /// true, the plan is Unknown, without steps, and its witness says "cancelled".
   std::function<bool()> isCancelled;
-  /// Says whether a plan under a budget comes with a proof of how near its cost is to the least,
+  /// Says whether a plan under a budget has a proof of how close its cost is to the least one,
   /// which takes about as long as the plan. Without it, `costLowerBound` is mostly the cost of
   /// every op once.
   bool provesCost = true;
-  /// What the step of a plan takes, in the form that the plan is of, as whoever runs it models it:
-  /// no less than its ops take one after another, and no less than is proved of every plan; nothing
-  /// where that fails. Plans with copies to a host are compared by it; may be empty, then the time
-  /// of the plan counts.
+  /// Returns the time of the step that a plan of this variant makes, as the caller models it: at
+  /// least the sum of the times of its ops, and at least what is proved for every plan. It returns
+  /// nothing where that fails. Plans with copies to a host are compared by it. It may be empty:
+  /// then the time of the plan counts.
   std::function<std::optional<int64_t>(FormNumber, const Plan &)> timeOf;
-  /// Whether state that lies on the host comes and leaves in every step, which no problem knows:
-  /// then a plan without copies may take longer than its ops, too. Read with `timeOf` alone.
+  /// Whether every step copies state from the host and back, which is not part of the problem. Then
+  /// a plan without copies may take longer than its ops, too. This is used only with `timeOf`.
   bool movesState = false;
-  FormNumber form; // that the problem is of
-  /// The shortest known of another form. With a host nothing shorter may be left out, but how much
-  /// longer a plan is may be anything.
+  FormNumber form; // the variant that the problem describes
+  /// The shortest time known from another variant. With a host the planner must not miss a shorter
+  /// plan, but among longer plans it may return any.
   int64_t knownTime = INT64_MAX;
 };
 
-/// Says why the solvers cannot plan `problem`, valid as it may be, and returns nothing where they
-/// can. The solvers know one memory, either one resource of time or compute and link that overlap,
-/// and ops that run as themselves. With compute they also know the copies to a host that
-/// Offload/HostCopies.h adds. The verifier knows all of them.
+/// Returns why the solvers cannot plan `problem`, even if it is valid, and nothing where they can.
+/// The solvers support one memory, either one resource or compute and link that overlap, and ops
+/// without alternatives. With compute they also support the copies to a host that
+/// Offload/HostCopies.h adds. The verifier supports all problems.
 LLMMEM_EXPORT std::optional<std::string> checkPlannable(const Problem &problem);
 
 /// Plans `problem`, which must be valid. A problem that `checkPlannable` refuses gives Unknown,

@@ -1,4 +1,4 @@
-//===- Cancellation.cpp - When the caller wants no answer any more ------------===//
+//===- Cancellation.cpp - Cancelling a call of the planner --------------------===//
 
 #include "llmmem/Planning/Model/Cancellation.h"
 

@@ -48,7 +48,8 @@ void augment(ValueIndex start, llvm::ArrayRef<InPlace> allowed,
 
 llvm::SmallVector<InPlace, 4> chooseInPlace(llvm::SmallVector<InPlace, 4> allowed,
                                             llvm::function_ref<int64_t(ValueIndex)> bytesOf) {
-  // One result takes the first operand that it may. Called for every step of every schedule tried.
+  // A single result takes the first operand that it may. This case is fast because the function is
+  // called for every step of every schedule that is tried.
   if (llvm::all_of(allowed, [&](const InPlace &pair) { return pair.write == allowed[0].write; })) {
     allowed.truncate(std::min<size_t>(allowed.size(), 1));
     return allowed;

@@ -37,8 +37,8 @@ llvm::StringRef statusName(Status status) {
   return "unknown";
 }
 
-/// Ids that the problem does not have become index -1: such a plan can be read, and the verifier
-/// reports it.
+/// Ids that the problem does not have become index -1, so that such a plan can be read, and the
+/// verifier reports it.
 class PlanReader {
 public:
   PlanReader(const Problem &problem, llvm::StringRef json) : problem(problem), reader(json) {
@@ -85,8 +85,8 @@ private:
 
   bool isVersion2() const { return version == 2; }
 
-  /// Reads the version, which comes before what one version alone has. A plan says what its problem
-  /// needs.
+  /// Reads the version, which must come before the keys that only one version has. A plan has the
+  /// version of its problem.
   bool readVersion() {
     if (!reader.integer(version))
       return false;

@@ -108,8 +108,8 @@ void printMemories(const Problem &problem, llvm::raw_ostream &os) {
   os << ']';
 }
 
-// Prints one value or op per line. llvm::json's writer knows only everything on one line or one
-// number per line.
+// This code prints one value or op per line. The writer of llvm::json prints either everything on
+// one line or one number per line.
 void printBody(llvm::raw_ostream &os, const Problem &problem) {
   os << "\"values\": [";
   llvm::interleave(

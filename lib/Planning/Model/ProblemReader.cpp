@@ -9,7 +9,7 @@
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// The keys that both versions have come first, then those that one alone has.
+/// The keys of both versions come first, then those of one version only.
 static constexpr llvm::StringLiteral problemKeys[] = {
     "format, version, values, ops, keep, forms, choice, guessed_phases", "budget, alignment",
     "memories"};
@@ -144,7 +144,7 @@ bool ProblemReader::readProblem() {
   return (hasValues && hasOps) || reader.fail("'values' and 'ops' must be there");
 }
 
-/// Reads a member that each form has of its own.
+/// Reads a member of the entry of one variant.
 bool ProblemReader::readMember(llvm::StringRef key) {
   if (key == "keep")
     return ids(keep);
@@ -337,11 +337,11 @@ llvm::Error ProblemReader::resolveList(llvm::ArrayRef<int64_t> list,
 }
 
 //===----------------------------------------------------------------------===//
-// Forms
+// Variants
 //===----------------------------------------------------------------------===//
 
-/// Returns the first tiling whose numbers the ops have as they stand. A file edited by hand may
-/// have none.
+/// Returns the first tiling whose numbers the ops have. In a file that was edited by hand there may
+/// be none.
 static int32_t findTiling(const AlternativeProblem &form) {
   auto stands = [&](const OpTiling &entry) {
     const Op &op = form.problem.ops[entry.op];
@@ -352,7 +352,7 @@ static int32_t findTiling(const AlternativeProblem &form) {
   return found == form.tilings.end() ? 0 : static_cast<int32_t>(found - form.tilings.begin());
 }
 
-/// Resolves the forms. A file without forms has one: what it states.
+/// Resolves the variants. A file that lists none has one: the problem that it states.
 llvm::Error ProblemReader::resolveForms() {
   if (formTexts.empty())
     formTexts.push_back({});
@@ -377,7 +377,8 @@ llvm::Error ProblemReader::resolveForms() {
   return llvm::Error::success();
 }
 
-/// Resolves a form. It has the memory of the form that the file states.
+/// Resolves a variant that has ops of its own. It has the memories of the variant that the file
+/// states.
 llvm::Expected<AlternativeProblem> ProblemReader::resolveOwnForm(const FormText &text,
                                                                  const Problem &stated,
                                                                  const std::string &place) {

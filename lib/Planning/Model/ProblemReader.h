@@ -1,7 +1,7 @@
 //===- ProblemReader.h - The reader of a llmmem-problem ---------------------===//
 //
-// Reads the form that a file states, and the others that the file has (StepForms.h). Values and ops
-// go by id until all of the file is read, since keys come in any order.
+// The reader reads the variant that a file states, and the others that it lists (StepForms.h).
+// Values and ops are referred to by id until all of the file is read, since keys come in any order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@
 
 namespace llmmem::planning {
 
-/// Returns the name that the text has: `forward`.
+/// Returns the name of a phase in the text, such as `forward`.
 llvm::StringRef phaseName(Phase phase);
 
-/// An op as in its text: it has values by id, which resolve once all values are read (keys come in
-/// any order).
+/// An op as the text has it: values are ids, which are resolved once all values are read (keys come
+/// in any order).
 struct OpText {
   std::vector<int64_t> reads, writes;
   std::vector<std::pair<int64_t, int64_t>> inPlace;
@@ -28,14 +28,14 @@ struct OpText {
 
 class ProblemReader;
 
-/// A form as in its text.
+/// A variant as the text has it.
 struct FormText {
   struct Entry {
     int64_t op, cost, workspace;
   };
   std::vector<std::vector<Entry>> tilings;
   std::vector<int64_t> selected;
-  std::unique_ptr<ProblemReader> own; // null in the form that the file states
+  std::unique_ptr<ProblemReader> own; // null for the variant that the file states
 };
 
 class ProblemReader {
@@ -48,8 +48,8 @@ public:
 private:
   bool isVersion2() const { return version == 2; }
 
-  /// Reports an unknown key. `version` comes before what one version alone has, so that a key is
-  /// known when it is read.
+  /// Reports an unknown key. `version` comes before the keys that only one version has, so that it
+  /// is clear whether a key is allowed when it is read.
   bool unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]);
   bool readMemory();
   bool memory(MemoryIndex &index);

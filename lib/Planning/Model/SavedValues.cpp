@@ -14,7 +14,7 @@ bool llmmem::planning::isSaved(const Graph &graph, ValueIndex value,
 }
 
 namespace {
-/// What a value's bytes on a memory hold as the steps run.
+/// The contents of a value's bytes in one memory while the steps run.
 struct Instance {
   int32_t run = 0;     // run of its writer: 1 is the first
   bool isBack = false; // whether it has been brought back from the host since

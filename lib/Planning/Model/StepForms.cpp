@@ -1,4 +1,4 @@
-//===- StepForms.cpp - The forms that one step can take ---------------------===//
+//===- StepForms.cpp - The variants of a step -------------------------------===//
 
 #include "llmmem/Planning/Model/StepForms.h"
 #include "llmmem/Planning/Model/ValidateForms.h"
@@ -40,7 +40,7 @@ void StepForms::setBudget(std::optional<int64_t> budget) {
     it.problem.budget = budget;
 }
 
-/// Returns the first tiling's ops, sorted. Any other tiling has the same.
+/// Returns the ops of a tiling, sorted. All tilings of a variant must list the same ops.
 static std::vector<OpIndex> opsOf(const Tiling &tiling) {
   std::vector<OpIndex> ops;
   for (const OpTiling &entry : tiling)

@@ -7,14 +7,14 @@
 //   missing-op            an op that is not optional never runs
 //   recomputed            an op with recompute == false runs twice
 //   read-before-write     a step reads a value before any step has written it
-//   no-such-instance      an offset for an instance that the steps do not make
+//   no-such-instance      there is an offset for an instance that the steps do not make
 //   resident-offset       an offset for a resident value, which lives outside the arena
 //   missing-offset        an instance without an offset
 //   duplicate-offset      an instance with two
 //   no-such-workspace, missing-workspace, duplicate-workspace    the same for workspaces
 //   misaligned            an offset that is no multiple of the alignment
 //   out-of-range          a negative offset, or an end at 2^63 or more
-//   overlap               two things held at once share bytes and no in-place pair allows it
+//   overlap               two buffers held at once share bytes and no in-place pair allows it
 //   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give, of
 //                         each memory
 //   time, base-time       the same of the times; missing where the problem needs version 2
@@ -210,7 +210,8 @@ private:
         written[value] = true;
     for (size_t value = 0; value < written.size(); ++value)
       if (!written[value] && !problem.values[value].resident)
-        begin(-1, static_cast<ValueIndex>(value), -2); // it is held only if something asks for it
+        begin(-1, static_cast<ValueIndex>(value),
+              -2); // it is held only if something reads or keeps it
     readsOf.resize(stepCount);
     for (int32_t step = 0; step < stepCount; ++step) {
       const Op &op = problem.ops[plan.steps[step]];

@@ -1,7 +1,7 @@
 //===- VerifyAbsence.cpp - Is it true that there is no plan? -----------------===//
 //
-// Nobody can check a proof of absence in short, but schedules that take no search refute many a
-// false one: the program order, and all buffers at bytes of their own.
+// A claim that there is no plan cannot be checked quickly, but schedules that need no search refute
+// many false claims: the program order, with all buffers at separate bytes.
 //
 
 #include "VerifyParts.h"
@@ -48,8 +48,7 @@ static Wide leastWorkspace(const Problem &problem, const Op &op, MemoryIndex mem
   return inArena(problem, memory, bytes);
 }
 
-/// Returns the bytes that suffice for the program order whatever the offsets: no two buffers share
-/// a byte.
+/// Returns the bytes that suffice for the program order where no two buffers share a byte.
 static Wide bytesApart(const Problem &problem, MemoryIndex memory) {
   Wide bytes = residentBytes(problem, memory), workspace = 0;
   for (const Value &value : problem.values)

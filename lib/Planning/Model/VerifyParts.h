@@ -1,6 +1,6 @@
 //===- VerifyParts.h - The parts of the verifier ----------------------------===//
 //
-// These are parts of Verify.cpp, and nobody else uses them: the verifier shares nothing with the
+// These are parts of Verify.cpp, and no other code uses them: the verifier shares nothing with the
 // solvers.
 //
 
@@ -25,8 +25,8 @@ std::string in(const Problem &problem, MemoryIndex memory);
 MemoryUse useOf(const Plan &plan, MemoryIndex memory);
 Wide residentBytes(const Problem &problem, MemoryIndex memory);
 
-/// Verifies a plan without steps. Its numbers are 0, and what is proved of every schedule must hold
-/// of the program order too, with no two buffers sharing bytes.
+/// Verifies a plan without steps. Its numbers must be 0, and its bounds on every schedule must also
+/// be true of the program order with no two buffers sharing bytes.
 void verifyWithoutSteps(const Problem &problem, const Plan &plan, const Report &report);
 void verifyWitness(const Problem &problem, const Plan &plan, const Report &report);
 
@@ -41,7 +41,7 @@ struct TimedStep {
   Resource resource = Resource::Compute;
   int64_t cost = 0;
   std::vector<int32_t>
-      after; // earlier steps whose results it reads; -1: an input, there from the start
+      after; // earlier steps whose results it reads; -1: an input, which exists from the start
   std::vector<ByteUse> bytes;
 };
 

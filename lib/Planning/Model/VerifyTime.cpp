@@ -1,8 +1,8 @@
 //===- VerifyTime.cpp - When the last step ends ------------------------------===//
 //
-// Resources run side by side, each in the order of the plan. The offsets follow from the live
-// ranges of the plan's order, so a step also waits for those before it that used the bytes which it
-// overwrites: with that, bytes that the plan shares are shared in time as well.
+// Resources run concurrently, each in the order of the plan. The offsets follow from the live
+// ranges in the plan's order, so a step also waits for earlier steps that used the bytes which it
+// overwrites. With that, buffers that share bytes do not overlap in time, either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ private:
     before.end = place;
   }
 
-  std::map<int64_t, Range> ranges; // sorted by begin; none meets another
+  std::map<int64_t, Range> ranges; // sorted by begin; no two overlap
 };
 
 } // namespace

@@ -5,10 +5,9 @@
 // longer step. So the plan of a budget does not come from a search under that budget:
 //
 //  - *Samples* are budgets that depend on the problem alone: one above the footprint of the plan
-//  without
-//    recomputation, one for each halving of its arena, and the least footprint that was found as
-//    the last. The plan of a sample is the shortest one of its own search and of those of all
-//    samples below it, whose plans fit as well.
+//    without recomputation, one for each halving of its arena, and the least footprint that was
+//    found as the last. The plan of a sample is the shortest one of its own search and of those of
+//    all samples below it, whose plans fit as well.
 //  - Between two samples the budget is bisected. The plan of the middle is that of its own
 //    search where the time lies between those of both ends, and else that of the lower end. The
 //    budget gets the plan of the lower end of the last interval.

@@ -28,12 +28,11 @@ struct Chain {
   std::vector<int32_t> stageOf; // per op; -1 after the cut
   std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
   bool hasRepeats = false;      // the blocks are repeats of equal ops
-  bool isOfGraph =
-      false;             // found from the graph alone, neither from labels nor from the given order
-  bool isGuess = false;  // no label, repeat or single crossing value marks where stages end
-  bool isInTurn = false; // the backward visits the stages in reverse, except for single ops
+  bool isOfGraph = false;       // found from the graph alone, without labels or the given order
+  bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
+  bool isInTurn = false;        // the backward visits the stages in reverse, except for single ops
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
-  /// What was found from the graph alone, whether this chain or another one
+  /// The chain that was found from the graph alone, which may be another one
   /// (Structure/StepChain.h).
   std::shared_ptr<const FoundInCanonical> foundInCanonical;
 
@@ -50,8 +49,8 @@ struct Chain {
 Chain findChain(const Graph &graph, std::vector<OpIndex> order,
                 std::optional<int32_t> cut = std::nullopt);
 
-/// The longest tandem repeat in `signature` has `count` periods of `period` elements from `start`.
-/// Example: x a b a b a b y: start 1, period 2, count 3.
+/// Describes the longest tandem repeat in a signature: `count` periods of `period` elements from
+/// `start` on. Example: x a b a b a b y: start 1, period 2, count 3.
 struct TandemRepeat {
   int32_t start = 0;
   int32_t period = 0;

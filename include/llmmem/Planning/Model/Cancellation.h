@@ -1,8 +1,8 @@
-//===- Cancellation.h - When the caller wants no answer any more --------------===//
+//===- Cancellation.h - Cancelling a call of the planner ----------------------===//
 //
-// The searches of the planner nest deeply, and a plan that is half searched is of no use: `poll`
-// throws, and `plan` catches. Nothing else in llmmem throws; an early return at each of the dozens
-// of levels would be as many ways to take half a result for a whole one.
+// The searches of the planner nest deeply, and a half-finished search has no usable result. So
+// `poll` throws, and `plan` catches. Nothing else in llmmem throws. An early return at each of the
+// dozens of levels would be as many opportunities to take a partial result for a complete one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,12 @@ struct Cancelled {};
 /// A cancellation belongs to one call of the planner, in one thread.
 class Cancellation {
 public:
-  /// `question` may be empty: then nobody cancels.
+  /// `question` returns whether the caller wants to stop. It may be empty: then the call is never
+  /// cancelled.
   explicit Cancellation(std::function<bool()> question) : question(std::move(question)) {}
 
-  /// Says whether the caller wants to stop. It is cheap enough for inner loops: it asks the
-  /// question at most every two milliseconds, and not again after a yes.
+  /// Returns whether the caller wants to stop. It is cheap enough for inner loops: it calls
+  /// `question` at most every two milliseconds, and not again once that has returned true.
   bool isAsked() { return question && (asked || ask()); }
 
   /// Throws Cancelled where the caller wants to stop.
@@ -39,7 +40,7 @@ private:
   [[noreturn]] LLMMEM_EXPORT static void stop();
 
   std::function<bool()> question;
-  std::chrono::steady_clock::time_point last; // when the question was last asked
+  std::chrono::steady_clock::time_point last; // when `question` was last called
   bool asked = false;
 };
 

@@ -1,4 +1,4 @@
-//===- FoundStructure.h - What plans of a problem are made along -----------------===//
+//===- FoundStructure.h - The structure along which the planner plans ------------===//
 //
 // Example: the step of GPT-2 124M, without labels: 12 equal blocks in 14 stages, the other two
 // being what comes before and after the blocks.
@@ -19,8 +19,8 @@ struct FoundStructure {
   bool repeats = false;   // the blocks are repeats of equal ops
 };
 
-/// Returns the structure of the chain of stages that the planner takes for a valid `problem`: by
-/// its labels, else by the repeats in its graph.
+/// Returns the structure of the chain of stages that the planner uses for a valid `problem`. It
+/// follows the labels of the problem or, without labels, the repeats in its graph.
 LLMMEM_EXPORT FoundStructure findStructure(const Problem &problem);
 
 /// Describes the structure for people: "12 equal blocks of 61 ops, 14 stages".

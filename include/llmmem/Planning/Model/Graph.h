@@ -1,7 +1,7 @@
 //===- Graph.h - Writers and readers of every value -------------------------===//
 //
-// An index over a Problem that every solver shares: writers, readers and sizes. It refers to the
-// Problem and must not outlive it.
+// A Graph is an index of the writers, readers and sizes of a Problem, which every solver uses. It
+// refers to the Problem and must not outlive it.
 //
 // Example: x -> matmul -> y: writer(y) = matmul, writer(x) = none, readers(x) = {matmul}.
 //
@@ -25,8 +25,8 @@ public:
   int32_t numOps() const { return static_cast<int32_t>(source->ops.size()); }
   int32_t numValues() const { return static_cast<int32_t>(source->values.size()); }
   const Op &op(OpIndex index) const { return source->ops[index]; }
-  /// Returns the operands in the order of the op. What the searches visit at each step of each
-  /// schedule lies together here.
+  /// Returns the operands in the order of the op. The operands of an op are contiguous in memory,
+  /// since the searches visit them at each step of each schedule.
   llvm::ArrayRef<ValueIndex> reads(OpIndex op) const {
     return llvm::ArrayRef<ValueIndex>(operands).slice(visits[op].reads,
                                                       visits[op].writes - visits[op].reads);
@@ -68,7 +68,7 @@ public:
   /// bytes. Every schedule holds at least this while `op` runs.
   int64_t footprint(OpIndex op) const;
 
-  /// Every long search over the graph calls this now and then (see Cancellation.h).
+  /// Every long search over the graph calls this regularly (see Cancellation.h).
   void poll() const {
     if (canceller)
       canceller->poll();
@@ -78,7 +78,7 @@ public:
 
 private:
   struct Visit {
-    int32_t reads, writes, end; // where they begin in `operands`
+    int32_t reads, writes, end; // where each list begins in `operands`
     bool hasInPlace, mayRunAgain;
     int64_t cost, writtenBytes;
   };

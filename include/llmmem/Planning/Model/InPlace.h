@@ -16,8 +16,8 @@ namespace llmmem::planning {
 llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op,
                                             llvm::function_ref<bool(ValueIndex)> dies);
 
-/// The same choice among pairs that are all allowed: each operand dies and is large enough.
-/// `bytesOf` gives the bytes of a result.
+/// Makes the same choice among pairs that are all allowed: each operand dies and is large enough.
+/// `bytesOf` returns the bytes of a result.
 llvm::SmallVector<InPlace, 4> chooseInPlace(llvm::SmallVector<InPlace, 4> allowed,
                                             llvm::function_ref<int64_t(ValueIndex)> bytesOf);
 

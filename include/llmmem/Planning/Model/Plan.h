@@ -4,10 +4,10 @@
 // instance. `steps[i]` is the op that runs at step i. An instance is named by the step that wrote
 // it (inputs: step -1).
 //
-// The claim of a feasible plan: residentBytes + arena <= budget, peak and cost as stated, and
-// costLowerBound and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h`
-// checks all of it with code that shares nothing with the solvers. It cannot prove a bound; it
-// refutes one that the plan itself, or the program order, contradicts.
+// A feasible plan claims that residentBytes + arena <= budget, that its peak and cost are as
+// stated, and that costLowerBound and peakLowerBound are proved (docs/Design/Planning.md says how).
+// `Verify.h` checks all of it with code that shares nothing with the solvers. It cannot prove a
+// bound, but refutes one that the plan itself, or the program order, contradicts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ struct WorkspaceOffset {
 struct Witness {
   std::optional<OpIndex> op;
   std::vector<ValueIndex> values; // largest first
-  int64_t bytes = 0;              // least bytes known to be needed there, resident included
+  int64_t bytes = 0;              // lower bound on the bytes needed there, resident included
   bool proved = false;
   std::string why;
   MemoryIndex memory = 0; // the memory that `bytes` belong to
@@ -55,7 +55,8 @@ struct MemoryUse {
 
 /// The time at which the last step ends. A step starts as soon as
 ///  - the step before it on its own resource has ended,
-///  - those that wrote the instances which it reads have ended (what only orders has no time), and
+///  - those that wrote the instances which it reads have ended (values that only order ops take no
+///  time), and
 ///  - every earlier step that used bytes which it writes, or takes as workspace, has ended.
 /// Where there is one resource this is the cost.
 struct PlanTime {
@@ -78,7 +79,7 @@ struct ChosenAlternative {
   int32_t number; // from 1 on
 };
 
-/// What a bound rests on, in as much detail as Bounds/Prove.h needs to prove it.
+/// The argument for a bound, in as much detail as Bounds/Prove.h needs to prove it.
 struct BoundBasis {
   enum class Kind : uint8_t {
     EveryOpOnce,
@@ -97,7 +98,7 @@ struct BoundBasis {
   std::vector<int64_t> prices;
 };
 
-/// One of several forms of a step (StepForms.h): a tiling of an alternative.
+/// The number of one variant of a step (StepForms.h): an alternative, and one of its tilings.
 struct FormNumber {
   int32_t alternative = 0;
   int32_t tiling = 0;
@@ -126,16 +127,16 @@ struct Plan {
   std::vector<MemoryUse> moreMemories; // memories 1 and up; `peak`, `arena` and `peakLowerBound`
                                        // are those of the device
   std::optional<PlanTime> time;        // set where the problem needs version 2
-  /// Which of several forms the plan is for (StepForms.h). Without a number, the plan is for the
-  /// problem as it is stated.
+  /// The variant that the plan is for, where the step has several (StepForms.h). Without a number,
+  /// the plan is for the problem as it is stated.
   std::optional<FormNumber> form;
 
-  /// What the step takes that this plan makes, where whoever asked for it models that
-  /// (`PlanOptions::timeOf`); not part of the JSON.
+  /// The time of the step that this plan makes, where the caller models it (`PlanOptions::timeOf`).
+  /// It is not part of the JSON.
   std::optional<int64_t> stepTime;
 
-  /// What plans of a problem are compared by: what the step takes, or else when the last step of
-  /// the plan ends, or else the cost.
+  /// Returns the number by which plans of a problem are compared: the time of the step if it is
+  /// modelled, else the time at which the last step of the plan ends, else the cost.
   int64_t duration() const { return stepTime.value_or(time ? time->time : cost); }
 };
 

@@ -4,33 +4,32 @@
 // write values of known size. Nothing here knows MLIR; the JSON of docs/Design/Planning.md is the
 // same data.
 //
-// Units: bytes for every size, any one unit for every cost (llmmem uses ns of modelled time).
+// Every size is in bytes, and all costs are in the same unit (llmmem uses ns of modelled time).
 //
-// Meaning (the contract every solver and the verifier share):
-//  - A value has at most one writer. A value nobody writes is an input: in memory from the start to
-//  its last
-//    read (one that nobody reads or keeps holds nothing), or throughout where `resident`.
+// These are the rules that every solver and the verifier follow:
+//  - A value has at most one writer. A value that no op writes is an input. It is in memory from
+//    the start to its last read (one that is neither read nor kept has no bytes), or throughout
+//    where it is `resident`.
 //  - While an op runs, all it reads, all it writes and its workspace are held.
-//  - An op may run several times. Each run of a writer makes a new *instance* of what it writes; a
-//  read
-//    sees the latest instance. An instance is freed after its last read before it is written again.
+//  - An op may run several times. Each run of a writer makes a new *instance* of what it writes,
+//    and a read sees the latest instance. An instance is freed after its last read before it is
+//    written again.
 //  - Values in `keep` are held at the end.
 //  - inPlace {w, r}: w may take r's bytes when this run is the last read of r's instance and w is
-//  no larger.
+//    no larger.
 //  - recompute == false: the op runs exactly once.
 //  - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
 //
-// With more than one memory or resource of time (docs/Design/Planning.md, "Version 2", has the
-// example):
+// These rules are for problems with several memories or resources (docs/Design/Planning.md,
+// "Version 2", has the example):
 //  - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its arena, and
-//  each value lives
-//    in one of them.
-//  - Ops run on one resource each, side by side with those of the others. An op on Compute or Link
-//  touches the device
-//    alone, one on HostCompute the other memories alone; CopyUp reads the device and writes another
-//    memory, CopyDown the reverse. Values of 0 bytes order ops and may be anybody's.
-//  - An `optional` op need not run. It may write what another op writes: the same bits, brought
-//  back.
+//    each value is in one of them.
+//  - Each op runs on one resource, and ops of different resources may overlap. An op on Compute or
+//    Link reads and writes the device's memory alone, one on HostCompute the other memories alone.
+//    CopyUp reads the device and writes another memory, CopyDown the reverse. Values of 0 bytes
+//    only order ops, and may be in any memory.
+//  - An `optional` op need not run. It may write a value that another op writes, if it writes the
+//    same bits.
 //  - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
 //
 // Example: x(1024, input) -> matmul -> y(1024), keep y. Peak 2048, or 1024 with inPlace {y, x}.
@@ -61,8 +60,8 @@ using MemoryIndex = int32_t;
 
 enum class Phase : uint8_t { None, Forward, Backward, Update };
 
-/// What an op occupies while it runs. CopyUp copies from the device to another memory, CopyDown
-/// copies back.
+/// The resource that an op occupies while it runs. CopyUp copies from the device to another memory,
+/// CopyDown copies back.
 enum class Resource : uint8_t { Compute, HostCompute, Link, CopyUp, CopyDown };
 inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCompute,
                                             Resource::Link, Resource::CopyUp, Resource::CopyDown};
@@ -120,7 +119,7 @@ struct Op {
 struct Problem {
   std::optional<int64_t> budget;    // budget of the device: resident + arena must not exceed it
   int64_t alignment = 1;            // alignment of the device
-  std::vector<Memory> moreMemories; // 1 and up
+  std::vector<Memory> moreMemories; // memories 1 and up
   std::vector<Value> values;
   std::vector<Op> ops; // program order: every value is written before it is read
   std::vector<ValueIndex> keep;
@@ -148,8 +147,9 @@ struct Problem {
 /// written, numbers that are negative or 2^63 or more, sums that overflow.
 LLMMEM_EXPORT Result<Problem> parseProblem(std::string_view json);
 
-/// Checks what parseProblem checks of a Problem that was built in memory, and says what is wrong
-/// with it. Callers that fill a Problem by hand (the MLIR side does) run this once before planning.
+/// Makes the checks of parseProblem on a Problem that was built in memory, and returns what is
+/// wrong with it. Callers that fill a Problem by hand (the MLIR side does) run this once before
+/// planning.
 LLMMEM_EXPORT std::optional<std::string> validateProblem(const Problem &problem);
 
 /// Returns the JSON that parseProblem reads, in the lowest version that can express it. Equal

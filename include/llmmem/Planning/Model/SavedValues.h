@@ -1,8 +1,8 @@
 //===- SavedValues.h - What the forward leaves for the backward ------------===//
 //
-// The one definition: a saved value is a value that an op of the forward writes and an op of the
-// backward or of the update reads. It is recomputed where any such reader sees a later run of its
-// writer, else offloaded where any sees what a copy brought back, and else kept.
+// This file defines saved values. A saved value is one that an op of the forward writes and an op
+// of the backward or of the update reads. It is recomputed where any such reader sees a later run
+// of its writer, else offloaded where any of them sees what a copy brought back, and else kept.
 //
 // Example: x -> f -> y -> g -> z forward, b reads y backward: y is saved, z is not. Under the
 // schedule f g b it is kept, under f g f b recomputed, and under f up g down b, with the copies of

@@ -4,7 +4,8 @@
 // the step that writes it to its last read before it is written again. `profile` computes the bytes
 // that a schedule holds at each step.
 //
-// Example: a(4) -> f -> b(4) -> g -> c(4): steps f, g hold 8 and 8 bytes; peak 8.
+// Example: in a(4) -> f -> b(4) -> g -> c(4) the steps f and g hold 8 bytes each, and the peak
+// is 8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,8 +82,8 @@ private:
   int64_t live;            // bytes live just before the steps visited so far
 };
 
-/// Computes the profile of a schedule. Where some step holds more than `mostPeak`, the result says
-/// that much of the peak, and its other fields are not valid.
+/// Computes the profile of a schedule. Where some step holds more than `mostPeak`, the peak of the
+/// result is only known to exceed it, and its other fields are not valid.
 Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int64_t mostPeak = INT64_MAX);
 
 /// Removes every repeat whose results are all written again before they are read.

@@ -1,17 +1,17 @@
-//===- StepForms.h - The forms that one step can take -----------------------===//
+//===- StepForms.h - The variants of a step ---------------------------------===//
 //
-// One step can run in several forms that give the same results: made of other ops (two ops, or one
-// that does the work of both), and with other tilings of an op that works in chunks. A problem is
-// the step in one form; StepForms are all that a plan may choose from.
+// One step can run in several variants that give the same results: made of other ops (two ops, or
+// one that does the work of both), and with other tilings of an op that works in chunks. A problem
+// is one variant; StepForms has all among which a plan may choose.
 //
-// A llmmem-problem carries them in addition to the form that it states (docs/Design/Planning.md,
-// "Forms"):
+// A llmmem-problem lists them as "forms" in addition to the variant that it states
+// (docs/Design/Planning.md, "Forms"):
 //
 //   "forms": [{"tilings": [[], [{"op": 7, "cost": 12, "workspace": 25}]]},
 //             {"tilings": [[]], "values": [...], "ops": [...], "keep": [...]}]
 //
-// The one entry without ops is the form that the file states. A reader of a Problem reads that one
-// from such a file.
+// The one entry without ops is the variant that the file states. Code that reads a Problem from
+// such a file gets this variant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,23 +40,23 @@ struct AlternativeProblem {
 
 enum class AlternativeChoice : uint8_t {
   ByPlan,    // the cheapest plan decides
-  ByOpsOnce, // the least cost of all ops once, in the cheapest tiling; it is the same under every
+  ByOpsOnce, // the alternative whose ops cost least once, in its cheapest tiling, under every
              // budget
 };
 
 struct StepForms {
   std::vector<AlternativeProblem> alternatives; // at least one
   AlternativeChoice choice = AlternativeChoice::ByPlan;
-  /// Whether phases are guesses and no facts; a plan without them is then tried, too.
+  /// Whether phases are only guesses. The planner then also tries plans that ignore them.
   bool guessedPhases = false;
-  FormNumber stated; // the form that a file states
+  FormNumber stated; // the variant that a file states
 
-  /// Returns the forms of a step that has only one.
+  /// Returns the set of a step that has only one variant.
   LLMMEM_EXPORT static StepForms only(Problem problem);
-  /// Returns the step in one form, or nothing where there is no such form.
+  /// Returns the problem of one variant, or nothing where there is no such variant.
   LLMMEM_EXPORT std::optional<Problem> problemOf(FormNumber form) const;
   bool hasSeveral() const { return alternatives.size() > 1 || alternatives[0].tilings.size() > 1; }
-  /// Gives all forms this budget, or none.
+  /// Gives all variants this budget, or removes their budget.
   LLMMEM_EXPORT void setBudget(std::optional<int64_t> budget);
 };
 
@@ -77,11 +77,11 @@ private:
   std::optional<Problem> changed;
 };
 
-/// Reads a llmmem-problem with all forms that it carries, as `parseProblem` reads one.
+/// Reads a llmmem-problem with all its variants, and makes the checks of `parseProblem`.
 LLMMEM_EXPORT Result<StepForms> parseStepForms(std::string_view json);
 
-/// Returns the JSON of `forms.stated` together with all other forms, or that of the problem alone
-/// where it is the only form.
+/// Returns the JSON of `forms.stated` together with all other variants, or that of the problem
+/// alone where it is the only variant.
 LLMMEM_EXPORT std::string toJson(const StepForms &forms);
 
 } // namespace llmmem::planning

@@ -1,4 +1,4 @@
-//===- ValidateForms.h - What a form must hold ------------------------------===//
+//===- ValidateForms.h - Validation of the tilings of a variant -------------===//
 
 #ifndef LLMMEM_PLANNING_MODEL_VALIDATEFORMS_H
 #define LLMMEM_PLANNING_MODEL_VALIDATEFORMS_H
@@ -7,9 +7,9 @@
 
 namespace llmmem::planning {
 
-/// Says what is wrong with the tilings of a form whose problem is valid (validateProblem).
-/// planTilings needs the cheapest and largest tiling first. A tiling that leaves an op out would
-/// take that op as the file happens to state it.
+/// Returns what is wrong with the tilings of a variant whose problem is valid (validateProblem).
+/// The cheapest and largest tiling must come first, as planTilings requires. All tilings must list
+/// the same ops, since an op that a tiling leaves out would keep the numbers of the stated tiling.
 LLMMEM_EXPORT std::optional<std::string> validateTilings(const AlternativeProblem &form);
 
 } // namespace llmmem::planning
