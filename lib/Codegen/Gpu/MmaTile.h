@@ -55,7 +55,7 @@ struct MmaLane {
 /// chunk c of line l is at the place of chunk c xor f(l), with eight different places for eight
 /// neighbouring lines. Example: for lines of 64 bytes, two of which cover all banks, f(l) = l / 2 %
 /// 4. Other lines are padded by one chunk: at an odd distance in chunks, eight lines begin in
-///    different banks, too.
+/// different banks, too.
 struct MmaTile {
   enum class Lines { Rows, Inner };
 

@@ -28,7 +28,7 @@ struct KernelAccess {
   mlir::Value count = {};
   /// Counts the 8 x 8 matrices of bf16 that a warp reads together (ldmatrix): lane i of the first 8
   /// * matrices names row i % 8 of matrix i / 8. The value 0 means that each thread reads for
-  ///   itself.
+  /// itself.
   int64_t matrices = 0;
 };
 
