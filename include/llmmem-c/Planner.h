@@ -190,9 +190,10 @@ LLMMEM_C_EXPORT llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *
                                                           char **error);
 
 enum {
-  LLMMEM_CHECKED = 0,     /* it holds, whoever made the plan and the proof */
-  LLMMEM_NOT_CHECKED = 1, /* the proof says nothing of it, or what takes too long to follow */
-  LLMMEM_REFUSED = 2      /* the plan or the proof is wrong */
+  LLMMEM_CHECKED = 0, /* it holds, whoever made the plan and the proof */
+  LLMMEM_NOT_CHECKED =
+      1,             /* the proof has no argument for it, or one that takes too long to follow */
+  LLMMEM_REFUSED = 2 /* the plan or the proof is wrong */
 };
 
 typedef struct llmmem_claim {

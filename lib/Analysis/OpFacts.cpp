@@ -111,8 +111,8 @@ static NumberFormat numbersOf(Type element) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(element) ? NumberFormat::F8 : NumberFormat::F32;
 }
 
-/// Returns the numbers of the work: what it unpacks, else those of its tensors; a scalar, as a
-/// loss, says nothing of them.
+/// Returns the format of the numbers that the op works on: that of what it unpacks, else that of
+/// its tensors. Scalars such as a loss do not count.
 static NumberFormat numbersOfWork(Operation *op) {
   Operation *matmul = matmulIn(op);
   if (auto cost = dyn_cast<CostOpInterface>(matmul ? matmul : op))

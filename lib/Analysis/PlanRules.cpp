@@ -273,7 +273,7 @@ static std::optional<unsigned> statedView(OpResult result) {
 
 static bool isOurs(Operation *op) { return isa_and_present<LlmDialect>(op->getDialect()); }
 
-/// Returns whether the op's own word is all that is known of it.
+/// Returns whether the verifier has to take the op's own attributes for its meaning.
 static bool speaksForItself(Operation *op) {
   bool states = op->hasAttr(LlmDialect::kViews) || op->hasAttr(LlmDialect::kInPlace);
   return !isKnownUpstream(op) || (states && !isa<BufferOpInterface>(op));

@@ -318,8 +318,8 @@ void LaunchCounter::visitWgmma(Operation &op, const WarpInterpreter &at) {
   }
 }
 
-/// A copy by a tensor map is one instruction of one thread. Only what of its box lies inside of the
-/// matrix is read. In the swizzle its rows are written without conflicts, to each block of the
+/// A copy by a tensor map is one instruction of one thread. Only the part of its box inside the
+/// matrix is read. With the swizzle its rows are written without conflicts, to each block of the
 /// cluster that the copy names (multicast), though they are read once.
 void LaunchCounter::visitBox(Operation &op, const WarpInterpreter &at) {
   auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);

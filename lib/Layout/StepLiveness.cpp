@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// Views and constants take the position of the op in front of them.
+  /// Views and constants take the position of the op that precedes them.
   void listOps() {
     for (Operation &op : body.without_terminator()) {
       if (!isFreeViewOp(&op) && !isResidentOp(&op))
@@ -43,7 +43,7 @@ private:
       lastRead[value] = positions.lookup(reader);
   }
 
-  /// A copy reads until it is waited for: until the op in front of that.
+  /// A copy reads until the op that precedes its wait.
   static SmallVector<Value> readsOf(Operation &op) {
     if (auto wait = dyn_cast<llm::WaitOp>(op)) {
       Operation *start = wait.getStart();

@@ -1,4 +1,4 @@
-//===- PlanCheckpoints.cpp - Decides, says what came of it, and writes it ---===//
+//===- PlanCheckpoints.cpp - Decides, reports the outcome, and writes it ----===//
 
 #include "llmmem/Reports/PlanCheckpoints.h"
 #include "NoPlan.h"

@@ -21,7 +21,8 @@ FailureOr<int64_t> llmmem::timeOfPlanned(func::FuncOp planned, const CheckpointR
   return report->plannedNs();
 }
 
-/// Plans the step without a budget, for what else `request` asks, and times what comes of it.
+/// Plans the step without a budget, but with all other options of `request`, and returns the time
+/// of the result.
 static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequest &request,
                                          const DeviceModel &device) {
   CheckpointRequest free;

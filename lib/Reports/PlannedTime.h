@@ -1,7 +1,7 @@
 //===- PlannedTime.h - What the program of a plan takes ---------------------===//
 //
-// How far collectives and copies run at the same time as other ops is known when a plan is applied
-// and they are started. So a plan is timed by a program that is made of it, and thrown away.
+// How far collectives and copies overlap other ops is known only once a plan is applied and they
+// are started. So a plan is timed by applying it to a copy of the program, which is then discarded.
 //
 //===----------------------------------------------------------------------===//
 

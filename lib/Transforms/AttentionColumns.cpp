@@ -35,7 +35,7 @@ static llvm::SetVector<Operation *> readersOfHeads(llm::SplitOp split) {
   return readers;
 }
 
-/// Creates a split in front of `reader`, which reads it in the place of `split`.
+/// Creates a split before `reader`, which reads it in the place of `split`.
 static Operation *splitFor(Operation *reader, llm::SplitOp split) {
   Operation *copy = OpBuilder(reader).clone(*split);
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})

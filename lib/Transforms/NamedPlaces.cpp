@@ -57,7 +57,8 @@ private:
       add(std::nullopt, op.workspace, workspaces.lookup(step));
   }
 
-  /// The plan knows nothing of what updates hold in the host's arena, in front of what leaves.
+  /// The plan does not contain what updates hold in the host's arena, which precedes the values
+  /// that leave.
   int64_t offsetOf(int32_t step, OpResult result) const {
     if (auto known = host.offsets.find(result); known != host.offsets.end())
       return known->second;

@@ -68,7 +68,7 @@ static void describe(Operation *op, Operation *like, llm::Phase phase, const Twi
     op->setAttr(LlmDialect::kBlock, block);
 }
 
-/// The backward reads what is unpacked in front of its first reader; a plan may do that again.
+/// The backward reads what is unpacked just before its first reader. A plan may unpack it again.
 static void pack(OpResult value) {
   Operation *writer = value.getOwner(), *first = nullptr;
   for (Operation *user : value.getUsers())

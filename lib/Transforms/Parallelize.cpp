@@ -168,7 +168,7 @@ LogicalResult Parallelizer::checkParts(BlockArgument argument) {
          << "; take a dp that divides them, or zero=0";
 }
 
-/// Writes onto a cache what a rank has of it, as onto a parameter.
+/// Annotates a cache with the part that a rank holds, in the way of parameters.
 void Parallelizer::finishCache(BlockArgument argument) {
   const Sharding sharding = shardings.of(argument).sharding;
   if (sharding.isWhole())
@@ -178,7 +178,7 @@ void Parallelizer::finishCache(BlockArgument argument) {
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type.clone(sharding.wholeSizes)));
 }
 
-/// Decides, once all readers are known, what ranks of dp split of it.
+/// Decides, once all readers are known, whether the ranks of dp split the parameter.
 void Parallelizer::finishParameter(BlockArgument argument) {
   ValueSharding state = shardings.of(argument);
   auto shard = cast<RankedTensorType>(argument.getType());

@@ -80,8 +80,9 @@ void Cutter::classify() {
   }
 }
 
-/// Says what of `shape` would do for so many blocks. It keeps as many stages as given where it can:
-/// the micro-batches of interleaved stages are a multiple of them.
+/// Returns a shape close to `shape` that is possible with this number of blocks. It keeps the
+/// number of stages where it can, since the micro-batches of interleaved stages are a multiple of
+/// it.
 static std::string shapeFor(int64_t blocks, const planning::PipelineShape &shape) {
   constexpr int64_t kFewestInterleaved = 2;
   const int64_t chunks = blocks / shape.stages;

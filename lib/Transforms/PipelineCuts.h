@@ -17,7 +17,7 @@ struct PipelineChunk {
 
 /// A value that depends on parameters and on inputs is an activation, and belongs to one chunk. A
 /// value that depends on one of them alone (gathered parameters, rows of a micro-batch, counts of
-/// targets) belongs to none: each stage computes for itself what it reads of it.
+/// targets) belongs to none: each stage computes for itself what it reads.
 struct PipelineCuts {
   std::vector<PipelineChunk> chunks;
   llvm::DenseSet<mlir::Operation *> activations;

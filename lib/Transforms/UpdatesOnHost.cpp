@@ -187,7 +187,7 @@ private:
     return isa<BlockArgument>(gradient) ? getName(gradient) : getName(param) + ".gradient";
   }
 
-  /// Creates the copy after the writer, or in front of `place` where the value is an argument.
+  /// Creates the copy after the writer, or before `place` where the value is an argument.
   Value takeUp(Value value, Operation &place, Operation &update, const Twine &name) {
     if (Operation *writer = value.getDefiningOp())
       builder.setInsertionPointAfter(writer);
@@ -248,7 +248,7 @@ private:
   // Places
   //===--------------------------------------------------------------------===//
 
-  /// Moves the pending update in front of `place`, and after it the copies to the device of those
+  /// Moves the pending update before `place`, and after it the copies to the device of those
   /// before that.
   void runPending(Operation *place) {
     if (previous.update)

@@ -66,8 +66,8 @@ struct OpTableEntry {
 
 class OpTable {
 public:
-  /// Returns the table in `file` in front of the shipped one; only the shipped one where `file` is
-  /// empty. An error names the file, the line and the key.
+  /// Returns the table in `file`, whose entries take precedence, with the shipped one; only the
+  /// shipped one where `file` is empty. An error names the file, the line and the key.
   static llvm::Expected<OpTable> load(llvm::StringRef file);
   /// Adds the entries of a text; `where` names it in errors.
   llvm::Error add(llvm::StringRef json, llvm::StringRef where);

@@ -29,7 +29,7 @@
 //   "basis": "measured"
 //     the rates were measured; without, they are those of a datasheet, and a step takes at least as long
 //   "memory_bytes": 80000000000, "reserve_bytes": 1000000000
-//     what the device has, and what of it a program's context and libraries take before any step runs
+//     the memory of the device, and the part that a program's context and libraries take before any step runs
 //   "links": [{"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450,
 //              "latency_ns": 2000, "source": "datasheet"}]
 //     ways out of the device, to other devices or to the host's memory: bandwidth away from the device

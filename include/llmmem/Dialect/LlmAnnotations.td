@@ -126,9 +126,9 @@ def Llm_ShardAnnotation : Llm_Annotation<"Shard", "shard", Llm_AreTexts, Llm_OnA
 def Llm_WholeAnnotation : Llm_Annotation<"Whole", "whole", Llm_IsTensorType, Llm_OnArgument,
     "type of what all ranks hold together of an argument with `llm.shard` or `llm.sharding`; checkpoints have its shape">;
 def Llm_ServerAnnotation : Llm_Annotation<"Server", "server", Llm_AreTexts, Llm_OnArgument,
-    "axes of whose group position 0 alone holds it, whole; the others have no bytes of it">;
+    "axes along whose group only position 0 holds the whole argument; the others hold no bytes">;
 def Llm_DataParallelAnnotation : Llm_Annotation<"DataParallel", "data_parallel", Llm_IsDataParallel, Llm_OnArgument,
-    "the axes that its gradient is summed over, and what of its update they split">;
+    "the axes that its gradient is summed over, and the parts of its update that they split">;
 def Llm_MicroBatchesAnnotation : Llm_Annotation<"MicroBatches", "micro_batches", Llm_IsNumber, Llm_OnFunction,
     "how many micro-batches a rank's part of the batch is; of a function with the argument `micro_batch`, how often it runs">;
 def Llm_MicroBatchAnnotation : Llm_Annotation<"MicroBatch", "micro_batch", Llm_IsNumber, Llm_OnOp,

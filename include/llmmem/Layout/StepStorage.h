@@ -25,7 +25,7 @@ class StepStorage {
 public:
   StepStorage() = default;
   /// Emits a located diagnostic where a donated argument's bytes cannot reach its result. The
-  /// storage is then not valid, and nothing may be asked of it.
+  /// storage is then not valid, and no other function may be called.
   explicit StepStorage(mlir::func::FuncOp step);
 
   bool isValid() const { return valid; }

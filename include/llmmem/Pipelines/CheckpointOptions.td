@@ -1,7 +1,7 @@
 //===- CheckpointOptions.td - The options of llmmem-checkpoint -*- tablegen -*-===//
 //
-// `llmmem-tblgen` makes three things of them: the struct `CheckpointPipelineOptions`, which gives each pass
-// what it has of them, the flags of `llmmem-opt` (through that struct), and a page of the reference.
+// `llmmem-tblgen` generates three things from them: the struct `CheckpointPipelineOptions`, which gives each pass
+// the options that it shares, the flags of `llmmem-opt` (through that struct), and a page of the reference.
 //
 //===----------------------------------------------------------------------===//
 

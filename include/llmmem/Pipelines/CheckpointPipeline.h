@@ -7,8 +7,9 @@
 // apply-checkpoints, start-collectives (where they overlap), start-host-copies (where values lie on
 // the host), verify-plan, report-memory.
 //
-// CheckpointOptions.td is the one place where an option of it has a name, a default and a sentence;
-// the struct, the flags of llmmem-opt and what each pass gets are made from there. Example:
+// CheckpointOptions.td alone defines the name, the default and the description of each of its
+// options. The struct, the flags of llmmem-opt and the options of each pass are generated from it.
+// Example:
 //
 //   mlir-opt --pass-pipeline='builtin.module(llmmem-checkpoint{budget=40GB device=a100})'
 //
@@ -41,7 +42,8 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
 #define GEN_PIPELINE_CHECKPOINTOPTIONS
 #include "llmmem/Pipelines/CheckpointOptions.h.inc"
 
-  /// Returns what a pass has of them; its other options are as they are without any.
+  /// Returns the options of a pass with the values of those that it shares. Its other options have
+  /// their defaults.
   template <typename OptionsOfPass>
   OptionsOfPass of() const {
     OptionsOfPass taken;

@@ -21,7 +21,7 @@ struct CheckpointOutcome {
   int64_t leastBudget = 0;      // the budget that the plan of the least peak needs
   int64_t peakLowerBound = 0;   // proved, of what is live
   int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
-  std::string checked;          // what of the certificate was checked with its proof
+  std::string checked;          // which claims of the certificate were checked with its proof
 
   /// Says what becomes of files and reports. An attempt that another may follow holds them back
   /// until it is known to be the last, so that a failed one leaves nothing.

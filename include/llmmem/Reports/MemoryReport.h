@@ -75,12 +75,12 @@ struct PipelineEntry {
   double bubble = 0; // the part of it that stages wait for each other
 };
 
-/// Says what started collectives and copies hide, modelled by the ops as they stand. Without starts
-/// `stepNs` is the sum of all ops.
+/// Says how much of the started collectives and copies overlaps compute, modelled for the ops in
+/// their order. Without starts `stepNs` is the sum of all ops.
 struct OverlapEntry {
   int64_t started = 0;                     // collectives and copies
-  int64_t startedNs = 0;                   // that they take
-  int64_t hiddenNs = 0;                    // of it, at the same time as compute
+  int64_t startedNs = 0;                   // the time that they take
+  int64_t hiddenNs = 0;                    // the part of it that overlaps compute
   int64_t stepNs = 0;                      // from the first op to the end of the last
   std::optional<int64_t> timeLowerBoundNs; // that every plan takes, where the planner proved it
 };
@@ -164,7 +164,8 @@ struct MemoryReport {
   PipelineEntry pipeline;
   // Is known only to whoever planned in the same run.
   double planningSeconds = 0;
-  std::string checked; // what of the certificate was checked with its proof; empty: no proof
+  std::string
+      checked; // which claims of the certificate were checked with its proof; empty: no proof
 
   /// Fails, after a located diagnostic, where the step is not planned.
   static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const StepStorage &storage,

@@ -1,4 +1,4 @@
-//===- PlanCheckpoints.h - Decides, says what came of it, and writes it -----===//
+//===- PlanCheckpoints.h - Decides, reports the outcome, and writes it ------===//
 
 #ifndef LLMMEM_REPORTS_PLANCHECKPOINTS_H
 #define LLMMEM_REPORTS_PLANCHECKPOINTS_H

@@ -45,7 +45,7 @@ struct Strategy {
   auto operator<=>(const Strategy &other) const = default;
 };
 
-/// Holds what of a model decides which strategies exist.
+/// Holds the properties of a model that decide which strategies exist.
 struct ModelFacts {
   int64_t batch = 0;  // The number of sequences of a step over all ranks.
   int64_t blocks = 0; // The number of equal blocks.

@@ -1,7 +1,7 @@
 //===- Export.h - What a shared library offers ------------------------------===//
 //
-// The planner is compiled with hidden symbols: a shared library of it offers what LLMMEM_EXPORT
-// marks and nothing else, so that one process can load it together with any other LLVM.
+// The planner is compiled with hidden symbols. Its shared library exports only what LLMMEM_EXPORT
+// marks, so that one process can load it together with any other LLVM.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,8 +35,9 @@ struct ProgramLimits {
 llvm::Error checkProgramText(llvm::StringRef file, llvm::StringRef text,
                              const ProgramLimits &limits = {});
 
-/// Reads a program for MLIR's parser: text within the limits. Bytecode is refused: its nesting is
-/// known only when it has been read, and MLIR's reader of it takes time with the square of that.
+/// Reads a program for MLIR's parser: text within the limits. Bytecode is refused, because its
+/// nesting is known only after reading, and the time of MLIR's reader of bytecode grows with the
+/// square of the nesting.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readProgram(llvm::StringRef path);
 
 } // namespace llmmem

@@ -1,9 +1,9 @@
 //===- DecideCheckpoints.h - Which plan a step gets -------------------------===//
 //
-// `decideCheckpoints` asks the planner for the best plan of a step, and `writeCheckpoints` writes
-// it into the IR. Neither prints, and neither knows the passes that run afterwards: where the
-// answer depends on those, the caller models the program of a plan. `planCheckpoints`
-// (Reports/PlanCheckpoints.h) does both, and says what came of it.
+// `decideCheckpoints` gets the best plan of a step from the planner, and `writeCheckpoints` writes
+// it into the IR. Neither prints, and neither depends on the passes that run afterwards: where the
+// best plan depends on those, the caller models the program of a plan. `planCheckpoints`
+// (Reports/PlanCheckpoints.h) does both, and reports the outcome.
 //
 //===----------------------------------------------------------------------===//
 

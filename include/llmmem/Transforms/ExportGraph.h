@@ -10,7 +10,7 @@ namespace llmmem {
 /// Removes every `llm.*` attribute.
 void stripAnnotations(mlir::ModuleOp module);
 
-/// Makes a planned step of StableHLO or MHLO a program of that dialect alone: in front of each
+/// Makes a planned step of StableHLO or MHLO a program of that dialect alone: before each
 /// run of clones all that is held there, and what they read, passes one `optimization_barrier`, so
 /// that they can neither be merged with their originals nor run before their time; and no attribute
 /// of llmmem is left. Returns the number of barriers; fails, after a diagnostic, on a step without

@@ -21,7 +21,7 @@ namespace llmmem {
 /// Whether `fillConstants` would change `step`.
 bool hasConstantsToFill(mlir::func::FuncOp step);
 
-/// Puts a fill in the place of each constant of a tensor that has one, in front of its first
+/// Puts a fill in the place of each constant of a tensor that has one, before its first
 /// reader; returns how many. Those stay that an op has to know when the step is compiled, that the
 /// region of an op reads, or that the step returns.
 int64_t fillConstants(mlir::func::FuncOp step);

@@ -1,8 +1,8 @@
 //===- Parallelize.h - One program for all ranks of a mesh -----------------===//
 //
 // `parallelize` turns the forward function of a whole batch into the one that each rank runs on its
-// shards; what `differentiate` then makes of it is the training step of a rank
-// (docs/Design/Ranks.md says why it stands there, and what gradients mean).
+// shards; `differentiate` then makes the training step of a rank from it (docs/Design/Ranks.md says
+// why in this order, and what gradients mean).
 //
 // Data parallel over the axis `dp` of n ranks:
 //

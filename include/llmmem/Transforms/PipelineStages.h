@@ -42,13 +42,14 @@ llvm::LogicalResult buildPipelineStages(mlir::func::FuncOp loss, llm::TrainingAt
 llvm::LogicalResult checkExchanges(mlir::ModuleOp module);
 
 /// Returns the modelled time of the stages of `module` on `devices`, one for all or one for each,
-/// as their ops stand, repetitions included, and what of it they wait for each other. Fails after a
-/// diagnostic at an op without a cost.
+/// with their ops in order, repetitions included, and the time that they wait for each other. Fails
+/// after a diagnostic at an op without a cost.
 llvm::FailureOr<planning::PipelineTime> modelPipeline(mlir::ModuleOp module,
                                                       llvm::ArrayRef<const DeviceModel *> devices);
 
-/// Returns when `step`, which meets no other stage, ends on `device` as its ops stand: what was
-/// started runs at the same time as the others. Fails after a diagnostic at an op without a cost.
+/// Returns when `step`, which exchanges nothing with other stages, ends on `device` with its ops in
+/// order. What was started overlaps the other ops. Fails after a diagnostic at an op without a
+/// cost.
 llvm::FailureOr<int64_t> modelStep(mlir::func::FuncOp step, const DeviceModel &device);
 
 } // namespace llmmem

@@ -35,7 +35,7 @@ struct HostRoles {
 };
 
 /// Moves each argument of these roles that is no scalar to the host. A host-to-device copy stands
-/// before the reader in front of its own (for a parameter one for each reader, but one for
+/// before the reader that precedes its own (for a parameter one for each reader, but one for
 /// neighbours), and a device-to-host copy into the argument stands after its new value. Updates
 /// move as lib/Transforms/UpdatesOnHost.cpp says. Returns how many arguments move. `step` is not
 /// planned.

@@ -13,7 +13,7 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
 
     *Requires*: a forward function `@loss` of statically shaped tensors, arguments with `llm.role`, ops that implement
     `ShardingOpInterface` where they read what depends on inputs. *Ensures*: `@loss` is what every rank runs, under
-    `llm.mesh`; its loss is the mean over the whole batch; `differentiate` makes the training step of a rank of it.
+    `llm.mesh`; its loss is the mean over the whole batch; `differentiate` makes the training step of a rank from it.
     Where there is no `@loss`, the module's `@decode`, `@prefill` or `@forward` is split over `tp` in its place: its results are whole on
     every rank, but for caches, of which a rank has its heads.
 
@@ -52,8 +52,8 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
 def SplitMicroBatches : Pass<"split-micro-batches", "::mlir::ModuleOp"> {
   let summary = "Turns @loss of a rank's batch into that of one of its micro-batches";
   let description = [{
-    `include/llmmem/Transforms/MicroBatches.h` says what is split. What `differentiate` makes of it is a step that runs
-    once for each micro-batch, and an update after them.
+    `include/llmmem/Transforms/MicroBatches.h` says what is split. `differentiate` makes a step from it that runs
+    once for each micro-batch, and an update that follows them.
 
     *Requires*: as `parallelize`, after which it stands where there are ranks. *Ensures*: `@loss` has the argument
     `micro_batch` and `llm.micro_batches`; its results of all micro-batches add up to the loss of the batch.

@@ -57,7 +57,7 @@ void llmmem_free_device(const llmmem_device *device) {
   delete static_cast<const OwnedDevice *>(device);
 }
 
-/// Returns what of a table a time depends on, or what is wrong with it.
+/// Returns the parts of a table on which times depend, or what is wrong with the table.
 static Result<DeviceModel> modelOf(const llmmem_device &given) {
   DeviceModel model;
   model.flopsPerNsF32 = given.flops_per_ns_f32;

@@ -26,8 +26,9 @@
 namespace llmmem::planning {
 
 /// Changes `offsets`, a packing of `shapes`, into one within the capacity of `options`. It counts
-/// down `work` by the edges of shapes that it visits. It returns false where `work` does not
-/// suffice, or where `patience` of it leaves no less unplaced; then `offsets` stay as they were.
+/// down `work` by the edges of shapes that it visits. It returns false and leaves `offsets`
+/// unchanged where `work` does not suffice, or where work of `patience` does not reduce what is
+/// unplaced.
 bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets, int64_t patience = INT64_MAX);
 

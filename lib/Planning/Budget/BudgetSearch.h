@@ -1,8 +1,9 @@
 //===- BudgetSearch.h - Schedules under a capacity, by all searchers --------------===//
 //
-// Asks the searchers of the portfolio (Searchers.cpp) in turn. What does not depend on the capacity
-// is computed once, in the SearchContext that they share. So an answer depends on the problem, the
-// work and the request alone, never on earlier ones; the frontier (Frontier.h) relies on that.
+// Calls the searchers of the portfolio (Searchers.cpp) in turn. What does not depend on the
+// capacity is computed once, in the SearchContext that they share. So an answer depends on the
+// problem, the work and the request alone, never on earlier ones; the frontier (Frontier.h) relies
+// on that.
 //
 //===----------------------------------------------------------------------===//
 

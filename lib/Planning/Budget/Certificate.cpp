@@ -59,7 +59,7 @@ static void witnessOfSearch(const Graph &graph, const NeedBound &bound,
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
 }
 
-/// Raises the bounds by what the planner knows to hold of every plan under the budget.
+/// Raises the bounds by what is proved for every plan under the budget.
 static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan) {
   const MicroBatches *microBatches = search.microBatches();
   if (plan.cost > plan.costLowerBound && microBatches)

@@ -1,11 +1,11 @@
 //===- MicroBatchSearch.h - Schedules of steps with micro-batches -----------------===//
 //
-// This class asks of one micro-batch (MicroBatches/MicroBatches.h) what BudgetSearch asks of the
-// whole graph, and writes each answer out for all. That gives a family of schedules that does not
-// depend on the capacity. Each is measured as a whole, so the measures include how many
-// micro-batches are in flight. Under a capacity the cheapest that fits is taken; where a cheaper
-// one does not, some micro-batches in turn take the one and some the other; and what still fits is
-// held.
+// This class searches schedules of one micro-batch (MicroBatches/MicroBatches.h) as BudgetSearch
+// does those of the whole graph, and writes each answer out for all. That gives a family of
+// schedules that does not depend on the capacity. Each is measured as a whole, so the measures
+// include how many micro-batches are in flight. Under a capacity the cheapest that fits is taken;
+// where a cheaper one does not, some micro-batches in turn take the one and some the other; and
+// what still fits is held.
 //
 // Example: 4 micro-batches in flight, schedules of peaks 10, 8 and 6 at costs 0, 5 and 9. Under 7
 // three micro-batches of four run as the third and one as the second.

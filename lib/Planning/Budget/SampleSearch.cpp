@@ -7,8 +7,8 @@
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// Schedules of chains pack almost at once and count no work; for other graphs all the work is
-/// spent only where a quarter of it came close.
+/// Schedules of chains pack almost immediately and count no work. For other graphs all the work is
+/// spent only where a quarter of the work came close.
 PlacedPlan SampleSearch::placeFor(Sample &sample, const Candidate &candidate) const {
   const SchedulePlacer &placer = shared.placer;
   const int64_t budget = shared.grid.budgetOf(sample.index);

@@ -151,7 +151,7 @@ private:
       change[buffer.to + 1][static_cast<size_t>(buffer.kind)] -= buffer.bytes;
     }
     std::vector<int64_t> bytes(std::size(allBufferKinds), 0);
-    int64_t now = 0; // steps of other resources may start before the one in front of them
+    int64_t now = 0; // a step of another resource may start before the step that precedes it
     for (size_t step = 0; step < count; ++step) {
       for (size_t kind = 0; kind < bytes.size(); ++kind)
         bytes[kind] += change[step][kind];

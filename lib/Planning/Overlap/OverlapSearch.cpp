@@ -181,8 +181,8 @@ TimedPlan OverlapSearch::improved(const Plan &start, int64_t budget) {
 }
 
 /// Returns the best plan of both ways to count the link. A plan with less compute work than that of
-/// `hidden` would have to be used at every larger budget too, which does not know of it. So it is
-/// left out.
+/// `hidden` would have to be used at every larger budget too, but the searches of those budgets do
+/// not find it. So it is left out.
 TimedPlan OverlapSearch::searchAt(int64_t budget) {
   std::shared_ptr<const Plan> cheapest = hidden.at(budget), other = asItIs.at(budget);
   TimedPlan best = cheapest ? improved(*cheapest, budget) : nullptr;

@@ -1,4 +1,4 @@
-//===- CanonicalProblem.cpp - The same problem, however it was handed over ----------===//
+//===- CanonicalProblem.cpp - The same numbering for all equal problems -------------===//
 
 #include "CanonicalProblem.h"
 #include "Colours.h"

@@ -1,4 +1,4 @@
-//===- CanonicalProblem.h - The same problem, however it was handed over -----------===//
+//===- CanonicalProblem.h - The same numbering for all equal problems --------------===//
 //
 // A search whose ties are broken by numbers ends at another schedule where the same graph comes
 // with other numbers, labels or another order. Here ops are numbered by what the graph alone says

@@ -57,7 +57,8 @@ static void findWindows(const Graph &graph, Spine &spine) {
 /// Returns the position over which values from the most positions are saved, the last one on a tie.
 static int32_t findTurn(const Graph &graph, const Spine &spine) {
   const int32_t length = static_cast<int32_t>(spine.ops.size());
-  // Holds, per position, up to where some value is needed that its op or an ancestor of it wrote.
+  // Holds, per position, the last position that needs a value which its op, or an ancestor of the
+  // op, wrote.
   std::vector<int32_t> lastRead(length, -1), change(length + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     const OpIndex writer = graph.writer(value);

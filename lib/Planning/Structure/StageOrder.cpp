@@ -87,9 +87,9 @@ std::vector<OpIndex> StageSolver::search(const Start &start, const Part &backwar
   return stage.order();
 }
 
-/// Replays a search. Of stages that differ in the order in which operands are named, which the
-/// search does not see, one is searched, where the work that is left ends no search of them. The
-/// others spend the same.
+/// Replays a search. The search does not depend on the order in which an op names its operands. So
+/// of stages that differ in that order alone, only one is searched, unless the remaining work would
+/// end the search. The others count the same work.
 std::vector<OpIndex> StageSolver::replay(const Start &start,
                                          llvm::function_ref<Part()> makeBackward) {
   const bool isWorkLeft = left.ofAll > 0;

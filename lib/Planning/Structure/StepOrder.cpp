@@ -28,7 +28,8 @@ private:
   llvm::ArrayRef<uint64_t> colours;
   llvm::ArrayRef<int32_t> part;
   int32_t soon;
-  std::vector<int32_t> rejoins; // per op: where the spine needs bytes of it, or of what it serves
+  std::vector<int32_t> rejoins; // per op: the position at which the spine needs its result, or one
+                                // that depends on it
   std::vector<int32_t> depth;   // ops on the longest path to each
   std::vector<int32_t> missing; // operands that an eager op waits for
   std::vector<bool> servesBackward, isDone;

@@ -11,9 +11,9 @@
 //
 // This map has 768 rows of 2304 elements, 2304 apart, from element 0 + %first after the beginning
 // of the buffer at address %matrix, and boxes of 192 rows. Boxes are 64 elements wide, 128 bytes,
-// and have the 128-byte swizzle in shared memory (WarpgroupTile.h). What of them lies outside of
-// the matrix is 0. The lowering of kernels appends an argument for each map in order, and that of
-// launches describes the maps (LaunchList.h, Runtime/TensorMaps.h).
+// and have the 128-byte swizzle in shared memory (WarpgroupTile.h). Elements of a box that lie
+// outside of the matrix are 0. The lowering of kernels appends an argument for each map in order,
+// and that of launches describes the maps (LaunchList.h, Runtime/TensorMaps.h).
 //
 //===----------------------------------------------------------------------===//
 

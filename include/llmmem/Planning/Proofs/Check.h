@@ -18,7 +18,7 @@ namespace llmmem::planning {
 
 enum class Verdict : uint8_t {
   Checked,    // it holds, whoever made the plan and the proof
-  NotChecked, // the proof says nothing of it, or says what cannot be followed in the time given
+  NotChecked, // the proof has no argument for it, or one that cannot be followed in the time given
   Refused     // the plan or the proof is wrong
 };
 

@@ -1,10 +1,9 @@
 //===- Proof.h - What proves the claims of a plan, as data -------------------===//
 //
 // A plan claims that no plan costs less than `costLowerBound`, that none holds less than
-// `peakLowerBound`, or that there is none at all. A Proof is what convinces somebody who does not
-// trust the planner: for each claim one argument, which Check.h follows in exact arithmetic on
-// integers, with the problem at hand. docs/Design/Proofs.md has the mathematics, the JSON and an
-// example by hand.
+// `peakLowerBound`, or that there is none at all. A Proof convinces a reader who does not trust the
+// planner: it has one argument for each claim, which Check.h verifies in exact integer arithmetic
+// against the problem. docs/Design/Proofs.md has the mathematics, the JSON and an example by hand.
 //
 // The arguments:
 //   EveryOpOnce     every op runs once: the cost is at least the base cost
@@ -12,7 +11,7 @@
 //   OneOp           while `op` runs, what it reads and writes and its workspace are held
 //   Cuts            a flow that no schedule can undercut at the first runs of certain ops. Two cuts
 //                   where either of two ops may come first: one for each order
-//   OpenCut         the same at one op, where the others choose on which side of it they first run
+//   OpenCut         the same at one op, where each of the others may first run before or after it
 //   LastRuns        flows that no schedule can undercut when one of certain ops ends their runs
 //   EverySchedule   all schedules of a small problem were searched; the checker searches again
 //   EveryPlacement  all schedules with all offsets were
@@ -22,8 +21,8 @@
 //
 // Example: f(cost 5) reads the input x and writes a(8 bytes); t reads x; b reads a and t's result.
 // At the first run of t, `a` is held or f runs again. One unit of cost that flows from "a is
-// needed" through "f runs again" to the end, and what is left through "a is held", at a price per
-// byte: nobody pays less than what flows.
+// needed" through "f runs again" to the end, and the rest through "a is held", at a price per byte:
+// no schedule costs less than what flows.
 //
 //===----------------------------------------------------------------------===//
 
