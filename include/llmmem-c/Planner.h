@@ -190,7 +190,7 @@ LLMMEM_C_EXPORT llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *
                                                           char **error);
 
 enum {
-  LLMMEM_CHECKED = 0, /* it holds, whoever made the plan and the proof */
+  LLMMEM_CHECKED = 0, /* it is true, whatever made the plan and the proof */
   LLMMEM_NOT_CHECKED =
       1,             /* the proof has no argument for it, or one that takes too long to follow */
   LLMMEM_REFUSED = 2 /* the plan or the proof is wrong */

@@ -177,7 +177,7 @@ private:
     return bytes;
   }
 
-  /// Releases what nobody reads after `op`.
+  /// Releases what no op reads after `op`.
   void release(Value read, Operation &op) {
     if (!read || !held.contains(read) || (lastRead.contains(read) && lastRead[read] != &op))
       return;

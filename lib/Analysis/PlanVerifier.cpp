@@ -348,7 +348,7 @@ void PlanVerifier::overwriteArguments(Operation &op) {
       newest[home] = result;
 }
 
-/// Frees what nobody reads after `position`; a successor in place keeps no more than its own bytes.
+/// Frees what no op reads after `position`; a successor in place keeps no more than its own bytes.
 void PlanVerifier::release(int64_t position) {
   for (auto [it, end] = deaths.equal_range(position); it != end; ++it) {
     Value value = it->second;

@@ -407,7 +407,7 @@ void Extraction::addKeeps() {
   out.problem.keep.assign(keeps.begin(), keeps.end());
 }
 
-/// Whoever runs the step gives each argument and constant a buffer of whole multiples of the
+/// The code that runs the step gives each argument and constant a buffer of whole multiples of the
 /// alignment (StepMemory, DeviceBuffers).
 void Extraction::addPadding() {
   out.residentPadding = StepResidents(step).device.padding();

@@ -47,7 +47,7 @@ static bool isCopyOfPart(Operation &op) {
   return isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp>(op) && !isViewOp(&op);
 }
 
-/// Returns whether nobody has written into the result of `op`, so that it is only a shape.
+/// Returns whether no op has written into the result of `op`, so that it is only a shape.
 bool ArenaBufferizer::isEmpty(Operation &op) const {
   return isa<EmptyOpInterface>(op) ||
          (isViewOp(&op) &&

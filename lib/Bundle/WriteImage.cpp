@@ -112,7 +112,7 @@ llvm::Expected<llvm::json::Object> llmmem::writeImage(llvm::StringRef ptx, llvm:
   llvm::SmallString<128> path(options.kernels);
   llvm::sys::path::append(path, name);
   Tool assembler{options.ptxas, {"-O3", "--gpu-name", chip}, "ptx", "a kernel for " + chip.str()};
-  // The image of an earlier bundle stays where nobody else can have written it.
+  // The image of an earlier bundle stays where no other user can have written it.
   std::string foreign = whyForeign(path);
   // A write would go to where a link leads. Any other file is replaced when the new one is
   // complete, because another bundle may be reading it.

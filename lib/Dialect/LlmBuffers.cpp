@@ -177,7 +177,7 @@ std::optional<unsigned> WaitOp::getViewedOperand(unsigned result) { return resul
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Whether every op from `use` to the results may write where it reads.
+/// Returns whether every op from `use` to the results may write where it reads.
 static bool worksInPlace(OpOperand &use) {
   if (isa<YieldOp>(use.getOwner()))
     return true;
@@ -199,7 +199,7 @@ static Operands ownInPlaceOperands(KernelOp kernel, unsigned result) {
   return operands;
 }
 
-/// Whether the matmul before an epilogue is the only one that reads `argument`.
+/// Returns whether the matmul before an epilogue is the only one that reads `argument`.
 static bool isReadByProductAlone(KernelOp kernel, BlockArgument argument) {
   return llvm::all_of(argument.getUsers(),
                       [&](Operation *user) { return user == kernel.getProductBeforeEpilogue(); });

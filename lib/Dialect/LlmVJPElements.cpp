@@ -150,7 +150,7 @@ LogicalResult RepeatHeadsOp::buildVJP(OpBuilder &builder, Gradients resultGradie
   return success();
 }
 
-// A part that nobody read has the gradient 0, and the whole needs its columns.
+// A part without readers has the gradient 0, and the whole needs its columns.
 LogicalResult SplitOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                 OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());

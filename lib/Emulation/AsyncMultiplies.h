@@ -4,7 +4,8 @@
 // of the thread for the group that it was committed in (PTX ISA, "Asynchronous Warpgroup Level
 // Matrix Instructions"). Until then
 //
-//   - nobody may write to the tiles: each of the four warps reads them until it has waited itself;
+//   - no thread may write to the tiles: each of the four warps reads them until it has waited
+//   itself;
 //   - a thread may not touch its sums.
 //
 // wgmma.fence must order a thread's accesses of its sums before wgmma. wgmma reads by the async

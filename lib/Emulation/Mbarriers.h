@@ -52,7 +52,7 @@ public:
   Problem mayWait(int64_t thread, int64_t place, int64_t parity) const;
   bool hasEnded(int64_t place, int64_t parity) const;
   void learn(int64_t thread, int64_t place, int64_t parity);
-  /// Says why the phase has not ended, for the message that nobody will end it.
+  /// Says why the phase has not ended, for the message that no thread will end it.
   Problem whatIsMissing(int64_t thread, int64_t place) const;
   /// Orders everything that the threads of some neighbouring blocks have done so far before what
   /// follows.

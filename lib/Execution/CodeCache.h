@@ -15,7 +15,7 @@ namespace llmmem {
 /// fails a run. Files are written by way of /proc; without it none is written.
 ///
 /// What is in the folder is run. So the folder and each file must belong to this user (or root),
-/// must not be writable by anybody else, and must not be links. Any other folder or file ends the
+/// must not be writable by other users, and must not be links. Any other folder or file ends the
 /// use of the cache, and `warn` is told why. Both checks apply to open files: the returned bytes
 /// are those of the file that was checked.
 class CodeCache {

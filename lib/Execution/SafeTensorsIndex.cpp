@@ -153,7 +153,7 @@ static bool keepNamed(llvm::StringRef folder, llvm::ArrayRef<DeadTemporary> dead
 }
 
 /// A killed writer has left a temporary of this index or of the previous one, which says which
-/// files nobody may need any more.
+/// files that are no longer needed.
 static void sweep(llvm::StringRef index, llvm::StringRef target) {
   std::vector<DeadTemporary> dead = findDeadTemporaries(target);
   if (dead.empty())

@@ -13,7 +13,7 @@
 
 namespace llmmem {
 
-/// Nobody asks for a batch beyond this.
+/// No batch beyond this is tried.
 inline constexpr int64_t kMostBatches = 1 << 16;
 
 /// Returns what a report says after a largest batch: where the search ended, one more may fit, too.

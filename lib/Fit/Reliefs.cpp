@@ -7,7 +7,7 @@ using namespace llmmem;
 using llm::GradientLifetime;
 using llm::OptimizerKind;
 
-/// A report of more ranks than this would help nobody.
+/// A report of more ranks than this would not be useful.
 static constexpr int64_t kMostRanks = 4096;
 
 static std::vector<Relief> oneRankReliefs() {

@@ -281,7 +281,7 @@ static Plan planWithHost(const Problem &problem, const PlanOptions &options,
   offload.planOneMemory = [&](const Problem &one, PolicyKind kind) {
     PlanOptions ofOne = options;
     ofOne.policy.kind = kind;
-    ofOne.provesCost = false; // a bound without copies holds of no plan with them
+    ofOne.provesCost = false; // a bound without copies is not true of plans with copies
     return planToTheEnd(one, ofOne, cancellation);
   };
   offload.planUnderBudget = [&](const Graph &graph, BudgetSearch &search, Frontier &frontier,

@@ -310,7 +310,7 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
   return success();
 }
 
-/// Fails where arenas cannot be counted: whoever wrote their attributes may have written anything.
+/// Fails where arenas cannot be counted, since their attributes may come from outside of llmmem.
 static LogicalResult checkNeeded(func::FuncOp step, const MemoryReport &report) {
   auto check = [&](int64_t resident, int64_t padding, int64_t arena,
                    StringRef whose) -> LogicalResult {

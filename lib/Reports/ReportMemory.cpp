@@ -21,7 +21,7 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
   ReportMemoryPass(ReportMemoryOptions options, std::shared_ptr<CheckpointOutcome> outcome)
       : StepPass(std::move(options)), outcome(std::move(outcome)) {}
 
-  /// Nobody has extracted a problem from a step that was planned elsewhere.
+  /// No problem was extracted from a step that was planned elsewhere.
   LogicalResult checkTypes(func::FuncOp step) override { return checkSizes(step); }
 
   LogicalResult runOnStep(func::FuncOp step) override {

@@ -5,7 +5,7 @@
 |*
 |* The secret is LLMMEM_JOB_TOKEN, where the environment has it. Otherwise it belongs to the user:
 |* 64 digits in llmmem/job-token of $XDG_STATE_HOME (~/.local/state), which the first rank that
-|* misses it makes, and which nobody else may read. Machines that do not share home folders need
+|* misses it makes, and which no other user may read. Machines that do not share home folders need
 |* the variable.
 |*
 \*===----------------------------------------------------------------------===*/

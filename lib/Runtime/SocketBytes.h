@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <stddef.h>
 
-/* Returns seconds of a clock that nobody sets. The ends below are in its seconds. */
+/* Returns seconds of a clock that cannot be set. The ends below are in its seconds. */
 double llmmem_seconds(void);
 
 int llmmem_poll_until(struct pollfd *sockets, nfds_t count, double end);

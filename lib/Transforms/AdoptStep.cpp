@@ -164,8 +164,8 @@ static void moveOverwritesBehind(func::FuncOp step) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Erases what nobody reads, which is no part of the step unless it has effects: frameworks leave
-/// it to their compiler to drop it (JAX writes the gradient of a maximum that it then stops).
+/// Erases ops without readers, which are no part of the step unless they have effects: frameworks
+/// leave it to their compiler to drop it (JAX writes the gradient of a maximum that it then stops).
 /// Returns the number of erased ops.
 static int64_t dropUnread(func::FuncOp step) {
   int64_t dropped = 0;

@@ -310,7 +310,7 @@ int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
   }
   for (auto [op, count] : llvm::zip_equal(ops, runs))
     if (count == 1)
-      op->removeAttr(LlmDialect::kId); // nobody asks whose clones there are
+      op->removeAttr(LlmDialect::kId); // no pass looks up its clones
   finish();
   return clones;
 }

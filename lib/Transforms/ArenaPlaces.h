@@ -1,7 +1,7 @@
 //===- ArenaPlaces.h - Offsets, written onto the ops ------------------------===//
 //
 // This file declares the one writer of `llm.offsets`, `llm.workspace` and the arenas of a step,
-// whoever chose the places: a plan (NamedPlaces.h) or `plan-arena`.
+// whatever chose the places: a plan (NamedPlaces.h) or `plan-arena`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -94,7 +94,8 @@ private:
 };
 } // namespace
 
-/// Merges equal constants of tensors into one buffer, which whoever runs the step holds once.
+/// Merges equal constants of tensors into one buffer, which the program that runs the step holds
+/// once.
 static void shareConstants(func::FuncOp step) {
   llvm::DenseSet<Operation *, EqualConstants> known;
   for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {

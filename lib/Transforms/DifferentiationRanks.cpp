@@ -2,7 +2,7 @@
 //
 // Data parallel ranks have addends of each gradient. Their sum is formed as soon as the addend is
 // there, or those of a bucket are. So it can run at the same time as the rest of the backward, and
-// a whole gradient that nobody keeps ends early. The parts that ZeRO splits updates into are those
+// a whole gradient that is not kept ends early. The parts that ZeRO splits updates into are those
 // of ParameterShards.h.
 //
 //===----------------------------------------------------------------------===//

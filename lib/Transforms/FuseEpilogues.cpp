@@ -83,7 +83,8 @@ static void fuse(Operation *matmul, Operation *follower) {
     kernel->setAttr(llm::LlmDialect::kLibraryWorkspace, workspace);
 }
 
-/// A sum that moves to its matmul must not overwrite an accumulator that somebody reads in between.
+/// A sum that moves to its matmul must not overwrite an accumulator that another op reads in
+/// between.
 static bool isReadBetween(Value into, Operation *matmul, Operation *sum) {
   return into && llvm::any_of(into.getUsers(), [&](Operation *user) {
            return user != sum && matmul->isBeforeInBlock(user) && user->isBeforeInBlock(sum);

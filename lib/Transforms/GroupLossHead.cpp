@@ -86,7 +86,7 @@ void LossOps::read(LossOp from) {
   labelSmoothing = from.getLabelSmoothingAttr(), zLoss = from.getZLossAttr();
 }
 
-/// Returns whether lse is made as llm.log_sum_exp joins what ranks have, and nobody else reads
+/// Returns whether lse is made as llm.log_sum_exp joins what ranks have, and no other op reads
 /// that.
 bool LossOps::findLse() {
   auto joined = lse.getDefiningOp<LogSumExpOp>();
@@ -126,7 +126,7 @@ static bool isGradientOfLoss(Value value) {
   return isFilledWithOne(value) || isa<BlockArgument>(value);
 }
 
-/// Returns the gradient of the logits where it is that of the loss itself and nobody else reads
+/// Returns the gradient of the logits where it is that of the loss itself and no other op reads
 /// them.
 CrossEntropyGradOp LossOps::findGradient() const {
   SmallVector<Operation *> own(ofLse);

@@ -1,6 +1,6 @@
 //===- Parallelize.cpp - One program for all ranks of a mesh ---------------===//
 //
-// One walk over the forward, each op after what it reads: parameters that nobody has read are split
+// One walk over the forward, each op after what it reads: parameters that no op has read are split
 // (ParallelizeChoice.cpp), operands become what the op can read, its rule gives the shardings of
 // its results, and what ranks have parts of is joined (ParallelizeExchanges.cpp).
 //

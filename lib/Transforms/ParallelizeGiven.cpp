@@ -1,4 +1,4 @@
-//===- ParallelizeGiven.cpp - Values split as somebody has said ------------===//
+//===- ParallelizeGiven.cpp - Values with a given split --------------------===//
 //
 // A value that an op gives in one sharding becomes what `llm.sharding` on the op says: parts are
 // gathered or exchanged, and a whole is cut into parts.

@@ -21,7 +21,7 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// Is a collective or copy that nobody has waited for yet.
+/// Is a collective or copy whose wait has not come yet.
 struct Flight {
   Operation *start;
   SmallVector<ByteRange> bytes;   // read, written and workspace

@@ -55,8 +55,8 @@ struct Choice {
 };
 } // namespace
 
-/// All choices of epilogues; values are packed, and constants filled, with the most epilogues there
-/// may be, which is the cheapest step.
+/// Visits all choices of epilogues. Values are packed, and constants filled, only with the most
+/// epilogues that are allowed, since that step is the cheapest.
 static SmallVector<Choice> allChoices(func::FuncOp step, const CheckpointRequest &request,
                                       const DeviceModel &device) {
   SmallVector<Choice> choices;

@@ -52,7 +52,7 @@ private:
   llvm::DenseMap<mlir::Value, ValueSharding> known;
 };
 
-/// Chooses the split dimensions of parameters and caches that nobody has given one, over one axis;
+/// Chooses the split dimensions of parameters and caches that were not given one, over one axis;
 /// each is decided where it is first read.
 ///
 /// A factor of a product is split where what the product multiplies has split it (a row product).

@@ -30,7 +30,8 @@ std::optional<int64_t> llmmem::countLoopRounds(LoopLikeOpInterface loop) {
   return rounds->getZExtValue();
 }
 
-/// Nobody would count the bytes of a constant in a body, because only those of the step are listed.
+/// The bytes of a constant in a body would not be counted, because only those of the step are
+/// listed.
 static LogicalResult checkConstant(Operation &op) {
   if (llvm::none_of(op.getResults(), [](Value result) { return residentBytes(result) > 0; }))
     return success();

@@ -35,7 +35,7 @@ static int printDeviceTable(StringRef name) {
 }
 
 /// A diagnostic points at its source line; the op printed again below it, a whole layer's types
-/// wide, hides the message. Whoever wants it back gives the flag of mlir-opt.
+/// wide, hides the message. The flag of mlir-opt restores it.
 static SmallVector<char *> withoutOpsOnDiagnostics(int argc, char **argv) {
   static char flag[] = "--mlir-print-op-on-diagnostic=false";
   SmallVector<char *> arguments(argv, argv + argc);

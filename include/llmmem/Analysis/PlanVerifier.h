@@ -31,7 +31,7 @@
 //   [clobber]      nothing reads an argument's bytes after they were overwritten; what overwrites them reads them
 //                  by operands alone that it may take over, and as one result
 //   [overlap]      no two values that are held together share a byte, but for an in-place result and the
-//                  value that it may take over, by each operand that reads it, and that nobody reads later
+//                  value that it may take over, by each operand that reads it, and that no op reads later
 //   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
 //                  started and runs after it writes bytes that it reads, writes or takes as workspace; waits of
 //                  collectives, of device-to-host copies, of host-to-device copies and of updates each stand in

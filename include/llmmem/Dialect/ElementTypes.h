@@ -17,7 +17,7 @@ struct ElementTraits {
   llvm::StringRef dtype, word;
   int64_t bytes;
   bool isWide, isHalf, isOfLibraries;
-  /// How it rounds, and what its bits stand for.
+  /// The rounding of a type, and the meaning of its bits.
   const llvm::fltSemantics *semantics;
 };
 

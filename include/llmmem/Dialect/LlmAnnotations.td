@@ -174,7 +174,7 @@ def Llm_ViewsAnnotation : Llm_Annotation<"Views", "views", Llm_AreViews, Llm_OnO
 def Llm_InPlaceAnnotation : Llm_Annotation<"InPlace", "in_place", Llm_AreOperandLists, Llm_OnOp,
     "for each result the operands whose bytes it may reuse">;
 def Llm_InArgumentAnnotation : Llm_Annotation<"InArgument", "in_argument", Llm_AreNumbers, Llm_OnOp,
-    "for each result the argument whose bytes it overwrites, once nobody reads them; -1 where there is none">;
+    "for each result the argument whose bytes it overwrites, once no op reads them; -1 where there is none">;
 def Llm_PureAnnotation : Llm_Annotation<"Pure", "pure", Llm_IsFlag, Llm_OnOp,
     "running it twice gives the same bits and changes nothing else">;
 def Llm_ResidentAnnotation : Llm_Annotation<"Resident", "resident", Llm_IsResident, Llm_OnOp,

@@ -173,7 +173,7 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
 
     `choices` are those of llm.assign_places, one for each row of x. Rows whose choice is -1 are zeros in x, as
     llm.dispatch writes them, and so in y: a kernel need not read the weight of a group that has no other rows, whatever
-    is in it. Where x has other numbers there, which nobody checks, y has zeros or their products. The gradient also
+    is in it. Where x has other numbers there, which is not checked, y has zeros or their products. The gradient also
     relies on zeros in such rows of dy, as llm.combine gives them.
 
     ```mlir

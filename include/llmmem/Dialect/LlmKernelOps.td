@@ -22,7 +22,7 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
     columns of an operand (`llm.split`), and whose gradients are columns of a result (`llm.concat`): they are read and
     written in place.
 
-    FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A
+    FLOPs: those of the body. Traffic: operands and results once each; a result without readers is not written. A
     result may reuse the bytes of an operand whose elements are as wide, where each op on the way from one to the other
     may work in place.
 

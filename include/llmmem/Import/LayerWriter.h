@@ -74,7 +74,7 @@ public:
   /// Rounds the factor to the element type, as the public implementation does.
   mlir::Value scale(llvm::StringRef name, mlir::Value x, double factor);
   mlir::Value softcap(llvm::StringRef name, mlir::Value x, double cap);
-  /// Nothing where p is 0.
+  /// Writes nothing where p is 0.
   mlir::Value dropout(llvm::StringRef name, mlir::Value x, double p);
   mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);
 

@@ -9,7 +9,7 @@
 
 namespace llmmem {
 
-/// Returns whether nobody has written into `value` yet.
+/// Returns whether no op has written into `value` yet.
 bool isEmptyValue(mlir::Value value);
 
 } // namespace llmmem

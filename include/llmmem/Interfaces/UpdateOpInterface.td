@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let description = [{
     Is an op that gives a parameter its new value from its gradient. Its first result is the parameter, the others are what the
-    optimizer keeps from step to step. Whoever runs a step learns from it which gradient and which wider copy belong to a
+    optimizer keeps from step to step. The code that runs a step learns from it which gradient and which wider copy belong to a
     parameter.
   }];
   let cppNamespace = "::llmmem";

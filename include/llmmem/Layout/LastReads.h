@@ -9,7 +9,7 @@
 namespace llmmem {
 
 /// Returns the last op of `block`, its terminator included, that reads each value. `rootOf` gives
-/// the value whose bytes a value has, or null where nobody asks how long it is held. `readsOf`
+/// the value whose bytes a value has, or null for a value whose lifetime does not matter. `readsOf`
 /// gives the values that an op reads: what a copy reads is read until its wait, and a view reads
 /// nothing where its readers do.
 ///

@@ -8,7 +8,7 @@
 namespace llmmem {
 
 /// Returns whether `op` says by its interface what it costs and which scratch bytes it needs. Where
-/// `llm.cost_from` names somebody else, that one's `llm.cost` comes first.
+/// `llm.cost_from` names another op, the `llm.cost` of that op comes first.
 bool pricesItself(mlir::Operation *op);
 
 /// Returns the scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.

@@ -138,7 +138,7 @@ struct MemoryReport {
   std::vector<int64_t> savedByBlock;        // kept ones, by block
   std::string device, deviceSource;         // the table of prices, and where they come from
   int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced
-  /// Counts ops that nobody describes, by name: how many, and their ns by their traffic alone
+  /// Counts the ops without a description, by name: how many, and their ns by their traffic alone
   /// (--unpriced=by-bytes).
   std::map<std::string, std::pair<int64_t, int64_t>> pricedByBytes;
   int64_t stepFlops = 0, stepNs = 0; // every op once
@@ -162,7 +162,7 @@ struct MemoryReport {
   /// Lists all functions of a step that is several; the report is of the fullest.
   std::vector<FunctionEntry> functions;
   PipelineEntry pipeline;
-  // Is known only to whoever planned in the same run.
+  // Is set only where the same run has planned the step.
   double planningSeconds = 0;
   std::string
       checked; // which claims of the certificate were checked with its proof; empty: no proof

@@ -28,8 +28,8 @@ enum { LLMMEM_COPY_UP, LLMMEM_COPY_DOWN };
 /* Copies at once. Source and destination do not overlap. */
 void llmmem_copy(void *to, const void *from, int64_t bytes);
 
-/* Until the wait nobody may write the source, nor read or write the destination. Where the system
- * provides no thread, the copy is done when this returns. */
+/* Until the wait the source must not be written, and the destination neither read nor written.
+ * Where the system provides no thread, the copy is done when this returns. */
 void llmmem_copy_start(void *to, const void *from, int64_t bytes, int64_t direction);
 
 /* Returns when the first copy of this direction that was not waited for is done. A wait without a

@@ -2,7 +2,8 @@
 //
 // A product or sum of sizes that passes 2^63 - 1 must not look like a small number. A Count becomes
 // `tooMany` there, and so does every product, sum and quotient that it goes into. As an int64_t
-// `tooMany` is -1, which no size is: whoever takes sizes from outside refuses what is negative.
+// `tooMany` is -1, which no size is, because code that reads sizes from files refuses negative
+// ones.
 //
 // Example: Count(1) * (int64_t(1) << 62) * 2 is tooMany, and so is that / 4. Any count * 0 is 0 but
 // for tooMany * 0, whose first factor is known to be wrong.

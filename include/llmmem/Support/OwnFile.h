@@ -12,7 +12,7 @@ namespace llmmem {
 /// Says why what is open may hold what another user has put there, as ssh asks of its keys:
 /// "belongs to another user (uid 1000)", "may be written to by others (mode 0775)". The answer is
 /// empty where only this user and root can have written it. It is asked of an open file (fstat), so
-/// that nobody replaces the file between the answer and its use.
+/// that the file cannot be replaced between the answer and its use.
 std::string whyForeign(const struct stat &status);
 
 /// Says the same of a path that is not open; empty where there is nothing.

@@ -2,8 +2,8 @@
 //
 // A writer that is killed leaves its temporary. So temporaries have names by which they are known,
 // TARGET.XXXXXXXX.tmp (hexadecimal digits), and their writers hold a lock on them as long as they
-// live, which the system takes back however they end. Whoever writes the same target next removes
-// those that nobody holds:
+// live, which the system takes back however they end. The next writer of the same target removes
+// those without a lock:
 //
 //   Expected<TemporaryFile> file = TemporaryFile::create("model.safetensors"); // sweeps, too
 //   std::error_code code = file->write(text);
@@ -16,7 +16,7 @@
 // Where a file system knows no locks (flock), or where another user has written, nothing is swept.
 // Where the locks of a network's file system are each machine's own (NFS with nolock or local_lock,
 // Lustre with localflock), a live writer on another machine is not known: on NFS and Lustre only
-// what nobody has written to for ten minutes is swept.
+// files that were not written for ten minutes are removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,7 @@ private:
 /// is there. Fails where that is a folder.
 llvm::ErrorOr<std::string> resolveTarget(llvm::StringRef path);
 
-/// Is a temporary that nobody writes any more, and that nobody else sweeps meanwhile.
+/// Is a temporary that is no longer written, and that no other process removes meanwhile.
 class DeadTemporary {
 public:
   DeadTemporary(std::string path, int lock) : name(std::move(path)), lock(lock) {}

@@ -29,7 +29,7 @@ enum class FileKind {
 ///
 /// Files of every kind come to an end, so that no input makes a program hang or fill its memory: a
 /// pipe is read where a program writes to it (`-`, a shell's `<(...)`, a FIFO) and until it has
-/// written 1 GiB, a FIFO that nobody opens is refused after two seconds, and folders and devices
+/// written 1 GiB, a FIFO without a writer is refused after two seconds, and folders and devices
 /// without an end (/dev/zero) are refused at once. A terminal and /dev/null are read.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readTextFile(llvm::StringRef path, FileKind kind = FileKind::Description);
@@ -46,7 +46,7 @@ llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pi
 /// the folder of one is missing or may not be written to. An empty path is none.
 llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths);
 
-/// Writes out what stdout still buffers. A stream with an error that nobody read ends the process
+/// Writes out what stdout still buffers. A stream with an error that was not read ends the process
 /// in LLVM's words; a program that prints line by line asks here for the error instead.
 llvm::Error flushStdout();
 

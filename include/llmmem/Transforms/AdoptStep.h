@@ -21,7 +21,7 @@ llvm::FailureOr<int64_t> findLoss(mlir::func::FuncOp step, int64_t wanted);
 /// Finds arguments that the caller gives away (`tf.aliasing_output`, `jax.buffer_donor`,
 /// `bufferization.writable`), and the results that may have their bytes: writes `llm.donated` on
 /// the argument, and `llm.in_argument` on the op that writes the result and on those before it
-/// whose results may lie there too. Where somebody reads the argument after that, both are held.
+/// whose results may lie there too. Where an op reads the argument after that, both are held.
 /// Without one of the three attributes nothing is given away. Returns how many arguments were.
 ///
 /// What the loss depends on overwrites nothing, since a recomputation may need what was there.

@@ -8,12 +8,12 @@
 
 namespace llmmem {
 
-/// Says what becomes of an op that nobody describes.
+/// Says what becomes of an op without a description.
 enum class Unpriced { Refuse, ByBytes };
 
 /// Writes `llm.cost`, `llm.views`, `llm.in_place`, `llm.pure` and `llm.resident` onto the ops of
 /// `step` that do not implement `CostOpInterface`, as `table` has them; what stands there already
-/// is kept. Fails after a diagnostic at the first op of each name that nobody describes.
+/// is kept. Fails after a diagnostic at the first op of each name without a description.
 ///
 /// Example: "stablehlo.add"(%a, %b) of tensor<4xf32> gets
 /// llm.cost = #llm.cost<flops = 4, bytes = 48, ns = 0, workspace = 0>,

@@ -3,7 +3,7 @@
 // A matmul can hand each element to an elementwise op before it leaves the registers: nothing is
 // written to be read again at once. What that costs is a choice: `gelu(x W + b)` is then computed
 // again as a whole, where apart the kept matmul would do. So unlike other groups (GroupKernels.h)
-// these are made by whoever plans, who compares the plans with and without.
+// these are made by the planning pass, which compares the plans with and without.
 //
 //   unshared   matmuls that nothing but their epilogue reads: the gradient of an activation's
 //              input. Nothing is given up.
@@ -34,8 +34,8 @@
 
 namespace llmmem {
 
-/// `Auto` leaves the choice to whoever plans: the cheapest plan decides or, where a GPU's library
-/// computes epilogues, the cheapest step before a budget is looked at.
+/// `Auto` leaves the choice to the planning pass: the cheapest plan decides or, where a GPU's
+/// library computes epilogues, the cheapest step before a budget is looked at.
 enum class Epilogues { Auto, Separate, Unshared, Fused, Generated };
 
 llvm::StringRef nameOf(Epilogues epilogues);
@@ -50,7 +50,7 @@ struct EpiloguesName {
 llvm::ArrayRef<EpiloguesName> epiloguesNames();
 
 /// Lists the values of an option that names a choice, in the place of `llvm::cl::values`. `Auto` is
-/// one where the option belongs to whoever plans.
+/// one where the option belongs to the planning pass.
 struct EpiloguesValues {
   bool withAuto;
 

@@ -3,8 +3,8 @@
 // A constant is held throughout, in addition to the arena. One whose elements are all one number
 // can be written by an op instead (FillableOpInterface.h), which runs again where that is cheaper
 // than to hold its result. That costs the time of writing it, so it is a choice like epilogues:
-// whoever plans compares the step with constants and the step with fills, and takes the cheapest
-// plan, or the one that needs the fewest bytes.
+// the planning pass compares the step with constants and the step with fills, and takes the
+// cheapest plan, or the one that needs the fewest bytes.
 //
 // Example: the first and the last op of a step read `dense<1.0> : tensor<1024xf32>`. The constant
 // holds 4,096 bytes throughout; two runs of one fill hold them while each of the two ops runs.
@@ -18,7 +18,7 @@
 
 namespace llmmem {
 
-/// Whether `fillConstants` would change `step`.
+/// Returns whether `fillConstants` would change `step`.
 bool hasConstantsToFill(mlir::func::FuncOp step);
 
 /// Puts a fill in the place of each constant of a tensor that has one, before its first

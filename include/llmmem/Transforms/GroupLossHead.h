@@ -26,7 +26,7 @@ struct LossHeads {
 ///   %dx = llm.linear %dlogits, %w                    the other layout
 ///
 /// of which a frozen weight has no %dw and a body that is frozen as a whole no %dx, and where %one
-/// is an llm.fill of 1 and nobody else reads %logits, %lse or %dlogits. Over a split vocabulary the
+/// is an llm.fill of 1 and no other op reads %logits, %lse or %dlogits. Over a split vocabulary the
 /// second line is, as `parallelize` writes it,
 ///
 ///   %own = llm.log_sum_exp %logits {vocabulary}, reshaped to have a last dimension of 1

@@ -9,7 +9,7 @@ def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
   let summary = "Puts what the step calls in the place of its calls";
   let description = [{
     Calls are inlined inside of regions, too, and where ops are unregistered and have regions, which MLIR's own inliner does not survive.
-    Private functions that nobody calls any more are erased.
+    Private functions without callers are erased.
 
     *Requires*: callees of one block, no recursion. *Ensures*: the step calls nothing; `entry`, where it is given, is the
     step of all later passes (`llm.entry`).
@@ -67,7 +67,7 @@ def CarryCaptures : StepPass<"carry-captures"> {
     A plan keeps what an op reads, and what it reads are its operands. So values that the body of a loop reads from around it
     become values that it carries and never changes. Constants move in front of the loop; what a loop hands on
     unchanged is read where it came from. Of equal constants of tensors the first one stays, as they are one buffer;
-    those of unregistered ops all stay, as nobody knows what such an op does apart from its attributes.
+    those of unregistered ops all stay, since such an op may do more than its attributes say.
 
     *Ensures*: the same bits; no loop reads anything from outside but constants.
 
@@ -95,11 +95,11 @@ def CarryCaptures : StepPass<"carry-captures"> {
 def AdoptStep : StepPass<"adopt-step"> {
   let summary = "Finds the loss, donated arguments, roles and phases of another compiler's step";
   let description = [{
-    Does for a graph that somebody else differentiated what `differentiate` does for its own: which result is the loss, which
+    Does for a graph that another tool differentiated what `differentiate` does for its own: which result is the loss, which
     arguments their results overwrite (`tf.aliasing_output`, `jax.buffer_donor`, `bufferization.writable`), what each
     argument is, and where the backward begins. A remark says what was found. What stands there already is kept.
 
-    *Requires*: `describe-ops` ran. *Ensures*: ops without effects whose results nobody reads are gone, which a remark counts;
+    *Requires*: `describe-ops` ran. *Ensures*: ops without effects whose results have no readers are gone, which a remark counts;
     nothing else but attributes has changed.
 
     ```mlir --adopt-step --allow-unregistered-dialect

@@ -6,8 +6,8 @@
 // value itself, so the loss keeps its bits and gradients do not. So it is never done unasked.
 //
 // Values of the first layers are held longest, so they come first. How many are packed is a choice
-// like epilogues: whoever plans compares the step with none, a quarter, a half, three quarters and
-// all of them packed, each with its kept and recomputed values, and takes the cheapest plan.
+// like epilogues: the planning pass compares the step with none, a quarter, a half, three quarters
+// and all of them packed, each with its kept and recomputed values, and takes the cheapest plan.
 //
 // Example: a saved tensor<8x1024x768xbf16> has 12,582,912 bytes, packed in groups of 256 6,291,456
 // bytes of i8 and 49,152 of scales.

@@ -5,7 +5,7 @@
 // spaces, indexing maps, destinations. lib/Upstream has one file a dialect.
 //
 // Example: `linalg.matmul` of 128x768 with 768x3072 has 2 * 128 * 768 * 3072 FLOPs, and its result
-// reuses the bytes of its destination where nobody reads that later.
+// reuses the bytes of its destination where no op reads that later.
 //
 //===----------------------------------------------------------------------===//
 

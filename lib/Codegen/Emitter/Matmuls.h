@@ -58,7 +58,7 @@ struct TileSoftmax {
   int64_t tiles; // Those of a row.
 };
 
-/// C are logits. Its rows may be written up to a column after `columns`, which nobody reads, so
+/// C are logits. Its rows may be written up to a column after `columns`, which is not read, so
 /// tiles at the end of a row are stored as all others are. Their softmax is written together with C
 /// if `makesTileSoftmax`.
 struct LogitSum {

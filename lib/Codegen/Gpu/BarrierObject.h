@@ -3,7 +3,7 @@
 // An mbarrier is 8 bytes of shared memory. Its phase n (from 0) ends when as many threads as it was
 // made for have arrived, and all bytes that they expect have been copied. A thread waits for the
 // end of the phase of a parity. The ends of two phases with one between them must not be confused,
-// so nobody may be two phases late (PTX ISA, "mbarrier").
+// so no thread may be two phases late (PTX ISA, "mbarrier").
 //
 //===----------------------------------------------------------------------===//
 

@@ -63,8 +63,8 @@ public:
   struct Step {
     Index number, row, column, inner, rank;
   };
-  /// One thread calls it: starts the copies of a step. If `waits`, it does so once nobody reads the
-  /// stage any more.
+  /// One thread calls it: starts the copies of a step. If `waits`, it does so once no thread reads
+  /// the stage any more.
   void copy(const Matmul &matmul, const WarpgroupTile &tileOfA, const WarpgroupTile &tileOfB,
             const Step &of, bool waits);
   /// Returns whether this is the thread that copies.

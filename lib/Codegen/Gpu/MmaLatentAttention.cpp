@@ -262,8 +262,8 @@ private:
                 [&](Index half, ArrayRef<Num> state) { return emitTile(block, half, end, state); });
   }
 
-  /// There are two barriers a tile: before the first, all have copied the tile and nobody reads the
-  /// previous one nor its scores any more; before the second, all scores are complete.
+  /// There are two barriers a tile: before the first, all threads have copied the tile and none
+  /// reads the previous one nor its scores any more; before the second, all scores are complete.
   Row emitTile(Index block, Index half, Index end, ArrayRef<Num> carried) {
     constexpr int32_t registers = 255;
     Index first = block * kBlock + half * kLatentTile, next = first + kLatentTile;

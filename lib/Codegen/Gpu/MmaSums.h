@@ -41,7 +41,7 @@ public:
                                                 static_cast<uint64_t>(matmul.writableColumns())),
         at(at), lane(MmaLane::of(at.thread % kWarp)) {}
 
-  /// Returns what this thread's sums begin with: 0, or `Matmul::continued`, which nobody else
+  /// Returns what this thread's sums begin with: 0, or `Matmul::continued`, which no other thread
   /// reads.
   Row begin();
   /// Stores this thread's `sums`: those of the four elements of fragment (i, j) begin at 4 (i
@@ -51,7 +51,7 @@ public:
   /// from fragment `first` on: those of rows 0 to 7 of fragments if `half` is 0, or 8 to 15.
   void storeHalves(llvm::ArrayRef<Num> pairs, Index half, Index first);
   /// Stores the softmax of the tile's rows as that of tile `tile` of `Matmul::softmax`, through
-  /// `memory` of the block, whose contents nobody needs any more.
+  /// `memory` of the block, whose contents are no longer needed.
   void storeSoftmax(llvm::ArrayRef<Num> sums, Buffer memory, Index tile);
   /// Does the same where a warp has whole rows of the tile.
   void storeSoftmax(llvm::ArrayRef<Num> sums, Index tile);

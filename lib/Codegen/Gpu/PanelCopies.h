@@ -47,8 +47,8 @@ public:
   void startOwn(llvm::ArrayRef<Copy> copies, HeadBlock block);
   void waitForOwn();
   void startStage(Index number, llvm::ArrayRef<Copy> copies, HeadBlock block);
-  /// Waits until they are complete, with `first` as the first tile. After it nobody reads the stage
-  /// of the previous tile any more.
+  /// Waits until they are complete, with `first` as the first tile. After it no thread reads the
+  /// stage of the previous tile any more.
   void waitForStage(Index number, Index first, int32_t registers);
 
 private:

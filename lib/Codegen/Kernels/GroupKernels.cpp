@@ -106,8 +106,8 @@ private:
   }
 
   /// All of them are computed before the first is stored, because a result may overwrite an
-  /// operand. What nobody reads is not stored: the pre-activation of a forward that the backward
-  /// recomputes.
+  /// operand. Results without readers are not stored: the pre-activation of a forward that the
+  /// backward recomputes.
   void storeResults(Elements &elements) {
     SmallVector<std::pair<unsigned, Value>> stored;
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))

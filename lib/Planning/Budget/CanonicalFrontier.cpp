@@ -14,7 +14,7 @@ static std::shared_ptr<const CanonicalProblem> canonicalOf(const Graph &original
 }
 
 /// Returns the chain that was found, whatever footprint the canonical order happens to have, since
-/// nobody runs that order.
+/// that order is never run.
 static Chain chainOf(const Graph &graph, const Chain &outer) {
   std::optional<Chain> found =
       outer.foundInCanonical ? outer.foundInCanonical->chain : findStepChain(graph);

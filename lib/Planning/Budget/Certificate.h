@@ -11,7 +11,8 @@ namespace llmmem::planning {
 struct CertificateOptions {
   bool found = true;      // whether the plan's steps were set
   bool provesCost = true; // whether the cost gets a bound beyond every op once
-  /// Whether the bytes get one beyond the largest op, as where nothing is found.
+  /// Whether the footprint gets a bound beyond that of the largest op, as it does where nothing is
+  /// found.
   bool provesNeed = false;
 };
 

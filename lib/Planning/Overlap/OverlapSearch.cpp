@@ -42,7 +42,7 @@ public:
   std::shared_ptr<const Plan> at(int64_t budget) { return frontier.at(budget); }
   std::shared_ptr<const Plan> least() { return frontier.least(); }
 
-  /// Returns what holds of every plan within the budget, with the costs that count here. `steps`
+  /// Returns the bounds on every plan within the budget, with the costs that count here. `steps`
   /// says where it is fullest.
   Plan boundsAt(const std::vector<OpIndex> &steps) {
     Plan plan;
@@ -281,8 +281,7 @@ Plan llmmem::planning::planOverlapped(const Problem &problem, const OverlapOptio
   TimedPlan found = isBudgeted ? search.within(*problem.budget) : nullptr;
   if (!found) {
     Plan start = options.planOneResource(onOneResource(problem, /*linkIsFree=*/false));
-    if (start.status !=
-        Status::Feasible) { // what holds of the bytes holds for several resources too
+    if (start.status != Status::Feasible) { // bounds on bytes are true for several resources, too
       retime(problem, start);
       return start;
     }

@@ -348,7 +348,7 @@ private:
     os << ", " << flow.amount << ']';
   }
 
-  /// What the problem lacks prints as null, and the text does not parse.
+  /// An id that the problem does not have prints as null, and the text does not parse.
   template <typename Item>
   void printId(llvm::StringRef before, const std::vector<Item> &items, int32_t index) {
     os << before;

@@ -253,8 +253,8 @@ static void dropDominated(ChainOptions &result) {
   }
 }
 
-/// Measures the choices and drops those that repeat too much. Values that nobody may discard tell
-/// no two choices apart, and some mixtures are made twice: each is measured once.
+/// Measures the choices and drops those that repeat too much. Values that must not be discarded
+/// tell no two choices apart, and some mixtures are made twice: each is measured once.
 static void measureChoices(const Graph &graph, const Chain &chain, ChainOptions &result) {
   const size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
   std::unordered_map<std::vector<bool>, std::optional<std::vector<StageOption>>> optionsOf;

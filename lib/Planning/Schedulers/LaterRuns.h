@@ -2,7 +2,7 @@
 //
 // Eviction drops a value and runs its op again just before the next reader. An op that may not run
 // again (a backward op among updates, where gradients are transient) can run later instead, as long
-// as nobody has read it.
+// as no op has read it.
 //
 // Example: backward k+1 | d = dropout(g) | forwards that run again | backward k, which reads d and
 // g: the dropout moves after the forwards, over which d was held in addition to g.

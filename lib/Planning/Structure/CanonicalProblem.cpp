@@ -10,7 +10,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// What the graph alone says of an op.
+/// The properties of an op that depend on the graph alone.
 struct Standing {
   int32_t depth = 0, height = 0; // ops on the longest path from an input, and to the end
   uint64_t colour = 0;

@@ -21,7 +21,7 @@ struct llmmem_group {
   MPI_Comm communicator;
   int rank, size;
   int *counts, *offsets, *other_counts, *other_offsets; /* Those of `size` elements each. */
-  MPI_Request *started;                                 /* Messages that nobody has waited for. */
+  MPI_Request *started;                                 /* Messages that were not waited for. */
   int num_started, most_started;
 };
 

@@ -120,7 +120,7 @@ static int write_all(int file, const char *bytes, size_t count) {
   return 0;
 }
 
-/* Opens a library of these bytes, which nobody can change between their check and here: they are in
+/* Opens a library of these bytes, which cannot change between their check and here: they are in
  * a file of this process alone, which is closed for writing. */
 static void *open_bytes(const char *bytes, size_t count) {
   int file = memfd_create("llmmem-host-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Returns the contents of a file, with a zero after them, or null with the reason in `message`. A
- * pipe is read where a program writes to it, and up to 1 GiB; a FIFO that nobody opens for two
+ * pipe is read where a program writes to it, and up to 1 GiB; a FIFO without a writer for two
  * seconds, a folder and a device are refused (include/llmmem/Support/TextFile.h). */
 char *read_file(const char *path, size_t *bytes, char *message, size_t size);
 

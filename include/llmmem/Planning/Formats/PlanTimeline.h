@@ -52,8 +52,8 @@ struct TimelineStep {
   int64_t live; // resident bytes and workspace included
 };
 
-/// What became of a saved value. `kept` is the decision of the plan (Model/SavedValues.h); in a
-/// problem without phases, it says that the value's writer runs once.
+/// What the plan does with a saved value. `kept` is the decision of the plan (Model/SavedValues.h);
+/// in a problem without phases, it says that the value's writer runs once.
 struct TimelineSaved {
   SavedValue value;
   bool kept;

@@ -17,7 +17,7 @@
 namespace llmmem::planning {
 
 enum class Verdict : uint8_t {
-  Checked,    // it holds, whoever made the plan and the proof
+  Checked,    // it is true, whatever made the plan and the proof
   NotChecked, // the proof has no argument for it, or one that cannot be followed in the time given
   Refused     // the plan or the proof is wrong
 };
