@@ -3,7 +3,7 @@
 
 Plans GPT-2 124M (8 sequences of 1,024) and Llama-3-8B (one of 8,192) on h100's model, or the problems given, under
 budgets of the device between the least footprint and that of keeping everything, with a host of 512 GB on links of 5, 25 and
-100 GB/s each way. Prints a table in Markdown: the time of the step, what of it is recomputed and waited for, and
+100 GB/s each way. Prints a table in Markdown: the time of the step, how much of it is recomputation and waiting, and
 what is proved. Every plan is checked. Fails where both together are worse than either.
 
 With --chain: the chain of unittests/Planning/RotorChain.h, twelve equal layers of GPT-3 of which each keeps 114 units, in

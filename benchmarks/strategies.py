@@ -2,7 +2,7 @@
 """Strategies for clusters, by llmmem-opt's models: benchmarks/strategies.py frontier|scale [--bin FOLDER]
 
   frontier   fixed recipes of sharding and recomputation, compared with the joint plan of --mesh=auto, for Llama-3-8B on 8 devices
-             and Llama-3-70B on 64 of 80 GB: bytes of the fullest rank, time of a step, and what of it is done again
+             and Llama-3-70B on 64 of 80 GB: bytes of the fullest rank, time of a step, and how much of it is recomputation
   scale      seconds and memory of --mesh=auto itself for Llama-3.1-405B on 8 to 4,096 devices
 
 Prints tables in Markdown. Times of steps are modelled for h100, nodes of 8 with 400 bytes/ns between them.

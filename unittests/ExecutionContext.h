@@ -7,7 +7,8 @@
 
 namespace llmmem::test {
 
-/// With everything that compiling a step needs; made once, as loading the dialects takes a while.
+/// Returns a context with everything that compiling a step needs. It is made once, since loading
+/// the dialects takes a while.
 inline mlir::MLIRContext &executionContext() {
   static mlir::MLIRContext *shared = [] {
     mlir::DialectRegistry registry;

@@ -28,7 +28,7 @@ struct Kernel {
   std::string body;
   std::vector<std::string> yields;
   std::string result = y;
-  /// Of the second result, where it is of another type.
+  /// The type of the second result, where it differs.
   std::string second = "";
 };
 
@@ -54,7 +54,7 @@ Kernel residual(bool bias) {
           linear(w, "in_out", bias) + "%g = llm.add %a, %p : " + y,
           {"%g"}};
 }
-/// With a weight in either layout.
+/// Returns a kernel whose weight has the given layout.
 Kernel squareResidual(const std::string &layout) {
   return {"%i = %x, %m = %s, %a = %x",
           x + ", " + square + ", " + x,
@@ -115,7 +115,7 @@ protected:
       expectNear(result, reference, tolerance());
   }
 
-  /// Whether the library's results of `wrong` could pass for those of `kernel`.
+  /// Returns whether the library's results of `wrong` could pass for those of `kernel`.
   bool isTakenFor(const Kernel &wrong, const Kernel &kernel) {
     std::optional<std::vector<Numbers>> results = byLibrary(wrong);
     if (!results)

@@ -50,7 +50,7 @@ OwningOpRef<ModuleOp> plan(importer::ElementKind dtype, const std::string &polic
   return module;
 }
 
-/// What a step has computed before its update, by name.
+/// The values that a step has computed before its update, by name.
 using Found = std::map<std::string, Numbers>;
 
 class Walk {
@@ -62,7 +62,7 @@ public:
   }
 
   Found found;
-  /// Of the kernels of matmuls with epilogues.
+  /// The kernels of matmuls with epilogues that a library computed.
   std::multiset<std::string> byLibrary;
 
 private:

@@ -17,7 +17,7 @@ namespace {
 
 class KernelIdentities : public ::testing::Test {
 protected:
-  /// Whether the two ops have equal code, and equal prices.
+  /// Returns whether the two ops have equal code, and equal prices.
   std::pair<bool, bool> areEqual(const std::string &body) {
     OwningOpRef<ModuleOp> module =
         parse("func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x8xbf16>, %seed: tensor<2xi32>) {" +

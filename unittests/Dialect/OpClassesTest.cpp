@@ -22,7 +22,7 @@ protected:
   bool isPure() const { return name() == "test.pure"; }
   bool isExchange() const { return name() == "test.exchange"; }
 
-  /// How many such ops are left in a function of this body after `pass`.
+  /// Returns the number of such ops that are left in a function of this body after `pass`.
   int64_t countAfter(std::unique_ptr<Pass> pass, const std::string &body) {
     OwningOpRef<ModuleOp> module = parseBody(body);
     PassManager manager(context.get());

@@ -73,7 +73,7 @@ protected:
     ASSERT_FALSE(error) << folder << ": " << error.message();
   }
 
-  /// With the models of MLIR's dialects, as the tools have them.
+  /// Registers the models of MLIR's dialects, as the tools do.
   void SetUp() override {
     DialectRegistry registry;
     registerUpstreamModels(registry);

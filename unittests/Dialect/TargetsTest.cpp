@@ -25,7 +25,7 @@ constexpr StringLiteral kText = R"(
     return
   })";
 
-/// Whether a library computes the group, and the bytes of the loss head's workspace.
+/// Returns whether a library computes the group, and the bytes of the loss head's workspace.
 std::pair<bool, int64_t> answers(bool withTargets) {
   DialectRegistry registry;
   registry.insert<LlmDialect, func::FuncDialect>();

@@ -20,7 +20,7 @@ std::unique_ptr<mlir::MLIRContext> testContext();
 /// Returns the module of `text`, or null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text, mlir::MLIRContext &context);
 
-/// How many ops of this name are in `root`.
+/// Returns the number of ops of this name in `root`.
 int64_t countOps(mlir::Operation *root, llvm::StringRef name);
 
 } // namespace llmmem::test

@@ -27,7 +27,8 @@ struct ModelCase {
   importer::AttentionForm attention;
   double dropout;
   importer::MaskForm masks;
-  /// As compiled by default: ops in kernels, and a loss head of several granules and chunks.
+  /// Says whether the model is compiled as by default: with ops in kernels, and with a loss head of
+  /// several granules and chunks.
   bool grouped = false;
 };
 

@@ -23,7 +23,7 @@ struct Shape {
   }
   int64_t statistics() const { return batch * heads * seq; }
 
-  /// Of each token of the batch in its own sequence.
+  /// Returns the position of each token of the batch in its own sequence.
   Numbers positions() const {
     Numbers all;
     for (int64_t row = 0; row < batch; ++row)

@@ -279,7 +279,7 @@ TEST_P(CacheKernels, SinksAreThoseOfAttentionWithoutCaches) {
 
 class AppendKernels : public KernelTest {
 protected:
-  /// Both caches after one llm.append_cache, by a table where there is one.
+  /// Returns both caches after one llm.append_cache, by a table where there is one.
   std::vector<Numbers> append(const std::vector<Numbers> &arguments, const std::string &cache,
                               const std::string &k, const std::string &positions,
                               const std::string &attributes = "", const std::string &table = "") {

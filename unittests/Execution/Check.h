@@ -34,7 +34,7 @@ protected:
   double tolerance() const { return toleranceOf(GetParam()); }
   /// The compute type of the element type.
   std::string wide() const { return GetParam() == "f64" ? "f64" : "f32"; }
-  /// As run(), with `W` standing for the compute type.
+  /// Does the same as run(), with `W` standing for the compute type.
   std::vector<Numbers> runWide(std::string text, const std::vector<Numbers> &arguments,
                                const RunOptions &options = {}) {
     for (const char *pattern : {"xW>", "<W>"})

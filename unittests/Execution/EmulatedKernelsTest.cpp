@@ -189,7 +189,7 @@ TEST(EmulatedProductTest, HasTheSameBitsOnOtherMachines) {
 struct Lookups {
   const char *name;
   int64_t rows, tokens, width;
-  /// How many tokens in ten look up row 1.
+  /// The number of tokens in ten that look up row 1.
   int often;
 };
 

@@ -130,7 +130,8 @@ TEST_P(PackedKernels, ProductsOfFewRowsHaveTheSameBitsOnOtherMachines) {
 }
 #endif
 
-/// Of each of `groups` weights as of one alone, in one buffer of numbers, scales and zero points.
+/// Tests that each of `groups` weights, which share buffers of numbers, scales and zero points, has
+/// the bits that it has alone.
 TEST_P(PackedKernels, GroupsHaveTheBitsOfTheirOwnWeights) {
   constexpr int64_t groups = 3, out = 6, in = 96, group = 32;
   for (int64_t rows : {1, 9, 33}) {

@@ -76,7 +76,7 @@ struct Head {
 
 class LossHead : public KernelTest {
 protected:
-  /// Whether sums of powers are reduced tile by tile, and not in the order of a row.
+  /// Says whether sums of powers are reduced tile by tile, and not in the order of a row.
   bool addsTileByTile() const { return GetParam() == "bf16" && std::getenv("LLMMEM_TEST_EMULATE"); }
   std::vector<Numbers> runHead(const Head &head, const std::string &text,
                                const RunOptions &options = {}) {

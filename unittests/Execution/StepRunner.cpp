@@ -97,7 +97,8 @@ static std::vector<Numbers> runOnce(const CompiledStep &step,
 }
 
 namespace {
-/// What a text was compiled to. Where it cannot be compiled there is no step, and the test fails.
+/// Holds what a text was compiled to. Where it cannot be compiled there is no step, and the test
+/// fails.
 struct CompiledText {
   OwningOpRef<ModuleOp> module;
   std::unique_ptr<CompiledStep> step;
@@ -121,8 +122,8 @@ static CompiledText compileText(const std::string &text, bool plan,
   return {std::move(module), std::move(*step)};
 }
 
-/// The same step where a test asks for a text again, to run it on other numbers: compiling takes
-/// longer than any run.
+/// Returns the same step where a test compiles a text again to run it on other numbers, because
+/// compiling takes longer than any run.
 static const CompiledStep *compileOnce(const std::string &text, bool plan,
                                        const CompiledStep::Options &options) {
   using Key = std::tuple<std::string, bool, std::string, bool, bool, bool,

@@ -209,7 +209,7 @@ TEST(UpdateKernelsOfBf16, MomentsAreRoundedByChance) {
   EXPECT_NE(r[1], r[2]);
 }
 
-/// What torch.amp.GradScaler does with a norm, a scale and counts: each line is one step.
+/// Compares with torch.amp.GradScaler: each line has a norm, a scale and counts of one step.
 TEST_P(UpdateKernels, LossScaleFollowsTheNorm) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Step {

@@ -101,7 +101,7 @@ TEST_P(ClusterSums, FourBlocks) { expectSameSums(50); }
 INSTANTIATE_TEST_SUITE_P(Types, ClusterSums, ::testing::Values("f32", "f64", "bf16"),
                          [](const auto &info) { return info.param; });
 
-/// What is copied element by element.
+/// Tests rows that must be copied element by element.
 TEST_P(WarpgroupKernels, OddRows) {
   expectSameBits(
       R"(func.func @step(%x: tensor<67x131xT>, %w: tensor<131x67xT>, %t: tensor<67x131xT>) -> (tensor<67x67xT>, tensor<67x67xT>) {

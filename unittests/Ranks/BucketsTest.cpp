@@ -15,7 +15,7 @@ using namespace llmmem::test;
 
 namespace {
 
-/// The same over one axis, of `%x` and `%y`, whose parts are `%p` and `%q`.
+/// Returns the program for one axis, with `%x` and `%y`, whose parts are `%p` and `%q`.
 std::string program(llvm::StringRef axis, int64_t ranks, bool inBuckets) {
   std::string x = "tensor<6x7xf32>", y = "tensor<12x1x3xf32>";
   std::string p = "tensor<" + std::to_string(6 / ranks) + "x7xf32>",

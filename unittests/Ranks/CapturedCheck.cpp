@@ -23,7 +23,7 @@ struct Step {
   int64_t bytes() const { return (5 + ranks) * kBytes + ranks * kBytes; }
 };
 
-/// What a started call gets: its arguments, as a compiled step hands them over.
+/// Holds the arguments of a started call, as a compiled step passes them.
 struct Started {
   const Step *step;
 };

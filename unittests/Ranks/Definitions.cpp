@@ -118,7 +118,7 @@ private:
     return all;
   }
 
-  /// What a workspace holds must not matter.
+  /// Returns a workspace with arbitrary contents, which must not matter.
   std::vector<T> workspace(int64_t count) const { return std::vector<T>(count, make<T>(-77)); }
   std::vector<T> workspaceOfSum() const { return workspace(n() * ((count_ + n() - 1) / n())); }
 

@@ -13,7 +13,7 @@
 /// difference, or "".
 std::string checkCollectives(const std::vector<int64_t> &sizes);
 
-/// The same of f32 alone: what a transport moves are bytes.
+/// Does the same for f32 alone, because a transport moves bytes.
 std::string checkTransport(const std::vector<int64_t> &sizes);
 
 #endif // LLMMEM_UNITTESTS_RANKS_DEFINITIONS_H

@@ -117,7 +117,7 @@ TEST_F(JobTokenTest, AVariableTakesTheFilesPlace) {
                       "LLMMEM_JOB_TOKEN has 15 characters; expected 16 or more", read());
 }
 
-/// What a launcher says that is none.
+/// Refuses variables of a launcher that are not whole numbers in their range.
 TEST_F(JobTokenTest, VariablesAreWholeNumbers) {
   for (auto [rank, ranks, port, expected] :
        {std::tuple("1x", "2", "29500", "RANK is '1x'; expected a number from 0 to"),

@@ -15,9 +15,9 @@ namespace llmmem::test {
 
 class RankStep {
 public:
-  /// Null, after a failure of the test, where it cannot be compiled. `module` holds the function,
-  /// or the step where it has no name, with its plan if `isPlanned`, and must outlive this.
-  /// `poison`: dead bytes are filled.
+  /// Returns the compiled step, and null, after a failure of the test, where it cannot be compiled.
+  /// `module` holds the function, or the step where it has no name, with its plan if `isPlanned`,
+  /// and must outlive this. `poison`: dead bytes are filled.
   static std::unique_ptr<RankStep> compile(mlir::ModuleOp module, llvm::StringRef name,
                                            bool isPlanned = false, bool poison = false);
 
@@ -34,7 +34,7 @@ public:
   std::map<std::string, Numbers> join(const std::vector<std::vector<Numbers>> &results,
                                       llvm::StringRef local = "");
 
-  /// Of the first stage, where there are several.
+  /// This is that of the first stage, where there are several.
   const CompiledStep &step() const { return *compiled.front(); }
   int64_t ranks() const;
 

@@ -105,7 +105,7 @@ SocketJob jobOf(int rank, int ranks, int port) {
   return job;
 }
 
-/// What became of a rank: its connections, or why there are none.
+/// The outcome of a rank: its connections, or why there are none.
 struct Met {
   std::vector<int> peers;
   std::string message;

@@ -85,7 +85,7 @@ constexpr int64_t kBatch = 4;
 // A sequence of 5 over which no number of ranks divides, unless it is split.
 int64_t seqOf(const Case &test) { return test.tensorRanks > 1 ? 4 : 5; }
 
-/// Whether collectives overlap with what follows them.
+/// Says whether collectives overlap with what follows them.
 enum class Collectives { InTurn, Started };
 
 /// What a user may write: the sums of residuals, which every rank of tp has whole, are to be split.
@@ -162,7 +162,8 @@ Values wholeArguments(Case test) {
   return whole;
 }
 
-/// With started collectives dead bytes are filled: what is in flight is not dead.
+/// Runs the step. Where collectives are started, it fills dead bytes, since bytes in flight must
+/// not count as dead.
 Values run(const Case &test, int64_t ranks, const std::string &budget, const Values &whole,
            Collectives collectives = Collectives::InTurn) {
   OwningOpRef<ModuleOp> module = plan(test, ranks, budget, collectives);

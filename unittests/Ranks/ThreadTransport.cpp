@@ -14,7 +14,7 @@
 
 namespace {
 
-/// What the members of a group show each other between two barriers.
+/// Holds what the members of a group exchange between two barriers.
 struct Meeting {
   explicit Meeting(int size) : addresses(size), bytes(size), targets(size), barrier(size) {}
   std::vector<const void *> addresses;

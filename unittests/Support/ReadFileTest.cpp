@@ -28,7 +28,7 @@ protected:
     os << text;
   }
 
-  /// What is read, or the error.
+  /// Returns what is read, or the error.
   std::string read(FileKind kind = FileKind::Description) {
     auto buffer = readTextFile(path, kind);
     if (!buffer)
