@@ -106,20 +106,15 @@ std::string AddRelativeBiasOp::getShardingRule() { return "b w S T, w D -> b w S
 // Differentiation
 //===----------------------------------------------------------------------===//
 
-LogicalResult RelativeBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                       OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = RelativeBiasGradOp::create(
-        builder, getLoc(), getTable().getType(), resultGradients[0], /*into=*/Value(),
-        getQueriesAttr(), getKeysAttr(), getMaxDistanceAttr(), getBidirectionalAttr());
-  return success();
+Value RelativeBiasOp::buildGradient(OpBuilder &builder, Value dy) {
+  return RelativeBiasGradOp::create(builder, getLoc(), getTable().getType(), dy, /*into=*/Value(),
+                                    getQueriesAttr(), getKeysAttr(), getMaxDistanceAttr(),
+                                    getBidirectionalAttr());
 }
 
 LogicalResult AddRelativeBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
-                                          Flags active, OperandGradients &operandGradients) {
+                                          Flags active, OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] = SumDiagonalsOp::create(builder, getLoc(), getBias().getType(), dy);
   if (active[0])

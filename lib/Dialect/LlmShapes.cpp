@@ -66,30 +66,15 @@ std::string PadOp::getShardingRule() { return "... X -> ... Y"; }
 // Gradients
 //===----------------------------------------------------------------------===//
 
-LogicalResult TransposeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        TransposeOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                            invertPermutationVector(getOrder()));
-  return success();
+Value TransposeOp::buildGradient(OpBuilder &builder, Value dy) {
+  return TransposeOp::create(builder, getLoc(), getX().getType(), dy,
+                             invertPermutationVector(getOrder()));
 }
 
-LogicalResult SliceOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        PadOp::create(builder, getLoc(), getX().getType(), resultGradients[0], getBegin());
-  return success();
+Value SliceOp::buildGradient(OpBuilder &builder, Value dy) {
+  return PadOp::create(builder, getLoc(), getX().getType(), dy, getBegin());
 }
 
-LogicalResult PadOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                              OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        SliceOp::create(builder, getLoc(), getX().getType(), resultGradients[0], getBegin());
-  return success();
+Value PadOp::buildGradient(OpBuilder &builder, Value dy) {
+  return SliceOp::create(builder, getLoc(), getX().getType(), dy, getBegin());
 }

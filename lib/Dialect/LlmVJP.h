@@ -1,9 +1,8 @@
 //===- LlmVJP.h - What the vector-Jacobian products of the ops share -------===//
 //
-// A rule gives one entry for each operand, null where no gradient is wanted. It builds the
-// gradients of parameters first and that of the activation last: the parameter's contribution then
-// ends (or joins its sum) before the next large value begins, and the last reader of dy may
-// overwrite its bytes.
+// A rule builds the gradients of parameters first and that of the activation last: the parameter's
+// contribution then ends (or joins its sum) before the next large value begins, and the last reader
+// of dy may overwrite its bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@ namespace llmmem::llm {
 
 using Gradients = llvm::ArrayRef<mlir::Value>;
 using Flags = llvm::ArrayRef<bool>;
-using OperandGradients = llvm::SmallVectorImpl<mlir::Value>;
+using OperandGradients = llvm::MutableArrayRef<mlir::Value>;
 
 /// Statistics are results for the backward alone: no rule flows through them. Fails, after a
 /// diagnostic at `op`, where a result after the first has a gradient.

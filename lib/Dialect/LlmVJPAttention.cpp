@@ -6,23 +6,18 @@ using namespace mlir;
 using namespace llmmem::llm;
 
 // A rotation's transpose is its inverse, and a magnitude is its own transpose.
-LogicalResult RopeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                               OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = RopeOp::create(
-        builder, getLoc(), getX().getType(), resultGradients[0], getPositions(), getHeadsAttr(),
-        getThetaAttr(), getScalingAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr(),
-        getRotaryAttr(), getInterleavedAttr());
-  return success();
+Value RopeOp::buildGradient(OpBuilder &builder, Value dy) {
+  return RopeOp::create(builder, getLoc(), getX().getType(), dy, getPositions(), getHeadsAttr(),
+                        getThetaAttr(), getScalingAttr(),
+                        getInverse() ? UnitAttr() : builder.getUnitAttr(), getRotaryAttr(),
+                        getInterleavedAttr());
 }
 
 // The seed and the key sample the forward's mask again, so no mask is kept.
 LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
+                                    OperandGradients operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))
     return failure();
-  operandGradients.assign(active.size(), Value());
   auto gradient = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), getQ(), getK(),
       getV(), getOut(), getLse(), resultGradients[0], getPositions(), getSeed(), getHeadsAttr(),
@@ -40,9 +35,8 @@ LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradient
 }
 
 LogicalResult AttentionScoresOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
-                                          Flags active, OperandGradients &operandGradients) {
+                                          Flags active, OperandGradients operandGradients) {
   Value ds = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] =
         AttentionValuesTransposedOp::create(builder, getLoc(), getK().getType(), ds, getQ(),
@@ -57,9 +51,8 @@ LogicalResult AttentionScoresOp::buildVJP(OpBuilder &builder, Gradients resultGr
 // dv comes first: the probabilities that it reads may then end before their gradient, which is as
 // large, begins.
 LogicalResult AttentionValuesOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
-                                          Flags active, OperandGradients &operandGradients) {
+                                          Flags active, OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] = AttentionValuesTransposedOp::create(
         builder, getLoc(), getValues().getType(), getProbabilities(), dy, getHeadsAttr(),
@@ -72,21 +65,11 @@ LogicalResult AttentionValuesOp::buildVJP(OpBuilder &builder, Gradients resultGr
 }
 
 // A score that was replaced has no influence.
-LogicalResult CausalMaskOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                     OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        CausalMaskOp::create(builder, getLoc(), getScores().getType(), resultGradients[0],
-                             builder.getF64FloatAttr(0.0), getWindowAttr());
-  return success();
+Value CausalMaskOp::buildGradient(OpBuilder &builder, Value dy) {
+  return CausalMaskOp::create(builder, getLoc(), getScores().getType(), dy,
+                              builder.getF64FloatAttr(0.0), getWindowAttr());
 }
 
-LogicalResult SoftmaxOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        SoftmaxGradOp::create(builder, getLoc(), getX().getType(), getY(), resultGradients[0]);
-  return success();
+Value SoftmaxOp::buildGradient(OpBuilder &builder, Value dy) {
+  return SoftmaxGradOp::create(builder, getLoc(), getX().getType(), getY(), dy);
 }

@@ -12,88 +12,50 @@
 using namespace mlir;
 using namespace llmmem::llm;
 
-LogicalResult AllReduceOp::buildVJP(OpBuilder &, Gradients resultGradients, Flags,
-                                    OperandGradients &operandGradients) {
-  operandGradients.assign({resultGradients[0]});
-  return success();
-}
+Value AllReduceOp::buildGradient(OpBuilder &, Value dy) { return dy; }
 
-LogicalResult ReplicaOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = AllReduceOp::create(builder, getLoc(), resultGradients[0], getAxes());
-  return success();
+Value ReplicaOp::buildGradient(OpBuilder &builder, Value dy) {
+  return AllReduceOp::create(builder, getLoc(), dy, getAxes());
 }
 
 // The previous contents of the destination are not read.
-LogicalResult AllGatherOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = ReduceScatterOp::create(builder, getLoc(), getX().getType(),
-                                                  resultGradients[0], getAxes(), getDimension());
-  return success();
+Value AllGatherOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ReduceScatterOp::create(builder, getLoc(), getX().getType(), dy, getAxes(),
+                                 getDimension());
 }
 
 /// Builds the gradient of an op that leaves each rank its part of x.
 template <typename PartsOp>
-static LogicalResult gatherParts(PartsOp op, OpBuilder &builder, Gradients resultGradients,
-                                 Flags active, OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        AllGatherOp::create(builder, op.getLoc(), op.getX().getType(), resultGradients[0],
-                            /*destination=*/Value(), op.getAxes(), op.getDimension());
-  return success();
+static Value gatherParts(PartsOp op, OpBuilder &builder, Value dy) {
+  return AllGatherOp::create(builder, op.getLoc(), op.getX().getType(), dy,
+                             /*destination=*/Value(), op.getAxes(), op.getDimension());
 }
 
-LogicalResult ReduceScatterOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                        OperandGradients &operandGradients) {
-  return gatherParts(*this, builder, resultGradients, active, operandGradients);
+Value ReduceScatterOp::buildGradient(OpBuilder &builder, Value dy) {
+  return gatherParts(*this, builder, dy);
 }
 
 // Ranks have parts of the one gradient of a value that is one for all.
-LogicalResult PartOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                               OperandGradients &operandGradients) {
-  return gatherParts(*this, builder, resultGradients, active, operandGradients);
+Value PartOp::buildGradient(OpBuilder &builder, Value dy) {
+  return gatherParts(*this, builder, dy);
 }
 
-LogicalResult BroadcastOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        ReduceOp::create(builder, getLoc(), resultGradients[0], getAxes(), getRoot());
-  return success();
+Value BroadcastOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ReduceOp::create(builder, getLoc(), dy, getAxes(), getRoot());
 }
 
-LogicalResult ReduceOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                 OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        BroadcastOp::create(builder, getLoc(), resultGradients[0], getAxes(), getRoot());
-  return success();
+Value ReduceOp::buildGradient(OpBuilder &builder, Value dy) {
+  return BroadcastOp::create(builder, getLoc(), dy, getAxes(), getRoot());
 }
 
-LogicalResult AllToAllOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                   OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        AllToAllOp::create(builder, getLoc(), getX().getType(), resultGradients[0], getAxes(),
-                           /*split=*/getConcat(), /*concat=*/getSplit());
-  return success();
+Value AllToAllOp::buildGradient(OpBuilder &builder, Value dy) {
+  return AllToAllOp::create(builder, getLoc(), getX().getType(), dy, getAxes(),
+                            /*split=*/getConcat(), /*concat=*/getSplit());
 }
 
-LogicalResult SendReceiveOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                      OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = SendReceiveOp::create(builder, getLoc(), resultGradients[0], getAxes(),
-                                                -static_cast<int64_t>(getShift()), getWraps());
-  return success();
+Value SendReceiveOp::buildGradient(OpBuilder &builder, Value dy) {
+  return SendReceiveOp::create(builder, getLoc(), dy, getAxes(), -static_cast<int64_t>(getShift()),
+                               getWraps());
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,8 +63,7 @@ LogicalResult SendReceiveOp::buildVJP(OpBuilder &builder, Gradients resultGradie
 //===----------------------------------------------------------------------===//
 
 LogicalResult AllReduceBucketOp::buildVJP(OpBuilder &, Gradients resultGradients, Flags active,
-                                          OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                          OperandGradients operandGradients) {
   for (auto [number, gradient] : llvm::enumerate(resultGradients))
     if (active[number])
       operandGradients[number] = gradient;
@@ -114,8 +75,7 @@ LogicalResult AllReduceBucketOp::buildVJP(OpBuilder &, Gradients resultGradients
 template <typename Transpose, typename Bucket, typename... Destinations>
 static void buildTranspose(OpBuilder &builder, Bucket op, ValueRange values,
                            ArrayRef<Value> resultGradients, ArrayRef<bool> active,
-                           SmallVectorImpl<Value> &operandGradients, Destinations... destinations) {
-  operandGradients.assign(active.size(), Value());
+                           OperandGradients operandGradients, Destinations... destinations) {
   SmallVector<unsigned> numbers;
   SmallVector<Value> given;
   SmallVector<Type> types;
@@ -135,14 +95,14 @@ static void buildTranspose(OpBuilder &builder, Bucket op, ValueRange values,
 }
 
 LogicalResult ReduceScatterBucketOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
-                                              Flags active, OperandGradients &operandGradients) {
+                                              Flags active, OperandGradients operandGradients) {
   buildTranspose<AllGatherBucketOp>(builder, *this, getX(), resultGradients, active,
                                     operandGradients, /*destinations=*/ValueRange());
   return success();
 }
 
 LogicalResult AllGatherBucketOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
-                                          Flags active, OperandGradients &operandGradients) {
+                                          Flags active, OperandGradients operandGradients) {
   buildTranspose<ReduceScatterBucketOp>(builder, *this, getParts(), resultGradients, active,
                                         operandGradients);
   return success();

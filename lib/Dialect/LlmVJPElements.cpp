@@ -9,55 +9,30 @@ using namespace llmmem::llm;
 // Elements
 //===----------------------------------------------------------------------===//
 
-LogicalResult GeluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                               OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = GeluGradOp::create(builder, getLoc(), getX().getType(), getX(),
-                                             resultGradients[0], getExactAttr());
-  return success();
+Value GeluOp::buildGradient(OpBuilder &builder, Value dy) {
+  return GeluGradOp::create(builder, getLoc(), getX().getType(), getX(), dy, getExactAttr());
 }
 
-LogicalResult SiluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                               OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = SiluGradOp::create(builder, getLoc(), getX().getType(), getX(),
-                                             resultGradients[0], getAlphaAttr());
-  return success();
+Value SiluOp::buildGradient(OpBuilder &builder, Value dy) {
+  return SiluGradOp::create(builder, getLoc(), getX().getType(), getX(), dy, getAlphaAttr());
 }
 
-LogicalResult ClampOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = ClampGradOp::create(builder, getLoc(), getX().getType(), getX(),
-                                              resultGradients[0], getLowAttr(), getHighAttr());
-  return success();
+Value ClampOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ClampGradOp::create(builder, getLoc(), getX().getType(), getX(), dy, getLowAttr(),
+                             getHighAttr());
 }
 
-LogicalResult ScaleOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        ScaleOp::create(builder, getLoc(), getX().getType(), resultGradients[0], getFactorAttr());
-  return success();
+Value ScaleOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ScaleOp::create(builder, getLoc(), getX().getType(), dy, getFactorAttr());
 }
 
-LogicalResult SoftcapOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = SoftcapGradOp::create(builder, getLoc(), getX().getType(), getY(),
-                                                resultGradients[0], getCapAttr());
-  return success();
+Value SoftcapOp::buildGradient(OpBuilder &builder, Value dy) {
+  return SoftcapGradOp::create(builder, getLoc(), getX().getType(), getY(), dy, getCapAttr());
 }
 
 // Both operands have dy itself as gradient, without a copy and without bytes.
 LogicalResult AddOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                              OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                              OperandGradients operandGradients) {
   for (auto [gradient, isActive] : llvm::zip_equal(operandGradients, active))
     if (isActive)
       gradient = resultGradients[0];
@@ -65,8 +40,7 @@ LogicalResult AddOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fla
 }
 
 LogicalResult AddBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                  OperandGradients operandGradients) {
   if (active[1])
     operandGradients[1] = SumRowsOp::create(builder, getLoc(), getBias().getType(),
                                             resultGradients[0], /*into=*/Value());
@@ -76,9 +50,8 @@ LogicalResult AddBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
 }
 
 LogicalResult MulOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                              OperandGradients &operandGradients) {
+                              OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] = MulOp::create(builder, getLoc(), getA().getType(), dy, getB());
   if (active[1])
@@ -86,74 +59,38 @@ LogicalResult MulOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fla
   return success();
 }
 
-LogicalResult DropoutOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = DropoutOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                                            getSeed(), getPAttr(), getKeyAttr(), getShardingAttr());
-  return success();
+Value DropoutOp::buildGradient(OpBuilder &builder, Value dy) {
+  return DropoutOp::create(builder, getLoc(), getX().getType(), dy, getSeed(), getPAttr(),
+                           getKeyAttr(), getShardingAttr());
 }
 
-LogicalResult StoredDropoutOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                        OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = ApplyMaskOp::create(builder, getLoc(), getX().getType(),
-                                              resultGradients[0], getMask(), getPAttr());
-  return success();
+Value StoredDropoutOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ApplyMaskOp::create(builder, getLoc(), getX().getType(), dy, getMask(), getPAttr());
 }
 
-LogicalResult ApplyMaskOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = ApplyMaskOp::create(builder, getLoc(), getX().getType(),
-                                              resultGradients[0], getMask(), getPAttr());
-  return success();
+Value ApplyMaskOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ApplyMaskOp::create(builder, getLoc(), getX().getType(), dy, getMask(), getPAttr());
 }
 
-LogicalResult CastOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                               OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = CastOp::create(builder, getLoc(), getX().getType(), resultGradients[0]);
-  return success();
-}
-
-// It has no operand, so no gradient.
-LogicalResult FillOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                               OperandGradients &operandGradients) {
-  operandGradients.clear();
-  return success();
+Value CastOp::buildGradient(OpBuilder &builder, Value dy) {
+  return CastOp::create(builder, getLoc(), getX().getType(), dy);
 }
 
 //===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReshapeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        ReshapeOp::create(builder, getLoc(), getX().getType(), resultGradients[0]);
-  return success();
+Value ReshapeOp::buildGradient(OpBuilder &builder, Value dy) {
+  return ReshapeOp::create(builder, getLoc(), getX().getType(), dy);
 }
 
-LogicalResult RepeatHeadsOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                      OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] =
-        SumHeadsOp::create(builder, getLoc(), getX().getType(), resultGradients[0]);
-  return success();
+Value RepeatHeadsOp::buildGradient(OpBuilder &builder, Value dy) {
+  return SumHeadsOp::create(builder, getLoc(), getX().getType(), dy);
 }
 
 // A part without readers has the gradient 0, and the whole needs its columns.
 LogicalResult SplitOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                OperandGradients operandGradients) {
   if (!active[0])
     return success();
   SmallVector<Value> parts(resultGradients);
@@ -165,8 +102,7 @@ LogicalResult SplitOp::buildVJP(OpBuilder &builder, Gradients resultGradients, F
 }
 
 LogicalResult ConcatOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                 OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                 OperandGradients operandGradients) {
   auto split = SplitOp::create(builder, getLoc(), getParts().getTypes(), resultGradients[0]);
   for (auto [number, part] : llvm::enumerate(split.getParts()))
     if (active[number])

@@ -8,10 +8,9 @@ using namespace llmmem::llm;
 
 /// No small step changes which experts are chosen, so the weights alone have a gradient.
 LogicalResult RouteOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                OperandGradients &operandGradients) {
+                                OperandGradients operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))
     return failure();
-  operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] = RouteGradOp::create(
         builder, getLoc(), getLogits().getType(), getLogits(), getExperts(), getLse(),
@@ -28,10 +27,9 @@ static LogicalResult expectForward(Operation *op, Value weights, StringRef name)
 }
 
 LogicalResult DispatchOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                   OperandGradients &operandGradients) {
+                                   OperandGradients operandGradients) {
   if (failed(expectForward(*this, getWeights(), "llm.combine")))
     return failure();
-  operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] = CombineOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
                                             getPlaces(), getChoices(), /*weights=*/Value());
@@ -39,9 +37,8 @@ LogicalResult DispatchOp::buildVJP(OpBuilder &builder, Gradients resultGradients
 }
 
 LogicalResult CombineOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
+                                  OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (getWeights() && active[3])
     operandGradients[3] = CombineWeightsGradOp::create(builder, getLoc(), getWeights().getType(),
                                                        getX(), getPlaces(), dy);
@@ -52,9 +49,8 @@ LogicalResult CombineOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
 }
 
 LogicalResult GroupedLinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                        OperandGradients &operandGradients) {
+                                        OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (getScales() && failed(expectFrozen(*this, "weight", {getWeight(), getScales()}, active)))
     return failure();
   if (active[1])
@@ -70,8 +66,7 @@ LogicalResult GroupedLinearOp::buildVJP(OpBuilder &builder, Gradients resultGrad
 }
 
 LogicalResult AddGroupBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                       OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                       OperandGradients operandGradients) {
   if (active[1])
     operandGradients[1] = SumGroupRowsOp::create(builder, getLoc(), getBias().getType(),
                                                  resultGradients[0], /*into=*/Value());
@@ -81,9 +76,8 @@ LogicalResult AddGroupBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradi
 }
 
 LogicalResult GateRowsOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                   OperandGradients &operandGradients) {
+                                   OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] =
         GateRowsGradOp::create(builder, getLoc(), getGate().getType(), getX(), getGate(), dy);
@@ -94,8 +88,7 @@ LogicalResult GateRowsOp::buildVJP(OpBuilder &builder, Gradients resultGradients
 
 /// Only the logits have a gradient: the formula includes their effect on lse.
 LogicalResult RouterLoadOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                     OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                     OperandGradients operandGradients) {
   if (active[0] && resultGradients[1])
     operandGradients[0] = RouterLoadGradOp::create(builder, getLoc(), getLogits().getType(),
                                                    getLogits(), getLse(), resultGradients[1]);
@@ -103,8 +96,7 @@ LogicalResult RouterLoadOp::buildVJP(OpBuilder &builder, Gradients resultGradien
 }
 
 LogicalResult BalanceLossOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                      OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                      OperandGradients operandGradients) {
   if (active[1])
     operandGradients[1] =
         BalanceLossGradOp::create(builder, getLoc(), getSums().getType(), getCounts(),

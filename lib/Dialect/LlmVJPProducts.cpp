@@ -33,9 +33,8 @@ LogicalResult llmmem::llm::expectFrozen(Operation *op, StringRef name, ValueRang
 }
 
 LogicalResult LinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                 OperandGradients &operandGradients) {
+                                 OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (getActivationGroup())
     return emitOpError("rounds its activations, which has no gradient; leave 'activation_group' "
                        "(--activations) out of what is trained");
@@ -57,8 +56,7 @@ LogicalResult LinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, 
 }
 
 LogicalResult EmbeddingOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
+                                    OperandGradients operandGradients) {
   if (getScales() && failed(expectFrozen(*this, "table", {getTable(), getScales()}, active)))
     return failure();
   if (active[1])
@@ -69,9 +67,8 @@ LogicalResult EmbeddingOp::buildVJP(OpBuilder &builder, Gradients resultGradient
 }
 
 LogicalResult AddPositionsOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                       OperandGradients &operandGradients) {
+                                       OperandGradients operandGradients) {
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] = PositionsGradOp::create(builder, getLoc(), getTable().getType(), dy,
                                                   /*into=*/Value(), getAxesAttr());
@@ -85,11 +82,10 @@ LogicalResult AddPositionsOp::buildVJP(OpBuilder &builder, Gradients resultGradi
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayerNormOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                    OperandGradients &operandGradients) {
+                                    OperandGradients operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))
     return failure();
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] = NormWeightGradOp::create(builder, getLoc(), getWeight().getType(), getX(),
                                                    dy, getRstd(), getMean(), /*into=*/Value());
@@ -103,11 +99,10 @@ LogicalResult LayerNormOp::buildVJP(OpBuilder &builder, Gradients resultGradient
 }
 
 LogicalResult RmsNormOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                  OperandGradients &operandGradients) {
+                                  OperandGradients operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))
     return failure();
   Value dy = resultGradients[0];
-  operandGradients.assign(active.size(), Value());
   if (active[1])
     operandGradients[1] =
         NormWeightGradOp::create(builder, getLoc(), getWeight().getType(), getX(), dy, getRstd(),
@@ -123,10 +118,9 @@ LogicalResult RmsNormOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
 //===----------------------------------------------------------------------===//
 
 LogicalResult CrossEntropyOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                       OperandGradients &operandGradients) {
+                                       OperandGradients operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))
     return failure();
-  operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] = CrossEntropyGradOp::create(
         builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
@@ -136,13 +130,8 @@ LogicalResult CrossEntropyOp::buildVJP(OpBuilder &builder, Gradients resultGradi
 }
 
 // Only the logits have a gradient: the formula includes their effect on lse.
-LogicalResult TargetLossOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                     OperandGradients &operandGradients) {
-  operandGradients.assign(active.size(), Value());
-  if (active[0])
-    operandGradients[0] = CrossEntropyGradOp::create(
-        builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
-        resultGradients[0], getCount(), getIgnoreIndexAttr(), getVocabularyAttr(),
-        getLabelSmoothingAttr(), getZLossAttr());
-  return success();
+Value TargetLossOp::buildGradient(OpBuilder &builder, Value dy) {
+  return CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getLse(),
+                                    getTargets(), dy, getCount(), getIgnoreIndexAttr(),
+                                    getVocabularyAttr(), getLabelSmoothingAttr(), getZLossAttr());
 }

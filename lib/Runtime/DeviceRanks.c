@@ -36,7 +36,8 @@ static int type_of(int64_t element) {
 
 typedef struct {
   DeviceRanks *self;
-  NcComm *comm; /* Null means that nothing is sent. */
+  bool is_recorded; /* The step's host code must launch it now. */
+  NcComm *comm;     /* Null means that nothing is sent. */
   void *stream;
   Members members;
   const char *name;
@@ -55,16 +56,17 @@ static void wait_for_all_started(DeviceRanks *self) {
 
 static DeviceCall begin_call(DeviceRanks *self, const char *name, int64_t count, int64_t element,
                              int64_t axes) {
+  if (!is_recorded(self))
+    return (DeviceCall){.self = self};
   wait_for_all_started(self);
-  Members members = llmmem_members(axes);
-  DeviceCall call = {self,
-                     self->groups[axes & ((1 << LLMMEM_MOST_AXES) - 1)],
-                     self->run ? self->run->stream : NULL,
-                     members,
-                     name,
-                     count * bytes_of(element),
-                     type_of(element)};
-  return call;
+  return (DeviceCall){.self = self,
+                      .is_recorded = true,
+                      .comm = self->groups[axes & ((1 << LLMMEM_MOST_AXES) - 1)],
+                      .stream = self->run ? self->run->stream : NULL,
+                      .members = llmmem_members(axes),
+                      .name = name,
+                      .bytes = count * bytes_of(element),
+                      .type = type_of(element)};
 }
 
 /* Ends the job where NCCL has not done `what`. */
@@ -99,19 +101,23 @@ static void clear(const DeviceCall *call, void *to, int64_t bytes) {
     memset(to, 0, (size_t)bytes);
 }
 
+/* Returns whether NCCL has nothing to do: the call must not launch now, or is over this rank alone,
+ * whose result is a copy. */
+static bool is_done_alone(const DeviceCall *call, const void *from, void *to) {
+  if (call->is_recorded && !call->comm)
+    copy(call, from, to, call->bytes);
+  return !call->is_recorded || !call->comm;
+}
+
 /*===----------------------------------------------------------------------===*/
 /* Collectives                                                                */
 /*===----------------------------------------------------------------------===*/
 
 void llmmem_device_all_gather(DeviceRanks *self, const void *part, void *whole, int64_t count,
                               int64_t element, int64_t axes) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "all_gather", count, element, axes);
-  if (!call.comm) {
-    copy(&call, part, whole, call.bytes);
+  if (is_done_alone(&call, part, whole))
     return;
-  }
   check_call(&call,
              self->nccl.all_gather(part, whole, (size_t)count, call.type, call.comm, call.stream),
              "ncclAllGather");
@@ -119,13 +125,9 @@ void llmmem_device_all_gather(DeviceRanks *self, const void *part, void *whole, 
 
 void llmmem_device_all_reduce(DeviceRanks *self, const void *x, void *sum, int64_t count,
                               int64_t element, int64_t axes) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "all_reduce", count, element, axes);
-  if (!call.comm) {
-    copy(&call, x, sum, call.bytes);
+  if (is_done_alone(&call, x, sum))
     return;
-  }
   check_call(
       &call,
       self->nccl.all_reduce(x, sum, (size_t)count, call.type, NC_SUM, call.comm, call.stream),
@@ -134,13 +136,9 @@ void llmmem_device_all_reduce(DeviceRanks *self, const void *x, void *sum, int64
 
 void llmmem_device_reduce_scatter(DeviceRanks *self, const void *whole, void *part, int64_t count,
                                   int64_t element, int64_t axes) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "reduce_scatter", count, element, axes);
-  if (!call.comm) {
-    copy(&call, whole, part, call.bytes);
+  if (is_done_alone(&call, whole, part))
     return;
-  }
   check_call(&call,
              self->nccl.reduce_scatter(whole, part, (size_t)count, call.type, NC_SUM, call.comm,
                                        call.stream),
@@ -149,13 +147,9 @@ void llmmem_device_reduce_scatter(DeviceRanks *self, const void *whole, void *pa
 
 void llmmem_device_broadcast(DeviceRanks *self, const void *x, void *y, int64_t count,
                              int64_t element, int64_t axes, int64_t root) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "broadcast", count, element, axes);
-  if (!call.comm) {
-    copy(&call, x, y, call.bytes);
+  if (is_done_alone(&call, x, y))
     return;
-  }
   check_call(
       &call,
       self->nccl.broadcast(x, y, (size_t)count, call.type, (int)root, call.comm, call.stream),
@@ -164,13 +158,9 @@ void llmmem_device_broadcast(DeviceRanks *self, const void *x, void *y, int64_t 
 
 void llmmem_device_reduce(DeviceRanks *self, const void *x, void *sum, int64_t count,
                           int64_t element, int64_t axes, int64_t root) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "reduce", count, element, axes);
-  if (!call.comm) {
-    copy(&call, x, sum, call.bytes);
+  if (is_done_alone(&call, x, sum))
     return;
-  }
   check_call(&call,
              self->nccl.reduce(x, sum, (size_t)count, call.type, NC_SUM, (int)root, call.comm,
                                call.stream),
@@ -204,13 +194,9 @@ static void receive(const DeviceCall *call, void *y, int64_t count, int64_t from
 
 void llmmem_device_all_to_all(DeviceRanks *self, const void *x, void *y, int64_t count,
                               int64_t element, int64_t axes) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "all_to_all", count, element, axes);
-  if (!call.comm) {
-    copy(&call, x, y, call.bytes);
+  if (is_done_alone(&call, x, y))
     return;
-  }
   begin_messages(&call);
   for (int position = 0; position < call.members.size; ++position) {
     send(&call, (const char *)x + position * call.bytes, count, position);
@@ -221,9 +207,9 @@ void llmmem_device_all_to_all(DeviceRanks *self, const void *x, void *y, int64_t
 
 void llmmem_device_send_receive(DeviceRanks *self, const void *x, void *y, int64_t count,
                                 int64_t element, int64_t axes, int64_t to, int64_t from) {
-  if (!is_recorded(self))
-    return;
   DeviceCall call = begin_call(self, "send_receive", count, element, axes);
+  if (!call.is_recorded)
+    return;
   if (from < 0)
     clear(&call, y, call.bytes);
   if (from == call.members.position) {

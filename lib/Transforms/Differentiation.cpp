@@ -89,10 +89,6 @@ static void annotateBuilt(Operation *built, Operation *forward) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReverseSweep::checkContributions(Operation *op, ArrayRef<Value> contributions) const {
-  if (contributions.size() != op->getNumOperands())
-    return op->emitError() << "'" << op->getName() << "' gives " << contributions.size()
-                           << " gradients for " << op->getNumOperands()
-                           << " operands; its buildVJP must give one for each, or null";
   for (auto [operand, contribution] : llvm::zip_equal(op->getOperands(), contributions))
     if (contribution && contribution.getType() != operand.getType())
       return op->emitError() << "'" << op->getName() << "' gives a gradient of type "
@@ -139,9 +135,8 @@ void ReverseSweep::addContributions(Operation *op, ArrayRef<Value> contributions
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReverseSweep::visit(Operation *op) {
-  SmallVector<Value> resultGradients;
-  for (Value result : op->getResults())
-    resultGradients.push_back(gradients.lookup(result));
+  auto resultGradients =
+      llvm::map_to_vector(op->getResults(), [&](Value result) { return gradients.lookup(result); });
   if (llvm::none_of(resultGradients, [](Value gradient) { return static_cast<bool>(gradient); }) ||
       !readsActive(op))
     return success();
@@ -150,11 +145,10 @@ LogicalResult ReverseSweep::visit(Operation *op) {
     return op->emitError() << "'" << op->getName()
                            << "' has no rule for its gradient, which is needed here; implement "
                            << "DifferentiableOpInterface, or attach it as an external model";
-  SmallVector<bool> wantsGradient;
-  for (Value operand : op->getOperands())
-    wantsGradient.push_back(active.contains(operand));
+  auto wantsGradient = llvm::map_to_vector(op->getOperands(),
+                                           [&](Value operand) { return active.contains(operand); });
   Operation *before = &*std::prev(builder.getInsertionPoint());
-  SmallVector<Value> contributions;
+  SmallVector<Value> contributions(op->getNumOperands());
   if (failed(rule.buildVJP(builder, resultGradients, wantsGradient, contributions)) ||
       failed(checkContributions(op, contributions)))
     return failure();

@@ -32,8 +32,8 @@ def Llm_Startable : NativeOpTrait<"Startable"> {
   let cppNamespace = "::llmmem::llm";
 }
 
-class Llm_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Llm_Op<mnemonic, !listconcat(Llm_CollectiveTraits, [Collective, Differentiable, Llm_Startable], traits)> {
+class Llm_CollectiveOp<string mnemonic, list<Trait> traits = [], Trait differentiable = DifferentiableInFirst>
+    : Llm_Op<mnemonic, !listconcat(Llm_CollectiveTraits, [Collective, differentiable, Llm_Startable], traits)> {
   let extraClassDeclaration = [{
     /// Returns the number of ranks of a group.
     int64_t getGroupSize();
@@ -235,7 +235,7 @@ def Llm_SendReceiveOp : Llm_EqualShapesOp<"send_receive", "y"> {
 // Buckets combine several values in one collective, so that they share its latency. Each result is
 // that of the collective of one value, bit for bit. The values are copied next to each other into
 // the workspace, and from there to the results. All have one element type.
-class Llm_BucketOp<string mnemonic, list<Trait> traits = []> : Llm_CollectiveOp<mnemonic, traits>;
+class Llm_BucketOp<string mnemonic, list<Trait> traits = []> : Llm_CollectiveOp<mnemonic, traits, Differentiable>;
 
 def Llm_AllReduceBucketOp : Llm_BucketOp<"all_reduce_bucket", [BuffersInPlace]> {
   let summary = "Sums several values over the ranks of a group at once, for all of them.";
@@ -302,7 +302,7 @@ def Llm_AllGatherBucketOp : Llm_BucketOp<"all_gather_bucket", [BuffersInPlace, A
 }
 
 // The op is not speculatable, though it sends nothing, because the part differs on each rank.
-def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraffic, Differentiable, Shardable])> {
+def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraffic, DifferentiableInFirst, Shardable])> {
   let summary = "Takes a rank's own part of a value that it has unsharded.";
   let description = [{
     part = part q of x, of n equal parts along `dimension`; nothing is sent. x must be equal on all ranks and have one

@@ -173,7 +173,7 @@ def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, Gro
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, DifferentiableInFirst, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Rotates halves of each head by an angle that grows with the position.";
   let description = [{
     With d = width / heads, i < d/2 and angle = s * theta^(-2i/d): y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i +
@@ -242,7 +242,7 @@ def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [ShardableWithChange,
 }
 
 def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
-    [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["scores", "masked"]>]> {
+    [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, GroupElementwise, AllTypesMatch<["scores", "masked"]>]> {
   let summary = "Replaces the scores of masked keys.";
   let description = [{
     masked[b, h, i, j] = scores where j <= i (and j > i - window), else `fill`. The gradient of a replaced score is
@@ -259,7 +259,7 @@ def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
 }
 
 def Llm_SoftmaxOp : Llm_PureOp<"softmax",
-    [Shardable, Cost, Differentiable, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Computes softmax over the last dimension.";
   let description = [{
     y = exp(x - max) / sum exp(x - max). Keeps for the backward: y.
@@ -295,7 +295,7 @@ def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange,
 //===----------------------------------------------------------------------===//
 
 class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise, dag attributes = (ins)> : Llm_PureOp<mnemonic,
-    [Shardable, Cost, Differentiable, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
   let arguments = !con((ins Llm_Tensor:$x), attributes);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -392,7 +392,7 @@ def Llm_MulOp : Llm_BinaryOp<"mul"> {
 }
 
 def Llm_DropoutOp : Llm_PureOp<"dropout",
-    [ShardableWithChange, Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
+    [ShardableWithChange, Cost, DifferentiableInFirst, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
   let summary = "Zeroes elements at random by a counter-based generator, and scales the rest.";
   let description = [{
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
@@ -415,7 +415,7 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
 }
 
 def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
-    [ShardableWithChange, Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
+    [ShardableWithChange, Cost, DifferentiableInFirst, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
   let summary = "Applies dropout and returns its mask, one byte an element.";
   let description = [{
     It computes llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
@@ -433,7 +433,7 @@ def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
 }
 
 def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
-    [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Multiplies by a stored dropout mask and scales.";
   let description = [{
     y = mask ? x / (1 - p) : 0. Keeps for the backward: the mask.
@@ -448,7 +448,7 @@ def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
   let hasVerifier = 1;
 }
 
-def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise]> {
+def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, GroupElementwise]> {
   let summary = "Rounds or widens elements.";
   let description = [{
     y = x in another element type, rounded to nearest even. Keeps nothing. Folds where it changes no type, and where it
@@ -465,7 +465,7 @@ def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, Differentiable, BuffersInP
   let hasVerifier = 1;
 }
 
-def Llm_FillOp : Llm_PureOp<"fill", [Cost, Differentiable]> {
+def Llm_FillOp : Llm_PureOp<"fill", [Cost]> {
   let summary = "Fills a tensor with one number.";
   let description = [{
     y = value everywhere. A backward starts from a gradient that is a fill of 1.
@@ -525,7 +525,7 @@ def Llm_LogSumExpOp : Llm_PureOp<"log_sum_exp", [ShardableByJoin, Cost]> {
   let hasVerifier = 1;
 }
 
-def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Differentiable]> {
+def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, DifferentiableInFirst]> {
   let summary = "Computes the mean negative log-likelihood of the targets from the logarithm of each row's sum.";
   let description = [{
     loss = sum over the targets that are not `ignore_index` of lse - logits[target], divided by the count: the loss of

@@ -28,7 +28,8 @@ def CostOfUnpackingMatmul : DeclareOpInterfaceMethods<CostOpInterface, ["getLibr
     "multipliesMatrices", "getUnpackedType"]>;
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
 def CostOfUnpackingCaches : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getUnpackedType"]>;
-def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface, ["buildVJP"]>;
+def DifferentiableInFirst : DeclareOpInterfaceMethods<DifferentiableOpInterface, ["buildGradient"]>;
 def Random : DeclareOpInterfaceMethods<RandomOpInterface>;
 def Updates : DeclareOpInterfaceMethods<UpdateOpInterface>;
 def Shardable : DeclareOpInterfaceMethods<ShardingOpInterface>;

@@ -12,7 +12,7 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-def Llm_RelativeBiasOp : Llm_PureOp<"relative_bias", [Shardable, Cost, Differentiable]> {
+def Llm_RelativeBiasOp : Llm_PureOp<"relative_bias", [Shardable, Cost, DifferentiableInFirst]> {
   let summary = "Computes the bias of every distance between a query and a key, for each head.";
   let description = [{
     bias[h, d] = table[bucket(d - (queries - 1)), h], for the distances from 1 - queries to keys - 1 of a key from a

@@ -9,7 +9,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 // Columns and heads
 //===----------------------------------------------------------------------===//
 
-def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Differentiable, BuffersView]> {
+def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, DifferentiableInFirst, BuffersView]> {
   let summary = "Gives the same bytes another shape.";
   let description = [{
     It is a view, with no bytes of its own and no work. Keeps nothing. Folds with another, and where it changes no
@@ -61,7 +61,7 @@ def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable, GroupC
   let hasVerifier = 1;
 }
 
-def Llm_RepeatHeadsOp : Llm_PureOp<"repeat_heads", [Shardable, Cost, Differentiable]> {
+def Llm_RepeatHeadsOp : Llm_PureOp<"repeat_heads", [Shardable, Cost, DifferentiableInFirst]> {
   let summary = "Gives each head a copy of one row.";
   let description = [{
     y[..., h, :] = x[..., :] for each head h: the key of DeepSeek's rotary positions, which all heads share. The
@@ -97,7 +97,7 @@ def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
 // image. The adjoint of each of these ops is another of them.
 //===----------------------------------------------------------------------===//
 
-def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, Differentiable]> {
+def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, DifferentiableInFirst]> {
   let summary = "Copies the elements into another order of the dimensions.";
   let description = [{
     Dimension k of y is dimension order[k] of x: y[i_order[0], i_order[1], ...] = x[i_0, i_1, ...]. Between two views it
@@ -117,7 +117,7 @@ def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, Differentiable]>
   let hasVerifier = 1;
 }
 
-def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, Differentiable]> {
+def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, DifferentiableInFirst]> {
   let summary = "Copies a range of the last dimension.";
   let description = [{
     y[..., j] = x[..., begin + j]. On a view whose last dimension is all rows of an image, it takes one row. The
@@ -134,7 +134,7 @@ def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Llm_PadOp : Llm_PureOp<"pad", [Shardable, Cost, Differentiable]> {
+def Llm_PadOp : Llm_PureOp<"pad", [Shardable, Cost, DifferentiableInFirst]> {
   let summary = "Copies x into a range of the last dimension, with zeros elsewhere.";
   let description = [{
     y[..., begin + j] = x[..., j], and 0 elsewhere. The vector-Jacobian product is llm.slice. Keeps nothing. Folds where the

@@ -6,6 +6,13 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
+namespace llmmem::detail {
+
+/// Fails, after a diagnostic at `op`, where it gave no gradient.
+llvm::LogicalResult expectGradient(mlir::Operation *op, mlir::Value gradient);
+
+} // namespace llmmem::detail
+
 #include "llmmem/Interfaces/DifferentiableOpInterface.h.inc"
 
 #endif // LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H

@@ -18,12 +18,25 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     InterfaceMethod<[{
         Builds the gradients of the operands from those of the results. `resultGradients` has one entry for each
         result, null where the gradient is zero (at least one is not). `active` says for each operand whether its
-        gradient is wanted; `operandGradients` receives one entry for each operand, null where it is not wanted or
-        is zero. Fails, after a located diagnostic, where the op has no rule for a wanted gradient.
+        gradient is wanted. `operandGradients` has a null entry for each operand, and receives the gradients that are
+        wanted and not zero. Fails, after a located diagnostic, where the op has no rule for a wanted gradient. Without
+        a rule of its own, an op gives its first operand what `buildGradient` builds.
       }],
       "::llvm::LogicalResult", "buildVJP",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$resultGradients,
-           "::llvm::ArrayRef<bool>":$active, "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>,
+           "::llvm::ArrayRef<bool>":$active, "::llvm::MutableArrayRef<::mlir::Value>":$operandGradients),
+      /*methodBody=*/"", /*defaultImplementation=*/[{
+        if (!active[0])
+          return ::llvm::success();
+        operandGradients[0] = $_op.buildGradient(builder, resultGradients[0]);
+        return ::llmmem::detail::expectGradient($_op, operandGradients[0]);
+      }]>,
+    InterfaceMethod<[{
+        Builds the gradient of the first operand from `dy`, that of the first result, for an op whose other operands
+        have none. Null where the op has `buildVJP` instead.
+      }],
+      "::mlir::Value", "buildGradient", (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$dy),
+      /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
   ];
 }
 
