@@ -1,6 +1,6 @@
-//===- Deepseek.cpp - What the versions of DeepSeek share ------------------===//
+//===- Deepseek.cpp - DeepSeek-V2, V3 and R1 ------------------------------===//
 
-#include "Deepseek.h"
+#include "DecoderConfig.h"
 #include <cmath>
 
 using namespace llmmem::importer;
@@ -50,7 +50,8 @@ static void readLatentAttention(ConfigReader &config, DecoderParts &parts) {
   config.onlyFlag("attention_bias", false);
 }
 
-void llmmem::importer::readExpertGroups(ConfigReader &config, ExpertParts &experts) {
+/// Reads the experts in `n_group` groups, of which a token keeps `topk_group`.
+static void readExpertGroups(ConfigReader &config, ExpertParts &experts) {
   experts.groups = config.positive("n_group");
   experts.keptGroups = config.positive("topk_group");
   if (experts.count % experts.groups != 0)
@@ -72,8 +73,18 @@ static MlpParts sharedExperts(const DecoderParts &parts, int64_t count) {
   return mlp;
 }
 
-DecoderParts llmmem::importer::readDeepseekKeys(ConfigReader &config, const ImportOptions &options,
-                                                const DeepseekDefaults &defaults) {
+namespace {
+/// Says what the missing keys of a version mean.
+struct DeepseekDefaults {
+  double factor; ///< Multiplies the weights of experts.
+  int64_t denseLayers, sharedExperts;
+};
+} // namespace
+
+/// Describes latent attention, and an MLP in the first layers, then experts with shared ones. The
+/// version says how experts are chosen.
+static DecoderParts readDeepseekKeys(ConfigReader &config, const ImportOptions &options,
+                                     const DeepseekDefaults &defaults) {
   DecoderParts parts =
       readLlamaKeys(config, options, {.kvHeadsOr = true, .rotaryByLayerType = true});
   readLatentAttention(config, parts);
@@ -87,4 +98,53 @@ DecoderParts llmmem::importer::readDeepseekKeys(ConfigReader &config, const Impo
   if (int64_t shared = config.countOr("n_shared_experts", defaults.sharedExperts))
     parts.experts.shared = sharedExperts(parts, shared);
   return parts;
+}
+
+static void readRouterOfV2(ConfigReader &config, ExpertParts &experts) {
+  experts.normalized = false;
+  config.onlyFlag("norm_topk_prob", false);
+  config.onlyText("scoring_func", "softmax");
+  std::string method = config.optionalText("topk_method").value_or("greedy");
+  if (method == "group_limited_greedy")
+    readExpertGroups(config, experts);
+  else if (method != "greedy")
+    config.fail("key 'topk_method' is \"" + method +
+                "\", expected one of greedy, group_limited_greedy");
+}
+
+/// Reads DeepSeek-V2 and V2-Lite (DeepSeek-AI 2024).
+std::unique_ptr<Model> llmmem::importer::readDeepseekV2(ConfigReader &config,
+                                                        const ImportOptions &options) {
+  DecoderParts parts =
+      readDeepseekKeys(config, options, {.factor = 1.0, .denseLayers = 0, .sharedExperts = 2});
+  readRouterOfV2(config, parts.experts);
+  return makeDecoder(std::move(parts));
+}
+
+/// Scores are logistic. Experts are chosen by score and a bias that a rule and no gradient trains,
+/// in the groups whose two best experts have the largest sum.
+static void readRouterOfV3(ConfigReader &config, ExpertParts &experts) {
+  experts.logistic = true;
+  experts.biasOfChoice = "mlp.gate.e_score_correction_bias";
+  experts.normalized = config.flagOr("norm_topk_prob", true);
+  config.onlyText("scoring_func", "sigmoid");
+  config.onlyText("topk_method", "noaux_tc");
+  readExpertGroups(config, experts);
+  experts.groupBest = 2;
+  if (experts.count / experts.groups < experts.groupBest)
+    config.fail("key 'n_group' is " + Twine(experts.groups) + " for " + Twine(experts.count) +
+                " experts, expected groups of two or more: the two best speak for theirs");
+}
+
+/// Reads DeepSeek-V3 and R1 (DeepSeek-AI 2024). This is DeepSeek-V2 with another router. The layers
+/// after the last one that predict further tokens (`num_nextn_predict_layers`) are left out, as the
+/// public library leaves them out of training.
+std::unique_ptr<Model> llmmem::importer::readDeepseekV3(ConfigReader &config,
+                                                        const ImportOptions &options) {
+  DecoderParts parts =
+      readDeepseekKeys(config, options, {.factor = 2.5, .denseLayers = 3, .sharedExperts = 1});
+  parts.attention.rotary.interleaved = config.flagOr("rope_interleave", true);
+  readRouterOfV3(config, parts.experts);
+  config.countOr("num_nextn_predict_layers", 0);
+  return makeDecoder(std::move(parts));
 }

@@ -1,9 +1,10 @@
-//===- Mistral.cpp - Mistral 7B (Jiang et al. 2023) ------------------------===//
+//===- Mistral.cpp - Mistral and Mixtral ----------------------------------===//
 
 #include "DecoderConfig.h"
 
 using namespace llmmem::importer;
 
+/// Reads Mistral 7B (Jiang et al. 2023).
 std::unique_ptr<Model> llmmem::importer::readMistral(ConfigReader &config,
                                                      const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
@@ -13,5 +14,20 @@ std::unique_ptr<Model> llmmem::importer::readMistral(ConfigReader &config,
   if (!config.mentions("sliding_window"))
     parts.attention.window = 4096;
   readLayerTypes(config, parts);
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads Mixtral 8x7B and 8x22B (Jiang et al. 2024). This is Mistral with experts in every layer,
+/// whose weights are called w1, w3 and w2.
+std::unique_ptr<Model> llmmem::importer::readMixtral(ConfigReader &config,
+                                                     const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options);
+  parts.attention.window = config.optionalPositive("sliding_window");
+  parts.experts = readExperts(config, {.count = "num_local_experts", .inner = "intermediate_size"});
+  parts.experts.router.module = "block_sparse_moe.gate";
+  parts.experts.gate = "block_sparse_moe.experts.*.w1";
+  parts.experts.up = "block_sparse_moe.experts.*.w3";
+  parts.experts.down = "block_sparse_moe.experts.*.w2";
+  expectNoNoise(config, options, "router_jitter_noise");
   return makeDecoder(std::move(parts));
 }

@@ -1,11 +1,11 @@
-//===- Phi.cpp - Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al. 2023) ----------===//
+//===- Phi.cpp - Phi-1 to Phi-4 -------------------------------------------===//
 
 #include "DecoderConfig.h"
 
 using namespace llmmem::importer;
 
-/// Attention and MLP are parallel, after one layer norm. There are biases everywhere, the head
-/// included.
+/// Reads Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al. 2023). Attention and MLP are parallel, after
+/// one layer norm. There are biases everywhere, the head included.
 std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
                                                  const ImportOptions &options) {
   KeyNames names;
@@ -30,5 +30,22 @@ std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
   if (parts.tied)
     config.fail("key 'tie_word_embeddings' is true, expected false: a tied head with a bias is not "
                 "supported");
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads Phi-3 and Phi-4 (Abdin et al. 2024). There is one projection for queries, keys and values,
+/// and one for the gate and what it gates.
+std::unique_ptr<Model> llmmem::importer::readPhi3(ConfigReader &config,
+                                                  const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true});
+  parts.attention.fusion = AttentionParts::Fusion::SideBySide;
+  parts.attention.query = {"self_attn.qkv_proj", config.flagOr("attention_bias", false)};
+  parts.attention.window = config.optionalPositive("sliding_window");
+  parts.mlp.gate.module = "mlp.gate_up_proj";
+  parts.mlp.up.module.clear();
+  parts.attention.outputDropout = parts.mlp.outputDropout =
+      readDropout(config, options, "resid_pdrop", 0.0);
+  parts.block.listedFirst = {"self_attn.o_proj"};
+  readLayerTypes(config, parts);
   return makeDecoder(std::move(parts));
 }

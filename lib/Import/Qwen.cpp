@@ -1,0 +1,61 @@
+//===- Qwen.cpp - Qwen2, Qwen3 and their mixtures of experts --------------===//
+
+#include "DecoderConfig.h"
+
+using namespace llmmem::importer;
+
+/// Reads Qwen2 and Qwen2.5 (Yang et al. 2024).
+std::unique_ptr<Model> llmmem::importer::readQwen2(ConfigReader &config,
+                                                   const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options);
+  setInputBias(parts.attention, true);
+  readSwitchedWindow(config, parts);
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads Qwen1.5-MoE and Qwen2-MoE (Yang et al. 2024). This is Qwen2 with experts, and a shared one
+/// of which each token takes a share.
+std::unique_ptr<Model> llmmem::importer::readQwen2Moe(ConfigReader &config,
+                                                      const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options);
+  setInputBias(parts.attention, config.flagOr("qkv_bias", true));
+  // Versions of the public library differ in which layers have one.
+  config.onlyFlag("use_sliding_window", false);
+  readQwenExperts(config, parts);
+  MlpParts shared = parts.mlp;
+  shared.inner = config.positive("shared_expert_intermediate_size");
+  shared.gate.module = "mlp.shared_expert.gate_proj";
+  shared.up.module = "mlp.shared_expert.up_proj";
+  shared.down.module = "mlp.shared_expert.down_proj";
+  parts.experts.shared = shared;
+  parts.experts.sharedGate = "mlp.shared_expert_gate";
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads Qwen3 without experts (Yang et al. 2025). Queries and keys are normalised per head.
+std::unique_ptr<Model> llmmem::importer::readQwen3(ConfigReader &config,
+                                                   const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options);
+  parts.attention.output.bias = config.flagOr("attention_bias", false);
+  setInputBias(parts.attention, parts.attention.output.bias);
+  parts.attention.queryNorm = "self_attn.q_norm";
+  parts.attention.keyNorm = "self_attn.k_norm";
+  parts.attention.normsHeads = true;
+  readSwitchedWindow(config, parts);
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads Qwen3 with experts (Yang et al. 2025). Queries and keys are normalised per head, and no
+/// expert is shared.
+std::unique_ptr<Model> llmmem::importer::readQwen3Moe(ConfigReader &config,
+                                                      const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options);
+  parts.attention.output.bias = config.flagOr("attention_bias", false);
+  setInputBias(parts.attention, parts.attention.output.bias);
+  parts.attention.queryNorm = "self_attn.q_norm";
+  parts.attention.keyNorm = "self_attn.k_norm";
+  parts.attention.normsHeads = true;
+  config.onlyFlag("use_sliding_window", false);
+  readQwenExperts(config, parts);
+  return makeDecoder(std::move(parts));
+}
