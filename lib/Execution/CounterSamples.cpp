@@ -23,5 +23,3 @@ double llmmem::sampleUniform(uint64_t stream, uint64_t counter) {
 double llmmem::sampleNormal(uint64_t stream, uint64_t counter) {
   return llmmem_sample_normal(stream, counter);
 }
-
-double llmmem::normalQuantile(double p) { return llmmem_normal_quantile(p); }

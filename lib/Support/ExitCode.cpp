@@ -7,6 +7,15 @@ using namespace llmmem;
 
 static constexpr llvm::StringLiteral badInput = "bad input: the message says what was expected";
 
+namespace {
+/// Says what `code` means when `tool` returns it.
+struct ExitCodeEntry {
+  llvm::StringLiteral tool;
+  int code;
+  llvm::StringLiteral meaning;
+};
+} // namespace
+
 static constexpr ExitCodeEntry table[] = {
     {"llmmem-import", ExitSuccess, "the model is written"},
     {"llmmem-import", ExitBadInput, badInput},
@@ -43,8 +52,6 @@ static constexpr ExitCodeEntry table[] = {
     {"llmmem-emulate", ExitBadInput,
      "bad input, or a fault: the message says in which kernel, block, thread and op"},
 };
-
-llvm::ArrayRef<ExitCodeEntry> llmmem::exitCodeTable() { return table; }
 
 std::string llmmem::exitCodeHelp(llvm::StringRef tool) {
   size_t width = 0;

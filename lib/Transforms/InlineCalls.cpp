@@ -1,6 +1,5 @@
 //===- InlineCalls.cpp - Calls become what they call -----------------------===//
 
-#include "llmmem/Transforms/InlineCalls.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Transforms/Passes.h"
@@ -82,7 +81,12 @@ private:
 };
 } // namespace
 
-LogicalResult llmmem::inlineCalls(func::FuncOp step) {
+/// Puts the body of every function that `step` calls, also from inside of regions, in the place of
+/// the call, and erases private functions that nobody calls any more. Attributes of a call are
+/// lost, locations say where it was. Unlike MLIR's inliner it asks nothing of the ops around, so
+/// they may be unregistered and have regions. Fails, after a diagnostic at the call, on recursion
+/// and on what has no body of one block; the module may then have calls left.
+static LogicalResult inlineCalls(func::FuncOp step) {
   CallInliner inliner(step->getParentOfType<ModuleOp>());
   if (failed(inliner.inlineInto(step)))
     return failure();

@@ -24,10 +24,6 @@ double sampleNormal(uint64_t stream, uint64_t counter);
 uint64_t streamOf(uint64_t seed);
 uint64_t streamOf(uint64_t seed, llvm::StringRef name);
 
-/// Returns the number below which a normal sample lies with probability `p`, 0 < p < 1. Example:
-/// 0.5 gives 0, 0.975 gives 1.95996.
-double normalQuantile(double p);
-
 } // namespace llmmem
 
 #endif // LLMMEM_EXECUTION_COUNTERSAMPLES_H

@@ -14,7 +14,6 @@ struct Place {
   int64_t offset = 0;  // from the arena's start; 0 for an argument
   bool onHost = false; // in the arena of the host's memory
 
-  bool isOnDevice() const { return !argument && !onHost; }
   bool operator==(const Place &other) const {
     return argument == other.argument && offset == other.offset && onHost == other.onHost;
   }

@@ -8,7 +8,6 @@
 #ifndef LLMMEM_SUPPORT_EXITCODE_H
 #define LLMMEM_SUPPORT_EXITCODE_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -21,15 +20,6 @@ enum ExitCode : int {
   ExitNoDevice = 3,
   ExitSignal = 128, // plus the signal's number, as shells report it: 130 after Ctrl-C
 };
-
-/// Says what `code` means when `tool` returns it.
-struct ExitCodeEntry {
-  llvm::StringLiteral tool;
-  int code;
-  llvm::StringLiteral meaning;
-};
-
-llvm::ArrayRef<ExitCodeEntry> exitCodeTable();
 
 /// Returns the section EXIT CODES of a tool's help, from an empty line on.
 std::string exitCodeHelp(llvm::StringRef tool);

@@ -358,11 +358,6 @@ void DeviceLoops::forElements(KernelEmitter &e, int64_t count, Body body) {
   forSteps(e, *threadInGroup, e.index(count), groupThreads, body);
 }
 
-void DeviceLoops::storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x) {
-  llvm::SaveAndRestore own(inLanes, true);
-  e.store(buffer, index, x);
-}
-
 void DeviceLoops::storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, Value value) {
   llvm::SaveAndRestore own(inLanes, true);
   e.storeRaw(buffer, index, value);

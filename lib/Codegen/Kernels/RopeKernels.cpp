@@ -1,10 +1,10 @@
 //===- RopeKernels.cpp - Rotary angles ------------------------------------===//
 
 #include "KernelModels.h"
-#include "RopeFrequencies.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -28,6 +28,27 @@ static Buffer tableOf(KernelEmitter &e, ArrayRef<double> numbers) {
 }
 
 namespace {
+
+/// Returns the number of elements of a head that rotate.
+int64_t rotaryElements(RopeOp op) {
+  int64_t size = op.getX().getType().getShape().back() / static_cast<int64_t>(op.getHeads());
+  return op.getRotary().value_or(size);
+}
+
+/// Returns theta^(-2i/d) / divisors[i] for i < d/2, where d elements of a head rotate.
+SmallVector<double> ropeFrequencies(RopeOp op) {
+  int64_t size = rotaryElements(op);
+  double theta = op.getTheta().convertToDouble();
+  SmallVector<double> frequencies;
+  for (int64_t i = 0; i < size / 2; ++i)
+    frequencies.push_back(
+        std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(size)));
+  if (auto scaling = op.getScaling())
+    for (auto [frequency, divisor] :
+         llvm::zip_equal(frequencies, scaling->getDivisors().getValues<double>()))
+      frequency /= divisor;
+  return frequencies;
+}
 
 struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
   struct Emission {

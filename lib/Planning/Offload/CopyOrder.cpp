@@ -40,7 +40,6 @@ private:
     bool isStarted() const { return end != never; }
   };
 
-  void addUps(const std::vector<Gap> &chosen);
   void setLatest();
   void startUps();
   bool hasLeft(const Down &it) const { return ups[it.up].end <= now; }

@@ -47,7 +47,6 @@ public:
 
   int32_t numSteps() const { return static_cast<int32_t>(steps.size()); }
   OpIndex opAt(int32_t step) const { return steps[step]; }
-  bool isAlive(int32_t step) const { return alive[step]; }
   /// Says whether this run may be removed: its op has run before.
   bool isRepeat(int32_t step) const { return alive[step] && step != firstRun[steps[step]]; }
   int64_t peak() const { return tree.max(0, numSteps() - 1); }

@@ -64,7 +64,6 @@ public:
   /// Computes values, inside a launch, by one thread of the block. All threads get them.
   Row commonNumbers(KernelEmitter &e, Index thread, Common common);
   /// Emits a store that this thread makes.
-  void storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x);
   void storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, mlir::Value value);
   /// Return this thread's number in its group, and the number of threads of the group.
   Index thread() const { return *threadInGroup; }
