@@ -14,10 +14,6 @@ static constexpr StringLiteral shippedTable =
     ;
 
 namespace {
-constexpr StringLiteral tableKeys = "format, version, ops";
-constexpr StringLiteral entryKeys = "dialects, ops, targets, flops_per_element, flops, bytes, "
-                                    "in_place, effects, constant, view, refuse";
-
 class OpTableReader {
 public:
   OpTableReader(StringRef json, StringMap<OpTableEntry> &entries)
@@ -32,16 +28,17 @@ private:
   bool readTable() {
     std::string format;
     int64_t version = 0;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "format")
-        return reader.string(format) &&
-               (format == "llmmem-op-table" || reader.fail("expected llmmem-op-table"));
-      if (key == "version")
-        return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
-      if (key == "ops")
-        return reader.array([&] { return readEntry(); });
-      return reader.unknownKey(key, tableKeys);
-    });
+    bool read = reader.members(
+        {{"format",
+          [&] {
+            return reader.string(format) &&
+                   (format == "llmmem-op-table" || reader.fail("expected llmmem-op-table"));
+          }},
+         {"version",
+          [&] {
+            return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
+          }},
+         {"ops", [&] { return reader.array([&] { return readEntry(); }); }}});
     return read && ((!format.empty() && version) ||
                     reader.fail("an op table must have 'format' and 'version'"));
   }
@@ -49,22 +46,22 @@ private:
   bool readEntry() {
     std::vector<std::string> dialects, names, targets;
     OpTableEntry entry;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "dialects")
-        return readNames(dialects);
-      if (key == "ops")
-        return readNames(names);
-      if (key == "targets")
-        return readNames(targets);
-      if (key == "refuse")
-        return reader.string(entry.refusal) &&
-               (!entry.refusal.empty() || reader.fail("expected a reason"));
-      if (key == "constant")
-        return reader.boolean(entry.isConstant);
-      if (key == "view")
-        return reader.boolean(entry.isView);
-      return readRule(key, entry);
-    });
+    std::string word;
+    bool read = reader.members(
+        {{"dialects", [&] { return readNames(dialects); }},
+         {"ops", [&] { return readNames(names); }},
+         {"targets", [&] { return readNames(targets); }},
+         {"flops_per_element", entry.flopsPerElement},
+         {"flops", [&] { return reader.string(word) && readFlops(word, entry.flops); }},
+         {"bytes", [&] { return reader.string(word) && readBytes(word, entry.bytes); }},
+         {"in_place", [&] { return reader.string(word) && readInPlace(word, entry.inPlace); }},
+         {"effects", [&] { return reader.string(word) && readEffects(word, entry.isPure); }},
+         {"constant", entry.isConstant},
+         {"view", entry.isView},
+         {"refuse", [&] {
+            return reader.string(entry.refusal) &&
+                   (!entry.refusal.empty() || reader.fail("expected a reason"));
+          }}});
     if (!read)
       return false;
     if (names.empty())
@@ -89,23 +86,9 @@ private:
       entries[name + ":" + target] = entry;
   }
 
-  bool readRule(StringRef key, OpTableEntry &entry) {
-    if (key == "flops_per_element")
-      return reader.integer(entry.flopsPerElement);
-    std::string word;
-    if (key == "flops")
-      return reader.string(word) && readFlops(word, entry.flops);
-    if (key == "bytes")
-      return reader.string(word) && readBytes(word, entry.bytes);
-    if (key == "in_place")
-      return reader.string(word) && readInPlace(word, entry.inPlace);
-    if (key == "effects") {
-      if (!reader.string(word))
-        return false;
-      entry.isPure = word == "none";
-      return word == "none" || word == "once" || reader.fail("expected none or once");
-    }
-    return reader.unknownKey(key, entryKeys);
+  bool readEffects(StringRef word, bool &isPure) {
+    isPure = word == "none";
+    return word == "none" || word == "once" || reader.fail("expected none or once");
   }
 
   bool readFlops(StringRef word, FlopRule &rule) {

@@ -163,14 +163,6 @@ json::Value DeviceModel::toJson() const {
 }
 
 namespace {
-constexpr StringLiteral tableKeys =
-    "name, source, basis, memory_bytes, reserve_bytes, flops_per_ns, bytes_per_ns, launch_ns, "
-    "library_workspace_bytes, epilogues, links, pcie, host, devices_per_node, gpu, collectives, "
-    "kernels, measured";
-constexpr StringLiteral linkKeys =
-    "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
-constexpr StringLiteral hostKeys = "bytes_per_ns, source";
-constexpr StringLiteral collectiveKeys = "op, ranks, bytes, ns";
 constexpr StringLiteral rateKeys = "bf16, f32, f64, i4, i8, f8";
 
 /// Reads one table; see the header for its form.
@@ -188,46 +180,29 @@ public:
 private:
   bool readTable() {
     bool hasRates = false, hasBandwidth = false;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "name")
-        return reader.string(model.name);
-      if (key == "source")
-        return reader.string(model.source);
-      if (key == "flops_per_ns")
-        return hasRates = true, readRates();
-      if (key == "bytes_per_ns")
-        return hasBandwidth = true, reader.integer(model.bytesPerNs, 1);
-      if (key == "launch_ns")
-        return reader.integer(model.launchNs);
-      if (key == "basis")
-        return readBasis();
-      if (key == "memory_bytes")
-        return reader.integer(model.memoryBytes, 1);
-      if (key == "reserve_bytes")
-        return reader.integer(model.reserveBytes);
-      if (key == "epilogues")
-        return readEpilogues();
-      if (key == "library_workspace_bytes")
-        return reader.integer(model.libraryWorkspace);
-      if (key == "links")
-        return reader.array([&] { return readLink(); });
-      if (key == "pcie")
-        return readSlot();
-      if (key == "host")
-        return readHost();
-      if (key == "gpu")
-        return model.gpu.emplace().read(reader);
-      if (key == "devices_per_node")
-        return reader.integer(model.devicesPerNode);
-      if (key == "collectives")
-        return reader.array([&] { return readCollective(); });
-      if (key == "kernels")
-        return reader.object([&](StringRef kind) { return readFactor(kind); });
-      if (key == "measured")
-        return reader.object(
-            [&](StringRef kernel) { return reader.integer(model.measuredNs[kernel], 1); });
-      return reader.unknownKey(key, tableKeys);
-    });
+    bool read = reader.members(
+        {{"name", model.name},
+         {"source", model.source},
+         {"basis", [&] { return readBasis(); }},
+         {"memory_bytes", model.memoryBytes, 1},
+         {"reserve_bytes", model.reserveBytes},
+         {"flops_per_ns", [&] { return hasRates = true, readRates(); }},
+         {"bytes_per_ns", [&] { return hasBandwidth = true, reader.integer(model.bytesPerNs, 1); }},
+         {"launch_ns", model.launchNs},
+         {"library_workspace_bytes", model.libraryWorkspace},
+         {"epilogues", [&] { return readEpilogues(); }},
+         {"links", [&] { return reader.array([&] { return readLink(); }); }},
+         {"pcie", [&] { return readSlot(); }},
+         {"host", [&] { return readHost(); }},
+         {"devices_per_node", model.devicesPerNode},
+         {"gpu", [&] { return model.gpu.emplace().read(reader); }},
+         {"collectives", [&] { return reader.array([&] { return readCollective(); }); }},
+         {"kernels",
+          [&] { return reader.object([&](StringRef kind) { return readFactor(kind); }); }},
+         {"measured", [&] {
+            return reader.object(
+                [&](StringRef kernel) { return reader.integer(model.measuredNs[kernel], 1); });
+          }}});
     if (!read)
       return false;
     if (!hasRates || !hasBandwidth)
@@ -302,11 +277,8 @@ private:
   }
 
   bool readHost() {
-    bool read = reader.object([&](StringRef key) {
-      if (key == "bytes_per_ns")
-        return reader.integer(model.hostBytesPerNs, 1);
-      return key == "source" ? reader.string(model.hostSource) : reader.unknownKey(key, hostKeys);
-    });
+    bool read =
+        reader.members({{"bytes_per_ns", model.hostBytesPerNs, 1}, {"source", model.hostSource}});
     return read && (model.hostBytesPerNs > 0 || reader.fail("a host must have 'bytes_per_ns'"));
   }
 
@@ -321,21 +293,12 @@ private:
   bool readLink() {
     DeviceLink link;
     std::string to;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "name")
-        return reader.string(link.name);
-      if (key == "to")
-        return reader.string(to) && readEnd(to, link.to);
-      if (key == "up_bytes_per_ns")
-        return reader.integer(link.upBytesPerNs, 1);
-      if (key == "down_bytes_per_ns")
-        return reader.integer(link.downBytesPerNs, 1);
-      if (key == "latency_ns")
-        return reader.integer(link.latencyNs);
-      if (key == "source")
-        return reader.string(link.source);
-      return reader.unknownKey(key, linkKeys);
-    });
+    bool read = reader.members({{"name", link.name},
+                                {"to", [&] { return reader.string(to) && readEnd(to, link.to); }},
+                                {"up_bytes_per_ns", link.upBytesPerNs, 1},
+                                {"down_bytes_per_ns", link.downBytesPerNs, 1},
+                                {"latency_ns", link.latencyNs},
+                                {"source", link.source}});
     if (!read)
       return false;
     if (link.name.empty() || to.empty() || !link.upBytesPerNs || !link.downBytesPerNs)
@@ -354,17 +317,8 @@ private:
   bool readCollective() {
     std::string op;
     int64_t ranks = 0, bytes = 0, ns = 0;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "op")
-        return reader.string(op);
-      if (key == "ranks")
-        return reader.integer(ranks, 2);
-      if (key == "bytes")
-        return reader.integer(bytes, 1);
-      if (key == "ns")
-        return reader.integer(ns, 1);
-      return reader.unknownKey(key, collectiveKeys);
-    });
+    bool read =
+        reader.members({{"op", op}, {"ranks", ranks, 2}, {"bytes", bytes, 1}, {"ns", ns, 1}});
     if (!read)
       return false;
     if (op.empty() || !ranks || !bytes || !ns)

@@ -30,10 +30,6 @@ const DeviceKind &Topology::slowest() const {
 }
 
 namespace {
-constexpr StringLiteral topologyKeys =
-    "name, devices, devices_per_node, within_node, between_nodes";
-constexpr StringLiteral kindKeys = "table, memory, count";
-constexpr StringLiteral linkKeys = "bytes_per_ns, latency_ns";
 constexpr int64_t mostDevices = 1 << 20;
 
 class TopologyReader {
@@ -49,34 +45,22 @@ public:
 
 private:
   bool read() {
-    bool hasLinks = reader.object([&](StringRef key) {
-      if (key == "name")
-        return reader.string(topology.name);
-      if (key == "devices")
-        return reader.array([&] { return readKind(); });
-      if (key == "devices_per_node")
-        return reader.integer(topology.devicesPerNode, 1);
-      if (key == "within_node")
-        return readLink(within.emplace(), DeviceLink::To::Device);
-      if (key == "between_nodes")
-        return readLink(between.emplace(), DeviceLink::To::Node);
-      return reader.unknownKey(key, topologyKeys);
-    });
+    bool hasLinks = reader.members(
+        {{"name", topology.name},
+         {"devices", [&] { return reader.array([&] { return readKind(); }); }},
+         {"devices_per_node", topology.devicesPerNode, 1},
+         {"within_node", [&] { return readLink(within.emplace(), DeviceLink::To::Device); }},
+         {"between_nodes", [&] { return readLink(between.emplace(), DeviceLink::To::Node); }}});
     return hasLinks && check() && addLinks();
   }
 
   bool readKind() {
     DeviceKind kind;
     std::string table, memory;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "table")
-        return reader.string(table) && readTable(table, kind);
-      if (key == "memory")
-        return reader.string(memory) && readMemory(memory, kind);
-      if (key == "count")
-        return reader.integer(kind.count, 1);
-      return reader.unknownKey(key, kindKeys);
-    });
+    bool read = reader.members(
+        {{"table", [&] { return reader.string(table) && readTable(table, kind); }},
+         {"memory", [&] { return reader.string(memory) && readMemory(memory, kind); }},
+         {"count", kind.count, 1}});
     if (!read)
       return false;
     if (table.empty() || memory.empty() || !kind.count)
@@ -120,13 +104,9 @@ private:
 
   bool readLink(DeviceLink &link, DeviceLink::To to) {
     bool hasLatency = false;
-    bool read = reader.object([&](StringRef key) {
-      if (key == "bytes_per_ns")
-        return reader.integer(link.upBytesPerNs, 1);
-      if (key == "latency_ns")
-        return hasLatency = true, reader.integer(link.latencyNs);
-      return reader.unknownKey(key, linkKeys);
-    });
+    bool read = reader.members(
+        {{"bytes_per_ns", link.upBytesPerNs, 1},
+         {"latency_ns", [&] { return hasLatency = true, reader.integer(link.latencyNs); }}});
     link.to = to;
     link.name = to == DeviceLink::To::Node ? "between nodes" : "within a node";
     link.source = "topology";

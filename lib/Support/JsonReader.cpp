@@ -97,6 +97,28 @@ bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
   }
 }
 
+bool JsonReader::members(std::initializer_list<JsonMember> known) {
+  return object([&](llvm::StringRef key) {
+    const auto *found = llvm::find_if(known, [&](const JsonMember &it) { return it.key == key; });
+    if (found != known.end())
+      return member(*found);
+    auto keys = llvm::map_range(known, [](const JsonMember &it) { return it.key; });
+    return unknownKey(key, llvm::join(keys, ", "));
+  });
+}
+
+bool JsonReader::member(const JsonMember &member) {
+  if (auto *const *number = std::get_if<int64_t *>(&member.target))
+    return integer(**number, member.least);
+  if (auto *const *number = std::get_if<double *>(&member.target))
+    return real(**number);
+  if (auto *const *flag = std::get_if<bool *>(&member.target))
+    return boolean(**flag);
+  if (auto *const *text = std::get_if<std::string *>(&member.target))
+    return string(**text);
+  return std::get<llvm::function_ref<bool()>>(member.target)();
+}
+
 bool JsonReader::array(llvm::function_ref<bool()> element) {
   skipSpace();
   if (!remaining.consume_front("["))

@@ -19,8 +19,26 @@
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
+#include <variant>
 
 namespace llmmem {
+
+/// Describes a member of an object: its key, and where its value goes or what reads it.
+struct JsonMember {
+  using Target =
+      std::variant<int64_t *, double *, bool *, std::string *, llvm::function_ref<bool()>>;
+
+  JsonMember(llvm::StringRef key, int64_t &number, int64_t least = 0)
+      : key(key), target(&number), least(least) {}
+  JsonMember(llvm::StringRef key, double &number) : key(key), target(&number) {}
+  JsonMember(llvm::StringRef key, bool &flag) : key(key), target(&flag) {}
+  JsonMember(llvm::StringRef key, std::string &text) : key(key), target(&text) {}
+  JsonMember(llvm::StringRef key, llvm::function_ref<bool()> read) : key(key), target(read) {}
+
+  llvm::StringRef key;
+  Target target;
+  int64_t least = 0; // of an integer
+};
 
 class JsonReader {
 public:
@@ -29,6 +47,11 @@ public:
 
   /// Calls `member` with each key, positioned before its value. A key may be given once.
   bool object(llvm::function_ref<bool(llvm::StringRef key)> member);
+  /// Reads an object that has some of these members. Refuses another key, and names those that are
+  /// known. Example: members({{"rows", rows}, {"columns", columns, 1}}).
+  bool members(std::initializer_list<JsonMember> known);
+  /// Reads the value of one member.
+  bool member(const JsonMember &member);
   /// Calls `element`, positioned before each element.
   bool array(llvm::function_ref<bool()> element);
 

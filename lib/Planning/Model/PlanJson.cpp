@@ -21,8 +21,6 @@ constexpr llvm::StringLiteral planKeys2 =
     "format, version, form, status, steps, alternatives, offsets, workspaces, copies, memories, "
     "cost, base_cost, "
     "cost_lower_bound, time, base_time, time_lower_bound, seconds, witness";
-constexpr llvm::StringLiteral memoryKeys = "id, peak, arena, peak_lower_bound";
-constexpr llvm::StringLiteral copyKeys = "value, leaves, back, host_offset";
 constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, memory, proved, why";
 
 llvm::StringRef statusName(Status status) {
@@ -102,19 +100,16 @@ private:
     const int64_t number = numMemories++;
     int64_t id = -1;
     MemoryUse use;
-    const bool read = reader.object([&](llvm::StringRef key) {
-      if (key == "id")
-        return reader.integer(id) &&
-               (id == number ||
-                reader.fail("memories stand as in the problem; expected " + llvm::Twine(number)));
-      if (key == "peak")
-        return reader.integer(use.peak);
-      if (key == "arena")
-        return reader.integer(use.arena);
-      if (key == "peak_lower_bound")
-        return reader.integer(use.peakLowerBound);
-      return reader.unknownKey(key, memoryKeys);
-    });
+    const bool read = reader.members(
+        {{"id",
+          [&] {
+            return reader.integer(id) &&
+                   (id == number || reader.fail("memories stand as in the problem; expected " +
+                                                llvm::Twine(number)));
+          }},
+         {"peak", use.peak},
+         {"arena", use.arena},
+         {"peak_lower_bound", use.peakLowerBound}});
     if (!read)
       return false;
     if (id < 0)
@@ -178,30 +173,18 @@ private:
 
   bool readCopy(PlannedCopy &copy) {
     bool hasValue = false;
-    const bool read = reader.object([&](llvm::StringRef key) {
-      hasValue |= key == "value";
-      if (key == "value")
-        return index(valueOf, copy.value);
-      if (key == "leaves")
-        return step(copy.leaves, 0);
-      if (key == "back")
-        return step(copy.back, 0);
-      if (key == "host_offset")
-        return reader.integer(copy.hostOffset);
-      return reader.unknownKey(key, copyKeys);
-    });
+    const bool read =
+        reader.members({{"value", [&] { return hasValue = true, index(valueOf, copy.value); }},
+                        {"leaves", [&] { return step(copy.leaves, 0); }},
+                        {"back", [&] { return step(copy.back, 0); }},
+                        {"host_offset", copy.hostOffset}});
     return read && ((hasValue && copy.leaves >= 0 && copy.back >= 0) ||
                     reader.fail("a copy must have 'value', 'leaves' and 'back'"));
   }
 
   bool readForm(FormNumber &form) {
-    return reader.object([&](llvm::StringRef key) {
-      if (key == "alternative")
-        return step(form.alternative, 0);
-      if (key == "tiling")
-        return step(form.tiling, 0);
-      return reader.unknownKey(key, "alternative, tiling");
-    });
+    return reader.members({{"alternative", [&] { return step(form.alternative, 0); }},
+                           {"tiling", [&] { return step(form.tiling, 0); }}});
   }
 
   bool readMember(llvm::StringRef key) {

@@ -8,20 +8,7 @@
 
 using namespace llmmem;
 using namespace llmmem::planning;
-
-/// The keys of both versions come first, then those of one version only.
-static constexpr llvm::StringLiteral problemKeys[] = {
-    "format, version, values, ops, keep, forms, choice, guessed_phases", "budget, alignment",
-    "memories"};
-static constexpr llvm::StringLiteral memoryKeys = "id, name, budget, alignment";
-static constexpr llvm::StringLiteral valueKeys[] = {"id, bytes, name, resident", "",
-                                                    "memory, order_only"};
-static constexpr llvm::StringLiteral opKeys[] = {
-    "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase, micro_batch", "",
-    "resource, workspace_memory, optional, alternatives"};
-static constexpr llvm::StringLiteral alternativeKeys = "cost, workspace";
-static constexpr llvm::StringLiteral formKeys = "tilings, selected, values, ops, keep";
-static constexpr llvm::StringLiteral tilingKeys = "op, cost, workspace";
+using Members = llvm::ArrayRef<JsonMember>;
 
 llvm::Expected<StepForms> ProblemReader::run() {
   readProblem();
@@ -36,16 +23,25 @@ llvm::Expected<StepForms> ProblemReader::run() {
   return std::move(forms);
 }
 
-bool ProblemReader::unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]) {
-  const llvm::StringRef more = keys[isVersion2() ? 2 : 1];
-  const bool isOther =
-      llvm::is_contained(llvm::split(keys[isVersion2() ? 1 : 2], ", "), key) && !key.empty();
-  if (isOther)
-    return reader.fail("key '" + key + "' belongs to version " + (isVersion2() ? "1" : "2") +
-                       " of the format" +
-                       (isVersion2() ? "; expected one of " + keys[0] + ", " + more
-                                     : llvm::Twine("; give \"version\": 2 before it")));
-  return reader.unknownKey(key, (keys[0] + (more.empty() ? "" : ", ") + more).str());
+/// Joins the keys of members, as messages name them.
+static std::string keysOf(Members members) {
+  return llvm::join(llvm::map_range(members, [](const JsonMember &it) { return it.key; }), ", ");
+}
+
+bool ProblemReader::members(Members both, Members ofVersion1, Members ofVersion2) {
+  return reader.object([&](llvm::StringRef key) {
+    const Members own = isVersion2() ? ofVersion2 : ofVersion1;
+    auto isNamed = [&](const JsonMember &it) { return it.key == key; };
+    for (Members members : {both, own})
+      if (const auto *found = llvm::find_if(members, isNamed); found != members.end())
+        return reader.member(*found);
+    if (llvm::any_of(isVersion2() ? ofVersion1 : ofVersion2, isNamed))
+      return reader.fail("key '" + key + "' belongs to version " + (isVersion2() ? "1" : "2") +
+                         " of the format" +
+                         (isVersion2() ? "; expected one of " + keysOf(both) + ", " + keysOf(own)
+                                       : llvm::Twine("; give \"version\": 2 before it")));
+    return reader.unknownKey(key, keysOf(both) + (own.empty() ? "" : ", ") + keysOf(own));
+  });
 }
 
 bool ProblemReader::readMemory() {
@@ -53,20 +49,17 @@ bool ProblemReader::readMemory() {
   int64_t id = -1, alignment = 1;
   std::string name;
   std::optional<int64_t> budget;
-  const bool read = reader.object([&](llvm::StringRef key) {
-    if (key == "id")
-      return reader.integer(id) &&
-             (id == number || reader.fail("memories are numbered from 0, the device first; "
-                                          "expected " +
-                                          llvm::Twine(number)));
-    if (key == "name")
-      return reader.string(name);
-    if (key == "budget")
-      return reader.integer(budget.emplace());
-    if (key == "alignment")
-      return reader.integer(alignment, 1);
-    return reader.unknownKey(key, memoryKeys);
-  });
+  const bool read = reader.members(
+      {{"id",
+        [&] {
+          return reader.integer(id) &&
+                 (id == number || reader.fail("memories are numbered from 0, the device first; "
+                                              "expected " +
+                                              llvm::Twine(number)));
+        }},
+       {"name", name},
+       {"budget", [&] { return reader.integer(budget.emplace()); }},
+       {"alignment", alignment, 1}});
   if (!read)
     return false;
   if (id < 0 || name.empty())
@@ -104,39 +97,34 @@ bool ProblemReader::resource(Resource &resource) {
 
 bool ProblemReader::readAlternative(Alternative &alternative) {
   bool hasCost = false;
-  const bool read = reader.object([&](llvm::StringRef key) {
-    if (key == "cost")
-      return hasCost = true, reader.integer(alternative.cost);
-    if (key == "workspace")
-      return reader.integer(alternative.workspace);
-    return reader.unknownKey(key, alternativeKeys);
-  });
+  const bool read =
+      reader.members({{"cost", [&] { return hasCost = true, reader.integer(alternative.cost); }},
+                      {"workspace", alternative.workspace}});
   return read && (hasCost || reader.fail("an alternative must have 'cost'"));
 }
 
 bool ProblemReader::readProblem() {
   std::string format;
-  const bool read = reader.object([&](llvm::StringRef key) {
-    if (key == "format")
-      return reader.string(format) &&
-             (format == "llmmem-problem" || reader.fail("expected \"llmmem-problem\""));
-    if (key == "version")
-      return reader.integer(version) &&
-             (version == 1 || version == 2 || reader.fail("expected version 1 or 2"));
-    if (!isVersion2() && key == "budget")
-      return reader.integer(problem.budget.emplace());
-    if (!isVersion2() && key == "alignment")
-      return reader.integer(problem.alignment, 1);
-    if (isVersion2() && key == "memories")
-      return reader.array([&] { return readMemory(); });
-    if (key == "forms")
-      return reader.array([&] { return readForm(); });
-    if (key == "choice")
-      return readChoice();
-    if (key == "guessed_phases")
-      return reader.boolean(forms.guessedPhases);
-    return readMember(key);
-  });
+  const bool read =
+      members({{"format",
+                [&] {
+                  return reader.string(format) &&
+                         (format == "llmmem-problem" || reader.fail("expected \"llmmem-problem\""));
+                }},
+               {"version",
+                [&] {
+                  return reader.integer(version) &&
+                         (version == 1 || version == 2 || reader.fail("expected version 1 or 2"));
+                }},
+               {"values", [&] { return readValues(); }},
+               {"ops", [&] { return readOps(); }},
+               {"keep", [&] { return ids(keep); }},
+               {"forms", [&] { return reader.array([&] { return readForm(); }); }},
+               {"choice", [&] { return readChoice(); }},
+               {"guessed_phases", forms.guessedPhases}},
+              {{"budget", [&] { return reader.integer(problem.budget.emplace()); }},
+               {"alignment", problem.alignment, 1}},
+              {{"memories", [&] { return reader.array([&] { return readMemory(); }); }}});
   if (!read)
     return false;
   if (format.empty() || version == 0)
@@ -144,15 +132,12 @@ bool ProblemReader::readProblem() {
   return (hasValues && hasOps) || reader.fail("'values' and 'ops' must be there");
 }
 
-/// Reads a member of the entry of one variant.
-bool ProblemReader::readMember(llvm::StringRef key) {
-  if (key == "keep")
-    return ids(keep);
-  if (key == "values")
-    return hasValues = true, reader.array([&] { return readValue(); });
-  if (key == "ops")
-    return hasOps = true, reader.array([&] { return readOp(); });
-  return unknownKey(key, problemKeys);
+bool ProblemReader::readValues() {
+  return hasValues = true, reader.array([&] { return readValue(); });
+}
+
+bool ProblemReader::readOps() {
+  return hasOps = true, reader.array([&] { return readOp(); });
 }
 
 bool ProblemReader::readChoice() {
@@ -165,37 +150,29 @@ bool ProblemReader::readChoice() {
 
 bool ProblemReader::readForm() {
   FormText &form = formTexts.emplace_back();
-  if (!reader.object([&](llvm::StringRef key) { return readFormMember(form, key); }))
+  auto own = [&]() -> ProblemReader & {
+    if (!form.own) {
+      form.own = std::make_unique<ProblemReader>(reader);
+      form.own->version = version;
+    }
+    return *form.own;
+  };
+  auto readTilings = [&] { return readTiling(form.tilings.emplace_back()); };
+  if (!reader.members({{"tilings", [&] { return reader.array(readTilings); }},
+                       {"selected", [&] { return ids(form.selected); }},
+                       {"values", [&] { return own().readValues(); }},
+                       {"ops", [&] { return own().readOps(); }},
+                       {"keep", [&] { return own().ids(own().keep); }}}))
     return false;
-  const ProblemReader *own = form.own.get();
-  return !own || (own->hasValues && own->hasOps) ||
+  return !form.own || (form.own->hasValues && form.own->hasOps) ||
          reader.fail("a form has 'values' and 'ops' of its own, or neither");
-}
-
-bool ProblemReader::readFormMember(FormText &form, llvm::StringRef key) {
-  if (key == "tilings")
-    return reader.array([&] { return readTiling(form.tilings.emplace_back()); });
-  if (key == "selected")
-    return ids(form.selected);
-  if (!llvm::is_contained({"values", "ops", "keep"}, key))
-    return reader.unknownKey(key, formKeys);
-  if (!form.own) {
-    form.own = std::make_unique<ProblemReader>(reader);
-    form.own->version = version;
-  }
-  return form.own->readMember(key);
 }
 
 bool ProblemReader::readTiling(std::vector<FormText::Entry> &tiling) {
   return reader.array([&] {
     FormText::Entry &entry = tiling.emplace_back(FormText::Entry{-1, -1, 0});
-    const bool read = reader.object([&](llvm::StringRef key) {
-      int64_t *number = key == "op"          ? &entry.op
-                        : key == "cost"      ? &entry.cost
-                        : key == "workspace" ? &entry.workspace
-                                             : nullptr;
-      return number ? reader.integer(*number) : reader.unknownKey(key, tilingKeys);
-    });
+    const bool read =
+        reader.members({{"op", entry.op}, {"cost", entry.cost}, {"workspace", entry.workspace}});
     return read && ((entry.op >= 0 && entry.cost >= 0) ||
                     reader.fail("an op of a tiling must have 'op' and 'cost'"));
   });
@@ -204,21 +181,12 @@ bool ProblemReader::readTiling(std::vector<FormText::Entry> &tiling) {
 bool ProblemReader::readValue() {
   Value &value = problem.values.emplace_back();
   bool hasId = false, hasBytes = false;
-  const bool read = reader.object([&](llvm::StringRef key) {
-    if (key == "id")
-      return hasId = true, reader.integer(value.id);
-    if (key == "bytes")
-      return hasBytes = true, reader.integer(value.bytes);
-    if (key == "name")
-      return reader.string(value.name);
-    if (key == "resident")
-      return reader.boolean(value.resident);
-    if (isVersion2() && key == "memory")
-      return memory(value.memory);
-    if (isVersion2() && key == "order_only")
-      return reader.boolean(value.orderOnly);
-    return unknownKey(key, valueKeys);
-  });
+  const bool read = members(
+      {{"id", [&] { return hasId = true, reader.integer(value.id); }},
+       {"bytes", [&] { return hasBytes = true, reader.integer(value.bytes); }},
+       {"name", value.name},
+       {"resident", value.resident}},
+      {}, {{"memory", [&] { return memory(value.memory); }}, {"order_only", value.orderOnly}});
   return read && ((hasId && hasBytes) || reader.fail("a value must have 'id' and 'bytes'"));
 }
 
@@ -226,45 +194,26 @@ bool ProblemReader::readOp() {
   Op &op = problem.ops.emplace_back();
   OpText &text = texts.emplace_back();
   bool hasId = false, hasReads = false, hasWrites = false;
-  const bool read = reader.object([&](llvm::StringRef key) {
-    if (key == "id")
-      return hasId = true, reader.integer(op.id);
-    if (key == "name")
-      return reader.string(op.name);
-    if (key == "cost")
-      return reader.integer(op.cost);
-    if (key == "workspace")
-      return reader.integer(op.workspace);
-    if (key == "reads")
-      return hasReads = true, ids(text.reads);
-    if (key == "writes")
-      return hasWrites = true, ids(text.writes);
-    if (key == "recompute")
-      return reader.boolean(op.recompute);
-    if (key == "in_place")
-      return pairs(text.inPlace);
-    if (key == "block")
-      return reader.integer(op.block.emplace());
-    if (key == "phase")
-      return phase(op.phase);
-    if (key == "micro_batch")
-      return reader.integer(op.microBatch.emplace());
-    return isVersion2() ? readOpOfVersion2(op, key) : unknownKey(key, opKeys);
-  });
+  auto readOther = [&] { return readAlternative(op.alternatives.emplace_back()); };
+  const bool read =
+      members({{"id", [&] { return hasId = true, reader.integer(op.id); }},
+               {"name", op.name},
+               {"cost", op.cost},
+               {"workspace", op.workspace},
+               {"reads", [&] { return hasReads = true, ids(text.reads); }},
+               {"writes", [&] { return hasWrites = true, ids(text.writes); }},
+               {"recompute", op.recompute},
+               {"in_place", [&] { return pairs(text.inPlace); }},
+               {"block", [&] { return reader.integer(op.block.emplace()); }},
+               {"phase", [&] { return phase(op.phase); }},
+               {"micro_batch", [&] { return reader.integer(op.microBatch.emplace()); }}},
+              {},
+              {{"resource", [&] { return resource(op.resource); }},
+               {"workspace_memory", [&] { return memory(op.workspaceMemory); }},
+               {"optional", op.optional},
+               {"alternatives", [&] { return reader.array(readOther); }}});
   return read && ((hasId && hasReads && hasWrites) ||
                   reader.fail("an op must have 'id', 'reads' and 'writes'"));
-}
-
-bool ProblemReader::readOpOfVersion2(Op &op, llvm::StringRef key) {
-  if (key == "resource")
-    return resource(op.resource);
-  if (key == "workspace_memory")
-    return memory(op.workspaceMemory);
-  if (key == "optional")
-    return reader.boolean(op.optional);
-  if (key == "alternatives")
-    return reader.array([&] { return readAlternative(op.alternatives.emplace_back()); });
-  return unknownKey(key, opKeys);
 }
 
 bool ProblemReader::ids(std::vector<int64_t> &list) {

@@ -48,22 +48,22 @@ public:
 private:
   bool isVersion2() const { return version == 2; }
 
-  /// Reports an unknown key. `version` comes before the keys that only one version has, so that it
-  /// is clear whether a key is allowed when it is read.
-  bool unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]);
+  /// Reads an object. `version` comes before the keys that only one version has, so that it is clear
+  /// which keys are allowed when one is read.
+  bool members(llvm::ArrayRef<JsonMember> both, llvm::ArrayRef<JsonMember> ofVersion1,
+               llvm::ArrayRef<JsonMember> ofVersion2);
   bool readMemory();
   bool memory(MemoryIndex &index);
   bool resource(Resource &resource);
   bool readAlternative(Alternative &alternative);
   bool readProblem();
-  bool readMember(llvm::StringRef key);
+  bool readValues();
+  bool readOps();
   bool readChoice();
   bool readForm();
-  bool readFormMember(FormText &form, llvm::StringRef key);
   bool readTiling(std::vector<FormText::Entry> &tiling);
   bool readValue();
   bool readOp();
-  bool readOpOfVersion2(Op &op, llvm::StringRef key);
   bool ids(std::vector<int64_t> &list);
   bool pairs(std::vector<std::pair<int64_t, int64_t>> &list);
   bool phase(Phase &phase);

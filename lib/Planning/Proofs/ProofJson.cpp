@@ -22,9 +22,6 @@ constexpr std::pair<Kind, llvm::StringLiteral> kindNames[] = {
     {Kind::EverySchedule, "every_schedule"},
     {Kind::EveryPlacement, "every_placement"}};
 
-constexpr llvm::StringLiteral proofKeys = "format, version, budget, cost, peak, infeasible";
-constexpr llvm::StringLiteral argumentKeys = "by, op, cuts, cut, set, flows";
-constexpr llvm::StringLiteral cutKeys = "scale, later, moments";
 constexpr llvm::StringLiteral momentKeys =
     "op, price, needed, held, repeated, reads, values_before, ops_before";
 constexpr llvm::StringLiteral openCutKeys = "op, price, scale, repeats, descendants, kept, reads, "
@@ -91,44 +88,37 @@ private:
   bool readProof() {
     std::string format;
     int64_t version = 0;
-    const bool read = reader.object([&](llvm::StringRef key) {
-      if (key == "format")
-        return reader.string(format) &&
-               (format == "llmmem-proof" || reader.fail("expected \"llmmem-proof\""));
-      if (key == "version")
-        return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
-      if (key == "budget")
-        return reader.integer(proof.budget.emplace());
-      if (key == "cost")
-        return readArgument(proof.cost.emplace());
-      if (key == "peak")
-        return readArgument(proof.peak.emplace());
-      if (key == "infeasible")
-        return readArgument(proof.infeasible.emplace());
-      return reader.unknownKey(key, proofKeys);
-    });
+    const bool read = reader.members(
+        {{"format",
+          [&] {
+            return reader.string(format) &&
+                   (format == "llmmem-proof" || reader.fail("expected \"llmmem-proof\""));
+          }},
+         {"version",
+          [&] {
+            return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
+          }},
+         {"budget", [&] { return reader.integer(proof.budget.emplace()); }},
+         {"cost", [&] { return readArgument(proof.cost.emplace()); }},
+         {"peak", [&] { return readArgument(proof.peak.emplace()); }},
+         {"infeasible", [&] { return readArgument(proof.infeasible.emplace()); }}});
     return read && ((!format.empty() && version == 1) ||
                     reader.fail("expected \"format\": \"llmmem-proof\" and \"version\": 1"));
   }
 
   bool readArgument(Argument &argument) {
     bool hasKind = false;
-    const bool read = reader.object([&](llvm::StringRef key) {
-      if (key == "by")
-        return hasKind = readKind(argument.kind);
-      if (key == "op")
-        return index(opOf, argument.op);
-      if (key == "cuts")
-        return reader.array([&] { return readCut(argument.cuts.emplace_back()); });
-      if (key == "cut")
-        return readOpenCut(argument.openCut);
-      if (key == "set")
-        return readOps(argument.lastRuns.set);
-      if (key == "flows")
-        return reader.array(
-            [&] { return readLastRunFlow(argument.lastRuns.flows.emplace_back()); });
-      return reader.unknownKey(key, argumentKeys);
-    });
+    const bool read = reader.members(
+        {{"by", [&] { return hasKind = readKind(argument.kind); }},
+         {"op", [&] { return index(opOf, argument.op); }},
+         {"cuts",
+          [&] { return reader.array([&] { return readCut(argument.cuts.emplace_back()); }); }},
+         {"cut", [&] { return readOpenCut(argument.openCut); }},
+         {"set", [&] { return readOps(argument.lastRuns.set); }},
+         {"flows", [&] {
+            return reader.array(
+                [&] { return readLastRunFlow(argument.lastRuns.flows.emplace_back()); });
+          }}});
     return read && (hasKind || reader.fail("an argument must have 'by'"));
   }
 
@@ -146,15 +136,11 @@ private:
   }
 
   bool readCut(CutFlow &cut) {
-    return reader.object([&](llvm::StringRef key) {
-      if (key == "scale")
-        return reader.integer(cut.scale);
-      if (key == "later")
-        return index(opOf, cut.later);
-      if (key == "moments")
-        return reader.array([&] { return readMoment(cut.moments.emplace_back()); });
-      return reader.unknownKey(key, cutKeys);
-    });
+    return reader.members(
+        {{"scale", cut.scale},
+         {"later", [&] { return index(opOf, cut.later); }},
+         {"moments",
+          [&] { return reader.array([&] { return readMoment(cut.moments.emplace_back()); }); }}});
   }
 
   bool readMoment(MomentFlow &moment) {
