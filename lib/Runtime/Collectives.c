@@ -11,9 +11,15 @@ static int64_t bytes_of(int64_t element) {
   return bytes[element];
 }
 
+/* Of no elements a pointer may be null, which neither memmove nor memset takes. */
 static void copy(void *to, const void *from, int64_t bytes) {
-  if (to != from)
+  if (to != from && bytes > 0)
     memmove(to, from, (size_t)bytes);
+}
+
+static void clear(void *to, int64_t bytes) {
+  if (bytes > 0)
+    memset(to, 0, (size_t)bytes);
 }
 
 /* Splits `count` elements into pieces of whole elements, one for each member. */
@@ -153,7 +159,7 @@ void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int
   reduce_piece(&members, "reduce", x, pieces, workspace, own, element);
   if (members.position != root) {
     move_piece(&members, "reduce", (Sent){own, own_bytes, root}, (Received){NULL, 0, -1});
-    memset(sum, 0, (size_t)bytes);
+    clear(sum, bytes);
     return;
   }
   for (int64_t from = 0; from < members.size; ++from)
@@ -196,7 +202,7 @@ void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element,
     return;
   }
   if (from < 0)
-    memset(y, 0, (size_t)bytes);
+    clear(y, bytes);
   else if (from == members.position)
     copy(y, x, bytes);
   if (members.transport && to != members.position)

@@ -125,7 +125,8 @@ private:
   std::string compare(const char *call, const std::vector<T> &found,
                       const std::vector<T> &expected) const {
     if (found.size() == expected.size() &&
-        std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)) == 0)
+        (found.empty() || // whose pointer may be null, which memcmp does not take
+         std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)) == 0))
       return "";
     std::ostringstream said;
     said << "rank " << members[own] << ", position " << own << " of " << n() << ": " << call

@@ -116,7 +116,7 @@ static int gather(void *, llmmem_group *group, void *whole, llmmem_pieces pieces
 
 static int broadcast(void *, llmmem_group *group, void *data, int64_t bytes, int32_t root) {
   return meet(group, data, [&] {
-    if (group->position != root)
+    if (group->position != root && bytes)
       std::memcpy(data, shownBy(group, root), bytes);
   });
 }
@@ -137,7 +137,8 @@ static int exchange(void *state, llmmem_group *group, const void *sent, int64_t 
     if (box.empty())
       continue;
     EXPECT_EQ(static_cast<int64_t>(box.front().size()), receivedBytes);
-    std::memcpy(received, box.front().data(), receivedBytes);
+    if (receivedBytes > 0)
+      std::memcpy(received, box.front().data(), receivedBytes);
     box.erase(box.begin());
     break;
   }
