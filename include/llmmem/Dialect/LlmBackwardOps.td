@@ -31,7 +31,6 @@ def Llm_LinearWeightGradOp : Llm_PureOp<"linear_weight_grad", [CostOfMatmul, Buf
   let assemblyFormat = [{
     $x `,` $dy (`into` `(` $into^ `)`)? `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_SumRowsOp : Llm_PureOp<"sum_rows", [Cost, BuffersInPlace, GroupColumnReduction, AccumulatingOpInterface]> {
@@ -46,7 +45,6 @@ def Llm_SumRowsOp : Llm_PureOp<"sum_rows", [Cost, BuffersInPlace, GroupColumnRed
   let arguments = (ins Llm_Tensor:$dy, Optional<Llm_Tensor>:$into);
   let results = (outs Llm_Tensor:$db);
   let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
@@ -64,7 +62,6 @@ def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, Buffers
     OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_Tensor:$dtable);
   let assemblyFormat = "$ids `,` $dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_PositionsGradOp : Llm_PureOp<"positions_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
@@ -81,7 +78,6 @@ def Llm_PositionsGradOp : Llm_PureOp<"positions_grad", [CostWithTraffic, Buffers
   let arguments = (ins Llm_Tensor:$dy, Optional<Llm_Tensor>:$into, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$dtable);
   let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_NormWeightGradOp : Llm_PureOp<"norm_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface, AttrSizedOperandSegments,
@@ -102,7 +98,6 @@ def Llm_NormWeightGradOp : Llm_PureOp<"norm_weight_grad", [Cost, BuffersInPlace,
     $x `,` $dy `,` $rstd (`mean` `(` $mean^ `)`)? (`into` `(` $into^ `)`)? attr-dict `:`
     functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,7 +120,6 @@ def Llm_LayerNormGradOp : Llm_PureOp<"layer_norm_grad", [Cost, BuffersInPlace, G
   let assemblyFormat = [{
     $x `,` $mean `,` $rstd `,` $weight `,` $dy attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "dy", "dx"]>]> {
@@ -143,7 +137,6 @@ def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, Group
     DefaultValuedAttr<F64Attr, "0.0">:$offset);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$x `,` $rstd `,` $weight `,` $dy attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random, GroupAttention, AttrSizedOperandSegments,
@@ -173,7 +166,6 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`at` `(` $positions^ `)`)? (`seed` `(` $seed^ `)`)? attr-dict `:`
     functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_AttentionSinkGradOp : Llm_PureOp<"attention_sink_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
@@ -192,7 +184,6 @@ def Llm_AttentionSinkGradOp : Llm_PureOp<"attention_sink_grad", [Cost, BuffersIn
   let assemblyFormat = [{
     $sinks `,` $out `,` $lse `,` $dout (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_AttentionValuesTransposedOp : Llm_PureOp<"attention_values_transposed", [CostOfMatmul]> {
@@ -210,7 +201,6 @@ def Llm_AttentionValuesTransposedOp : Llm_PureOp<"attention_values_transposed", 
     DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs Llm_Tensor:$out);
   let assemblyFormat = "$probabilities `,` $x attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 class Llm_UnaryGradOp<string mnemonic, Trait elements = GroupElementwise, dag attributes = (ins)> : Llm_PureOp<mnemonic,
@@ -232,6 +222,7 @@ def Llm_SoftmaxGradOp : Llm_PureOp<"softmax_grad", [Cost, BuffersInPlace, GroupR
   let arguments = (ins Llm_Rows:$y, Llm_Rows:$dy);
   let results = (outs Llm_Rows:$dx);
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
+  let hasVerifier = 0;
 }
 
 def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue, (ins UnitAttr:$exact)> {
@@ -244,6 +235,7 @@ def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue, (ins
     %dx = llm.gelu_grad %x, %dy : tensor<8x1024x3072xbf16>
     ```
   }];
+  let hasVerifier = 0;
 }
 
 def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad", GroupElementwise, (ins DefaultValuedAttr<F64Attr, "1.0">:$alpha)> {
@@ -255,7 +247,6 @@ def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad", GroupElementwise, (ins Default
     %dx = llm.silu_grad %x, %dy : tensor<1x8192x14336xbf16>
     ```
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_ClampGradOp : Llm_UnaryGradOp<"clamp_grad", GroupElementwise,
@@ -268,7 +259,6 @@ def Llm_ClampGradOp : Llm_UnaryGradOp<"clamp_grad", GroupElementwise,
     %dx = llm.clamp_grad %x, %dy {high = 7.0 : f64} : tensor<32x1x512x2880xbf16>
     ```
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_SoftcapGradOp : Llm_PureOp<"softcap_grad", [Cost, BuffersInPlace, GroupElementwise, AllTypesMatch<["y", "dy", "dx"]>]> {
@@ -283,7 +273,6 @@ def Llm_SoftcapGradOp : Llm_PureOp<"softcap_grad", [Cost, BuffersInPlace, GroupE
   let arguments = (ins Llm_Tensor:$y, Llm_Tensor:$dy, F64Attr:$cap);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
-  let hasVerifier = 1;
 }
 
 def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
@@ -308,7 +297,6 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
   let assemblyFormat = [{
     $logits `,` $lse `,` $targets `,` $dloss (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMBACKWARDOPS

@@ -35,7 +35,6 @@ def Llm_PositionsOp : Llm_PureOp<"positions", [Cost]> {
   let assemblyFormat = [{
     $lengths (`counts` `(` $counts^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [ShardableWithChange, CostOfUnpackingCaches, BuffersOnce, AttrSizedOperandSegments]> {
@@ -69,7 +68,6 @@ def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [ShardableWithChange,
     $q `,` $k `,` $v `caches` `(` $keys `,` $values `)` `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
     (`sinks` `(` $sinks^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Returns the tokens that a sequence can have in a cache.
     int64_t getCapacity();
@@ -102,7 +100,6 @@ def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [Shardable, CostWithTraffic, 
     $keys `,` $values `,` $k `,` $v `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_PackOp : Llm_PureOp<"pack", [Shardable, Cost]> {
@@ -119,7 +116,6 @@ def Llm_PackOp : Llm_PureOp<"pack", [Shardable, Cost]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_PackedTensor:$packed, Llm_Tensor:$scales);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($packed) `,` type($scales)";
-  let hasVerifier = 1;
 }
 
 def Llm_UnpackOp : Llm_PureOp<"unpack", [Shardable, Cost]> {
@@ -134,7 +130,6 @@ def Llm_UnpackOp : Llm_PureOp<"unpack", [Shardable, Cost]> {
   let arguments = (ins Llm_PackedTensor:$packed, Llm_Tensor:$scales);
   let results = (outs Llm_Tensor:$x);
   let assemblyFormat = "$packed `,` $scales attr-dict `:` type($packed) `,` type($scales) `->` type($x)";
-  let hasVerifier = 1;
 }
 
 def Llm_LastRowsOp : Llm_PureOp<"last_rows", [Shardable, CostWithTraffic]> {
@@ -150,7 +145,6 @@ def Llm_LastRowsOp : Llm_PureOp<"last_rows", [Shardable, CostWithTraffic]> {
   let arguments = (ins Llm_Tensor:$x, Llm_Ids:$counts);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $counts attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMCACHEOPS

@@ -41,7 +41,6 @@ class Llm_CollectiveOp<string mnemonic, list<Trait> traits = [], Trait different
   let extraClassDefinition = [{
     int64_t $cppClass::getGroupSize() { return ::llmmem::llm::groupSizeOf(*this, getAxes()); }
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_AllGatherOp : Llm_CollectiveOp<"all_gather", [BuffersInPlace, Shardable]> {
@@ -322,7 +321,6 @@ def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraff
     /// Returns the number of ranks of a group.
     int64_t getGroupSize();
   }];
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMCOLLECTIVEOPS

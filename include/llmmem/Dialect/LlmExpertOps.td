@@ -39,7 +39,6 @@ def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
     DefaultValuedAttr<I64Attr, "1">:$kept_groups, DefaultValuedAttr<I64Attr, "1">:$group_best);
   let results = (outs Llm_Rows:$weights, Llm_Ids:$experts, Llm_WideTensor:$lse);
   let assemblyFormat = "$logits (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_RouteGradOp : Llm_PureOp<"route_grad", [Cost]> {
@@ -60,7 +59,6 @@ def Llm_RouteGradOp : Llm_PureOp<"route_grad", [Cost]> {
   let assemblyFormat = [{
     $logits `,` $experts `,` $lse `,` $dweights attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_AssignPlacesOp : Llm_PureOp<"assign_places", [Shardable, Cost]> {
@@ -79,7 +77,6 @@ def Llm_AssignPlacesOp : Llm_PureOp<"assign_places", [Shardable, Cost]> {
   let arguments = (ins Llm_Ids:$experts);
   let results = (outs Llm_Ids:$places, Llm_Ids:$choices);
   let assemblyFormat = "$experts attr-dict `:` type($experts) `->` `(` type($places) `,` type($choices) `)`";
-  let hasVerifier = 1;
 }
 
 def Llm_CountDroppedOp : Llm_PureOp<"count_dropped", [Shardable, Cost]> {
@@ -94,7 +91,6 @@ def Llm_CountDroppedOp : Llm_PureOp<"count_dropped", [Shardable, Cost]> {
   let arguments = (ins Variadic<Llm_Ids>:$places);
   let results = (outs Llm_Count:$count);
   let assemblyFormat = "$places attr-dict `:` type($places) `->` type($count)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,7 +114,6 @@ def Llm_DispatchOp : Llm_PureOp<"dispatch", [Shardable, CostWithTraffic, Differe
   let assemblyFormat = [{
     $x `,` $places `,` $choices (`weights` `(` $weights^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_CombineOp : Llm_PureOp<"combine", [Shardable, CostWithTraffic, Differentiable]> {
@@ -139,7 +134,6 @@ def Llm_CombineOp : Llm_PureOp<"combine", [Shardable, CostWithTraffic, Different
   let assemblyFormat = [{
     $x `,` $places `,` $choices (`weights` `(` $weights^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_CombineWeightsGradOp : Llm_PureOp<"combine_weights_grad", [CostWithTraffic]> {
@@ -155,7 +149,6 @@ def Llm_CombineWeightsGradOp : Llm_PureOp<"combine_weights_grad", [CostWithTraff
   let arguments = (ins Llm_Tensor:$x, Llm_Ids:$places, Llm_Tensor:$dy);
   let results = (outs Llm_Tensor:$dweights);
   let assemblyFormat = "$x `,` $places `,` $dy attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,7 +186,6 @@ def Llm_GroupedLinearOp : Llm_PureOp<"grouped_linear",
     $x `,` $weight (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? (`choices` `(` $choices^ `)`)?
     `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_GroupedWeightGradOp : Llm_PureOp<"grouped_weight_grad", [CostOfMatmul, BuffersInPlace, AccumulatingOpInterface]> {
@@ -212,7 +204,6 @@ def Llm_GroupedWeightGradOp : Llm_PureOp<"grouped_weight_grad", [CostOfMatmul, B
   let assemblyFormat = [{
     $x `,` $dy (`into` `(` $into^ `)`)? `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_AddGroupBiasOp : Llm_PureOp<"add_group_bias",
@@ -233,7 +224,6 @@ def Llm_AddGroupBiasOp : Llm_PureOp<"add_group_bias",
   let assemblyFormat = [{
     $x `,` $bias (`choices` `(` $choices^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_SumGroupRowsOp : Llm_PureOp<"sum_group_rows", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
@@ -249,7 +239,6 @@ def Llm_SumGroupRowsOp : Llm_PureOp<"sum_group_rows", [Cost, BuffersInPlace, Acc
   let arguments = (ins Llm_Rows:$dy, Optional<Llm_Rows>:$into);
   let results = (outs Llm_Rows:$db);
   let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_GateRowsOp : Llm_PureOp<"gate_rows", [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
@@ -265,7 +254,6 @@ def Llm_GateRowsOp : Llm_PureOp<"gate_rows", [Shardable, Cost, Differentiable, B
   let arguments = (ins Llm_Rows:$x, Llm_Rows:$gate);
   let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x `,` $gate attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_GateRowsGradOp : Llm_PureOp<"gate_rows_grad", [Cost]> {
@@ -281,7 +269,6 @@ def Llm_GateRowsGradOp : Llm_PureOp<"gate_rows_grad", [Cost]> {
   let arguments = (ins Llm_Rows:$x, Llm_Rows:$gate, Llm_Rows:$dy);
   let results = (outs Llm_Rows:$dgate);
   let assemblyFormat = "$x `,` $gate `,` $dy attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -302,7 +289,6 @@ def Llm_RouterLoadOp : Llm_PureOp<"router_load", [Shardable, Cost, Differentiabl
   let arguments = (ins Llm_Rows:$logits, Llm_Ids:$experts, Llm_WideTensor:$lse);
   let results = (outs Llm_WideTensor:$counts, Llm_WideTensor:$sums);
   let assemblyFormat = "$logits `,` $experts `,` $lse attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_RouterLoadGradOp : Llm_PureOp<"router_load_grad", [Cost]> {
@@ -318,7 +304,6 @@ def Llm_RouterLoadGradOp : Llm_PureOp<"router_load_grad", [Cost]> {
   let arguments = (ins Llm_Rows:$logits, Llm_WideTensor:$lse, Llm_WideTensor:$dsums);
   let results = (outs Llm_Rows:$dlogits);
   let assemblyFormat = "$logits `,` $lse `,` $dsums attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_BalanceLossOp : Llm_PureOp<"balance_loss", [Shardable, Cost, Differentiable]> {
@@ -336,7 +321,6 @@ def Llm_BalanceLossOp : Llm_PureOp<"balance_loss", [Shardable, Cost, Differentia
   let arguments = (ins Llm_WideTensor:$counts, Llm_WideTensor:$sums, F64Attr:$coefficient, I64Attr:$tokens);
   let results = (outs Llm_Scalar:$loss);
   let assemblyFormat = "$counts `,` $sums attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_BalanceLossGradOp : Llm_PureOp<"balance_loss_grad", [Cost, AllTypesMatch<["counts", "dsums"]>]> {
@@ -352,7 +336,6 @@ def Llm_BalanceLossGradOp : Llm_PureOp<"balance_loss_grad", [Cost, AllTypesMatch
   let arguments = (ins Llm_WideTensor:$counts, Llm_Scalar:$dloss, F64Attr:$coefficient, I64Attr:$tokens);
   let results = (outs Llm_WideTensor:$dsums);
   let assemblyFormat = "$counts `,` $dloss attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMEXPERTOPS

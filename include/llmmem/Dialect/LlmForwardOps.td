@@ -50,7 +50,6 @@ def Llm_LinearOp : Llm_PureOp<"linear",
     $x `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)?
     `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_EmbeddingOp : Llm_PureOp<"embedding",
@@ -77,7 +76,6 @@ def Llm_EmbeddingOp : Llm_PureOp<"embedding",
   let assemblyFormat = [{
     $ids `,` $table (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_ShiftTokensOp : Llm_PureOp<"shift_tokens", [Shardable, Cost, AllTypesMatch<["labels", "ids"]>]> {
@@ -92,7 +90,6 @@ def Llm_ShiftTokensOp : Llm_PureOp<"shift_tokens", [Shardable, Cost, AllTypesMat
   let arguments = (ins Llm_Ids:$labels, I64Attr:$start, I64Attr:$padding);
   let results = (outs Llm_Ids:$ids);
   let assemblyFormat = "$labels attr-dict `:` type($labels)";
-  let hasVerifier = 1;
 }
 
 def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
@@ -110,7 +107,6 @@ def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$table, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $table attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_AddBiasOp : Llm_PureOp<"add_bias",
@@ -127,7 +123,6 @@ def Llm_AddBiasOp : Llm_PureOp<"add_bias",
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$bias);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $bias attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +144,6 @@ def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Shardable, Cost, Differentiable,
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Tensor:$bias, F64Attr:$eps);
   let results = (outs Llm_Tensor:$y, Llm_WideTensor:$mean, Llm_WideTensor:$rstd);
   let assemblyFormat = "$x `,` $weight `,` $bias attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
@@ -166,7 +160,6 @@ def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, Gro
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, F64Attr:$eps, DefaultValuedAttr<F64Attr, "0.0">:$offset);
   let results = (outs Llm_Tensor:$y, Llm_WideTensor:$rstd);
   let assemblyFormat = "$x `,` $weight attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,7 +183,6 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, DifferentiableIn
     OptionalAttr<Llm_RopeScalingAttr>:$scaling, UnitAttr:$inverse, OptionalAttr<I64Attr>:$rotary, UnitAttr:$interleaved);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x (`at` `(` $positions^ `:` type($positions) `)`)? attr-dict `:` type($x)";
-  let hasVerifier = 1;
 }
 
 def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random, GroupAttention,
@@ -222,7 +214,6 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   let assemblyFormat = [{
     $q `,` $k `,` $v (`sinks` `(` $sinks^ `)`)? (`at` `(` $positions^ `)`)? (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [ShardableWithChange, CostOfMatmul, Differentiable]> {
@@ -238,7 +229,6 @@ def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [ShardableWithChange,
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale);
   let results = (outs Llm_Tensor:$scores);
   let assemblyFormat = "$q `,` $k attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
@@ -255,7 +245,6 @@ def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
   let arguments = (ins Llm_Tensor:$scores, F64Attr:$fill, OptionalAttr<I64Attr>:$window);
   let results = (outs Llm_Tensor:$masked);
   let assemblyFormat = "$scores attr-dict `:` type($scores)";
-  let hasVerifier = 1;
 }
 
 def Llm_SoftmaxOp : Llm_PureOp<"softmax",
@@ -271,6 +260,7 @@ def Llm_SoftmaxOp : Llm_PureOp<"softmax",
   let arguments = (ins Llm_Rows:$x);
   let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 0;
 }
 
 def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange, CostOfMatmul, Differentiable]> {
@@ -287,7 +277,6 @@ def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange,
     DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs Llm_Tensor:$out);
   let assemblyFormat = "$probabilities `,` $values attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,6 +300,7 @@ def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue, (ins UnitAttr:$ex
     %y = llm.gelu %x : tensor<8x1024x3072xbf16>
     ```
   }];
+  let hasVerifier = 0;
 }
 
 def Llm_SiluOp : Llm_UnaryOp<"silu", GroupElementwise, (ins DefaultValuedAttr<F64Attr, "1.0">:$alpha)> {
@@ -322,7 +312,6 @@ def Llm_SiluOp : Llm_UnaryOp<"silu", GroupElementwise, (ins DefaultValuedAttr<F6
     %y = llm.silu %x : tensor<1x8192x14336xbf16>
     ```
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_ClampOp : Llm_UnaryOp<"clamp", GroupElementwise, (ins OptionalAttr<F64Attr>:$low, OptionalAttr<F64Attr>:$high)> {
@@ -334,7 +323,6 @@ def Llm_ClampOp : Llm_UnaryOp<"clamp", GroupElementwise, (ins OptionalAttr<F64At
     %y = llm.clamp %x {high = 7.0 : f64, low = -7.0 : f64} : tensor<32x1x512x2880xbf16>
     ```
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_ScaleOp : Llm_UnaryOp<"scale", GroupElementwise, (ins F64Attr:$factor)> {
@@ -346,7 +334,6 @@ def Llm_ScaleOp : Llm_UnaryOp<"scale", GroupElementwise, (ins F64Attr:$factor)> 
     %y = llm.scale %x {factor = 48.0 : f64} : tensor<1x8192x2304xbf16>
     ```
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_SoftcapOp : Llm_UnaryOp<"softcap", GroupElementwise, (ins F64Attr:$cap)> {
@@ -358,7 +345,6 @@ def Llm_SoftcapOp : Llm_UnaryOp<"softcap", GroupElementwise, (ins F64Attr:$cap)>
     %y = llm.softcap %x {cap = 30.0 : f64} : tensor<1x8192x256000xbf16>
     ```
   }];
-  let hasVerifier = 1;
 }
 
 class Llm_BinaryOp<string mnemonic> : Llm_PureOp<mnemonic,
@@ -378,6 +364,7 @@ def Llm_AddOp : Llm_BinaryOp<"add"> {
     %y = llm.add %a, %b : tensor<8x1024x768xbf16>
     ```
   }];
+  let hasVerifier = 0;
 }
 
 def Llm_MulOp : Llm_BinaryOp<"mul"> {
@@ -389,6 +376,7 @@ def Llm_MulOp : Llm_BinaryOp<"mul"> {
     %y = llm.mul %a, %b : tensor<1x8192x14336xbf16>
     ```
   }];
+  let hasVerifier = 0;
 }
 
 def Llm_DropoutOp : Llm_PureOp<"dropout",
@@ -411,7 +399,6 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $seed attr-dict `:` type($x) `,` type($seed)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
@@ -429,7 +416,6 @@ def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
     OptionalAttr<Llm_ShardingAttr>:$sharding);
   let results = (outs Llm_Tensor:$y, Llm_Mask:$mask);
   let assemblyFormat = "$x `,` $seed attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
@@ -445,7 +431,6 @@ def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
   let arguments = (ins Llm_Tensor:$x, Llm_Mask:$mask, F64Attr:$p);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $mask attr-dict `:` type($x) `,` type($mask)";
-  let hasVerifier = 1;
 }
 
 def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, GroupElementwise]> {
@@ -462,7 +447,6 @@ def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, DifferentiableInFirst, Buf
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_FillOp : Llm_PureOp<"fill", [Cost]> {
@@ -477,6 +461,7 @@ def Llm_FillOp : Llm_PureOp<"fill", [Cost]> {
   let arguments = (ins F64Attr:$value);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "attr-dict `:` type($y)";
+  let hasVerifier = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -505,7 +490,6 @@ def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableBySeparationAndCh
   let assemblyFormat = [{
     $logits `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_LogSumExpOp : Llm_PureOp<"log_sum_exp", [ShardableByJoin, Cost]> {
@@ -522,7 +506,6 @@ def Llm_LogSumExpOp : Llm_PureOp<"log_sum_exp", [ShardableByJoin, Cost]> {
   let arguments = (ins Llm_Rows:$x, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_WideTensor:$lse);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, DifferentiableInFirst]> {
@@ -546,7 +529,6 @@ def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Dif
   let assemblyFormat = [{
     $logits `,` $lse `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_CountTargetsOp : Llm_PureOp<"count_targets", [Cost]> {
@@ -561,6 +543,7 @@ def Llm_CountTargetsOp : Llm_PureOp<"count_targets", [Cost]> {
   let arguments = (ins Llm_Ids:$targets, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs Llm_Count:$count);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `->` type($count)";
+  let hasVerifier = 0;
 }
 
 #endif // LLMMEM_DIALECT_LLMFORWARDOPS

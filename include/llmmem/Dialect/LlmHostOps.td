@@ -62,7 +62,6 @@ def Llm_LibraryProductOp : Llm_Op<"library_product", [AttrSizedOperandSegments]>
     (`bias` `(` $bias^ `:` type($bias) `)`)? (`aux` `(` $aux^ `:` type($aux) `)`)?
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:` type($a_buffer) `,` type($b_buffer) `,` type($c_buffer)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMHOSTOPS

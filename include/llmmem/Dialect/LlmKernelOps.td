@@ -81,7 +81,6 @@ def Llm_KernelOp : Llm_PureOp<"kernel", [
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Returns what the kernel returns: one value of the body for each result.
@@ -115,6 +114,7 @@ def Llm_YieldOp : Llm_PureOp<"yield", [Terminator, HasParent<"KernelOp">]> {
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let hasVerifier = 0;
 }
 
 #endif // LLMMEM_DIALECT_LLMKERNELOPS

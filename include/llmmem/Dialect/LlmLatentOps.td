@@ -39,7 +39,6 @@ def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight, AttrSizedO
     $x `,` $weight (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? `layout` `(` $layout `)` attr-dict
     `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfLatentAttention, BuffersOnce, AttrSizedOperandSegments]> {
@@ -65,7 +64,6 @@ def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfLatentAttentio
     $q `,` $row `cache` `(` $rows `)` `at` `(` $positions `)` (`pages` `(` $table^ `)`)? (`scales` `(` $scales^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Returns the tokens that a sequence can have in the cache, all of which a query can attend
     /// to.
@@ -87,7 +85,6 @@ def Llm_AppendRowsOp : Llm_PureOp<"append_rows", [CostWithTraffic, BuffersInPlac
   let arguments = (ins Llm_HeldTensor:$rows, Llm_HeldTensor:$row, Llm_Ids:$positions, Optional<Llm_Ids>:$table);
   let results = (outs Llm_HeldTensor:$new_rows);
   let assemblyFormat = "$rows `,` $row `at` `(` $positions `)` (`pages` `(` $table^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMLATENTOPS

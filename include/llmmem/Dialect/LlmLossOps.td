@@ -50,7 +50,6 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
     (`dloss` `(` $dloss^ `)`)? `layout` `(` $layout `)` attr-dict `:`
     functional-type(operands, results)
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getWidth();
     /// Return the gradients, in the order of the results; null where there is none.

@@ -74,7 +74,10 @@ def Llm_OnDevice : NativeOpTrait<"OnDevice"> {
   let cppNamespace = "::llmmem::llm";
 }
 
-class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Llm_OnDevice], traits)>;
+// An op has a verifier unless its types and traits say all that must hold of it.
+class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Llm_OnDevice], traits)> {
+  let hasVerifier = 1;
+}
 class Llm_PureOp<string mnemonic, list<Trait> traits = []> : Llm_Op<mnemonic, !listconcat(Llm_PureTraits, traits)>;
 
 #endif // LLMMEM_DIALECT_LLMOPBASE

@@ -18,7 +18,6 @@ class Llm_MicroBatchOf<string mnemonic> : Llm_PureOp<mnemonic, [CostWithTraffic]
   let arguments = (ins Llm_SharedRows:$x, Optional<Llm_MicroBatchNumber>:$at, OptionalAttr<I64Attr>:$number, I64Attr:$of);
   let results = (outs Llm_SharedRows:$y);
   let assemblyFormat = "$x (`at` `(` $at^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_MicroBatchOp : Llm_MicroBatchOf<"micro_batch"> {
@@ -69,7 +68,6 @@ def Llm_ExchangeOp : Llm_Op<"exchange", !listconcat(Llm_ExchangeTraits, [Collect
     /// Returns the number of positions along the axes.
     int64_t getGroupSize();
   }];
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMPIPELINEOPS

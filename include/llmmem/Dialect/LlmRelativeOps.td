@@ -28,7 +28,6 @@ def Llm_RelativeBiasOp : Llm_PureOp<"relative_bias", [Shardable, Cost, Different
   let arguments = (ins Llm_Tensor:$table, I64Attr:$queries, I64Attr:$keys, I64Attr:$max_distance, UnitAttr:$bidirectional);
   let results = (outs Llm_Tensor:$bias);
   let assemblyFormat = "$table attr-dict `:` type($table) `->` type($bias)";
-  let hasVerifier = 1;
 }
 
 def Llm_RelativeBiasGradOp : Llm_PureOp<"relative_bias_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
@@ -45,7 +44,6 @@ def Llm_RelativeBiasGradOp : Llm_PureOp<"relative_bias_grad", [Cost, BuffersInPl
     UnitAttr:$bidirectional);
   let results = (outs Llm_Tensor:$dtable);
   let assemblyFormat = "$dbias (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_AddRelativeBiasOp : Llm_PureOp<"add_relative_bias",
@@ -61,7 +59,6 @@ def Llm_AddRelativeBiasOp : Llm_PureOp<"add_relative_bias",
   let arguments = (ins Llm_Tensor:$scores, Llm_Tensor:$bias);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$scores `,` $bias attr-dict `:` type($scores) `,` type($bias)";
-  let hasVerifier = 1;
 }
 
 def Llm_SumDiagonalsOp : Llm_PureOp<"sum_diagonals", [Cost]> {
@@ -76,7 +73,6 @@ def Llm_SumDiagonalsOp : Llm_PureOp<"sum_diagonals", [Cost]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$sums);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($sums)";
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMRELATIVEOPS

@@ -23,7 +23,6 @@ def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Different
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable, GroupColumns]> {
@@ -41,7 +40,6 @@ def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable, GroupCol
   let results = (outs Variadic<Llm_Tensor>:$parts);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable, GroupColumns]> {
@@ -58,7 +56,6 @@ def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable, GroupC
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_RepeatHeadsOp : Llm_PureOp<"repeat_heads", [Shardable, Cost, DifferentiableInFirst]> {
@@ -74,7 +71,6 @@ def Llm_RepeatHeadsOp : Llm_PureOp<"repeat_heads", [Shardable, Cost, Differentia
   let arguments = (ins Llm_Rows:$x);
   let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
-  let hasVerifier = 1;
 }
 
 def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
@@ -89,7 +85,6 @@ def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
   let arguments = (ins Llm_Rows:$x);
   let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,7 +109,6 @@ def Llm_TransposeOp : Llm_PureOp<"transpose", [Shardable, Cost, DifferentiableIn
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, DifferentiableInFirst]> {
@@ -131,7 +125,6 @@ def Llm_SliceOp : Llm_PureOp<"slice", [Shardable, Cost, DifferentiableInFirst]> 
   let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Llm_PadOp : Llm_PureOp<"pad", [Shardable, Cost, DifferentiableInFirst]> {
@@ -148,7 +141,6 @@ def Llm_PadOp : Llm_PureOp<"pad", [Shardable, Cost, DifferentiableInFirst]> {
   let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMSHAPEOPS

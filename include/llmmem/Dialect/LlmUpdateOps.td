@@ -36,6 +36,7 @@ def Llm_GlobalNormOp : Llm_PureOp<"global_norm", [CostWithWorkspace]> {
     static int64_t getPiecesOfPart(int64_t elements);
     static int64_t getNumParts(int64_t elements);
   }];
+  let hasVerifier = 0;
 }
 
 def Llm_AdjustLossScaleOp : Llm_PureOp<"adjust_loss_scale", [Cost, BuffersInPlace,
@@ -65,7 +66,6 @@ def Llm_AdjustLossScaleOp : Llm_PureOp<"adjust_loss_scale", [Cost, BuffersInPlac
     F64Attr:$backoff, I64Attr:$interval, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm);
   let results = (outs Llm_Scalar:$factor, Llm_Scalar:$new_scale, Llm_Scalar:$new_good, Llm_Scalar:$new_updates, Llm_Count:$step);
   let assemblyFormat = "$norm `,` $scale `,` $good `,` $updates attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Llm_AdamWOp : Op<LlmDialect, "adamw", !listconcat(Llm_EitherMemoryTraits, Llm_PureTraits, [CostWithWorkspace,
