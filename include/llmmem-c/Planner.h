@@ -101,7 +101,7 @@ enum {
   LLMMEM_UNKNOWN = 2     /* none was found */
 };
 
-/* Says where a value, or the workspace of a step, stands in the arena. */
+/* Says where a value, or the workspace of a step, is in the arena. */
 typedef struct llmmem_offset {
   int32_t step;   /* that writes the value, or has the workspace; -1: the value is an input */
   int32_t value;  /* -1: a workspace */

@@ -37,7 +37,7 @@ static SmallVector<int64_t> candidatesOf(ChunkedOpInterface op, const ChunkReque
 }
 
 /// Returns the price of `op` with so many rows at a time, asked of a copy: an analysis changes
-/// nothing. The copy stands in a function like its own, whose mesh says what it sends to how many
+/// nothing. The copy is in a function like its own, whose mesh says what it sends to how many
 /// ranks.
 static FailureOr<OpCost> priceAt(Operation *op, int64_t rows, const DeviceModel &device) {
   OwningOpRef<func::FuncOp> place(op->getParentOfType<func::FuncOp>().cloneWithoutRegions());

@@ -42,7 +42,7 @@ static std::string textOf(Operation *op, StringRef name) {
   return text;
 }
 
-/// Returns the numbers of `name = [1, 2]` in a text; none where it does not stand there.
+/// Returns the numbers of `name = [1, 2]` in a text; none where it is not there.
 static SmallVector<int64_t> numbersOf(StringRef text, StringRef name) {
   SmallVector<int64_t> numbers;
   size_t begin = text.find((name + " = [").str());

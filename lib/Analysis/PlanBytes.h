@@ -17,7 +17,8 @@ namespace llmmem {
 /// no memory: a number, a token, a shape.
 int64_t planBytesOf(mlir::Value value);
 
-/// Returns the scratch bytes that `op` needs while it runs, by its own word: no type says them.
+/// Returns the scratch bytes that `op` states that it needs while it runs, which no type
+/// determines.
 int64_t planWorkspaceOf(mlir::Operation *op);
 
 /// Emits an error for each value whose bytes are not known or too many, for each workspace that is

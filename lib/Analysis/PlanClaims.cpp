@@ -183,7 +183,8 @@ void ClaimVerifier::checkDecision(Operation &op, ArrayAttr words) {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Only the time is another's word: it depends on the device. The op itself knows the rest.
+/// Only the time is taken as stated, because it depends on the device. The op itself states the
+/// rest.
 void ClaimVerifier::checkCost(Operation &op) {
   if (auto bytes = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kBytes)) {
     SmallVector<int64_t> sizes;

@@ -1,7 +1,7 @@
 //===- PlanClaims.h - What a planned step says of itself -------------------===//
 //
 // This file is the second half of `verifyPlan`: it checks attributes that say something of the plan
-// as a whole against what the walk over the ops found. The rules stand in
+// as a whole against what the walk over the ops found. The rules are in
 // llmmem/Analysis/PlanVerifier.h.
 //
 //===----------------------------------------------------------------------===//

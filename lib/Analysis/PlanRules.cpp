@@ -30,8 +30,8 @@ enum class Meaning {
 constexpr int kNothing = -1; // a result that is the new value of no operand
 constexpr int kSame = -2;    // result k is of operand k
 
-/// Says what results may stand on. `groups` are operands of an op as its definition lists them, of
-/// which one may be a list, and another left out.
+/// Says whose bytes results may use. `groups` are operands of an op as its definition lists them,
+/// of which one may be a list, and another left out.
 struct Rule {
   llvm::StringLiteral op;
   Meaning meaning;

@@ -5,7 +5,7 @@
 // each op computes (the table in PlanRules.cpp), for those of MLIR from its interfaces and traits
 // (PlanRulesUpstream.cpp), both with the bytes of types as PlanBytes.h counts them. It asks nothing
 // of BufferOpInterface, of the models in lib/Upstream or of lib/Layout. An op of any other dialect
-// is known by its own word alone, so its word is taken.
+// is known only from its own statements, so these are trusted.
 //
 // unittests/Dialect/PlanRulesTest.cpp compares these rules with those that plans are made with,
 // over every op of the dialect.

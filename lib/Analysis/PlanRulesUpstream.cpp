@@ -150,7 +150,8 @@ static SmallVector<unsigned> ofStructured(linalg::LinalgOp op, OpResult result) 
   if (isAlone(destination) ||
       (showsAll(destination.get()) && isReadAtItsPoint(op, destination, destination)))
     operands.push_back(destination.getOperandNumber());
-  // An operand that is added to stands on itself alone, though it may be an input as well.
+  // The result of an addition into an operand uses the bytes of that operand alone, which may be an
+  // input as well.
   const bool isAddedTo = op.payloadUsesValueFromOperand(&destination);
   for (OpOperand *input : op.getDpsInputOperands()) {
     bool isItself = !operands.empty() && planRootOf(input->get()) == planRootOf(destination.get());

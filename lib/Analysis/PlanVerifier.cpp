@@ -150,7 +150,7 @@ BlockArgument PlanVerifier::statedHome(OpResult result) {
 }
 
 /// Checks that an op that reads an argument's bytes while it writes them can do so, by each
-/// operand; and that no two results stand in one argument.
+/// operand; and that no two results use the bytes of one argument.
 void PlanVerifier::settle(OpResult result, BlockArgument home) {
   Operation *op = result.getOwner();
   for (OpOperand &operand : op->getOpOperands())
@@ -288,7 +288,7 @@ void PlanVerifier::checkOperands(Operation &op) {
   }
 }
 
-/// Returns whether `result` may stand on the bytes of `value`: at the same offset, no smaller,
+/// Returns whether `result` may use the bytes of `value`: at the same offset, no smaller,
 /// never read again, and where its op reads them it may take each operand over: all that look at
 /// them.
 bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {

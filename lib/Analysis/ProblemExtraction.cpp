@@ -271,7 +271,7 @@ void Extraction::addOrderTokens() {
 
 /// An update overwrites a parameter that a clone might read again. `differentiate` puts each update
 /// after every op that reads what depends on its parameter. So no forward op needs to run again
-/// after it, as long as the backward ops that stand before it do not come later: each update waits
+/// after it, as long as the backward ops that come before it do not come later: each update waits
 /// for those since the update before, and for that update. Where gradients are transient they do
 /// not run again either, lest an update asks for its gradient to be recomputed after another
 /// update.

@@ -65,7 +65,7 @@ llvm::LogicalResult expectBounds(mlir::Operation *op, std::optional<llvm::APFloa
 /// `into`, if it exists, must have the type of the result.
 llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
 
-/// `op` must stand under a mesh that has these axes, at least one, each once and in the mesh's
+/// `op` must be under a mesh that has these axes, at least one, each once and in the mesh's
 /// order.
 llvm::LogicalResult expectAxes(mlir::Operation *op, mlir::ArrayAttr axes);
 /// `keys` and `values` must be caches for `k` and `v`, [batch, seq, width], with [batch, seq]

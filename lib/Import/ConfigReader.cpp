@@ -62,7 +62,7 @@ llvm::Error ConfigReader::takeError(StringRef what) {
   return llvm::createStringError(text);
 }
 
-/// Describes briefly what stands at `key`.
+/// Describes briefly what is at `key`.
 void ConfigReader::expected(StringRef key, StringRef what) {
   constexpr size_t kLongest = 40;
   std::string found;

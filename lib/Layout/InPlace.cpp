@@ -1,4 +1,4 @@
-//===- InPlace.cpp - When a result stands where an operand lies -------------===//
+//===- InPlace.cpp - When a result may share an operand's bytes -------------===//
 
 #include "llmmem/Layout/InPlace.h"
 #include "llmmem/Interfaces/Bytes.h"

@@ -67,7 +67,7 @@ bool LoopLayout::hasPlace(OpResult result) {
   return isa<TensorType>(result.getType()) && !viewedOperand(result);
 }
 
-/// Finds what stands in the bytes of an operand that is read here last.
+/// Finds what is in the bytes of an operand that is read here last.
 void LoopLayout::takeOver(Operation &op, int64_t position) {
   SmallVector<InPlaceCandidate, 4> candidates = inPlaceCandidates(&op, viewedValue);
   llvm::erase_if(candidates, [&](const InPlaceCandidate &candidate) {

@@ -384,7 +384,7 @@ static void addStepPasses(mlir::OpPassManager &onStep, const CheckpointPipelineO
     onStep.addPass(createReserveLibraryWorkspace(reserve));
 }
 
-/// Adds the plan, the step that obeys it, and the verifier. No clean-up stands between the last
+/// Adds the plan, the step that obeys it, and the verifier. No clean-up runs between the last
 /// two: what is verified is what is printed.
 static void addPlanPasses(mlir::OpPassManager &onStep, const CheckpointPipelineOptions &options,
                           std::shared_ptr<CheckpointOutcome> outcome) {

@@ -61,7 +61,7 @@ std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, 
   reports.emplace(function.getName().str(), std::move(report));
   if (reports.size() < count)
     return std::nullopt;
-  // Functions stand in the order of the names, whichever was planned first; @stage10 comes after
+  // Functions are in the order of the names, whichever was planned first; @stage10 comes after
   // @stage9.
   llvm::sort(functions,
              [](auto &a, auto &b) { return StringRef(a.name).compare_numeric(b.name) < 0; });

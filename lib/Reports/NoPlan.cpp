@@ -137,7 +137,7 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
                           const ExtractedProblem &extracted, const ExtractedProblem &ofLeast,
                           const planning::Plan &plan, const CheckpointOutcome &outcome) {
   Operation *where = step;
-  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies stand after them
+  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies come after these
   if (plan.witness && plan.witness->op && *plan.witness->op < ops)
     where = extracted.ops[*plan.witness->op];
   // An op that ranks do together has a name and no line.

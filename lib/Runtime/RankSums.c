@@ -36,7 +36,7 @@ static double as_is_double(double value) { return value; }
 static uint32_t as_is_i32(uint32_t value) { return value; }
 
 /* One body serves all types: the element, its accumulator and the two conversions differ. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): types cannot stand in parentheses. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types cannot be in parentheses. */
 #define DEFINE_SUM(NAME, ELEMENT, ACCUMULATOR, WIDEN, ROUND)                                       \
   static void NAME(void *context, int64_t first, int64_t last) {                                   \
     const Sum *sum = context;                                                                      \

@@ -12,7 +12,7 @@ using llvm::StringRef;
 static bool isOfWord(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; }
 
 namespace {
-/// Is a bracket that is open, and what stands in it since the last comma.
+/// Is a bracket that is open, and what is in it since the last comma.
 struct Bracket {
   char close = 0;        // what ends it; 0 for the whole text
   bool isAffine = false; // of a map or an op on maps

@@ -75,7 +75,7 @@ static llvm::Expected<Template> readAround(const json::Object *part) {
   llvm::Error error = forEachPart(part, "processors", [&](const json::Object &step) -> llvm::Error {
     if (typeOf(step) == "TemplateProcessing")
       return readTemplate(step, around);
-    // It changes where tokens stand in the text, but no id.
+    // It changes where tokens are in the text, but no id.
     if (typeOf(step) == "ByteLevel")
       return llvm::Error::success();
     return notSupported("post-processor", typeOf(step), "TemplateProcessing, ByteLevel, Sequence");

@@ -129,7 +129,7 @@ void llmmem::findPhases(func::FuncOp step, int64_t loss) {
   for (Operation &op : body.without_terminator()) {
     if (op.hasAttr(LlmDialect::kPhase))
       continue;
-    // An op that stands before the loss and that only the backward reads was made together with the
+    // An op that comes before the loss and that only the backward reads was made together with the
     // forward: it is a derivative of one of its ops.
     bool isBefore = made.getDefiningOp() && op.isBeforeInBlock(made.getDefiningOp());
     llm::Phase byGraph =

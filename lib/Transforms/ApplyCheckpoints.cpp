@@ -206,7 +206,7 @@ Value ScheduleApplier::latest(Value value) {
     return runOf(root);
   auto view = cast<OpResult>(value);
   // A value that was recomputed after a barrier is read as it is: it is another value, which
-  // nothing can merge with what stands before the barrier.
+  // nothing can merge with what comes before the barrier.
   if (isBarrierOp(view.getOwner()))
     return passed.lookup(view) == runOf(root)
                ? value
@@ -315,7 +315,7 @@ int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
   return clones;
 }
 
-/// Sets the chunks that the plan chose; their costs stand there already.
+/// Sets the chunks that the plan chose; their costs are there already.
 static LogicalResult setChunks(func::FuncOp step) {
   for (Operation &op : step.getBody().front()) {
     auto rows = op.getAttrOfType<IntegerAttr>(LlmDialect::kChunk);

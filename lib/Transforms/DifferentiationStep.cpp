@@ -193,7 +193,7 @@ void StepBuilder::eraseDeadOps() {
   llvm::DenseSet<Operation *> gradientOps;
   for (TrainedParameter &parameter : signature.parameters)
     gradientOps.insert(parameter.gradient.getDefiningOp());
-  // A reverse iterator stands on the op after the one that it gives, so it must not walk what is
+  // A reverse iterator points to the op after the one that it gives, so it must not walk what is
   // being erased.
   auto ops = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
   for (Operation *op : llvm::reverse(ops))

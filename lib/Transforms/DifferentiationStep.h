@@ -157,7 +157,7 @@ mlir::Value takePart(mlir::OpBuilder &builder, const TrainedParameter &parameter
 /// that `newArgument` is the part, or what this rank has; sets it to the whole.
 void giveUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
 
-/// Returns whether no update may stand before the norm of all gradients is known.
+/// Returns whether no update may come before the norm of all gradients is known.
 bool waitsForNorm(llm::TrainingAttr training);
 
 /// Builds the update of each parameter in `block`, whose backward begins with `firstBackward`: at

@@ -74,7 +74,7 @@ static Value joinNorms(OpBuilder &builder, const UpdateInputs &inputs, ArrayRef<
   return op->getResult(0);
 }
 
-/// Clipping scales every gradient by one factor, so no update can stand before the last gradient.
+/// Clipping scales every gradient by one factor, so no update can come before the last gradient.
 /// Each element counts once: what ranks have parts of is summed over them, what all have is not.
 static Value createGlobalNorm(OpBuilder &builder, const UpdateInputs &inputs,
                               ArrayRef<TrainedParameter> parameters) {
@@ -170,7 +170,7 @@ private:
 } // namespace
 
 /// An update overwrites its parameter. After it, nothing may read the parameter, and no forward op
-/// that reads it may have to run again: so it stands after the last reader of anything that was
+/// that reads it may have to run again: so it comes after the last reader of anything that was
 /// computed from the parameter. Then no plan ever has to choose between an early update and a
 /// recomputation.
 static Operation *findEarliestPlace(const TrainedParameter &parameter, const LastReaders &readers) {

@@ -27,7 +27,7 @@ public:
   BarrierWriter(Block &body, StringRef name) : body(body), name(name) {}
 
   int64_t run() {
-    // Views stand in front of their readers: after the barrier, they need not be written out.
+    // Views come just before their readers. After the barrier, they need not be written out.
     SmallVector<Operation *> run;
     bool hasClones = false;
     for (Operation &op : llvm::make_early_inc_range(body)) {

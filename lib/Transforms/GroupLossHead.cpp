@@ -46,13 +46,13 @@ struct LossHeadPattern {
   LinearOp dx;           // null of an x that no trained parameter reaches
 
   static std::optional<LossHeadPattern> match(LossOps loss);
-  /// Returns the first of the gradients; what reads them stands after it.
+  /// Returns the first of the gradients; what reads them comes after it.
   Operation *firstGradient();
   bool mayMove();
   bool areGradients();
   void group(int64_t granule);
   LossHeadOp createHead(int64_t granule);
-  /// Holds in order what stands before the gradients and reads the loss, or what was computed from
+  /// Holds in order what comes before the gradients and reads the loss, or what was computed from
   /// it: the sum over ranks. It moves after the head.
   SmallVector<Operation *> earlyReaders;
 };

@@ -10,7 +10,7 @@
 //
 // Example: gradients of 1,024 and 512 bytes that are on the host together, the first of which its
 // new parameter takes over, have 1,536 bytes; a value that leaves at offset 0 of the plan's own
-// stands at 1,536.
+// is at 1,536.
 //
 //===----------------------------------------------------------------------===//
 

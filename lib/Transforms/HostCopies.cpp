@@ -84,7 +84,7 @@ SmallVector<int64_t> llmmem::writeCopies(func::FuncOp step, const ExtractedProbl
       schedule.push_back(index);
       continue;
     }
-    // Each value's copy to the host stands before its copy to the device (withHostCopies).
+    // Each value's copy to the host comes before its copy to the device (withHostCopies).
     OpIndex side = (index - ops) % 2, up = index - side;
     auto [it, isNew] = listed.try_emplace(up, listed.size());
     if (isNew) {

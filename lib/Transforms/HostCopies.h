@@ -1,8 +1,8 @@
 //===- HostCopies.h - What leaves for the host, asked and written -----------===//
 //
-// This file stands between the step and the planner's copies (Planning/Offload/HostCopies.h): the
+// This file connects the step with the planner's copies (Planning/Offload/HostCopies.h): the
 // problem gets the copies that a plan may choose from, and those that it chose become `llm.copies`,
-// whose numbers stand in `llm.schedule`.
+// whose numbers are in `llm.schedule`.
 //
 // Example: result 0 of op 2 leaves in a step of 10 ops. `llm.copies` is [2, 0, 41, 41], and in the
 // schedule 10 is its copy to the host and 11 its copy to the device.

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// Packs the live ranges of a step that stands in the order in which it will run.
+/// Packs the live ranges of a step whose ops are in the order in which they will run.
 static ArenaPlaces placeInOrder(const ExtractedProblem &extracted, const StepStorage &storage) {
   planning::Plan plan = packInOrder(extracted.problem);
   ArenaPlaces places;

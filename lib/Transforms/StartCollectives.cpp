@@ -120,7 +120,7 @@ private:
     bool runsBehind = isStart && &queueOf(op) == &flights;
     auto conflicts = [&](const Flight &flight) {
       bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
-        // A start reads what another start of its queue gives; a view of it stands after the wait.
+        // A start reads what another start of its queue gives; a view of it comes after the wait.
         return storage.getRoot(operand).getDefiningOp() == flight.start &&
                !(runsBehind && operand.getDefiningOp() == flight.start);
       });

@@ -132,7 +132,7 @@ private:
   }
 
   /// Creates the copy before the reader that precedes the first one of the visit, so that the bytes
-  /// of both are apart and one comes while the other is read. No copy of the backward stands in the
+  /// of both are apart and one comes while the other is read. No copy of the backward is in the
   /// forward.
   void bringDown(BlockArgument argument, RankedTensorType type, const Visit &visit) {
     Operation *first = visit.front(), *before = comesBefore.lookup(first);

@@ -1,8 +1,8 @@
 //===- UpdatesOnHost.cpp - Updates that run on the host ---------------------===//
 //
 // Updates run in the order in which their gradients are made. Each gradient leaves right after the
-// op that makes it. Its update stands after the device-to-host copy of the next gradient, and the
-// host-to-device copy of its parameter stands after that of the one that follows. So one gradient
+// op that makes it. Its update comes after the device-to-host copy of the next gradient, and the
+// host-to-device copy of its parameter comes after that of the one that follows. So one gradient
 // leaves while another is made, and one parameter is updated while the one before comes back. The
 // host-to-device copy, which overwrites what the step reads, stands no earlier than the update
 // stood; nor does an update of a parameter that lies on the host.

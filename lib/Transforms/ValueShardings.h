@@ -11,7 +11,7 @@ namespace llmmem {
 
 using Axes = llvm::SmallVector<mlir::StringAttr, 1>;
 
-/// Says where a value stands on an axis that does not split it, as its gradient goes
+/// Says what the ranks of an axis that does not split a value have, as its gradient goes
 /// (docs/Design/Ranks.md): `shared` is one value for all ranks with one gradient, and `own` is each
 /// rank's, which contributes to the gradient. A value that has no gradient is neither.
 struct ValueSharding {

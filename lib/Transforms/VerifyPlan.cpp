@@ -20,7 +20,7 @@ struct VerifyPlanPass : StepPass<llmmem::impl::VerifyPlanBase<VerifyPlanPass>> {
     return verifyPlan(step);
   }
 
-  /// The verifier itself counts them, in its own words.
+  /// The verifier counts them itself, and reports them in messages of its own.
   LogicalResult checkTypes(func::FuncOp) override { return success(); }
 };
 } // namespace

@@ -1,7 +1,7 @@
 //===- llmmem-tblgen.cpp - From options in TableGen to C++ and a page ------===//
 //
-// An option stands once, in Transforms/Options.td or Pipelines/CheckpointOptions.td. This program
-// of the build writes
+// An option is defined once, in Transforms/Options.td or Pipelines/CheckpointOptions.td. This
+// program of the build writes
 //
 //   -gen-pipeline-options   the members of a pipeline's struct of options, and for each pass that
 //   takes some of them

@@ -1,6 +1,6 @@
 //===- HeaderCheck.h - Our declarations of a library against its header ----===//
 //
-// What a library is called by stands in headers of ours, so that nothing of NVIDIA's is needed to
+// Headers of ours declare the functions of a library, so that nothing of NVIDIA's is needed to
 // build. Where the vendor's own header is there, the two are compared while compiling.
 //
 //===----------------------------------------------------------------------===//

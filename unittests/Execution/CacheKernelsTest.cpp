@@ -353,7 +353,7 @@ TEST_P(CacheKernels, LastRowsOfSequences) {
 }
 
 TEST_P(CacheKernels, RopeTurnsByGivenPositions) {
-  // The rows at positions 2 and 0 of another sequence, whose rows stand in order.
+  // The rows at positions 2 and 0 of another sequence, whose rows are in order.
   Numbers x = someNumbers(2 * 3 * 8, 1);
   Numbers given(x.begin() + 16, x.begin() + 24);
   given.insert(given.end(), x.begin(), x.begin() + 8);

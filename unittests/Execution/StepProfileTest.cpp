@@ -52,7 +52,7 @@ TEST(StepProfile, SaysComputeCommunicationAndWaitingApart) {
   EXPECT_NE(text.find("      4      8.000  100.00 %\n"), std::string::npos) << text;
   StepProfile::Transfers transfers = profile.transfers();
   EXPECT_EQ(transfers, (StepProfile::Transfers{{"all_gather", 1000000}, {"all_reduce", 5000000}}));
-  // Alone, nobody is waited for: 2 of 5 ms of the sum stand in its wait.
+  // Alone, no other rank is waited for: 2 of 5 ms of the sum are in its wait.
   StepProfile::Parts alone = profile.parts(transfers);
   EXPECT_EQ(alone.compute, 5000000);
   EXPECT_EQ(alone.communication, 3000000);

@@ -46,13 +46,13 @@ struct RandomSchedule {
   Profile usage;
 };
 
-/// `steps` without what stands at `step`.
+/// `steps` without what is at `step`.
 std::vector<OpIndex> without(std::vector<OpIndex> steps, int32_t step) {
   steps.erase(steps.begin() + step);
   return steps;
 }
 
-/// Returns whether a step above `capacity` holds more without what stands at `step`: `then`, where
+/// Returns whether a step above `capacity` holds more without what is at `step`: `then`, where
 /// it `held`.
 bool holdsMore(const std::vector<int64_t> &held, const std::vector<int64_t> &then, int32_t step,
                int64_t capacity) {

@@ -131,7 +131,7 @@ TEST(ProblemJson, RefusesResidentResults) {
 }
 
 /// What an op reads in two ways has one entry, and one pair or none: whoever makes a problem says
-/// in it whether the result may stand in all of them.
+/// in it whether the result may be in all of them.
 TEST(ProblemJson, RefusesAValueThatIsListedTwice) {
   llmmem::Result<Problem> problem = parseProblem(problemText(twoValues, oneOp));
   ASSERT_TRUE(static_cast<bool>(problem)) << problem.error();

@@ -34,7 +34,7 @@
 //                  value that it may take over, by each operand that reads it, and that no op reads later
 //   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
 //                  started and runs after it writes bytes that it reads, writes or takes as workspace; waits of
-//                  collectives, of device-to-host copies, of host-to-device copies and of updates each stand in
+//                  collectives, of device-to-host copies, of host-to-device copies and of updates each come in
 //                  the order of the starts. Who reads a result before its wait is refused by the ops' own verifier
 //                  (`verifyStart`)
 //   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values

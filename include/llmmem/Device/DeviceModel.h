@@ -168,7 +168,7 @@ llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
 /// Lists the tables of lib/Device/Tables.
 llvm::ArrayRef<DeviceModel> shippedDevices();
 
-/// Reads a table's text; `where` stands before the error, and is the name of a table without one.
+/// Reads a table's text; `where` comes before the error, and is the name of a table without one.
 llvm::Expected<DeviceModel> parseDeviceModel(llvm::StringRef text, llvm::StringRef where);
 
 } // namespace llmmem

@@ -61,7 +61,7 @@ struct Topology {
 /// Returns whether `text` is JSON that has devices, as a topology does and a device table does not.
 bool isTopology(llvm::StringRef text);
 
-/// Reads a topology's text; `where` stands before the error, which says line, column, what was
+/// Reads a topology's text; `where` comes before the error, which says line, column, what was
 /// expected there, and what is missing.
 llvm::Expected<Topology> parseTopology(llvm::StringRef text, llvm::StringRef where);
 llvm::Expected<Topology> loadTopology(llvm::StringRef file);

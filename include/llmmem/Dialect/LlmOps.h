@@ -32,7 +32,7 @@ mlir::FloatType wideTypeFor(mlir::Type elementType);
 /// Returns the `llm.mesh` of the function around `op`; null where there is none.
 MeshAttr meshOf(mlir::Operation *op);
 
-/// Returns the number of ranks of a group of `op`, which stands under a mesh that has these axes.
+/// Returns the number of ranks of a group of `op`, which is under a mesh that has these axes.
 int64_t groupSizeOf(mlir::Operation *op, mlir::ArrayAttr axes);
 
 /// Returns whether `op` sends to other ranks: it is a collective, or an op that contains one.

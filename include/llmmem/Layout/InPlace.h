@@ -1,9 +1,9 @@
-//===- InPlace.h - When a result stands where an operand lies ---------------===//
+//===- InPlace.h - When a result may share an operand's bytes ---------------===//
 //
-// Permission is each op's own word (BufferOpInterface; lib/Dialect/LlmBuffers.cpp for our ops, a
-// file of lib/Upstream for each dialect of MLIR). What follows from it for bytes that an op reads
-// as several operands is `mayOverwrite`. Among what may be, the planner's matching chooses
-// (Planning/Model/InPlace.h), here as there.
+// Each op states what it may overwrite (BufferOpInterface; lib/Dialect/LlmBuffers.cpp for our ops,
+// a file of lib/Upstream for each dialect of MLIR). `mayOverwrite` derives from this what is
+// allowed for bytes that an op reads as several operands. Among the allowed pairs the planner's
+// matching chooses (Planning/Model/InPlace.h), in both places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using InPlacePermission = llvm::function_ref<llvm::SmallVector<unsigned>(mlir::O
 /// is one, and the result may take over each of them. An op that reads bytes as two operands, the
 /// second perhaps a view of the first, may overwrite them only where both allow it.
 ///
-/// Example: `linear_weight_grad(%a, %dy) into(%b)` may stand on %b, but not where %a and %b are one
-/// value: the matmul reads %a to its end.
+/// Example: `linear_weight_grad(%a, %dy) into(%b)` may use the bytes of %b, but not where %a and %b
+/// are one value: the matmul reads %a to its end.
 bool mayOverwrite(mlir::OpResult result, llvm::function_ref<bool(mlir::Value)> liesThere,
                   InPlacePermission allowed = inPlaceOperands);
 

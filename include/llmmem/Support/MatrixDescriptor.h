@@ -2,7 +2,7 @@
 //
 // An operand of wgmma, elements of 16 bits in shared memory, is given by the 64 bits that describe
 // it (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout"; formulas of the same
-// layouts stand in CUTLASS, include/cute/atom/mma_traits_sm90_gmma.hpp). This file is plain C++.
+// layouts are in CUTLASS, include/cute/atom/mma_traits_sm90_gmma.hpp). This file is plain C++.
 // Example, swizzled in 128 bytes, where lines are rows: with `start` 0 and groups of eight rows
 // 1024 bytes apart, element (9, 8) lies in line 1 of group 1, at 1024 + 128 + 16; its chunk, 1, is
 // at the place of chunk 1 xor 1: byte 1152.

@@ -2,7 +2,7 @@
 //
 // This file finds from the graph what `differentiate` writes onto its own steps: which arguments a
 // step overwrites, which result is its loss, and where its backward begins. It keeps whatever
-// stands in the text already.
+// is in the text already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ int64_t findDonations(mlir::func::FuncOp step, int64_t loss);
 void findRoles(mlir::func::FuncOp step, int64_t loss);
 
 /// Writes `llm.phase` onto the ops: by the locations of JAX, `transpose(jvp(` and `jvp(`, where
-/// there are any; else what the loss depends on or what stands before it is forward, and the rest
+/// there are any; else what the loss depends on or what comes before it is forward, and the rest
 /// is backward. Writes nothing without a loss.
 void findPhases(mlir::func::FuncOp step, int64_t loss);
 

@@ -4,7 +4,7 @@
 // Offsets are multiples of 256 bytes. A view or an in-place result repeats its source's offset; -1
 // says that the bytes are an argument's.
 //
-// Example: `%1 = llm.gelu %0 {llm.offsets = array<i64: 4096>}` where %0 stands at 4096 and is not
+// Example: `%1 = llm.gelu %0 {llm.offsets = array<i64: 4096>}` where %0 is at 4096 and is not
 // read again.
 //
 //===----------------------------------------------------------------------===//

@@ -12,7 +12,7 @@ namespace llmmem {
 enum class Unpriced { Refuse, ByBytes };
 
 /// Writes `llm.cost`, `llm.views`, `llm.in_place`, `llm.pure` and `llm.resident` onto the ops of
-/// `step` that do not implement `CostOpInterface`, as `table` has them; what stands there already
+/// `step` that do not implement `CostOpInterface`, as `table` has them; what is there already
 /// is kept. Fails after a diagnostic at the first op of each name without a description.
 ///
 /// Example: "stablehlo.add"(%a, %b) of tensor<4xf32> gets

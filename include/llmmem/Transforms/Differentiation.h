@@ -35,15 +35,15 @@ inline constexpr llvm::StringLiteral kUpdateFunction = "update";
 /// Maps values to their gradients.
 using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-/// Builds, where `builder` stands, the backward of the ops that stand before it in its block. On
-/// entry `gradients` holds the gradients to start from (of results) and accumulators that
+/// Builds, at the insertion point of `builder`, the backward of the ops that come before it in its
+/// block. On entry `gradients` holds the gradients to start from (of results) and accumulators that
 /// contributions are added to (of values in `wanted`); on success it holds the gradient of each
 /// value in `wanted` that has one: none means zero. Ops without an operand that depends on `wanted`
 /// are skipped. Fails, after a located diagnostic, at an op without a rule.
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> wanted,
                                    GradientMap &gradients);
 
-/// Does the same for `ops` alone, swept from the last to the first wherever they stand in the
+/// Does the same for `ops` alone, swept from the last to the first wherever they are in the
 /// block.
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
                                    llvm::ArrayRef<mlir::Value> wanted, GradientMap &gradients);

@@ -29,7 +29,7 @@ namespace llmmem {
 inline constexpr llvm::StringLiteral kMicroBatchArgument = "micro_batch";
 
 /// Makes `loss` the function of one of `count` micro-batches, with `llm.micro_batches`. Its
-/// inputs' first dimension is the batch; where ranks share the batch, `parallelize` stands before.
+/// inputs' first dimension is the batch; where ranks share the batch, `parallelize` comes before.
 /// Fails, after a located diagnostic that names the fix, at a batch that `count` does not divide,
 /// at an op that no rule covers, and where the loss is no sum over the batch.
 llvm::LogicalResult splitMicroBatches(mlir::func::FuncOp loss, int64_t count);

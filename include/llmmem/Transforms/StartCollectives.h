@@ -18,7 +18,7 @@
 // `startHostCopies` does the same with copies to and from the host and with updates that run there.
 // Device-to-host copies are a queue of their own, and so are host-to-device copies and updates.
 // Within a queue one runs after another, while a copy that reads what one of the other queue gives,
-// or writes bytes that it uses, stands after its wait.
+// or writes bytes that it uses, comes after its wait.
 //
 // Example, with %f, %g and %h in other bytes than %x and %sum:
 //

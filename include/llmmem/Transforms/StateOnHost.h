@@ -36,7 +36,7 @@ struct HostRoles {
 
 /// Moves each argument of these roles that is no scalar to the host. A host-to-device copy stands
 /// before the reader that precedes its own (for a parameter one for each reader, but one for
-/// neighbours), and a device-to-host copy into the argument stands after its new value. Updates
+/// neighbours), and a device-to-host copy into the argument comes after its new value. Updates
 /// move as lib/Transforms/UpdatesOnHost.cpp says. Returns how many arguments move. `step` is not
 /// planned.
 llvm::FailureOr<int64_t> moveStateToHost(mlir::func::FuncOp step, const planning::HostLink &link,

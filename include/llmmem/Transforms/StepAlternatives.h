@@ -24,7 +24,7 @@ struct StepAlternative {
 
 /// Returns the alternatives that `request` and the device's table leave open, each different from
 /// those before it: separate first. Where saved values may be packed (PackSaved.h), steps with some
-/// of them packed stand after those without. Fails, after a located diagnostic, where the step
+/// of them packed come after those without. Fails, after a located diagnostic, where the step
 /// cannot be planned.
 llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::FuncOp step,
                                                                    const StepStorage &storage,

@@ -1,4 +1,4 @@
-//===- Ranks.cpp - Where a kernel's rank stands in the mesh ----------------===//
+//===- Ranks.cpp - The position of a kernel's rank in the mesh ---------===//
 
 #include "Ranks.h"
 #include "llmmem/Dialect/LlmOps.h"

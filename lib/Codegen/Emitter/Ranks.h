@@ -1,4 +1,4 @@
-//===- Ranks.h - Where a kernel's rank stands in the mesh ------------------===//
+//===- Ranks.h - The position of a kernel's rank in the mesh -----------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_EMITTER_RANKS_H
 #define LLMMEM_LIB_CODEGEN_EMITTER_RANKS_H

@@ -63,7 +63,7 @@ private:
 };
 } // namespace
 
-/// Returns whether some op stands between two uses of the value in program order.
+/// Returns whether some op is between two uses of the value in program order.
 bool CopyAdder::mayLeave(ValueIndex value) const {
   const OpIndex writer = graph.writer(value);
   if (writer < 0 || problem.values[value].bytes == 0)
