@@ -29,7 +29,8 @@
 extern "C" {
 #endif
 
-/* Registers the dialects `llm` and `func`, and what the ops ask of targets and kernels. */
+/* Registers the dialects `llm` and `func`, and the properties of targets and kernels that the ops
+ * use. */
 LLMMEM_C_EXPORT void llmmem_register_dialects(MlirDialectRegistry registry);
 
 /* Holds what the planned module does not say. */

@@ -20,8 +20,8 @@
 
 namespace llmmem {
 
-/// The dialect `llm`, what its ops ask of targets, the kernels of its ops, and the models of MLIR's
-/// own dialects.
+/// The dialect `llm`, the properties of targets that its ops use, the kernels of its ops, and the
+/// models of MLIR's own dialects.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<llm::LlmDialect>();
   registerTargets(registry);

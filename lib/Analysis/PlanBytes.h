@@ -1,8 +1,8 @@
 //===- PlanBytes.h - The verifier's own sizes -------------------------------===//
 //
 // This file is a part of `verifyPlan`: the rules [size] and [capture] of
-// llmmem/Analysis/PlanVerifier.h. It computes anew, with checked arithmetic, what an element, a
-// tensor and a workspace take: it asks neither `bytesOfType` nor the checks of the extraction.
+// llmmem/Analysis/PlanVerifier.h. It computes the bytes of elements, tensors and workspaces with
+// checked arithmetic, without `bytesOfType` or the checks of the extraction.
 //
 //===----------------------------------------------------------------------===//
 

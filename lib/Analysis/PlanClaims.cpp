@@ -1,9 +1,9 @@
-//===- PlanClaims.cpp - What a planned step says of itself -----------------===//
+//===- PlanClaims.cpp - Checks of what a planned step claims ----------------===//
 //
-// These checks ask nothing of the planner, nor of the analyses that write these attributes. They
-// read anew from the final ops what costs, what is a clone and what is saved. The cost of one op is
-// its own word, by the interface that the analyses ask as well: a slip there is in the plan and in
-// its check.
+// These checks use neither the planner nor the analyses that write these attributes. They derive
+// from the final ops what things cost, which ops are clones and which values are saved. The cost of
+// one op comes from the interface that the analyses use as well: an error there is in the plan and
+// in its check.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- PlanClaims.h - What a planned step says of itself -------------------===//
+//===- PlanClaims.h - Checks of what a planned step claims ------------------===//
 //
 // This file is the second half of `verifyPlan`: it checks attributes that say something of the plan
 // as a whole against what the walk over the ops found. The rules are in

@@ -1,11 +1,11 @@
 //===- PlanRules.h - The verifier's own rules of whose bytes a result has ----===//
 //
-// This file is a part of `verifyPlan`. It decides anew which operand a result is a view of, which
-// operands it may be written over and which ops are constants: for ops of our dialect from what
-// each op computes (the table in PlanRules.cpp), for those of MLIR from its interfaces and traits
-// (PlanRulesUpstream.cpp), both with the bytes of types as PlanBytes.h counts them. It asks nothing
-// of BufferOpInterface, of the models in lib/Upstream or of lib/Layout. An op of any other dialect
-// is known only from its own statements, so these are trusted.
+// This file is a part of `verifyPlan`. It decides by itself which operand a result is a view of,
+// which operands it may be written over and which ops are constants: for ops of our dialect from
+// what each op computes (the table in PlanRules.cpp), for those of MLIR from its interfaces and
+// traits (PlanRulesUpstream.cpp), both with the bytes of types as PlanBytes.h counts them. It uses
+// neither BufferOpInterface, nor the models in lib/Upstream, nor lib/Layout. An op of any other
+// dialect is known only from its own statements, so these are trusted.
 //
 // unittests/Dialect/PlanRulesTest.cpp compares these rules with those that plans are made with,
 // over every op of the dialect.
@@ -28,7 +28,7 @@ std::optional<unsigned> planViewedOperand(mlir::OpResult result);
 mlir::Value planRootOf(mlir::Value value);
 
 /// Returns the operands that `result` may be written over where its op is the last to read them,
-/// each looked at alone: the caller asks for all operands that look at the same bytes.
+/// each looked at alone: the caller must check all operands that refer to the same bytes.
 llvm::SmallVector<unsigned> planInPlaceOperands(mlir::OpResult result);
 
 /// Returns whether the results of `op` are constants, which are held throughout.

@@ -1,8 +1,8 @@
 //===- PlanVerifier.cpp - Is the final program what it claims? -------------===//
 //
 // The verifier makes one walk over the ops in order, with the set of held byte ranges of the arena
-// in a map by offset. On purpose it asks no analysis that the plan was made with. It decides anew
-// what is a view, what may be written in place and how many bytes a type has (PlanRules.h,
+// in a map by offset. On purpose it uses no analysis that the plan was made with. It decides by
+// itself what is a view, what may be written in place and how many bytes a type has (PlanRules.h,
 // PlanBytes.h).
 //
 //===----------------------------------------------------------------------===//

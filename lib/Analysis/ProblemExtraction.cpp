@@ -273,7 +273,7 @@ void Extraction::addOrderTokens() {
 /// after every op that reads what depends on its parameter. So no forward op needs to run again
 /// after it, as long as the backward ops that come before it do not come later: each update waits
 /// for those since the update before, and for that update. Where gradients are transient they do
-/// not run again either, lest an update asks for its gradient to be recomputed after another
+/// not run again either, so that no update needs its gradient recomputed after another
 /// update.
 void Extraction::guardUpdates() {
   auto phaseIs = [&](OpIndex index, planning::Phase phase) {

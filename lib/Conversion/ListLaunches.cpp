@@ -1,4 +1,4 @@
-//===- ListLaunches.cpp - What the host code of a step asks of a GPU -------===//
+//===- ListLaunches.cpp - The calls of a GPU in a step's host code ---------===//
 //
 // This file runs the host code, on places instead of addresses.
 //

@@ -1,4 +1,4 @@
-//===- LlmHost.cpp - What the host asks of a GPU's libraries ---------------===//
+//===- LlmHost.cpp - Calls of a GPU's libraries by the host ----------------===//
 
 #include "llmmem/Alignment.h"
 #include "llmmem/Dialect/LlmOps.h"

@@ -42,7 +42,7 @@ Operation *KernelOp::getSumOp() {
   return nullptr;
 }
 
-/// Asks the targets how a matmul library computes the kernel.
+/// Returns how a matmul library computes the kernel, as the targets say.
 static std::optional<LibraryCall> libraryCallOf(KernelOp kernel) {
   const TargetInterface *targets = llm::getTargets(kernel);
   return targets ? targets->getLibraryCall(kernel) : std::nullopt;

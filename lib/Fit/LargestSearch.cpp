@@ -103,7 +103,7 @@ llvm::Error LargestSearch::tryUnderBudget(llvm::ArrayRef<int64_t> numbers, Brack
   return llvm::Error::success();
 }
 
-/// It asks two at a time, because each is a search of its own.
+/// It tries two at a time, because each is a search of its own.
 llvm::Expected<int64_t> LargestSearch::run() {
   llvm::Expected<int64_t> found = byLeastNeeds();
   if (!found || *found == 0)

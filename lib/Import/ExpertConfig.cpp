@@ -16,7 +16,7 @@ ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys
                 keys.count + "', " + Twine(experts.count));
   if (!keys.hasBalance)
     return experts;
-  // The public library adds the loss where the file asks for the routers' logits.
+  // The public library adds the loss where the file requests the routers' logits.
   double coefficient = config.realFromZeroOr("router_aux_loss_coef", 0.001);
   if (config.flagOr("output_router_logits", false))
     experts.balanceLoss = coefficient;

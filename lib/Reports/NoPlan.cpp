@@ -121,7 +121,8 @@ static std::string summaryOf(const CheckpointRequest &request, const ExtractedPr
          " in addition to them; a smaller batch or sequence needs less";
 }
 
-/// Says what to ask next. A budget below a megabyte is mostly a number whose unit was forgotten.
+/// Says which command to try next. A budget below a megabyte is mostly a number whose unit was
+/// forgotten.
 static std::string hintFor(const CheckpointRequest &request) {
   constexpr int64_t kMegabyte = 1'000'000;
   std::string more = request.hostBudget ? "without a host --explain" : "--explain";

@@ -1,7 +1,7 @@
 //===- NoPlan.h - What is said where a budget has no plan ------------------===//
 //
 // The report has three lines for a screen: what fails, whether a smaller batch would do, and what
-// to ask next. `explain=all` prints all else.
+// to try next. `explain=all` prints all else.
 //
 //===----------------------------------------------------------------------===//
 

@@ -281,7 +281,7 @@ static int advise(llmmem_products *products, const llmmem_product_form *form) {
   return 1;
 }
 
-/* Asks the library's heuristic for its first `most` algorithms for the form. `*found` receives
+/* Gets from the library's heuristic its first `most` algorithms for the form. `*found` receives
  * their number, at least one. Returns NO_ALGORITHM where it has none. */
 static int ask(llmmem_products *products, const llmmem_product_form *form,
                const Descriptors *descriptors, uint32_t schemes, int most, LtHeuristic *answers,

@@ -1,4 +1,4 @@
-//===- Targets.cpp - What CPUs, GPUs and their libraries ask of a plan -----===//
+//===- Targets.cpp - What CPUs, GPUs and their libraries need in a plan ----===//
 
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Dialect/TargetInterface.h"

@@ -1,7 +1,7 @@
 //===- DeviceTables.h - Each device table loaded once ----------------------===//
 //
 // The passes of one run of a pass manager price ops with the same table, which is a file or a text
-// to parse. As an MLIR analysis it is loaded by the first pass that asks, and no change of the
+// to parse. As an MLIR analysis it is loaded by the first pass that needs it, and no change of the
 // program makes it invalid: `getAnalysis<DeviceTables>().get(device, step)`.
 //
 //===----------------------------------------------------------------------===//

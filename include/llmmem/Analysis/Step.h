@@ -1,8 +1,8 @@
 //===- Step.h - Which function of a module is the step ---------------------===//
 //
 // The step is the function that `llm.entry` names; without it @step, else @forward, else @main;
-// where there is none of them, the only function of the module. Tools and passes ask here, and
-// nowhere else.
+// where there is none of them, the only function of the module. Tools and passes use this function,
+// and nowhere else.
 //
 // A step may be several functions, each with a plan of its own under one budget: @step, which runs
 // for each micro-batch, and @update after it; or @stage0, @stage1, ... of a pipeline.
@@ -26,7 +26,7 @@ llvm::SmallVector<mlir::func::FuncOp> findStepFunctions(mlir::ModuleOp module);
 mlir::InFlightDiagnostic emitNoStep(mlir::ModuleOp module);
 
 /// Returns whether `function` belongs to the step of its module. It reads only the names of the
-/// other functions, so a pass on functions may ask while others change those. It fails, after a
+/// other functions, so a pass on functions may call it while others change those. It fails, after a
 /// diagnostic, on a step of more than one block. Where the module has no step, the first of its
 /// functions fails for all.
 llvm::FailureOr<bool> isStep(mlir::func::FuncOp function);

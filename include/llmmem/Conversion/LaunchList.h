@@ -1,4 +1,4 @@
-//===- LaunchList.h - What the host code of a step asks of a GPU -*- C++ -*-===//
+//===- LaunchList.h - The calls of a GPU in a step's host code ---*- C++ -*-===//
 //
 // The host code of a lowered step is straight-line except for loops of constant length, and
 // computes places alone (docs/Design/Gpu.md). So all of its calls can be written down, and a

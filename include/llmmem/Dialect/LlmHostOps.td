@@ -1,4 +1,4 @@
-//===- LlmHostOps.td - What the host asks of a GPU's libraries --*- tablegen -*-===//
+//===- LlmHostOps.td - Calls of a GPU's libraries by the host ---*- tablegen -*-===//
 
 #ifndef LLMMEM_DIALECT_LLMHOSTOPS
 #define LLMMEM_DIALECT_LLMHOSTOPS

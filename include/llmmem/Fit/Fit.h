@@ -1,10 +1,10 @@
 //===- Fit.h - Does a model train on a card, and how ------------------------===//
 //
-// Answers what a person asks before any pipeline exists: does this model train on this card, with
-// which batch and sequence, how fast, and what would help. Every answer is a plan of the whole step
-// under the card's bytes, the plan that `llmmem-opt --checkpoint-budget` makes. A shape does not
-// fit where no plan is found. The recommended batch has the most tokens per second; the largest
-// batch is often slower, because it recomputes most of its activations.
+// This library answers questions that come before any pipeline exists: does this model train on
+// this card, with which batch and sequence, how fast, and what would help. Every answer is a plan
+// of the whole step under the card's bytes, the plan that `llmmem-opt --checkpoint-budget` makes. A
+// shape does not fit where no plan is found. The recommended batch has the most tokens per second;
+// the largest batch is often slower, because it recomputes most of its activations.
 //
 // Example: GPT-2 124M in f32 at 1,024 tokens under 23 * 10^9 bytes.
 //

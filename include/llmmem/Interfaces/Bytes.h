@@ -52,9 +52,8 @@ enum class SizeLimit { BytesOfEach, BitsAndSum };
 /// count, or at `root` where all are too many together. After this check the elements and bytes of
 /// a type, and sums of them over values, are what they seem. Products of two sizes are not:
 /// llmmem/Support/Count.h counts those. Every pass and tool that computes with sizes of a program
-/// from outside asks here first; one that has the sum checked by the extraction of a problem asks
-/// for `BytesOfEach`. Types without a static shape pass: a caller that needs their bytes refuses
-/// them.
+/// from outside calls this first; where the extraction of a problem checks the sum, `BytesOfEach`
+/// suffices. Types without a static shape pass: a caller that needs their bytes refuses them.
 llvm::LogicalResult checkSizes(mlir::Operation *root, SizeLimit limit = SizeLimit::BitsAndSum);
 
 } // namespace llmmem

@@ -9,7 +9,7 @@
 
 namespace llmmem {
 
-/// Says why what is open may hold what another user has put there, as ssh asks of its keys:
+/// Says why what is open may hold what another user has put there, as ssh checks its keys:
 /// "belongs to another user (uid 1000)", "may be written to by others (mode 0775)". The answer is
 /// empty where only this user and root can have written it. It is asked of an open file (fstat), so
 /// that the file cannot be replaced between the answer and its use.

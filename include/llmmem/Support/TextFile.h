@@ -47,7 +47,7 @@ llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pi
 llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths);
 
 /// Writes out what stdout still buffers. A stream with an error that was not read ends the process
-/// in LLVM's words; a program that prints line by line asks here for the error instead.
+/// in LLVM's words; a program that prints line by line calls this function for the error instead.
 llvm::Error flushStdout();
 
 /// Returns whether `path` is a terminal and `text` more than a person reads there.

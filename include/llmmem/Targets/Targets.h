@@ -1,4 +1,4 @@
-//===- Targets.h - What CPUs, GPUs and their libraries ask of a plan -------===//
+//===- Targets.h - What CPUs, GPUs and their libraries need in a plan ------===//
 //
 // A plan needs some facts of targets before any code is generated: what a matmul library computes
 // in one call, and the scratch bytes of kernels. They are here, below the analyses, and the code
@@ -13,7 +13,7 @@
 
 namespace llmmem {
 
-/// Lets the ops of the dialect ask the targets (Dialect/TargetInterface.h).
+/// Registers the targets with the dialect, whose ops call them (Dialect/TargetInterface.h).
 void registerTargets(mlir::DialectRegistry &registry);
 
 } // namespace llmmem

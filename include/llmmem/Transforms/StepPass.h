@@ -21,7 +21,7 @@ class StepPass : public BaseT {
 public:
   using BaseT::BaseT;
 
-  /// A host may have loaded the pass alone, as plugins are: ops of `llm` then still ask the
+  /// A host may have loaded the pass alone, as plugins are: ops of `llm` then still find the
   /// targets, and those of MLIR's own dialects have models.
   void getDependentDialects(mlir::DialectRegistry &registry) const override {
     BaseT::getDependentDialects(registry);

@@ -68,7 +68,7 @@ void BarrierObjects::arriveExpecting(Index number, int32_t bytes) {
 }
 
 void BarrierObjects::wait(Index number, Index parity) {
-  constexpr int32_t nanoseconds = 10'000'000; // The limit before it asks again.
+  constexpr int32_t nanoseconds = 10'000'000; // The time limit after which it tries again.
   OpBuilder &b = e.builder();
   NVVM::MBarrierTryWaitParityOp::create(b, e.location(), at(number), asI32(e, parity),
                                         constant(b, e.location(), nanoseconds));

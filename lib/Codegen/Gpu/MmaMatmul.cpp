@@ -71,7 +71,8 @@ struct TileSizes {
   WarpSums warpSums() const {
     return {.rowParts = rowParts, .columnParts = columnParts, .warpColumns = warpColumns};
   }
-  /// Returns what a launch asks for beyond workgroup attributions, which have 48 KiB at most.
+  /// Returns the shared memory that a launch needs beyond workgroup attributions, which have 48 KiB
+  /// at most.
   int64_t dynamicBytes() const { return isLarge ? bytesOfStages() : 0; }
 
   bool isLarge;

@@ -57,7 +57,7 @@ struct WarpgroupTiles {
                                            : columns;
   }
   int64_t bytesOfStages() const { return stages * sizeOfStage() * 2; }
-  /// Returns what a launch asks for: the stages, and after them mbarriers.
+  /// Returns the shared memory that a launch needs: the stages, and after them mbarriers.
   int64_t bytes() const {
     return bytesOfStages() + (byMaps ? BoxStages::bytesOfBarriers(stages) : 0);
   }

@@ -154,7 +154,7 @@ private:
   int64_t count;
 };
 
-/// No lowered step asks for a sum of C's rows.
+/// No lowered step needs a sum of C's rows.
 LogicalResult checkEpilogue(llm::LibraryProductOp op) {
   if (op.getEpilogue() != ProductEpilogue::GeluGradSum)
     return success();

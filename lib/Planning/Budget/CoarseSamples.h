@@ -8,8 +8,8 @@
 // bytes, and each further one is an eighth lower, until one has no plan. Budgets between `flat` and
 // `free` are answered without the search for the least memory, which is slow.
 //
-// Most budgets above `flat` ask only whether their plans cost less than that of the sample at
-// `flat`, and its proved bounds decide that. So that sample stays open. It is searched where a
+// Most budgets above `flat` need to know only whether their plans cost less than that of the sample
+// at `flat`, and its proved bounds decide that. So that sample stays open. It is searched where a
 // caller asks for more; until then it stands for any plan between its bound and `flat`.
 //
 //===----------------------------------------------------------------------===//

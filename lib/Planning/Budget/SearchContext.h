@@ -19,7 +19,7 @@
 namespace llmmem::planning {
 
 /// Says what a search does, about once a second of modelled work. Work is counted in steps of the
-/// schedules considered, never in time. Every report also asks whether the plan is cancelled.
+/// schedules considered, never in time. Every report also checks whether the plan is cancelled.
 class SearchProgress {
 public:
   using Listener = std::function<void(llvm::StringRef)>;

@@ -49,7 +49,7 @@ Orderer::Orderer(const Graph &graph, const Spine &spine, llvm::ArrayRef<uint64_t
     for (ValueIndex value : graph.op(op).writes)
       for (OpIndex reader : graph.readers(value)) {
         if (graph.bytes(value) == 0)
-          continue; // a token of order holds nothing while it waits, and asks for nothing
+          continue; // a token of order holds nothing while it waits, and needs nothing
         servesBackward[op] =
             servesBackward[op] || spine.isBackward(reader) || servesBackward[reader];
         rejoins[op] = std::min(rejoins[op], rejoins[reader]);

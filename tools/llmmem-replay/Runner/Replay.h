@@ -40,7 +40,7 @@ int replay_capture(const Replay *replay, size_t first, size_t count, int repeats
 
 /* Makes one of the calls. */
 void replay_call(const Replay *replay, size_t number);
-/* Returns what a call of the library asks, with addresses of this run. */
+/* Returns the product of a call of the library, with addresses of this run. */
 llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number);
 
 /* Returns zeros on pages of their own, as pinning takes whole pages, or null if there is no memory.

@@ -115,7 +115,7 @@ DeviceLoops &deviceLoops(KernelEmitter &e);
 // Threads of a block, inside a launch
 //===----------------------------------------------------------------------===//
 
-/// Returns all of the block's `bytes` (i8) that its launch asks for, which may be more than the
+/// Returns all of the block's `bytes` (i8) that its launch requests, which may be more than the
 /// 48 KiB of `workgroup`.
 Buffer dynamicWorkgroup(KernelEmitter &e, int64_t bytes);
 /// Returns `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
