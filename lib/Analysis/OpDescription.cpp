@@ -1,4 +1,4 @@
-//===- OpDescription.cpp - What an op table says of one op -----------------===//
+//===- OpDescription.cpp - What an op table says about one op --------------===//
 
 #include "llmmem/Analysis/OpDescription.h"
 #include "LoopBody.h"

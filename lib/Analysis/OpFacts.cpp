@@ -283,7 +283,7 @@ static LogicalResult setTimeOnHost(Operation *op, const DeviceModel &device, OpC
   return success();
 }
 
-/// Returns what `llm.cost` says of an op that does not price itself. Its time is taken as it is
+/// Returns what `llm.cost` says about an op that does not price itself. Its time is taken as it is
 /// written; 0 leaves it to the table of the device.
 static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
   OpCost cost;

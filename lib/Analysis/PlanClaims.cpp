@@ -121,7 +121,7 @@ static bool readsSaved(Operation &op) {
   return phase == llm::Phase::Backward || phase == llm::Phase::Update;
 }
 
-/// Returns what `read`, a value with bytes of its own, says of the result that `made` it, in a
+/// Returns what `read`, a value with bytes of its own, says about the result that `made` it, in a
 /// clone or not.
 static llm::Decision decisionOf(Value read, Value made, bool isClone) {
   return isClone        ? llm::Decision::Recompute

@@ -164,7 +164,7 @@ static json::Array bytesOf(OperandRange buffers) {
   return bytes;
 }
 
-/// What a profile says of the calls of the lowered step, and what they are given.
+/// What a profile says about the calls of the lowered step, and what they are given.
 static json::Array timedCallsOf(func::FuncOp lowered, const LaunchList &list, CallWriter &writer) {
   json::Array timed;
   lowered.walk([&](func::CallOp call) {

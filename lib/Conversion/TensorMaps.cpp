@@ -1,4 +1,4 @@
-//===- TensorMaps.cpp - What launches say of tensor maps --------------------===//
+//===- TensorMaps.cpp - What launches say about tensor maps -----------------===//
 
 #include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"

@@ -1,4 +1,4 @@
-//===- TensorMaps.h - What launches say of tensor maps ----------------------===//
+//===- TensorMaps.h - What launches say about tensor maps -------------------===//
 
 #ifndef LLMMEM_LIB_CONVERSION_TENSORMAPS_H
 #define LLMMEM_LIB_CONVERSION_TENSORMAPS_H
@@ -8,8 +8,8 @@
 
 namespace llmmem {
 
-/// Returns what launches say of a kernel's maps (Codegen/Gpu/TensorMap.h), in order. Fails after a
-/// located diagnostic where one describes no argument of the kernel.
+/// Returns what launches say about a kernel's maps (Codegen/Gpu/TensorMap.h), in order. Fails after
+/// a located diagnostic where one describes no argument of the kernel.
 mlir::FailureOr<llvm::SmallVector<llmmem_tensor_map>> tensorMapsOf(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace llmmem

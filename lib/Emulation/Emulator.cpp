@@ -218,7 +218,7 @@ bool LaunchState::bindArgument(size_t number, char *begin, int64_t bytes) {
   return true;
 }
 
-/// Reads what the call of the host function says of the parameter that this argument is.
+/// Reads what the call of the host function says about the parameter that this argument is.
 void LaunchState::takeCallRecord(size_t number, const Launch &launch) {
   int64_t parameter = launch.parameters[number];
   if (call < 0 || parameter < 0)

@@ -1,4 +1,4 @@
-//===- FileContents.cpp - What a safetensors file says of its tensors ------===//
+//===- FileContents.cpp - What a safetensors file says about its tensors ---===//
 
 #include "FileContents.h"
 #include "llmmem/Execution/RankJob.h"

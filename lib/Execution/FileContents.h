@@ -1,4 +1,4 @@
-//===- FileContents.h - What a safetensors file says of its tensors --------===//
+//===- FileContents.h - What a safetensors file says about its tensors -----===//
 
 #ifndef LLMMEM_LIB_EXECUTION_FILECONTENTS_H
 #define LLMMEM_LIB_EXECUTION_FILECONTENTS_H
@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// Holds what a file says of a tensor.
+/// Holds what a file says about a tensor.
 struct TensorLine {
   std::string dtype;
   std::vector<int64_t> shape;

@@ -94,7 +94,7 @@ bool ShardingRule::isInResults(StringRef factor) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Holds what operands say of the factors of an op.
+/// Holds what operands say about the factors of an op.
 class Factors {
 public:
   explicit Factors(Operation *op) : op(op) {}

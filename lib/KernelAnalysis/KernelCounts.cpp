@@ -202,7 +202,7 @@ void LaunchCounter::countAccess(AccessCounts &site, const std::optional<WarpAddr
   double times = weight * at.times();
   site.requests += times;
   if (!addresses) {
-    // Nothing is known of the lanes, so shared memory has no conflicts and global memory no
+    // Nothing is known about the lanes, so shared memory has no conflicts and global memory no
     // neighbours.
     counts.isEstimate = true;
     double lanes = llvm::popcount(at.active());

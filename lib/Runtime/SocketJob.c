@@ -1,4 +1,4 @@
-/*===- SocketJob.c - What a launcher says of a job without MPI ---------------===*/
+/*===- SocketJob.c - What a launcher says about a job without MPI ------------===*/
 
 #include "SocketJob.h"
 #include "JobToken.h"

@@ -24,7 +24,7 @@ public:
   SearchResult run();
 
 private:
-  /// Holds what is known of a strategy: the least time that it can have, and how far the search
+  /// Holds what is known about a strategy: the least time that it can have, and how far the search
   /// got.
   struct Entry {
     int64_t ns;

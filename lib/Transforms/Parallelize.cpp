@@ -44,7 +44,7 @@ LogicalResult Parallelizer::splitInput(BlockArgument argument) {
   return shardings.set(argument, state);
 }
 
-/// Takes what the user has said of an argument, or splits an input along its batch.
+/// Takes what the user has said about an argument, or splits an input along its batch.
 LogicalResult Parallelizer::startArgument(BlockArgument argument) {
   ValueSharding state = shardings.of(argument);
   llm::Role role = getRole(argument);

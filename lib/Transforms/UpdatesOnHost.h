@@ -12,7 +12,7 @@
 
 namespace llmmem {
 
-/// Moves every update of `step` to the host, with what it reads and writes; `isMoved` says of a
+/// Moves every update of `step` to the host, with what it reads and writes; `isMoved` says about a
 /// parameter's argument that it lies there too. Fails, after a located diagnostic, at an update
 /// that reads whole rows or is a server's, and at state that something else reads.
 llvm::LogicalResult moveUpdatesToHost(mlir::func::FuncOp step, const planning::HostLink &link,

@@ -23,7 +23,7 @@ struct ValueSharding {
   }
 };
 
-/// Holds what is known of each value of a function, and the types that follow from it.
+/// Holds what is known about each value of a function, and the types that follow from it.
 class ValueShardings {
 public:
   explicit ValueShardings(mlir::func::FuncOp function);
@@ -43,7 +43,7 @@ public:
   mlir::ArrayAttr arrayOf(llvm::ArrayRef<mlir::StringAttr> axes) const;
   /// Returns the sharding as annotations have it.
   llm::ShardingAttr attributeOf(const Sharding &sharding) const;
-  /// Returns what an annotation says of a value. Fails, after a diagnostic, at a wrong rank or
+  /// Returns what an annotation says about a value. Fails, after a diagnostic, at a wrong rank or
   /// axis.
   llvm::FailureOr<Sharding> read(llm::ShardingAttr attribute, mlir::Value value) const;
 

@@ -1,4 +1,4 @@
-/*===- FakeDevice.c - What the fake driver says of its device ---------------===*/
+/*===- FakeDevice.c - What the fake driver says about its device ------------===*/
 
 #include "CudaDriver.h"
 #include "FakeDriver.h"

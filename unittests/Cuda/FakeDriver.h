@@ -30,12 +30,12 @@ const char *llmmem_fake_cuda_contents(const void *bytes, size_t size);
 int llmmem_fake_cuda_is_capturing(void);
 /* which every replay runs. 1 where the graph is full. */
 int llmmem_fake_cuda_node(void (*run)(void *context), void *context);
-/* What LLMMEM_FAKE_CUDA_NS says of `name`. */
+/* What LLMMEM_FAKE_CUDA_NS says about `name`. */
 int64_t llmmem_fake_cuda_ns(const char *name);
 /* Runs the host functions of a stream, or of all (null), that were launched outside of a capture
  * and that nothing has waited for. */
 void llmmem_fake_cuda_run_late(const void *stream);
-/* Lets pass what LLMMEM_FAKE_CUDA_NS says of `name`, now or in each replay. */
+/* Lets pass what LLMMEM_FAKE_CUDA_NS says about `name`, now or in each replay. */
 void llmmem_fake_cuda_take_time(const char *name);
 
 #endif /* LLMMEM_UNITTESTS_CUDA_FAKEDRIVER_H */

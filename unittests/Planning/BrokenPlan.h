@@ -8,7 +8,7 @@
 
 namespace llmmem::planning::test {
 
-/// A problem and a plan that a test breaks, and what the verifier says of them.
+/// A problem and a plan that a test breaks, and what the verifier says about them.
 class BrokenPlanTest : public testing::Test {
 protected:
   /// The rules that the plan breaks, in order, with their steps.

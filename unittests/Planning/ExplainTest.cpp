@@ -1,4 +1,4 @@
-//===- ExplainTest.cpp - What is said of saved values -----------------------------===//
+//===- ExplainTest.cpp - What is said about saved values --------------------------===//
 
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Planner.h"

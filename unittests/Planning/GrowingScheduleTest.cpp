@@ -34,7 +34,7 @@ void expectEqual(const Profile &actual, const Profile &expected) {
   EXPECT_EQ(actual.cost, expected.cost);
 }
 
-/// What the schedule says of live ranges, read from a list of all of them.
+/// What the schedule says about live ranges, read from a list of all of them.
 void expectRangesOf(const Graph &graph, const GrowingSchedule &schedule) {
   const std::vector<Instance> all = instances(graph, schedule.steps());
   for (int32_t step = 0; step <= schedule.numSteps(); ++step) {

@@ -10,7 +10,7 @@
 // - backward: layer i runs when its body is there. Bodies come back in the order in which they are
 //   needed, each as soon as it has left, the link is free, and every step until its own has room.
 //
-// Boundaries stay. Nothing is said of offsets: what is timed here may not pack.
+// Boundaries stay. Nothing is said about offsets: what is timed here may not pack.
 //
 // Example: two layers of body 10 and boundaries 1, forward 5, backward 10, in 24 units, with copies
 // of 5: the first layer's body leaves while the second runs, and is back when the second's backward

@@ -1,8 +1,8 @@
 //===- PlacementOracle.h - All schedules with all placements of a small problem ---===//
 //
-// `leastPlacedCost` also tries every place for every instance: what ScheduleOracle.h says of live
-// bytes, this says of arenas. It shares no code and no trick with the solvers; the two oracles
-// agree wherever packing loses nothing.
+// `leastPlacedCost` also tries every place for every instance: what ScheduleOracle.h says about
+// live bytes, this says about arenas. It shares no code and no trick with the solvers; the two
+// oracles agree wherever packing loses nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,8 @@ inline Plan claimCost(const Problem &problem, BoundBasis basis, int64_t extra) {
   return plan;
 }
 
-/// Returns what the check of `proof` says of one claim of `plan`; of "plan", where that is refused.
+/// Returns what the check of `proof` says about one claim of `plan`; of "plan", where that is
+/// refused.
 inline ClaimCheck checkOf(std::string_view claim, const Problem &problem, const Plan &plan,
                           const Proof &proof) {
   const std::vector<ClaimCheck> checks = checkProof(problem, plan, proof);

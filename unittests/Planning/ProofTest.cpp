@@ -135,7 +135,7 @@ TEST(ProofTest, searchesOfMoreThan24OpsAreNotRepeated) {
   }
 }
 
-/// Whatever the planner says of small problems is checked, also after a way through JSON.
+/// Whatever the planner says about small problems is checked, also after a way through JSON.
 TEST(ProofTest, plansOfSmallProblemsAreChecked) {
   const int32_t problems = test::fromEnvironment("LLMMEM_PROOF_PROBLEMS", 60);
   int checked = 0, notChecked = 0, infeasible = 0;

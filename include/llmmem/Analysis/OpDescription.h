@@ -1,4 +1,4 @@
-//===- OpDescription.h - What an op table says of one op -------------------===//
+//===- OpDescription.h - What an op table says about one op ----------------===//
 //
 // An op table speaks of names; this file says what it means for an op of given types and
 // attributes: its FLOPs, bytes and scratch bytes, and what its results are views of and may
@@ -31,7 +31,7 @@ struct OpDescription {
   llvm::SmallVector<llvm::SmallVector<int64_t>> inPlace; // by result: operands
 };
 
-/// Returns what `entry` says of `op`, whose types have bytes. `table` describes the ops of its
+/// Returns what `entry` says about `op`, whose types have bytes. `table` describes the ops of its
 /// regions. Fails after a located diagnostic that says what to do.
 llvm::FailureOr<OpDescription> describeOp(mlir::Operation *op, const OpTableEntry &entry,
                                           const OpTable &table);

@@ -1,8 +1,8 @@
 //===- OpTable.h - What ops of other compilers cost and do, by name --------===//
 //
 // A graph of StableHLO, MHLO or CHLO is read without these dialects' libraries: its ops are
-// unregistered, and all that is known of one is its name, its types, its attributes and what an op
-// table says of the name. A table is JSON (docs/Design/Graphs.md):
+// unregistered, and all that is known about one is its name, its types, its attributes and what an
+// op table says about the name. A table is JSON (docs/Design/Graphs.md):
 //
 //   {"format": "llmmem-op-table", "version": 1,
 //    "ops": [{"dialects": ["stablehlo"], "ops": ["add"], "flops_per_element": 1,
@@ -72,8 +72,8 @@ public:
   /// Adds the entries of a text; `where` names it in errors.
   llvm::Error add(llvm::StringRef json, llvm::StringRef where);
 
-  /// Returns what the table says of `op`; null where it says nothing. An op with `call_target_name`
-  /// is looked up by its target first.
+  /// Returns what the table says about `op`; null where it says nothing. An op with
+  /// `call_target_name` is looked up by its target first.
   const OpTableEntry *find(mlir::Operation *op) const;
 
 private:

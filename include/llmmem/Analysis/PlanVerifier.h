@@ -50,7 +50,7 @@
 //   [applied]      nothing is left of `llm.schedule`, `llm.copies`, `llm.places` and `llm.chunk`:
 //                  what was decided was done
 //   [policy]       `llm.policy` is one that there is; 'none' has no clones, 'budget' has `llm.budget`
-//   [decision]     `llm.decision` says of each result what the backward and the update read: a later run
+//   [decision]     `llm.decision` says about each result what the backward and the update read: a later run
 //                  ("recompute"), else what came back from the host ("offload"), the first ("keep"), nothing
 //                  ("unsaved")
 //   [cost]         `llm.bytes` and `llm.cost` say what the op says itself; a clone costs what its original costs

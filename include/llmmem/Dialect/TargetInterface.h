@@ -1,4 +1,4 @@
-//===- TargetInterface.h - What targets say of ops of the dialect ----------===//
+//===- TargetInterface.h - What targets say about ops of the dialect -------===//
 //
 // The ops say what they mean. Targets say what a matmul library computes in one call, and how a
 // target's kernel lays out its scratch bytes. They answer through this interface of the dialect,

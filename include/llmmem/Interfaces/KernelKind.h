@@ -67,7 +67,7 @@ private:
   std::string kind;
   Part whole;
   llvm::SmallVector<Part> body; // the terminator last; empty where the op is no group
-  /// Says of each result of a group whether it is read: one without readers is not written.
+  /// Says for each result of a group whether it is read: one without readers is not written.
   llvm::SmallVector<bool> isRead;
   /// Counts a library's workspace, too.
   int64_t workspaceBytes = 0;

@@ -1,8 +1,8 @@
 //===- Passes.h - The passes that say what a plan is ------------------------===//
 //
 // `plan-checkpoints` and `report-memory` are described where all stages are (Transforms/Passes.td).
-// They are implemented above the transforms: what they say of a plan depends on the passes that run
-// after it is decided.
+// They are implemented above the transforms: what they say about a plan depends on the passes that
+// run after it is decided.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-/*===- TensorMaps.h - What a launch says of a tensor map --------------------===*\
+/*===- TensorMaps.h - What a launch says about a tensor map -----------------===*\
 |*
 |* A kernel may take tensor maps after its other arguments
 |* (include/llmmem/Codegen/Gpu/TensorMap.h). The driver encodes each when the kernel is launched or

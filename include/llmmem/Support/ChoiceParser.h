@@ -1,7 +1,7 @@
 //===- ChoiceParser.h - A flag with one of some named values ---------------===//
 //
-// LLVM's parser of an enumeration says of a wrong value only that it knows none of that name. This
-// one, the third argument of a tool's `cl::opt`, says which there are:
+// LLVM's parser of an enumeration says about a wrong value only that it knows none of that name.
+// This one, the third argument of a tool's `cl::opt`, says which there are:
 //
 //   llmmem-run: for the --device option: 'gpu' is not one of cpu, cuda, emulate
 //

@@ -41,7 +41,7 @@ llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 /// Does the same for a text in pieces, without copying them.
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
 
-/// Checks, before a program works for them, what is known of the files that it will write. Fails
+/// Checks, before a program works for them, what is known about the files that it will write. Fails
 /// where two of `paths` are one file (`/dev/null` may be several), where one is a folder, or where
 /// the folder of one is missing or may not be written to. An empty path is none.
 llvm::Error checkOutputs(llvm::ArrayRef<llvm::StringRef> paths);

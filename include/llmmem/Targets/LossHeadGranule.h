@@ -15,7 +15,7 @@
 
 namespace llmmem::llm {
 
-/// Gives the granule where nothing is known of the device.
+/// Gives the granule where nothing is known about the device.
 constexpr int64_t kLossHeadGranule = 512;
 
 /// Returns the granule for a library on the GPU that kernels are tuned for: 512, doubled as long as

@@ -271,9 +271,11 @@ def StartHostCopies : StepPass<"start-host-copies"> {
 def VerifyPlan : StepPass<"verify-plan"> {
   let summary = "Re-derives lifetimes, overlaps and the peak, and refuses a false claim";
   let description = [{
-    Calls nothing of the planner, of the extraction, of the placement or of the liveness analysis, and counts bytes by itself; reads what an op states (its views, what it may overwrite, its cost) from the op, as those do. Each broken rule is an error at the op
-    that breaks it, with the rule's name in brackets (`include/llmmem/Analysis/PlanVerifier.h` lists them). Whatever the
-    step claims is checked as far as its own ops can refute it: the certificate and `llm.epilogues` too.
+    Calls nothing of the planner, of the extraction, of the placement or of the liveness analysis, and counts bytes by
+    itself. It reads what an op states (its views, what it may overwrite, its cost) from the op, as those do. Each broken
+    rule is an error at the op that breaks it, with the rule's name in brackets
+    (`include/llmmem/Analysis/PlanVerifier.h` lists them). Whatever the step claims is checked as far as its own ops can
+    refute it: the certificate and `llm.epilogues` too.
 
     *Requires*: a step with `llm.offsets` and `llm.arena`. *Ensures*: the budget holds, or the pass fails.
 

@@ -34,7 +34,7 @@ void llmmem::forRows(KernelEmitter &e, int64_t rows, RowShape shape,
 }
 
 void llmmem::forEachParallel(KernelEmitter &e, int64_t count, function_ref<void(Index)> body) {
-  // Nothing is known of what an iteration reads.
+  // Nothing is known about what an iteration reads.
   e.loops().forRows(e, count, {.width = 1, .synchronizes = true}, body);
 }
 

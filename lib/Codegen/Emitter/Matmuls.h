@@ -82,7 +82,7 @@ struct PartOfSum {
   std::optional<Index> innerBound = std::nullopt;
 };
 
-/// A tile that has only zero rows need not read B; only generated code uses this. It says of each
+/// A tile that has only zero rows need not read B; only generated code uses this. It says for each
 /// row of A whether it has something: element `begin` + row of `numbers` (i32) is -1 where the row
 /// is zeros. C's row is then zeros, too, whatever is in B. The matmul has one term.
 struct RowChoices {

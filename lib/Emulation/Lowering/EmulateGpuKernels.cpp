@@ -223,7 +223,7 @@ void HostEmulation::convertUpdateWait(func::CallOp call) {
   call->erase();
 }
 
-/// Checks that what a call says of its values applies to its operands.
+/// Checks that what a call says about its values applies to its operands.
 LogicalResult HostEmulation::checkRecord(func::CallOp call) {
   auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
   auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);

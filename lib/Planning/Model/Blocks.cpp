@@ -487,8 +487,8 @@ std::vector<int64_t> ChainFinder::gradientBytes() const {
 
 /// Assigns a segment to ops that read nothing of the forward. Such an op, for example the product
 /// that takes a block's gradient to that of its last weight's input, does not say to which segment
-/// it belongs. Between the last op of one segment and the first one that is known of the next, the
-/// next begins where the fewest bytes cross.
+/// it belongs. Between the last op of one segment and the first op that is known to belong to the
+/// next, the next one begins where the fewest bytes cross.
 void ChainFinder::splitGaps(llvm::ArrayRef<int32_t> served) {
   const std::vector<int64_t> bytes = gradientBytes();
   int32_t last = chain.cut - 1; // the last op whose segment is known

@@ -21,7 +21,7 @@ using Report = std::function<void(int32_t, llvm::StringRef, const llvm::Twine &)
 
 /// Returns " in 'host'" for a memory other than the device's.
 std::string in(const Problem &problem, MemoryIndex memory);
-/// Returns what a plan says of a memory.
+/// Returns what a plan says about a memory.
 MemoryUse useOf(const Plan &plan, MemoryIndex memory);
 Wide residentBytes(const Problem &problem, MemoryIndex memory);
 

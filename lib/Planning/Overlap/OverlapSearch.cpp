@@ -260,7 +260,7 @@ void OverlapSearch::certify(Plan &plan) {
 // The entry
 //===----------------------------------------------------------------------===//
 
-/// Fills what a placed and timed plan of one resource does not say of several.
+/// Fills what a placed and timed plan of one resource does not say about several.
 static Plan describe(const Problem &problem, OverlapSearch &search, const Timed &found) {
   Plan plan = found.plan;
   plan.status = Status::Feasible;

@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t seed, uint64_t more) {
   return x ^ (x >> 31);
 }
 
-/// Returns the colour of what a value says of itself.
+/// Returns the colour of what a value says about itself.
 static uint64_t colourOf(const Graph &graph, ValueIndex value) {
   const uint64_t kind = (graph.problem().values[value].resident ? 1 : 0) +
                         (graph.writer(value) < 0 ? 2 : 0) + (graph.isKept(value) ? 4 : 0);

@@ -52,7 +52,7 @@ std::vector<int64_t> Part::describe() const {
   return text;
 }
 
-/// Describes each value: what it says of itself, and the ops that name it.
+/// Describes each value: what it says about itself, and the ops that name it.
 std::vector<std::vector<int64_t>> Part::describeValues() const {
   std::vector<std::vector<int64_t>> texts;
   texts.reserve(problem.values.size());

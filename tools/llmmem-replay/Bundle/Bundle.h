@@ -88,7 +88,7 @@ typedef struct {
   const char *name;
 } Kernel;
 
-/* What a profile says of one call of the step. */
+/* What a profile says about one call of the step. */
 typedef struct {
   const char *kind, *name, *phase, *key;
   int64_t block, flops, bytes;
