@@ -47,7 +47,7 @@ Claim claim(const Problem &problem, BoundBasis basis, int64_t extra) {
   return it;
 }
 
-/// The best cut of a training step, two moments of it together, and two orders.
+/// The best cut of a training step, two program points of the step together, and two orders.
 void addCuts(std::vector<Claim> &claims) {
   const Problem problem = trainingStep();
   const Graph graph(problem);
@@ -215,7 +215,7 @@ const Falsehood falsehoods[] = {
        op = OpIndex(random() % 2); // the first ops: nothing is saved there yet
        return op != before;
      }},
-    {"moments in an order that need not be, or one order of two", "",
+    {"program points in an order that need not be, or one order of two", "",
      [](Claim &it, Random &random) {
        std::vector<CutFlow> &cuts = it.proof.cost->cuts;
        if (cuts.size() == 2) {

@@ -1,4 +1,4 @@
-//===- ChoiceBound.cpp - What other moments prove at most -------------------------===//
+//===- ChoiceBound.cpp - What other program points prove at most ------------------===//
 
 #include "ChoiceBound.h"
 #include "PriceProgram.h"

@@ -1,4 +1,4 @@
-//===- ChoiceBound.h - What other moments prove at most ---------------------------===//
+//===- ChoiceBound.h - What other program points prove at most --------------------===//
 //
 // A choice at one program point, what is held there and what runs again after it, says what may be
 // held at another point as well: all that is needed there, except for what the choice runs again.

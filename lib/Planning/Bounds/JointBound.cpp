@@ -1,4 +1,4 @@
-//===- JointBound.cpp - A cost bound from several moments together ----------------===//
+//===- JointBound.cpp - A cost bound from several program points ------------------===//
 
 #include "JointBound.h"
 #include "llmmem/Planning/Bounds/Bounds.h"

@@ -1,4 +1,4 @@
-//===- JointBound.h - A cost bound from several moments together ------------------===//
+//===- JointBound.h - A cost bound from several program points --------------------===//
 //
 // The program point at which the most saved bytes are live need not be the one with the largest
 // footprint: the logits take bytes at the loss, the gradients at the backward of the last block.

@@ -44,11 +44,12 @@ public:
   bool isSameForAll() const { return once.empty(); }
   /// Solves the cut at no op in particular.
   void solveBesideAny();
-  /// Returns what the last flow proves of an op of the set: no more than its own needAt.
+  /// Returns the bound of the last flow for an op of the set, which is no more than its own
+  /// `needAt`.
   int64_t provedAt(OpIndex op) const;
 
-  /// Returns, after needAt without `enough`, what is held in addition to the last op's own operands
-  /// and results.
+  /// Returns, after `needAt` without `enough`, what is held in addition to the last op's own
+  /// operands and results.
   std::vector<ValueIndex> held() const;
 
   struct Arc {
@@ -57,7 +58,7 @@ public:
     OpIndex op;     // for Read: the op of which `value` is an operand; else -1
     ValueIndex value;
   };
-  /// Visits, after needAt, what flows. It proves that no cut is smaller.
+  /// Visits, after `needAt`, what flows. It proves that no cut is smaller.
   void forEachFlow(llvm::function_ref<void(const Arc &, int64_t amount)> visit) const;
 
 private:

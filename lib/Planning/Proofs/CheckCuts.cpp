@@ -46,7 +46,7 @@ private:
 
   bool momentsHold() {
     if (cut.scale < 0 || cut.moments.empty() || cut.moments.size() > mostMoments)
-      return fail("expected 1 to 4 moments");
+      return fail("expected 1 to 4 program points");
     for (size_t index = 0; index < cut.moments.size(); ++index) {
       const OpIndex op = cut.moments[index].op;
       if (!facts.isOp(op))
