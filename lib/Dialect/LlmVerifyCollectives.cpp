@@ -41,7 +41,7 @@ LogicalResult llm::expectVocabulary(Operation *op, std::optional<VocabularyAttr>
   if (failed(expectAxes(op, vocabulary->getAxes())))
     return failure();
   int64_t ranks = groupSizeOf(op, vocabulary->getAxes()), size = vocabulary->getSize();
-  if (size >= 1 && ranks >= llvm::divideCeil(size, count) && size <= INT32_MAX)
+  if (size >= 1 && ranks >= llvm::divideCeilSigned(size, count) && size <= INT32_MAX)
     return success();
   return op->emitOpError() << "has " << count << " of the vocabulary on each of " << ranks
                            << " ranks, expected at least " << size << " together";

@@ -44,11 +44,11 @@ struct Shard {
   int64_t server = 0; // The bits of axes at whose position 0 alone the part exists; 0 means that
                       // all ranks have theirs.
   /// Lists the axes in the mesh's order, so that positions are row-major.
-  llvm::SmallVector<Axis, 2> split;
-  llvm::SmallVector<int64_t, 4> shape; // The shape of the whole value.
+  llvm::SmallVector<Axis, 2> split = {};
+  llvm::SmallVector<int64_t, 4> shape = {}; // The shape of the whole value.
   /// Holds for each dimension the sizes of its pieces, each of which is split separately; empty
   /// means one piece.
-  llvm::SmallVector<llvm::SmallVector<int64_t, 0>, 4> pieces;
+  llvm::SmallVector<llvm::SmallVector<int64_t, 0>, 4> pieces = {};
 
   int64_t position() const;
   /// Returns whether this rank has its part. Where a server has the value, the other ranks have

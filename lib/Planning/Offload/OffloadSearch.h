@@ -33,10 +33,10 @@ struct OffloadOptions {
   std::function<void(std::string_view)> progress;
   Cancellation *cancellation;
   /// Plans a problem of one memory by the policy, certificate included.
-  std::function<Plan(const Problem &, PolicyKind)> planOneMemory;
+  std::function<Plan(const Problem &, PolicyKind)> planOneMemory = {};
   /// Plans such a problem under its budget with a search and a frontier that exist already. Returns
   /// false where no plan is found.
-  std::function<bool(const Graph &, BudgetSearch &, Frontier &, Plan &)> planUnderBudget;
+  std::function<bool(const Graph &, BudgetSearch &, Frontier &, Plan &)> planUnderBudget = {};
   /// Returns the time of the step that a plan makes, as `PlanOptions::timeOf` does. It may be
   /// empty.
   std::function<std::optional<int64_t>(const Plan &)> timeOf;
