@@ -48,8 +48,8 @@ public:
 private:
   bool isVersion2() const { return version == 2; }
 
-  /// Reads an object. `version` comes before the keys that only one version has, so that it is clear
-  /// which keys are allowed when one is read.
+  /// Reads an object. `version` comes before the keys that only one version has, so that it is
+  /// clear which keys are allowed when one is read.
   bool members(llvm::ArrayRef<JsonMember> both, llvm::ArrayRef<JsonMember> ofVersion1,
                llvm::ArrayRef<JsonMember> ofVersion2);
   bool readMemory();
