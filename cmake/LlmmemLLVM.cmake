@@ -12,14 +12,15 @@ if(NOT LLVM_VERSION_MAJOR EQUAL 22)
                       "install libmlir-22-dev or set -DLLVM_DIR")
 endif()
 
+list(APPEND CMAKE_MODULE_PATH ${LLVM_CMAKE_DIR})
+include(TableGen)
 if(LLMMEM_ENABLE_MLIR)
   set(MLIR_DIR ${LLVM_INSTALL_PREFIX}/lib/cmake/mlir CACHE PATH "MLIR's CMake package")
   find_package(MLIR REQUIRED CONFIG)
   # MLIRConfig.cmake does not export this; without it MLIR's helpers link static archives in addition to libMLIR.so
   # and every TypeID exists twice.
   set(MLIR_LINK_MLIR_DYLIB ON)
-  list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
-  include(TableGen)
+  list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR})
   include(AddLLVM)
   include(AddMLIR)
 endif()

@@ -29,15 +29,17 @@ using namespace llmmem::planning;
 namespace {
 
 llvm::cl::OptionCategory category("llmmem-plan");
+
+/// Holds the flags that every program which plans has (Planning/PlannerOptions.td).
+struct PlannerFlags {
+#include "PlannerFlags.h.inc"
+} asked;
+
 llvm::cl::list<std::string> inputs(llvm::cl::Positional, llvm::cl::desc("<file>..."),
                                    llvm::cl::cat(category));
 llvm::cl::opt<bool> checkMode("check", llvm::cl::cat(category),
                               llvm::cl::desc("Check a plan, and what it claims where a proof is "
                                              "given: --check problem.json plan.json [proof.json]"));
-llvm::cl::opt<std::string> emitProof(
-    "emit-proof", llvm::cl::value_desc("file"), llvm::cl::cat(category),
-    llvm::cl::desc(
-        "Write what proves the plan's bounds, or that there is none; it is checked first"));
 llvm::cl::opt<std::string> timelineFile(
     "timeline", llvm::cl::value_desc("file"), llvm::cl::cat(category),
     llvm::cl::desc(
@@ -55,43 +57,14 @@ llvm::cl::opt<bool> packMode("pack", llvm::cl::cat(category),
 llvm::cl::opt<std::string> capacity("capacity", llvm::cl::value_desc("bytes"),
                                     llvm::cl::cat(category),
                                     llvm::cl::desc("With --pack: the arena must not be larger"));
-llvm::cl::opt<std::string>
-    budget("budget", llvm::cl::value_desc("bytes|min"), llvm::cl::cat(category),
-           llvm::cl::desc("Resident bytes and arena must fit (40GB, 37.25GiB, 4096); overrides the "
-                          "problem's own. min: the least peak that can be found"));
-llvm::cl::opt<std::string> hostBudget(
-    "host-budget", llvm::cl::value_desc("bytes"), llvm::cl::cat(category),
-    llvm::cl::desc("Values may leave for this much memory of the host and come back; takes --link. "
-                   "Costs are then ns. Also with --check"));
-llvm::cl::opt<std::string> hostLink(
-    "link", llvm::cl::value_desc("rate"), llvm::cl::cat(category),
-    llvm::cl::desc("With --host-budget: what copies move, each way (25GB/s) or up and down "
-                   "(25GB/s,20GB/s)"));
-llvm::cl::opt<int64_t> linkLatency("link-latency", llvm::cl::init(0), llvm::cl::value_desc("ns"),
-                                   llvm::cl::cat(category),
-                                   llvm::cl::desc("With --host-budget: ns that each copy takes "
-                                                  "in addition to its bytes (default 0)"));
-llvm::cl::opt<std::string>
-    policyText("policy", llvm::cl::init("budget"), llvm::cl::cat(category),
-               llvm::cl::desc("The policy that chooses the kept values (default budget); see "
-                              "POLICIES below"));
 llvm::cl::opt<int> sweepPoints("sweep", llvm::cl::value_desc("N"), llvm::cl::cat(category),
                                llvm::cl::desc("Plan at N budgets and print the frontier"));
 llvm::cl::opt<bool> json("json", llvm::cl::cat(category),
                          llvm::cl::desc("With --sweep: JSON instead of CSV"));
-llvm::cl::opt<std::string>
-    explain("explain", llvm::cl::ValueOptional, llvm::cl::value_desc("name"),
-            llvm::cl::cat(category),
-            llvm::cl::desc(
-                "Print on stderr why each saved value is kept or run again, the cost of the other "
-                "choice, what holds the peak and what more budget buys; of one value or op with "
-                "its name, of one step with step:N"));
 llvm::cl::opt<bool>
     structure("structure", llvm::cl::cat(category),
               llvm::cl::desc("Print the blocks and stages that plans of the problem "
                              "are made along, and plan nothing"));
-llvm::cl::opt<double> seconds("seconds", llvm::cl::init(10), llvm::cl::cat(category),
-                              llvm::cl::desc("Time to spend, as a count of work (default 10)"));
 llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc("file"),
                                   llvm::cl::cat(category),
                                   llvm::cl::desc("Where to write (default: -, stdout)"));
@@ -130,24 +103,24 @@ int writeFiles(const Problem &problem, const Plan &plan, int code) {
 
 /// Lets values leave for the host in every form, where --host-budget asks for it.
 llvm::Error addHostCopies(StepForms &forms) {
-  if (!hostBudget.getNumOccurrences())
-    return hostLink.getNumOccurrences() || linkLatency.getNumOccurrences()
+  if (!asked.hostBudget.getNumOccurrences())
+    return asked.link.getNumOccurrences() || asked.linkLatency.getNumOccurrences()
                ? llvm::createStringError(
                      "--link: it leads to no memory; give the host's bytes with "
                      "--host-budget=64GB")
                : llvm::Error::success();
-  llvm::Expected<int64_t> bytes = parseByteSize(hostBudget);
+  llvm::Expected<int64_t> bytes = parseByteSize(asked.hostBudget);
   if (!bytes)
     return llvm::createStringError("--host-budget: " + llvm::toString(bytes.takeError()));
-  if (!hostLink.getNumOccurrences())
+  if (!asked.link.getNumOccurrences())
     return llvm::createStringError("--host-budget: nothing leads to the host; give the rate of its "
                                    "link with --link=25GB/s");
-  Result<HostLink> link = parseHostLink(hostLink.getValue());
+  Result<HostLink> link = parseHostLink(asked.link.getValue());
   if (!link)
     return llvm::createStringError("--link: " + link.error());
-  if (linkLatency < 0)
+  if (asked.linkLatency < 0)
     return llvm::createStringError("--link-latency must be 0 ns or more");
-  link->latency = linkLatency;
+  link->latency = asked.linkLatency;
   for (AlternativeProblem &it : forms.alternatives) {
     Result<Problem> copied = withHostCopies(it.problem, *bytes, *link);
     if (!copied)
@@ -159,7 +132,7 @@ llvm::Error addHostCopies(StepForms &forms) {
 
 /// Refuses to describe a plan of several memories: what describes plans knows the device alone.
 llvm::Error checkDescribable(const StepForms &forms) {
-  const bool describes = sweepPoints.getNumOccurrences() || explain.getNumOccurrences() ||
+  const bool describes = sweepPoints.getNumOccurrences() || asked.explain.getNumOccurrences() ||
                          !timelineFile.empty() || !traceFile.empty();
   if (!describes || forms.alternatives[0].problem.moreMemories.empty())
     return llvm::Error::success();
@@ -178,11 +151,11 @@ llvm::Expected<StepForms> loadForms() {
     return std::move(error);
   if (llvm::Error error = checkDescribable(*forms))
     return std::move(error);
-  if (!budget.getNumOccurrences())
+  if (!asked.budget.getNumOccurrences())
     return forms;
   forms->setBudget(std::nullopt);
-  if (budget != "min") {
-    llvm::Expected<int64_t> bytes = parseByteSize(budget);
+  if (asked.budget != "min") {
+    llvm::Expected<int64_t> bytes = parseByteSize(asked.budget);
     if (!bytes)
       return llvm::createStringError("--budget: " + llvm::toString(bytes.takeError()) + ", or min");
     forms->setBudget(*bytes);
@@ -265,7 +238,7 @@ int packBuffers() {
   llvm::Expected<BufferTable> table = load(inputs[0], parseBufferCsv);
   if (!table)
     return fail(llvm::toString(table.takeError()));
-  options.work = packWork(seconds);
+  options.work = packWork(asked.seconds);
   Heartbeat heartbeat;
   heartbeat.say("offsets for " + std::to_string(table->buffers.size()) + " buffers");
   const Packing packing = pack(table->buffers, options);
@@ -287,17 +260,17 @@ int packBuffers() {
 
 llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   PlanOptions options;
-  Result<Policy> policy = parsePolicy(policyText.getValue());
+  Result<Policy> policy = parsePolicy(asked.policy.getValue());
   if (!policy)
     return llvm::createStringError("--policy: " + policy.error());
   options.policy = *policy;
-  if (budget == "min" && policyText.getNumOccurrences() && policy->kind != PolicyKind::LeastPeak &&
-      policy->kind != PolicyKind::Budget)
+  if (asked.budget == "min" && asked.policy.getNumOccurrences() &&
+      policy->kind != PolicyKind::LeastPeak && policy->kind != PolicyKind::Budget)
     return llvm::createStringError("--budget=min asks for the least peak, and --policy=" +
-                                   policyText + " for another plan; leave one of them out");
-  if (budget == "min")
+                                   asked.policy + " for another plan; leave one of them out");
+  if (asked.budget == "min")
     options.policy.kind = PolicyKind::LeastPeak;
-  options.workSeconds = seconds;
+  options.workSeconds = asked.seconds;
   options.progress = [&](llvm::StringRef activity) { heartbeat.say(activity); };
   return options;
 }
@@ -360,7 +333,7 @@ void summarize(const Problem &problem, const Plan &plan, std::optional<int64_t> 
 
 /// Writes the proof of `plan` where it is asked for, and says what its check says.
 int writeProof(const Problem &problem, const Plan &plan, int code) {
-  if (emitProof.empty())
+  if (asked.emitProof.empty())
     return code;
   const Proof proof = prove(problem, plan);
   std::string said;
@@ -374,7 +347,7 @@ int writeProof(const Problem &problem, const Plan &plan, int code) {
     said += (said.empty() ? "" : ", ") + it.claim + " " + std::string(wordOf(it.verdict));
   }
   llvm::errs() << "proof: " << said << '\n';
-  if (llvm::Error error = writeTextFile(emitProof, toJson(problem, proof)))
+  if (llvm::Error error = writeTextFile(asked.emitProof, toJson(problem, proof)))
     return fail(llvm::toString(std::move(error)));
   return code;
 }
@@ -390,8 +363,8 @@ int sweepProblem(const StepForms &forms, const PlanOptions &options) {
 /// Prints what --explain asks for, and returns the exit code.
 int explainTo(llvm::raw_ostream &os, const StepForms &forms, const Problem &problem,
               const Plan &planned, const PlanOptions &options) {
-  if (!explain.empty()) {
-    Result<std::string> text = explainNamed(problem, planned, explain.getValue());
+  if (!asked.explain.empty()) {
+    Result<std::string> text = explainNamed(problem, planned, asked.explain.getValue());
     if (!text)
       return fail("--explain: " + text.error());
     os << *text;
@@ -443,7 +416,7 @@ int planProblem() {
     return ExitNoPlan;
   }
   summarize(problem, planned, costWithoutBudget(*forms));
-  if (explain.getNumOccurrences() && !planned.steps.empty())
+  if (asked.explain.getNumOccurrences() && !planned.steps.empty())
     if (int wrong = explainTo(llvm::errs(), *forms, problem, planned, *options))
       return wrong;
   if (code = writeProof(problem, planned, code); code == ExitBadInput)
@@ -468,11 +441,11 @@ constexpr llvm::StringLiteral overview =
 
 /// Refuses flags that exclude each other, or that say nothing of what is asked.
 llvm::Error checkFlags() {
-  if (!(seconds >= 0) || !std::isfinite(seconds))
+  if (!(asked.seconds >= 0) || !std::isfinite(asked.seconds))
     return llvm::createStringError("--seconds must be a number from 0 up");
   if (checkMode && packMode)
     return llvm::createStringError("--check and --pack exclude each other");
-  if (!emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
+  if (!asked.emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
     return llvm::createStringError(
         "--emit-proof is of one plan, and goes with none of --check, --pack and --sweep");
   if ((!timelineFile.empty() || !traceFile.empty()) &&
@@ -483,17 +456,17 @@ llvm::Error checkFlags() {
   if (!profileFile.empty() && timelineFile.empty() && traceFile.empty())
     return llvm::createStringError(
         "--profile: its times go into --timeline or --trace; give one of them");
-  if (hostBudget.getNumOccurrences() && (!emitProof.empty() || inputs.size() == 3))
+  if (asked.hostBudget.getNumOccurrences() && (!asked.emitProof.empty() || inputs.size() == 3))
     return llvm::createStringError(
         "--emit-proof and the check of a proof are of plans in one memory, and do not go "
         "with --host-budget");
-  if (hostBudget.getNumOccurrences() && packMode)
+  if (asked.hostBudget.getNumOccurrences() && packMode)
     return llvm::createStringError("--host-budget is of plans, and does not go with --pack");
   if (json && !sweepPoints.getNumOccurrences())
     return llvm::createStringError("--json is of --sweep; a plan is JSON as it is");
   if (!capacity.empty() && !packMode)
     return llvm::createStringError("--capacity is of --pack; plans have --budget");
-  if (budget.getNumOccurrences() && packMode)
+  if (asked.budget.getNumOccurrences() && packMode)
     return llvm::createStringError("--budget is of plans; --pack has --capacity");
   if (llvm::count(inputs, "-") > 1)
     return llvm::createStringError("stdin is one file; give the others by name");
@@ -509,7 +482,7 @@ int main(int argc, char **argv) {
   if (llvm::Error error = checkFlags())
     return fail(llvm::toString(std::move(error)));
   if (llvm::Error error = checkOutputs({checkMode ? llvm::StringRef() : llvm::StringRef(output),
-                                        emitProof, timelineFile, traceFile}))
+                                        asked.emitProof, timelineFile, traceFile}))
     return fail(llvm::toString(std::move(error)));
   if (checkMode)
     return check();

@@ -1,13 +1,13 @@
 //===- llmmem-tblgen.cpp - From options in TableGen to C++ and a page ------===//
 //
-// An option is defined once, in Transforms/Options.td or Pipelines/CheckpointOptions.td. This
-// program of the build writes
+// An option is defined once, in Planning/PlannerOptions.td, Transforms/Options.td or
+// Pipelines/CheckpointOptions.td. This program of the build writes
 //
-//   -gen-pipeline-options   the members of a pipeline's struct of options, and for each pass that
-//   takes some of them
-//                           a function `copyTo` that gives them to it
-//   -gen-pass-options       for each pass with options a member function that returns them as their
-//   struct -gen-pipeline-doc       a page that lists the options of each pipeline
+//   -gen-planner-flags     the members of the struct of flags that ask the planner for something
+//   -gen-pipeline-options  the members of a pipeline's struct of options, and for each pass that
+//                          takes some of them a function `copyTo` that gives them to it
+//   -gen-pass-options      for each pass with options a member function that returns them
+//   -gen-pipeline-doc      a page that lists the options of each pipeline
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,13 @@ using namespace llvm;
 
 namespace {
 
-enum class Action { PipelineOptions, PassOptions, PipelineDoc };
+enum class Action { PlannerFlags, PipelineOptions, PassOptions, PipelineDoc };
 
 cl::opt<Action>
     action(cl::desc("What is written:"), cl::Required,
-           cl::values(clEnumValN(Action::PipelineOptions, "gen-pipeline-options",
+           cl::values(clEnumValN(Action::PlannerFlags, "gen-planner-flags",
+                                 "the members of the struct of the planner's flags"),
+                      clEnumValN(Action::PipelineOptions, "gen-pipeline-options",
                                  "the members of the structs of pipelines"),
                       clEnumValN(Action::PassOptions, "gen-pass-options",
                                  "a function for each pass that returns its options"),
@@ -45,17 +47,30 @@ const Record *findFor(Records options, const Record *ofPass) {
   return found == options.end() ? nullptr : *found;
 }
 
-void writeMember(raw_ostream &os, const Record &option) {
+/// Writes a member that holds the value of `option`; `start` stands before its argument.
+void writeMember(raw_ostream &os, const Record &option, StringRef holder, StringRef start,
+                 StringRef description, StringRef others) {
   StringRef initial = option.getValueAsString("defaultValue");
-  StringRef others = option.getValueAsString("additionalOptFlags");
-  os << "  Option<" << option.getValueAsString("type") << "> " << memberOf(option) << "{*this, \""
-     << option.getValueAsString("argument") << "\", ::llvm::cl::desc(R\"text("
-     << option.getValueAsString("description") << ")text\")";
+  os << "  " << holder << "<" << option.getValueAsString("type") << "> " << memberOf(option) << "{"
+     << start << "\"" << option.getValueAsString("argument") << "\", ::llvm::cl::desc(R\"text("
+     << description << ")text\")";
   if (!initial.empty())
     os << ", ::llvm::cl::init(" << initial << ")";
   if (!others.empty())
     os << ", " << others;
   os << "};\n";
+}
+
+void writePlannerFlags(raw_ostream &os, const RecordKeeper &records) {
+  for (const Record *option : records.getAllDerivedDefinitions("PlannerOption")) {
+    StringRef flagOthers = option->getValueAsString("flagOthers");
+    std::string others = ("::llvm::cl::cat(category), ::llvm::cl::value_desc(\"" +
+                          option->getValueAsString("valueName") + "\")" +
+                          (flagOthers.empty() ? "" : ", ") + flagOthers)
+                             .str();
+    writeMember(os, *option, "::llvm::cl::opt", "", option->getValueAsString("flagDescription"),
+                others);
+  }
 }
 
 void writeCopies(raw_ostream &os, const Record &pass, Records options) {
@@ -73,7 +88,8 @@ void writePipelines(raw_ostream &os, const RecordKeeper &records) {
     os << "\n#ifdef " << guard << "\n";
     std::vector<const Record *> options = pipeline->getValueAsListOfDefs("options");
     for (const Record *option : options)
-      writeMember(os, *option);
+      writeMember(os, *option, "Option", "*this, ", option->getValueAsString("description"),
+                  option->getValueAsString("additionalOptFlags"));
     for (const Record *pass : records.getAllDerivedDefinitions("PassBase"))
       writeCopies(os, *pass, options);
     os << "#undef " << guard << "\n#endif\n";
@@ -108,12 +124,22 @@ void writePage(raw_ostream &os, const RecordKeeper &records) {
 }
 
 bool writeFile(raw_ostream &os, const RecordKeeper &records) {
-  if (action == Action::PipelineDoc) {
+  if (action != Action::PipelineDoc)
+    emitSourceFileHeader("Options, each as it stands in TableGen", os, records);
+  switch (action) {
+  case Action::PlannerFlags:
+    writePlannerFlags(os, records);
+    break;
+  case Action::PipelineOptions:
+    writePipelines(os, records);
+    break;
+  case Action::PassOptions:
+    writePasses(os, records);
+    break;
+  case Action::PipelineDoc:
     writePage(os, records);
-    return false;
+    break;
   }
-  emitSourceFileHeader("Options, each as it stands in TableGen", os, records);
-  (action == Action::PipelineOptions ? writePipelines : writePasses)(os, records);
   return false;
 }
 } // namespace

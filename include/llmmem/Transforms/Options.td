@@ -2,13 +2,15 @@
 //
 // An option that several passes have, or a pass and a pipeline, stands here once: its name, its
 // type, its default and its sentence. `mlir-tblgen` makes options of passes from it, and
-// `llmmem-tblgen` those of pipelines (Pipelines/CheckpointOptions.td).
+// `llmmem-tblgen` those of pipelines (Pipelines/CheckpointOptions.td). What the planner is asked
+// without passes, too, comes from Planning/PlannerOptions.td.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TRANSFORMS_OPTIONS
 #define LLMMEM_TRANSFORMS_OPTIONS
 
+include "llmmem/Planning/PlannerOptions.td"
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
@@ -31,6 +33,10 @@ class Words<string type, list<list<string>> words> {
 class ChoiceOption<string member, string argument, string type, string default, string valueName, list<list<string>> words,
                    string text>
   : NamedOption<member, argument, type, type # "::" # default, valueName, text, Words<type, words>.values>;
+
+/// What passes make of an option of the planner: the same option, with more to say.
+class PlannerForm<PlannerOption planner, string more = "", string default = planner.defaultValue>
+  : NamedOption<planner.cppName, planner.argument, planner.type, default, planner.valueName, planner.description # more>;
 
 /// What a pipeline makes of an option of its passes: the same option, with more to say. The pass
 /// gets its value.
@@ -83,23 +89,18 @@ def ScheduleOption : Option<"schedule", "schedule", "std::string", "\"1f1b\"", "
 
 def DeviceOption : NamedOption<"device", "device", "std::string", "\"h100\"", "name or file",
   "Device table that prices ops: h100, rtx4090 and others, cpu, or a .json file; one for all pipeline stages, or one for each: h100,a100">;
-def HostBudgetOption : NamedOption<"hostBudget", "host-budget", "std::string", "", "bytes",
-  "Values may leave for so much of the host's memory and come back, where that is shorter than to run ops again: 64GB">;
-def LinkOption : NamedOption<"link", "link", "std::string", "", "rate",
-  "With host-budget, optimizer-on=host or parameters-on=host: what copies move, each way (25GB/s) or up and down (25GB/s,20GB/s); without, what the device's table says">;
-def LinkLatencyOption : NamedOption<"linkLatency", "link-latency", "int64_t", "-1", "ns",
-  "With them: ns that each copy takes in addition to its bytes">;
+def HostBudgetOption : PlannerForm<PlannerHostBudget>;
+def LinkOption : PlannerForm<PlannerLink,
+  "; it needs host-budget, optimizer-on=host or parameters-on=host, and without it the device's table says">;
+def LinkLatencyOption : PlannerForm<PlannerLinkLatency, "; with link", "-1">;
 
 //===----------------------------------------------------------------------===//
 // The plan
 //===----------------------------------------------------------------------===//
 
-def PolicyOption : NamedOption<"policy", "policy", "std::string", "\"budget\"", "policy",
-  "What decides what is kept: none, every=K, sqrt, full, selective, least-peak or budget">;
-def BudgetOption : NamedOption<"budget", "budget", "std::string", "", "bytes",
-  "Plan recomputation so that resident bytes and arena stay under this: 40GB, 37.25GiB, 123456; one for all pipeline stages, or one for each: 80GB,40GB">;
-def SecondsOption : NamedOption<"seconds", "seconds", "double", "10", "number",
-  "Bound on the planner's search; where state or parameters lie on the host, on each of about a dozen">;
+def PolicyOption : PlannerForm<PlannerPolicy>;
+def BudgetOption : PlannerForm<PlannerBudget, "; one for all pipeline stages, or one for each: 80GB,40GB">;
+def SecondsOption : PlannerForm<PlannerSeconds, "; where state or parameters lie on the host, on each of about a dozen">;
 def EpiloguesOption : NamedOption<"epilogues", "epilogues", "::llmmem::Epilogues", "::llmmem::Epilogues::Auto", "choice",
   "Which matmuls take what follows them: auto (what the cheapest plan has; with products=library one choice for every budget), separate, unshared (matmuls that nothing else reads), fused, or generated (also what only generated matmuls can take)",
   "::llmmem::EpiloguesValues{/*withAuto=*/true}">;
@@ -116,10 +117,9 @@ def EmitProblemOption : NamedOption<"emitProblem", "emit-problem", "std::string"
   "Write what the planner sees as a llmmem-problem">;
 def EmitPlanOption : NamedOption<"emitPlan", "emit-plan", "std::string", "", "file",
   "Write what the planner decides as a llmmem-plan">;
-def EmitProofOption : NamedOption<"emitProof", "emit-proof", "std::string", "", "file",
-  "Write what proves the plan's bounds, checked, as a llmmem-proof">;
-def ExplainOption : NamedOption<"explain", "explain", "std::string", "", "value",
-  "Say on stderr why a value or op is kept or run again, by its name, or why a step of the plan runs, by step:N; all: every saved value, what holds the peak, what more budget would buy, and, where there is no plan, what is held">;
+def EmitProofOption : PlannerForm<PlannerEmitProof>;
+def ExplainOption : PlannerForm<PlannerExplain,
+  "; all: every saved value, what holds the peak, what more budget would buy, and, where there is no plan, what is held">;
 def PrintReportOption : Option<"print", "print", "bool", "false", "Print resident, saved and peak bytes on stderr">;
 def ReportJsonOption : NamedOption<"json", "json", "std::string", "", "file", "Write the report as JSON (- is stdout)">;
 
