@@ -53,8 +53,8 @@ llvm::Error CheckpointOutcome::writeHeldBack() {
 std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, MemoryReport report,
                                                          size_t count) {
   std::lock_guard<std::mutex> guard(lock);
-  report.planningSeconds = seconds;
-  report.checked = checked;
+  report.plan.seconds = seconds;
+  report.certificate.checked = checked;
   if (count == 1)
     return report;
   functions.push_back(report.entryOf(function));
@@ -68,8 +68,8 @@ std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, 
   auto fullest = llvm::max_element(
       reports, [](auto &a, auto &b) { return a.second.neededBytes() < b.second.neededBytes(); });
   MemoryReport shown = std::move(fullest->second);
-  shown.planningSeconds = seconds;
-  shown.checked = checked;
-  shown.functions = std::move(functions);
+  shown.plan.seconds = seconds;
+  shown.certificate.checked = checked;
+  shown.several.functions = std::move(functions);
   return shown;
 }

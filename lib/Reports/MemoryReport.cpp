@@ -10,7 +10,7 @@
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -26,28 +26,22 @@ static int64_t getInteger(func::FuncOp step, StringRef name, int64_t otherwise) 
 }
 
 static void addResident(func::FuncOp step, MemoryReport &report) {
-  for (llm::Role role : {llm::Role::Param, llm::Role::Gradient, llm::Role::OptimizerState,
-                         llm::Role::Input, llm::Role::Seed})
-    report.resident[llm::stringifyRole(role).str()] = 0;
+  const StepResidents residents(step);
+  ResidentEntry &resident = report.resident;
+  resident.byRole.insert(residents.byRole.begin(), residents.byRole.end());
+  resident.bytes = residents.device.own;
+  resident.padding = residents.device.padding();
+  resident.serverBytes = residents.server.allocated;
+  report.host.residentBytes = residents.host.own;
+  report.host.residentPadding = residents.host.padding();
   for (BlockArgument argument : step.getArguments()) {
-    llm::Role role = getRole(argument);
-    int64_t bytes = bytesOfType(argument.getType());
-    if (llm::isOnHost(argument.getType())) {
-      report.host.residentBytes += bytes;
-      report.host.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    if (!tensor || getRole(argument) != llm::Role::Param || llm::isOnHost(tensor) ||
+        llm::isBesideHeld(argument))
       continue;
-    }
-    report.resident[llm::stringifyRole(role).str()] += bytes;
-    report.residentBytes += bytes;
-    if (step.getArgAttr(argument.getArgNumber(), LlmDialect::kServer))
-      report.serverBytes += llvm::alignTo(bytes, kArenaAlignment);
-    report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
-    if (role == llm::Role::Param && !llm::isBesideHeld(argument))
-      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType())) {
-        report.parameters += tensor.getNumElements();
-        if (!step.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen))
-          report.trainedParameters += tensor.getNumElements();
-      }
+    resident.parameters += tensor.getNumElements();
+    if (!step.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen))
+      resident.trainedParameters += tensor.getNumElements();
   }
 }
 
@@ -63,20 +57,6 @@ static int64_t countTokens(func::FuncOp step) {
   return 0;
 }
 
-/// Constants are held throughout, as arguments are.
-static void addConstants(func::FuncOp step, MemoryReport &report) {
-  for (Operation &op : step.getBody().front()) {
-    if (!isResidentOp(&op))
-      continue;
-    for (Value result : op.getResults()) {
-      int64_t bytes = residentBytes(result);
-      report.resident["constant"] += bytes;
-      report.residentBytes += bytes;
-      report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
-    }
-  }
-}
-
 /// A clone or a copy brings a saved value back: it counts as saved too.
 static StringRef kindOf(Value value, const llvm::DenseSet<Value> &savedValues,
                         const llvm::DenseMap<Operation *, Operation *> &originals) {
@@ -90,64 +70,65 @@ static StringRef kindOf(Value value, const llvm::DenseSet<Value> &savedValues,
   return phase == planning::Phase::Backward ? "gradient" : "temporary";
 }
 
-static void addPeak(func::FuncOp step, const StepLiveness &liveness, MemoryReport &report) {
-  report.peak = liveness.peak;
-  report.peakPosition = liveness.peakPosition;
+static void addPeak(func::FuncOp step, const StepLiveness &liveness, const SavedEntry &saved,
+                    PeakEntry &peak) {
+  peak.bytes = liveness.peak;
+  peak.position = liveness.peakPosition;
   if (liveness.peakPosition < 0)
     return;
-  report.peakOp = liveness.ops[liveness.peakPosition];
+  peak.op = liveness.ops[liveness.peakPosition];
   llvm::DenseSet<Value> savedValues;
-  for (const SavedValue &saved : report.saved)
-    savedValues.insert(saved.value);
+  for (const SavedValue &it : saved.values)
+    savedValues.insert(it.value);
   llvm::DenseMap<Operation *, Operation *> originals = findOriginals(step);
   for (const LiveBuffer &buffer : liveness.buffers) {
     if (buffer.first > liveness.peakPosition || buffer.last < liveness.peakPosition)
       continue;
     Value value = liveness.holder(buffer, liveness.peakPosition);
-    report.live.push_back({value, getName(value), bytesOfType(value.getType()),
-                           kindOf(value, savedValues, originals), getBlock(value.getDefiningOp())});
+    peak.live.push_back({value, getName(value), bytesOfType(value.getType()),
+                         kindOf(value, savedValues, originals), getBlock(value.getDefiningOp())});
   }
   if (int64_t bytes = liveness.workspace[liveness.peakPosition])
-    report.live.push_back({nullptr, "workspace", bytes, "workspace", getBlock(report.peakOp)});
-  llvm::stable_sort(report.live,
+    peak.live.push_back({nullptr, "workspace", bytes, "workspace", getBlock(peak.op)});
+  llvm::stable_sort(peak.live,
                     [](const LiveEntry &a, const LiveEntry &b) { return a.bytes > b.bytes; });
 }
 
-static void addSaved(MemoryReport &report) {
-  for (const SavedValue &saved : report.saved) {
-    if (saved.block && *saved.block >= 0 &&
-        *saved.block >= static_cast<int64_t>(report.savedByBlock.size()))
-      report.savedByBlock.resize(*saved.block + 1, 0);
-    if (saved.recomputed || saved.offloaded)
+/// Counts the kept ones of `saved.values`.
+static void countSaved(SavedEntry &saved) {
+  for (const SavedValue &it : saved.values) {
+    const bool isInBlock = it.block && *it.block >= 0;
+    if (isInBlock && *it.block >= static_cast<int64_t>(saved.byBlock.size()))
+      saved.byBlock.resize(*it.block + 1, 0);
+    if (it.recomputed || it.offloaded)
       continue;
-    report.savedBytes += saved.bytes;
-    if (saved.block && *saved.block >= 0)
-      report.savedByBlock[*saved.block] += saved.bytes;
+    saved.bytes += it.bytes;
+    if (isInBlock)
+      saved.byBlock[*it.block] += it.bytes;
   }
 }
 
-static void addPacked(const StepLiveness &liveness, MemoryReport &report) {
+static void addPacked(const StepLiveness &liveness, PackedValues &packed) {
   for (Operation *op : liveness.ops) {
     auto pack = dyn_cast<llm::PackOp>(op);
     bool isSaved = pack && !pack->hasAttr(LlmDialect::kInstance) &&
                    llvm::any_of(pack.getPacked().getUsers(), llvm::IsaPred<llm::UnpackOp>);
     if (!isSaved)
       continue;
-    ++report.packed.values;
-    report.packed.bytes += bytesOfType(pack.getX().getType());
-    report.packed.bytesWithScales +=
+    ++packed.values;
+    packed.bytes += bytesOfType(pack.getX().getType());
+    packed.bytesWithScales +=
         bytesOfType(pack.getPacked().getType()) + bytesOfType(pack.getScales().getType());
   }
 }
 
-static void addChunks(const StepLiveness &liveness, MemoryReport &report) {
+static void addChunks(const StepLiveness &liveness, std::vector<ChunkEntry> &chunks) {
   for (Operation *op : liveness.ops)
     if (auto chunked = dyn_cast<ChunkedOpInterface>(op))
-      report.chunks.push_back(
-          {getName(op->getResult(0)), chunked.getChunkRows(), chunked.getNumRows()});
+      chunks.push_back({getName(op->getResult(0)), chunked.getChunkRows(), chunked.getNumRows()});
 }
 
-static void addEpilogues(func::FuncOp step, MemoryReport &report) {
+static void addEpilogues(func::FuncOp step, VariantEntry &variant) {
   auto entries = step->getAttrOfType<ArrayAttr>(LlmDialect::kEpilogues);
   if (!entries)
     return;
@@ -163,32 +144,32 @@ static void addEpilogues(func::FuncOp step, MemoryReport &report) {
         result.ns = ns.getInt();
     if (auto why = entry.getAs<StringAttr>("why"))
       result.why = why.str();
-    report.epilogues.push_back(std::move(result));
+    variant.epilogues.push_back(std::move(result));
   }
-  report.epiloguesDecideBits =
+  variant.epiloguesDecideBits =
       step.walk([](Operation *op) {
             return isForLibrary(op) ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted();
 }
 
-static void addTransfer(Operation *op, const OpCost &cost, MemoryReport &report) {
+static void addTransfer(Operation *op, const OpCost &cost, RanksEntry &ranks) {
   auto interface = dyn_cast<CostOpInterface>(op);
   std::optional<TransferCost> transfer = interface ? interface.getTransfer() : std::nullopt;
   if (!transfer || transfer->messages == 0)
     return;
-  report.sent.collectives += transfer->times;
-  report.sent.repeated += op->hasAttr(LlmDialect::kCloneOf) ? transfer->times : 0;
-  report.sent.bytes += transfer->bytes;
-  report.sent.ns += cost.sendingNs;
+  ranks.collectives += transfer->times;
+  ranks.repeated += op->hasAttr(LlmDialect::kCloneOf) ? transfer->times : 0;
+  ranks.sentBytes += transfer->bytes;
+  ranks.ns += cost.sendingNs;
 }
 
-static void addMesh(func::FuncOp step, MemoryReport &report) {
+static void addMesh(func::FuncOp step, RanksEntry &entry) {
   auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
   if (!mesh)
     return;
-  report.ranks = mesh.getNumRanks();
-  llvm::raw_string_ostream(report.mesh) << mesh;
+  entry.count = mesh.getNumRanks();
+  llvm::raw_string_ostream(entry.mesh) << mesh;
   for (BlockArgument argument : step.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(number, LlmDialect::kSharding);
@@ -202,7 +183,7 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
     // This is a part of a whole of fewer than 2^63 bytes, and its padding.
     Count parted = Count(ranks) * bytesOfType(argument.getType());
     if (!parted.isTooMany())
-      report.paddingBytes += int64_t(parted) - bytesOfType(whole.getValue());
+      entry.paddingBytes += int64_t(parted) - bytesOfType(whole.getValue());
   }
 }
 
@@ -211,7 +192,7 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
 /// updates on the host; a wait ends with what it waits for. An op that sends without being started
 /// first waits for those that are.
 static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
-                       MemoryReport &report) {
+                       OverlapEntry &overlap) {
   int64_t now = 0, sum = 0;
   std::array<int64_t, llm::kStartQueues> freeAt = {}; // of each queue
   llvm::DenseMap<Operation *, int64_t> doneAt;
@@ -223,22 +204,21 @@ static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int6
     int64_t cost = ns.lookup(&op);
     sum += cost;
     if (llm::isStarted(&op)) {
-      ++report.overlap.started;
-      report.overlap.startedNs += cost;
+      ++overlap.started;
+      overlap.startedNs += cost;
       int64_t &queue = freeAt[static_cast<size_t>(llm::queueOf(&op))];
       doneAt[&op] = queue = std::max(queue, now) + cost;
       continue;
     }
     now = (llm::isSending(&op) ? std::max(now, freeAt[0]) : now) + cost;
   }
-  report.overlap.stepNs = now;
-  report.overlap.hiddenNs = sum - now;
+  overlap.stepNs = now;
+  overlap.hiddenNs = sum - now;
 }
 
 /// Adds what copies move. `ns` has the time of each op.
 static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
-                    MemoryReport &report) {
-  HostEntry &host = report.host;
+                    HostEntry &host) {
   if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostBudget))
     host.budget = budget.getInt();
   host.arena = getInteger(step, LlmDialect::kHostArena, 0);
@@ -267,6 +247,31 @@ static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t
     host.leaving.push_back(std::move(entry));
 }
 
+/// Counts what `op` was priced by.
+static void addPrice(Operation *op, const OpCost &cost, PriceEntry &prices) {
+  if (cost.ns > 0)
+    ++(cost.measured ? prices.measured : prices.modelled);
+  auto source = op->getAttrOfType<StringAttr>(LlmDialect::kCostFrom);
+  if (!source || source.getValue() != llm::stringifyCostSource(llm::CostSource::Traffic))
+    return;
+  auto &[count, ns] = prices.byBytes[op->getName().getStringRef().str()];
+  ++count;
+  ns += cost.ns;
+}
+
+/// Adds the work of `op`. Copies are none of the step's (`addHost`), and what runs on the host
+/// takes no time of the device.
+static void addWork(Operation *op, const OpCost &cost, TimeEntry &time) {
+  if (llm::isHostCopy(op))
+    return;
+  const bool onHost = llm::runsOnHost(op);
+  const bool isClone = !onHost && op->hasAttr(LlmDialect::kCloneOf);
+  Work &work = isClone ? time.recomputed : time.once;
+  work.flops += cost.flops;
+  work.ns += onHost ? 0 : cost.ns;
+  time.recomputedOps += isClone;
+}
+
 static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
                               const DeviceModel &device, MemoryReport &report) {
   llvm::DenseMap<Operation *, int64_t> ns;
@@ -280,33 +285,13 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
     if (flopsOfAll.isTooMany() || nsOfAll.isTooMany())
       return op->emitError("costs, with the ops before it, 2^63 FLOPs or ns or more; make the "
                            "batch, the sequence or the model smaller");
-    if (cost->ns > 0)
-      ++(cost->measured ? report.measuredOps : report.modelledOps);
     ns[op] = cost->ns;
-    if (auto source = op->getAttrOfType<StringAttr>(LlmDialect::kCostFrom);
-        source && source.getValue() == llm::stringifyCostSource(llm::CostSource::Traffic)) {
-      auto &[count, time] = report.pricedByBytes[op->getName().getStringRef().str()];
-      ++count;
-      time += cost->ns;
-    }
-    addTransfer(op, *cost, report);
-    if (llm::isHostCopy(op))
-      continue;                // no work of the step: addHost
-    if (llm::runsOnHost(op)) { // work, and no time of the device
-      report.stepFlops += cost->flops;
-      continue;
-    }
-    if (!op->hasAttr(LlmDialect::kCloneOf)) {
-      report.stepFlops += cost->flops;
-      report.stepNs += cost->ns;
-      continue;
-    }
-    ++report.recomputeOps;
-    report.recomputeFlops += cost->flops;
-    report.recomputeNs += cost->ns;
+    addPrice(op, *cost, report.prices);
+    addTransfer(op, *cost, report.ranks);
+    addWork(op, *cost, report.time);
   }
-  addOverlap(step, ns, report);
-  addHost(step, ns, report);
+  addOverlap(step, ns, report.time.overlap);
+  addHost(step, ns, report.host);
   return success();
 }
 
@@ -322,9 +307,26 @@ static LogicalResult checkNeeded(func::FuncOp step, const MemoryReport &report) 
                             << " resident ones; expected fewer than 2^63 together, "
                             << "and no negative number: plan the model again";
   };
-  return success(succeeded(check(report.residentBytes, report.residentPadding, report.arena, "")) &&
-                 succeeded(check(report.host.residentBytes, report.host.residentPadding,
-                                 report.host.arena, " on the host")));
+  return success(
+      succeeded(check(report.resident.bytes, report.resident.padding, report.arena.bytes, "")) &&
+      succeeded(check(report.host.residentBytes, report.host.residentPadding, report.host.arena,
+                      " on the host")));
+}
+
+static void readCertificate(func::FuncOp step, MemoryReport &report) {
+  auto certificate = step->getAttrOfType<DictionaryAttr>(LlmDialect::kCertificate);
+  if (!certificate)
+    return;
+  auto read = [&](StringRef key, auto &value) {
+    if (auto number = certificate.getAs<IntegerAttr>(key))
+      value = number.getInt();
+  };
+  read("cost_lower_bound_ns", report.certificate.costLowerBoundNs);
+  read("time_lower_bound_ns", report.time.overlap.timeLowerBoundNs);
+  read("peak_lower_bound", report.certificate.peakLowerBound);
+  read("cost_without_budget_ns", report.time.withoutBudgetNs);
+  if (auto bound = certificate.getAs<StringAttr>("bound"))
+    report.certificate.bound = bound.str();
 }
 
 FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStorage &storage,
@@ -335,55 +337,45 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
     return step.emitError(
         "is not planned; run plan-checkpoints and apply-checkpoints first, or plan-arena");
   if (auto policy = step->getAttrOfType<StringAttr>(LlmDialect::kPolicy))
-    report.policy = policy.str();
+    report.plan.policy = policy.str();
   if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget))
-    report.budget = budget.getInt();
+    report.plan.budget = budget.getInt();
   addResident(step, report);
-  addConstants(step, report);
-  report.saved = findSavedValues(step, storage);
-  addSaved(report);
-  addPeak(step, liveness, report);
-  addPacked(liveness, report);
-  addChunks(liveness, report);
-  addEpilogues(step, report);
-  addMesh(step, report);
+  report.saved.values = findSavedValues(step, storage);
+  countSaved(report.saved);
+  addPeak(step, liveness, report.saved, report.peak);
+  addPacked(liveness, report.saved.packed);
+  addChunks(liveness, report.variant.chunks);
+  addEpilogues(step, report.variant);
+  addMesh(step, report.ranks);
   if (failed(addCosts(step, liveness, device, report)))
     return failure();
-  report.device = device.name;
-  report.deviceSource = device.source;
-  report.ratesAreMeasured = device.isMeasured();
-  report.tokens = countTokens(step);
-  report.arena = getInteger(step, LlmDialect::kArena, 0);
+  report.prices.device = device.name;
+  report.prices.source = device.source;
+  report.prices.ratesAreMeasured = device.isMeasured();
+  report.time.tokens = countTokens(step);
+  report.arena.bytes = getInteger(step, LlmDialect::kArena, 0);
   if (failed(checkNeeded(step, report)))
     return failure();
-  int64_t liveInArena = report.peak - report.residentBytes;
-  report.fragmentation =
-      liveInArena > 0 ? static_cast<double>(report.arena) / liveInArena - 1.0 : 0.0;
-  if (auto certificate = step->getAttrOfType<DictionaryAttr>(LlmDialect::kCertificate)) {
-    if (auto bound = certificate.getAs<IntegerAttr>("cost_lower_bound_ns"))
-      report.costLowerBoundNs = bound.getInt();
-    if (auto bound = certificate.getAs<IntegerAttr>("time_lower_bound_ns"))
-      report.overlap.timeLowerBoundNs = bound.getInt();
-    if (auto bound = certificate.getAs<IntegerAttr>("peak_lower_bound"))
-      report.peakLowerBound = bound.getInt();
-    if (auto cost = certificate.getAs<IntegerAttr>("cost_without_budget_ns"))
-      report.withoutBudgetNs = cost.getInt();
-    if (auto bound = certificate.getAs<StringAttr>("bound"))
-      report.bound = bound.str();
-  }
+  int64_t liveInArena = report.peak.bytes - report.resident.bytes;
+  report.arena.fragmentation =
+      liveInArena > 0 ? static_cast<double>(report.arena.bytes) / liveInArena - 1.0 : 0.0;
+  readCertificate(step, report);
   // Where everything is kept, this is the step without a budget. With overlap the time of its plan
   // is close, and this one is exact.
-  if (report.withoutBudgetNs && report.policy == "none" && !report.host.leavesWithin)
-    report.withoutBudgetNs = report.plannedNs();
+  if (report.time.withoutBudgetNs && report.plan.policy == "none" && !report.host.leavesWithin)
+    report.time.withoutBudgetNs = report.time.plannedNs();
   return report;
 }
 
 double MemoryReport::gapPercent() const {
-  if (stepNs == 0)
+  const int64_t once = time.once.ns;
+  if (once == 0)
     return 0.0;
-  if (host.arena > 0 && overlap.timeLowerBoundNs)
-    return 100.0 * static_cast<double>(plannedNs() - *overlap.timeLowerBoundNs) / stepNs;
-  return 100.0 * static_cast<double>(stepNs + recomputeNs - costLowerBoundNs) / stepNs;
+  if (host.arena > 0 && time.overlap.timeLowerBoundNs)
+    return 100.0 * static_cast<double>(time.plannedNs() - *time.overlap.timeLowerBoundNs) / once;
+  return 100.0 * static_cast<double>(once + time.recomputed.ns - certificate.costLowerBoundNs) /
+         once;
 }
 
 static double slowdown(int64_t ns, int64_t withoutBudgetNs) {
@@ -391,9 +383,9 @@ static double slowdown(int64_t ns, int64_t withoutBudgetNs) {
 }
 
 std::optional<double> MemoryReport::slowdownPercent() const {
-  if (!withoutBudgetNs || *withoutBudgetNs == 0 || !functions.empty())
+  if (time.withoutBudgetNs.value_or(0) == 0 || !several.functions.empty())
     return std::nullopt;
-  return slowdown(plannedNs(), *withoutBudgetNs);
+  return slowdown(time.plannedNs(), *time.withoutBudgetNs);
 }
 
 double MemoryReport::WholeStep::slowdownPercent() const {
@@ -401,10 +393,10 @@ double MemoryReport::WholeStep::slowdownPercent() const {
 }
 
 std::optional<MemoryReport::WholeStep> MemoryReport::wholeStep() const {
-  if (functions.empty() || !pipeline.schedule.empty())
+  if (several.functions.empty() || !several.pipeline.schedule.empty())
     return std::nullopt;
   WholeStep whole;
-  for (const FunctionEntry &entry : functions) {
+  for (const FunctionEntry &entry : several.functions) {
     if (!entry.withoutBudgetNs)
       return std::nullopt;
     whole.ns += entry.runs * entry.ns;
@@ -414,29 +406,28 @@ std::optional<MemoryReport::WholeStep> MemoryReport::wholeStep() const {
 }
 
 std::optional<double> MemoryReport::tokensPerSecond() const {
-  if (tokens == 0 || plannedNs() == 0 || ranks > 1 || !functions.empty())
+  if (time.tokens == 0 || time.plannedNs() == 0 || ranks.count > 1 || !several.functions.empty())
     return std::nullopt;
-  return 1e9 * static_cast<double>(tokens) / static_cast<double>(plannedNs());
+  return 1e9 * static_cast<double>(time.tokens) / static_cast<double>(time.plannedNs());
 }
 
 void MemoryReport::emitRemarks(func::FuncOp step) const {
   auto remark = [&](Location location, StringRef name) {
     return remark::analysis(location, remark::RemarkOpts::name(name).category("llmmem-memory"));
   };
-  Location peakLocation = peakOp ? peakOp->getLoc() : step.getLoc();
-  remark(peakLocation, "peak") << remark::metric("Bytes", peak)
-                               << remark::metric("Position", peakPosition);
-  remark(step.getLoc(), "arena") << remark::metric("Bytes", arena);
-  for (auto &[role, bytes] : resident)
+  remark(peak.op ? peak.op->getLoc() : step.getLoc(), "peak")
+      << remark::metric("Bytes", peak.bytes) << remark::metric("Position", peak.position);
+  remark(step.getLoc(), "arena") << remark::metric("Bytes", arena.bytes);
+  for (auto &[role, bytes] : resident.byRole)
     if (bytes > 0)
       remark(step.getLoc(), "resident")
           << remark::metric("Role", role) << remark::metric("Bytes", bytes);
-  remark(step.getLoc(), "saved") << remark::metric("Bytes", savedBytes);
-  for (auto [block, bytes] : llvm::enumerate(savedByBlock))
+  remark(step.getLoc(), "saved") << remark::metric("Bytes", saved.bytes);
+  for (auto [block, bytes] : llvm::enumerate(saved.byBlock))
     remark(step.getLoc(), "saved-block")
         << remark::metric("Block", static_cast<int64_t>(block)) << remark::metric("Bytes", bytes);
-  remark(step.getLoc(), "recompute")
-      << remark::metric("Ops", recomputeOps) << remark::metric("Flops", recomputeFlops);
+  remark(step.getLoc(), "recompute") << remark::metric("Ops", time.recomputedOps)
+                                     << remark::metric("Flops", time.recomputed.flops);
 }
 
 FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
@@ -448,13 +439,13 @@ FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
   return {.name = function.getName().str(),
           .runs = runsOften ? runs.getInt() : 1,
           .needed = neededBytes(),
-          .peak = peak,
-          .arena = arena,
-          .ns = plannedNs(),
-          .recomputeNs = recomputeNs,
-          .lowerBoundNs = costLowerBoundNs,
-          .sentBytes = sent.bytes,
-          .budget = budget,
-          .device = device,
-          .withoutBudgetNs = withoutBudgetNs};
+          .peak = peak.bytes,
+          .arena = arena.bytes,
+          .ns = time.plannedNs(),
+          .recomputeNs = time.recomputed.ns,
+          .lowerBoundNs = certificate.costLowerBoundNs,
+          .sentBytes = ranks.sentBytes,
+          .budget = plan.budget,
+          .device = prices.device,
+          .withoutBudgetNs = time.withoutBudgetNs};
 }

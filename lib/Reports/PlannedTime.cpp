@@ -18,7 +18,7 @@ FailureOr<int64_t> llmmem::timeOfPlanned(func::FuncOp planned, const CheckpointR
       MemoryReport::compute(planned, storage, StepLiveness(planned, storage), device);
   if (failed(report))
     return failure();
-  return report->plannedNs();
+  return report->time.plannedNs();
 }
 
 /// Plans the step without a budget, but with all other options of `request`, and returns the time

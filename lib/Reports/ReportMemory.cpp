@@ -59,8 +59,8 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
     if (failed(time))
       return failure();
     auto count = pipeline.getAs<IntegerAttr>("micro_batches");
-    report.pipeline = {pipeline.getAs<StringAttr>("schedule").str(), count ? count.getInt() : 1,
-                       time->ns, time->bubble()};
+    report.several.pipeline = {pipeline.getAs<StringAttr>("schedule").str(),
+                               count ? count.getInt() : 1, time->ns, time->bubble()};
     return success();
   }
 

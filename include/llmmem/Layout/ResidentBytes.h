@@ -5,6 +5,7 @@
 
 #include "llmmem/Support/Count.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
 
 namespace llmmem {
 
@@ -24,6 +25,10 @@ struct StepResidents {
   explicit StepResidents(mlir::func::FuncOp step);
 
   ResidentBytes device, host;
+  ResidentBytes server; // of the device's: those that only a parameter server has
+  /// Holds the device's own bytes by role. A training step's roles are there also where no argument
+  /// has them; arguments without a role are inputs, and constants have a role of their own.
+  std::map<std::string, Count> byRole;
 };
 
 } // namespace llmmem

@@ -4,9 +4,7 @@
 // printed for people and as the JSON `llmmem-memory-report`, version 1. Bytes and FLOPs are
 // integers.
 //
-// Reading guide: `peak` includes resident bytes and workspaces; `saved.bytes` are those of the kept
-// values only, `saved.tensors` lists kept and recomputed ones; `arena` and `fragmentation` are the
-// placement's. A budget bounds `neededBytes`: what is allocated.
+// A budget bounds `neededBytes`: what is allocated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,15 +41,6 @@ struct EpilogueEntry {
   std::string why;             // it has no plan
 };
 
-/// Says what a rank sends to others in one step, repetitions included, by the volumes of ring
-/// algorithms (`CostOpInterface::getTransfer`).
-struct TransferEntry {
-  int64_t collectives = 0; // that send anything
-  int64_t repeated = 0;    // of them, by recomputation
-  int64_t bytes = 0;
-  int64_t ns = 0; // modelled
-};
-
 /// Is one function of a step that is several: a pipeline stage, or a part that runs for each
 /// micro-batch.
 struct FunctionEntry {
@@ -73,6 +62,12 @@ struct PipelineEntry {
   int64_t microBatches = 1;
   int64_t ns = 0;    // modelled, of a step
   double bubble = 0; // the part of it that stages wait for each other
+};
+
+/// Lists all functions of a step that is several; the report is of the fullest.
+struct SeveralFunctions {
+  std::vector<FunctionEntry> functions;
+  PipelineEntry pipeline;
 };
 
 /// Says how much of the started collectives and copies overlaps compute, modelled for the ops in
@@ -114,67 +109,120 @@ struct PackedValues {
   int64_t bytes = 0, bytesWithScales = 0; // as they are, and packed
 };
 
-struct MemoryReport {
-  std::string policy;
-  std::optional<int64_t> budget;
-  int64_t parameters = 0;                  // elements
-  int64_t trainedParameters = 0;           // of them, those that are not frozen
-  std::map<std::string, int64_t> resident; // bytes by role
-  int64_t residentBytes = 0;
-  int64_t serverBytes = 0;     // of them, with their padding, those that only a server has
-  int64_t residentPadding = 0; // that aligning their buffers adds; in no peak
-  int64_t peak = 0;
-  int64_t peakPosition = -1;
-  mlir::Operation *peakOp = nullptr;
-  std::vector<LiveEntry> live; // at the peak, largest first
+/// Says what lies in the device's memory from the start of the step to its end.
+struct ResidentEntry {
+  std::map<std::string, int64_t> byRole; // bytes
+  int64_t bytes = 0;
+  int64_t padding = 0;           // that aligning their buffers adds; in no peak
+  int64_t serverBytes = 0;       // of them, with their padding, those that only a server has
+  int64_t parameters = 0;        // elements
+  int64_t trainedParameters = 0; // of them, those that are not frozen
+};
+
+/// Says where the most bytes are live; resident bytes and workspaces are among them.
+struct PeakEntry {
+  int64_t bytes = 0;
+  int64_t position = -1;
+  mlir::Operation *op = nullptr;
+  std::vector<LiveEntry> live; // there, largest first
+};
+
+struct ArenaEntry {
+  int64_t bytes = 0;
+  double fragmentation = 0;
+};
+
+/// Says what the forward leaves for the backward.
+struct SavedEntry {
+  std::vector<SavedValue> values; // kept and recomputed ones
+  int64_t bytes = 0;              // of the kept ones
+  std::vector<int64_t> byBlock;   // of the kept ones
+  PackedValues packed;            // each once
+};
+
+/// Says in which variant the step runs.
+struct VariantEntry {
   std::vector<ChunkEntry> chunks;
   std::vector<EpilogueEntry> epilogues;
   bool epiloguesDecideBits = false; // a library rounds after an epilogue, not before it too
-  int64_t arena = 0;
-  double fragmentation = 0;
-  std::vector<SavedValue> saved;
-  int64_t savedBytes = 0;                   // kept ones
-  PackedValues packed;                      // each once
-  std::vector<int64_t> savedByBlock;        // kept ones, by block
-  std::string device, deviceSource;         // the table of prices, and where they come from
-  int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced
+};
+
+/// Says where the prices of ops come from.
+struct PriceEntry {
+  std::string device, source;         // the table of prices, and where they come from
+  bool ratesAreMeasured = false;      // of the device: else it does no more than this
+  int64_t measured = 0, modelled = 0; // ops of the program, by how they were priced
   /// Counts the ops without a description, by name: how many, and their ns by their traffic alone
   /// (--unpriced=by-bytes).
-  std::map<std::string, std::pair<int64_t, int64_t>> pricedByBytes;
-  int64_t stepFlops = 0, stepNs = 0; // every op once
-  int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
+  std::map<std::string, std::pair<int64_t, int64_t>> byBytes;
+};
+
+struct Work {
+  int64_t flops = 0, ns = 0;
+};
+
+/// Says what the step computes, and how long that takes.
+struct TimeEntry {
+  Work once; // of every op
+  Work recomputed;
+  int64_t recomputedOps = 0;
   std::optional<int64_t> withoutBudgetNs; // of the step then, in the chunks that it then has
   int64_t tokens = 0;                     // of one run of the step; 0 where it is not known
-  bool ratesAreMeasured = false;          // of the device: else it does no more than this
-  /// Counts the ranks of the step's mesh; the report says the memory of each.
-  int64_t ranks = 1;
-  std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
-  TransferEntry sent;
   OverlapEntry overlap;
-  HostEntry host;
+
+  /// Returns the modelled ns of the step, repetitions and what collectives hide included.
+  int64_t plannedNs() const { return overlap.stepNs; }
+};
+
+/// Says what the ranks of the step's mesh share; the report says the memory of each. A rank sends
+/// in one step, repetitions included, what ring algorithms do (`CostOpInterface::getTransfer`).
+struct RanksEntry {
+  int64_t count = 1;
+  std::string mesh;        // as `#llm.mesh<dp = 4>`; empty without one
+  int64_t collectives = 0; // that send anything
+  int64_t repeated = 0;    // of them, by recomputation
+  int64_t sentBytes = 0;
+  int64_t ns = 0; // modelled
   /// Counts the bytes that all ranks of the mesh together hold of arguments beyond those of the
   /// whole, where ranks do not divide a vocabulary. Copies count once.
   int64_t paddingBytes = 0;
-  int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
+};
+
+/// Says what the planner proved of every plan.
+struct CertificateEntry {
+  int64_t costLowerBoundNs = 0; // of the whole step
   int64_t peakLowerBound = 0;
   std::string bound;
-  std::string status = "feasible";
-  /// Lists all functions of a step that is several; the report is of the fullest.
-  std::vector<FunctionEntry> functions;
-  PipelineEntry pipeline;
-  // Is set only where the same run has planned the step.
-  double planningSeconds = 0;
-  std::string
-      checked; // which claims of the certificate were checked with its proof; empty: no proof
+  std::string checked; // what of it was checked with its proof; empty: no proof
+};
+
+/// Says what was asked of the planner, and how long it took.
+struct PlanEntry {
+  std::string policy;
+  std::optional<int64_t> budget;
+  double seconds = 0; // known only to whoever planned in the same run
+};
+
+struct MemoryReport {
+  PlanEntry plan;
+  ResidentEntry resident;
+  PeakEntry peak;
+  ArenaEntry arena;
+  SavedEntry saved;
+  VariantEntry variant;
+  PriceEntry prices;
+  TimeEntry time;
+  RanksEntry ranks;
+  HostEntry host;
+  CertificateEntry certificate;
+  SeveralFunctions several;
 
   /// Fails, after a located diagnostic, where the step is not planned.
   static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const StepStorage &storage,
                                                const StepLiveness &liveness,
                                                const DeviceModel &device);
 
-  int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
-  /// Returns the modelled ns of the step, repetitions and what collectives hide included.
-  int64_t plannedNs() const { return overlap.stepNs; }
+  int64_t neededBytes() const { return resident.bytes + resident.padding + arena.bytes; }
   /// Returns how much longer it takes than without a budget, in percent; nothing where that is not
   /// known.
   std::optional<double> slowdownPercent() const;
@@ -192,7 +240,7 @@ struct MemoryReport {
   /// whole step where copies run at the same time, else of its ops one after another.
   double gapPercent() const;
 
-  /// Returns what `functions` has of this one.
+  /// Returns what `several` has of this one.
   FunctionEntry entryOf(mlir::func::FuncOp function) const;
 
   llvm::json::Value toJson() const;
