@@ -7,6 +7,13 @@
 using namespace mlir;
 using namespace llmmem;
 
+void LeastBytes::add(const LeastBytes &other) {
+  peak = std::max(peak, other.peak);
+  budget = std::max(budget, other.budget);
+  peakLowerBound = std::max(peakLowerBound, other.peakLowerBound);
+  budgetLowerBound = std::max(budgetLowerBound, other.budgetLowerBound);
+}
+
 void CheckpointOutcome::add(const CheckpointOutcome &function) {
   std::lock_guard<std::mutex> guard(lock);
   // This is what was checked of all functions, if that is one thing.
@@ -17,10 +24,7 @@ void CheckpointOutcome::add(const CheckpointOutcome &function) {
   noPlan |= function.noPlan;
   changedOps |= function.changedOps;
   seconds = std::max(seconds, function.seconds);
-  leastPeak = std::max(leastPeak, function.leastPeak);
-  leastBudget = std::max(leastBudget, function.leastBudget);
-  peakLowerBound = std::max(peakLowerBound, function.peakLowerBound);
-  budgetLowerBound = std::max(budgetLowerBound, function.budgetLowerBound);
+  least.add(function.least);
   llvm::append_range(heldBack, function.heldBack);
 }
 

@@ -2,7 +2,6 @@
 
 #include "NoPlan.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
@@ -117,7 +116,7 @@ static std::string summaryOf(const CheckpointRequest &request, const ExtractedPr
            ", exceed it, so no batch fits; transient gradients, another optimizer or more ranks "
            "make them fewer (llmmem-fit plans with each)";
   return "resident bytes are " + sizeText(resident) + "; the step needs " +
-         sizeText(outcome.leastBudget - resident) +
+         sizeText(outcome.least.budget - resident) +
          " in addition to them; a smaller batch or sequence needs less";
 }
 
@@ -125,7 +124,7 @@ static std::string summaryOf(const CheckpointRequest &request, const ExtractedPr
 /// forgotten.
 static std::string hintFor(const CheckpointRequest &request) {
   constexpr int64_t kMegabyte = 1'000'000;
-  std::string more = request.hostBudget ? "without a host --explain" : "--explain";
+  std::string more = request.host.budget ? "without a host --explain" : "--explain";
   more += " lists what is held, and what would shrink it";
   if (*request.budget >= kMegabyte)
     return more;
@@ -149,9 +148,10 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
   diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists"
                                                              : "no plan was found")
              << " under a budget of " << sizeText(*request.budget) << " with policy '"
-             << nameOf(request.policy) << "': least peak found " << sizeText(outcome.leastPeak)
-             << ", which needs a budget of " << outcome.leastBudget
-             << " bytes; proved lower bound on the budget " << sizeText(outcome.budgetLowerBound);
+             << nameOf(request.policy) << "': least peak found " << sizeText(outcome.least.peak)
+             << ", which needs a budget of " << outcome.least.budget
+             << " bytes; proved lower bound on the budget "
+             << sizeText(outcome.least.budgetLowerBound);
   diagnostic.attachNote(location) << summaryOf(request, ofLeast, outcome);
   if (request.explain != kExplainAll) {
     diagnostic.attachNote(location) << hintFor(request);
@@ -171,8 +171,8 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
 /// is that of every alternative that was planned, and no two need have the same padding.
 static void takeLowerBounds(const CheckpointDecision &decision, CheckpointOutcome &outcome) {
   const planning::Plan &plan = decision.plan();
-  outcome.budgetLowerBound = plan.peakLowerBound;
-  outcome.peakLowerBound = plan.peakLowerBound;
+  outcome.least.budgetLowerBound = plan.peakLowerBound;
+  outcome.least.peakLowerBound = plan.peakLowerBound;
   for (auto [number, alternative] : llvm::enumerate(decision.alternatives)) {
     if (!decision.best.outcomes[number].planned)
       continue;
@@ -182,8 +182,8 @@ static void takeLowerBounds(const CheckpointDecision &decision, CheckpointOutcom
       const planning::TiledProblem leanest(form.problem, form.tilings.back());
       live = std::max(form.problem.residentBytes(), live - planning::paddingOf(leanest));
     }
-    outcome.peakLowerBound =
-        std::min(outcome.peakLowerBound, live - alternative.extracted.residentPadding);
+    outcome.least.peakLowerBound =
+        std::min(outcome.least.peakLowerBound, live - alternative.extracted.residentPadding);
   }
 }
 
@@ -203,16 +203,16 @@ const ExtractedProblem &llmmem::findLeast(const CheckpointDecision &decision,
   }
   takeLowerBounds(decision, outcome);
   const ExtractedProblem &extracted = decision.alternatives[number].extracted;
-  outcome.leastPeak = least.peak - extracted.residentPadding;
-  outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
+  outcome.least.peak = least.peak - extracted.residentPadding;
+  outcome.least.budget = extracted.problem.residentBytes() + least.arena;
   return extracted;
 }
 
 /// Returns what a program learns of a budget that no plan keeps (docs/Design/Reports.md).
 std::string llmmem::noPlanJson(const CheckpointRequest &request, const CheckpointOutcome &outcome) {
   bool proved = outcome.status == planning::Status::Infeasible;
-  llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound},
-                                 {"budget_lower_bound", outcome.budgetLowerBound}};
+  llvm::json::Object certificate{{"peak_lower_bound", outcome.least.peakLowerBound},
+                                 {"budget_lower_bound", outcome.least.budgetLowerBound}};
   if (!outcome.checked.empty())
     certificate["checked"] = outcome.checked;
   llvm::json::Object report{{"format", "llmmem-memory-report"},
@@ -220,8 +220,8 @@ std::string llmmem::noPlanJson(const CheckpointRequest &request, const Checkpoin
                             {"status", proved ? "infeasible" : "unknown"},
                             {"policy", nameOf(request.policy)},
                             {"budget", request.budget.value_or(0)},
-                            {"least_peak_found", outcome.leastPeak},
-                            {"least_budget_found", outcome.leastBudget},
+                            {"least_peak_found", outcome.least.peak},
+                            {"least_budget_found", outcome.least.budget},
                             {"certificate", std::move(certificate)},
                             {"planning_seconds", outcome.seconds}};
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();

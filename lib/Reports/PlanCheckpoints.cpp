@@ -31,7 +31,7 @@ static LogicalResult emitText(func::FuncOp step, StringRef path, CheckpointOutco
 static LogicalResult emitProof(func::FuncOp step, const CheckpointRequest &request,
                                const planning::Problem &problem, const planning::Plan &plan,
                                bool isOnlyChoice, CheckpointOutcome &outcome) {
-  if (request.emitProof.empty() || outcome.texts == CheckpointOutcome::Texts::Dropped)
+  if (request.files.proof.empty() || outcome.texts == CheckpointOutcome::Texts::Dropped)
     return success();
   const planning::Proof proof = planning::prove(problem, plan);
   SmallVector<StringRef> checked;
@@ -46,7 +46,7 @@ static LogicalResult emitProof(func::FuncOp step, const CheckpointRequest &reque
   outcome.checked = checked.empty() ? "nothing" : llvm::join(checked, ", ");
   if (!isOnlyChoice && !checked.empty())
     outcome.checked += " with the chunks and epilogues taken";
-  return emitText(step, request.emitProof, outcome,
+  return emitText(step, request.files.proof, outcome,
                   [&](raw_ostream &os) { os << planning::toJson(problem, proof); });
 }
 
@@ -56,9 +56,9 @@ static LogicalResult emitFiles(func::FuncOp step, const CheckpointRequest &reque
   const planning::Problem &problem = decision.chosen().extracted.problem;
   const planning::Plan &plan = decision.plan();
   return success(
-      succeeded(emitText(step, request.emitProblem, outcome,
+      succeeded(emitText(step, request.files.problem, outcome,
                          [&](raw_ostream &os) { os << planning::toJson(decision.forms); })) &&
-      succeeded(emitText(step, request.emitPlan, outcome,
+      succeeded(emitText(step, request.files.plan, outcome,
                          [&](raw_ostream &os) { os << planning::toJson(problem, plan); })) &&
       succeeded(emitProof(step, request, problem, plan,
                           /*isOnlyChoice=*/!decision.forms.hasSeveral(), outcome)));
@@ -70,7 +70,7 @@ static void tellNoPlan(func::FuncOp step, const CheckpointRequest &request,
   StepAlternative &chosen = decision.chosen();
   const ExtractedProblem &ofLeast = findLeast(decision, outcome);
   reportNoPlan(chosen.step, request, chosen.extracted, ofLeast, decision.plan(), outcome);
-  (void)emitText(step, request.failureReport, outcome,
+  (void)emitText(step, request.files.failure, outcome,
                  [&](raw_ostream &os) { os << noPlanJson(request, outcome); });
 }
 

@@ -45,7 +45,7 @@ static llvm::Error readHost(const PlanCheckpointsOptions &options,
                                    ": it leads to no memory; give the host's bytes with " + budget +
                                    "=64GB");
   }
-  if (llvm::Error error = take(budget, parseByteSize(options.hostBudget), request.hostBudget))
+  if (llvm::Error error = take(budget, parseByteSize(options.hostBudget), request.host.budget))
     return error;
   if (options.savedBits != 0)
     return llvm::createStringError(budget + " and " + spell("saved-bits") +
@@ -57,13 +57,13 @@ static llvm::Error readHost(const PlanCheckpointsOptions &options,
     return llvm::createStringError(spell(options.explain.empty() ? "emit-proof" : "explain") +
                                    " is of plans of one memory; leave it or " + budget + " out");
   if (options.linkLatency >= 0)
-    request.linkLatency = options.linkLatency;
+    request.host.linkLatency = options.linkLatency;
   if (options.link.empty())
     return llvm::Error::success();
   Result<planning::HostLink> parsed = planning::parseHostLink(options.link);
   if (!parsed)
     return llvm::createStringError(link + ": " + parsed.error());
-  request.link = *parsed;
+  request.host.link = *parsed;
   return llvm::Error::success();
 }
 
@@ -94,10 +94,10 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
   request.overlap = options.overlap;
   if (llvm::Error error = readHost(options, spell, request))
     return error;
-  request.emitProblem = options.emitProblem;
-  request.emitPlan = options.emitPlan;
-  request.emitProof = options.emitProof;
-  request.failureReport = options.failureReport;
+  request.files = {.problem = options.emitProblem,
+                   .plan = options.emitPlan,
+                   .proof = options.emitProof,
+                   .failure = options.failureReport};
   request.explain = options.explain;
   return request;
 }
@@ -144,7 +144,7 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
     auto module = step->getParentOfType<ModuleOp>();
     if (!module || findStepFunctions(module).front() == step)
       return;
-    for (std::string *file : {&request.emitProblem, &request.emitPlan, &request.emitProof})
+    for (std::string *file : {&request.files.problem, &request.files.plan, &request.files.proof})
       if (!file->empty() && *file != "-" && *file != "/dev/null") {
         SmallString<256> name(*file);
         StringRef extension = llvm::sys::path::extension(*file);

@@ -73,8 +73,8 @@ static void writePlan(func::FuncOp step, const StepStorage &storage,
   step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(nameOf(request.policy)));
   if (request.budget)
     step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
-  if (request.hostBudget)
-    step->setAttr(LlmDialect::kHostBudget, builder.getI64IntegerAttr(*request.hostBudget));
+  if (request.host.budget)
+    step->setAttr(LlmDialect::kHostBudget, builder.getI64IntegerAttr(*request.host.budget));
   NamedAttrList certificate;
   certificate.append("bound", builder.getStringAttr(plan.bound));
   certificate.append("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound));
@@ -154,7 +154,7 @@ static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointReq
   auto timeOf = [&](const planning::AlternativePlan &made) {
     return timeOfPlan(request, alternatives[made.alternative], forms, made, timeProgram);
   };
-  if (request.hostBudget) {
+  if (request.host.budget) {
     options.movesState = usesHost(step);
     options.timeOf = [&](planning::FormNumber form, const planning::Plan &plan) {
       return timeOf(

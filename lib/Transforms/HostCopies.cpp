@@ -3,7 +3,6 @@
 #include "HostCopies.h"
 #include "HostArena.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/ResidentBytes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -43,15 +42,16 @@ LogicalResult llmmem::addHostCopies(func::FuncOp step, const CheckpointRequest &
                                     const DeviceModel &device,
                                     ArrayRef<StepAlternative> alternatives,
                                     planning::StepForms &forms) {
-  if (!request.hostBudget)
+  if (!request.host.budget)
     return success();
-  std::optional<planning::HostLink> link = linkToHost(request.link, request.linkLatency, device);
+  std::optional<planning::HostLink> link =
+      linkToHost(request.host.link, request.host.linkLatency, device);
   if (!link)
     return emitNoLink(step, device);
   int64_t ofUpdates = 0;
   for (const StepAlternative &it : alternatives)
     ofUpdates = std::max(ofUpdates, placeForUpdates(it.extracted, it.storage).bytes);
-  int64_t left = *request.hostBudget - residentOnHost(step) - ofUpdates;
+  int64_t left = *request.host.budget - residentOnHost(step) - ofUpdates;
   if (left < 0) {
     InFlightDiagnostic error = step.emitError();
     error << "--host-budget: what lies on the host throughout, " << residentOnHost(step)
@@ -60,7 +60,7 @@ LogicalResult llmmem::addHostCopies(func::FuncOp step, const CheckpointRequest &
       error << "and what its updates hold there, " << ofUpdates << ", together exceed";
     else
       error << "exceeds";
-    return error << " the budget of " << *request.hostBudget << "; give more";
+    return error << " the budget of " << *request.host.budget << "; give more";
   }
   for (planning::AlternativeProblem &form : forms.alternatives) {
     Result<planning::Problem> copied = planning::withHostCopies(form.problem, left, *link);

@@ -10,6 +10,17 @@
 
 namespace llmmem {
 
+/// Says how few bytes a step can do with, where there is no plan under its budget.
+struct LeastBytes {
+  int64_t peak = 0;             // found
+  int64_t budget = 0;           // that the plan of this peak needs
+  int64_t peakLowerBound = 0;   // proved, of what is live
+  int64_t budgetLowerBound = 0; // proved: no smaller budget has a plan
+
+  /// Takes the larger of each.
+  void add(const LeastBytes &other);
+};
+
 /// Says what came of planning, for reports: it holds what the IR does not say. For a step of
 /// several functions, which passes may plan at once, it holds the worst of each number.
 struct CheckpointOutcome {
@@ -17,11 +28,8 @@ struct CheckpointOutcome {
   bool noPlan = false;     // planning ran, and found none
   bool changedOps = false; // the plan is for a step with other ops, and the step is now that
   double seconds = 0;
-  int64_t leastPeak = 0;        // least peak found, where there is no plan under the budget
-  int64_t leastBudget = 0;      // the budget that the plan of the least peak needs
-  int64_t peakLowerBound = 0;   // proved, of what is live
-  int64_t budgetLowerBound = 0; // proved, where there is no plan: no smaller budget has one
-  std::string checked;          // which claims of the certificate were checked with its proof
+  LeastBytes least;
+  std::string checked; // what of the certificate was checked with its proof
 
   /// Says what becomes of files and reports. An attempt that another may follow holds them back
   /// until it is known to be the last, so that a failed one leaves nothing.

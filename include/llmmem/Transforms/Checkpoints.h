@@ -15,6 +15,20 @@
 
 namespace llmmem {
 
+/// Says what of the host's memory a plan may use.
+struct HostRequest {
+  std::optional<int64_t> budget; // bytes that values may leave for; without it nothing leaves
+  /// Says what copies take; without it the device's table says so of its link to the host.
+  std::optional<planning::HostLink> link;
+  std::optional<int64_t> linkLatency; // ns, in the place of the link's
+};
+
+/// Names the files for the planner's JSON; an empty name writes none.
+struct RequestedFiles {
+  std::string problem, plan, proof;
+  std::string failure; // for what is known where no plan was found
+};
+
 struct CheckpointRequest {
   planning::Policy policy;
   std::optional<int64_t> budget;         // bytes for resident buffers and arena
@@ -23,15 +37,9 @@ struct CheckpointRequest {
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
   bool packsSaved = false;               // saved values may be held in 8 bits
   bool overlap = false;                  // collectives run at the same time as compute, on the link
-  /// Is the number of bytes of the host that values may leave for; without it nothing leaves.
-  std::optional<int64_t> hostBudget;
-  /// Says what copies take; without it the device's table says so of its link to the host.
-  std::optional<planning::HostLink> link;
-  std::optional<int64_t> linkLatency; // ns, in the place of the link's
-  // Names the files for the planner's JSON; an empty name writes none.
-  std::string emitProblem, emitPlan, emitProof;
-  std::string failureReport; // file for what is known where no plan was found
-  std::string explain;       // the name of a value or op, or all; empty: nothing
+  HostRequest host;
+  RequestedFiles files;
+  std::string explain; // the name of a value or op, or all; empty: nothing
 };
 
 /// Sets the chunks of `llm.chunk` and brings the ops of `step` into the order of `llm.schedule`,

@@ -84,9 +84,9 @@ llmmem_result llmmem_checkpoint_module(MlirModule module, const char *text,
   const bool ran = mlir::succeeded(runOnCopy(passes, unwrap(module)));
   if (outcome) {
     outcome->seconds = found->seconds;
-    outcome->least_peak = found->leastPeak;
-    outcome->least_budget = found->leastBudget;
-    outcome->peak_lower_bound = found->peakLowerBound;
+    outcome->least_peak = found->least.peak;
+    outcome->least_budget = found->least.budget;
+    outcome->peak_lower_bound = found->least.peakLowerBound;
   }
   if (ran)
     return LLMMEM_OK;
