@@ -167,33 +167,6 @@ static llvm::json::Value pricedByBytesToJson(const PriceEntry &prices) {
   return list;
 }
 
-static llvm::json::Value rolesToJson(const ResidentEntry &resident) {
-  llvm::json::Object roles;
-  for (auto &[role, bytes] : resident.byRole)
-    roles[role] = bytes;
-  return roles;
-}
-
-static llvm::json::Value packedToJson(const PackedValues &packed) {
-  return llvm::json::Object{
-      {"values", packed.values}, {"bytes", packed.bytes}, {"packed_bytes", packed.bytesWithScales}};
-}
-
-static llvm::json::Value chunksToJson(const VariantEntry &variant) {
-  llvm::json::Array list;
-  for (const ChunkEntry &chunk : variant.chunks)
-    list.push_back(
-        llvm::json::Object{{"name", chunk.name}, {"tokens", chunk.rows}, {"of", chunk.of}});
-  return list;
-}
-
-static llvm::json::Value deviceToJson(const PriceEntry &prices) {
-  return llvm::json::Object{{"name", prices.device},
-                            {"source", prices.source},
-                            {"measured_ops", prices.measured},
-                            {"modelled_ops", prices.modelled}};
-}
-
 static llvm::json::Value recomputationToJson(const TimeEntry &time) {
   const Work &again = time.recomputed;
   return llvm::json::Object{{"ops", time.recomputedOps},
@@ -201,6 +174,14 @@ static llvm::json::Value recomputationToJson(const TimeEntry &time) {
                             {"time_ns", again.ns},
                             {"percent_flops", percent(again.flops, time.once.flops)},
                             {"percent_time", percent(again.ns, time.once.ns)}};
+}
+
+static llvm::json::Value overlapToJson(const OverlapEntry &overlap) {
+  return llvm::json::Object{{"started", overlap.started},
+                            {"started_ns", overlap.startedNs},
+                            {"hidden_ns", overlap.hiddenNs},
+                            {"time_ns", overlap.stepNs},
+                            {"time_lower_bound_ns", numberOrNull(overlap.timeLowerBoundNs)}};
 }
 
 static llvm::json::Value ranksToJson(const MemoryReport &report) {
@@ -217,54 +198,55 @@ static llvm::json::Value ranksToJson(const MemoryReport &report) {
                             {"time_ns", ranks.ns}};
 }
 
-static llvm::json::Value overlapToJson(const OverlapEntry &overlap) {
-  return llvm::json::Object{{"started", overlap.started},
-                            {"started_ns", overlap.startedNs},
-                            {"hidden_ns", overlap.hiddenNs},
-                            {"time_ns", overlap.stepNs},
-                            {"time_lower_bound_ns", numberOrNull(overlap.timeLowerBoundNs)}};
-}
-
-static llvm::json::Value pipelineToJson(const PipelineEntry &pipeline) {
-  return llvm::json::Object{{"schedule", pipeline.schedule},
-                            {"micro_batches", pipeline.microBatches},
-                            {"time_ns", pipeline.ns},
-                            {"percent_waiting", 100.0 * pipeline.bubble}};
-}
-
 llvm::json::Value MemoryReport::toJson() const {
-  llvm::json::Object object{{"format", "llmmem-memory-report"},
-                            {"version", 1},
-                            {"status", "feasible"},
-                            {"policy", plan.policy},
-                            {"budget", numberOrNull(plan.budget)},
-                            {"parameters", resident.parameters},
-                            {"trained_parameters", resident.trainedParameters},
-                            {"resident", rolesToJson(resident)},
-                            {"resident_padding", resident.padding},
-                            {"peak", peakToJson(peak)},
-                            {"arena", arena.bytes},
-                            {"fragmentation", arena.fragmentation},
-                            {"saved", savedToJson(saved)},
-                            {"packed", packedToJson(saved.packed)},
-                            {"chunks", chunksToJson(variant)},
-                            {"device", deviceToJson(prices)},
-                            {"epilogues", epiloguesToJson(variant)},
-                            {"epilogues_decide_bits", variant.epiloguesDecideBits},
-                            {"step", stepToJson(*this)},
-                            {"recompute", recomputationToJson(time)},
-                            {"ranks", ranksToJson(*this)},
-                            {"overlap", overlapToJson(time.overlap)},
-                            {"certificate", certificateToJson(*this)},
-                            {"planning_seconds", plan.seconds}};
+  llvm::json::Object roles;
+  for (auto &[role, bytes] : resident.byRole)
+    roles[role] = bytes;
+  llvm::json::Array chunks;
+  for (const ChunkEntry &chunk : variant.chunks)
+    chunks.push_back(
+        llvm::json::Object{{"name", chunk.name}, {"tokens", chunk.rows}, {"of", chunk.of}});
+  llvm::json::Object object{
+      {"format", "llmmem-memory-report"},
+      {"version", 1},
+      {"status", "feasible"},
+      {"policy", plan.policy},
+      {"budget", numberOrNull(plan.budget)},
+      {"parameters", resident.parameters},
+      {"trained_parameters", resident.trainedParameters},
+      {"resident", std::move(roles)},
+      {"resident_padding", resident.padding},
+      {"peak", peakToJson(peak)},
+      {"arena", arena.bytes},
+      {"fragmentation", arena.fragmentation},
+      {"saved", savedToJson(saved)},
+      {"packed", llvm::json::Object{{"values", saved.packed.values},
+                                    {"bytes", saved.packed.bytes},
+                                    {"packed_bytes", saved.packed.bytesWithScales}}},
+      {"chunks", std::move(chunks)},
+      {"device", llvm::json::Object{{"name", prices.device},
+                                    {"source", prices.source},
+                                    {"measured_ops", prices.measured},
+                                    {"modelled_ops", prices.modelled}}},
+      {"epilogues", epiloguesToJson(variant)},
+      {"epilogues_decide_bits", variant.epiloguesDecideBits},
+      {"step", stepToJson(*this)},
+      {"recompute", recomputationToJson(time)},
+      {"ranks", ranksToJson(*this)},
+      {"overlap", overlapToJson(time.overlap)},
+      {"certificate", certificateToJson(*this)},
+      {"planning_seconds", plan.seconds}};
   if (host.isUsed())
     object["host"] = hostToJson(host);
   if (!prices.byBytes.empty())
     object["priced_by_bytes"] = pricedByBytesToJson(prices);
   if (!several.functions.empty())
     object["stages"] = functionsToJson(several);
-  if (!several.pipeline.schedule.empty())
-    object["pipeline"] = pipelineToJson(several.pipeline);
+  if (const PipelineEntry &pipeline = several.pipeline; !pipeline.schedule.empty())
+    object["pipeline"] = llvm::json::Object{{"schedule", pipeline.schedule},
+                                            {"micro_batches", pipeline.microBatches},
+                                            {"time_ns", pipeline.ns},
+                                            {"percent_waiting", 100.0 * pipeline.bubble}};
   return object;
 }
 
