@@ -21,6 +21,11 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
+/// Holds the ns of the choice of epilogues that was taken: by its ops, and by the step's end.
+struct TakenChoice {
+  std::optional<int64_t> cost, time;
+};
+
 class ClaimVerifier {
 public:
   ClaimVerifier(func::FuncOp step, const DerivedPlan &derived)
@@ -34,7 +39,7 @@ private:
   void sumCosts();
   void checkCertificate();
   void checkEpilogues();
-  void checkEpilogue(DictionaryAttr entry);
+  void checkEpilogue(DictionaryAttr entry, const TakenChoice &taken);
   void findSaved();
   void checkDecision(Operation &op, ArrayAttr words);
 
@@ -55,7 +60,6 @@ private:
   std::optional<int64_t> cost; // ns of all ops; none where the ops say nothing of it
   Operation *unpriced = nullptr;
   std::optional<int64_t> costBound, peakBound;
-  std::optional<int64_t> takenCost, takenTime;
   llvm::DenseMap<Value, llm::Decision> decisions; // on saved values
 };
 } // namespace
@@ -269,7 +273,7 @@ void ClaimVerifier::checkCertificate() {
 
 /// Checks one choice that was compared: its plan's numbers stay within the bounds on all of them,
 /// and the one that was taken is this program.
-void ClaimVerifier::checkEpilogue(DictionaryAttr entry) {
+void ClaimVerifier::checkEpilogue(DictionaryAttr entry, const TakenChoice &taken) {
   std::optional<int64_t> ns = readBound(entry, "cost_ns", "epilogues");
   std::optional<int64_t> peak = readBound(entry, "peak", "epilogues");
   std::optional<int64_t> least = readBound(entry, "cost_lower_bound_ns", "epilogues");
@@ -291,11 +295,11 @@ void ClaimVerifier::checkEpilogue(DictionaryAttr entry) {
   if (!isTaken) {
     // Plans that overlap are compared by their time.
     std::optional<int64_t> compared =
-        readBound(entry, takenTime ? "time_ns" : "cost_ns", "epilogues");
-    std::optional<int64_t> taken = takenTime ? takenTime : takenCost;
-    if (compared && taken && *compared < *taken && !isLeastPeak())
+        readBound(entry, taken.time ? "time_ns" : "cost_ns", "epilogues");
+    std::optional<int64_t> ofTaken = taken.time ? taken.time : taken.cost;
+    if (compared && ofTaken && *compared < *ofTaken && !isLeastPeak())
       fail(step, "epilogues") << "'" << choice << "' has a plan of " << *compared
-                              << " ns, cheaper than the one that was taken, of " << *taken;
+                              << " ns, cheaper than the one that was taken, of " << *ofTaken;
     return;
   }
   if (!ns) {
@@ -321,23 +325,24 @@ void ClaimVerifier::checkEpilogues() {
     return;
   }
   llvm::StringSet<> choices;
-  int64_t taken = 0;
+  TakenChoice taken;
+  int64_t numTaken = 0;
   for (auto entry : entries.getAsRange<DictionaryAttr>()) {
     auto choice = entry.getAs<StringAttr>("choice");
     if (!choice || !choices.insert(choice.getValue()).second)
       fail(step, "epilogues") << "compares " << entry << ", expected a 'choice' of its own";
     if (!entry.contains("taken"))
       continue;
-    ++taken;
+    ++numTaken;
     if (auto ns = entry.getAs<IntegerAttr>("cost_ns"))
-      takenCost = ns.getInt();
+      taken.cost = ns.getInt();
     if (auto ns = entry.getAs<IntegerAttr>("time_ns"))
-      takenTime = ns.getInt();
+      taken.time = ns.getInt();
   }
-  if (taken != 1)
-    fail(step, "epilogues") << "says that " << taken << " choices were taken, expected one";
+  if (numTaken != 1)
+    fail(step, "epilogues") << "says that " << numTaken << " choices were taken, expected one";
   for (auto entry : entries.getAsRange<DictionaryAttr>())
-    checkEpilogue(entry);
+    checkEpilogue(entry, taken);
 }
 
 LogicalResult ClaimVerifier::run() {

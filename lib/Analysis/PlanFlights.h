@@ -13,9 +13,9 @@ namespace llmmem {
 
 /// Says where values lie, as the verifier derived it.
 struct DerivedPlaces {
-  const llvm::DenseMap<mlir::Value, mlir::Value> &source;         // a view's storage; a value's own
-  const llvm::DenseMap<mlir::Value, mlir::BlockArgument> &homeOf; // values in an argument
-  const llvm::DenseMap<mlir::Value, int64_t> &offsetOf;           // all others, in the arena
+  llvm::DenseMap<mlir::Value, mlir::Value> source;         // a view's storage; a value's own
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> homeOf; // values in an argument
+  llvm::DenseMap<mlir::Value, int64_t> offsetOf;           // all others, in the arena
 };
 
 /// Emits an error for each op that touches bytes in flight, and for waits out of order.

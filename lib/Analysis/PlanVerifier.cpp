@@ -82,11 +82,10 @@ private:
   Block &body;
   bool broken = false;
   Arena device, host;
-  int64_t peak = 0;                            // of the device
-  llvm::DenseMap<Value, Value> source;         // a view's storage; a value's own
-  llvm::DenseMap<Value, BlockArgument> homeOf; // values that lie in an argument
+  int64_t peak = 0; // of the device
+  DerivedPlaces places;
   llvm::DenseMap<BlockArgument, Value> newest; // what an argument's bytes hold now
-  llvm::DenseMap<Value, int64_t> offsetOf, lastRead;
+  llvm::DenseMap<Value, int64_t> lastRead;
   llvm::DenseMap<Value, Value> replacedBy; // a value whose bytes were taken over
   SmallVector<OpResult> placed;            // by the op at hand
   std::multimap<int64_t, Value> deaths;    // by last read
@@ -106,7 +105,7 @@ bool PlanVerifier::readOffsets(Operation &op) {
     return false;
   }
   for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
-    offsetOf[result] = offset;
+    places.offsetOf[result] = offset;
     // A view has the bytes of its source, which were checked there.
     if (offset == -1 || planViewedOperand(result))
       continue;
@@ -154,24 +153,24 @@ BlockArgument PlanVerifier::statedHome(OpResult result) {
 void PlanVerifier::settle(OpResult result, BlockArgument home) {
   Operation *op = result.getOwner();
   for (OpOperand &operand : op->getOpOperands())
-    if (homeOf.lookup(source[operand.get()]) == home &&
+    if (places.homeOf.lookup(places.source[operand.get()]) == home &&
         !llvm::is_contained(planInPlaceOperands(result), operand.getOperandNumber()))
       fail(op, "clobber") << "overwrites argument " << home.getArgNumber()
                           << " while it reads it as operand " << operand.getOperandNumber();
   for (OpResult other : op->getResults())
-    if (homeOf.lookup(other) == home && source[other] == other)
+    if (places.homeOf.lookup(other) == home && places.source[other] == other)
       fail(op, "clobber") << "results " << other.getResultNumber() << " and "
                           << result.getResultNumber() << " overwrite argument "
                           << home.getArgNumber();
-  homeOf[result] = home;
+  places.homeOf[result] = home;
 }
 
 /// A constant is held throughout, outside of the arena.
 void PlanVerifier::checkConstant(Operation &op) {
   for (OpResult result : op.getResults()) {
-    source[result] = result;
-    if (offsetOf.lookup(result) != -1)
-      fail(&op, "offsets") << "is a constant at offset " << offsetOf.lookup(result)
+    places.source[result] = result;
+    if (places.offsetOf.lookup(result) != -1)
+      fail(&op, "offsets") << "is a constant at offset " << places.offsetOf.lookup(result)
                            << ", expected -1: it lies outside of the arena";
   }
 }
@@ -203,7 +202,8 @@ bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
 BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
   llvm::SetVector<BlockArgument> homes;
   for (unsigned operand : planInPlaceOperands(result))
-    if (BlockArgument home = homeOf.lookup(source[result.getOwner()->getOperand(operand)]);
+    if (BlockArgument home =
+            places.homeOf.lookup(places.source[result.getOwner()->getOperand(operand)]);
         home && planBytesOf(home) == planBytesOf(result) &&
         step.getArgAttrOfType<IntegerAttr>(home.getArgNumber(), LlmDialect::kDonated))
       homes.insert(home);
@@ -218,19 +218,19 @@ BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
 /// offset.
 void PlanVerifier::resolveStorage(Operation &op) {
   for (OpResult result : op.getResults()) {
-    source[result] = result;
+    places.source[result] = result;
     if (std::optional<unsigned> viewed = planViewedOperand(result)) {
-      Value of = source[op.getOperand(*viewed)];
-      source[result] = of;
-      int64_t expected = homeOf.contains(of) ? -1 : offsetOf.lookup(of);
-      if (offsetOf.lookup(result) != expected)
-        fail(&op, "view") << "is a view at offset " << offsetOf.lookup(result)
+      Value of = places.source[op.getOperand(*viewed)];
+      places.source[result] = of;
+      int64_t expected = places.homeOf.contains(of) ? -1 : places.offsetOf.lookup(of);
+      if (places.offsetOf.lookup(result) != expected)
+        fail(&op, "view") << "is a view at offset " << places.offsetOf.lookup(result)
                           << ", but its source stands at " << expected;
-      if (homeOf.contains(of))
-        homeOf[result] = homeOf[of];
+      if (places.homeOf.contains(of))
+        places.homeOf[result] = places.homeOf[of];
       continue;
     }
-    if (offsetOf.lookup(result) != -1)
+    if (places.offsetOf.lookup(result) != -1)
       continue;
     if (BlockArgument home = statedHome(result)) {
       settle(result, home);
@@ -250,10 +250,10 @@ void PlanVerifier::findLastReads() {
     // A wait reads nothing: an op that reads its result does. But a copy reads until then.
     if (auto wait = dyn_cast<llm::WaitOp>(op)) {
       if (Operation *start = wait.getStart(); start && llm::isHostCopy(start))
-        lastRead[source[start->getOperand(0)]] = position;
+        lastRead[places.source[start->getOperand(0)]] = position;
     } else {
       for (Value operand : op.getOperands())
-        lastRead[source[operand]] = position;
+        lastRead[places.source[operand]] = position;
     }
     ++position;
   }
@@ -281,8 +281,8 @@ void PlanVerifier::checkOperands(Operation &op) {
   if (isa<llm::WaitOp>(op))
     return;
   for (Value operand : op.getOperands()) {
-    Value storage = source[operand];
-    if (BlockArgument home = homeOf.lookup(storage); home && newest.lookup(home) != storage)
+    Value storage = places.source[operand];
+    if (BlockArgument home = places.homeOf.lookup(storage); home && newest.lookup(home) != storage)
       fail(&op, "clobber") << "reads argument " << home.getArgNumber()
                            << " after its bytes were overwritten";
   }
@@ -292,13 +292,14 @@ void PlanVerifier::checkOperands(Operation &op) {
 /// never read again, and where its op reads them it may take each operand over: all that look at
 /// them.
 bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
-  if (offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
-      planBytesOf(result) > planBytesOf(value) || replacedBy.contains(value))
+  if (places.offsetOf.lookup(result) != places.offsetOf.lookup(value) ||
+      lastRead.lookup(value) != position || planBytesOf(result) > planBytesOf(value) ||
+      replacedBy.contains(value))
     return false;
   SmallVector<unsigned> allowed = planInPlaceOperands(result);
   bool isRead = false;
   for (OpOperand &operand : result.getOwner()->getOpOperands()) {
-    if (source[operand.get()] != value)
+    if (places.source[operand.get()] != value)
       continue;
     isRead = true;
     if (!llvm::is_contained(allowed, operand.getOperandNumber()))
@@ -308,7 +309,7 @@ bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
 }
 
 void PlanVerifier::place(OpResult result, int64_t position) {
-  int64_t begin = offsetOf.lookup(result);
+  int64_t begin = places.offsetOf.lookup(result);
   Range range{begin, begin + planBytesOf(result)};
   Arena &arena = arenaOf(result);
   std::map<int64_t, Value> &live = arena.live;
@@ -334,7 +335,8 @@ void PlanVerifier::place(OpResult result, int64_t position) {
   }
   for (OpResult other : placed)
     if (&arenaOf(other) == &arena &&
-        range.meets({offsetOf.lookup(other), offsetOf.lookup(other) + planBytesOf(other)}))
+        range.meets(
+            {places.offsetOf.lookup(other), places.offsetOf.lookup(other) + planBytesOf(other)}))
       fail(result.getOwner(), "overlap") << "results " << other.getResultNumber() << " and "
                                          << result.getResultNumber() << " share bytes";
   placed.push_back(result);
@@ -344,7 +346,7 @@ void PlanVerifier::place(OpResult result, int64_t position) {
 
 void PlanVerifier::overwriteArguments(Operation &op) {
   for (OpResult result : op.getResults())
-    if (BlockArgument home = homeOf.lookup(result); home && source[result] == result)
+    if (BlockArgument home = places.homeOf.lookup(result); home && places.source[result] == result)
       newest[home] = result;
 }
 
@@ -353,7 +355,7 @@ void PlanVerifier::release(int64_t position) {
   for (auto [it, end] = deaths.equal_range(position); it != end; ++it) {
     Value value = it->second;
     Arena &arena = arenaOf(value);
-    auto found = arena.live.find(offsetOf.lookup(value));
+    auto found = arena.live.find(places.offsetOf.lookup(value));
     if (found != arena.live.end() && found->second == value)
       arena.live.erase(found);
     int64_t kept = replacedBy.contains(value) ? planBytesOf(replacedBy[value]) : 0;
@@ -367,7 +369,7 @@ void PlanVerifier::release(int64_t position) {
       continue;
     }
     if (planBytesOf(result) > 0)
-      arena.live[offsetOf.lookup(result)] = result;
+      arena.live[places.offsetOf.lookup(result)] = result;
     deaths.emplace(last->second, result);
   }
 }
@@ -379,7 +381,7 @@ void PlanVerifier::visit(Operation &op, int64_t position) {
   checkOperands(op);
   placed.clear();
   for (OpResult result : op.getResults())
-    if (source[result] == result && !homeOf.contains(result))
+    if (places.source[result] == result && !places.homeOf.contains(result))
       place(result, position);
   int64_t workspace = 0;
   if (auto attr = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
@@ -388,7 +390,7 @@ void PlanVerifier::visit(Operation &op, int64_t position) {
     Range range{attr[0], attr[0] + workspace};
     device.end = std::max(device.end, range.end);
     auto meets = [&](Value value) {
-      int64_t begin = offsetOf.lookup(value);
+      int64_t begin = places.offsetOf.lookup(value);
       return range.meets({begin, begin + planBytesOf(value)});
     };
     for (auto &[offset, value] : device.live)
@@ -412,7 +414,7 @@ void PlanVerifier::checkReturns() {
       continue;
     if (donated.getInt() < 0 ||
         donated.getInt() >= static_cast<int64_t>(terminator->getNumOperands()) ||
-        homeOf.lookup(source[terminator->getOperand(donated.getInt())]) != argument)
+        places.homeOf.lookup(places.source[terminator->getOperand(donated.getInt())]) != argument)
       fail(step, "argument") << "argument " << argument.getArgNumber() << " is donated to result "
                              << donated.getInt() << ", which does not lie in its bytes";
   }
@@ -474,8 +476,8 @@ LogicalResult PlanVerifier::run() {
         addResident(device, result.getDefiningOp<EmptyOpInterface>() ? 0 : planBytesOf(result));
   for (BlockArgument argument : body.getArguments()) {
     addResident(arenaOf(argument), planBytesOf(argument));
-    source[argument] = argument;
-    homeOf[argument] = argument;
+    places.source[argument] = argument;
+    places.homeOf[argument] = argument;
     newest[argument] = argument;
   }
   peak = device.resident;
@@ -491,11 +493,11 @@ LogicalResult PlanVerifier::run() {
     visit(op, position);
   checkReturns();
   checkClaims();
-  if (failed(verifyClones(step, source)))
+  if (failed(verifyClones(step, places.source)))
     broken = true;
-  if (failed(verifyFlights(step, {source, homeOf, offsetOf})))
+  if (failed(verifyFlights(step, places)))
     broken = true;
-  if (failed(verifyPlanClaims(step, {peak, std::move(source)})))
+  if (failed(verifyPlanClaims(step, {peak, std::move(places.source)})))
     broken = true;
   return failure(broken);
 }
