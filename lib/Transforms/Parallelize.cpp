@@ -11,7 +11,6 @@
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/FewerBits.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
@@ -206,7 +205,7 @@ void Parallelizer::finishParameter(BlockArgument argument) {
 
 /// Visits an op that reads nothing that is split.
 LogicalResult Parallelizer::visitWhole(Operation *op) {
-  if (failed(readAsOwn(op)))
+  if (failed(reader.readAsOwn(op)))
     return failure();
   ValueSharding all;
   bool isOfParameters = op->getNumOperands() > 0;
@@ -229,10 +228,9 @@ LogicalResult Parallelizer::visitWhole(Operation *op) {
 }
 
 LogicalResult Parallelizer::visitSplit(Operation *op, ShardingOpInterface rule) {
-  if (failed(readWholeDimensions(op)) || failed(readOnOneFactor(op)) || failed(readParts(op)) ||
-      failed(readAsOwn(op)))
+  if (failed(reader.readSplit(op)))
     return failure();
-  SmallVector<ValueSharding> operands = operandsOf(op);
+  SmallVector<ValueSharding> operands = shardings.ofOperands(op);
   SmallVector<Sharding> operandShardings;
   Axes own, shared;
   for (const ValueSharding &operand : operands) {
@@ -261,7 +259,7 @@ FailureOr<Operation *> Parallelizer::visit(Operation *op) {
   if (tensorAxis && shardings.ranksOf({tensorAxis}) > 1 && failed(choice.decide(op)))
     return failure();
   SmallVector<Sharding> operands;
-  for (const ValueSharding &operand : operandsOf(op))
+  for (const ValueSharding &operand : shardings.ofOperands(op))
     operands.push_back(operand.sharding);
   if (llvm::all_of(operands, [](const Sharding &sharding) { return sharding.isWhole(); })) {
     if (failed(visitWhole(op)))

@@ -2,7 +2,6 @@
 
 #include "ValueShardings.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -1,16 +1,14 @@
 //===- ParallelizeExchanges.cpp - What ranks exchange between ops ----------===//
 //
-// Operands become what an op can read, and results what their readers expect: gathers, copies and
-// sums over ranks.
+// Results become what their readers expect: sums over ranks, and all of what a step returns. What
+// operands become is in ParallelizeOperands.cpp.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Parallelizer.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -30,190 +28,6 @@ void llmmem::annotateOp(Operation *op, const Twine &name, Operation *neighbour) 
   op->setAttr(LlmDialect::kName, StringAttr::get(op->getContext(), name));
   if (Attribute block = neighbour ? neighbour->getAttr(LlmDialect::kBlock) : Attribute())
     op->setAttr(LlmDialect::kBlock, block);
-}
-
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
-
-SmallVector<ValueSharding> Parallelizer::operandsOf(Operation *op) const {
-  SmallVector<ValueSharding> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(shardings.of(operand));
-  return operands;
-}
-
-/// Gathers all of `dimension`, for a reader that has parts of something else on the same axes. All
-/// later readers read the same value.
-Value Parallelizer::gathered(Operation *reader, Value value, unsigned dimension) {
-  Value &known = gathers[{value, dimension}];
-  if (known)
-    return known;
-  ValueSharding state = shardings.of(value);
-  Axes axes = state.sharding.dimensions[dimension].axes;
-  state.sharding.dimensions[dimension] = {};
-  addTo(state.own, axes);
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dimension] *= shardings.ranksOf(axes);
-  OpBuilder builder(reader);
-  known = llm::AllGatherOp::create(builder, value.getLoc(), type.clone(shape), value,
-                                   /*destination=*/Value(), shardings.arrayOf(axes), dimension);
-  annotateOp(known.getDefiningOp(), getName(value) + ".gathered", reader);
-  (void)shardings.set(known, state); // it has this type
-  return known;
-}
-
-Value Parallelizer::replicaOf(Operation *reader, Value value, const Axes &axes) {
-  ArrayAttr group = shardings.arrayOf(axes);
-  Value &known = replicas[{value, group}];
-  if (known)
-    return known;
-  ValueSharding state = shardings.of(value);
-  removeFrom(state.shared, axes);
-  addTo(state.own, axes);
-  OpBuilder builder(reader);
-  known = llm::ReplicaOp::create(builder, value.getLoc(), value, group);
-  annotateOp(known.getDefiningOp(), getName(value) + ".replica", reader);
-  if (ofParameters.contains(value))
-    ofParameters.insert(known);
-  (void)shardings.set(known, state); // it has this type
-  return known;
-}
-
-/// Returns all of `from`, and a part of `to` instead.
-Value Parallelizer::exchanged(Operation *reader, Value value, unsigned from, unsigned to) {
-  ValueSharding state = shardings.of(value);
-  const Axes axes = state.sharding.dimensions[from].axes;
-  const int64_t ranks = shardings.ranksOf(axes);
-  std::swap(state.sharding.dimensions[from], state.sharding.dimensions[to]);
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[from] *= ranks;
-  shape[to] /= ranks;
-  OpBuilder builder(reader);
-  auto other = llm::AllToAllOp::create(builder, value.getLoc(), type.clone(shape), value,
-                                       shardings.arrayOf(axes), to, from);
-  annotateOp(other, getName(value) + ".exchanged", reader);
-  (void)shardings.set(other.getY(), state); // it has this type
-  return other.getY();
-}
-
-/// Exchanges what must be whole in a dimension that ranks have parts of, and may be split in
-/// another one: positions for heads after a norm of all heads.
-LogicalResult Parallelizer::readWholeDimensions(Operation *op) {
-  FailureOr<ShardingRule> rule = ShardingRule::of(op);
-  if (failed(rule))
-    return failure();
-  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
-    Value operand = op->getOperand(number);
-    const Sharding sharding = shardings.of(operand).sharding;
-    for (auto [from, dimension] : llvm::enumerate(dimensions)) {
-      const DimensionSharding split = sharding.dimensions[from];
-      if (!dimension.mustBeWhole() || split.isWhole() || split.padded || !split.pieces.empty())
-        continue;
-      for (size_t to = dimensions.size(); to-- > 0;)
-        if (const FactorDimension &other = dimensions[to];
-            !other.mustBeWhole() && other.factors.size() == 1 &&
-            sharding.dimensions[to].isWhole() &&
-            sharding.wholeSizes[to] % shardings.ranksOf(Axes(split.axes)) == 0) {
-          op->setOperand(number, exchanged(op, operand, from, to));
-          break;
-        }
-    }
-  }
-  return success();
-}
-
-/// An axis splits one factor of an op. Parameters keep theirs, so that no rank has all of a
-/// product's weight; what else is split over the axis is gathered.
-LogicalResult Parallelizer::readOnOneFactor(Operation *op) {
-  FailureOr<ShardingRule> rule = ShardingRule::of(op);
-  if (failed(rule))
-    return failure();
-  llvm::DenseMap<StringAttr, std::string> factorOf; // of parameters
-  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
-    Sharding sharding = shardings.of(op->getOperand(number)).sharding;
-    for (auto [place, dimension] : llvm::enumerate(dimensions))
-      if (ofParameters.contains(op->getOperand(number)))
-        for (StringAttr axis : sharding.dimensions[place].axes)
-          factorOf.try_emplace(axis, dimension.factors.front());
-  }
-  for (auto [number, dimensions] : llvm::enumerate(rule->operands))
-    for (auto [place, dimension] : llvm::enumerate(dimensions)) {
-      Value operand = op->getOperand(number);
-      const DimensionSharding split = shardings.of(operand).sharding.dimensions[place];
-      bool isElsewhere = llvm::any_of(split.axes, [&](StringAttr axis) {
-        auto found = factorOf.find(axis);
-        return found != factorOf.end() && found->second != dimension.factors.front();
-      });
-      if (isElsewhere && !ofParameters.contains(operand) && !split.padded && split.pieces.empty())
-        op->setOperand(number, gathered(op, operand, place));
-    }
-  return success();
-}
-
-/// An op that reads a shared value together with what ranks have parts of reads it as each rank's
-/// own copy, whose gradients are summed. Together with copies alone, nobody could tell what its
-/// gradient is.
-LogicalResult Parallelizer::readAsOwn(Operation *op) {
-  if (strategy.inference) // without gradients nothing tells them apart
-    return success();
-  SmallVector<ValueSharding> operands = operandsOf(op);
-  Axes split, own;
-  for (const ValueSharding &operand : operands) {
-    addTo(split, operand.sharding.axes());
-    addTo(own, operand.own);
-  }
-  for (auto [number, operand] : llvm::enumerate(operands)) {
-    Axes copied;
-    for (StringAttr axis : operand.shared) {
-      if (llvm::is_contained(split, axis))
-        copied.push_back(axis);
-      else if (llvm::is_contained(own, axis))
-        return op->emitError()
-               << "'" << op->getName()
-               << "' reads a sum over the ranks together with a parameter, whose gradient would be "
-                  "counted once a rank; let it read what is split";
-    }
-    if (!copied.empty())
-      op->setOperand(number, replicaOf(op, op->getOperand(number), copied));
-  }
-  return success();
-}
-
-/// Returns the splits of the factors of an op, where neither pieces nor padding make parts unequal.
-static llvm::StringMap<DimensionSharding> splitFactors(const ShardingRule &rule,
-                                                       ArrayRef<ValueSharding> operands) {
-  llvm::StringMap<DimensionSharding> splits;
-  for (auto [dimensions, operand] : llvm::zip_equal(rule.operands, operands))
-    for (auto [dimension, split] : llvm::zip_equal(dimensions, operand.sharding.dimensions))
-      if (!split.isWhole() && !split.padded && split.pieces.empty() &&
-          dimension.factors.size() == 1)
-        splits.try_emplace(dimension.factors.front(), split);
-  return splits;
-}
-
-/// An op that reads parts reads the same dimension of what is one value for all ranks in parts,
-/// too.
-LogicalResult Parallelizer::readParts(Operation *op) {
-  FailureOr<ShardingRule> rule = ShardingRule::of(op);
-  if (failed(rule))
-    return failure();
-  llvm::StringMap<DimensionSharding> splits = splitFactors(*rule, operandsOf(op));
-  for (auto [number, dimensions] : llvm::enumerate(rule->operands))
-    for (auto [place, dimension] : llvm::enumerate(dimensions)) {
-      ValueSharding state = shardings.of(op->getOperand(number));
-      auto split = splits.find(dimension.factors.front());
-      if (dimension.factors.size() > 1 || split == splits.end() ||
-          !state.sharding.dimensions[place].isWhole() || !canTakePart(state, split->second.axes))
-        continue;
-      FailureOr<Value> part = partOf(op, op->getOperand(number), place, split->second.axes);
-      if (failed(part))
-        return failure();
-      op->setOperand(number, *part);
-    }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,63 +7,10 @@
 
 #include "Parallelizer.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace llmmem;
-
-//===----------------------------------------------------------------------===//
-// Parts of a whole
-//===----------------------------------------------------------------------===//
-
-/// What is one value for all ranks has one gradient, which its parts make together. Of copies, each
-/// rank has a gradient of its own. A step of inference has none.
-bool Parallelizer::canTakePart(const ValueSharding &state, const Axes &axes) const {
-  return llvm::none_of(axes, [&](StringAttr axis) {
-    bool isCopy = !strategy.inference && llvm::is_contained(state.own, axis);
-    return isCopy || state.isSplitOver(axis);
-  });
-}
-
-static LogicalResult expectDivides(Value value, unsigned dimension, int64_t size, StringAttr axis,
-                                   int64_t ranks) {
-  if (size % ranks == 0)
-    return success();
-  return emitError(value.getLoc())
-         << "'" << getName(value) << "' has " << size << " in dimension " << dimension
-         << ", which does not divide over " << axis.getValue() << " = " << ranks
-         << "; take a number of ranks that divides it";
-}
-
-/// Returns this rank's part along `dimension`, made once for all later readers.
-FailureOr<Value> Parallelizer::partOf(Operation *reader, Value value, unsigned dimension,
-                                      const Axes &axes) {
-  ArrayAttr group = shardings.arrayOf(axes);
-  Value &known = partsOfWhole[{value, dimension, group}];
-  if (known)
-    return known;
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t ranks = shardings.ranksOf(axes);
-  SmallVector<int64_t> shape(type.getShape());
-  if (failed(expectDivides(value, dimension, shape[dimension], axes.front(), ranks)))
-    return failure();
-  shape[dimension] /= ranks;
-  ValueSharding state = shardings.of(value);
-  llvm::append_range(state.sharding.dimensions[dimension].axes, axes);
-  OpBuilder builder(reader);
-  known = llm::PartOp::create(builder, value.getLoc(), type.clone(shape), value, group, dimension);
-  annotateOp(known.getDefiningOp(), getName(value) + ".part", reader);
-  if (ofParameters.contains(value))
-    ofParameters.insert(known);
-  if (failed(shardings.set(known, state)))
-    return failure();
-  return known;
-}
-
-//===----------------------------------------------------------------------===//
-// From one sharding to another
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// Says what leads from the sharding that a value has to the one that is given: a dimension that
@@ -104,7 +51,7 @@ LogicalResult Parallelizer::convert(Value value, ValueSharding state, const Shar
            << "'" << getName(value) << "' is split as " << shardings.attributeOf(state.sharding)
            << ", and no exchange of its ranks makes the given " << shardings.attributeOf(given)
            << " of that; give a sharding that has one dimension more whole, or another one split";
-  if (!from && !canTakePart(state, axes))
+  if (!from && !reader.canTakePart(state, axes))
     return emitError(value.getLoc())
            << "'" << getName(value) << "' is whole on each rank of " << axes.front().getValue()
            << " as a copy of its own, which has no part of one gradient; give "

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_PARALLELIZER_H
 #define LLMMEM_LIB_TRANSFORMS_PARALLELIZER_H
 
-#include "ValueShardings.h"
+#include "ParallelizeOperands.h"
 #include "llmmem/Transforms/Parallelize.h"
 
 namespace llmmem {
@@ -14,7 +14,8 @@ public:
   Parallelizer(mlir::func::FuncOp loss, const ParallelStrategy &strategy)
       : loss(loss), body(loss.getBody().front()), strategy(strategy), shardings(loss),
         dataAxis(findAxis(kDataParallelAxis)), tensorAxis(findAxis(kTensorParallelAxis)),
-        choice(shardings, tensorAxis, strategy.inference) {}
+        choice(shardings, tensorAxis, strategy.inference),
+        reader(shardings, ofParameters, strategy.inference) {}
 
   llvm::LogicalResult run();
 
@@ -36,10 +37,6 @@ private:
   llvm::FailureOr<mlir::Operation *> visit(mlir::Operation *op);
   llvm::LogicalResult visitWhole(mlir::Operation *op);
   llvm::LogicalResult visitSplit(mlir::Operation *op, ShardingOpInterface rule);
-  llvm::LogicalResult readWholeDimensions(mlir::Operation *op);
-  llvm::LogicalResult readOnOneFactor(mlir::Operation *op);
-  llvm::LogicalResult readParts(mlir::Operation *op);
-  llvm::LogicalResult readAsOwn(mlir::Operation *op);
   llvm::LogicalResult setResult(mlir::OpResult result, ValueSharding state);
   llvm::FailureOr<mlir::Value> joinParts(mlir::OpResult result, ValueSharding &state,
                                          const Sharding *given);
@@ -48,17 +45,9 @@ private:
   std::optional<unsigned> dimensionToScatter(mlir::OpResult result, const ValueSharding &state,
                                              const Sharding *given) const;
   llvm::LogicalResult convert(mlir::Value value, ValueSharding state, const Sharding &given);
-  bool canTakePart(const ValueSharding &state, const Axes &axes) const;
-  llvm::FailureOr<mlir::Value> partOf(mlir::Operation *reader, mlir::Value value,
-                                      unsigned dimension, const Axes &axes);
-  mlir::Value gathered(mlir::Operation *reader, mlir::Value value, unsigned dimension);
-  mlir::Value exchanged(mlir::Operation *reader, mlir::Value value, unsigned from, unsigned to);
-  mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
   llvm::LogicalResult checkLoss();
   llvm::FailureOr<mlir::Value> wholeOfParts(mlir::Value value);
   llvm::LogicalResult gatherResults();
-
-  llvm::SmallVector<ValueSharding> operandsOf(mlir::Operation *op) const;
   void annotate(mlir::BlockArgument argument, llvm::StringRef name, mlir::Attribute attribute) {
     loss.setArgAttr(argument.getArgNumber(), name, attribute);
   }
@@ -71,13 +60,15 @@ private:
   ParameterChoice choice;
   /// Holds parameters, and what follows from them alone.
   llvm::DenseSet<mlir::Value> ofParameters;
+  OperandReader reader;
   /// Holds parameters of which ranks of dp hold parts.
   llvm::SmallVector<mlir::BlockArgument> inParts;
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
-  llvm::DenseMap<std::tuple<mlir::Value, unsigned, mlir::ArrayAttr>, mlir::Value> partsOfWhole;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::ArrayAttr>, mlir::Value> replicas;
 };
 
+/// Fails, after a located diagnostic, where `size` elements do not divide over the ranks of an
+/// axis.
+llvm::LogicalResult expectDivides(mlir::Value value, unsigned dimension, int64_t size,
+                                  mlir::StringAttr axis, int64_t ranks);
 void addTo(Axes &axes, llvm::ArrayRef<mlir::StringAttr> more);
 void removeFrom(Axes &axes, llvm::ArrayRef<mlir::StringAttr> others);
 /// Gives an op of `parallelize` a name, and the block of its reader or its operand.

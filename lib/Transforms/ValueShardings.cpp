@@ -2,7 +2,6 @@
 
 #include "ValueShardings.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -17,6 +16,10 @@ ValueSharding ValueShardings::of(Value value) const {
   auto found = known.find(value);
   return found != known.end() ? found->second
                               : ValueSharding{Sharding::whole(value.getType()), {}, {}};
+}
+
+SmallVector<ValueSharding> ValueShardings::ofOperands(Operation *op) const {
+  return llvm::map_to_vector(op->getOperands(), [&](Value operand) { return of(operand); });
 }
 
 ArrayAttr ValueShardings::arrayOf(ArrayRef<StringAttr> axes) const {

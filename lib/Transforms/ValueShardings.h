@@ -31,6 +31,7 @@ public:
   /// Returns the sharding of `value`. One of which nothing is known is whole, and neither shared
   /// nor own.
   ValueSharding of(mlir::Value value) const;
+  llvm::SmallVector<ValueSharding> ofOperands(mlir::Operation *op) const;
   bool isKnown(mlir::Value value) const { return known.contains(value); }
   /// Sets the type of this rank's shard; what is split over an axis is neither shared nor own
   /// there. Fails, after a diagnostic, where ranks do not divide a dimension, unless that may be

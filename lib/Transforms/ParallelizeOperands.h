@@ -1,0 +1,44 @@
+//===- ParallelizeOperands.h - What ranks exchange to read an op ----------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_PARALLELIZEOPERANDS_H
+#define LLMMEM_LIB_TRANSFORMS_PARALLELIZEOPERANDS_H
+
+#include "ValueShardings.h"
+
+namespace llmmem {
+
+/// Makes of an op's operands what the op can read. All later readers read the same value.
+class OperandReader {
+public:
+  /// `ofParameters` holds parameters, and what follows from them alone; what is made of these is
+  /// added to it.
+  OperandReader(ValueShardings &shardings, llvm::DenseSet<mlir::Value> &ofParameters,
+                bool inference)
+      : shardings(shardings), ofParameters(ofParameters), inference(inference) {}
+
+  /// Prepares the operands of an op that reads something split. Fails after a located diagnostic.
+  llvm::LogicalResult readSplit(mlir::Operation *op);
+  llvm::LogicalResult readAsOwn(mlir::Operation *op);
+  bool canTakePart(const ValueSharding &state, const Axes &axes) const;
+
+private:
+  llvm::LogicalResult readWholeDimensions(mlir::Operation *op);
+  llvm::LogicalResult readOnOneFactor(mlir::Operation *op);
+  llvm::LogicalResult readParts(mlir::Operation *op);
+  llvm::FailureOr<mlir::Value> partOf(mlir::Operation *reader, mlir::Value value,
+                                      unsigned dimension, const Axes &axes);
+  mlir::Value gathered(mlir::Operation *reader, mlir::Value value, unsigned dimension);
+  mlir::Value exchanged(mlir::Operation *reader, mlir::Value value, unsigned from, unsigned to);
+  mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
+
+  ValueShardings &shardings;
+  llvm::DenseSet<mlir::Value> &ofParameters;
+  bool inference;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
+  llvm::DenseMap<std::tuple<mlir::Value, unsigned, mlir::ArrayAttr>, mlir::Value> partsOfWhole;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::ArrayAttr>, mlir::Value> replicas;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_PARALLELIZEOPERANDS_H
