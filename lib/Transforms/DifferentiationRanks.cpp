@@ -367,7 +367,7 @@ Value llmmem::takePart(OpBuilder &builder, const TrainedParameter &parameter) {
 static void gatherUpdated(const Bucket &bucket) {
   Operation *last = nullptr;
   for (TrainedParameter *parameter : bucket) {
-    Operation *update = parameter->newArgument.getDefiningOp();
+    Operation *update = parameter->updated.argument.getDefiningOp();
     last = last && update->isBeforeInBlock(last) ? last : update;
   }
   OpBuilder builder(last->getContext());
@@ -377,7 +377,7 @@ static void gatherUpdated(const Bucket &bucket) {
   for (TrainedParameter *parameter : bucket) {
     AnnotatingBuilder create(builder, llm::Phase::Update, getName(parameter->argument) + ".updated",
                              parameter->updatingGradient.getDefiningOp());
-    parts.push_back(parameter->newArgument);
+    parts.push_back(parameter->updated.argument);
     destinations.push_back(create.reshape(parameter->argument, shardOf(*parameter).gathered));
   }
   bool isOne = bucket.size() == 1;
@@ -396,19 +396,19 @@ static void gatherUpdated(const Bucket &bucket) {
   for (auto [parameter, whole] : llvm::zip_equal(bucket, gather->getResults())) {
     AnnotatingBuilder ofOne(builder, llm::Phase::Update, getName(parameter->argument) + ".updated",
                             parameter->updatingGradient.getDefiningOp());
-    parameter->newArgument = ofOne.reshape(whole, parameter->argument.getType());
+    parameter->updated.argument = ofOne.reshape(whole, parameter->argument.getType());
   }
 }
 
 /// Broadcasts what the server has updated, right after its update.
 static void broadcastUpdated(TrainedParameter &parameter) {
-  Operation *update = parameter.newArgument.getDefiningOp();
+  Operation *update = parameter.updated.argument.getDefiningOp();
   OpBuilder builder(update->getContext());
   builder.setInsertionPointAfter(update);
   AnnotatingBuilder create(builder, llm::Phase::Update, getName(parameter.argument) + ".updated",
                            update);
-  parameter.newArgument =
-      create.create<llm::BroadcastOp>(parameter.newArgument, serverOf(parameter), /*root=*/0);
+  parameter.updated.argument =
+      create.create<llm::BroadcastOp>(parameter.updated.argument, serverOf(parameter), /*root=*/0);
 }
 
 void llmmem::giveUpdated(MutableArrayRef<TrainedParameter> parameters) {

@@ -12,6 +12,12 @@ class ReplicaOp;
 
 namespace llmmem {
 
+/// Holds what an update gives.
+struct UpdatedParameter {
+  mlir::Value argument;
+  llvm::SmallVector<mlir::Value> states;
+};
+
 /// Is a parameter of the step, with what its update reads and gives.
 struct TrainedParameter {
   mlir::BlockArgument argument;
@@ -26,8 +32,7 @@ struct TrainedParameter {
   mlir::Value gradient;
   /// Is the gradient that its update reads: that of this rank's part, where its state is split.
   mlir::Value updatingGradient;
-  mlir::Value newArgument;
-  llvm::SmallVector<mlir::Value> newStates;
+  UpdatedParameter updated;
   /// Says whether this stage counts the gradient in the norm of all: one of the stages that have
   /// the parameter does.
   bool countsInNorm = true;
@@ -154,7 +159,7 @@ mlir::Value takePart(mlir::OpBuilder &builder, const TrainedParameter &parameter
 
 /// Gathers the parameters of which ranks have updated their parts, each bucket after its last
 /// update, and broadcasts those that a server has updated, in the bytes of the parameters. Requires
-/// that `newArgument` is the part, or what this rank has; sets it to the whole.
+/// that `updated.argument` is the part, or what this rank has; sets it to the whole.
 void giveUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
 
 /// Returns whether no update may come before the norm of all gradients is known.

@@ -54,8 +54,8 @@ static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const U
                           .server = serverOf(parameter)};
   Operation *op =
       parameter.optimizer->createUpdate(builder, parameter.argument.getLoc(), training, operands);
-  parameter.newArgument = op->getResult(0);
-  parameter.newStates.assign(std::next(op->result_begin()), op->result_end());
+  parameter.updated.argument = op->getResult(0);
+  parameter.updated.states.assign(std::next(op->result_begin()), op->result_end());
   annotateUpdate(op, getName(parameter.argument) + ".update",
                  parameter.updatingGradient.getDefiningOp());
 }

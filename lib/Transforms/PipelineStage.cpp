@@ -33,11 +33,26 @@ namespace {
 using Part = std::pair<int64_t, int64_t>;
 Part partOf(const PipelineTask &task) { return {task.chunk, task.microBatch}; }
 
+struct MicroBatchState {
+  IRMapping values; // from the loss: what follows from inputs alone
+  Value loss;       // on the last stage
+};
+
+struct PartState {
+  IRMapping activations; // from the loss
+  /// These hold the gradients of a chunk's outputs, which the next has given, and of its inputs,
+  /// for the one before.
+  SmallVector<Value> outputGradients, inputGradients;
+  /// Holds ops of the backward that give nothing except gradients of parameters, and that stand
+  /// where their task is.
+  SmallVector<Operation *> putOff;
+};
+
 class StageBuilder {
 public:
   StageBuilder(const Pipeline &pipeline, int64_t stage)
-      : pipeline(pipeline), shape(pipeline.shape), stage(stage), loss(pipeline.loss),
-        builder(loss.getContext()), training(pipeline.training.withResidentGradients()),
+      : pipeline(pipeline), stage(stage), loss(pipeline.loss), builder(loss.getContext()),
+        training(pipeline.training.withResidentGradients()),
         axis(builder.getStrArrayAttr({kPipelineAxis})) {}
 
   FailureOr<func::FuncOp> build();
@@ -45,7 +60,7 @@ public:
 private:
   void createFunction();
   bool isFirst(int64_t chunk) const { return chunk == 0; }
-  bool isLast(int64_t chunk) const { return chunk + 1 == shape.numChunks(); }
+  bool isLast(int64_t chunk) const { return chunk + 1 == pipeline.shape.numChunks(); }
   ArrayRef<Value> inputsOf(int64_t chunk) const {
     return isFirst(chunk) ? ArrayRef<Value>() : pipeline.cuts.chunks[chunk - 1].outputs;
   }
@@ -75,7 +90,6 @@ private:
   Value sumLosses();
 
   const Pipeline &pipeline;
-  const planning::PipelineShape &shape;
   int64_t stage;
   func::FuncOp loss, step;
   OpBuilder builder;
@@ -84,18 +98,9 @@ private:
   std::unique_ptr<StepSignature> signature;
   /// Holds the arguments of the loss that are parameters of `signature`.
   SmallVector<BlockArgument> trained;
-  /// These map values of the loss: arguments and what follows from parameters alone; what follows
-  /// from inputs alone, for each micro-batch; activations, for each chunk and micro-batch.
-  IRMapping common;
-  std::map<int64_t, IRMapping> ofMicroBatch;
-  std::map<Part, IRMapping> activations;
-  /// These hold the gradients of a chunk's outputs, which the next has given, and of its inputs,
-  /// for the one before.
-  std::map<Part, SmallVector<Value>> outputGradients, inputGradients;
-  /// Holds ops of the backward that give nothing except gradients of parameters, and that stand
-  /// where their task is.
-  std::map<Part, SmallVector<Operation *>> putOff;
-  std::map<int64_t, Value> losses; // of micro-batches, on the last stage
+  IRMapping common; // from the loss: arguments and what follows from parameters alone
+  std::map<int64_t, MicroBatchState> microBatches;
+  std::map<Part, PartState> parts;
 };
 } // namespace
 
@@ -145,14 +150,14 @@ void StageBuilder::createFunction() {
     if (llm::ReplicaOp replica = findReplica(parameter, argument))
       parameter.replicas = replica.getAxes();
   }
-  if (shape.stages > 1)
+  if (pipeline.shape.stages > 1)
     signature->inputs.stages = axis;
 }
 
 /// Returns the value that stands for one of the loss; what belongs to no chunk is computed where it
 /// is first read.
 Value StageBuilder::find(Value value, Part part) {
-  for (IRMapping *mapping : {&common, &ofMicroBatch[part.second], &activations[part]})
+  for (IRMapping *mapping : {&common, &microBatches[part.second].values, &parts[part].activations})
     if (Value found = mapping->lookupOrNull(value))
       return found;
   Operation *copy = clone(value.getDefiningOp(), part);
@@ -177,8 +182,8 @@ Operation *StageBuilder::clone(Operation *op, Part part) {
   bool ofOne = isActivation || pipeline.cuts.ofMicroBatch.contains(op);
   if (ofOne)
     copy->setAttr(LlmDialect::kMicroBatch, builder.getI64IntegerAttr(part.second));
-  IRMapping &mapping = isActivation ? activations[part]
-                       : ofOne      ? ofMicroBatch[part.second]
+  IRMapping &mapping = isActivation ? parts[part].activations
+                       : ofOne      ? microBatches[part.second].values
                                     : common;
   mapping.map(op->getResults(), copy->getResults());
   return copy;
@@ -217,10 +222,11 @@ ArrayRef<Value> StageBuilder::valuesOf(const PipelineMessage &message) const {
 void StageBuilder::deliver(const PipelineMessage &message, ValueRange values) {
   const PipelineTask &writer = message.writer;
   if (writer.kind == TaskKind::Backward) {
-    outputGradients[{writer.chunk - 1, writer.microBatch}].assign(values.begin(), values.end());
+    parts[{writer.chunk - 1, writer.microBatch}].outputGradients.assign(values.begin(),
+                                                                        values.end());
     return;
   }
-  IRMapping &mapping = activations[{writer.chunk + 1, writer.microBatch}];
+  IRMapping &mapping = parts[{writer.chunk + 1, writer.microBatch}].activations;
   for (auto [of, value] : llvm::zip_equal(valuesOf(message), values))
     mapping.map(of, value);
 }
@@ -252,10 +258,10 @@ void StageBuilder::exchange(const planning::PipelineExchange &exchange) {
     bool ofForward = message.writer.kind == TaskKind::Forward;
     isForward &= ofForward;
     for (auto [number, value] : llvm::enumerate(valuesOf(message))) {
-      sent.push_back(ofForward ? find(value, part) : inputGradients[part][number]);
+      sent.push_back(ofForward ? find(value, part) : parts[part].inputGradients[number]);
       to.push_back(message.to);
     }
-    addText(name, "send", describe(message.writer, shape));
+    addText(name, "send", describe(message.writer, pipeline.shape));
   }
   for (const PipelineMessage &message : exchange.receives) {
     isForward &= message.writer.kind == TaskKind::Forward;
@@ -263,7 +269,7 @@ void StageBuilder::exchange(const planning::PipelineExchange &exchange) {
       received.push_back(value.getType());
       from.push_back(message.from);
     }
-    addText(name, "receive", describe(message.writer, shape));
+    addText(name, "receive", describe(message.writer, pipeline.shape));
   }
   Operation *op = createExchange(sent, to, received, from,
                                  isForward ? llm::Phase::Forward : llm::Phase::Backward, name);
@@ -285,10 +291,11 @@ void StageBuilder::runForward(const PipelineTask &task) {
   for (Operation *op : pipeline.cuts.chunks[task.chunk].ops)
     clone(op, part);
   if (isLast(task.chunk)) {
-    losses[task.microBatch] = find(loss.getBody().front().getTerminator()->getOperand(0), part);
+    microBatches[task.microBatch].loss =
+        find(loss.getBody().front().getTerminator()->getOperand(0), part);
     return;
   }
-  if (shape.stageOf(task.chunk + 1) != stage)
+  if (pipeline.shape.stageOf(task.chunk + 1) != stage)
     return;
   SmallVector<Value> outputs;
   for (Value value : pipeline.cuts.chunks[task.chunk].outputs)
@@ -336,17 +343,17 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
   GradientMap gradients;
   SmallVector<Value> wanted, inputs;
   if (isLast(task.chunk)) {
-    Value value = losses[task.microBatch];
+    Value value = microBatches[task.microBatch].loss;
     gradients[value] = create(
         llm::FillOp::create(builder, value.getLoc(), value.getType(), builder.getF64FloatAttr(1.0)),
         llm::Phase::Backward, "loss.gradient");
   }
   for (auto [value, gradient] :
-       llvm::zip(pipeline.cuts.chunks[task.chunk].outputs, outputGradients[part]))
+       llvm::zip(pipeline.cuts.chunks[task.chunk].outputs, parts[part].outputGradients))
     gradients[find(value, part)] = gradient;
   for (Value value : inputsOf(task.chunk))
     inputs.push_back(find(value, part));
-  if (isFirst(task.chunk) && shape.splitsBackward())
+  if (isFirst(task.chunk) && pipeline.shape.splitsBackward())
     inputs = firstActivations(part);
   llvm::append_range(wanted, inputs);
   llvm::append_range(wanted, parameters);
@@ -371,12 +378,12 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
   Operation *first = before ? before->getNextNode() : &step.getBody().front().front();
   for (auto it = first->getIterator(); it != builder.getInsertionPoint(); ++it)
     it->setAttr(LlmDialect::kMicroBatch, builder.getI64IntegerAttr(task.microBatch));
-  if (shape.splitsBackward())
+  if (pipeline.shape.splitsBackward())
     putOffWeights(task, given, first);
   if (isFirst(task.chunk))
     return success();
-  inputGradients[part] = given;
-  if (shape.stageOf(task.chunk - 1) == stage)
+  parts[part].inputGradients = given;
+  if (pipeline.shape.stageOf(task.chunk - 1) == stage)
     deliver({task, stage, stage}, given);
   return success();
 }
@@ -395,7 +402,7 @@ void StageBuilder::putOffWeights(const PipelineTask &task, ArrayRef<Value> neede
     llvm::for_each(kept[next]->getOperands(), keep);
   for (auto it = first->getIterator(); it != builder.getInsertionPoint(); ++it)
     if (!kept.contains(&*it))
-      putOff[partOf(task)].push_back(&*it);
+      parts[partOf(task)].putOff.push_back(&*it);
 }
 
 LogicalResult StageBuilder::run(const PipelineTask &task) {
@@ -406,7 +413,7 @@ LogicalResult StageBuilder::run(const PipelineTask &task) {
   case TaskKind::Backward:
     return runBackward(task);
   case TaskKind::WeightGradient:
-    for (Operation *op : putOff[partOf(task)])
+    for (Operation *op : parts[partOf(task)].putOff)
       op->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
     return success();
   }
@@ -463,14 +470,15 @@ void StageBuilder::sumSharedParameters() {
 Value StageBuilder::sumLosses() {
   auto type = cast<RankedTensorType>(loss.getResultTypes()[0]);
   Value sum;
-  for (auto &[microBatch, addend] : losses)
-    sum = sum ? create(llm::AddOp::create(builder, loss.getLoc(), type, sum, addend),
-                       llm::Phase::Update, "loss.sum")
-              : addend;
+  for (auto &[number, microBatch] : microBatches)
+    if (Value addend = microBatch.loss)
+      sum = sum ? create(llm::AddOp::create(builder, loss.getLoc(), type, sum, addend),
+                         llm::Phase::Update, "loss.sum")
+                : addend;
   if (!sum)
     sum = create(llm::FillOp::create(builder, loss.getLoc(), type, builder.getF64FloatAttr(0.0)),
                  llm::Phase::Update, "loss.none");
-  if (shape.stages == 1)
+  if (pipeline.shape.stages == 1)
     return sum;
   return create(llm::AllReduceOp::create(builder, loss.getLoc(), sum, axis), llm::Phase::Update,
                 "loss.of_stages");

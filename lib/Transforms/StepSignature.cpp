@@ -3,7 +3,6 @@
 #include "DifferentiationStep.h"
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 
 using namespace mlir;
@@ -112,10 +111,10 @@ void StepSignature::finish(Value loss, ValueRange others) {
   if (loss)
     results.push_back(loss);
   for (TrainedParameter &parameter : parameters)
-    addResult(parameter.newArgument, parameter.argument);
+    addResult(parameter.updated.argument, parameter.argument);
   for (TrainedParameter &parameter : parameters)
     // What the loss does not depend on has no new states.
-    for (auto [argument, updated] : llvm::zip(parameter.states, parameter.newStates))
+    for (auto [argument, updated] : llvm::zip(parameter.states, parameter.updated.states))
       addResult(updated, argument);
   addResult(inputs.lossScale.newScale, inputs.lossScale.scale);
   addResult(inputs.lossScale.newGood, inputs.lossScale.good);
