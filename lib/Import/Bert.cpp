@@ -23,9 +23,6 @@ private:
   Value buildAttention(GraphBuilder &graph, const std::string &prefix, Value x) const;
   Value buildMlp(GraphBuilder &graph, const std::string &prefix, Value x) const;
   void addBlock(std::vector<Parameter> &list, const std::string &prefix) const;
-  Value project(GraphBuilder &graph, StringRef name, Value x, const std::string &module) const {
-    return graph.linear(name, x, module, llm::WeightLayout::OutIn);
-  }
 
   int64_t width, heads, inner, vocabulary, types;
   double eps, hiddenDropout, attentionDropout;
@@ -107,24 +104,24 @@ Value Bert::buildEmbedding(GraphBuilder &graph, Value ids) const {
 }
 
 Value Bert::buildAttention(GraphBuilder &graph, const std::string &prefix, Value x) const {
-  Value q = project(graph, "attn.q", x, prefix + "attention.self.query");
-  Value k = project(graph, "attn.k", x, prefix + "attention.self.key");
-  Value v = project(graph, "attn.v", x, prefix + "attention.self.value");
-  Value y = graph.attention(q, k, v,
-                            {.heads = heads,
-                             .kvHeads = heads,
-                             .headSize = width / heads,
-                             .dropout = attentionDropout,
-                             .bidirectional = true});
-  y = project(graph, "attn.proj", y, prefix + "attention.output.dense");
+  Value q = graph.linear("attn.q", x, prefix + "attention.self.query");
+  Value k = graph.linear("attn.k", x, prefix + "attention.self.key");
+  Value v = graph.linear("attn.v", x, prefix + "attention.self.value");
+  Value y = graph.attention.attend(q, k, v,
+                                   {.heads = heads,
+                                    .kvHeads = heads,
+                                    .headSize = width / heads,
+                                    .dropout = attentionDropout,
+                                    .bidirectional = true});
+  y = graph.linear("attn.proj", y, prefix + "attention.output.dense");
   y = graph.dropout("attn.dropout", y, hiddenDropout);
   y = graph.add("attn.residual", x, y);
   return graph.layerNorm("attn.norm", y, prefix + "attention.output.LayerNorm", eps);
 }
 
 Value Bert::buildMlp(GraphBuilder &graph, const std::string &prefix, Value x) const {
-  Value y = project(graph, "mlp.up", x, prefix + "intermediate.dense");
-  y = project(graph, "mlp.down", graph.gelu("mlp.act", y, exactGelu), prefix + "output.dense");
+  Value y = graph.linear("mlp.up", x, prefix + "intermediate.dense");
+  y = graph.linear("mlp.down", graph.gelu("mlp.act", y, exactGelu), prefix + "output.dense");
   y = graph.dropout("mlp.dropout", y, hiddenDropout);
   y = graph.add("mlp.residual", x, y);
   return graph.layerNorm("mlp.norm", y, prefix + "output.LayerNorm", eps);
@@ -137,11 +134,11 @@ Value Bert::buildLogits(GraphBuilder &graph, Value ids) const {
     x = buildAttention(graph, blockPrefix(layer), x);
     x = buildMlp(graph, blockPrefix(layer), x);
   }
-  x = project(graph, "head", x, "cls.predictions.transform.dense");
+  x = graph.linear("head", x, "cls.predictions.transform.dense");
   x = graph.gelu("head.act", x, exactGelu);
   x = graph.layerNorm("norm", x, "cls.predictions.transform.LayerNorm", eps);
   return graph.linearBy("logits", x, "bert.embeddings.word_embeddings.weight",
-                        "cls.predictions.bias", llm::WeightLayout::OutIn);
+                        "cls.predictions.bias");
 }
 
 std::unique_ptr<Model> llmmem::importer::readBert(ConfigReader &config,

@@ -144,10 +144,10 @@ static SmallVector<Value> buildLoss(GraphBuilder &graph, const Model &model,
   double coefficient = options.balanceLoss.value_or(model.facts.balanceLoss);
   bool balances = coefficient > 0 && model.facts.experts > 0;
   Value loss = graph.crossEntropy(balances ? "loss.tokens" : "loss", logits, targets);
-  if (Value balance = balances ? graph.balanceLoss("loss.balance", coefficient) : Value())
+  if (Value balance = balances ? graph.experts.balanceLoss("loss.balance", coefficient) : Value())
     loss = graph.add("loss", loss, balance);
   SmallVector<Value> results{loss};
-  if (Value dropped = graph.countDropped("dropped_choices"))
+  if (Value dropped = graph.experts.countDropped("dropped_choices"))
     results.push_back(dropped);
   return results;
 }
@@ -222,18 +222,18 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
     if (argument.role == llm::Role::Param)
       graph.addParameter(argument.name, value);
     else if (argument.role == llm::Role::Seed)
-      graph.setSeed(value);
+      graph.inputs.seed = value;
     else if (argument.name == "positions" && options.packed)
-      graph.setPositions(value);
+      graph.inputs.positions = value;
     else if (argument.name == "labels")
-      graph.setLabels(value);
+      graph.inputs.labels = value;
     else if (argument.name == "decoder_ids")
-      graph.setDecoderIds(value);
+      graph.inputs.decoderIds = value;
   }
   CachedGraph caches(function, options);
   if (options.keepsCaches()) {
     function->setAttr(llm::LlmDialect::kContext, builder.getI64IntegerAttr(*options.context));
-    graph.setCaches(caches);
+    graph.attention.setCaches(caches);
   }
   Value logits = model.buildLogits(graph, function.getArgument(0));
   SmallVector<Value> results =

@@ -7,8 +7,6 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::importer;
 
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Arguments and results
 //===----------------------------------------------------------------------===//
@@ -73,20 +71,20 @@ Value AttentionWriter::cachedAttention(Value q, Value k, Value v, const Attentio
   SmallVector<Value, 2> rowScales, scales;
   if (options.kvCache) {
     rowScales = {packHeads("attn.k", k, shape.kvHeads), packHeads("attn.v", v, shape.kvHeads)};
-    scales = {caches->addCache(fullName("attn.cache.keys.scales"), rowScales[0], rows),
-              caches->addCache(fullName("attn.cache.values.scales"), rowScales[1], rows)};
+    scales = {caches->addCache(graph.fullName("attn.cache.keys.scales"), rowScales[0], rows),
+              caches->addCache(graph.fullName("attn.cache.values.scales"), rowScales[1], rows)};
   }
-  Value keys = caches->addCache(fullName("attn.cache.keys"), k, rows),
-        values = caches->addCache(fullName("attn.cache.values"), v, rows);
+  Value keys = caches->addCache(graph.fullName("attn.cache.keys"), k, rows),
+        values = caches->addCache(graph.fullName("attn.cache.values"), v, rows);
   Value table = caches->input("pages");
-  auto attention = create<llm::CachedAttentionOp>(
+  auto attention = graph.create<llm::CachedAttentionOp>(
       "attn.out", q.getType(), q, k, v, keys, values, caches->positions, table,
-      shape.sinks.empty() ? Value() : parameter(shape.sinks),
+      shape.sinks.empty() ? Value() : graph.parameter(shape.sinks),
       llvm::to_vector(llvm::concat<Value>(rowScales, scales)),
       builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
       scaleOf(shape), isRing ? builder.getI64IntegerAttr(rows) : IntegerAttr(),
       shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr());
-  inCoreAttention = false;
+  graph.setCoreAttention(false);
   appendRows("attn.cache", {keys, values}, {k, v}, isRing);
   if (options.kvCache)
     appendRows("attn.cache.scales", scales, rowScales, isRing);
@@ -96,7 +94,7 @@ Value AttentionWriter::cachedAttention(Value q, Value k, Value v, const Attentio
 /// Appends new rows of keys and of values to their caches.
 void AttentionWriter::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Value> rows,
                                  bool isRing) {
-  auto append = create<llm::AppendCacheOp>(
+  auto append = graph.create<llm::AppendCacheOp>(
       name, held[0].getType(), held[1].getType(), held[0], held[1], rows[0], rows[1],
       caches->positions, caches->input("pages"), isRing ? builder.getUnitAttr() : UnitAttr());
   caches->setUpdated(held[0], append.getNewKeys());
@@ -104,21 +102,21 @@ void AttentionWriter::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<
 }
 
 /// Latent rows have no windows, so the cache is as long as the context.
-Value AttentionWriter::latentAttention(Value q, Value row, int64_t rank,
+Value AttentionWriter::attendToLatents(Value q, Value row, int64_t rank,
                                        const AttentionShape &shape) {
-  inCoreAttention = true;
+  graph.setCoreAttention(true);
   SmallVector<Value, 2> scales;
   if (options.kvCache) {
     scales = {packHeads("attn.kv.row", row, 1)};
     scales.push_back(
-        caches->addCache(fullName("attn.cache.latents.scales"), scales[0], *options.context));
+        caches->addCache(graph.fullName("attn.cache.latents.scales"), scales[0], *options.context));
   }
-  Value rows = caches->addCache(fullName("attn.cache.latents"), row, *options.context);
-  auto attention = create<llm::LatentAttentionOp>(
-      "attn.out", withWidth(q, shape.heads * rank), q, row, rows, caches->positions,
+  Value rows = caches->addCache(graph.fullName("attn.cache.latents"), row, *options.context);
+  auto attention = graph.create<llm::LatentAttentionOp>(
+      "attn.out", graph.withWidth(q, shape.heads * rank), q, row, rows, caches->positions,
       caches->input("pages"), scales, builder.getI64IntegerAttr(shape.heads),
       builder.getI64IntegerAttr(rank), scaleOf(shape));
-  inCoreAttention = false;
+  graph.setCoreAttention(false);
   appendRow("attn.cache", rows, row);
   if (options.kvCache)
     appendRow("attn.cache.scales", scales[1], scales[0]);
@@ -127,27 +125,28 @@ Value AttentionWriter::latentAttention(Value q, Value row, int64_t rank,
 
 /// Appends new rows to their cache.
 void AttentionWriter::appendRow(StringRef name, Value held, Value row) {
-  auto append = create<llm::AppendRowsOp>(name, held.getType(), held, row, caches->positions,
-                                          caches->input("pages"));
+  auto append = graph.create<llm::AppendRowsOp>(name, held.getType(), held, row, caches->positions,
+                                                caches->input("pages"));
   caches->setUpdated(held, append.getNewRows());
 }
 
 /// Rounds the heads of `x` to the type of the caches, and returns their scales.
 Value AttentionWriter::packHeads(StringRef name, Value &x, int64_t heads) {
   RankedTensorType type = tensorType(x);
-  auto pack =
-      create<llm::PackOp>((name + ".packed").str(),
-                          type.clone(elementOf(builder, *options.kvCache)), withWidth(x, heads), x);
+  auto pack = graph.create<llm::PackOp>((name + ".packed").str(),
+                                        type.clone(elementOf(builder, *options.kvCache)),
+                                        graph.withWidth(x, heads), x);
   x = pack.getPacked();
   return pack.getScales();
 }
 
-void AttentionWriter::setCaches(CachedGraph &graph) {
-  caches = &graph;
+void AttentionWriter::setCaches(CachedGraph &cached) {
+  caches = &cached;
   auto type = RankedTensorType::get({options.batch, options.seq}, builder.getI32Type());
-  positions = caches->positions =
-      create<llm::PositionsOp>("positions", type, caches->input("lengths"), caches->input("counts"),
-                               builder.getI64IntegerAttr(*options.context));
+  caches->positions = graph.create<llm::PositionsOp>("positions", type, caches->input("lengths"),
+                                                     caches->input("counts"),
+                                                     builder.getI64IntegerAttr(*options.context));
+  graph.inputs.positions = caches->positions;
 }
 
 Value AttentionWriter::lastRows(StringRef name, Value x) {
@@ -156,5 +155,5 @@ Value AttentionWriter::lastRows(StringRef name, Value x) {
     return x;
   SmallVector<int64_t> shape(tensorType(x).getShape());
   shape[1] = 1;
-  return create<llm::LastRowsOp>(name, tensorType(x).clone(shape), x, counts);
+  return graph.create<llm::LastRowsOp>(name, tensorType(x).clone(shape), x, counts);
 }

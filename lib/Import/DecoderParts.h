@@ -88,6 +88,8 @@ struct AttentionParts {
   double outputDropout = 0;
 
   bool isWindowed(int64_t layer) const { return window && (!hasWindow || hasWindow(layer)); }
+  int64_t queryWidth() const { return heads * headSize; }
+  int64_t kvWidth() const { return kvHeads * headSize; }
 };
 
 struct MlpParts {
@@ -178,6 +180,8 @@ struct DecoderParts {
   std::string maxSeqKey = "max_position_embeddings";
 };
 
+/// Lists the parameters of a decoder in the order of the public state_dict.
+std::vector<Parameter> parametersOf(const DecoderParts &parts);
 std::unique_ptr<Model> makeDecoder(DecoderParts parts);
 
 } // namespace llmmem::importer

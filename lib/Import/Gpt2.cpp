@@ -122,8 +122,8 @@ Value Gpt2::buildAttention(GraphBuilder &graph, const Twine &prefix, Value x) co
   Value y = graph.layerNorm("attn.norm", x, (prefix + "ln_1").str(), eps);
   y = project(graph, "attn.qkv", y, prefix + "attn.c_attn");
   SmallVector<Value> qkv = graph.splitEvenly("attn.split", y, 3);
-  y = graph.attention(qkv[0], qkv[1], qkv[2],
-                      {heads, heads, width / heads, std::nullopt, attentionDropout});
+  y = graph.attention.attend(qkv[0], qkv[1], qkv[2],
+                             {heads, heads, width / heads, std::nullopt, attentionDropout});
   y = project(graph, "attn.proj", y, prefix + "attn.c_proj");
   y = graph.dropout("attn.dropout", y, residualDropout);
   return graph.add("attn.residual", x, y);
@@ -148,7 +148,7 @@ Value Gpt2::buildLogits(GraphBuilder &graph, Value ids) const {
     x = buildAttention(graph, prefix, x);
     x = buildMlp(graph, prefix, x);
   }
-  x = graph.layerNorm("norm", graph.lastRows("last", x), "transformer.ln_f", eps);
+  x = graph.layerNorm("norm", graph.attention.lastRows("last", x), "transformer.ln_f", eps);
   return graph.linear("logits", x, tied ? "transformer.wte" : "lm_head", llm::WeightLayout::OutIn);
 }
 

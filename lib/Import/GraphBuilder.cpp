@@ -10,8 +10,6 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::importer;
 
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Names and types
 //===----------------------------------------------------------------------===//
@@ -81,17 +79,17 @@ Value LayerWriter::embedding(StringRef name, Value ids, StringRef module) {
 }
 
 Value LayerWriter::addPositions(StringRef name, Value x, StringRef module) {
-  if (positions)
-    return add(name, x, embedding((name + ".rows").str(), positions, module));
+  if (inputs.positions)
+    return add(name, x, embedding((name + ".rows").str(), inputs.positions, module));
   return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"),
                                      ArrayAttr());
 }
 
 /// The position is that of rows that are sequences of one.
 Value LayerWriter::decoderIds(StringRef name, int64_t start, int64_t padding) {
-  if (ofDecoder)
-    return ofDecoder;
-  return create<llm::ShiftTokensOp>(name, labels.getType(), labels,
+  if (inputs.decoderIds)
+    return inputs.decoderIds;
+  return create<llm::ShiftTokensOp>(name, inputs.labels.getType(), inputs.labels,
                                     builder.getI64IntegerAttr(start),
                                     builder.getI64IntegerAttr(padding));
 }
@@ -169,7 +167,7 @@ Value LayerWriter::rmsNorm(StringRef name, Value x, StringRef module, double eps
 Value LayerWriter::rope(StringRef name, Value x, int64_t heads, const RotaryShape &rotary) {
   bool turnsWhole = rotary.elements == tensorType(x).getShape().back() / heads;
   return create<llm::RopeOp>(
-      name, x.getType(), x, positions, builder.getI64IntegerAttr(heads),
+      name, x.getType(), x, inputs.positions, builder.getI64IntegerAttr(heads),
       builder.getF64FloatAttr(rotary.theta), rotary.scaling, /*inverse=*/UnitAttr(),
       turnsWhole ? IntegerAttr() : builder.getI64IntegerAttr(rotary.elements),
       rotary.interleaved ? builder.getUnitAttr() : UnitAttr());
@@ -215,12 +213,12 @@ Value LayerWriter::dropout(StringRef name, Value x, double p) {
   if (p == 0)
     return x;
   FloatAttr probability = builder.getF64FloatAttr(p);
-  IntegerAttr key = builder.getI64IntegerAttr(dropouts++);
+  IntegerAttr key = builder.getI64IntegerAttr(takeStream());
   if (options.masks == MaskForm::Seeded)
-    return create<llm::DropoutOp>(name, x.getType(), x, seed, probability, key,
+    return create<llm::DropoutOp>(name, x.getType(), x, inputs.seed, probability, key,
                                   llm::ShardingAttr());
   auto mask = RankedTensorType::get(tensorType(x).getShape(), builder.getI8Type());
-  return create<llm::StoredDropoutOp>(name, x.getType(), mask, x, seed, probability, key,
+  return create<llm::StoredDropoutOp>(name, x.getType(), mask, x, inputs.seed, probability, key,
                                       llm::ShardingAttr())
       .getY();
 }
@@ -281,67 +279,6 @@ Value LayerWriter::crossEntropy(StringRef name, Value logits, Value targets) {
 }
 
 //===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-Value AttentionWriter::attention(Value q, Value k, Value v, const AttentionShape &shape) {
-  inCoreAttention = true;
-  bool isFused = options.attention == AttentionForm::Flash && !shape.bias &&
-                 tensorType(q).getDimSize(1) == tensorType(k).getDimSize(1);
-  Value out = caches    ? cachedAttention(q, k, v, shape)
-              : isFused ? fusedAttention(q, k, v, shape)
-                        : unfusedAttention(q, k, v, shape);
-  inCoreAttention = false;
-  return out;
-}
-
-FloatAttr AttentionWriter::scaleOf(const AttentionShape &shape) {
-  return builder.getF64FloatAttr(
-      shape.scale.value_or(1.0 / std::sqrt(static_cast<double>(shape.headSize))));
-}
-
-static IntegerAttr windowOf(OpBuilder &builder, const AttentionShape &shape) {
-  return shape.window ? builder.getI64IntegerAttr(*shape.window) : IntegerAttr();
-}
-
-Value AttentionWriter::fusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
-  bool drops = shape.dropout > 0;
-  ArrayRef<int64_t> dims = tensorType(q).getShape();
-  auto op = create<llm::AttentionOp>(
-      "attn.out", q.getType(), statisticType({dims[0], shape.heads, dims[1]}), q, k, v,
-      shape.sinks.empty() ? Value() : parameter(shape.sinks), positions, drops ? seed : Value(),
-      builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
-      scaleOf(shape), windowOf(builder, shape), builder.getF64FloatAttr(shape.dropout),
-      builder.getI64IntegerAttr(drops ? dropouts++ : 0), llm::ShardingAttr(),
-      shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr(),
-      shape.bidirectional ? builder.getUnitAttr() : UnitAttr());
-  return op.getOut();
-}
-
-Value AttentionWriter::unfusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
-  ArrayRef<int64_t> dims = tensorType(q).getShape();
-  int64_t keys = tensorType(k).getDimSize(1);
-  auto scores = RankedTensorType::get({dims[0], shape.heads, dims[1], keys}, elementType);
-  IntegerAttr heads = builder.getI64IntegerAttr(shape.heads);
-  IntegerAttr kvHeads = builder.getI64IntegerAttr(shape.kvHeads);
-  FloatAttr hidden = builder.getF64FloatAttr(-std::numeric_limits<double>::infinity());
-
-  auto name = [&](StringRef part) { return shape.name + part.str(); };
-  Value x =
-      create<llm::AttentionScoresOp>(name(".scores"), scores, q, k, heads, kvHeads, scaleOf(shape));
-  if (shape.softcap)
-    x = softcap(name(".capped"), x, *shape.softcap);
-  if (shape.bias)
-    x = create<llm::AddRelativeBiasOp>(name(".biased"), scores, x, shape.bias);
-  if (!shape.bidirectional)
-    x = create<llm::CausalMaskOp>(name(".masked"), scores, x, hidden, windowOf(builder, shape));
-  x = create<llm::SoftmaxOp>(name(".probabilities"), scores, x);
-  x = dropout(name(".dropped"), x, shape.dropout);
-  return create<llm::AttentionValuesOp>(name(".out"), q.getType(), x, v, heads, kvHeads,
-                                        builder.getF64FloatAttr(1.0));
-}
-
-//===----------------------------------------------------------------------===//
 // Images
 //===----------------------------------------------------------------------===//
 
@@ -389,90 +326,4 @@ Value ShapeWriter::firstRow(StringRef name, Value x) {
 Value ShapeWriter::addTable(StringRef name, Value x, Value table) {
   Value rows = view((name + ".rows").str(), table, tensorType(table).getShape().drop_front());
   return create<llm::AddPositionsOp>(name, x.getType(), x, rows, ArrayAttr());
-}
-
-//===----------------------------------------------------------------------===//
-// Mixtures of experts
-//===----------------------------------------------------------------------===//
-
-Routing GraphBuilder::route(Value x, StringRef module, const RouterShape &router) {
-  Routing routing;
-  routing.logits = linear("mlp.router", x, module, llm::WeightLayout::OutIn);
-  ArrayRef<int64_t> shape = tensorType(routing.logits).getShape();
-  int64_t batch = shape[0], seq = shape[1], experts = shape[2];
-  auto choices = RankedTensorType::get({batch, seq, router.chosen}, builder.getI32Type());
-  auto route = create<llm::RouteOp>(
-      "mlp.route", withWidth(routing.logits, router.chosen), choices, rowStatistic(routing.logits),
-      routing.logits, router.bias.empty() ? Value() : parameters.lookup(router.bias),
-      router.logistic ? builder.getUnitAttr() : UnitAttr(),
-      router.normalized ? builder.getUnitAttr() : UnitAttr(),
-      builder.getF64FloatAttr(router.factor), builder.getI64IntegerAttr(router.groups),
-      builder.getI64IntegerAttr(router.keptGroups), builder.getI64IntegerAttr(router.groupBest));
-  routing.weights = route.getWeights();
-  routing.experts = route.getExperts();
-  routing.lse = route.getLse();
-  auto table = RankedTensorType::get({experts, batch, options.expertCapacity.value_or(seq)},
-                                     builder.getI32Type());
-  auto places = create<llm::AssignPlacesOp>("mlp.places", choices, table, routing.experts);
-  routing.places = places.getPlaces();
-  routing.choices = places.getChoices();
-  routed.push_back(routing);
-  return routing;
-}
-
-Value GraphBuilder::dispatch(StringRef name, Value x, const Routing &routing) {
-  SmallVector<int64_t> shape(tensorType(routing.choices).getShape());
-  shape.push_back(tensorType(x).getShape().back());
-  return create<llm::DispatchOp>(name, RankedTensorType::get(shape, elementType), x, routing.places,
-                                 routing.choices, /*weights=*/Value());
-}
-
-Value GraphBuilder::combine(StringRef name, Value x, const Routing &routing) {
-  SmallVector<int64_t> shape(tensorType(routing.places).getShape());
-  shape.back() = tensorType(x).getShape().back();
-  return create<llm::CombineOp>(name, RankedTensorType::get(shape, elementType), x, routing.places,
-                                routing.choices, routing.weights);
-}
-
-Value GraphBuilder::groupedLinear(StringRef name, Value x, const Routing &routing,
-                                  const Twine &weight, llm::WeightLayout layout,
-                                  const Twine &bias) {
-  Value matrices = parameter(weight), added = parameter(bias);
-  int64_t out = tensorType(matrices).getDimSize(layout == llm::WeightLayout::InOut ? 2 : 1);
-  Value y = create<llm::GroupedLinearOp>(added ? (name + ".product").str() : name.str(),
-                                         withWidth(x, out), x, matrices, scalesOf(weight),
-                                         zerosOf(weight), routing.choices, layout);
-  return added ? create<llm::AddGroupBiasOp>(name, y.getType(), y, added, routing.choices) : y;
-}
-
-Value GraphBuilder::gateRows(StringRef name, Value x, Value gate) {
-  return create<llm::GateRowsOp>(name, x.getType(), x, gate);
-}
-
-Value GraphBuilder::balanceLoss(StringRef name, double coefficient) {
-  Value counts, sums;
-  int64_t tokens = 0;
-  for (const Routing &routing : routed) {
-    RankedTensorType type = statisticType({tensorType(routing.logits).getShape().back()});
-    auto load = create<llm::RouterLoadOp>((name + ".load").str(), type, type, routing.logits,
-                                          routing.experts, routing.lse);
-    counts = counts ? add((name + ".counts").str(), counts, load.getCounts()) : load.getCounts();
-    sums = sums ? add((name + ".sums").str(), sums, load.getSums()) : load.getSums();
-    tokens += tensorType(routing.lse).getNumElements();
-  }
-  if (!counts)
-    return Value();
-  return create<llm::BalanceLossOp>(name, statisticType({}), counts, sums,
-                                    builder.getF64FloatAttr(coefficient),
-                                    builder.getI64IntegerAttr(tokens));
-}
-
-Value GraphBuilder::countDropped(StringRef name) {
-  SmallVector<Value> places;
-  for (const Routing &routing : routed)
-    if (tensorType(routing.choices).getShape().back() < tensorType(routing.places).getDimSize(1))
-      places.push_back(routing.places);
-  if (places.empty())
-    return Value();
-  return create<llm::CountDroppedOp>(name, RankedTensorType::get({}, builder.getI32Type()), places);
 }

@@ -39,10 +39,6 @@ private:
   void readBuckets(ConfigReader &config);
   void addStack(std::vector<Parameter> &list, const Stack &stack) const;
 
-  Value project(GraphBuilder &graph, const std::string &name, Value x,
-                const std::string &module) const {
-    return graph.linear(name, x, module, llm::WeightLayout::OutIn);
-  }
   Value buildStack(GraphBuilder &graph, const Stack &stack, Value ids, Value encoded) const;
   /// Describes the attention of a layer: the names of its ops and parameters, the rows of an
   /// encoder that it reads (null: its own), and the bias of its scores (null: none).
@@ -177,19 +173,19 @@ Value T5::buildAttention(GraphBuilder &graph, const Attention &of, Value x) cons
   const auto &[name, sublayer, module, encoded, bias, bidirectional] = of;
   Value normed = graph.rmsNorm(name + ".norm", x, sublayer + "layer_norm", eps);
   Value read = encoded ? encoded : normed;
-  Value q = project(graph, name + ".q", normed, sublayer + module + ".q");
-  Value k = project(graph, name + ".k", read, sublayer + module + ".k");
-  Value v = project(graph, name + ".v", read, sublayer + module + ".v");
-  Value y = graph.attention(q, k, v,
-                            {.heads = heads,
-                             .kvHeads = heads,
-                             .headSize = headSize,
-                             .dropout = dropout,
-                             .scale = 1.0,
-                             .bidirectional = bidirectional,
-                             .bias = bias,
-                             .name = name});
-  return branch(graph, name, x, project(graph, name + ".proj", y, sublayer + module + ".o"));
+  Value q = graph.linear(name + ".q", normed, sublayer + module + ".q");
+  Value k = graph.linear(name + ".k", read, sublayer + module + ".k");
+  Value v = graph.linear(name + ".v", read, sublayer + module + ".v");
+  Value y = graph.attention.attend(q, k, v,
+                                   {.heads = heads,
+                                    .kvHeads = heads,
+                                    .headSize = headSize,
+                                    .dropout = dropout,
+                                    .scale = 1.0,
+                                    .bidirectional = bidirectional,
+                                    .bias = bias,
+                                    .name = name});
+  return branch(graph, name, x, graph.linear(name + ".proj", y, sublayer + module + ".o"));
 }
 
 Value T5::activate(GraphBuilder &graph, Value x) const {
@@ -203,12 +199,12 @@ Value T5::activate(GraphBuilder &graph, Value x) const {
 Value T5::buildFeedForward(GraphBuilder &graph, const std::string &sublayer, Value x) const {
   std::string module = sublayer + "DenseReluDense.";
   Value normed = graph.rmsNorm("mlp.norm", x, sublayer + "layer_norm", eps);
-  Value y = activate(graph, project(graph, isGated ? "mlp.gate" : "mlp.up", normed,
-                                    module + (isGated ? "wi_0" : "wi")));
+  Value y = activate(graph, graph.linear(isGated ? "mlp.gate" : "mlp.up", normed,
+                                         module + (isGated ? "wi_0" : "wi")));
   if (isGated)
-    y = graph.mul("mlp.gated", y, project(graph, "mlp.up", normed, module + "wi_1"));
+    y = graph.mul("mlp.gated", y, graph.linear("mlp.up", normed, module + "wi_1"));
   y = graph.dropout("mlp.dropped", y, dropout);
-  return branch(graph, "mlp", x, project(graph, "mlp.down", y, module + "wo"));
+  return branch(graph, "mlp", x, graph.linear("mlp.down", y, module + "wo"));
 }
 
 Value T5::buildStack(GraphBuilder &graph, const Stack &stack, Value ids, Value encoded) const {
@@ -251,7 +247,7 @@ Value T5::buildLogits(GraphBuilder &graph, Value ids) const {
   // A tied head multiplies by an embedding whose rows were not scaled.
   if (isTied)
     x = graph.scale("scaled", x, 1.0 / std::sqrt(static_cast<double>(width)));
-  return project(graph, "logits", x, isTied ? "shared" : "lm_head");
+  return graph.linear("logits", x, isTied ? "shared" : "lm_head");
 }
 
 std::unique_ptr<Model> llmmem::importer::readT5(ConfigReader &config,

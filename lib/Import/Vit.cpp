@@ -25,9 +25,6 @@ private:
   Value buildAttention(GraphBuilder &graph, const std::string &prefix, Value x) const;
   Value buildMlp(GraphBuilder &graph, const std::string &prefix, Value x) const;
   void addBlock(std::vector<Parameter> &list, const std::string &prefix) const;
-  Value project(GraphBuilder &graph, StringRef name, Value x, const std::string &module) const {
-    return graph.linear(name, x, module, llm::WeightLayout::OutIn);
-  }
 
   int64_t width, heads, inner, patch, patches, classes;
   double eps, hiddenDropout, attentionDropout;
@@ -138,7 +135,7 @@ Value Vit::buildEmbedding(GraphBuilder &graph, Value pixels) const {
   std::string prefix = kEmbeddings.str(), module = prefix + "patch_embeddings.projection";
   graph.viewAsMatrix(module + ".weight");
   Value x = graph.patches("embed.patches", pixels, patch);
-  x = project(graph, "embed", x, module);
+  x = graph.linear("embed", x, module);
   x = graph.padRows("embed.rows", x, /*before=*/1, /*after=*/0);
   Value token = graph.padRows("embed.token", graph.parameter(prefix + "cls_token"), 0, patches);
   Value table = graph.add("embed.table", graph.parameter(prefix + "position_embeddings"), token);
@@ -147,23 +144,23 @@ Value Vit::buildEmbedding(GraphBuilder &graph, Value pixels) const {
 
 Value Vit::buildAttention(GraphBuilder &graph, const std::string &prefix, Value x) const {
   Value y = graph.layerNorm("attn.norm", x, prefix + "layernorm_before", eps);
-  Value q = project(graph, "attn.q", y, prefix + "attention.attention.query");
-  Value k = project(graph, "attn.k", y, prefix + "attention.attention.key");
-  Value v = project(graph, "attn.v", y, prefix + "attention.attention.value");
-  y = graph.attention(q, k, v,
-                      {.heads = heads,
-                       .kvHeads = heads,
-                       .headSize = width / heads,
-                       .dropout = attentionDropout,
-                       .bidirectional = true});
-  y = project(graph, "attn.proj", y, prefix + "attention.output.dense");
+  Value q = graph.linear("attn.q", y, prefix + "attention.attention.query");
+  Value k = graph.linear("attn.k", y, prefix + "attention.attention.key");
+  Value v = graph.linear("attn.v", y, prefix + "attention.attention.value");
+  y = graph.attention.attend(q, k, v,
+                             {.heads = heads,
+                              .kvHeads = heads,
+                              .headSize = width / heads,
+                              .dropout = attentionDropout,
+                              .bidirectional = true});
+  y = graph.linear("attn.proj", y, prefix + "attention.output.dense");
   return graph.add("attn.residual", x, graph.dropout("attn.dropout", y, hiddenDropout));
 }
 
 Value Vit::buildMlp(GraphBuilder &graph, const std::string &prefix, Value x) const {
   Value y = graph.layerNorm("mlp.norm", x, prefix + "layernorm_after", eps);
-  y = project(graph, "mlp.up", y, prefix + "intermediate.dense");
-  y = project(graph, "mlp.down", graph.gelu("mlp.act", y, exactGelu), prefix + "output.dense");
+  y = graph.linear("mlp.up", y, prefix + "intermediate.dense");
+  y = graph.linear("mlp.down", graph.gelu("mlp.act", y, exactGelu), prefix + "output.dense");
   return graph.add("mlp.residual", x, graph.dropout("mlp.dropout", y, hiddenDropout));
 }
 
@@ -176,7 +173,7 @@ Value Vit::buildLogits(GraphBuilder &graph, Value pixels) const {
     x = buildMlp(graph, blockPrefix(layer), x);
   }
   x = graph.layerNorm("norm", graph.firstRow("class", x), "vit.layernorm", eps);
-  return project(graph, "logits", x, "classifier");
+  return graph.linear("logits", x, "classifier");
 }
 
 std::unique_ptr<Model> llmmem::importer::readVit(ConfigReader &config,

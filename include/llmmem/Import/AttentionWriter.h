@@ -29,29 +29,29 @@ struct AttentionShape {
 
 class CachedGraph;
 
-class AttentionWriter : public LayerWriter {
+class AttentionWriter {
 public:
-  /// Makes attention read and fill the caches of `graph`, which must outlive this object. Positions
-  /// are then those of the new tokens.
-  void setCaches(CachedGraph &graph);
+  explicit AttentionWriter(LayerWriter &graph)
+      : graph(graph), builder(graph.getBuilder()), options(graph.getOptions()) {}
+
+  /// Makes attention read and fill these caches, which must outlive this object. Positions are then
+  /// those of the new tokens.
+  void setCaches(CachedGraph &cached);
+  /// Returns whether attention reads and fills caches.
+  bool keepsCaches() const { return caches != nullptr; }
 
   /// Builds the core of attention, named `attn.out`, fused or as separate ops according to the
   /// options. It uses separate ops where there is a bias or where queries and keys have different
   /// numbers of rows, because no fused op supports these.
-  mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
-  /// Returns whether attention reads and fills caches.
-  bool keepsCaches() const { return caches != nullptr; }
+  mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
   /// Builds attention of a step with caches, named `attn.out`: queries [batch, seq, heads * width]
   /// attend to latent rows of `width` elements, of which the first `rank` are the values of all
   /// heads.
-  mlir::Value latentAttention(mlir::Value q, mlir::Value row, int64_t rank,
+  mlir::Value attendToLatents(mlir::Value q, mlir::Value row, int64_t rank,
                               const AttentionShape &shape);
   /// Returns the row of each sequence's last token in a step that writes several tokens into
   /// caches; otherwise returns `x`.
   mlir::Value lastRows(llvm::StringRef name, mlir::Value x);
-
-protected:
-  using LayerWriter::LayerWriter;
 
 private:
   mlir::Value fusedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
@@ -66,6 +66,9 @@ private:
   mlir::Value packHeads(llvm::StringRef name, mlir::Value &x, int64_t heads);
   mlir::FloatAttr scaleOf(const AttentionShape &shape);
 
+  LayerWriter &graph;
+  mlir::OpBuilder &builder;
+  const ImportOptions &options;
   CachedGraph *caches = nullptr;
 };
 

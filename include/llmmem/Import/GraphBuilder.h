@@ -1,8 +1,9 @@
 //===- GraphBuilder.h - Writes the ops of a model ------------------------===//
 //
 // Families say which op follows which. The builder chooses types, names, blocks, dropout streams
-// and the variant of attention. Each of its base classes has a header of its own: ops, shapes,
-// layers, attention. Experts are here.
+// and the variant of attention. Ops, shapes and layers are functions of the builder, each in the
+// header of a base class; attention and experts, which keep something of the layers before, are
+// objects that it has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,53 +11,19 @@
 #define LLMMEM_IMPORT_GRAPHBUILDER_H
 
 #include "llmmem/Import/AttentionWriter.h"
+#include "llmmem/Import/ExpertWriter.h"
 
 namespace llmmem::importer {
 
-/// Says how a router chooses experts.
-struct RouterShape {
-  int64_t chosen = 0;
-  bool normalized = false; ///< The weights of the chosen experts add up to 1.
-  double factor = 1;       ///< Multiplies the weights.
-  int64_t groups = 1;
-  int64_t keptGroups = 1;
-  int64_t groupBest = 1; ///< The number of experts whose scores represent their group.
-  bool logistic = false; ///< Scores are the logistic of the logits; otherwise they are their
-                         ///< softmax.
-  std::string bias = {}; ///< Names a parameter that is added to scores when experts are chosen.
-                         ///< Empty means none.
-};
-
-/// Holds what a router says about the tokens of a layer.
-struct Routing {
-  mlir::Value logits, weights, experts, lse, places, choices;
-};
-
-class GraphBuilder : public AttentionWriter {
+class GraphBuilder : public LayerWriter {
 public:
   GraphBuilder(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
-      : AttentionWriter(builder, options, elementType) {}
+      : LayerWriter(builder, options, elementType), attention(*this), experts(*this) {}
+  GraphBuilder(const GraphBuilder &) = delete;
+  GraphBuilder &operator=(const GraphBuilder &) = delete;
 
-  // The next functions build mixtures of experts. The parameters of all experts are one tensor with
-  // a slice for each.
-  /// Chooses the best experts of each token by a projection of `x`.
-  Routing route(mlir::Value x, llvm::StringRef module, const RouterShape &shape);
-  mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing);
-  mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing);
-  /// Multiplies the rows of each expert by its own slice of the parameter `weight` and adds its
-  /// slice of the parameter `bias` where that is given. Rows in places that `routing` leaves empty
-  /// are zero in input and output.
-  mlir::Value groupedLinear(llvm::StringRef name, mlir::Value x, const Routing &routing,
-                            const llvm::Twine &weight, llm::WeightLayout layout,
-                            const llvm::Twine &bias = "");
-  mlir::Value gateRows(llvm::StringRef name, mlir::Value x, mlir::Value gate);
-  /// Returns the loss of all layers together, or null where no layer has routed.
-  mlir::Value balanceLoss(llvm::StringRef name, double coefficient);
-  /// Counts the choices of all layers that found no place. Returns null where each has one.
-  mlir::Value countDropped(llvm::StringRef name);
-
-private:
-  llvm::SmallVector<Routing> routed; // of the layers until now
+  AttentionWriter attention;
+  ExpertWriter experts;
 };
 
 } // namespace llmmem::importer

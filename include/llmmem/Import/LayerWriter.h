@@ -29,15 +29,21 @@ struct HeadProduct {
   llm::WeightLayout layout = llm::WeightLayout::OutIn;
 };
 
+/// Holds what layers read in addition to ids; null where the graph does not have it.
+struct ModelInputs {
+  mlir::Value seed;
+  /// The position of each token in its own sequence: for rows that pack several sequences, or
+  /// follow what caches hold.
+  mlir::Value positions;
+  /// What the decoder of an encoder-decoder predicts or, in inference, the ids that it reads.
+  mlir::Value labels, decoderIds;
+};
+
 class LayerWriter : public ShapeWriter {
 public:
-  void setSeed(mlir::Value value) { seed = value; }
-  /// Sets what the decoder of an encoder-decoder predicts or, in inference, the ids that it reads.
-  void setLabels(mlir::Value value) { labels = value; }
-  void setDecoderIds(mlir::Value value) { ofDecoder = value; }
-
-  /// Sets the position of each token in its own sequence, for rows that pack several sequences.
-  void setPositions(mlir::Value value) { positions = value; }
+  ModelInputs inputs;
+  /// Returns the number of a stream of random numbers that nothing else samples.
+  int64_t takeStream() { return dropouts++; }
 
   mlir::Value embedding(llvm::StringRef name, mlir::Value ids, llvm::StringRef module);
   mlir::Value addPositions(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
@@ -52,10 +58,11 @@ public:
   mlir::Value addFirstRow(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
   /// Adds a bias where the module has one, and the output of its adapter (`LoraOptions`).
   mlir::Value linear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
-                     llm::WeightLayout layout);
+                     llm::WeightLayout layout = llm::WeightLayout::OutIn);
   /// Takes the whole names of parameters, and adds a bias where one of that name exists.
   mlir::Value linearBy(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
-                       const llvm::Twine &bias, llm::WeightLayout layout);
+                       const llvm::Twine &bias,
+                       llm::WeightLayout layout = llm::WeightLayout::OutIn);
   /// Multiplies each head of the rows of `x` by its own part of the parameter `weight`.
   mlir::Value headLinear(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
                          const HeadProduct &product);
@@ -86,12 +93,8 @@ protected:
     return linearBy(name, x, module + ".weight", module + ".bias", layout);
   }
 
-  mlir::Value seed;
-  mlir::Value positions; // Null where each row is one sequence and there are no caches.
-  int64_t dropouts = 0;  // Those so far; each samples a stream of its own.
-
 private:
-  mlir::Value labels, ofDecoder; // Belong to the decoder of an encoder-decoder.
+  int64_t dropouts = 0; // Those so far.
 };
 
 } // namespace llmmem::importer

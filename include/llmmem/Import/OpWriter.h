@@ -16,6 +16,10 @@
 
 namespace llmmem::importer {
 
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 class OpWriter {
 public:
   void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
@@ -36,10 +40,8 @@ public:
   mlir::Value parameter(const llvm::Twine &name);
 
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
-
-protected:
-  OpWriter(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
-      : builder(builder), options(options), elementType(elementType) {}
+  mlir::OpBuilder &getBuilder() { return builder; }
+  const ImportOptions &getOptions() const { return options; }
 
   template <typename OpTy, typename... Args>
   OpTy create(llvm::StringRef name, Args &&...args) {
@@ -49,21 +51,34 @@ protected:
   }
 
   std::string fullName(llvm::StringRef name) const;
-  mlir::Location locate(llvm::StringRef name) const;
-  void annotate(mlir::Operation *op, llvm::StringRef name);
-  bool hasParameter(const llvm::Twine &name) const { return parameters.contains(name.str()); }
+  /// Returns a parameter as it is held, or null where there is none of that name.
+  mlir::Value heldParameter(const llvm::Twine &name) const { return parameters.lookup(name.str()); }
   /// Returns the scales of a parameter in fewer bits, or null where it has none.
   mlir::Value scalesOf(const llvm::Twine &name) const {
-    return parameters.lookup((name + llm::kScalesSuffix).str());
+    return heldParameter(name + llm::kScalesSuffix);
   }
   mlir::Value zerosOf(const llvm::Twine &name) const {
-    return parameters.lookup((name + llm::kZerosSuffix).str());
+    return heldParameter(name + llm::kZerosSuffix);
+  }
+  /// Returns a type of compute elements.
+  mlir::RankedTensorType typeOf(llvm::ArrayRef<int64_t> shape) const {
+    return mlir::RankedTensorType::get(shape, elementType);
   }
   /// Returns the type of `x` with its last dimension replaced.
   mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
   /// Returns the type of a statistic of each row of `x`.
   mlir::RankedTensorType rowStatistic(mlir::Value x) const;
   mlir::RankedTensorType statisticType(llvm::ArrayRef<int64_t> shape) const;
+  /// Says whether the ops that follow are the core of attention.
+  void setCoreAttention(bool isCore) { inCoreAttention = isCore; }
+
+protected:
+  OpWriter(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
+      : builder(builder), options(options), elementType(elementType) {}
+
+  mlir::Location locate(llvm::StringRef name) const;
+  void annotate(mlir::Operation *op, llvm::StringRef name);
+  bool hasParameter(const llvm::Twine &name) const { return parameters.contains(name.str()); }
 
   mlir::OpBuilder builder;
   const ImportOptions &options;

@@ -1,0 +1,155 @@
+//===- DecoderParameters.cpp - The parameters of a decoder by its parts ----===//
+
+#include "DecoderParts.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llmmem;
+using namespace llmmem::importer;
+using llvm::StringRef;
+using Fusion = AttentionParts::Fusion;
+
+namespace {
+class ParameterList {
+public:
+  explicit ParameterList(const DecoderParts &parts)
+      : parts(parts), attention(parts.attention), experts(parts.experts) {}
+  std::vector<Parameter> make() &&;
+
+private:
+  void addProjection(const Projection &projection, int64_t out, int64_t in);
+  void addNorm(const std::string &module, int64_t width);
+  void addLatentAttention(const LatentParts &latent);
+  void addAttention();
+  void addMlp(const MlpParts &mlp);
+  void addExpertWeights();
+  void addExperts();
+  void addNorms();
+  void addBlock(int64_t layer);
+
+  const DecoderParts &parts;
+  const AttentionParts &attention;
+  const ExpertParts &experts;
+  std::vector<Parameter> list;
+};
+} // namespace
+
+void ParameterList::addProjection(const Projection &projection, int64_t out, int64_t in) {
+  if (projection.module.empty())
+    return;
+  list.push_back({projection.module + ".weight", {out, in}, llm::WeightLayout::OutIn});
+  if (projection.bias)
+    list.push_back({projection.module + ".bias", {out}});
+}
+
+void ParameterList::addNorm(const std::string &module, int64_t width) {
+  if (module.empty())
+    return;
+  list.push_back({module + ".weight", {width}});
+  if (parts.norm.kind == NormStyle::Kind::Layer)
+    list.push_back({module + ".bias", {width}});
+}
+
+void ParameterList::addLatentAttention(const LatentParts &latent) {
+  if (latent.queryRank) {
+    addProjection(latent.queryDown, latent.queryRank, parts.width);
+    addNorm(latent.queryNorm, latent.queryRank);
+    addProjection(latent.queryUp, attention.queryWidth(), latent.queryRank);
+  } else {
+    addProjection(attention.query, attention.queryWidth(), parts.width);
+  }
+  addProjection(latent.down, latent.rank + latent.turning, parts.width);
+  addNorm(latent.norm, latent.rank);
+  addProjection(latent.up, attention.heads * (latent.plain + latent.value), latent.rank);
+  addProjection(attention.output, parts.width, attention.heads * latent.value);
+}
+
+void ParameterList::addAttention() {
+  if (attention.latent)
+    return addLatentAttention(*attention.latent);
+  bool isFused = attention.fusion != Fusion::Apart;
+  if (!attention.sinks.empty())
+    list.push_back({attention.sinks, {attention.heads}});
+  addProjection(attention.query, attention.queryWidth() + (isFused ? 2 * attention.kvWidth() : 0),
+                parts.width);
+  if (!isFused) {
+    addProjection(attention.key, attention.kvWidth(), parts.width);
+    addProjection(attention.value, attention.kvWidth(), parts.width);
+  }
+  addProjection(attention.output, parts.width, attention.queryWidth());
+  addNorm(attention.queryNorm, attention.normsHeads ? attention.headSize : attention.queryWidth());
+  addNorm(attention.keyNorm, attention.normsHeads ? attention.headSize : attention.kvWidth());
+}
+
+void ParameterList::addMlp(const MlpParts &mlp) {
+  addProjection(mlp.gate, mlp.isFused() ? 2 * mlp.inner : mlp.inner, parts.width);
+  addProjection(mlp.up, mlp.inner, parts.width);
+  addProjection(mlp.down, parts.width, mlp.inner);
+}
+
+void ParameterList::addExpertWeights() {
+  int64_t count = experts.count, inner = experts.inner, width = parts.width;
+  auto matrices = [&](std::string name, int64_t rows, int64_t columns) {
+    list.push_back({std::move(name), {count, rows, columns}});
+    list.back().ofExperts = true;
+  };
+  if (!experts.joined) {
+    matrices(experts.gate + ".weight", inner, width);
+    matrices(experts.up + ".weight", inner, width);
+    matrices(experts.down + ".weight", width, inner);
+    return;
+  }
+  matrices(experts.joined->gateUp, width, 2 * inner);
+  list.push_back({experts.joined->gateUp + "_bias", {count, 2 * inner}});
+  matrices(experts.joined->down, inner, width);
+  list.push_back({experts.joined->down + "_bias", {count, width}});
+}
+
+void ParameterList::addExperts() {
+  int64_t count = experts.count;
+  list.push_back({experts.router.module + ".weight", {count, parts.width}});
+  if (experts.router.bias)
+    list.push_back({experts.router.module + ".bias", {count}});
+  if (!experts.biasOfChoice.empty())
+    list.push_back({.name = experts.biasOfChoice, .shape = {count}, .frozen = true, .wide = true});
+  addExpertWeights();
+  if (experts.shared)
+    addMlp(*experts.shared);
+  if (!experts.sharedGate.empty())
+    list.push_back({experts.sharedGate + ".weight", {1, parts.width}});
+}
+
+void ParameterList::addNorms() {
+  for (const std::string *module : {&parts.block.attentionNorm, &parts.block.attentionPostNorm,
+                                    &parts.block.mlpNorm, &parts.block.mlpPostNorm})
+    addNorm(*module, parts.width);
+}
+
+void ParameterList::addBlock(int64_t layer) {
+  const size_t first = list.size();
+  addAttention();
+  experts.isIn(layer) ? addExperts() : addMlp(parts.mlp);
+  addNorms();
+  std::stable_partition(list.begin() + first, list.end(), [&](const Parameter &parameter) {
+    StringRef module = StringRef(parameter.name).rsplit('.').first;
+    return llvm::is_contained(parts.block.listedFirst, module);
+  });
+  for (Parameter &parameter : llvm::MutableArrayRef(list).drop_front(first))
+    parameter.name = parts.block.prefix + std::to_string(layer) + "." + parameter.name;
+}
+
+std::vector<Parameter> ParameterList::make() && {
+  list.push_back(tableOf(parts.embedding + ".weight", parts.vocabulary, parts.width));
+  for (int64_t layer = 0; layer < parts.layers; ++layer)
+    addBlock(layer);
+  addNorm(parts.finalNorm, parts.width);
+  if (!parts.tied)
+    addProjection(parts.head, parts.vocabulary, parts.width);
+  const std::string head = (parts.tied ? parts.embedding : parts.head.module) + ".weight";
+  for (Parameter &parameter : list)
+    parameter.head = parameter.name == head;
+  return std::move(list);
+}
+
+std::vector<Parameter> llmmem::importer::parametersOf(const DecoderParts &parts) {
+  return ParameterList(parts).make();
+}
