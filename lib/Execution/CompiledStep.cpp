@@ -8,10 +8,8 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
-#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Runtime/Gemm.h"
@@ -39,93 +37,6 @@ void llmmem::registerExecution(DialectRegistry &registry) {
 //===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
-
-static RankedTensorType wholeOf(func::FuncOp step, unsigned argument) {
-  auto whole = step.getArgAttrOfType<TypeAttr>(argument, LlmDialect::kWhole);
-  return cast<RankedTensorType>(whole ? whole.getValue() : step.getArgument(argument).getType());
-}
-
-static Shard shardOf(func::FuncOp step, unsigned argument) {
-  Shard shard;
-  llvm::append_range(shard.shape, wholeOf(step, argument).getShape());
-  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
-  auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(argument, LlmDialect::kSharding);
-  auto parts = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kShard);
-  if (!mesh)
-    return shard;
-  if (step->hasAttr(LlmDialect::kStage))
-    shard.stages = mesh.getAxisBits(Builder(step.getContext()).getStrArrayAttr({"pp"}));
-  if (auto server = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kServer))
-    shard.server = mesh.getAxisBits(server);
-  for (auto [number, axis, ranks] : llvm::enumerate(mesh.getNames(), mesh.getSizes())) {
-    Shard::Axis split{ranks, -1};
-    for (unsigned dimension = 0; sharding && dimension < sharding.getRank(); ++dimension)
-      if (llvm::is_contained(sharding.getAxes(dimension), axis))
-        split.dimension = dimension;
-    if (split.dimension < 0 && !(parts && llvm::is_contained(parts, axis)))
-      continue;
-    shard.axes |= int64_t(1) << number;
-    shard.parts *= ranks;
-    shard.split.push_back(split);
-  }
-  for (unsigned dimension = 0; sharding && dimension < sharding.getRank(); ++dimension)
-    shard.pieces.emplace_back(sharding.getPiecesOf(dimension));
-  return shard;
-}
-
-static StepArgument describeArgument(func::FuncOp step, unsigned number) {
-  auto name = step.getArgAttrOfType<StringAttr>(number, LlmDialect::kName);
-  auto type = cast<RankedTensorType>(step.getArgument(number).getType());
-  auto initial = step.getArgAttrOfType<FloatAttr>(number, LlmDialect::kInitial);
-  return {.role = llm::readRole(step, number),
-          .name = name ? name.str() : "",
-          .type = type,
-          .bytes = bytesOfType(type),
-          .shard = shardOf(step, number),
-          .whole = wholeOf(step, number),
-          .initial = initial ? initial.getValueAsDouble() : 0.0,
-          .transposed = step.getArgAttr(number, LlmDialect::kTransposed) != nullptr};
-}
-
-/// Returns the stages of a pipeline, or the function alone.
-static SmallVector<func::FuncOp> stagesOf(func::FuncOp step) {
-  if (!step->hasAttr(LlmDialect::kStage))
-    return {step};
-  return findStepFunctions(step->getParentOfType<ModuleOp>());
-}
-
-void CompiledStep::describe(func::FuncOp step) {
-  if (auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh))
-    llvm::append_range(meshSizes, mesh.getSizes());
-  resultInfo.resize(step.getNumResults());
-  for (auto [info, type] : llvm::zip_equal(resultInfo, step.getResultTypes()))
-    info = {cast<RankedTensorType>(type), bytesOfType(type), std::nullopt, {}};
-  Operation *terminator = step.getBody().front().getTerminator();
-  for (auto [info, value] : llvm::zip_equal(resultInfo, terminator->getOperands()))
-    if (Operation *op = value.getDefiningOp())
-      if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
-        info.name = name.str();
-  for (unsigned number = 0; number < step.getNumArguments(); ++number) {
-    argumentInfo.push_back(describeArgument(step, number));
-    if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated))
-      resultInfo[donated.getInt()].donatedArgument = number;
-  }
-  for (func::FuncOp stage : stagesOf(step))
-    for (BlockArgument argument : stage.getArguments())
-      for (auto [name, described] :
-           {std::pair("ids", &idsOfStep), std::pair("pixels", &pixelsOfStep)})
-        if (!*described && getName(argument) == name)
-          *described = describeArgument(stage, argument.getArgNumber());
-  arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
-  if (auto host = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostArena))
-    hostArena = host.getInt();
-  takesHostArena = hostArena > 0;
-  auto pipeline =
-      step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(LlmDialect::kPipeline);
-  if (auto names = pipeline ? pipeline.getAs<ArrayAttr>("parameters") : ArrayAttr())
-    for (StringRef name : names.getAsValueRange<StringAttr>())
-      parametersOfStages.push_back(name.str());
-}
 
 /// Reads the `profile` attribute that `convert-step-to-kernels` has set on a call.
 static KernelCall readProfiledCall(DictionaryAttr record) {
@@ -264,19 +175,10 @@ LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &option
     return failure();
   updating = std::move(*compiled);
   runs = number.getInt();
-  arena = std::max(arena, updating->arena);
-  hostArena = std::max(hostArena, updating->hostArena);
+  addUpdate(*updating);
   this->functions += updating->functions;
   llvm::append_range(calls, updating->calls);
   llvm::append_range(replaced, updating->replaced);
-  auto isKnown = [&](const StepResult &result) {
-    return llvm::any_of(resultInfo, [&](const StepResult &known) {
-      return known.donatedArgument == result.donatedArgument;
-    });
-  };
-  for (const StepResult &result : updating->resultInfo)
-    if (!isKnown(result))
-      resultInfo.push_back(result);
   return success();
 }
 
@@ -298,11 +200,11 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   FailureOr<LoweredStep> lowered = lower(module, options);
   if (failed(lowered))
     return failure();
-  std::unique_ptr<CompiledStep> step(new CompiledStep(module.getLoc()));
+  std::unique_ptr<CompiledStep> step(
+      new CompiledStep(module.lookupSymbol<func::FuncOp>(options.function)));
   step->calls = std::move(lowered->calls);
   for (auto function : lowered->host->getOps<func::FuncOp>())
     step->functions += !function.isExternal();
-  step->describe(module.lookupSymbol<func::FuncOp>(options.function));
   step->emulation = std::move(lowered->emulation);
   NativeOptions native;
   native.processor = options.processor;
@@ -333,11 +235,11 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompiledStep::run(StepMemory &memory) const {
-  return runFunction(memory, memory.stepCall);
+  return runFunction(memory, memory.calls.step);
 }
 
 LogicalResult CompiledStep::runUpdate(StepMemory &memory) const {
-  return updating ? updating->runFunction(memory, memory.updateCall) : success();
+  return updating ? updating->runFunction(memory, memory.calls.update) : success();
 }
 
 LogicalResult CompiledStep::runFunction(StepMemory &memory, StepCall &call) const {
@@ -373,9 +275,9 @@ LogicalResult CompiledStep::emulate(StepCall &call) const {
 }
 
 LogicalResult CompiledStep::prepare(StepMemory &memory) const {
-  if (failed(outcome(capture(memory, memory.stepCall))))
+  if (failed(outcome(capture(memory, memory.calls.step))))
     return failure();
-  return updating ? updating->outcome(updating->capture(memory, memory.updateCall)) : success();
+  return updating ? updating->outcome(updating->capture(memory, memory.calls.update)) : success();
 }
 
 llvm::Error CompiledStep::capture(const StepMemory &memory, StepCall &call) const {
@@ -429,7 +331,7 @@ llvm::Error CompiledStep::replay(StepMemory &memory, StepCall &call) const {
     return error;
   memory.onDevice->endStep();
   // The loss is a result of its own.
-  for (auto [number, result] : llvm::enumerate(resultInfo))
+  for (auto [number, result] : llvm::enumerate(results()))
     if (!result.donatedArgument)
       memory.result(number);
   return memory.check();

@@ -79,37 +79,37 @@ llvm::Error StepMemory::allocateArenas(const CompiledStep &step) {
   llvm::Expected<ArenaMemory> host = ArenaMemory::allocate(step.hostArenaBytes());
   if (!host)
     return host.takeError();
-  hostMemory = std::move(*host);
+  arenas.host = std::move(*host);
   if (onDevice) {
     if (llvm::Error error = onDevice->reserve(step.arenaBytes()))
       return error;
-    return step.hostArenaBytes() > 0 ? onDevice->pin(hostMemory.base(), step.hostArenaBytes())
+    return step.hostArenaBytes() > 0 ? onDevice->pin(arenas.host.base(), step.hostArenaBytes())
                                      : llvm::Error::success();
   }
   llvm::Expected<ArenaMemory> arena = ArenaMemory::allocate(step.arenaBytes());
   if (!arena)
     return arena.takeError();
-  arenaMemory = std::move(*arena);
+  arenas.own = std::move(*arena);
   return llvm::Error::success();
 }
 
 StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size_t calls) {
   StepCall call;
-  call.times = llvm::MutableArrayRef<int64_t>(times).slice(2 * firstCall, 2 * calls);
+  call.times = llvm::MutableArrayRef<int64_t>(this->calls.times).slice(2 * firstCall, 2 * calls);
   // An update has the arguments of the step, and no result that is not donated.
   size_t own = llvm::count_if(function.results(),
                               [](const StepResult &result) { return !result.donatedArgument; });
   if (onDevice) {
     // These are the run, the arena and the buffers, which are known when the function is captured.
     call.addresses.resize(2 + arguments.size() + own);
-    if (function.takesHostArena)
-      call.addresses.push_back(hostMemory.base());
+    if (function.takesHostArena())
+      call.addresses.push_back(arenas.host.base());
   } else {
-    call.addresses = {arenaMemory.base()};
+    call.addresses = {arenas.own.base()};
     llvm::append_range(call.addresses, arguments);
     llvm::append_range(call.addresses, llvm::ArrayRef(ownResults).take_front(own));
-    if (function.takesHostArena)
-      call.addresses.push_back(hostMemory.base());
+    if (function.takesHostArena())
+      call.addresses.push_back(arenas.host.base());
     if (calls > 0)
       call.addresses.push_back(call.times.data());
     if (function.emulated())
@@ -123,7 +123,7 @@ StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size
 
 void StepMemory::locateOnDevice(const CompiledStep &function, StepCall &call) const {
   auto asPointer = [](uint64_t address) { return reinterpret_cast<void *>(address); };
-  size_t count = call.addresses.size() - 2 - (function.takesHostArena ? 1 : 0);
+  size_t count = call.addresses.size() - 2 - (function.takesHostArena() ? 1 : 0);
   call.addresses[1] = asPointer(onDevice->cuda().arena());
   for (auto [number, onDevices] :
        llvm::enumerate(llvm::ArrayRef(numbersOnDevice).take_front(count)))
@@ -134,12 +134,12 @@ void StepMemory::locateOnDevice(const CompiledStep &function, StepCall &call) co
 void StepMemory::addEmulator(const CompiledStep &function, StepCall &call) {
   using Contents = emulation::Emulator::Contents;
   call.emulator = std::make_unique<emulation::Emulator>(function.emulated()->program());
-  call.emulator->addBuffer(arenaMemory.base(), std::max<int64_t>(function.arenaBytes(), 1),
+  call.emulator->addBuffer(arenas.own.base(), std::max<int64_t>(function.arenaBytes(), 1),
                            Contents::None);
   for (auto [buffer, argument] : llvm::zip_equal(arguments, function.arguments()))
     call.emulator->addBuffer(buffer, argument.bytes, Contents::Given);
-  if (function.takesHostArena)
-    call.emulator->addBuffer(hostMemory.base(), function.hostArenaBytes(), Contents::None);
+  if (function.takesHostArena())
+    call.emulator->addBuffer(arenas.host.base(), function.hostArenaBytes(), Contents::None);
   size_t next = 0;
   for (const StepResult &result : function.results())
     if (!result.donatedArgument)
@@ -188,12 +188,12 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step, const 
     memory.resident = memory.onDevice->residentBytes() - before;
   if (llvm::Error error = memory.allocateArenas(step))
     return std::move(error);
-  memory.times.resize(2 * step.calls.size());
+  memory.calls.times.resize(2 * step.calls.size());
   size_t updateCalls = step.updating ? step.updating->calls.size() : 0;
   size_t stepCalls = step.calls.size() - updateCalls;
-  memory.stepCall = memory.callOf(step, 0, stepCalls);
+  memory.calls.step = memory.callOf(step, 0, stepCalls);
   if (step.updating)
-    memory.updateCall = memory.callOf(*step.updating, stepCalls, updateCalls);
+    memory.calls.update = memory.callOf(*step.updating, stepCalls, updateCalls);
   return std::move(memory);
 }
 

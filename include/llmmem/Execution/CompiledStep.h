@@ -12,16 +12,13 @@
 #define LLMMEM_EXECUTION_COMPILEDSTEP_H
 
 #include "llmmem/Codegen/Emitter/KernelOptions.h"
-#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Execution/ArenaMemory.h"
 #include "llmmem/Execution/CudaDevice.h"
 #include "llmmem/Execution/Emulation.h"
 #include "llmmem/Execution/NativeCode.h"
-#include "llmmem/Execution/Shard.h"
+#include "llmmem/Execution/StepDescription.h"
 #include "llmmem/Execution/StepProfile.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 namespace llmmem {
 
@@ -29,31 +26,11 @@ namespace llmmem {
 /// the dialects that kernels are written in, and their translations to LLVM.
 void registerExecution(mlir::DialectRegistry &registry);
 
-struct StepArgument {
-  std::optional<llm::Role> role;
-  std::string name;            // Empty if the function does not say.
-  mlir::RankedTensorType type; // The type of this rank's part, if the value is split.
-  int64_t bytes = 0;
-  Shard shard;
-  mlir::RankedTensorType whole; // The type of all parts together, in the same order of elements.
-  double initial = 0;           // The initial value of all elements of a state that no file gives.
-  bool transposed = false;      // Files hold the transposed matrix.
-};
-
-struct StepResult {
-  mlir::RankedTensorType type;
-  int64_t bytes = 0;
-  /// Names the argument whose buffer holds this result after a run. Without one the result has its
-  /// own buffer.
-  std::optional<unsigned> donatedArgument;
-  std::string name = {}; // of the op that gives it; empty if it does not say
-};
-
 class DeviceBuffers;
 class StepMemory;
 struct StepCall;
 
-class CompiledStep {
+class CompiledStep : public StepDescription {
 public:
   struct Options {
     std::string function = "step";
@@ -98,22 +75,6 @@ public:
     return compile(module, {});
   }
 
-  /// Returns the sizes of the mesh axes, from the step's `llm.mesh`; none for one rank.
-  llvm::ArrayRef<int64_t> mesh() const { return meshSizes; }
-  /// Returns the names of the parameters of all stages, in the model's order; none where the step
-  /// is no stage of a pipeline.
-  llvm::ArrayRef<std::string> parametersOfAllStages() const { return parametersOfStages; }
-  llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
-  /// Returns the token ids of a batch: the argument `ids`, or that of another stage where this one
-  /// reads none.
-  const std::optional<StepArgument> &ids() const { return idsOfStep; }
-  /// Returns the images of a batch, `pixels`, in the same way.
-  const std::optional<StepArgument> &pixels() const { return pixelsOfStep; }
-  llvm::ArrayRef<StepResult> results() const { return resultInfo; }
-  /// Returns the arena of the larger plan, where the update is separate.
-  int64_t arenaBytes() const { return arena; }
-  /// Returns the arena of what is offloaded to the host; 0 where nothing is.
-  int64_t hostArenaBytes() const { return hostArena; }
   /// Returns how often a step runs the function before it runs the update.
   int64_t microBatches() const { return updating ? runs : 1; }
   /// Returns the calls that a profile times, in order; empty without a profile.
@@ -147,8 +108,8 @@ public:
 
 private:
   friend class StepMemory;
-  explicit CompiledStep(mlir::Location location) : location(location) {}
-  void describe(mlir::func::FuncOp step);
+  explicit CompiledStep(mlir::func::FuncOp step)
+      : StepDescription(step), location(step->getParentOp()->getLoc()) {}
   mlir::LogicalResult compileUpdate(mlir::ModuleOp module, const Options &options);
   mlir::LogicalResult runFunction(StepMemory &memory, StepCall &call) const;
   mlir::LogicalResult emulate(StepCall &call) const;
@@ -159,14 +120,7 @@ private:
   void launch(llmmem_cuda *run, StepCall &call) const;
 
   mlir::Location location;
-  llvm::SmallVector<int64_t> meshSizes;
-  std::vector<std::string> parametersOfStages;
-  llvm::SmallVector<StepArgument, 0> argumentInfo;
-  std::optional<StepArgument> idsOfStep, pixelsOfStep;
-  llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
-  int64_t arena = 0, hostArena = 0;
-  bool takesHostArena = false; // Describes the function itself, not the update after it.
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
@@ -218,11 +172,11 @@ public:
   /// Fails if a copy from a GPU has failed.
   llvm::Error check() const;
   /// Has no pages on a GPU.
-  const ArenaMemory &arena() const { return arenaMemory; }
+  const ArenaMemory &arena() const { return arenas.own; }
   /// Holds what is offloaded to the host.
-  const ArenaMemory &hostArena() const { return hostMemory; }
+  const ArenaMemory &hostArena() const { return arenas.host; }
   /// Returns the nanoseconds before and after each profiled call of the last step.
-  llvm::ArrayRef<int64_t> callTimes() const { return times; }
+  llvm::ArrayRef<int64_t> callTimes() const { return calls.times; }
   /// Returns the bytes of the arguments' buffers as allocated, without those that another step
   /// owns.
   int64_t residentBytes() const { return resident; }
@@ -244,6 +198,14 @@ private:
     size_t mapped = 0; // Bytes from the system; none where the heap gave them.
     void operator()(void *bytes) const;
   };
+  struct Arenas {
+    ArenaMemory own, host;
+  };
+  /// Holds the calls of the step, and of the update after its micro-batches.
+  struct Calls {
+    StepCall step, update;
+    std::vector<int64_t> times;
+  };
   StepMemory();
   void *allocateZeroed(int64_t bytes, bool wholePages = false);
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step, const Shared &shared);
@@ -262,14 +224,12 @@ private:
   llvm::SmallVector<void *> arguments, ownResults;
   /// Number the buffers: arguments first, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
-  ArenaMemory arenaMemory, hostMemory;
+  Arenas arenas;
   /// It is declared after what it has pinned, which must outlive it. Steps that pin nothing of
   /// their own share it.
   std::shared_ptr<DeviceBuffers> onDevice;
   llvm::SmallVector<unsigned> numbersOnDevice; ///< The number of each buffer.
-  /// Hold the calls of the step, and of the update after its micro-batches.
-  StepCall stepCall, updateCall;
-  std::vector<int64_t> times;
+  Calls calls;
   int64_t resident = 0, onHost = 0;
 };
 

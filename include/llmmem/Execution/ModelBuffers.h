@@ -9,15 +9,12 @@
 #define LLMMEM_EXECUTION_MODELBUFFERS_H
 
 #include "llmmem/Execution/CompiledStep.h"
-#include "llmmem/Execution/PackNumbers.h"
 #include "llmmem/Execution/SafeTensors.h"
 #include "llmmem/Execution/StepRoles.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Execution/TokenFeed.h"
 
 namespace llmmem {
-
-class FileOrder;
 
 /// Initializes a parameter that no file gives: each element is `value`, or `value` times a normal
 /// number.
@@ -75,33 +72,7 @@ private:
       : step(&step), roles(std::move(roles)), memory(std::move(memory)) {}
 
   static llvm::Error checkFloats(const CompiledStep &step, const StepRoles &roles);
-  llvm::Expected<int64_t> loadParameter(const StepRoles::Parameter &parameter,
-                                        const SafeTensors &file);
-  llvm::Expected<std::vector<const TensorEntry *>> findSlices(const StepRoles::Parameter &parameter,
-                                                              const SafeTensors &file);
-  static llvm::Error checkShape(const TensorEntry &tensor, llvm::ArrayRef<int64_t> expected);
-  llvm::Error loadSlice(unsigned argument, const TensorEntry &tensor, int64_t slice);
-  llvm::Error loadElements(unsigned argument, const TensorEntry &tensor,
-                           llvm::ArrayRef<int64_t> expected, int64_t begin);
-  llvm::Error loadTransposed(unsigned argument, const TensorEntry &tensor, const FileOrder &order);
   void sample(const StepRoles::Parameter &parameter, uint64_t stream);
-
-  // Checks parameters in fewer bits (PackedParameters.cpp).
-  static llvm::Error checkPacked(const CompiledStep &step, const StepRoles::Parameter &parameter);
-  PackedBytes packedBytes(const StepRoles::Parameter &parameter);
-  /// Rounds all groups. `read` gives the weights from element `first` on. Returns false where one
-  /// is not finite.
-  bool pack(const StepRoles::Parameter &parameter,
-            llvm::function_ref<void(int64_t first, llvm::MutableArrayRef<double> weights)> read);
-  void samplePacked(const StepRoles::Parameter &parameter, uint64_t stream);
-  llvm::Expected<int64_t> loadHeld(const StepRoles::Parameter &parameter, const SafeTensors &file,
-                                   const TensorEntry &tensor);
-  /// Rounds the tensors that form the parameter, each of the `shape`: one, or its slices along the
-  /// first dimension.
-  llvm::Error loadPacked(const StepRoles::Parameter &parameter,
-                         llvm::ArrayRef<const TensorEntry *> tensors,
-                         llvm::ArrayRef<int64_t> shape);
-  llvm::Error loadStored(unsigned argument, const TensorEntry &tensor);
   std::vector<std::string> hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const;
 
   const CompiledStep *step;
