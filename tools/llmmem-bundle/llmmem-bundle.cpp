@@ -1,18 +1,17 @@
 //===- llmmem-bundle.cpp - Write a planned step for a machine with a GPU alone ===//
 
+#include "Flag.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Pipelines/ProgramFile.h"
-#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/OwnFile.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TemporaryFile.h"
 #include "llmmem/Support/TextFile.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
@@ -25,33 +24,28 @@ using namespace llmmem;
 
 static cl::OptionCategory category("Options of the bundle");
 
-template <typename T>
-using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
 static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::Required,
                                       cl::desc("<planned step>"));
-static cl::opt<std::string> outputFile("o", cl::cat(category), cl::Required,
-                                       cl::value_desc("file.json"),
-                                       cl::desc("Where the bundle is written"));
-static cl::opt<std::string>
-    kernels("kernels", cl::cat(category), cl::value_desc("folder"),
-            cl::desc("Where images of kernels are written, next to the bundle; several bundles may "
-                     "share it (default: kernels)"),
-            cl::init("kernels"));
+static Flag<std::string> outputFile(category, "o", "file.json", "Where the bundle is written",
+                                    cl::Required);
+static Flag<std::string> kernels(category, "kernels", "folder",
+                                 "Where images of kernels are written, next to the bundle; several "
+                                 "bundles may share it (default: kernels)",
+                                 cl::init("kernels"));
 static cl::list<std::string> chips("chips", cl::cat(category), cl::CommaSeparated,
                                    cl::value_desc("chips"),
                                    cl::desc("What the kernels run on (default: sm_80,sm_90a)"));
-static cl::opt<std::string> ptxas(
-    "ptxas", cl::cat(category), cl::value_desc("program"),
-    cl::desc("The CUDA toolkit's assembler; none: kernels stay PTX, which the driver compiles "
-             "(default: where PATH, CUDA_HOME or /usr/local/cuda has it, else none)"));
-static cl::opt<std::string>
-    linker("linker", cl::cat(category), cl::value_desc("program"),
-           cl::desc("A C compiler, which links the code of updates on the host for the machine's "
-                    "processor; none: such a step is refused (default: where PATH has cc)"));
-static cl::opt<std::string>
-    reportFile("report", cl::cat(category), cl::value_desc("file.json"),
-               cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
-                        "the plan predicts"));
+static Flag<std::string>
+    ptxas(category, "ptxas", "program",
+          "The CUDA toolkit's assembler; none: kernels stay PTX, which the driver compiles "
+          "(default: where PATH, CUDA_HOME or /usr/local/cuda has it, else none)");
+static Flag<std::string>
+    linker(category, "linker", "program",
+           "A C compiler, which links the code of updates on the host for the machine's processor; "
+           "none: such a step is refused (default: where PATH has cc)");
+static Flag<std::string> reportFile(
+    category, "report", "file.json",
+    "What --memory-report-json of llmmem-opt has written: bytes and times that the plan predicts");
 static Choice<TensorCores> tensorCores(
     "tensor-cores", cl::cat(category), cl::init(TensorCores::WarpgroupTma),
     cl::desc("How kernels for sm_90a multiply bf16 and f16 (default: warpgroup-tma):"),
@@ -67,10 +61,9 @@ static Choice<llm::TileSharing> tileSharing(
         clEnumValN(llm::TileSharing::Never, "never", "none"),
         clEnumValN(llm::TileSharing::Modelled, "modelled", "where that saves time by the model"),
         clEnumValN(llm::TileSharing::Always, "always", "wherever there are pairs of blocks")));
-static cl::opt<std::string> tile(
-    "tile", cl::cat(category), cl::value_desc("ROWSxCOLUMNS"),
-    cl::desc("The tiles of products by wgmma that can have them, to measure them (default: the "
-             "fastest by the model)"));
+static Flag<std::string> tile(category, "tile", "ROWSxCOLUMNS",
+                              "The tiles of products by wgmma that can have them, to measure them "
+                              "(default: the fastest by the model)");
 enum class Products { Both, Generated };
 static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Both),

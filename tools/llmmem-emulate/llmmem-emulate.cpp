@@ -1,5 +1,6 @@
 //===- llmmem-emulate.cpp - Run a module of GPU kernels, with each access checked ===//
 
+#include "Flag.h"
 #include "llmmem/Alignment.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
@@ -13,7 +14,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
@@ -24,14 +24,13 @@ using namespace llmmem;
 static cl::OptionCategory category("Options of the emulator");
 static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::init("-"),
                                       cl::desc("<module of GPU kernels>"));
-static cl::opt<std::string> functionName("function", cl::cat(category), cl::init("step"),
-                                         cl::desc("The host function to run (default step)"));
-static cl::opt<int64_t> printed("print", cl::cat(category), cl::init(16),
-                                cl::value_desc("elements"),
-                                cl::desc("Elements to print of each buffer (default 16)"));
-static cl::opt<std::string> folder("buffers", cl::cat(category), cl::value_desc("folder"),
-                                   cl::desc("Buffer i holds the bytes of FOLDER/i at first, and is "
-                                            "written back there instead of printed"));
+static Flag<std::string> functionName(category, "function", "",
+                                      "The host function to run (default step)", cl::init("step"));
+static Flag<int64_t> printed(category, "print", "elements",
+                             "Elements to print of each buffer (default 16)", cl::init(16));
+static Flag<std::string> folder(
+    category, "buffers", "folder",
+    "Buffer i holds the bytes of FOLDER/i at first, and is written back there instead of printed");
 static const std::string help = R"(
 The module has the form of docs/Design/Gpu.md: gpu.modules, and host functions with gpu.launch_func. Element i of a
 buffer holds i modulo 128 at first. A first argument of bytes (memref<Nxi8>) is the arena, which holds nothing.

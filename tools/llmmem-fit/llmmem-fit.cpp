@@ -1,13 +1,12 @@
 //===- llmmem-fit.cpp - Does a model train on a card ------------------------===//
 
+#include "Flag.h"
 #include "llmmem/Fit/FitInference.h"
 #include "llmmem/Support/ByteSize.h"
-#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -21,61 +20,44 @@ namespace {
 
 cl::OptionCategory category("llmmem-fit");
 
-template <typename T>
-using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
-
 cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::Required,
                            cl::cat(category));
-cl::opt<std::string> gpu("gpu", cl::Required, cl::value_desc("name, file or bytes"),
-                         cl::desc("The card: the name of a device table (rtx4090, h100, ...), a "
-                                  "table's .json file, or its bytes (24GB), then no time is said"),
-                         cl::cat(category));
-cl::opt<int64_t> batch("batch", cl::value_desc("B"),
-                       cl::desc("Sequences in a step (default: the largest that fits)"),
-                       cl::cat(category));
-cl::opt<int64_t>
-    seq("seq", cl::value_desc("S"), cl::init(4096),
-        cl::desc("Tokens in a sequence (default 4096, or the most that the model has)"),
-        cl::cat(category));
-cl::opt<bool> inference("inference",
-                        cl::desc("Ask what the card holds of a model that only runs: weights, "
-                                 "caches of --context tokens, activations of steps that read "
-                                 "prompts and decode"),
-                        cl::cat(category));
-cl::opt<int64_t>
-    context("context", cl::value_desc("C"),
-            cl::desc("Of --inference: tokens of the longest sequence (default 8192, or "
-                     "the most that the model has)"),
-            cl::cat(category));
-cl::opt<double>
-    utilization("utilization", cl::value_desc("share"),
-                cl::desc("Of --inference: what becomes of the share of the card, as 0.9, that an "
-                         "engine reserves when it starts"),
-                cl::cat(category));
+Flag<std::string> gpu(category, "gpu", "name, file or bytes",
+                      "The card: the name of a device table (rtx4090, h100, ...), a table's .json "
+                      "file, or its bytes (24GB), then no time is said",
+                      cl::Required);
+Flag<int64_t> batch(category, "batch", "B", "Sequences in a step (default: the largest that fits)");
+Flag<int64_t> seq(category, "seq", "S",
+                  "Tokens in a sequence (default 4096, or the most that the model has)",
+                  cl::init(4096));
+Flag<bool> inference(category, "inference", "",
+                     "Ask what the card holds of a model that only runs: weights, caches of "
+                     "--context tokens, activations of steps that read prompts and decode");
+Flag<int64_t> context(category, "context", "C",
+                      "Of --inference: tokens of the longest sequence (default 8192, or the most "
+                      "that the model has)");
+Flag<double> utilization(category, "utilization", "share",
+                         "Of --inference: what becomes of the share of the card, as 0.9, that an "
+                         "engine reserves when it starts");
 Choice<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
                      clEnumValN(ElementKind::F16, "f16", "float16"),
                      clEnumValN(ElementKind::F32, "f32", "float32")),
           cl::cat(category));
-cl::opt<std::string>
-    weights("weights",
-            cl::desc("Of --inference: hold weights in fewer bits, as llmmem-import "
-                     "does: int8:128, int4:128, f8e4m3:128"),
-            cl::value_desc("type:G"), cl::cat(category));
-cl::opt<std::string> kvCache("kv-cache",
-                             cl::desc("Of --inference: hold caches in int8, f8 or f8e5m2"),
-                             cl::value_desc("type"), cl::cat(category));
-cl::opt<std::string> reserve("reserve", cl::value_desc("bytes"),
-                             cl::desc("Bytes of the card for context and libraries (default: the "
-                                      "table's, 1GB without one)"),
-                             cl::cat(category));
-cl::opt<double> seconds("seconds", cl::init(10),
-                        cl::desc("Bound on each plan's search, as of llmmem-opt (default 10)"),
-                        cl::cat(category));
-cl::opt<bool> json("json", cl::desc("JSON instead of a table"), cl::cat(category));
-cl::opt<std::string> output("o", cl::init("-"), cl::value_desc("file"),
-                            cl::desc("Where to write (default: -, stdout)"), cl::cat(category));
+Flag<std::string> weights(category, "weights", "type:G",
+                          "Of --inference: hold weights in fewer bits, as llmmem-import does: "
+                          "int8:128, int4:128, f8e4m3:128");
+Flag<std::string> kvCache(category, "kv-cache", "type",
+                          "Of --inference: hold caches in int8, f8 or f8e5m2");
+Flag<std::string>
+    reserve(category, "reserve", "bytes",
+            "Bytes of the card for context and libraries (default: the table's, 1GB without one)");
+Flag<double> seconds(category, "seconds", "",
+                     "Bound on each plan's search, as of llmmem-opt (default 10)", cl::init(10));
+Flag<bool> json(category, "json", "", "JSON instead of a table");
+Flag<std::string> output(category, "o", "file", "Where to write (default: -, stdout)",
+                         cl::init("-"));
 
 const std::string help = R"(
 EXAMPLES

@@ -1,42 +1,37 @@
 //===- llmmem-import.cpp - A transformer graph from a config.json ----------===//
 
+#include "Flag.h"
 #include "llmmem/Import/Import.h"
-#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cl = llvm::cl;
 namespace llm = llmmem::llm;
+using llmmem::Choice;
+using llmmem::firstGiven;
+using llmmem::Flag;
 using namespace llmmem::importer;
 
 namespace {
 
 cl::OptionCategory category("llmmem-import");
 
-template <typename T>
-using Choice = cl::opt<T, /*ExternalStorage=*/false, llmmem::ChoiceParser<T>>;
-
 cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::init("-"),
                            cl::cat(category));
-cl::opt<std::string> output("o", cl::desc("Where to write (default: -, stdout)"),
-                            cl::value_desc("file"), cl::init("-"), cl::cat(category));
-cl::opt<int64_t> batch("batch", cl::desc("Sequences in a step"), cl::value_desc("B"),
-                       cl::cat(category));
-cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence; of images it follows from the config"),
-                     cl::value_desc("S"), cl::cat(category));
-cl::opt<int64_t>
-    decoderSeq("decoder-seq",
-               cl::desc("Tokens that a decoder after an encoder predicts (default: --seq)"),
-               cl::value_desc("S"), cl::cat(category));
-cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)"),
-                        cl::value_desc("N"), cl::cat(category));
+Flag<std::string> output(category, "o", "file", "Where to write (default: -, stdout)",
+                         cl::init("-"));
+Flag<int64_t> batch(category, "batch", "B", "Sequences in a step");
+Flag<int64_t> seq(category, "seq", "S",
+                  "Tokens in a sequence; of images it follows from the config");
+Flag<int64_t> decoderSeq(category, "decoder-seq", "S",
+                         "Tokens that a decoder after an encoder predicts (default: --seq)");
+Flag<int64_t> layers(category, "layers", "N", "Layers (default: the config's own)");
 Choice<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
@@ -58,11 +53,9 @@ Choice<AttentionForm>
                          clEnumValN(AttentionForm::Unfused, "unfused",
                                     "scores, mask, softmax, dropout, values")),
               cl::cat(category));
-cl::opt<double> dropout("dropout",
-                        cl::desc("Probability of all dropouts that the family has (default: the "
-                                 "config's own; gpt2: embedding, attention, residual; others: "
-                                 "attention)"),
-                        cl::value_desc("P"), cl::cat(category));
+Flag<double> dropout(category, "dropout", "P",
+                     "Probability of all dropouts that the family has (default: the config's own; "
+                     "gpt2: embedding, attention, residual; others: attention)");
 Choice<MaskForm>
     masks("dropout-masks", cl::desc("How the backward gets dropout masks (default: seeded):"),
           cl::values(clEnumValN(MaskForm::Seeded, "seeded", "drawn again from the seed"),
@@ -78,33 +71,26 @@ Choice<Mode> mode("mode", cl::desc("What to write (default: train):"),
                              clEnumValN(Mode::Decode, "decode",
                                         "@decode, taking one token of each into caches")),
                   cl::cat(category));
-cl::opt<int64_t> context("context",
-                         cl::desc("Of prefill and decode: the most tokens that a sequence may have "
-                                  "(default for prefill: --seq)"),
-                         cl::value_desc("C"), cl::cat(category));
-cl::opt<int64_t> page("page",
-                      cl::desc("Of prefill and decode: caches in pages of so many tokens, which a "
-                               "table gives to sequences"),
-                      cl::value_desc("P"), cl::cat(category));
-cl::opt<int64_t> pages("pages",
-                       cl::desc("... and so many of them in each cache (default: enough for all "
-                                "sequences at their longest)"),
-                       cl::value_desc("N"), cl::cat(category));
-cl::opt<std::string> weights(
-    "weights",
-    cl::desc("Hold what is not trained of projections and tables in fewer bits: int8:G, int4:G, "
-             "f8e4m3:G or f8e5m2:G, with a scale for each G neighbours of a row (default G: 128)"),
-    cl::value_desc("type:G"), cl::cat(category));
-cl::opt<std::string> activations(
-    "activations",
-    cl::desc("Of prefill and decode, with --weights int4 or int8: round what multiplies these to "
-             "int8:G, with a scale for each G neighbours (default G: 64), so that a CPU multiplies "
-             "integers"),
-    cl::value_desc("int8:G"), cl::cat(category));
-cl::opt<std::string> kvCache("kv-cache",
-                             cl::desc("Of prefill and decode: hold caches in int8, f8 (f8e4m3) or "
-                                      "f8e5m2, with a scale for each head of a row"),
-                             cl::value_desc("type"), cl::cat(category));
+Flag<int64_t> context(
+    category, "context", "C",
+    "Of prefill and decode: the most tokens that a sequence may have (default for prefill: --seq)");
+Flag<int64_t> page(
+    category, "page", "P",
+    "Of prefill and decode: caches in pages of so many tokens, which a table gives to sequences");
+Flag<int64_t> pages(
+    category, "pages", "N",
+    "... and so many of them in each cache (default: enough for all sequences at their longest)");
+Flag<std::string>
+    weights(category, "weights", "type:G",
+            "Hold what is not trained of projections and tables in fewer bits: int8:G, int4:G, "
+            "f8e4m3:G or f8e5m2:G, with a scale for each G neighbours of a row (default G: 128)");
+Flag<std::string> activations(
+    category, "activations", "int8:G",
+    "Of prefill and decode, with --weights int4 or int8: round what multiplies these to int8:G, "
+    "with a scale for each G neighbours (default G: 64), so that a CPU multiplies integers");
+Flag<std::string> kvCache(category, "kv-cache", "type",
+                          "Of prefill and decode: hold caches in int8, f8 (f8e4m3) or f8e5m2, with "
+                          "a scale for each head of a row");
 Choice<llm::OptimizerKind> optimizer(
     "optimizer", cl::desc("Update of the parameters (default: adamw):"),
     cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
@@ -123,19 +109,14 @@ Choice<llm::GradientLifetime> gradients(
                clEnumValN(llm::GradientLifetime::Transient, "transient",
                           "until its parameter's update, which comes as early as it can")),
     cl::init(llm::GradientLifetime::Resident), cl::cat(category));
-cl::opt<double> clipNorm("clip-norm",
-                         cl::desc("Largest global norm of the gradients (default: 0, none)"),
-                         cl::value_desc("X"), cl::init(0), cl::cat(category));
-cl::opt<double> beta1("beta1", cl::desc("Of adamw and lion (default: 0.9)"), cl::cat(category));
-cl::opt<double> beta2("beta2", cl::desc("Of adamw (default: 0.999) and lion (0.99)"),
-                      cl::cat(category));
-cl::opt<double> eps("eps", cl::desc("Of adamw (default: 1e-8) and adafactor (2^-23)"),
-                    cl::cat(category));
-cl::opt<double>
-    weightDecay("weight-decay",
-                cl::desc("On parameters of two dimensions or more (default: 0.1; 0 for sgd and "
-                         "adafactor)"),
-                cl::cat(category));
+Flag<double> clipNorm(category, "clip-norm", "X",
+                      "Largest global norm of the gradients (default: 0, none)", cl::init(0));
+Flag<double> beta1(category, "beta1", "", "Of adamw and lion (default: 0.9)");
+Flag<double> beta2(category, "beta2", "", "Of adamw (default: 0.999) and lion (0.99)");
+Flag<double> eps(category, "eps", "", "Of adamw (default: 1e-8) and adafactor (2^-23)");
+Flag<double>
+    weightDecay(category, "weight-decay", "",
+                "On parameters of two dimensions or more (default: 0.1; 0 for sgd and adafactor)");
 cl::list<std::string> noDecay(
     "no-decay", cl::CommaSeparated,
     cl::desc("Groups of parameters without weight decay: norms, biases, embeddings, or patterns of "
@@ -146,32 +127,24 @@ cl::list<std::string> decayGroups(
     cl::desc("Groups with a weight decay of their own: embeddings=0.01,lm_head.*=0.05; of several "
              "that have a parameter the last, --no-decay last of all"),
     cl::value_desc("group=X"), cl::cat(category));
-cl::opt<double> momentum("momentum", cl::desc("Of sgd (default: 0) and muon (0.95)"),
-                         cl::cat(category));
-cl::opt<bool> nesterov("nesterov",
-                       cl::desc("Look ahead by the momentum (default: false for sgd, true for "
-                                "muon)"),
-                       cl::cat(category));
-cl::opt<double> beta2Decay("beta2-decay", cl::desc("Of adafactor (default: -0.8)"),
-                           cl::cat(category));
-cl::opt<std::string> lossScale(
-    "loss-scale",
-    cl::desc(
-        "What the loss is multiplied by before its gradients are made: a number, dynamic, or "
-        "none. Steps whose gradients overflow are skipped; a dynamic scale is then halved, and "
-        "doubled again later (default: dynamic with f16, else none)"),
-    cl::value_desc("scale"), cl::cat(category));
-cl::opt<double> lossScaleInitial("loss-scale-initial",
-                                 cl::desc("What a dynamic one begins as (default: 65536)"),
-                                 cl::value_desc("X"), cl::init(65536), cl::cat(category));
-cl::opt<int64_t> lossScaleInterval(
-    "loss-scale-interval",
-    cl::desc("Steps in a row without overflow until a dynamic one is doubled (default: 2000)"),
-    cl::value_desc("N"), cl::init(2000), cl::cat(category));
-cl::opt<bool> master("master",
-                     cl::desc("Keep an f32 copy of bf16 parameters, which is updated (default: "
-                              "true; false for sgd)"),
-                     cl::cat(category));
+Flag<double> momentum(category, "momentum", "", "Of sgd (default: 0) and muon (0.95)");
+Flag<bool> nesterov(category, "nesterov", "",
+                    "Look ahead by the momentum (default: false for sgd, true for muon)");
+Flag<double> beta2Decay(category, "beta2-decay", "", "Of adafactor (default: -0.8)");
+Flag<std::string>
+    lossScale(category, "loss-scale", "scale",
+              "What the loss is multiplied by before its gradients are made: a number, dynamic, or "
+              "none. Steps whose gradients overflow are skipped; a dynamic scale is then halved, "
+              "and doubled again later (default: dynamic with f16, else none)");
+Flag<double> lossScaleInitial(category, "loss-scale-initial", "X",
+                              "What a dynamic one begins as (default: 65536)", cl::init(65536));
+Flag<int64_t> lossScaleInterval(
+    category, "loss-scale-interval", "N",
+    "Steps in a row without overflow until a dynamic one is doubled (default: 2000)",
+    cl::init(2000));
+Flag<bool>
+    master(category, "master", "",
+           "Keep an f32 copy of bf16 parameters, which is updated (default: true; false for sgd)");
 Choice<StateType> optimizerState(
     "optimizer-state", cl::desc("Type of AdamW's moments (default: f32):"),
     cl::values(clEnumValN(StateType::Wide, "f32", "f64 with f64"),
@@ -180,49 +153,40 @@ Choice<StateType> optimizerState(
                           "blocks of 256 with a scale, a quarter of the bytes; parameters of fewer "
                           "than 4096 elements keep f32")),
     cl::init(StateType::Wide), cl::cat(category));
-cl::opt<bool> packed("packed",
-                     cl::desc("Rows have several sequences packed into them, or padding, which "
-                              "llmmem-run --segments keeps apart"),
-                     cl::cat(category));
-cl::opt<double> labelSmoothing("label-smoothing",
-                               cl::desc("Share of the loss that every token of the vocabulary has "
-                                        "alike (default: 0)"),
-                               cl::value_desc("E"), cl::init(0), cl::cat(category));
-cl::opt<double> zLoss("z-loss",
-                      cl::desc("Add Z times the square of each row's log-sum-exp (default: 0)"),
-                      cl::value_desc("Z"), cl::init(0), cl::cat(category));
+Flag<bool> packed(category, "packed", "",
+                  "Rows have several sequences packed into them, or padding, which llmmem-run "
+                  "--segments keeps apart");
+Flag<double>
+    labelSmoothing(category, "label-smoothing", "E",
+                   "Share of the loss that every token of the vocabulary has alike (default: 0)",
+                   cl::init(0));
+Flag<double> zLoss(category, "z-loss", "Z",
+                   "Add Z times the square of each row's log-sum-exp (default: 0)", cl::init(0));
 cl::list<std::string>
     freeze("freeze", cl::CommaSeparated,
            cl::desc("Parameters that are not trained, by their names; * stands for any part: "
                     "--freeze=*.bias,model.embed_tokens.*"),
            cl::value_desc("patterns"), cl::cat(category));
-cl::opt<int64_t> loraRank("lora-rank",
-                          cl::desc("Train adapters of this rank and freeze all else (LoRA)"),
-                          cl::value_desc("R"), cl::cat(category));
-cl::opt<double>
-    loraAlpha("lora-alpha",
-              cl::desc("What adapters give is scaled by this over the rank (default: 8)"),
-              cl::value_desc("A"), cl::init(8), cl::cat(category));
+Flag<int64_t> loraRank(category, "lora-rank", "R",
+                       "Train adapters of this rank and freeze all else (LoRA)");
+Flag<double> loraAlpha(category, "lora-alpha", "A",
+                       "What adapters give is scaled by this over the rank (default: 8)",
+                       cl::init(8));
 cl::list<std::string> loraTargets("lora-targets", cl::CommaSeparated,
                                   cl::desc("Projections that get an adapter: q_proj,v_proj"),
                                   cl::value_desc("names"), cl::cat(category));
-cl::opt<bool> countTrainedOnly("count-trained",
-                               cl::desc("Write the exact number of parameters that are trained in "
-                                        "place of the graph"),
-                               cl::cat(category));
-cl::opt<int64_t> expertCapacity(
-    "expert-capacity",
-    cl::desc("Places that each expert of a mixture has in a sequence; choices beyond them are "
-             "dropped and counted (default: --seq, so that none is)"),
-    cl::value_desc("N"), cl::cat(category));
-cl::opt<double> balanceLoss(
-    "balance-loss",
-    cl::desc("Coefficient of what unequally chosen experts cost, 0 for nothing (default: the "
-             "config's own)"),
-    cl::value_desc("X"), cl::cat(category));
-cl::opt<bool> countOnly("count-parameters",
-                        cl::desc("Write the exact number of parameters in place of the graph"),
-                        cl::cat(category));
+Flag<bool>
+    countTrainedOnly(category, "count-trained", "",
+                     "Write the exact number of parameters that are trained in place of the graph");
+Flag<int64_t>
+    expertCapacity(category, "expert-capacity", "N",
+                   "Places that each expert of a mixture has in a sequence; choices beyond them "
+                   "are dropped and counted (default: --seq, so that none is)");
+Flag<double> balanceLoss(
+    category, "balance-loss", "X",
+    "Coefficient of what unequally chosen experts cost, 0 for nothing (default: the config's own)");
+Flag<bool> countOnly(category, "count-parameters", "",
+                     "Write the exact number of parameters in place of the graph");
 
 const std::string help = R"(
 EXAMPLES:
@@ -359,54 +323,23 @@ std::string nameOfMode() {
 const cl::Option *findMisplacedFlag() {
   if (mode == Mode::Train)
     return nullptr;
-  const cl::Option *training[] = {&masks,
-                                  &optimizer,
-                                  &gradients,
-                                  &clipNorm,
-                                  &lossScale,
-                                  &lossScaleInitial,
-                                  &lossScaleInterval,
-                                  &beta1,
-                                  &beta2,
-                                  &eps,
-                                  &weightDecay,
-                                  std::addressof(noDecay),
-                                  std::addressof(decayGroups),
-                                  &momentum,
-                                  &nesterov,
-                                  &beta2Decay,
-                                  &master,
-                                  &optimizerState,
-                                  &labelSmoothing,
-                                  &zLoss,
-                                  &balanceLoss,
-                                  &packed,
-                                  std::addressof(freeze)};
-  for (const cl::Option *option : training)
-    if (option->getNumOccurrences())
-      return option;
+  if (const cl::Option *option = firstGiven(
+          masks, optimizer, gradients, clipNorm, lossScale, lossScaleInitial, lossScaleInterval,
+          beta1, beta2, eps, weightDecay, noDecay, decayGroups, momentum, nesterov, beta2Decay,
+          master, optimizerState, labelSmoothing, zLoss, balanceLoss, packed, freeze))
+    return option;
   return dropout > 0 ? &dropout : nullptr;
 }
 
 /// Returns the first flag of caches in a mode without them, or of the core of attention in a mode
 /// with them, or null.
 const cl::Option *findFlagOfOtherMode() {
-  const cl::Option *ofCaches[] = {&context, &page, &pages, &kvCache};
-  if (keepsCaches())
-    return attention.getNumOccurrences() ? &attention : nullptr;
-  for (const cl::Option *option : ofCaches)
-    if (option->getNumOccurrences())
-      return option;
-  return nullptr;
+  return keepsCaches() ? firstGiven(attention) : firstGiven(context, page, pages, kvCache);
 }
 
 /// Returns the first flag of an adapter where no rank is given, or null.
 const cl::Option *findLoraWithoutRank() {
-  const cl::Option *others[] = {&loraAlpha, std::addressof(loraTargets)};
-  for (const cl::Option *option : others)
-    if (option->getNumOccurrences() && !loraRank.getNumOccurrences())
-      return option;
-  return nullptr;
+  return loraRank.getNumOccurrences() ? nullptr : firstGiven(loraAlpha, loraTargets);
 }
 
 /// Returns what a flag of training acts on where the model lacks it, or nothing.

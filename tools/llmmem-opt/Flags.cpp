@@ -1,7 +1,6 @@
 //===- Flags.cpp - The flags of llmmem-opt ---------------------------------===//
 
 #include "Flags.h"
-#include "llmmem/Planning/Policies/Policies.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,5 +1,6 @@
 //===- llmmem-plan.cpp - The planner alone ------------------------------------===//
 
+#include "Flag.h"
 #include "Heartbeat.h"
 #include "PlanFiles.h"
 #include "llmmem/Planning/Bounds/Prove.h"
@@ -16,7 +17,6 @@
 #include "llmmem/Support/LlvmResult.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -37,37 +37,28 @@ struct PlannerFlags {
 
 llvm::cl::list<std::string> inputs(llvm::cl::Positional, llvm::cl::desc("<file>..."),
                                    llvm::cl::cat(category));
-llvm::cl::opt<bool> checkMode("check", llvm::cl::cat(category),
-                              llvm::cl::desc("Check a plan, and what it claims where a proof is "
-                                             "given: --check problem.json plan.json [proof.json]"));
-llvm::cl::opt<std::string> timelineFile(
-    "timeline", llvm::cl::value_desc("file"), llvm::cl::cat(category),
-    llvm::cl::desc(
-        "Write what the plan holds at each step, and where, as JSON; also with --check"));
-llvm::cl::opt<std::string>
-    traceFile("trace", llvm::cl::value_desc("file"), llvm::cl::cat(category),
-              llvm::cl::desc("Write the plan's steps and live bytes in the Trace Event Format, for "
-                             "Perfetto or chrome://tracing; also with --check"));
-llvm::cl::opt<std::string>
-    profileFile("profile", llvm::cl::value_desc("file"), llvm::cl::cat(category),
-                llvm::cl::desc("With --timeline and --trace: times as measured, of a "
-                               "llmmem-run --profile-json of the plan's step"));
-llvm::cl::opt<bool> packMode("pack", llvm::cl::cat(category),
-                             llvm::cl::desc("Pack a list of buffers: --pack instance.csv"));
-llvm::cl::opt<std::string> capacity("capacity", llvm::cl::value_desc("bytes"),
-                                    llvm::cl::cat(category),
-                                    llvm::cl::desc("With --pack: the arena must not be larger"));
-llvm::cl::opt<int> sweepPoints("sweep", llvm::cl::value_desc("N"), llvm::cl::cat(category),
-                               llvm::cl::desc("Plan at N budgets and print the frontier"));
-llvm::cl::opt<bool> json("json", llvm::cl::cat(category),
-                         llvm::cl::desc("With --sweep: JSON instead of CSV"));
-llvm::cl::opt<bool>
-    structure("structure", llvm::cl::cat(category),
-              llvm::cl::desc("Print the blocks and stages that plans of the problem "
-                             "are made along, and plan nothing"));
-llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc("file"),
-                                  llvm::cl::cat(category),
-                                  llvm::cl::desc("Where to write (default: -, stdout)"));
+Flag<bool> checkMode(category, "check", "",
+                     "Check a plan, and what it claims where a proof is given: --check "
+                     "problem.json plan.json [proof.json]");
+Flag<std::string>
+    timelineFile(category, "timeline", "file",
+                 "Write what the plan holds at each step, and where, as JSON; also with --check");
+Flag<std::string> traceFile(category, "trace", "file",
+                            "Write the plan's steps and live bytes in the Trace Event Format, for "
+                            "Perfetto or chrome://tracing; also with --check");
+Flag<std::string> profileFile(category, "profile", "file",
+                              "With --timeline and --trace: times as measured, of a llmmem-run "
+                              "--profile-json of the plan's step");
+Flag<bool> packMode(category, "pack", "", "Pack a list of buffers: --pack instance.csv");
+Flag<std::string> capacity(category, "capacity", "bytes",
+                           "With --pack: the arena must not be larger");
+Flag<int> sweepPoints(category, "sweep", "N", "Plan at N budgets and print the frontier");
+Flag<bool> json(category, "json", "", "With --sweep: JSON instead of CSV");
+Flag<bool> structure(
+    category, "structure", "",
+    "Print the blocks and stages that plans of the problem are made along, and plan nothing");
+Flag<std::string> output(category, "o", "file", "Where to write (default: -, stdout)",
+                         llvm::cl::init("-"));
 
 const std::string help = "\nPOLICIES\n" + policyHelp() + exitCodeHelp("llmmem-plan");
 llvm::cl::extrahelp extraHelp(help);
@@ -441,36 +432,28 @@ constexpr llvm::StringLiteral overview =
 
 /// Refuses flags that exclude each other, or that say nothing of what is asked.
 llvm::Error checkFlags() {
-  if (!(asked.seconds >= 0) || !std::isfinite(asked.seconds))
-    return llvm::createStringError("--seconds must be a number from 0 up");
-  if (checkMode && packMode)
-    return llvm::createStringError("--check and --pack exclude each other");
-  if (!asked.emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
-    return llvm::createStringError(
-        "--emit-proof is of one plan, and goes with none of --check, --pack and --sweep");
-  if ((!timelineFile.empty() || !traceFile.empty()) &&
-      (packMode || sweepPoints.getNumOccurrences() || inputs.size() == 3))
-    return llvm::createStringError(
-        "--timeline and --trace are of one plan: with --check problem.json plan.json, or "
-        "where one is made");
-  if (!profileFile.empty() && timelineFile.empty() && traceFile.empty())
-    return llvm::createStringError(
-        "--profile: its times go into --timeline or --trace; give one of them");
-  if (asked.hostBudget.getNumOccurrences() && (!asked.emitProof.empty() || inputs.size() == 3))
-    return llvm::createStringError(
-        "--emit-proof and the check of a proof are of plans in one memory, and do not go "
-        "with --host-budget");
-  if (asked.hostBudget.getNumOccurrences() && packMode)
-    return llvm::createStringError("--host-budget is of plans, and does not go with --pack");
-  if (json && !sweepPoints.getNumOccurrences())
-    return llvm::createStringError("--json is of --sweep; a plan is JSON as it is");
-  if (!capacity.empty() && !packMode)
-    return llvm::createStringError("--capacity is of --pack; plans have --budget");
-  if (asked.budget.getNumOccurrences() && packMode)
-    return llvm::createStringError("--budget is of plans; --pack has --capacity");
-  if (llvm::count(inputs, "-") > 1)
-    return llvm::createStringError("stdin is one file; give the others by name");
-  return llvm::Error::success();
+  return refuse(
+      {{!(asked.seconds >= 0) || !std::isfinite(asked.seconds),
+        "--seconds must be a number from 0 up"},
+       {checkMode && packMode, "--check and --pack exclude each other"},
+       {!asked.emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()),
+        "--emit-proof is of one plan, and goes with none of --check, --pack and --sweep"},
+       {(!timelineFile.empty() || !traceFile.empty()) &&
+            (packMode || sweepPoints.getNumOccurrences() || inputs.size() == 3),
+        "--timeline and --trace are of one plan: with --check problem.json plan.json, or where one "
+        "is made"},
+       {!profileFile.empty() && timelineFile.empty() && traceFile.empty(),
+        "--profile: its times go into --timeline or --trace; give one of them"},
+       {asked.hostBudget.getNumOccurrences() && (!asked.emitProof.empty() || inputs.size() == 3),
+        "--emit-proof and the check of a proof are of plans in one memory, and do not go with "
+        "--host-budget"},
+       {asked.hostBudget.getNumOccurrences() && packMode,
+        "--host-budget is of plans, and does not go with --pack"},
+       {json && !sweepPoints.getNumOccurrences(), "--json is of --sweep; a plan is JSON as it is"},
+       {!capacity.empty() && !packMode, "--capacity is of --pack; plans have --budget"},
+       {asked.budget.getNumOccurrences() && packMode,
+        "--budget is of plans; --pack has --capacity"},
+       {llvm::count(inputs, "-") > 1, "stdin is one file; give the others by name"}});
 }
 } // namespace
 

@@ -1,12 +1,11 @@
 //===- RunFlags.cpp - The command line of a run -----------------------------===//
 
 #include "RunFlags.h"
+#include "Flag.h"
 #include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Support/ByteSize.h"
-#include "llmmem/Support/ChoiceParser.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llvm/Support/CommandLine.h"
 #include <cmath>
 
 using namespace llvm;
@@ -14,126 +13,116 @@ using namespace llmmem;
 
 static cl::OptionCategory category("Options of the run");
 
-template <typename T>
-using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
-
 static cl::list<std::string>
     inputFiles(cl::Positional, cl::cat(category),
                cl::desc("<planned step> (to generate, two: prefill and decode)"));
-static cl::opt<int64_t> steps("steps", cl::cat(category), cl::init(1),
-                              cl::desc("Steps to run (default 1)"));
-static cl::opt<uint64_t>
-    seed("seed", cl::cat(category), cl::init(0),
-         cl::desc("Seed of parameters and dropout (default: a checkpoint's, or 0)"));
-static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("text"),
-                                     cl::desc("Train on the bytes of this file (- is stdin)"));
-static cl::opt<std::string>
-    tokensFile("tokens", cl::cat(category), cl::value_desc("ids"),
-               cl::desc("Train on token ids separated by white space (- is stdin); with --generate "
-                        "the ids of prompts: 1,2,3;4,5"));
-static cl::opt<std::string>
-    tokenizerFile("tokenizer", cl::cat(category), cl::value_desc("tokenizer.json"),
-                  cl::desc("Read --data and --prompt, and write text, by the tokenizer of a "
-                           "published model (default: a byte is a token)"));
-static cl::opt<std::string>
-    labelsFile("labels", cl::cat(category), cl::value_desc("ids"),
-               cl::desc("What to predict at the place of each id of --tokens or --data, -100 where "
-                        "there is no loss (default: the ids; masked models need it)"));
-static cl::opt<std::string> segmentsFile(
-    "segments", cl::cat(category), cl::value_desc("numbers"),
-    cl::desc("For each id the number of the sequence that it belongs to, below 0 for padding, of a "
-             "model that was imported with --packed (default: each row is one)"));
-static cl::opt<std::string> imagesFile(
-    "images", cl::cat(category), cl::value_desc("file.safetensors"),
-    cl::desc("Train on the images of this file, 'pixels' [images, channels, height, width] in "
-             "floats with 'labels' [images] (default, of a step of images: noise)"));
-static cl::opt<bool> shuffleRows(
-    "shuffle", cl::cat(category),
-    cl::desc(
-        "Rows begin at positions sampled from the seed and the step (default: one after another)"));
-static cl::opt<double> learningRate("lr", cl::cat(category), cl::init(1e-3),
-                                    cl::desc("Learning rate (default 1e-3)"));
-static cl::opt<int64_t>
-    warmupSteps("warmup-steps", cl::cat(category), cl::init(0),
-                cl::desc("The learning rate rises in a line until this step (default 0)"));
-static cl::opt<int64_t>
-    cosineSteps("cosine-steps", cl::cat(category), cl::init(0),
-                cl::desc("... and falls to a tenth at this step (default 0: it stays)"));
-static cl::opt<int64_t>
-    linearSteps("linear-steps", cl::cat(category), cl::init(0),
-                cl::desc("... or falls in a line to 0 at this step (default 0: it does not)"));
-static cl::opt<int64_t>
-    linearFrom("linear-from", cl::cat(category), cl::init(0),
-               cl::desc("The step that this line begins at (default: where it has risen)"));
-static cl::opt<bool> inverseRoot("inverse-root", cl::cat(category),
-                                 cl::desc("... or falls as 1 / sqrt(step) after --warmup-steps"));
-static cl::opt<std::string>
-    loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
-             cl::desc("Begin with these parameters; continue where a run saved them"));
-static cl::opt<std::string>
-    resumeFile("resume", cl::cat(category), cl::value_desc("safetensors"),
-               cl::desc("Continue a run where it saved; refuses a file of parameters alone"));
-static cl::opt<std::string>
-    saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
-             cl::desc("Write parameters and optimizer state after the last step; a name that "
-                      "ends in .index.json writes several files and their index"));
-static cl::opt<std::string>
-    fileBytes("file-bytes", cl::cat(category), cl::value_desc("bytes"), cl::init("5GB"),
-              cl::desc("With --save of an index: the most bytes of each file (default 5GB); a "
-                       "larger tensor has a file to itself"));
-static cl::opt<int64_t>
-    saveEvery("save-every", cl::cat(category), cl::value_desc("steps"), cl::init(0),
-              cl::desc("With --save: write the file after every so many steps as well"));
-static cl::opt<std::string> gradientsFile("save-gradients", cl::cat(category),
-                                          cl::value_desc("safetensors"),
-                                          cl::desc("Write the gradients of the first step"));
-static cl::opt<bool> asJson("json", cl::cat(category),
-                            cl::desc("Print one line of JSON for each step"));
-static cl::opt<bool> noDigest(
-    "no-digest", cl::cat(category),
-    cl::desc("Leave the digest out of --json: it fetches all parameters from a GPU each step"));
-static cl::opt<bool> poison(
-    "poison", cl::cat(category),
-    cl::desc(
-        "Fill arena ranges with a pattern of NaNs when their values die; no result may change"));
-static cl::opt<bool>
-    optimize("optimize", cl::cat(category), cl::init(true),
-             cl::desc("Optimize generated code of the CPU (default); --optimize=false compiles "
-                      "sooner, runs slower and changes no bit"));
-static cl::opt<std::string> linkThrottle(
-    "link-throttle", cl::cat(category), cl::value_desc("rate"),
-    cl::desc("Copies to and from the host move at most so much, each way, as over a slow link "
-             "(1MB/s): it changes times alone"));
-static cl::opt<bool> profile("profile", cl::cat(category),
-                             cl::desc("Print the time of each kind of kernel, by phase"));
-static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
-                                        cl::desc("Write the time of each call as JSON"));
-static cl::opt<std::string> traceFile("trace", cl::cat(category), cl::value_desc("file"),
-                                      cl::desc("Write the last step as a Chrome trace"));
-static cl::opt<double> progressSeconds(
-    "progress-seconds", cl::cat(category), cl::init(5),
-    cl::desc("Seconds between progress lines where stderr is no terminal (default 5)"));
-static cl::opt<int64_t>
-    generateBytes("generate", cl::cat(category), cl::value_desc("bytes"), cl::init(0),
-                  cl::desc("Write this much text by a planned @forward with --load, or so many "
-                           "tokens of each prompt by steps with caches"));
+static Flag<int64_t> steps(category, "steps", "", "Steps to run (default 1)", cl::init(1));
+static Flag<uint64_t> seed(category, "seed", "",
+                           "Seed of parameters and dropout (default: a checkpoint's, or 0)",
+                           cl::init(0));
+static Flag<std::string> dataFile(category, "data", "text",
+                                  "Train on the bytes of this file (- is stdin)");
+static Flag<std::string> tokensFile(category, "tokens", "ids",
+                                    "Train on token ids separated by white space (- is stdin); "
+                                    "with --generate the ids of prompts: 1,2,3;4,5");
+static Flag<std::string> tokenizerFile(category, "tokenizer", "tokenizer.json",
+                                       "Read --data and --prompt, and write text, by the tokenizer "
+                                       "of a published model (default: a byte is a token)");
+static Flag<std::string>
+    labelsFile(category, "labels", "ids",
+               "What to predict at the place of each id of --tokens or --data, -100 where there is "
+               "no loss (default: the ids; masked models need it)");
+static Flag<std::string>
+    segmentsFile(category, "segments", "numbers",
+                 "For each id the number of the sequence that it belongs to, below 0 for padding, "
+                 "of a model that was imported with --packed (default: each row is one)");
+static Flag<std::string>
+    imagesFile(category, "images", "file.safetensors",
+               "Train on the images of this file, 'pixels' [images, channels, height, width] in "
+               "floats with 'labels' [images] (default, of a step of images: noise)");
+static Flag<bool> shuffleRows(
+    category, "shuffle", "",
+    "Rows begin at positions sampled from the seed and the step (default: one after another)");
+static Flag<double> learningRate(category, "lr", "", "Learning rate (default 1e-3)",
+                                 cl::init(1e-3));
+static Flag<int64_t> warmupSteps(category, "warmup-steps", "",
+                                 "The learning rate rises in a line until this step (default 0)",
+                                 cl::init(0));
+static Flag<int64_t> cosineSteps(category, "cosine-steps", "",
+                                 "... and falls to a tenth at this step (default 0: it stays)",
+                                 cl::init(0));
+static Flag<int64_t>
+    linearSteps(category, "linear-steps", "",
+                "... or falls in a line to 0 at this step (default 0: it does not)", cl::init(0));
+static Flag<int64_t> linearFrom(category, "linear-from", "",
+                                "The step that this line begins at (default: where it has risen)",
+                                cl::init(0));
+static Flag<bool> inverseRoot(category, "inverse-root", "",
+                              "... or falls as 1 / sqrt(step) after --warmup-steps");
+static Flag<std::string> loadFile(category, "load", "safetensors",
+                                  "Begin with these parameters; continue where a run saved them");
+static Flag<std::string>
+    resumeFile(category, "resume", "safetensors",
+               "Continue a run where it saved; refuses a file of parameters alone");
+static Flag<std::string>
+    saveFile(category, "save", "safetensors",
+             "Write parameters and optimizer state after the last step; a name that ends in "
+             ".index.json writes several files and their index");
+static Flag<std::string> fileBytes(category, "file-bytes", "bytes",
+                                   "With --save of an index: the most bytes of each file (default "
+                                   "5GB); a larger tensor has a file to itself",
+                                   cl::init("5GB"));
+static Flag<int64_t> saveEvery(category, "save-every", "steps",
+                               "With --save: write the file after every so many steps as well",
+                               cl::init(0));
+static Flag<std::string> gradientsFile(category, "save-gradients", "safetensors",
+                                       "Write the gradients of the first step");
+static Flag<bool> asJson(category, "json", "", "Print one line of JSON for each step");
+static Flag<bool>
+    noDigest(category, "no-digest", "",
+             "Leave the digest out of --json: it fetches all parameters from a GPU each step");
+static Flag<bool>
+    poison(category, "poison", "",
+           "Fill arena ranges with a pattern of NaNs when their values die; no result may change");
+static Flag<bool> optimize(category, "optimize", "",
+                           "Optimize generated code of the CPU (default); --optimize=false "
+                           "compiles sooner, runs slower and changes no bit",
+                           cl::init(true));
+static Flag<std::string> linkThrottle(category, "link-throttle", "rate",
+                                      "Copies to and from the host move at most so much, each way, "
+                                      "as over a slow link (1MB/s): it changes times alone");
+static Flag<bool> profile(category, "profile", "",
+                          "Print the time of each kind of kernel, by phase");
+static Flag<std::string> profileJson(category, "profile-json", "file",
+                                     "Write the time of each call as JSON");
+static Flag<std::string> traceFile(category, "trace", "file",
+                                   "Write the last step as a Chrome trace");
+static Flag<double>
+    progressSeconds(category, "progress-seconds", "",
+                    "Seconds between progress lines where stderr is no terminal (default 5)",
+                    cl::init(5));
+static Flag<int64_t> generateBytes(category, "generate", "bytes",
+                                   "Write this much text by a planned @forward with --load, or so "
+                                   "many tokens of each prompt by steps with caches",
+                                   cl::init(0));
 static cl::list<std::string>
     prompts("prompt", cl::cat(category), cl::value_desc("text"),
             cl::desc("What the text begins with (default: a line's end); of a step with caches "
                      "once for each of its sequences"));
-static cl::opt<double>
-    temperature("temperature", cl::cat(category), cl::init(1.0),
-                cl::desc("Logits are divided by this; 0 takes the most likely byte (default 1)"));
-static cl::opt<int64_t> topK("top-k", cl::cat(category), cl::value_desc("K"), cl::init(0),
-                             cl::desc("Choose among the K most likely tokens (default 0: all)"));
-static cl::opt<double>
-    topP("top-p", cl::cat(category), cl::value_desc("P"), cl::init(1.0),
-         cl::desc("Choose among the most likely tokens of this probability together (default 1)"));
+static Flag<double>
+    temperature(category, "temperature", "",
+                "Logits are divided by this; 0 takes the most likely byte (default 1)",
+                cl::init(1.0));
+static Flag<int64_t> topK(category, "top-k", "K",
+                          "Choose among the K most likely tokens (default 0: all)", cl::init(0));
+static Flag<double>
+    topP(category, "top-p", "P",
+         "Choose among the most likely tokens of this probability together (default 1)",
+         cl::init(1.0));
 static cl::list<int32_t> stop("stop", cl::cat(category), cl::CommaSeparated, cl::value_desc("ids"),
                               cl::desc("Tokens that end a sequence, of a step with caches"));
-static cl::opt<std::string>
-    logitsFile("save-logits", cl::cat(category), cl::value_desc("safetensors"),
-               cl::desc("Write what each token was chosen by, of a step with caches"));
+static Flag<std::string> logitsFile(category, "save-logits", "safetensors",
+                                    "Write what each token was chosen by, of a step with caches");
 enum class Gemm { Best, BuiltIn, OneDnn };
 static Choice<Gemm> gemm(
     "gemm", cl::cat(category), cl::init(Gemm::Best),
@@ -149,16 +138,14 @@ static Choice<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
                                         clEnumValN(Device::Emulate, "emulate",
                                                    "the CPU instead of a GPU, each access "
                                                    "of its kernels checked")));
-static cl::opt<bool>
-    describeDevice("describe-device", cl::cat(category),
-                   cl::desc("Print what --device=cuda would run on as JSON, and run nothing"));
-static cl::opt<bool>
-    dryRun("dry-run", cl::cat(category),
-           cl::desc("Compile the step and reserve its memory without filling it, and run nothing"));
-static cl::opt<std::string>
-    cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
-               cl::init("libcuda.so.1"),
-               cl::desc("The CUDA driver, as dlopen finds it (default libcuda.so.1)"));
+static Flag<bool> describeDevice(category, "describe-device", "",
+                                 "Print what --device=cuda would run on as JSON, and run nothing");
+static Flag<bool>
+    dryRun(category, "dry-run", "",
+           "Compile the step and reserve its memory without filling it, and run nothing");
+static Flag<std::string> cudaDriver(category, "cuda-driver", "library",
+                                    "The CUDA driver, as dlopen finds it (default libcuda.so.1)",
+                                    cl::init("libcuda.so.1"));
 using Products = RunOptions::Products;
 static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Best),
@@ -175,18 +162,18 @@ static Choice<TensorCores> tensorCores(
                clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma, of sm_90a alone"),
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
                           "wgmma, with tiles that the tensor memory accelerator copies")));
-static cl::opt<std::string>
-    cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
-             cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the "
-                      "folders of LLMMEM_CUDA_PATH, where dlopen looks, or next to python3)"));
-static cl::opt<std::string>
-    nccl("nccl", cl::cat(category), cl::value_desc("library"),
-         cl::desc("NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "
-                  "--device=emulate one that takes addresses of the host"));
-static cl::opt<std::string> productAlgorithms(
-    "product-algorithms", cl::cat(category), cl::value_desc("folder"),
-    cl::desc("Time the library's algorithms for each form of matmul once, and keep the fastest in "
-             "this folder, for all runs on this device and version of the library"));
+static Flag<std::string>
+    cublasLt(category, "cublas-lt", "library",
+             "cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the folders of "
+             "LLMMEM_CUDA_PATH, where dlopen looks, or next to python3)");
+static Flag<std::string>
+    nccl(category, "nccl", "library",
+         "NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "
+         "--device=emulate one that takes addresses of the host");
+static Flag<std::string> productAlgorithms(
+    category, "product-algorithms", "folder",
+    "Time the library's algorithms for each form of matmul once, and keep the fastest in this "
+    "folder, for all runs on this device and version of the library");
 static const std::string help = R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
@@ -229,13 +216,12 @@ static Error checkPurpose() {
     return Error::success();
   if (generateBytes == 0 && (logitsFile.getNumOccurrences() || stop.getNumOccurrences()))
     return createStringError("--save-logits and --stop: only with --generate");
-  const cl::Option *ofTraining[] = {&dataFile,      &labelsFile,   &imagesFile, &segmentsFile,
-                                    &steps,         &learningRate, &resumeFile, &saveFile,
-                                    &gradientsFile, &shuffleRows};
-  for (const cl::Option *option : ofTraining)
-    if (generateBytes > 0 && option->getNumOccurrences())
-      return createStringError("--" + option->ArgStr + ": is of a training, and not with " +
-                               "--generate, which begins with the parameters of --load");
+  const cl::Option *ofTraining =
+      firstGiven(dataFile, labelsFile, imagesFile, segmentsFile, steps, learningRate, resumeFile,
+                 saveFile, gradientsFile, shuffleRows);
+  if (generateBytes > 0 && ofTraining)
+    return createStringError("--" + ofTraining->ArgStr + ": is of a training, and not with " +
+                             "--generate, which begins with the parameters of --load");
   return Error::success();
 }
 
@@ -244,46 +230,33 @@ static Error checkTraining() {
     return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
   if (Error error = parseByteSize(fileBytes).takeError())
     return createStringError("--file-bytes: " + toString(std::move(error)));
-  if (!resumeFile.empty() && !loadFile.empty())
-    return createStringError("expected --load or --resume, not both");
-  if (steps < 1)
-    return createStringError("--steps: expected a number of steps, 1 or more");
-  if (!(learningRate >= 0) || !std::isfinite(learningRate))
-    return createStringError("--lr: expected a number, 0 or more");
-  if (warmupSteps < 0)
-    return createStringError("--warmup-steps: expected a number of steps, 0 or more");
-  if (cosineSteps != 0 && cosineSteps <= warmupSteps)
-    return createStringError("--cosine-steps: expected a step after those of --warmup-steps");
-  if (linearSteps != 0 && linearSteps <= std::max<int64_t>(warmupSteps, linearFrom))
-    return createStringError("--linear-steps: expected a step after those of --warmup-steps and "
-                             "--linear-from");
-  if (linearFrom != 0 && (linearSteps == 0 || linearFrom < warmupSteps))
-    return createStringError("--linear-from: expected a step after those of --warmup-steps, and "
-                             "--linear-steps");
-  if ((cosineSteps != 0) + (linearSteps != 0) + inverseRoot > 1)
-    return createStringError("--cosine-steps, --linear-steps and --inverse-root: expected one of "
-                             "them");
-  if (!(progressSeconds >= 0))
-    return createStringError("--progress-seconds: expected a number of seconds, 0 or more");
-  return Error::success();
+  return refuse(
+      {{!resumeFile.empty() && !loadFile.empty(), "expected --load or --resume, not both"},
+       {steps < 1, "--steps: expected a number of steps, 1 or more"},
+       {!(learningRate >= 0) || !std::isfinite(learningRate), "--lr: expected a number, 0 or more"},
+       {warmupSteps < 0, "--warmup-steps: expected a number of steps, 0 or more"},
+       {cosineSteps != 0 && cosineSteps <= warmupSteps,
+        "--cosine-steps: expected a step after those of --warmup-steps"},
+       {linearSteps != 0 && linearSteps <= std::max<int64_t>(warmupSteps, linearFrom),
+        "--linear-steps: expected a step after those of --warmup-steps and --linear-from"},
+       {linearFrom != 0 && (linearSteps == 0 || linearFrom < warmupSteps),
+        "--linear-from: expected a step after those of --warmup-steps, and --linear-steps"},
+       {(cosineSteps != 0) + (linearSteps != 0) + inverseRoot > 1,
+        "--cosine-steps, --linear-steps and --inverse-root: expected one of them"},
+       {!(progressSeconds >= 0), "--progress-seconds: expected a number of seconds, 0 or more"}});
 }
 
 static Error checkGeneration() {
-  if (generateBytes < 0)
-    return createStringError("--generate: expected a number of bytes, 1 or more");
-  if (is_contained(prompts, std::string()))
-    return createStringError("--prompt: expected at least one byte");
-  if (topK < 0)
-    return createStringError("--top-k: expected a number of tokens, 1 or more, or 0 for all");
-  if (!(topP > 0 && topP <= 1))
-    return createStringError("--top-p: expected a probability above 0, up to 1");
-  if (!tokenizerFile.empty() && tokensFile.getNumOccurrences())
-    return createStringError("expected --tokenizer or --tokens, not both: ids need no tokenizer");
-  if (!prompts.empty() && generateBytes > 0 && tokensFile.getNumOccurrences())
-    return createStringError("expected --prompt or --tokens, not both");
-  if (!(temperature >= 0) || !std::isfinite(temperature))
-    return createStringError("--temperature: expected a number, 0 or more");
-  return Error::success();
+  return refuse({{generateBytes < 0, "--generate: expected a number of bytes, 1 or more"},
+                 {is_contained(prompts, std::string()), "--prompt: expected at least one byte"},
+                 {topK < 0, "--top-k: expected a number of tokens, 1 or more, or 0 for all"},
+                 {!(topP > 0 && topP <= 1), "--top-p: expected a probability above 0, up to 1"},
+                 {!tokenizerFile.empty() && tokensFile.getNumOccurrences(),
+                  "expected --tokenizer or --tokens, not both: ids need no tokenizer"},
+                 {!prompts.empty() && generateBytes > 0 && tokensFile.getNumOccurrences(),
+                  "expected --prompt or --tokens, not both"},
+                 {!(temperature >= 0) || !std::isfinite(temperature),
+                  "--temperature: expected a number, 0 or more"}});
 }
 
 static Error checkMachine() {
@@ -301,20 +274,18 @@ static Error checkMachine() {
 
 /// Flags that only one device has a use for.
 static Error checkDevice() {
-  if (describeDevice && device != Device::Cuda)
-    return createStringError("--describe-device: only with --device=cuda");
-  if (device == Device::Cpu && products != Products::Best)
-    return createStringError("--products: only with --device=cuda or emulate; see --gemm");
-  if (device == Device::Cpu && tensorCores.getNumOccurrences())
-    return createStringError("--tensor-cores: only with --device=cuda or emulate");
-  if (device == Device::Cpu && !nccl.empty())
-    return createStringError("--nccl: only with --device=cuda or emulate; on CPUs ranks meet over "
-                             "MPI");
-  if (device != Device::Cuda && !productAlgorithms.empty())
-    return createStringError("--product-algorithms: only with --device=cuda");
-  if (products == Products::Generated && !productAlgorithms.empty())
-    return createStringError("--product-algorithms: only for matmuls of the library");
-  return Error::success();
+  return refuse(
+      {{describeDevice && device != Device::Cuda, "--describe-device: only with --device=cuda"},
+       {device == Device::Cpu && products != Products::Best,
+        "--products: only with --device=cuda or emulate; see --gemm"},
+       {device == Device::Cpu && tensorCores.getNumOccurrences(),
+        "--tensor-cores: only with --device=cuda or emulate"},
+       {device == Device::Cpu && !nccl.empty(),
+        "--nccl: only with --device=cuda or emulate; on CPUs ranks meet over MPI"},
+       {device != Device::Cuda && !productAlgorithms.empty(),
+        "--product-algorithms: only with --device=cuda"},
+       {products == Products::Generated && !productAlgorithms.empty(),
+        "--product-algorithms: only for matmuls of the library"}});
 }
 
 /// Each is asked in turn; the first error is the one that is said.
@@ -391,8 +362,8 @@ Expected<RunOptions> llmmem::readFlags(int argc, char **argv) {
   // LLVM's library brings a --threads of its own, which nothing here reads.
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->removeArgument();
-  cl::opt<unsigned> threads("threads", cl::cat(category), cl::init(0),
-                            cl::desc("Threads of kernels and matmuls (default: all cores)"));
+  Flag<unsigned> threads(category, "threads", "",
+                         "Threads of kernels and matmuls (default: all cores)", cl::init(0));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step\n");
   if (Error error = checkFlags())
