@@ -20,6 +20,18 @@ llmmem_result fail(llmmem_result result, char **error, const std::string &text);
 /// Does the same for a wrong argument.
 llmmem_result invalid(char **error, const std::string &text);
 
+/// Begins a call whose result goes into `out`, and sets that and `error` to null. Returns whether
+/// the caller gave an `out`; if not, `error` says so, and the call is LLMMEM_INVALID.
+template <typename T>
+bool begin(T **out, const char *name, char **error) {
+  clear(error);
+  if (out)
+    *out = nullptr;
+  else
+    invalid(error, std::string(name) + ": is NULL");
+  return out;
+}
+
 /// Takes a structure of the caller as this library knows it. Fails where the size cannot be one of
 /// this structure, or where the caller sets what this library lacks.
 template <typename Struct>

@@ -162,10 +162,8 @@ struct OwnedProblem : llmmem_problem {
 
 llmmem_result llmmem_problem_of_form(const llmmem_forms *given, llmmem_form_number number,
                                      const llmmem_problem **problem, char **error) {
-  clear(error);
-  if (!problem)
-    return invalid(error, "problem: is NULL");
-  *problem = nullptr;
+  if (!begin(problem, "problem", error))
+    return LLMMEM_INVALID;
   Result<StepForms> forms = takeForms(given);
   if (!forms)
     return invalid(error, forms.error());
@@ -182,10 +180,8 @@ void llmmem_free_problem(const llmmem_problem *problem) {
 }
 
 llmmem_result llmmem_forms_json(const llmmem_forms *given, char **text, char **error) {
-  clear(error);
-  if (!text)
-    return invalid(error, "text: is NULL");
-  *text = nullptr;
+  if (!begin(text, "text", error))
+    return LLMMEM_INVALID;
   Result<StepForms> forms = takeForms(given);
   if (!forms)
     return invalid(error, forms.error());

@@ -28,10 +28,8 @@ llmmem_result llmmem_check_problem(const llmmem_problem *given, char **error) {
 }
 
 llmmem_result llmmem_problem_json(const llmmem_problem *given, char **text, char **error) {
-  clear(error);
-  if (!text)
-    return invalid(error, "text: is NULL");
-  *text = nullptr;
+  if (!begin(text, "text", error))
+    return LLMMEM_INVALID;
   Result<Problem> problem = takeProblem(given);
   if (!problem)
     return invalid(error, problem.error());
@@ -64,38 +62,31 @@ llmmem_result llmmem_make_plan(const llmmem_problem *given, const llmmem_plan_op
 llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *given,
                                           const llmmem_plan_options *options,
                                           const llmmem_plan **plan, char **proof, char **error) {
-  clear(error);
-  if (!proof)
-    return invalid(error, "proof: is NULL");
-  *proof = nullptr;
+  if (!begin(proof, "proof", error))
+    return LLMMEM_INVALID;
   return makePlan(planOf(given), options, plan, proof, error);
 }
 
 /// Takes a problem and a plan as the planner knows them.
-static std::optional<std::string> takeBoth(const llmmem_problem *givenProblem,
-                                           const llmmem_plan *givenPlan, Problem &problem,
-                                           Plan &plan) {
-  Result<Problem> takenProblem = takeProblem(givenProblem);
-  if (!takenProblem)
-    return takenProblem.error();
-  Result<Plan> takenPlan = takePlan(givenPlan);
-  if (!takenPlan)
-    return takenPlan.error();
-  problem = std::move(*takenProblem);
-  plan = std::move(*takenPlan);
-  return std::nullopt;
+static Result<PlannedProblem> takeBoth(const llmmem_problem *givenProblem,
+                                       const llmmem_plan *givenPlan) {
+  Result<Problem> problem = takeProblem(givenProblem);
+  if (!problem)
+    return Failure{problem.error()};
+  Result<Plan> plan = takePlan(givenPlan);
+  if (!plan)
+    return Failure{plan.error()};
+  return PlannedProblem{std::move(*problem), std::move(*plan)};
 }
 
 llmmem_result llmmem_plan_json(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,
                                char **text, char **error) {
-  clear(error);
-  if (!text)
-    return invalid(error, "text: is NULL");
-  *text = nullptr;
-  Problem problem;
-  Plan plan;
-  if (std::optional<std::string> wrong = takeBoth(givenProblem, givenPlan, problem, plan))
-    return invalid(error, *wrong);
+  if (!begin(text, "text", error))
+    return LLMMEM_INVALID;
+  Result<PlannedProblem> both = takeBoth(givenProblem, givenPlan);
+  if (!both)
+    return invalid(error, both.error());
+  const auto &[problem, plan] = *both;
   *text = copyText(toJson(problem, plan));
   return LLMMEM_OK;
 }
@@ -159,14 +150,12 @@ struct OwnedExplanation : llmmem_explanation {
 
 llmmem_result llmmem_verify_plan(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,
                                  const llmmem_violations **violations, char **error) {
-  clear(error);
-  if (!violations)
-    return invalid(error, "violations: is NULL");
-  *violations = nullptr;
-  Problem problem;
-  Plan plan;
-  if (std::optional<std::string> wrong = takeBoth(givenProblem, givenPlan, problem, plan))
-    return invalid(error, *wrong);
+  if (!begin(violations, "violations", error))
+    return LLMMEM_INVALID;
+  Result<PlannedProblem> both = takeBoth(givenProblem, givenPlan);
+  if (!both)
+    return invalid(error, both.error());
+  const auto &[problem, plan] = *both;
   *violations = new OwnedViolations(verify(problem, plan));
   return LLMMEM_OK;
 }
@@ -178,16 +167,14 @@ void llmmem_free_violations(const llmmem_violations *violations) {
 llmmem_result llmmem_check_proof(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,
                                  const char *givenProof, const llmmem_claims **claims,
                                  char **error) {
-  clear(error);
-  if (!claims)
-    return invalid(error, "claims: is NULL");
-  *claims = nullptr;
+  if (!begin(claims, "claims", error))
+    return LLMMEM_INVALID;
   if (!givenProof)
     return invalid(error, "proof: is NULL");
-  Problem problem;
-  Plan plan;
-  if (std::optional<std::string> wrong = takeBoth(givenProblem, givenPlan, problem, plan))
-    return invalid(error, *wrong);
+  Result<PlannedProblem> both = takeBoth(givenProblem, givenPlan);
+  if (!both)
+    return invalid(error, both.error());
+  const auto &[problem, plan] = *both;
   Result<Proof> proof = parseProof(problem, givenProof);
   if (!proof)
     return invalid(error, "proof: " + proof.error());
@@ -201,14 +188,12 @@ void llmmem_free_claims(const llmmem_claims *claims) {
 
 llmmem_result llmmem_explain_plan(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,
                                   const llmmem_explanation **explanation, char **error) {
-  clear(error);
-  if (!explanation)
-    return invalid(error, "explanation: is NULL");
-  *explanation = nullptr;
-  Problem problem;
-  Plan plan;
-  if (std::optional<std::string> wrong = takeBoth(givenProblem, givenPlan, problem, plan))
-    return invalid(error, *wrong);
+  if (!begin(explanation, "explanation", error))
+    return LLMMEM_INVALID;
+  Result<PlannedProblem> both = takeBoth(givenProblem, givenPlan);
+  if (!both)
+    return invalid(error, both.error());
+  const auto &[problem, plan] = *both;
   for (const Violation &violation : verify(problem, plan))
     return invalid(error, "plan: " + violation.rule + ": " + violation.message);
   if (plan.steps.empty())
