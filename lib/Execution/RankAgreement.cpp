@@ -2,7 +2,6 @@
 
 #include "llmmem/Execution/RankAgreement.h"
 #include "llmmem/Execution/RankJob.h"
-#include "llmmem/Execution/SafeTensors.h"
 #include "llmmem/Runtime/Collectives.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

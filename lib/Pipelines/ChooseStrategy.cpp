@@ -2,9 +2,7 @@
 
 #include "ChooseStrategy.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Analysis/Step.h"
-#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Strategies/StrategySearch.h"

@@ -2,7 +2,6 @@
 
 #include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"

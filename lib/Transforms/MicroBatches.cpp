@@ -2,7 +2,6 @@
 
 #include "llmmem/Transforms/MicroBatches.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/ShardingOpInterface.h"
 #include "mlir/IR/Diagnostics.h"

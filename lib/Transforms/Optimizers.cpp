@@ -2,7 +2,6 @@
 
 #include "Optimizers.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Diagnostics.h"
 

@@ -3,7 +3,6 @@
 #include "PipelineCuts.h"
 #include "Optimizers.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Pipeline/StageCuts.h"

@@ -2,7 +2,6 @@
 
 #include "llmmem/Transforms/StartCollectives.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Layout/Places.h"
 #include "llmmem/Layout/StepLiveness.h"
 #include "llmmem/Transforms/Passes.h"
