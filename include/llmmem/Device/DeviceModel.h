@@ -111,6 +111,8 @@ struct MeasuredTime {
 /// because tensor cores multiply both equally fast. Kernels unpack the formats I4, I8 and F8.
 enum class NumberFormat { F32, BF16, F64, I4, I8, F8 };
 
+/// Is a table of prices. It has many fields because each is a key of the table, whose order and
+/// depth readers of the JSON know.
 struct DeviceModel {
   std::string name;
   std::string source;         // where the numbers come from

@@ -31,7 +31,8 @@ namespace llmmem {
 class JsonReader;
 
 /// Says what one multiprocessor does in a clock, and how many clocks other things take.
-/// lib/Device/Tables/README.md says where each number comes from.
+/// lib/Device/Tables/README.md says where each number comes from. It has many fields because each
+/// is a key of `per_clock`, and a price reads several of them.
 struct ClockRates {
   double lanes = 0;             // Instructions.
   double multiplyAdds = 0;      // Multiply-adds of bf16, at the datasheet's rate.
@@ -44,13 +45,11 @@ struct ClockRates {
   double peerBytes = 0;         // Bytes from other multiprocessors of a cluster.
   double dramBytes = 0;         // Bytes that all multiprocessors together read from DRAM.
   double copyLatency = 0;       // Clocks from the start of a copy to its data.
-  double meeting = 0;           // Clocks in which the blocks of a cluster wait for each other
-                                // twice.
+  double meeting = 0;           // Clocks of two waits of the blocks of a cluster for each other.
   double pairing = 0;           // Clocks that a launch takes longer where two blocks share tiles.
   double launch = 0;            // Clocks of a second launch.
-  double sharedStep = 0; // The part of its time that a step takes where two blocks share a tile.
-  double mmaStepDramBytes =
-      0; // Bytes that DRAM moves during 128 x 128 x 32 multiply-adds of mma.sync.
+  double sharedStep = 0; // The part of its time that a step of two blocks with one tile takes.
+  double mmaStepDramBytes = 0; // Bytes from DRAM in 128 x 128 x 32 multiply-adds of mma.sync.
   std::string source;
 };
 

@@ -36,7 +36,9 @@ private:
   std::string message;
 };
 
-/// Wraps a GPU. Its functions fail with a DeviceError.
+/// Wraps a GPU. Its functions fail with a DeviceError. It has many methods because each wraps a
+/// function of Runtime/Cuda.h, all of which take one run: parts of the class would share its
+/// pointer, and none of them could outlive the others.
 class CudaDevice {
 public:
   /// Opens a device of a CUDA driver, whose name dlopen resolves: the first device, or that of this

@@ -24,6 +24,8 @@ namespace llmmem::importer {
 /// Parses `text` as one JSON object. Messages name `file`.
 llvm::Expected<llvm::json::Object> parseConfig(llvm::StringRef text, llvm::StringRef file);
 
+/// Reads the keys of one object. It has many methods because each reads one kind of value that a
+/// key may have, and all of them keep the first complaint and the list of what was asked for.
 class ConfigReader {
 public:
   /// `where` precedes the keys in messages: it is empty, or the key of a nested object.
