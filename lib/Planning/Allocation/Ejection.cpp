@@ -50,6 +50,31 @@ private:
   size_t count = 0;
 };
 
+/// The shapes without a place, and how hard each is to place.
+class UnplacedByWeight {
+public:
+  explicit UnplacedByWeight(const Shapes &shapes);
+
+  bool empty() const { return heap.empty(); }
+  size_t size() const { return heap.size(); }
+  int64_t weightOf(int32_t shape) const { return weight[shape]; }
+  /// Adds a shape. One of a large weight mostly comes first.
+  void add(int32_t shape, Random &random);
+  int32_t next();
+  /// Makes a shape that was ejected heavier.
+  void gainWeight(int32_t shape);
+  /// Says whether the sum of the first weights fell not long ago, in terms of `work`, which is
+  /// counted down.
+  bool makesProgress(int64_t work, int64_t patience);
+
+private:
+  std::vector<int64_t> weight, firstWeight;
+  std::vector<std::pair<double, int32_t>> heap; // by score
+  int64_t sum = 0;                              // of the first weights
+  int64_t leastSum = INT64_MAX;                 // so far
+  int64_t workOfLeast = 0;                      // work that was left then
+};
+
 class Ejection {
 public:
   Ejection(const Shapes &shapes, int64_t capacity, const std::vector<int64_t> &offsets);
@@ -65,24 +90,16 @@ private:
   };
 
   bool takeWork(const PackOptions &options, int64_t &work) const;
-  bool makesProgress(int64_t work, int64_t patience);
   void listEdges();
-  void addUnplaced(int32_t shape);
-  int32_t nextUnplaced();
   llvm::ArrayRef<int32_t> besides(const Shape &shape);
   Place leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> besides);
   void eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> besides);
-  void gainWeight(int32_t shape);
   void place(int32_t shape, int64_t offset);
 
   const Shapes &shapes;
   int64_t capacity;
   std::vector<int64_t> ends; // by shape
-  std::vector<int64_t> weight, firstWeight;
-  std::vector<std::pair<double, int32_t>> unplaced; // a heap by score
-  int64_t unplacedWeight = 0;                       // sum of the first weights
-  int64_t leastUnplaced = INT64_MAX;                // the least `unplacedWeight` so far
-  int64_t workOfLeast = 0;                          // work that was left then
+  UnplacedByWeight unplaced;
   Edges bottoms, tops;
   std::vector<int32_t> found; // room for all shapes
   std::vector<int32_t> ejected;
@@ -153,29 +170,60 @@ void Edges::forEachBeside(const Shape &beside, size_t end, Function function) co
   }
 }
 
-} // namespace
-
-Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64_t> &from)
-    : offsets(from), shapes(shapes), bottoms(shapes, offsets), tops(shapes, ends) {
-  // Every offset is a sum of sizes, so an alignment of the sizes is one of the offsets.
-  int64_t unit = 0;
+UnplacedByWeight::UnplacedByWeight(const Shapes &shapes) {
   double area = 0;
   auto areaOf = [](const Shape &shape) { // a long live range counts, but less than many bytes
     return double(shape.size) * std::sqrt(double(shape.upper - shape.lower));
   };
-  for (const Shape &shape : shapes.shapes) {
-    unit = std::gcd(unit, shape.size);
+  for (const Shape &shape : shapes.shapes)
     area += areaOf(shape) / double(shapes.shapes.size());
-  }
-  capacity = within - within % unit;
-  found.resize(from.size());
   for (const Shape &shape : shapes.shapes)
     firstWeight.push_back(1 + int64_t(tuning::meanEjectionWeight * areaOf(shape) / area));
   weight = firstWeight;
+}
+
+void UnplacedByWeight::add(int32_t shape, Random &random) {
+  sum += firstWeight[shape];
+  heap.emplace_back(double(weight[shape]) * (0.5 + random.unit()), shape);
+  std::push_heap(heap.begin(), heap.end());
+}
+
+int32_t UnplacedByWeight::next() {
+  std::pop_heap(heap.begin(), heap.end());
+  const int32_t shape = heap.back().second;
+  heap.pop_back();
+  sum -= firstWeight[shape];
+  return shape;
+}
+
+void UnplacedByWeight::gainWeight(int32_t shape) {
+  constexpr int64_t heaviest = int64_t(1) << 40, shrink = 1 << 10;
+  weight[shape] += weight[shape] / tuning::ejectionGainPart + 1;
+  if (weight[shape] > heaviest)
+    for (int64_t &each : weight)
+      each = each / shrink + 1;
+}
+
+bool UnplacedByWeight::makesProgress(int64_t work, int64_t patience) {
+  if (sum < leastSum) {
+    leastSum = sum;
+    workOfLeast = work;
+  }
+  return workOfLeast - work <= patience;
+}
+
+Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64_t> &from)
+    : offsets(from), shapes(shapes), unplaced(shapes), bottoms(shapes, offsets), tops(shapes, ends),
+      found(from.size()) {
+  // Every offset is a sum of sizes, so an alignment of the sizes is one of the offsets.
+  int64_t unit = 0;
+  for (const Shape &shape : shapes.shapes)
+    unit = std::gcd(unit, shape.size);
+  capacity = within - within % unit;
   for (size_t shape = 0; shape < from.size(); ++shape) {
     ends.push_back(from[shape] + shapes.shapes[shape].size);
     if (ends[shape] > capacity)
-      addUnplaced(int32_t(shape));
+      unplaced.add(int32_t(shape), random);
   }
 }
 
@@ -193,21 +241,6 @@ void Ejection::place(int32_t index, int64_t offset) {
   ends[index] = offset + shapes.shapes[index].size;
   bottoms.insert(index);
   tops.insert(index);
-}
-
-/// Adds an unplaced shape to the heap. One of a large weight mostly comes first.
-void Ejection::addUnplaced(int32_t shape) {
-  unplacedWeight += firstWeight[shape];
-  unplaced.emplace_back(double(weight[shape]) * (0.5 + random.unit()), shape);
-  std::push_heap(unplaced.begin(), unplaced.end());
-}
-
-int32_t Ejection::nextUnplaced() {
-  std::pop_heap(unplaced.begin(), unplaced.end());
-  const int32_t shape = unplaced.back().second;
-  unplaced.pop_back();
-  unplacedWeight -= firstWeight[shape];
-  return shape;
 }
 
 /// Returns the placed shapes that are live together with `shape`, by offset.
@@ -228,7 +261,7 @@ Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32
   auto startGap = [&](int64_t offset) {
     from = offset;
     for (; next != besides.end() && offsets[*next] < offset + size; ++next)
-      collides += weight[*next];
+      collides += unplaced.weightOf(*next);
   };
   auto endGap = [&](int64_t end) {
     if (collides > best.collides)
@@ -244,18 +277,10 @@ Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32
   tops.forEachBeside(shape, tops.numUpTo(last), [&](int32_t other) {
     endGap(ends[other]);
     startGap(ends[other]);
-    collides -= weight[other];
+    collides -= unplaced.weightOf(other);
   });
   endGap(last + 1);
   return best;
-}
-
-void Ejection::gainWeight(int32_t shape) {
-  constexpr int64_t heaviest = int64_t(1) << 40, shrink = 1 << 10;
-  weight[shape] += weight[shape] / tuning::ejectionGainPart + 1;
-  if (weight[shape] > heaviest)
-    for (int64_t &each : weight)
-      each = each / shrink + 1;
 }
 
 /// Removes the shapes of `besides` that collide with `shape` at `offset`.
@@ -269,8 +294,8 @@ void Ejection::eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t>
   for (int32_t other : ejected) {
     bottoms.erase(other);
     tops.erase(other);
-    gainWeight(other);
-    addUnplaced(other);
+    unplaced.gainWeight(other);
+    unplaced.add(other, random);
   }
 }
 
@@ -281,22 +306,13 @@ bool Ejection::takeWork(const PackOptions &options, int64_t &work) const {
   return work >= 0 && !options.isCancelled();
 }
 
-/// Says whether the unplaced weight fell not long ago.
-bool Ejection::makesProgress(int64_t work, int64_t patience) {
-  if (unplacedWeight < leastUnplaced) {
-    leastUnplaced = unplacedWeight;
-    workOfLeast = work;
-  }
-  return workOfLeast - work <= patience;
-}
-
 bool Ejection::run(const PackOptions &options, int64_t &work, int64_t patience) {
   for (bool isFirst = true; !unplaced.empty(); isFirst = false) {
-    if (!makesProgress(work, patience) || !takeWork(options, work))
+    if (!unplaced.makesProgress(work, patience) || !takeWork(options, work))
       return false;
     if (isFirst)
       listEdges();
-    const int32_t index = nextUnplaced();
+    const int32_t index = unplaced.next();
     const Shape &shape = shapes.shapes[index];
     if (shape.size > capacity)
       return false;
@@ -308,8 +324,6 @@ bool Ejection::run(const PackOptions &options, int64_t &work, int64_t patience) 
   }
   return true;
 }
-
-namespace {
 
 /// A set of rectangles of time and bytes.
 class Rectangles {

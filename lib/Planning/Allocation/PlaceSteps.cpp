@@ -23,40 +23,21 @@ struct Instance {
   int32_t busyUntil = -1; // a step that overlaps others may use it longer than `last`
 };
 
-class Placer {
+/// The instances that the steps make of each value: inputs, then by step and value.
+class Instances {
 public:
-  Placer(const Problem &problem, Plan &plan, const PackOptions &options,
-         std::span<const StepSpan> spans, const Plan *like)
-      : problem(problem), plan(plan), options(options),
-        stepCount(static_cast<int32_t>(plan.steps.size())), spans(spans),
-        like(tuning::isOff("similar plan") ? nullptr : like) {}
-
-  void run() {
+  Instances(const Problem &problem, llvm::ArrayRef<OpIndex> steps, std::span<const StepSpan> spans)
+      : problem(problem), steps(steps), stepCount(static_cast<int32_t>(steps.size())),
+        spans(spans) {
     makeInstances();
     linkInPlace();
-    makeShapes();
-    const Packing packing =
-        like ? packLike(shapes, options, offsetsLike()) : packShapes(shapes, options);
-    fillOffsets(packing);
-    fillNumbers();
-    trySubAlignmentLast(packing);
   }
+
+  StepSpan spanOf(int32_t step) const { return spans.empty() ? StepSpan{step, step} : spans[step]; }
+  size_t size() const { return instances.size(); }
+  const Instance &operator[](size_t index) const { return instances[index]; }
 
 private:
-  /// Where the arena exceeds the peak only by padding, the padding may move to the top.
-  void trySubAlignmentLast(const Packing &packing) {
-    const int64_t before = plan.arena;
-    if (options.isFirstTry || tuning::isOff("small buffers last") ||
-        before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
-      return;
-    if (const std::optional<Packing> other =
-            packSubAlignmentLast(shapes, isSubAlignment, options)) {
-      fillOffsets(*other);
-      if (plan.arena >= before)
-        fillOffsets(packing);
-    }
-  }
-
   void makeInstances() {
     std::vector<bool> written(problem.values.size(), false);
     for (const Op &op : problem.ops)
@@ -74,7 +55,7 @@ private:
         begin(-1, static_cast<ValueIndex>(value), -1);
     readsOf.resize(stepCount + 1, 0);
     for (int32_t step = 0; step < stepCount; ++step) {
-      const Op &op = problem.ops[plan.steps[step]];
+      const Op &op = problem.ops[steps[step]];
       readsOf[step] = static_cast<int32_t>(readInstances.size());
       for (ValueIndex value : op.reads) {
         readInstances.push_back(current[value]);
@@ -99,7 +80,7 @@ private:
     while (next < instances.size() && instances[next].step < 0)
       ++next;
     for (int32_t step = 0; step < stepCount; ++step) {
-      const Op &op = problem.ops[plan.steps[step]];
+      const Op &op = problem.ops[steps[step]];
       const size_t firstWrite = next;
       next += op.writes.size();
       auto readInstance = [&](ValueIndex value) {
@@ -116,6 +97,47 @@ private:
             instances[readInstance(pair.read)].taker = static_cast<int32_t>(i);
             instances[i].takes = true;
           }
+    }
+  }
+
+  const Problem &problem;
+  const llvm::ArrayRef<OpIndex> steps;
+  const int32_t stepCount;
+  const std::span<const StepSpan> spans;
+  std::vector<Instance> instances;
+  std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
+  std::vector<int32_t> readInstances; // -1: resident
+};
+
+class Placer {
+public:
+  Placer(const Problem &problem, Plan &plan, const PackOptions &options,
+         std::span<const StepSpan> spans, const Plan *like)
+      : problem(problem), plan(plan), options(options),
+        stepCount(static_cast<int32_t>(plan.steps.size())), instances(problem, plan.steps, spans),
+        like(tuning::isOff("similar plan") ? nullptr : like) {}
+
+  void run() {
+    makeShapes();
+    const Packing packing =
+        like ? packLike(shapes, options, offsetsLike()) : packShapes(shapes, options);
+    fillOffsets(packing);
+    fillNumbers();
+    trySubAlignmentLast(packing);
+  }
+
+private:
+  /// Where the arena exceeds the peak only by padding, the padding may move to the top.
+  void trySubAlignmentLast(const Packing &packing) {
+    const int64_t before = plan.arena;
+    if (options.isFirstTry || tuning::isOff("small buffers last") ||
+        before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
+      return;
+    if (const std::optional<Packing> other =
+            packSubAlignmentLast(shapes, isSubAlignment, options)) {
+      fillOffsets(*other);
+      if (plan.arena >= before)
+        fillOffsets(packing);
     }
   }
 
@@ -148,7 +170,8 @@ private:
       if (chain.empty())
         continue;
       if (instances[head].step >= 0)
-        chain.front().lower = std::min(chain.front().lower, spanOf(instances[head].step).first);
+        chain.front().lower =
+            std::min(chain.front().lower, instances.spanOf(instances[head].step).first);
       chain.back().upper = std::max(chain.back().upper, busyUntil + 1);
       for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker)
         shapeOf[i] = static_cast<int32_t>(shapes.shapes.size());
@@ -161,13 +184,12 @@ private:
     firstWorkspace = static_cast<int32_t>(shapes.shapes.size());
     for (int32_t step = 0; step < stepCount; ++step)
       if (const int64_t bytes = problem.ops[plan.steps[step]].workspace) {
-        shapes.add(Piece{spanOf(step).first, spanOf(step).last + 1, rounded(bytes)});
+        shapes.add(
+            Piece{instances.spanOf(step).first, instances.spanOf(step).last + 1, rounded(bytes)});
         isSubAlignment.push_back(bytes < options.alignment);
         hold({step, step + 1, 0}, bytes);
       }
   }
-
-  StepSpan spanOf(int32_t step) const { return spans.empty() ? StepSpan{step, step} : spans[step]; }
 
   void hold(const Piece &piece, int64_t bytes) {
     live[piece.lower] += bytes;
@@ -241,11 +263,8 @@ private:
   Plan &plan;
   const PackOptions &options;
   const int32_t stepCount;
-  const std::span<const StepSpan> spans;
+  const Instances instances;
   const Plan *const like;
-  std::vector<Instance> instances;    // inputs, then by step and value
-  std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
-  std::vector<int32_t> readInstances; // -1: resident
   Shapes shapes;
   std::vector<int32_t> shapeOf;     // by instance; -1: no bytes
   std::vector<bool> isSubAlignment; // by shape: smaller than the alignment
