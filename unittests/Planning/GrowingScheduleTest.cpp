@@ -39,7 +39,8 @@ void expectRangesOf(const Graph &graph, const GrowingSchedule &schedule) {
   const std::vector<Instance> all = instances(graph, schedule.steps());
   for (int32_t step = 0; step <= schedule.numSteps(); ++step) {
     std::vector<ValueIndex> heldOver, expected;
-    schedule.forEachHeldOver(step, [&](ValueIndex value) { heldOver.push_back(value); });
+    schedule.liveRanges().forEachHeldOver(graph, schedule.steps(), step,
+                                          [&](ValueIndex value) { heldOver.push_back(value); });
     std::vector<int32_t> last(graph.numValues(), -1);
     for (size_t at = 0; at < all.size(); ++at) {
       if (all[at].from < step)
@@ -49,7 +50,7 @@ void expectRangesOf(const Graph &graph, const GrowingSchedule &schedule) {
     }
     EXPECT_EQ(heldOver, expected);
     for (ValueIndex value = 0; value < graph.numValues(); ++value) {
-      const std::optional<Instance> current = schedule.currentBefore(value, step);
+      const std::optional<Instance> current = schedule.liveRanges().currentBefore(value, step);
       ASSERT_EQ(current.has_value(), last[value] >= 0);
       if (!current)
         continue;
@@ -63,7 +64,7 @@ void expectReadsOf(const Graph &graph, const GrowingSchedule &schedule) {
   std::vector<int32_t> next(graph.numValues(), -1);
   for (int32_t step = schedule.numSteps(); step-- > 0;) {
     for (ValueIndex value = 0; value < graph.numValues(); ++value)
-      EXPECT_EQ(schedule.nextRead(value, step), next[value]);
+      EXPECT_EQ(schedule.readSteps().nextAfter(value, step), next[value]);
     for (ValueIndex value : graph.reads(schedule.steps()[step]))
       next[value] = step;
   }

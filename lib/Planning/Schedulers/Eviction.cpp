@@ -24,12 +24,50 @@ struct Proposal {
 } // namespace
 
 namespace llmmem::planning {
+/// What may run again so that a full step holds less.
+class Proposer {
+public:
+  /// At most `deepest` ancestors in a row run again for one value.
+  Proposer(const Graph &graph, int deepest)
+      : graph(graph), deepest(deepest), lastProposal(graph.numOps(), 0) {}
+
+  /// Returns the first of the proposals of the least score. It is mostly accepted, so nothing is
+  /// needed about the others except that they are more expensive.
+  std::optional<Proposal> best(const GrowingSchedule &schedule, int32_t fullest);
+  /// Returns all proposals, those of the least score first.
+  std::vector<Proposal> all(const GrowingSchedule &schedule, int32_t fullest);
+  /// Returns the ops of one of the last proposals.
+  llvm::ArrayRef<OpIndex> repeatsOf(const Proposal &proposal) const {
+    return llvm::ArrayRef(repeats).slice(proposal.from, proposal.to - proposal.from);
+  }
+  /// Returns the work done, in steps visited, since it was last asked.
+  int64_t takeWork();
+
+  int64_t visited = 0; // ops considered for repeats of which the work was not taken yet
+
+private:
+  template <typename Visit>
+  void forEach(const GrowingSchedule &schedule, int32_t fullest, Visit visit);
+  bool addRepeat(const GrowingSchedule &schedule, ValueIndex value, int32_t before, int32_t fullest,
+                 int depth);
+  /// Says whether the ops of the current proposal cost as much as `mostScore` allows.
+  bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
+
+  const Graph &graph;
+  int deepest;
+  std::vector<int64_t> lastProposal; // per op: the last proposal that runs it again
+  int64_t numProposals = 0;
+  std::vector<OpIndex> repeats; // repeats of all proposals
+  // The cost of the current proposal.
+  int64_t repeatCost = 0;
+  double bytesFreed = 0, mostScore = 0;
+};
+
 class Evictor {
 public:
   Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
           int64_t &work)
-      : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
-        lastProposal(graph.numOps(), 0) {}
+      : graph(graph), steps(steps), capacity(capacity), work(work), proposer(graph, deepest) {}
   /// Runs from the start of a path, where there is one.
   bool run(EvictionPath *from = nullptr);
 
@@ -39,36 +77,18 @@ private:
   bool isSame(const EvictionPath::Stop &stop) const;
   bool evictOnce();
   bool acceptsAny(int32_t fullest);
-  template <typename Visit>
-  void forEachProposal(int32_t fullest, Visit visit);
-  std::optional<Proposal> proposeBest(int32_t fullest);
-  std::vector<Proposal> proposeAll(int32_t fullest);
   bool accepts(const Proposal &proposal);
   bool acceptsAt(const Proposal &proposal, int32_t place);
   bool writesFor(int32_t step, int32_t before, llvm::ArrayRef<OpIndex> ops) const;
-  void countWork();
-  bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth);
-  llvm::ArrayRef<OpIndex> repeatsOf(const Proposal &proposal) const {
-    return llvm::ArrayRef(repeats).slice(proposal.from, proposal.to - proposal.from);
-  }
   bool isOver(const Profile &usage) const { return usage.peakStep >= 0 && usage.peak > capacity; }
   bool areLess(llvm::ArrayRef<EvictionPath::Change> changes) const;
-  /// Says whether the ops of the current proposal cost as much as `mostScore` allows.
-  bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
 
   const Graph &graph;
   std::vector<OpIndex> &steps; // the schedule at the start, and at the end
   std::optional<GrowingSchedule> schedule;
   int64_t capacity;
-  int deepest;
   int64_t &work;
-  int64_t visited = 0;               // ops considered for repeats since the last count of work
-  std::vector<int64_t> lastProposal; // per op: the last proposal that runs it again
-  int64_t numProposals = 0;
-  std::vector<OpIndex> repeats; // repeats of all proposals
-  // The cost of the current proposal.
-  int64_t repeatCost = 0;
-  double bytesFreed = 0, mostScore = 0;
+  Proposer proposer;
   EvictionPath *path = nullptr; // remembers what is done, at its end
   EvictionPath::Stop next;      // the way from the schedule, with the proposals so far
 };
@@ -85,7 +105,8 @@ bool Evictor::areLess(llvm::ArrayRef<EvictionPath::Change> changes) const {
 
 /// Appends to the repeats the ops that must run before step `before` so that `value` is live there,
 /// without holding anything more at step `fullest`. It fails as soon as they are too expensive.
-bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth) {
+bool Proposer::addRepeat(const GrowingSchedule &schedule, ValueIndex value, int32_t before,
+                         int32_t fullest, int depth) {
   ++visited;
   OpIndex writer = graph.writer(value);
   if (writer < 0 || !graph.mayRunAgain(writer) || depth > deepest)
@@ -101,12 +122,12 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
     // Resident values have no bytes; for most other values this shows that they are not resident.
     if (graph.bytes(read) == 0 && graph.problem().values[read].resident)
       continue;
-    const std::optional<Instance> current = schedule->currentBefore(read, before);
+    const std::optional<Instance> current = schedule.liveRanges().currentBefore(read, before);
     // The value is held at the peak step anyway, or written after it: holding it longer adds
     // nothing there.
     bool isFree =
         current && (current->to >= fullest || current->from > fullest || graph.bytes(read) == 0);
-    if (!isFree && !addRepeat(read, before, fullest, depth + 1))
+    if (!isFree && !addRepeat(schedule, read, before, fullest, depth + 1))
       return false;
   }
   repeats.push_back(writer);
@@ -117,15 +138,15 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
 /// Calls `visit` with a proposal for each value that is held at step `fullest` and not read there.
 /// The proposal writes it again just before the step that reads it next.
 template <typename Visit>
-void Evictor::forEachProposal(int32_t fullest, Visit visit) {
-  const int32_t numSteps = schedule->numSteps();
-  const llvm::ArrayRef<ValueIndex> reads = graph.reads(schedule->steps()[fullest]);
+void Proposer::forEach(const GrowingSchedule &schedule, int32_t fullest, Visit visit) {
+  const int32_t numSteps = schedule.numSteps();
+  const llvm::ArrayRef<ValueIndex> reads = graph.reads(schedule.steps()[fullest]);
   mostScore = std::numeric_limits<double>::infinity();
   repeats.clear();
-  schedule->forEachHeldOver(fullest, [&](ValueIndex value) {
+  schedule.liveRanges().forEachHeldOver(graph, schedule.steps(), fullest, [&](ValueIndex value) {
     if (graph.bytes(value) == 0 || llvm::is_contained(reads, value))
       return;
-    int32_t before = schedule->nextRead(value, fullest);
+    int32_t before = schedule.readSteps().nextAfter(value, fullest);
     if (before < 0)
       before = numSteps; // it is kept to the end
     // A long idle range is slightly better: dropping it lowers other full steps too.
@@ -134,35 +155,32 @@ void Evictor::forEachProposal(int32_t fullest, Visit visit) {
     repeatCost = 0;
     bytesFreed = double(graph.bytes(value)) * (1 + idle);
     const size_t from = repeats.size();
-    if (addRepeat(value, before, fullest, 0))
+    if (addRepeat(schedule, value, before, fullest, 0))
       visit(Proposal{Proposal::scoreOf(repeatCost, bytesFreed), before, from, repeats.size()});
     else
       repeats.resize(from);
   });
-  countWork();
 }
 
-void Evictor::countWork() {
+int64_t Proposer::takeWork() {
   constexpr int64_t opsPerStep = 8; // ops considered in the time of one visited step
-  work -= visited / opsPerStep;
+  const int64_t work = visited / opsPerStep;
   visited %= opsPerStep;
+  return work;
 }
 
-/// Returns the first of the proposals of the least score. It is mostly accepted, so nothing is
-/// needed about the others except that they are more expensive.
-std::optional<Proposal> Evictor::proposeBest(int32_t fullest) {
+std::optional<Proposal> Proposer::best(const GrowingSchedule &schedule, int32_t fullest) {
   std::optional<Proposal> best;
-  forEachProposal(fullest, [&](const Proposal &proposal) {
+  forEach(schedule, fullest, [&](const Proposal &proposal) {
     mostScore = proposal.score;
     best = proposal;
   });
   return best;
 }
 
-/// Returns all proposals, those of the least score first.
-std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
+std::vector<Proposal> Proposer::all(const GrowingSchedule &schedule, int32_t fullest) {
   std::vector<Proposal> proposals;
-  forEachProposal(fullest, [&](const Proposal &proposal) { proposals.push_back(proposal); });
+  forEach(schedule, fullest, [&](const Proposal &proposal) { proposals.push_back(proposal); });
   llvm::stable_sort(proposals,
                     [](const Proposal &a, const Proposal &b) { return a.score < b.score; });
   return proposals;
@@ -191,14 +209,14 @@ bool Evictor::accepts(const Proposal &proposal) {
   int32_t ahead = proposal.before;
   if (ahead < schedule->numSteps())
     while (ahead - 1 > schedule->usage().peakStep &&
-           writesFor(ahead - 1, proposal.before, repeatsOf(proposal)))
+           writesFor(ahead - 1, proposal.before, proposer.repeatsOf(proposal)))
       --ahead;
   return ahead < proposal.before && acceptsAt(proposal, ahead);
 }
 
 bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   graph.poll();
-  work -= static_cast<int64_t>(schedule->bytesWith(repeatsOf(proposal), place).size());
+  work -= static_cast<int64_t>(schedule->bytesWith(proposer.repeatsOf(proposal), place).size());
   const size_t first = next.changes.size();
   schedule->forEachChange([&](int64_t now, int64_t then) {
     if (std::max(now, then) > next.least)
@@ -212,7 +230,7 @@ bool Evictor::acceptsAt(const Proposal &proposal, int32_t place) {
   if (!helps)
     return false;
   schedule->insert();
-  next.added = repeatsOf(proposal);
+  next.added = proposer.repeatsOf(proposal);
   next.place = place;
   return true;
 }
@@ -246,7 +264,7 @@ Evictor::Way Evictor::follow(EvictionPath &path) {
     if (!isSame(stop))
       return Way::Aside;
     work -= stop.work;
-    visited = stop.visited;
+    proposer.visited = stop.visited;
     if (stop.added.empty())
       return Way::Nowhere;
     steps.insert(steps.begin() + stop.place, stop.added.begin(), stop.added.end());
@@ -256,13 +274,15 @@ Evictor::Way Evictor::follow(EvictionPath &path) {
 
 /// Makes the best proposal that helps.
 bool Evictor::acceptsAny(int32_t fullest) {
-  std::optional<Proposal> best = proposeBest(fullest);
+  const std::optional<Proposal> best = proposer.best(*schedule, fullest);
+  work -= proposer.takeWork();
   if (!best)
     return false;
   bool progressed = accepts(*best);
   if (!progressed && work >= 0) {
     // The best proposal comes first, and it was tried.
-    const std::vector<Proposal> others = proposeAll(fullest);
+    const std::vector<Proposal> others = proposer.all(*schedule, fullest);
+    work -= proposer.takeWork();
     for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
       progressed = accepts(others[at]);
   }
@@ -278,7 +298,7 @@ bool Evictor::evictOnce() {
   const int64_t before = work;
   const bool progressed = acceptsAny(schedule->usage().peakStep);
   next.work = before - work;
-  next.visited = visited;
+  next.visited = proposer.visited;
   if (path && (work < 0 || !path->add(next)))
     path = nullptr;
   return progressed && work >= 0;
