@@ -23,39 +23,43 @@ ScheduleMove::ScheduleMove(const Graph &graph, llvm::ArrayRef<OpIndex> steps)
     deriveRanges(value);
   for (int32_t id : order)
     setUsage(runs[id], id);
-  rangesBefore.clear();
-  runsBefore.clear();
-  level.resize(order.size() + 1);
-  held.resize(order.size());
-  over.resize(order.size());
+  move.rangesBefore.clear();
+  move.runsBefore.clear();
+  bytes.resize(order.size());
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (graph.writer(value) < 0 && !ranges[value].empty() && ranges[value][0].last != unread)
-      level[0] += graph.bytes(value);
+      bytes.level[0] += graph.bytes(value);
   measure(0, numSteps() - 1);
 }
 
 void ScheduleMove::measure(int32_t first, int32_t last) {
   for (int32_t step = first; step <= last; ++step) {
     const Run &here = runs[order[step]];
-    held[step] = level[step] + here.peakAdded;
-    over[step] = excessOf(held[step]);
-    level[step + 1] = level[step] + here.netAdded;
+    bytes.held[step] = bytes.level[step] + here.peakAdded;
+    bytes.over[step] = bytes.excessOf(bytes.held[step]);
+    bytes.level[step + 1] = bytes.level[step] + here.netAdded;
   }
 }
 
-void ScheduleMove::setTarget(int64_t bytes) { setTarget(bytes, INT64_MAX, 1); }
+void ScheduleMove::StepBytes::resize(size_t numSteps) {
+  level.resize(numSteps + 1);
+  held.resize(numSteps);
+  over.resize(numSteps);
+}
 
-void ScheduleMove::setTarget(int64_t bytes, int64_t lower, int64_t steep) {
-  target = bytes - graph.residentBytes();
-  lowerTarget = lower - graph.residentBytes();
-  steepness = steep;
+void ScheduleMove::setTarget(int64_t most) { setTarget(most, INT64_MAX, 1); }
+
+void ScheduleMove::setTarget(int64_t most, int64_t lower, int64_t steepness) {
+  bytes.target = most - graph.residentBytes();
+  bytes.lowerTarget = lower - graph.residentBytes();
+  bytes.steepness = steepness;
   excessNow = 0;
   for (int32_t step = 0; step < numSteps(); ++step)
-    excessNow += over[step] = excessOf(held[step]);
+    excessNow += bytes.over[step] = bytes.excessOf(bytes.held[step]);
 }
 
 int64_t ScheduleMove::peak() const {
-  return graph.residentBytes() + (held.empty() ? 0 : *llvm::max_element(held));
+  return graph.residentBytes() + (bytes.held.empty() ? 0 : *llvm::max_element(bytes.held));
 }
 
 std::vector<OpIndex> ScheduleMove::steps() const {
@@ -69,7 +73,7 @@ std::vector<OpIndex> ScheduleMove::steps() const {
 /// Returns a sort key for the position of a run after the move. It is even at a step and odd in a
 /// gap.
 int64_t ScheduleMove::keyOf(int32_t id) const {
-  return id == run ? 2 * int64_t(gap) - 1 : 2 * int64_t(runs[id].step);
+  return id == move.run ? 2 * int64_t(move.gap) - 1 : 2 * int64_t(runs[id].step);
 }
 
 /// Computes the live ranges of `value` after the move. Returns false where a read precedes every
@@ -78,10 +82,10 @@ bool ScheduleMove::deriveRanges(ValueIndex value) {
   OpIndex writer = graph.writer(value);
   sorted.clear();
   for (int32_t id : uses[value])
-    if (id != run || gap >= 0)
+    if (id != move.run || move.gap >= 0)
       sorted.push_back(id);
-  if (run >= 0 && from < 0)
-    sorted.push_back(run); // not yet among the uses
+  if (move.run >= 0 && move.from < 0)
+    sorted.push_back(move.run); // not yet among the uses
   llvm::sort(sorted, [&](int32_t a, int32_t b) { return keyOf(a) < keyOf(b); });
   LiveRanges now;
   if (writer < 0)
@@ -96,7 +100,7 @@ bool ScheduleMove::deriveRanges(ValueIndex value) {
   }
   if (graph.isKept(value) && !now.empty())
     now.back().last = kept;
-  rangesBefore.push_back({value, ranges[value]});
+  move.rangesBefore.push_back({value, ranges[value]});
   ranges[value] = std::move(now);
   return true;
 }
@@ -122,54 +126,54 @@ void ScheduleMove::setUsage(Run &here, int32_t id) const {
 }
 
 void ScheduleMove::updateRun(int32_t id) {
-  if (id < 0 || llvm::any_of(runsBefore, [&](auto &other) { return other.first == id; }))
+  if (id < 0 || llvm::any_of(move.runsBefore, [&](auto &other) { return other.first == id; }))
     return;
-  runsBefore.push_back({id, runs[id]});
+  move.runsBefore.push_back({id, runs[id]});
   setUsage(runs[id], id);
-  if (id != run) {
-    low = std::min(low, runs[id].step);
-    high = std::max(high, runs[id].step);
+  if (id != move.run) {
+    move.low = std::min(move.low, runs[id].step);
+    move.high = std::max(move.high, runs[id].step);
   }
 }
 
 /// Calls `function` for the runs of the steps from `low` to `high` after the move.
 template <typename Function>
 void ScheduleMove::forEachNew(Function function) const {
-  int32_t step = low;
+  int32_t step = move.low;
   auto upTo = [&](int32_t end) {
     for (; step < end; ++step)
       function(order[step]);
   };
   auto enter = [&] {
-    upTo(gap);
-    function(run);
+    upTo(move.gap);
+    function(move.run);
   };
-  if (gap >= 0 && (from < 0 || gap <= from))
+  if (move.gap >= 0 && (move.from < 0 || move.gap <= move.from))
     enter();
-  if (from >= 0) {
-    upTo(from);
+  if (move.from >= 0) {
+    upTo(move.from);
     ++step;
-    if (gap > from)
+    if (move.gap > move.from)
       enter();
   }
-  upTo(high + 1);
+  upTo(move.high + 1);
 }
 
 std::optional<ScheduleMove::Effect> ScheduleMove::evaluate(int32_t id, int32_t leaves,
                                                            int32_t enters) {
-  run = id, from = leaves, gap = enters;
-  low = std::min(from < 0 ? gap : from, gap < 0 ? from : gap);
-  high = std::max(from, gap - 1);
-  low = std::min(low, high); // an insertion also reevaluates the step before it
-  low = std::max(low, 0);
-  const Op &op = graph.op(runs[run].op);
+  move.run = id, move.from = leaves, move.gap = enters;
+  move.low = std::min(move.from < 0 ? move.gap : move.from, move.gap < 0 ? move.from : move.gap);
+  move.high = std::max(move.from, move.gap - 1);
+  move.low = std::min(move.low, move.high); // an insertion also reevaluates the step before it
+  move.low = std::max(move.low, 0);
+  const Op &op = graph.op(runs[move.run].op);
   for (const std::vector<ValueIndex> *list : {&op.reads, &op.writes})
     for (ValueIndex value : *list)
       if (!deriveRanges(value)) {
         reject();
         return std::nullopt;
       }
-  for (auto &[value, before] : rangesBefore) {
+  for (auto &[value, before] : move.rangesBefore) {
     const LiveRanges &now = ranges[value];
     for (const LiveRange &range : before)
       if (!llvm::is_contained(now, range)) {
@@ -182,21 +186,21 @@ std::optional<ScheduleMove::Effect> ScheduleMove::evaluate(int32_t id, int32_t l
         updateRun(range.last);
       }
   }
-  if (from < 0)
-    updateRun(run);
-  effect = {};
-  if (from < 0)
-    effect.cost = op.cost;
-  else if (gap < 0)
-    effect.cost = -op.cost;
-  for (int32_t step = low; step <= high; ++step)
-    effect.excess -= over[step];
-  int64_t live = level[low];
+  if (move.from < 0)
+    updateRun(move.run);
+  move.effect = {};
+  if (move.from < 0)
+    move.effect.cost = op.cost;
+  else if (move.gap < 0)
+    move.effect.cost = -op.cost;
+  for (int32_t step = move.low; step <= move.high; ++step)
+    move.effect.excess -= bytes.over[step];
+  int64_t live = bytes.level[move.low];
   forEachNew([&](int32_t other) {
-    effect.excess += excessOf(live + runs[other].peakAdded);
+    move.effect.excess += bytes.excessOf(live + runs[other].peakAdded);
     live += runs[other].netAdded;
   });
-  return effect;
+  return move.effect;
 }
 
 std::optional<ScheduleMove::Effect> ScheduleMove::evaluateRelocation(int32_t id, int32_t to) {
@@ -220,54 +224,54 @@ std::optional<ScheduleMove::Effect> ScheduleMove::evaluateRemoval(int32_t id) {
 }
 
 void ScheduleMove::reject() {
-  for (auto &[value, before] : rangesBefore)
+  for (auto &[value, before] : move.rangesBefore)
     ranges[value] = std::move(before);
-  for (auto &[id, before] : runsBefore)
+  for (auto &[id, before] : move.runsBefore)
     runs[id] = before;
-  rangesBefore.clear();
-  runsBefore.clear();
-  if (from < 0)
-    freeIds.push_back(run);
-  run = -1;
+  move.rangesBefore.clear();
+  move.runsBefore.clear();
+  if (move.from < 0)
+    freeIds.push_back(move.run);
+  move.run = -1;
 }
 
 void ScheduleMove::accept() {
-  costNow += effect.cost;
-  excessNow += effect.excess;
-  int32_t last = high;
-  if (from >= 0 && gap >= 0) {
-    if (gap > from)
-      std::rotate(order.begin() + from, order.begin() + from + 1, order.begin() + gap);
+  costNow += move.effect.cost;
+  excessNow += move.effect.excess;
+  int32_t last = move.high;
+  if (move.from >= 0 && move.gap >= 0) {
+    if (move.gap > move.from)
+      std::rotate(order.begin() + move.from, order.begin() + move.from + 1,
+                  order.begin() + move.gap);
     else
-      std::rotate(order.begin() + gap, order.begin() + from, order.begin() + from + 1);
+      std::rotate(order.begin() + move.gap, order.begin() + move.from,
+                  order.begin() + move.from + 1);
   } else {
-    const Op &op = graph.op(runs[run].op);
-    bool isNew = from < 0;
+    const Op &op = graph.op(runs[move.run].op);
+    bool isNew = move.from < 0;
     for (const std::vector<ValueIndex> *list : {&op.reads, &op.writes})
       for (ValueIndex value : *list) {
         if (isNew)
-          uses[value].push_back(run);
+          uses[value].push_back(move.run);
         else
-          uses[value].erase(llvm::find(uses[value], run));
+          uses[value].erase(llvm::find(uses[value], move.run));
       }
-    timesRun[runs[run].op] += isNew ? 1 : -1;
+    timesRun[runs[move.run].op] += isNew ? 1 : -1;
     if (isNew) {
-      order.insert(order.begin() + gap, run);
+      order.insert(order.begin() + move.gap, move.run);
     } else {
-      order.erase(order.begin() + from);
-      freeIds.push_back(run);
+      order.erase(order.begin() + move.from);
+      freeIds.push_back(move.run);
     }
-    held.resize(order.size());
-    over.resize(order.size());
-    level.resize(order.size() + 1);
+    bytes.resize(order.size());
     last = numSteps() - 1;
   }
-  for (int32_t step = low; step <= last; ++step)
+  for (int32_t step = move.low; step <= last; ++step)
     runs[order[step]].step = step;
-  measure(low, last);
-  rangesBefore.clear();
-  runsBefore.clear();
-  run = -1;
+  measure(move.low, last);
+  move.rangesBefore.clear();
+  move.runsBefore.clear();
+  move.run = -1;
 }
 
 std::pair<int32_t, int32_t> ScheduleMove::range(int32_t id) const {

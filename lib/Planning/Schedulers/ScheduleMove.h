@@ -64,15 +64,32 @@ private:
   static constexpr int32_t unread = -1, kept = -2;
   using LiveRanges = llvm::SmallVector<LiveRange, 2>;
 
+  /// What the steps hold, and how much of it is excess.
+  struct StepBytes {
+    int64_t excessOf(int64_t bytes) const {
+      return steepness * std::max<int64_t>(0, bytes - target) +
+             std::max<int64_t>(0, bytes - lowerTarget);
+    }
+    void resize(size_t numSteps);
+
+    std::vector<int64_t> level, held; // before and while each step runs
+    std::vector<int64_t> over;        // by step: the excess
+    int64_t target = INT64_MAX, lowerTarget = INT64_MAX, steepness = 1;
+  };
+  /// The move under evaluation takes `run` from step `from` (-1: it is new) to `gap` (-1: it is
+  /// removed), and changes what the steps from `low` to `high` hold.
+  struct Move {
+    int32_t run = -1, from = -1, gap = -1, low = 0, high = 0;
+    Effect effect;
+    std::vector<std::pair<ValueIndex, LiveRanges>> rangesBefore;
+    std::vector<std::pair<int32_t, Run>> runsBefore;
+  };
+
   int64_t keyOf(int32_t run) const;
   bool deriveRanges(ValueIndex value);
   void updateRun(int32_t run);
   void setUsage(Run &run, int32_t id) const;
   std::optional<Effect> evaluate(int32_t run, int32_t from, int32_t gap);
-  int64_t excessOf(int64_t bytes) const {
-    return steepness * std::max<int64_t>(0, bytes - target) +
-           std::max<int64_t>(0, bytes - lowerTarget);
-  }
   template <typename Function>
   void forEachNew(Function function) const;
   void measure(int32_t from, int32_t to);
@@ -84,18 +101,10 @@ private:
   std::vector<int32_t> timesRun;                   // per op
   std::vector<llvm::SmallVector<int32_t, 6>> uses; // per value: runs that read or write it
   std::vector<LiveRanges> ranges;                  // per value
-  std::vector<int64_t> level, held;                // before and while each step runs
-  std::vector<int64_t> over;                       // by step: the excess
-  int64_t target = INT64_MAX, lowerTarget = INT64_MAX, steepness = 1;
+  StepBytes bytes;
   int64_t costNow = 0, excessNow = 0;
-
-  // The move under evaluation takes `run` from step `from` (-1: it is new) to `gap` (-1: it is
-  // removed).
-  int32_t run = -1, from = -1, gap = -1, low = 0, high = 0;
-  Effect effect;
-  std::vector<std::pair<ValueIndex, LiveRanges>> rangesBefore;
-  std::vector<std::pair<int32_t, Run>> runsBefore;
-  llvm::SmallVector<int32_t, 16> sorted;
+  Move move;
+  llvm::SmallVector<int32_t, 16> sorted; // runs, while ranges are derived
 };
 
 } // namespace llmmem::planning
