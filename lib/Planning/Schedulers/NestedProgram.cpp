@@ -8,10 +8,12 @@
 
 using namespace llmmem::planning;
 
-NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
-                             int64_t capacity, int32_t numLevels)
-    : graph(graph), chain(chain), options(options), stages(chain.numStages), levels(numLevels) {
-  findBoundaries();
+NestedStages::NestedStages(const Graph &graph, const Chain &chain, const ChainOptions &options,
+                           int64_t capacity, int32_t numLevels)
+    : graph(graph), chain(chain), options(options), stages(chain.numStages),
+      shared(graph.numValues(), false), costBefore(chain.numStages + 1, 0), levels(numLevels) {
+  findInputs();
+  addForwardCosts();
   base = INT64_MAX;
   for (const std::vector<StageOption> &choice : options.options)
     for (const StageOption &option : choice)
@@ -19,18 +21,18 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
         base = std::min({base, option.forwardPeak, option.backwardPeak});
   base = std::min(base, capacity);
   chooseStep(capacity - base);
-  findLeaves();
-  findRows();
-  tabulate();
+  roundGradients();
+  for (int32_t stage = 0; stage < size(); ++stage)
+    findLeaves(stage);
 }
 
 /// Chooses the step of the table. Rounding errors add up over the inputs of all stages. So the step
 /// divides all sizes where that gives few levels; else it is the median size of a stage's input.
-void NestedProgram::chooseStep(int64_t range) {
+void NestedStages::chooseStep(int64_t range) {
   // The number of rows grows with the stages, and each row tries every split.
   constexpr int64_t work = 300000000;
   const int64_t mostLevels =
-      std::clamp<int64_t>(work / (int64_t(stages) * stages + 1), std::min(levels, 160), 1500);
+      std::clamp<int64_t>(work / (int64_t(size()) * size() + 1), std::min(levels, 160), 1500);
   int64_t divisor = 0;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     divisor = std::gcd(divisor, graph.bytes(value));
@@ -42,9 +44,9 @@ void NestedProgram::chooseStep(int64_t range) {
     return;
   }
   std::vector<int64_t> sizes;
-  for (const std::vector<ValueIndex> &values : inputs) {
+  for (const NestedStage &stage : stages) {
     int64_t bytes = 0;
-    for (ValueIndex value : values)
+    for (ValueIndex value : stage.inputs)
       bytes += graph.bytes(value);
     if (bytes > 0)
       sizes.push_back(bytes);
@@ -61,11 +63,7 @@ void NestedProgram::chooseStep(int64_t range) {
   levels = static_cast<int32_t>(std::min<int64_t>(range / step + 1, mostLevels));
 }
 
-void NestedProgram::findBoundaries() {
-  inputs.assign(stages, {});
-  isShared.assign(graph.numValues(), false);
-  forwardCost.assign(stages + 1, 0);
-  written.assign(stages, {});
+void NestedStages::findInputs() {
   constexpr int32_t farthest = 2; // a value read farther from its writer is shared by the chain
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
@@ -73,15 +71,18 @@ void NestedProgram::findBoundaries() {
       continue;
     int32_t from = chain.stageOf[writer], to = from;
     if (options.subject[value])
-      written[from].push_back(value);
+      stages[from].written.push_back(value);
     for (OpIndex reader : graph.readers(value))
       to = std::max(to, chain.stageOf[reader]);
-    isShared[value] = to - from > farthest;
-    for (int32_t stage = from + 1; stage <= to && !isShared[value]; ++stage)
-      inputs[stage].push_back(value);
+    shared[value] = to - from > farthest;
+    for (int32_t stage = from + 1; stage <= to && !shared[value]; ++stage)
+      stages[stage].inputs.push_back(value);
   }
-  // A forward that saves nothing runs only the ops that the next stage's input needs.
-  for (int32_t stage = 0; stage < stages; ++stage) {
+}
+
+/// A forward that saves nothing runs only the ops that the next stage's input needs.
+void NestedStages::addForwardCosts() {
+  for (int32_t stage = 0; stage < size(); ++stage) {
     int64_t cost = 0;
     std::vector<OpIndex> worklist;
     llvm::SmallDenseSet<OpIndex, 64> seen;
@@ -92,25 +93,25 @@ void NestedProgram::findBoundaries() {
       worklist.push_back(writer);
       cost += graph.op(writer).cost;
     };
-    if (stage + 1 < stages)
-      llvm::for_each(inputs[stage + 1], want);
+    if (stage + 1 < size())
+      llvm::for_each(stages[stage + 1].inputs, want);
     while (!worklist.empty()) {
       OpIndex op = worklist.back();
       worklist.pop_back();
       llvm::for_each(graph.op(op).reads, want);
     }
-    forwardCost[stage + 1] = forwardCost[stage] + cost;
+    costBefore[stage + 1] = costBefore[stage] + cost;
   }
 }
 
-int32_t NestedProgram::rounded(int64_t bytes) const {
+int32_t NestedStages::rounded(int64_t bytes) const {
   constexpr int64_t never = 1 << 30; // more levels than any table has
   return static_cast<int32_t>(std::clamp((bytes + step / 2) / step, -never, never));
 }
 
 /// Rounds the gradients that are live between segments: those written in an earlier segment of the
 /// backward and read in a later one.
-void NestedProgram::roundGradients() {
+void NestedStages::roundGradients() {
   std::vector<int64_t> change(chain.numSegments() + 1, 0);
   std::vector<int32_t> segmentOfOp(graph.numOps(), 0);
   for (size_t index = 0; index < chain.order.size(); ++index)
@@ -127,16 +128,15 @@ void NestedProgram::roundGradients() {
   }
   for (size_t segment = 1; segment < change.size(); ++segment)
     change[segment] += change[segment - 1];
-  gradients.assign(stages, 0);
-  for (int32_t stage = 0; stage < stages; ++stage)
-    gradients[stage] = rounded(change[chain.backwardSegment(stage)]);
+  for (int32_t stage = 0; stage < size(); ++stage)
+    stages[stage].gradients = rounded(change[chain.backwardSegment(stage)]);
 }
 
 /// Returns the bytes of the stage's input that the backward does not read, so that they are not
 /// held over the cut: the peaks count them, and so does the recursion.
-int64_t NestedProgram::passingBytes(int32_t stage) const {
+int64_t NestedStages::passingBytes(int32_t stage) const {
   int64_t passing = 0;
-  for (ValueIndex value : inputs[stage])
+  for (ValueIndex value : stages[stage].inputs)
     if (llvm::all_of(graph.readers(value), [&](OpIndex op) { return chain.stageOf[op] >= 0; }))
       passing += graph.bytes(value);
   return passing;
@@ -144,9 +144,9 @@ int64_t NestedProgram::passingBytes(int32_t stage) const {
 
 /// Returns the bytes of the stage's input that its results may take in place, where the input dies
 /// there.
-int64_t NestedProgram::bytesTakenInPlace(int32_t stage) const {
+int64_t NestedStages::bytesTakenInPlace(int32_t stage) const {
   int64_t taken = 0;
-  for (ValueIndex value : inputs[stage])
+  for (ValueIndex value : stages[stage].inputs)
     for (OpIndex reader : graph.readers(value))
       for (InPlace pair : graph.op(reader).inPlace)
         if (pair.read == value && chain.stageOf[reader] == stage)
@@ -156,14 +156,14 @@ int64_t NestedProgram::bytesTakenInPlace(int32_t stage) const {
 
 /// Says whether the choice holds the next stage's input, as the recursion relies on that being
 /// live.
-bool NestedProgram::holdsNextInput(int32_t stage, int32_t choice) const {
-  return stage + 1 == stages || llvm::all_of(inputs[stage + 1], [&](ValueIndex value) {
+bool NestedStages::holdsNextInput(int32_t stage, int32_t choice) const {
+  return stage + 1 == size() || llvm::all_of(stages[stage + 1].inputs, [&](ValueIndex value) {
            return chain.stageOf[graph.writer(value)] != stage || !options.subject[value] ||
                   options.held[choice][value];
          });
 }
 
-NestedProgram::Leaf NestedProgram::leafOf(int32_t stage, int32_t choice, int64_t passing) const {
+NestedStage::Leaf NestedStages::leafOf(int32_t stage, int32_t choice, int64_t passing) const {
   const StageOption &option = options.options[choice][stage];
   int64_t peak = std::max(option.forwardPeak - passing, option.backwardPeak) - base;
   return {choice, rounded(option.held),
@@ -171,61 +171,65 @@ NestedProgram::Leaf NestedProgram::leafOf(int32_t stage, int32_t choice, int64_t
           rounded(std::max<int64_t>(peak, 0)), option.cost};
 }
 
-void NestedProgram::findLeaves() {
-  roundGradients();
-  inputSize.assign(stages, 0);
-  passingSize.assign(stages, 0);
-  leaves.assign(stages, {});
-  lean.clear();
-  forwardPeak.clear();
-  for (int32_t stage = 0; stage < stages; ++stage) {
-    int64_t bytes = 0, passing = passingBytes(stage);
-    for (ValueIndex value : inputs[stage])
-      bytes += graph.bytes(value);
-    inputSize[stage] = rounded(bytes);
-    passingSize[stage] = rounded(std::max<int64_t>(bytes - bytesTakenInPlace(stage), 0));
-    const StageOption &alone = options.options.back()[stage];
-    forwardPeak.push_back(rounded(std::max<int64_t>(alone.forwardPeak - passing - base, 0)));
-    lean.push_back({options.numChoices() - 1, 0, 0,
-                    rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost});
-    for (int32_t choice : options.useful[stage]) {
-      if (!holdsNextInput(stage, choice))
-        continue;
-      Leaf leaf = leafOf(stage, choice, passing);
-      bool isDominated = llvm::any_of(leaves[stage], [&](const Leaf &other) {
-        return other.held <= leaf.held && other.forward <= leaf.forward &&
-               other.peak <= leaf.peak && other.cost <= leaf.cost;
-      });
-      if (!isDominated)
-        leaves[stage].push_back(leaf);
-    }
+void NestedStages::findLeaves(int32_t number) {
+  NestedStage &stage = stages[number];
+  int64_t bytes = 0;
+  const int64_t passing = passingBytes(number);
+  for (ValueIndex value : stage.inputs)
+    bytes += graph.bytes(value);
+  stage.inputSize = rounded(bytes);
+  stage.passingSize = rounded(std::max<int64_t>(bytes - bytesTakenInPlace(number), 0));
+  const StageOption &alone = options.options.back()[number];
+  stage.forwardPeak = rounded(std::max<int64_t>(alone.forwardPeak - passing - base, 0));
+  stage.lean = {options.numChoices() - 1, 0, 0,
+                rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost};
+  for (int32_t choice : options.useful[number]) {
+    if (!holdsNextInput(number, choice))
+      continue;
+    const NestedStage::Leaf leaf = leafOf(number, choice, passing);
+    if (llvm::none_of(stage.leaves, [&](const NestedStage::Leaf &other) {
+          return other.held <= leaf.held && other.forward <= leaf.forward &&
+                 other.peak <= leaf.peak && other.cost <= leaf.cost;
+        }))
+      stage.leaves.push_back(leaf);
   }
 }
 
+bool NestedStages::areEqual(int32_t a, int32_t b) const {
+  const NestedStage &one = stages[a], &other = stages[b];
+  return one.leaves == other.leaves && one.lean == other.lean &&
+         one.forwardPeak == other.forwardPeak && one.gradients == other.gradients &&
+         one.passingSize == other.passingSize && one.inputSize == other.inputSize &&
+         forwardCost(a, a + 1) == forwardCost(b, b + 1);
+}
+
+NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
+                             int64_t capacity, int32_t numLevels)
+    : graph(graph), chain(chain), options(options),
+      stages(graph, chain, options, capacity, numLevels), levels(stages.numLevels()) {
+  findRows();
+  tabulate();
+}
+
 void NestedProgram::findRows() {
+  const int32_t count = stages.size();
   // endOfRun[p] is the last stage of the run of equal stages that contains p.
-  std::vector<int32_t> endOfRun(stages), kind(stages, 0);
-  auto isEqual = [&](int32_t a, int32_t b) {
-    return leaves[a] == leaves[b] && lean[a] == lean[b] && forwardPeak[a] == forwardPeak[b] &&
-           gradients[a] == gradients[b] && passingSize[a] == passingSize[b] &&
-           inputSize[a] == inputSize[b] &&
-           forwardCost[a + 1] - forwardCost[a] == forwardCost[b + 1] - forwardCost[b];
-  };
-  for (int32_t stage = stages - 1; stage >= 0; --stage) {
-    bool continues = stage + 1 < stages && isEqual(stage, stage + 1);
+  std::vector<int32_t> endOfRun(count), kind(count, 0);
+  for (int32_t stage = count - 1; stage >= 0; --stage) {
+    bool continues = stage + 1 < count && stages.areEqual(stage, stage + 1);
     endOfRun[stage] = continues ? endOfRun[stage + 1] : stage;
     kind[stage] = endOfRun[stage];
   }
-  numRows = size_t(stages);
-  rowOf.assign(size_t(stages) * stages, 0);
+  numRows = size_t(count);
+  rowOf.assign(size_t(count) * count, 0);
   llvm::DenseMap<std::pair<int32_t, int32_t>, size_t> shared; // (run, length)
-  for (int32_t from = 0; from < stages; ++from)
-    for (int32_t to = from; to < stages; ++to) {
+  for (int32_t from = 0; from < count; ++from)
+    for (int32_t to = from; to < count; ++to) {
       bool isInRun = to <= endOfRun[from];
       auto [it, isNew] = shared.try_emplace(
           isInRun ? std::pair(kind[from], to - from) : std::pair(-1 - from, to), numRows);
       numRows += isNew;
-      rowOf[size_t(from) * stages + to] = static_cast<int32_t>(it->second);
+      rowOf[size_t(from) * count + to] = static_cast<int32_t>(it->second);
     }
 }
 
@@ -236,7 +240,7 @@ int64_t NestedProgram::leastOf(const Leaf &leaf, int32_t repeats, int32_t from, 
     return leaf.peak;
   int64_t least = leaf.peak;
   if (repeats)
-    least = std::max(least, int64_t(leaf.forward) + gradients[to]);
+    least = std::max(least, int64_t(leaf.forward) + stages[to].gradients);
   if (from < to)
     least = std::max(least, int64_t(leaf.held) + leastLevel[row(repeats, from + 1, to)]);
   return least;
@@ -251,19 +255,20 @@ void NestedProgram::forEachSplit(int32_t repeats, int32_t from, int32_t to, Visi
     // then, as is the gradient of the end of the sub-chain.
     const int32_t passed = split - 1;
     if (repeats)
-      lowest = std::max(lowest, int64_t(forwardPeak[passed]) + gradients[to] +
-                                    (passed > from ? passingSize[passed] : 0));
+      lowest = std::max(lowest, int64_t(stages[passed].forwardPeak) + stages[to].gradients +
+                                    (passed > from ? stages[passed].passingSize : 0));
     if (lowest >= levels)
       return;
-    visit(split, std::max({lowest, int64_t(inputSize[split]) + leastLevel[row(repeats, split, to)],
-                           int64_t(leastLevel[row(1, from, passed)])}));
+    visit(split,
+          std::max({lowest, int64_t(stages[split].inputSize) + leastLevel[row(repeats, split, to)],
+                    int64_t(leastLevel[row(1, from, passed)])}));
   }
 }
 
 llvm::ArrayRef<NestedProgram::Leaf> NestedProgram::leavesOf(int32_t repeats, int32_t from,
                                                             int32_t to) const {
-  return repeats && from == to ? llvm::ArrayRef<Leaf>(lean[from])
-                               : llvm::ArrayRef<Leaf>(leaves[from]);
+  return repeats && from == to ? llvm::ArrayRef<Leaf>(stages[from].lean)
+                               : llvm::ArrayRef<Leaf>(stages[from].leaves);
 }
 
 /// Finds the least level of a row. More bytes never take a plan away, so it is known without a
@@ -302,15 +307,15 @@ void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
   const bool isAlone = from == to;
   for (const Leaf &leaf : leavesOf(repeats, from, to)) {
     const bool isAgain = repeats && !isAlone;
-    const int64_t own = leaf.cost + (isAgain ? forwardCost[from + 1] - forwardCost[from] : 0);
+    const int64_t own = leaf.cost + (isAgain ? stages.forwardCost(from, from + 1) : 0);
     const Cell *rest = isAlone ? nullptr : &at(repeats, from + 1, to, 0);
     improve(cells, leastOf(leaf, repeats, from, to), leaf.choice,
             [&](int64_t level) { return own + (rest ? rest[level - leaf.held].cost : 0); });
   }
   forEachSplit(repeats, from, to, [&](int32_t split, int64_t least) {
-    const int32_t held = inputSize[split];
+    const int32_t held = stages[split].inputSize;
     const Cell *tail = &at(repeats, split, to, 0), *head = &at(1, from, split - 1, 0);
-    const int64_t forward = repeats ? forwardCost[split] - forwardCost[from] : 0;
+    const int64_t forward = repeats ? stages.forwardCost(from, split) : 0;
     improve(cells, least, from - split,
             [&](int64_t level) { return tail[level - held].cost + head[level].cost + forward; });
   });
@@ -320,11 +325,11 @@ void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
 template <typename Visit>
 void NestedProgram::forEachRow(Visit visit) {
   std::vector<bool> isDone(numRows, false);
-  for (int32_t length = 0; length < stages; ++length)
-    for (int32_t from = 0; from + length < stages; ++from)
+  for (int32_t length = 0; length < stages.size(); ++length)
+    for (int32_t from = 0; from + length < stages.size(); ++from)
       for (int32_t repeats : {1, 0}) {
         int32_t to = from + length;
-        if ((repeats == 0 && to + 1 != stages) || isDone[row(repeats, from, to)])
+        if ((repeats == 0 && to + 1 != stages.size()) || isDone[row(repeats, from, to)])
           continue;
         isDone[row(repeats, from, to)] = true;
         visit(repeats, from, to);
@@ -340,12 +345,9 @@ void NestedProgram::tabulate() {
   forEachRow([&](int32_t repeats, int32_t from, int32_t to) { fillRow(repeats, from, to); });
 }
 
-int32_t NestedProgram::levelOf(int64_t capacity) const {
-  return static_cast<int32_t>(std::clamp<int64_t>((capacity - base) / step, 0, levels - 1));
-}
-
 int64_t NestedProgram::cost(int32_t level) const {
-  return level < leastLevel[row(0, 0, stages - 1)] ? -1 : at(0, 0, stages - 1, level).cost;
+  return level < leastLevel[row(0, 0, stages.size() - 1)] ? -1
+                                                          : at(0, 0, stages.size() - 1, level).cost;
 }
 
 void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to,
@@ -355,28 +357,28 @@ void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, 
   int32_t decision = at(repeats, from, to, level).decision;
   if (decision < 0) {
     int32_t split = from - decision;
-    for (ValueIndex value : inputs[split])
+    for (ValueIndex value : stages[split].inputs)
       retention.hold(value, segment, chain.backwardSegment(split));
-    unfold(retention, repeats, split, to, level - inputSize[split], segment);
+    unfold(retention, repeats, split, to, level - stages[split].inputSize, segment);
     unfold(retention, 1, from, split - 1, level, chain.backwardSegment(split - 1));
     return;
   }
   if (repeats && from == to)
     return; // recomputed just in time within its own segment, so nothing is held across segments
   const std::vector<bool> &held = options.held[decision];
-  for (ValueIndex value : written[from])
+  for (ValueIndex value : stages[from].written)
     if (held[value])
       retention.hold(value, segment, chain.backwardSegment(from));
-  auto leaf =
-      llvm::find_if(leaves[from], [&](const Leaf &other) { return other.choice == decision; });
+  auto leaf = llvm::find_if(stages[from].leaves,
+                            [&](const Leaf &other) { return other.choice == decision; });
   unfold(retention, repeats, from + 1, to, level - leaf->held, segment);
 }
 
 Realization NestedProgram::realizeLevel(int32_t level) const {
   Retention retention(graph);
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    if (options.subject[value] && !isShared[value])
+    if (options.subject[value] && !stages.isShared(value))
       retention.discard(value);
-  unfold(retention, 0, 0, stages - 1, level, 0);
+  unfold(retention, 0, 0, stages.size() - 1, level, 0);
   return realize(graph, chain, retention);
 }
