@@ -41,30 +41,28 @@ struct HashOfReached {
   }
 };
 
-class ScheduleSearch {
+/// The values that are not resident as bits, and what ops read and write as sets of them.
+class ValueSets {
 public:
-  ScheduleSearch(const Facts &facts, Wide capacity, std::optional<Wide> cost, int64_t work)
-      : facts(facts), capacity(capacity - facts.resident), limit(cost), work(work) {
+  explicit ValueSets(const Facts &facts) : facts(facts) {
     for (ValueIndex value = 0; value < static_cast<ValueIndex>(facts.writer.size()); ++value)
       if (!facts.problem.values[value].resident) {
         values.push_back(value);
         sizes.push_back(facts.bytes(value));
       }
   }
-
-  Finding run();
-
-private:
-  static Set bit(size_t index) { return Set(1) << index; }
-  size_t bitOf(ValueIndex value) const {
-    return std::lower_bound(values.begin(), values.end(), value) - values.begin();
+  /// Makes the sets of the ops. All values must have a bit.
+  void addOps() {
+    for (const Op &op : facts.problem.ops) {
+      reads.push_back(setOf(op.reads));
+      writes.push_back(setOf(op.writes));
+    }
+    keep = setOf(facts.problem.keep);
   }
-  Set setOf(const std::vector<ValueIndex> &list) const {
-    Set set = 0;
-    for (ValueIndex value : list)
-      if (!facts.problem.values[value].resident)
-        set |= bit(bitOf(value));
-    return set;
+
+  static Set bit(size_t index) { return Set(1) << index; }
+  Set bitOf(ValueIndex value) const {
+    return bit(std::lower_bound(values.begin(), values.end(), value) - values.begin());
   }
   Wide bytesOf(Set set) const {
     Wide sum = 0;
@@ -72,12 +70,39 @@ private:
       sum += sizes[std::countr_zero(set)];
     return sum;
   }
+
+  std::vector<ValueIndex> values; // per bit
+  std::vector<Wide> sizes;        // per bit
+  std::vector<Set> reads, writes; // per op
+  Set keep = 0;
+
+private:
+  Set setOf(const std::vector<ValueIndex> &list) const {
+    Set set = 0;
+    for (ValueIndex value : list)
+      if (!facts.problem.values[value].resident)
+        set |= bitOf(value);
+    return set;
+  }
+
+  const Facts &facts;
+};
+
+class ScheduleSearch {
+public:
+  ScheduleSearch(const Facts &facts, Wide capacity, std::optional<Wide> cost, int64_t work)
+      : facts(facts), capacity(capacity - facts.resident), limit(cost), work(work), sets(facts) {}
+
+  Finding run();
+
+private:
+  static Set bit(size_t index) { return ValueSets::bit(index); }
   /// Returns what some op that may still run reads, or what is kept.
   Set usefulAfter(Set done) {
-    auto [it, isNew] = useful.try_emplace(done, keep);
-    for (size_t op = 0; isNew && op < reads.size(); ++op)
+    auto [it, isNew] = useful.try_emplace(done, sets.keep);
+    for (size_t op = 0; isNew && op < sets.reads.size(); ++op)
       if (!(done & bit(op)) || facts.problem.ops[op].recompute)
-        it->second |= reads[op];
+        it->second |= sets.reads[op];
     return it->second;
   }
   Wide mostShared(const Op &op, Set dying, size_t next, Set taken) const;
@@ -90,10 +115,7 @@ private:
   const Wide capacity;
   const std::optional<Wide> limit;
   int64_t work;
-  std::vector<ValueIndex> values; // per bit
-  std::vector<Wide> sizes;        // per bit
-  std::vector<Set> reads, writes; // per op
-  Set keep = 0;
+  ValueSets sets;
   std::priority_queue<State, std::vector<State>, std::greater<>> open;
   std::unordered_map<Set, std::vector<Set>> taken; // what was held, per set of ops
   std::unordered_map<Set, Set> useful;
@@ -111,7 +133,7 @@ Wide ScheduleSearch::mostShared(const Op &op, Set dying, size_t next, Set taken)
     if (pair.write != result || facts.problem.values[pair.read].resident ||
         facts.problem.values[result].bytes > facts.problem.values[pair.read].bytes)
       continue;
-    const Set operand = bit(bitOf(pair.read));
+    const Set operand = sets.bitOf(pair.read);
     if ((dying & operand) && !(taken & operand))
       most = std::max(most, facts.bytes(result) + mostShared(op, dying, next + 1, taken | operand));
   }
@@ -124,12 +146,12 @@ void ScheduleSearch::arrive(const State &state, OpIndex op, Set kept) {
     next.paid += facts.problem.ops[op].cost;
   if (limit && next.paid >= *limit)
     return;
-  next.held = (kept | writes[op]) & usefulAfter(next.done);
+  next.held = (kept | sets.writes[op]) & usefulAfter(next.done);
   auto [it, isNew] = reached.try_emplace({next.done, next.held}, next.paid);
   if (!isNew && it->second <= next.paid)
     return;
   it->second = next.paid;
-  next.bytes = bytesOf(next.held);
+  next.bytes = sets.bytesOf(next.held);
   open.push(next);
 }
 
@@ -143,7 +165,7 @@ void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open
   if (rest >= 0)
     return arrive(state, op, kept | open);
   const Set first = open & ~(open - 1);
-  const Wide bytes = sizes[std::countr_zero(open)];
+  const Wide bytes = sets.sizes[std::countr_zero(open)];
   if (bytes <= room)
     keepSome(state, op, kept | first, open & ~first, room - bytes, rest, leastDropped);
   if (bytes > 0)
@@ -152,21 +174,21 @@ void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open
 
 void ScheduleSearch::runOp(const State &state, OpIndex index) {
   const Op &op = facts.problem.ops[index];
-  if ((reads[index] & ~state.held) || ((state.done & bit(index)) && !op.recompute))
+  if ((sets.reads[index] & ~state.held) || ((state.done & bit(index)) && !op.recompute))
     return;
   // Where all results are held, a repeat leads to less than the state itself.
-  if ((state.done & bit(index)) && (writes[index] & ~state.held) == 0)
+  if ((state.done & bit(index)) && (sets.writes[index] & ~state.held) == 0)
     return;
   Set mayDie = 0;
   for (const InPlace &pair : op.inPlace)
     if (!facts.problem.values[pair.read].resident)
-      mayDie |= bit(bitOf(pair.read));
-  const Wide own = bytesOf(reads[index] | writes[index]) + facts.workspace(index);
-  const Set others = state.held & ~reads[index] & ~writes[index];
+      mayDie |= sets.bitOf(pair.read);
+  const Wide own = sets.bytesOf(sets.reads[index] | sets.writes[index]) + facts.workspace(index);
+  const Set others = state.held & ~sets.reads[index] & ~sets.writes[index];
   for (Set dying = mayDie;; dying = (dying - 1) & mayDie) {
     const Wide room = capacity - own + mostShared(op, dying, 0, 0);
     if (room >= 0)
-      keepSome(state, index, reads[index] & ~dying, others, room, room - bytesOf(others),
+      keepSome(state, index, sets.reads[index] & ~dying, others, room, room - sets.bytesOf(others),
                /*leastDropped=*/room + 1);
     if (dying == 0 || work < 0)
       break;
@@ -175,21 +197,17 @@ void ScheduleSearch::runOp(const State &state, OpIndex index) {
 
 Finding ScheduleSearch::run() {
   constexpr size_t mostOps = 24, mostValues = 62;
-  if (facts.problem.ops.size() > mostOps || values.size() > mostValues)
+  if (facts.problem.ops.size() > mostOps || sets.values.size() > mostValues)
     return Finding::notChecked("a search of every schedule is repeated up to 24 ops and 62 values");
-  for (const Op &op : facts.problem.ops) {
-    reads.push_back(setOf(op.reads));
-    writes.push_back(setOf(op.writes));
-  }
-  keep = setOf(facts.problem.keep);
+  sets.addOps();
   Set inputs = 0;
-  for (ValueIndex value : values)
+  for (ValueIndex value : sets.values)
     if (facts.writer[value] < 0)
-      inputs |= bit(bitOf(value));
+      inputs |= sets.bitOf(value);
   if (limit && *limit <= 0)
     return {}; // no repeat costs less than nothing
   const Set start = inputs & usefulAfter(0);
-  open.push({0, 0, start, bytesOf(start)});
+  open.push({0, 0, start, sets.bytesOf(start)});
   const Set all = bit(facts.problem.ops.size()) - 1;
   while (!open.empty() && work >= 0) {
     const State state = open.top();
@@ -200,7 +218,7 @@ Finding ScheduleSearch::run() {
       continue;
     before.push_back(state.held);
     // When an op ran, what is held was counted with it.
-    if (state.done == all && (keep & ~state.held) == 0 && state.bytes <= capacity)
+    if (state.done == all && (sets.keep & ~state.held) == 0 && state.bytes <= capacity)
       return Finding::refused(
           "a schedule of " + text(capacity + facts.resident) +
           (limit ? " bytes recomputes for " + text(state.paid) : " bytes exists"));

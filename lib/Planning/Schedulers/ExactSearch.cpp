@@ -21,6 +21,21 @@ struct State {
   OpIndex op;
 };
 
+/// The values that are not resident as bits, and what ops read and write as sets of them.
+struct ValueMasks {
+  explicit ValueMasks(const Graph &graph);
+
+  static Mask bit(int32_t index) { return Mask(1) << index; }
+  Mask of(llvm::ArrayRef<ValueIndex> values) const;
+  int64_t bytesOf(Mask values) const;
+
+  const Graph &graph;
+  std::vector<int32_t> bitOf;      // per value, -1: resident
+  std::vector<ValueIndex> valueOf; // per bit
+  std::vector<Mask> reads, writes; // per op
+  Mask keep = 0;
+};
+
 class Search {
 public:
   Search(const Graph &graph, int64_t capacity, ExactOptions options);
@@ -28,9 +43,6 @@ public:
   int64_t workSpent() const { return work; }
 
 private:
-  static Mask bit(int32_t index) { return Mask(1) << index; }
-  Mask maskOf(llvm::ArrayRef<ValueIndex> values) const;
-  int64_t bytesOf(Mask values) const;
   Mask needed(uint32_t done) const;
   bool isDominated(const State &state) const;
   void expand(int32_t from);
@@ -44,10 +56,7 @@ private:
   const Graph &graph;
   int64_t capacity;
   ExactOptions options;
-  std::vector<int32_t> bitOf;      // per value, -1: resident
-  std::vector<ValueIndex> valueOf; // per bit
-  std::vector<Mask> reads, writes; // per op
-  Mask keep = 0;
+  const ValueMasks masks;
   std::vector<State> states;
   std::priority_queue<std::pair<int64_t, int32_t>, std::vector<std::pair<int64_t, int32_t>>,
                       std::greater<>>
@@ -60,22 +69,20 @@ private:
 };
 } // namespace
 
-Search::Search(const Graph &graph, int64_t capacity, ExactOptions options)
-    : graph(graph), capacity(capacity - graph.residentBytes()), options(options) {
-  bitOf.assign(graph.numValues(), -1);
+ValueMasks::ValueMasks(const Graph &graph) : graph(graph), bitOf(graph.numValues(), -1) {
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (!graph.problem().values[value].resident) {
       bitOf[value] = static_cast<int32_t>(valueOf.size());
       valueOf.push_back(value);
     }
   for (const Op &op : graph.problem().ops) {
-    reads.push_back(maskOf(op.reads));
-    writes.push_back(maskOf(op.writes));
+    reads.push_back(of(op.reads));
+    writes.push_back(of(op.writes));
   }
-  keep = maskOf(graph.problem().keep);
+  keep = of(graph.problem().keep);
 }
 
-Mask Search::maskOf(llvm::ArrayRef<ValueIndex> values) const {
+Mask ValueMasks::of(llvm::ArrayRef<ValueIndex> values) const {
   Mask mask = 0;
   for (ValueIndex value : values)
     if (bitOf[value] >= 0)
@@ -83,19 +90,22 @@ Mask Search::maskOf(llvm::ArrayRef<ValueIndex> values) const {
   return mask;
 }
 
-int64_t Search::bytesOf(Mask values) const {
+int64_t ValueMasks::bytesOf(Mask values) const {
   int64_t sum = 0;
   for (; values; values &= values - 1)
     sum += graph.bytes(valueOf[__builtin_ctzll(values)]);
   return sum;
 }
 
+Search::Search(const Graph &graph, int64_t capacity, ExactOptions options)
+    : graph(graph), capacity(capacity - graph.residentBytes()), options(options), masks(graph) {}
+
 /// Returns the values that may still be read or must be live at the end.
 Mask Search::needed(uint32_t done) const {
-  Mask mask = keep;
+  Mask mask = masks.keep;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (!(done >> op & 1) || (options.repeats && graph.op(op).recompute))
-      mask |= reads[op];
+      mask |= masks.reads[op];
   return mask;
 }
 
@@ -120,12 +130,12 @@ void Search::arrive(int32_t from, OpIndex op, Mask held) {
 
 void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t available,
                   int32_t next) {
-  int64_t bytes = bytesOf(others);
+  int64_t bytes = masks.bytesOf(others);
   if (bytes <= available) {
     // The set is minimal where no dropped value would fit next to the others.
-    Mask dropped = states[from].held & ~others & ~fixed & ~reads[op] & ~writes[op];
+    Mask dropped = states[from].held & ~others & ~fixed & ~masks.reads[op] & ~masks.writes[op];
     for (Mask remaining = dropped; remaining; remaining &= remaining - 1) {
-      int64_t with = bytes + graph.bytes(valueOf[__builtin_ctzll(remaining)]);
+      int64_t with = bytes + graph.bytes(masks.valueOf[__builtin_ctzll(remaining)]);
       if (with <= available)
         return;
     }
@@ -134,9 +144,9 @@ void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t ava
   }
   ++work;
   nextCapacity = std::min(nextCapacity, capacity - available + bytes);
-  for (int32_t index = next; index < static_cast<int32_t>(valueOf.size()); ++index)
-    if ((others & bit(index)) && graph.bytes(valueOf[index]) > 0)
-      drop(from, op, fixed, others & ~bit(index), available, index + 1);
+  for (int32_t index = next; index < static_cast<int32_t>(masks.valueOf.size()); ++index)
+    if ((others & ValueMasks::bit(index)) && graph.bytes(masks.valueOf[index]) > 0)
+      drop(from, op, fixed, others & ~ValueMasks::bit(index), available, index + 1);
 }
 
 /// Makes one run of `op` after which the operands in `dying` are freed, so that results may take
@@ -144,29 +154,29 @@ void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t ava
 void Search::runWith(int32_t from, OpIndex op, Mask dying) {
   const Op &data = graph.op(op);
   int64_t shared = dying == 0 ? 0 : sharedBytes(graph, data, [&](ValueIndex value) {
-    return bitOf[value] >= 0 && (dying & bit(bitOf[value]));
+    return masks.bitOf[value] >= 0 && (dying & ValueMasks::bit(masks.bitOf[value]));
   });
-  int64_t own = graph.workspace(op) + bytesOf(reads[op] | writes[op]) - shared;
+  int64_t own = graph.workspace(op) + masks.bytesOf(masks.reads[op] | masks.writes[op]) - shared;
   if (own > capacity) {
     nextCapacity = std::min(nextCapacity, own);
     return;
   }
-  Mask others = states[from].held & ~reads[op] & ~writes[op];
-  drop(from, op, (reads[op] & ~dying) | writes[op], others, capacity - own, 0);
+  Mask others = states[from].held & ~masks.reads[op] & ~masks.writes[op];
+  drop(from, op, (masks.reads[op] & ~dying) | masks.writes[op], others, capacity - own, 0);
 }
 
 void Search::runOp(int32_t from, OpIndex op) {
   const Op &data = graph.op(op);
   Mask held = states[from].held;
   bool hasRun = states[from].done >> op & 1;
-  if (hasRun && (!data.recompute || !options.repeats || (writes[op] & ~held) == 0))
+  if (hasRun && (!data.recompute || !options.repeats || (masks.writes[op] & ~held) == 0))
     return;
-  if (reads[op] & ~held)
+  if (masks.reads[op] & ~held)
     return;
   Mask mayDie = 0;
   for (const InPlace &pair : data.inPlace)
-    if (bitOf[pair.read] >= 0)
-      mayDie |= bit(bitOf[pair.read]);
+    if (masks.bitOf[pair.read] >= 0)
+      mayDie |= ValueMasks::bit(masks.bitOf[pair.read]);
   for (Mask dying = mayDie;; dying = (dying - 1) & mayDie) {
     runWith(from, op, dying);
     if (dying == 0)
@@ -183,10 +193,10 @@ ExactAnswer Search::run() {
   ExactAnswer answer;
   uint32_t all = (uint32_t(1) << graph.numOps()) - 1;
   Mask inputs = 0;
-  for (size_t index = 0; index < valueOf.size(); ++index)
-    if (graph.writer(valueOf[index]) < 0)
-      inputs |= bit(static_cast<int32_t>(index));
-  Mask held = options.held ? maskOf(*options.held) : inputs;
+  for (size_t index = 0; index < masks.valueOf.size(); ++index)
+    if (graph.writer(masks.valueOf[index]) < 0)
+      inputs |= ValueMasks::bit(static_cast<int32_t>(index));
+  Mask held = options.held ? masks.of(*options.held) : inputs;
   states.push_back({options.done, held & needed(options.done), 0, -1, -1});
   open.push({0, 0});
   while (!open.empty()) {
@@ -197,7 +207,7 @@ ExactAnswer Search::run() {
     if (isDominated(state))
       continue;
     settled[state.done].push_back(state.held);
-    if (state.done == all && (keep & ~state.held) == 0) {
+    if (state.done == all && (masks.keep & ~state.held) == 0) {
       answer.kind = ExactAnswer::Kind::Found;
       answer.cost = cost;
       for (int32_t at = index; states[at].parent >= 0; at = states[at].parent)
