@@ -8,16 +8,8 @@
 
 using namespace llmmem::planning;
 
-Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
-    : graph(all.makeGraph(whole.cancellation())),
-      held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
-      numWords(numForward / bitsOfWord + 1), place(numForward), tried(graph.numOps()) {
-  for (OpIndex op = 0; op < graph.numOps(); ++op)
-    (op < numForward ? forward : backward).push_back(op);
-}
-
 /// Marks what `op` needs of the forward, directly or not.
-void Stage::markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const {
+void ForwardNeeds::mark(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const {
   for (ValueIndex value : graph.reads(op)) {
     const OpIndex writer = graph.writer(value);
     if (writer < 0 || writer >= numForward)
@@ -27,25 +19,23 @@ void Stage::markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const
     if (word & bit)
       continue;
     word |= bit;
-    markNeeded(writer, marked);
+    mark(writer, marked);
   }
 }
 
-/// Numbers the forward by its order, which has changed.
-void Stage::numberForward() {
-  if (numberedForward == forward && !needed.empty())
+void ForwardNeeds::number(llvm::ArrayRef<OpIndex> order) {
+  if (order == llvm::ArrayRef(forward) && !needed.empty())
     return;
-  numberedForward = forward;
+  forward.assign(order.begin(), order.end());
   for (int32_t index = 0; index < numForward; ++index)
     place[forward[index]] = index;
-  needed.assign(backward.size() * numWords, 0);
-  for (OpIndex op : backward)
-    markNeeded(op, llvm::MutableArrayRef(needed).slice((op - numForward) * numWords, numWords));
+  needed.assign((graph.numOps() - numForward) * numWords, 0);
+  for (OpIndex op = numForward; op < graph.numOps(); ++op)
+    mark(op, llvm::MutableArrayRef(needed).slice((op - numForward) * numWords, numWords));
 }
 
-/// Adds `op`, and before it what it needs and is not live, in the order of the forward.
-void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
-  const uint64_t *const needs = neededBy(op);
+void ForwardNeeds::recomputeFor(OpIndex op, There &isThere, std::vector<OpIndex> &steps) const {
+  const uint64_t *const needs = of(op);
   for (size_t word = 0; word < numWords; ++word) {
     for (uint64_t missing = needs[word] & ~isThere[word]; missing; missing &= missing - 1)
       steps.push_back(forward[word * bitsOfWord + llvm::countr_zero(missing)]);
@@ -54,13 +44,21 @@ void Stage::recomputeFor(OpIndex op, There &isThere, Order &steps) const {
   steps.push_back(op);
 }
 
+Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
+    : graph(all.makeGraph(whole.cancellation())),
+      held(backwardAlone.makeGraph(whole.cancellation())), needs(graph, numForward),
+      tried(graph.numOps()) {
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    (op < numForward ? forward : backward).push_back(op);
+}
+
 /// Returns the backward with the forward recomputed just in time, as Recompute.h realizes it.
 std::vector<OpIndex> Stage::recomputing() const {
   Order steps;
   steps.reserve(graph.numOps());
-  There isThere = noneThere();
+  ForwardNeeds::There isThere = needs.noneThere();
   for (OpIndex op : backward)
-    recomputeFor(op, isThere, steps);
+    needs.recomputeFor(op, isThere, steps);
   return steps;
 }
 
@@ -68,14 +66,14 @@ std::vector<OpIndex> Stage::recomputing() const {
 Stage::Order Stage::aloneOrder() const {
   Order alone;
   for (OpIndex op : backward)
-    alone.push_back(op - numForward);
+    alone.push_back(op - needs.numForward);
   return alone;
 }
 
 /// Measures the stage. Where the peak of `lean` is above `mostPeak`, nothing else is measured.
 Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   spend(work);
-  numberForward();
+  needs.number(forward);
   const Order steps = recomputing();
   Usage usage{profile(graph, steps, mostPeak), {}, 0};
   if (usage.lean.peak > mostPeak)
@@ -84,7 +82,7 @@ Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   // A recomputed op belongs to the op that it is recomputed for.
   usage.fullestOfLean = static_cast<int32_t>(
       std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
-                    [&](OpIndex op) { return op >= numForward; }));
+                    [&](OpIndex op) { return op >= needs.numForward; }));
   return usage;
 }
 
@@ -115,7 +113,7 @@ bool Stage::moveAcrossFullest(Score &best, int64_t &work) {
       continue;
     for (const Order &alone : moveAcross(held, aloneOrder(), fullest)) {
       const Order before = backward;
-      llvm::transform(alone, backward.begin(), [&](OpIndex op) { return op + numForward; });
+      llvm::transform(alone, backward.begin(), [&](OpIndex op) { return op + needs.numForward; });
       if (Score now = score(work, best); now < best) {
         best = now;
         return true;

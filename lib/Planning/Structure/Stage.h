@@ -19,6 +19,36 @@ namespace llmmem::planning {
 using Score = std::tuple<int64_t, int64_t, int64_t>;
 constexpr Score worstScore{INT64_MAX, INT64_MAX, INT64_MAX};
 
+/// What ops of a stage's backward need of its forward, directly or not: for each a set of places in
+/// the order of the forward.
+class ForwardNeeds {
+public:
+  ForwardNeeds(const Graph &graph, int32_t numForward)
+      : numForward(numForward), numWords(numForward / bitsOfWord + 1), graph(graph),
+        place(numForward) {}
+
+  /// Numbers the forward by its order, where that has changed.
+  void number(llvm::ArrayRef<OpIndex> order);
+  /// The ops of the forward, by their places, that were recomputed, with all that they need.
+  using There = llvm::SmallVector<uint64_t, 4>;
+  There noneThere() const { return There(numWords, 0); }
+  const uint64_t *of(OpIndex op) const { return &needed[(op - numForward) * numWords]; }
+  /// Adds `op`, and before it what it needs and is not live, in the order of the forward.
+  void recomputeFor(OpIndex op, There &isThere, std::vector<OpIndex> &steps) const;
+
+  static constexpr int32_t bitsOfWord = 64;
+  const int32_t numForward;
+  const size_t numWords; // number of words of a set with a bit for each op of the forward
+
+private:
+  void mark(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const;
+
+  const Graph &graph;
+  std::vector<OpIndex> forward; // as it was when the next two were made
+  std::vector<int32_t> place;   // per op of the forward: position in it
+  std::vector<uint64_t> needed; // per op of the backward: what it needs of the forward
+};
+
 /// One stage and its backward: ops 0 to numForward - 1 are the forward.
 class Stage {
 public:
@@ -60,25 +90,13 @@ private:
   bool improveEach(Order &list, Score &best, int64_t &work);
   class Window;
   Window &windowOf(int32_t begin, int32_t end);
-  /// The ops of the forward, by their places, that were recomputed, with all that they need.
-  using There = llvm::SmallVector<uint64_t, 4>;
-  static constexpr int32_t bitsOfWord = 64;
-  There noneThere() const { return There(numWords, 0); }
-  const uint64_t *neededBy(OpIndex op) const { return &needed[(op - numForward) * numWords]; }
-  void markNeeded(OpIndex op, llvm::MutableArrayRef<uint64_t> marked) const;
-  void numberForward();
-  void recomputeFor(OpIndex op, There &isThere, Order &steps) const;
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
 
   const Graph graph, held; // the whole stage; its backward alone
-  int32_t numForward;
-  size_t numWords; // number of words of a set with a bit for each op of the forward
+  ForwardNeeds needs;
   Order forward, backward;
-  Order numberedForward;        // the forward as it was when the next two were made
-  std::vector<int32_t> place;   // per op of the forward: position in it
-  std::vector<uint64_t> needed; // per op of the backward: what it needs of the forward
-  Order measuredBackward;       // and its profile alone
+  Order measuredBackward; // and its profile alone
   Profile backwardAlone;
   /// Per op: how many moves had been made when all of its own were tried, and the work of that.
   struct Tried {

@@ -10,13 +10,13 @@ void Stage::Window::renew(int32_t from, int32_t to) {
   numMoves = stage.numMoves;
   begin = from;
   end = to;
-  stage.numberForward();
-  There there = stage.noneThere();
+  stage.needs.number(stage.forward);
+  ForwardNeeds::There there = stage.needs.noneThere();
   isThere.clear();
   for (OpIndex op : stage.backward) {
     llvm::append_range(isThere, there);
-    for (size_t word = 0; word < stage.numWords; ++word)
-      there[word] |= stage.neededBy(op)[word];
+    for (size_t word = 0; word < stage.needs.numWords; ++word)
+      there[word] |= stage.needs.of(op)[word];
   }
   measure(lean);
   measure(full);
@@ -26,7 +26,7 @@ void Stage::Window::measure(Side &side) {
   BackwardScan now(side.graph);
   side.places.resize(end + 1 - begin, {{}, {}, now});
   side.moved.resize(end - begin);
-  own.resize(stage.backward.size());
+  std::vector<Sums> own(stage.backward.size());
   Sums behind{side.graph.residentBytes()};
   for (auto position = static_cast<int32_t>(own.size()); position >= 0; --position) {
     if (position >= begin && position <= end) {
@@ -53,13 +53,13 @@ void Stage::Window::measure(Side &side) {
 Stage::Window::Sums Stage::Window::run(const Side &side, BackwardScan &scan, OpIndex op,
                                        const uint64_t *isThere, const uint64_t *isThereToo) const {
   if (!side.recomputes)
-    return Sums::of(scan.visit(op - stage.numForward));
+    return Sums::of(scan.visit(op - stage.needs.numForward));
   Sums sums = Sums::of(scan.visit(op));
-  const uint64_t *const needs = stage.neededBy(op);
-  for (size_t word = stage.numWords; word-- > 0;)
+  const uint64_t *const needs = stage.needs.of(op);
+  for (size_t word = stage.needs.numWords; word-- > 0;)
     for (uint64_t missing = needs[word] & ~(isThere[word] | isThereToo[word]); missing;) {
-      const int last = bitsOfWord - 1 - llvm::countl_zero(missing);
-      sums = sums + Sums::of(scan.visit(stage.forward[word * bitsOfWord + last]));
+      const int last = ForwardNeeds::bitsOfWord - 1 - llvm::countl_zero(missing);
+      sums = sums + Sums::of(scan.visit(stage.forward[word * ForwardNeeds::bitsOfWord + last]));
       missing ^= uint64_t(1) << last;
     }
   return sums;
@@ -72,7 +72,7 @@ void Stage::Window::moveEarlier(Side &side, int32_t from, int32_t low, int64_t m
   scan = at(side, from + 1).scan;
   for (int32_t to = from - 1; to >= low; --to) {
     const uint64_t *const there = isThereAt(to);
-    behind = behind + run(side, scan, stage.backward[to], there, stage.neededBy(op));
+    behind = behind + run(side, scan, stage.backward[to], there, stage.needs.of(op));
     if (behind.peak > mostPeak)
       return;
     scanOfMoved = scan;
@@ -109,11 +109,12 @@ void Stage::Window::moveLater(Side &side, int32_t from, int32_t high, int64_t mo
 }
 
 void Stage::Window::findThereWithout(int32_t from, int32_t high) {
-  withoutMoved.assign(isThereAt(from), isThereAt(from) + stage.numWords);
+  withoutMoved.assign(isThereAt(from), isThereAt(from) + stage.needs.numWords);
   for (int32_t position = from + 1; position <= high; ++position) {
-    const uint64_t *const needs = stage.neededBy(stage.backward[position]);
-    for (size_t word = 0; word < stage.numWords; ++word)
-      withoutMoved.push_back(withoutMoved[withoutMoved.size() - stage.numWords] | needs[word]);
+    const uint64_t *const needs = stage.needs.of(stage.backward[position]);
+    for (size_t word = 0; word < stage.needs.numWords; ++word)
+      withoutMoved.push_back(withoutMoved[withoutMoved.size() - stage.needs.numWords] |
+                             needs[word]);
   }
 }
 

@@ -57,9 +57,11 @@ private:
   const Place &at(const Side &side, int32_t position) const {
     return side.places[position - begin];
   }
-  const uint64_t *isThereAt(int32_t position) const { return &isThere[position * stage.numWords]; }
+  const uint64_t *isThereAt(int32_t position) const {
+    return &isThere[position * stage.needs.numWords];
+  }
   const uint64_t *isThereWithout(int32_t from, int32_t position) const {
-    return &withoutMoved[(position - from - 1) * stage.numWords];
+    return &withoutMoved[(position - from - 1) * stage.needs.numWords];
   }
   Sums run(const Side &side, BackwardScan &scan, OpIndex op, const uint64_t *isThere,
            const uint64_t *isThereToo) const;
@@ -76,7 +78,6 @@ private:
   std::vector<uint64_t> withoutMoved; // what is live at each position after its own
   std::vector<Sums> passed;           // with the moved op after them
   std::vector<Score> scores;
-  std::vector<Sums> own; // per position; of a measurement
 };
 
 } // namespace llmmem::planning
