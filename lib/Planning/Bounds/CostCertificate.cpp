@@ -13,12 +13,60 @@ using namespace llmmem::planning;
 
 namespace {
 /// Looks for the program points of a schedule that prove the highest bound.
+using Ranked = std::pair<int64_t, OpIndex>;
+
+/// What the plan does itself from each program point on, the first run of an op. It is one of the
+/// choices of a cut there, so no cut proves more.
+class Ceilings {
+public:
+  /// `usage` is the profile of the plan.
+  Ceilings(const Graph &graph, const Plan &plan, const Profile &usage);
+  /// Returns the step at which `op` first runs in the plan.
+  int32_t firstStep(OpIndex op) const { return firstSteps[op]; }
+  /// Returns a bound on what a cut at the first run of `op` proves, at this price or at any.
+  int64_t at(OpIndex op, int64_t price) const;
+  int64_t of(OpIndex op) const { return excess[op] > 0 ? INT64_MAX : costAfter[op]; }
+
+private:
+  const Graph &graph;
+  std::vector<int32_t> firstSteps; // per op
+  std::vector<int64_t> costAfter;  // per op: cost of what runs again after its first run
+  std::vector<int64_t> excess;     // per op: bytes held there above what the budget allows
+};
+
+/// The program points by what a few prices prove there.
+class PointRanking {
+public:
+  PointRanking(const Graph &graph, const Ceilings &ceilings)
+      : graph(graph), ceilings(ceilings), budget(*graph.problem().budget) {}
+
+  int64_t provedAt(OpIndex op) const;
+  /// Adds the points, after `prices` was filled.
+  void add(llvm::ArrayRef<OpIndex> points);
+  /// Returns the points at which the prices prove most, as if all had been ranked: minus what they
+  /// prove, the least first. Those whose ceiling is lower than what is found are left alone.
+  llvm::ArrayRef<Ranked> best(size_t count);
+  /// Returns what the prices prove at a point that was ranked.
+  std::optional<int64_t> find(OpIndex op) const;
+
+  /// The best prices of the first program points that prove anything.
+  llvm::SmallVector<int64_t, 3> prices;
+
+private:
+  const Graph &graph;
+  const Ceilings &ceilings;
+  const int64_t budget;
+  std::vector<Ranked> unranked; // ceilings of program points, the lowest first
+  std::vector<Ranked> ranked;   // minus what `prices` prove, the least first
+};
+
 class CostCertifier {
 public:
   CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan);
   void run();
 
 private:
+  CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan, const Profile &usage);
   struct Proof {
     int64_t extra = 0; // cost of recomputation
     OpIndex op = -1;
@@ -30,15 +78,8 @@ private:
     llvm::SmallVector<int64_t, 4> prices;
     int64_t extra = 0;
   };
-  void findCeilings(const Profile &usage);
   void findPrices();
   void rankAlone();
-  int64_t provedAtPrices(OpIndex op);
-  llvm::ArrayRef<std::pair<int64_t, OpIndex>> best(size_t count);
-  /// Returns a bound on what a cut at the first run of `op` proves, at this price or at any: what
-  /// the plan does itself from there on is one of the choices.
-  int64_t ceilingAt(OpIndex op, int64_t price) const;
-  int64_t ceiling(OpIndex op) const { return excess[op] > 0 ? INT64_MAX : costAfter[op]; }
   void raiseByOpenCut(OpIndex op);
   void raiseInPairs();
   void raiseTogether();
@@ -63,18 +104,13 @@ private:
   OpIndex mainCut;
   Plan &plan;
   int64_t budget;
-  size_t cuts;                    // number of program points tried
-  std::vector<OpIndex> fullest;   // sorted by bytes held at their first run, most first
-  std::vector<int32_t> firstStep; // per op, in the plan
-  std::vector<int64_t> costAfter; // per op: cost of what runs again after its first run
-  std::vector<int64_t> excess;    // per op: bytes held there above what the budget allows
-  /// The best prices of the first program points that prove anything.
-  llvm::SmallVector<int64_t, 3> prices;
-  std::vector<std::pair<int64_t, OpIndex>> unranked; // ceilings of program points, the lowest first
-  std::vector<std::pair<int64_t, OpIndex>> ranked;   // minus what `prices` prove, the least first
-  llvm::SmallVector<OpIndex, 8> provedAtBest;        // program points solved at prices of their own
-  Proof alone;                                       // the best proof of one program point
-  std::vector<CutChoice> choicesAlone;               // the choices that it has found
+  size_t cuts;                  // number of program points tried
+  std::vector<OpIndex> fullest; // sorted by bytes held at their first run, most first
+  Ceilings ceilings;
+  PointRanking ranking;
+  llvm::SmallVector<OpIndex, 8> provedAtBest; // program points solved at prices of their own
+  Proof alone;                                // the best proof of one program point
+  std::vector<CutChoice> choicesAlone;        // the choices that it has found
 };
 } // namespace
 
@@ -83,36 +119,19 @@ size_t llmmem::planning::numCuts(const Graph &graph) {
   return static_cast<size_t>(std::clamp<int64_t>(work / std::max(graph.numOps(), 1), 10, 160));
 }
 
-CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan)
-    : graph(graph), mainCut(mainCut), plan(plan), budget(*graph.problem().budget),
-      firstStep(graph.numOps(), -1) {
-  Profile usage = profile(graph, plan.steps);
-  for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step)
-    if (OpIndex op = plan.steps[step]; firstStep[op] < 0) {
-      firstStep[op] = step;
-      fullest.push_back(op);
-    }
-  llvm::sort(fullest, [&](OpIndex a, OpIndex b) {
-    return std::pair(-usage.bytes[firstStep[a]], a) < std::pair(-usage.bytes[firstStep[b]], b);
-  });
-  // The peak step of the given order may prove a bound even where the plan's order avoids it.
-  OpIndex given = graph.numOps() ? profile(graph, givenOrder(graph)).peakStep : -1;
-  if (given >= 0)
-    std::rotate(fullest.begin(), llvm::find(fullest, given), llvm::find(fullest, given) + 1);
-  cuts = std::min(numCuts(graph), fullest.size());
-  findCeilings(usage);
-}
-
-void CostCertifier::findCeilings(const Profile &usage) {
-  costAfter.assign(graph.numOps(), 0);
-  excess.assign(graph.numOps(), 0);
+Ceilings::Ceilings(const Graph &graph, const Plan &plan, const Profile &usage)
+    : graph(graph), firstSteps(graph.numOps(), -1), costAfter(graph.numOps(), 0),
+      excess(graph.numOps(), 0) {
+  const auto numSteps = static_cast<int32_t>(plan.steps.size());
+  for (int32_t step = numSteps; step-- > 0;)
+    firstSteps[plan.steps[step]] = step;
   std::vector<bool> runsAgain(graph.numOps(), false);
   int64_t cost = 0;
-  for (size_t step = plan.steps.size(); step-- > 0;) {
+  for (int32_t step = numSteps; step-- > 0;) {
     const OpIndex op = plan.steps[step];
-    if (firstStep[op] == static_cast<int32_t>(step)) {
+    if (firstSteps[op] == step) {
       costAfter[op] = cost;
-      excess[op] = usage.bytes[step] - graph.topPadding() - budget;
+      excess[op] = usage.bytes[step] - graph.topPadding() - *graph.problem().budget;
     } else if (!runsAgain[op]) {
       runsAgain[op] = true;
       cost += graph.op(op).cost;
@@ -120,10 +139,68 @@ void CostCertifier::findCeilings(const Profile &usage) {
   }
 }
 
-int64_t CostCertifier::ceilingAt(OpIndex op, int64_t price) const {
+int64_t Ceilings::at(OpIndex op, int64_t price) const {
   const __int128 more = static_cast<__int128>(price) * excess[op] / priceScale(graph);
   const __int128 most = costAfter[op] + more + (excess[op] > 0); // rounded up
   return static_cast<int64_t>(std::clamp<__int128>(most, 0, INT64_MAX));
+}
+
+int64_t PointRanking::provedAt(OpIndex op) const {
+  CutRelaxation relaxation(graph, op);
+  int64_t best = 0;
+  for (int64_t price : prices)
+    best = std::max(best, relaxation.boundAtPrice(budget, price));
+  if (prices.size() == 1) // a fuller program point has a higher best price
+    best = std::max(best, relaxation.boundAtPrice(budget, prices[0] + prices[0] / 2));
+  return best;
+}
+
+void PointRanking::add(llvm::ArrayRef<OpIndex> points) {
+  for (OpIndex op : points) {
+    int64_t most = 0;
+    for (int64_t price : prices)
+      most = std::max(most, ceilings.at(op, price));
+    if (prices.size() == 1)
+      most = std::max(most, ceilings.at(op, prices[0] + prices[0] / 2));
+    unranked.push_back({most, op});
+  }
+  llvm::sort(unranked);
+}
+
+llvm::ArrayRef<Ranked> PointRanking::best(size_t count) {
+  while (!unranked.empty() &&
+         (ranked.size() < count || unranked.back().first >= -ranked[count - 1].first)) {
+    const auto [most, op] = unranked.back();
+    unranked.pop_back();
+    const Ranked entry(most > 0 ? -provedAt(op) : 0, op);
+    ranked.insert(llvm::upper_bound(ranked, entry), entry);
+  }
+  return llvm::ArrayRef(ranked).take_front(count);
+}
+
+std::optional<int64_t> PointRanking::find(OpIndex op) const {
+  const auto at = llvm::find_if(ranked, [&](const Ranked &entry) { return entry.second == op; });
+  return at == ranked.end() ? std::nullopt : std::optional(-at->first);
+}
+
+CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan)
+    : CostCertifier(graph, mainCut, plan, profile(graph, plan.steps)) {}
+
+CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan, const Profile &usage)
+    : graph(graph), mainCut(mainCut), plan(plan), budget(*graph.problem().budget),
+      ceilings(graph, plan, usage), ranking(graph, ceilings) {
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (ceilings.firstStep(op) >= 0)
+      fullest.push_back(op);
+  llvm::sort(fullest, [&](OpIndex a, OpIndex b) {
+    return std::pair(-usage.bytes[ceilings.firstStep(a)], a) <
+           std::pair(-usage.bytes[ceilings.firstStep(b)], b);
+  });
+  // The peak step of the given order may prove a bound even where the plan's order avoids it.
+  OpIndex given = graph.numOps() ? profile(graph, givenOrder(graph)).peakStep : -1;
+  if (given >= 0)
+    std::rotate(fullest.begin(), llvm::find(fullest, given), llvm::find(fullest, given) + 1);
+  cuts = std::min(numCuts(graph), fullest.size());
 }
 
 void CostCertifier::raise(int64_t extra, BoundBasis basis, llvm::Twine name) {
@@ -156,52 +233,20 @@ void CostCertifier::findPrices() {
   constexpr size_t mostPrices = 3;
   for (OpIndex op : first) {
     Proof proof = proveAlone(op);
-    if (proof.extra > 0 && proof.price > 0 && !llvm::is_contained(prices, proof.price))
-      prices.push_back(proof.price);
-    if (prices.size() == mostPrices)
+    if (proof.extra > 0 && proof.price > 0 && !llvm::is_contained(ranking.prices, proof.price))
+      ranking.prices.push_back(proof.price);
+    if (ranking.prices.size() == mostPrices)
       break;
   }
-  llvm::sort(prices); // a flow at one price is the start of that at a higher one
-}
-
-/// Returns what the prices prove at one program point.
-int64_t CostCertifier::provedAtPrices(OpIndex op) {
-  CutRelaxation relaxation(graph, op);
-  int64_t best = 0;
-  for (int64_t price : prices)
-    best = std::max(best, relaxation.boundAtPrice(budget, price));
-  if (prices.size() == 1) // a fuller program point has a higher best price
-    best = std::max(best, relaxation.boundAtPrice(budget, prices[0] + prices[0] / 2));
-  return best;
-}
-
-/// Returns the program points at which the prices prove most, as if all had been ranked. Those
-/// whose ceiling is lower than what is found are left alone.
-llvm::ArrayRef<std::pair<int64_t, OpIndex>> CostCertifier::best(size_t count) {
-  while (!unranked.empty() &&
-         (ranked.size() < count || unranked.back().first >= -ranked[count - 1].first)) {
-    const auto [most, op] = unranked.back();
-    unranked.pop_back();
-    const std::pair entry(most > 0 ? -provedAtPrices(op) : 0, op);
-    ranked.insert(llvm::upper_bound(ranked, entry), entry);
-  }
-  return llvm::ArrayRef(ranked).take_front(count);
+  llvm::sort(ranking.prices); // a flow at one price is the start of that at a higher one
 }
 
 /// Ranks all program points by the bounds at the known prices and solves the best ones exactly: a
 /// price that is good for one cut is good for most.
 void CostCertifier::rankAlone() {
-  for (OpIndex op : llvm::ArrayRef(fullest).take_front(cuts)) {
-    int64_t most = 0;
-    for (int64_t price : prices)
-      most = std::max(most, ceilingAt(op, price));
-    if (prices.size() == 1)
-      most = std::max(most, ceilingAt(op, prices[0] + prices[0] / 2));
-    unranked.push_back({most, op});
-  }
-  llvm::sort(unranked);
+  ranking.add(llvm::ArrayRef(fullest).take_front(cuts));
   constexpr size_t refined = 3;
-  for (auto [extra, op] : best(refined))
+  for (auto [extra, op] : ranking.best(refined))
     if (!llvm::is_contained(provedAtBest, op))
       proveAlone(op, alone.extra);
 }
@@ -219,9 +264,9 @@ void CostCertifier::raiseByOpenCut(OpIndex op) {
 /// `other` or after it. Where that is below `enough`, it returns some number below `enough`. It
 /// returns less than 0 where no prices can raise what is proved.
 int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const {
-  const bool isFirst = firstStep[cut] < firstStep[other];
+  const bool isFirst = ceilings.firstStep(cut) < ceilings.firstStep(other);
   const OpIndex first = isFirst ? cut : other, second = isFirst ? other : cut;
-  const int64_t most = ceiling(first);
+  const int64_t most = ceilings.of(first);
   if (most <= provedExtra())
     return -1;
   const CutRelaxation::Range range =
@@ -261,20 +306,20 @@ void CostCertifier::raiseInPairs() {
   const bool isSmall = graph.numOps() <= smallSize;
   const size_t mostPartners = isSmall ? 32 : 4, mostRefined = isSmall ? 4 : 1;
   size_t leaves = 0;
-  const int64_t half = -best(1)[0].first / 2;
+  const int64_t half = -ranking.best(1)[0].first / 2;
   const ChoiceBound most = boundByChoices();
   for (size_t index = 0; index < cuts && leaves < mostLeaves; ++index) {
     OpIndex leaf = fullest[index];
-    auto other = llvm::find_if(ranked, [&](auto &entry) { return entry.second == leaf; });
-    if (other != ranked.end() ? -other->first > half
-                              : ceiling(leaf) > half && provedAtPrices(leaf) > half)
+    const std::optional<int64_t> proved = ranking.find(leaf);
+    if (proved ? *proved > half : ceilings.of(leaf) > half && ranking.provedAt(leaf) > half)
       continue;
     ++leaves;
     if (most.mostAt(leaf) <= provedExtra()) // then the order in which it comes first does not
       continue;
-    const int64_t middle = prices[prices.size() / 2];  // ranks partners as well as all prices do
+    const int64_t middle =
+        ranking.prices[ranking.prices.size() / 2];     // ranks partners as well as all prices do
     std::vector<std::pair<int64_t, OpIndex>> partners; // minus their bounds
-    for (auto [extra, other] : best(mostPartners)) {
+    for (auto [extra, other] : ranking.best(mostPartners)) {
       if (other == leaf || most.mostAt(other, leaf) <= provedExtra())
         continue;
       const int64_t enough = partners.size() == mostRefined ? -partners.back().first : 0;
@@ -286,8 +331,10 @@ void CostCertifier::raiseInPairs() {
       partners.resize(std::min(partners.size(), mostRefined));
     }
     for (auto [rank, other] : partners)
-      raise(pairBound(leaf, other, prices),
-            {BoundBasis::Kind::TwoOrders, {leaf, other}, {prices.begin(), prices.end()}},
+      raise(pairBound(leaf, other, ranking.prices),
+            {BoundBasis::Kind::TwoOrders,
+             {leaf, other},
+             {ranking.prices.begin(), ranking.prices.end()}},
             "two cuts in time at ops " + name(leaf) + " and " + name(other));
   }
 }
@@ -378,7 +425,7 @@ void CostCertifier::run() {
     return;
   }
   raiseByOpenCut(first);
-  if (prices.empty() || isProved())
+  if (ranking.prices.empty() || isProved())
     return;
   rankAlone();
   if (alone.op != first)

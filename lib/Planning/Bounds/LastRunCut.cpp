@@ -20,7 +20,7 @@ LastRunCut::LastRunCut(const Graph &graph, llvm::ArrayRef<OpIndex> set)
 void LastRunCut::needValue(ValueIndex value) {
   if (nodeOfValue[value] >= 0 || graph.bytes(value) == 0)
     return;
-  nodeOfValue[value] = numNodes++;
+  nodeOfValue[value] = nextNode();
   values.push_back(value);
 }
 
@@ -33,7 +33,7 @@ void LastRunCut::addNodes() {
     const OpIndex writer = graph.writer(values[index]);
     if (writer < 0 || inSet[writer] || nodeOfOp[writer] >= 0)
       continue;
-    nodeOfOp[writer] = numNodes++;
+    nodeOfOp[writer] = nextNode();
     ops.push_back(writer);
     for (ValueIndex value : graph.reads(writer))
       needValue(value);
@@ -41,7 +41,7 @@ void LastRunCut::addNodes() {
 }
 
 void LastRunCut::addArcs() {
-  flow = MaxFlow(numNodes);
+  flow = MaxFlow(nextNode());
   auto add = [&](Arc::Kind kind, int32_t from, int32_t to, int64_t capacity, OpIndex op,
                  ValueIndex value) {
     const int32_t number = flow.addArc(from, to, capacity);

@@ -67,6 +67,8 @@ private:
     int32_t toSink; // carries any amount where it cannot run after the program point
     llvm::SmallVector<int32_t, 4> toRead; // carries nothing there
   };
+  /// Returns the number of the next node. The source has 0 and the sink 1.
+  int32_t nextNode() const { return static_cast<int32_t>(2 + values.size() + ops.size()); }
   void needValue(ValueIndex value);
   void addNodes();
   void addArcs();
@@ -80,7 +82,6 @@ private:
   std::vector<OpIndex> ops;                            // ops with a node
   std::vector<Once> once;
   std::vector<Arc> arcs;
-  int32_t numNodes = 2; // source 0, sink 1
   MaxFlow flow;
   OpIndex moment = -1; // the last op, whose own values count nothing
   int64_t total = 0;   // the amount that flows

@@ -99,7 +99,7 @@ bool CoarseSamples::isBeatenByLeast(const Sample &sample) {
 Sample CoarseSamples::openSample(const Sample &flat) {
   SearchContext &orders = shared.search.context();
   const int64_t budget = shared.grid.budgetOf(flat.index);
-  leastCostOfOpen = orders.leastCostUnder(budget);
+  leastCostOfOpen = orders.bound.under(budget);
   // The fullest step of the given order may prove more than the end of the forward.
   const std::vector<OpIndex> &given = orders.given().steps;
   if (const int32_t step = profile(shared.graph, given).peakStep; step >= 0)

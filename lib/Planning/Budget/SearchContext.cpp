@@ -31,7 +31,7 @@ void SearchProgress::report(llvm::StringRef searched, int64_t capacity) {
 }
 
 SearchContext::SearchContext(const Graph &graph, Chain known, Candidate given, int64_t work)
-    : graph(graph), chain(std::move(known)), work(work), progress(graph),
+    : graph(graph), chain(std::move(known)), work(work), progress(graph), bound(graph, chain),
       givenCandidate(std::move(given)), chainCandidate(measured(graph, chain.order, "chain")) {
   sources.ordered = [this] { return findOrder(); };
   sources.stageInputs = [this] {
@@ -115,18 +115,18 @@ Candidate SearchContext::improved(std::vector<OpIndex> steps, int64_t capacity,
   return candidate;
 }
 
-int64_t SearchContext::leastCostUnder(int64_t budget) {
+int64_t CostBound::under(int64_t budget) {
   if (!relaxation)
     relaxation = std::make_unique<CutRelaxation>(graph, findCutOp(graph, chain));
   return graph.baseCost() + relaxation->costLowerBound(budget).value_or(0);
 }
 
-bool SearchContext::isCloseToBound(int64_t capacity, int64_t cost) {
+bool CostBound::isClose(int64_t capacity, int64_t cost) {
   if (cost == INT64_MAX)
     return false;
-  if (lastBound.first != capacity)
-    lastBound = {capacity, leastCostUnder(capacity)};
-  return cost - lastBound.second <= graph.baseCost() / tuning::closeToBoundPart;
+  if (last.first != capacity)
+    last = {capacity, under(capacity)};
+  return cost - last.second <= graph.baseCost() / tuning::closeToBoundPart;
 }
 
 bool SearchContext::isAnnealed() const {

@@ -40,6 +40,26 @@ private:
   int64_t unreported = 0;
 };
 
+/// What no plan of a graph costs less than.
+class CostBound {
+public:
+  /// The bound comes from a cut at one op of the chain.
+  CostBound(const Graph &graph, const Chain &chain) : graph(graph), chain(chain) {}
+
+  /// Returns a proved bound: no plan whose resident values and arena are within `budget` costs
+  /// less.
+  int64_t under(int64_t budget);
+  /// Says whether `cost` is so little above the bound at `capacity` that a longer search is not
+  /// worth it.
+  bool isClose(int64_t capacity, int64_t cost);
+
+private:
+  const Graph &graph;
+  const Chain &chain;
+  std::unique_ptr<CutRelaxation> relaxation;
+  std::pair<int64_t, int64_t> last{-1, 0}; // a capacity and its bound
+};
+
 class SearchContext {
 public:
   /// Says how a least-memory order is found, and how the schedule that holds the inputs of the
@@ -71,12 +91,6 @@ public:
   /// drops the repeats whose value it can hold instead. Adds the steps visited to `spent`.
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity, llvm::StringRef searcher,
                      int64_t &spent);
-  /// Returns a proved bound: no plan whose resident values and arena are within `budget` costs
-  /// less.
-  int64_t leastCostUnder(int64_t budget);
-  /// Says whether `cost` is so little above the bound at `capacity` that a longer search is not
-  /// worth it.
-  bool isCloseToBound(int64_t capacity, int64_t cost);
   /// Says whether the graph is searched by annealing because it has no chain structure.
   bool isAnnealed() const;
   /// Returns how many ancestors in a row may run again for one value.
@@ -86,6 +100,7 @@ public:
   const Chain chain;
   const int64_t work;
   SearchProgress progress;
+  CostBound bound;
 
 private:
   Candidate findOrder();
@@ -94,8 +109,6 @@ private:
   Sources sources;
   std::optional<Candidate> orderedCandidate, annealedCandidate, inputsCandidate;
   std::unique_ptr<ChainOptions> chainOptions;
-  std::unique_ptr<CutRelaxation> relaxation;
-  std::pair<int64_t, int64_t> lastBound{-1, 0}; // a capacity and its bound
 };
 
 } // namespace llmmem::planning

@@ -144,7 +144,7 @@ bool SearchTurn::isFarFromBound() const {
   for (const Candidate &candidate : found)
     if (candidate.peak <= request.capacity)
       best = std::min(best, candidate.cost);
-  return !context.isCloseToBound(request.capacity, best);
+  return !context.bound.isClose(request.capacity, best);
 }
 
 llvm::ArrayRef<SearcherEntry> searcherTable() { return table; }
