@@ -66,11 +66,95 @@ struct Held {
   MemoryIndex memory = 0;
 };
 
+/// The arenas of all memories: which bytes are occupied, and how much is held.
+class Arenas {
+public:
+  explicit Arenas(size_t numMemories) : memories(numMemories) {}
+
+  Wide peak(MemoryIndex memory) const { return memories[memory].peak; }
+  int64_t size(MemoryIndex memory) const { return memories[memory].size; }
+  void grow(const Held &it) {
+    memories[it.memory].size = std::max(memories[it.memory].size, *it.offset + it.bytes);
+  }
+
+  /// Returns what is held already and shares bytes with `it`, or null.
+  const Held *enter(Held &it) {
+    Memory &memory = memories[it.memory];
+    memory.live += it.bytes;
+    if (!it.offset || it.bytes == 0)
+      return nullptr;
+    const int64_t end = *it.offset + it.bytes;
+    auto above = memory.occupied.lower_bound(*it.offset);
+    if (above != memory.occupied.end() && above->first < end)
+      return above->second.owner;
+    if (above != memory.occupied.begin() && std::prev(above)->second.end > *it.offset)
+      return std::prev(above)->second.owner;
+    memory.occupied.emplace(*it.offset, Extent{end, &it});
+    return nullptr;
+  }
+
+  void leave(Held &it) {
+    if (it.yielded)
+      return;
+    Memory &memory = memories[it.memory];
+    memory.live -= it.bytes;
+    auto at = it.offset ? memory.occupied.find(*it.offset) : memory.occupied.end();
+    if (at != memory.occupied.end() && at->second.owner == &it)
+      memory.occupied.erase(at);
+  }
+
+  /// Applies rule in_place: `it` may take the bytes of a value that this very step, a run of `op`,
+  /// reads for the last time, at the same offset, if it is no larger. Until the step is over, all
+  /// of the old value's bytes stay occupied.
+  bool takeOver(Held &it, int32_t step, const Op &op) {
+    if (!it.offset || it.bytes == 0)
+      return false;
+    auto at = memories[it.memory].occupied.find(*it.offset);
+    if (at == memories[it.memory].occupied.end())
+      return false;
+    Held &old = *at->second.owner;
+    if (old.value < 0 || old.last != step || old.first == step || old.bytes < it.bytes)
+      return false;
+    if (llvm::none_of(op.inPlace, [&](const InPlace &pair) {
+          return pair.write == it.value && pair.read == old.value;
+        }))
+      return false;
+    old.yielded = true;
+    at->second.owner = &it;
+    taken.push_back({&it, old.bytes - it.bytes});
+    return true;
+  }
+
+  void endStep() {
+    for (Memory &memory : memories)
+      memory.peak = std::max(memory.peak, memory.live);
+    for (auto [owner, freed] : taken) {
+      Memory &memory = memories[owner->memory];
+      memory.occupied.find(*owner->offset)->second.end -= freed;
+      memory.live -= freed;
+    }
+    taken.clear();
+  }
+
+private:
+  struct Extent {
+    int64_t end;
+    Held *owner;
+  };
+  struct Memory {
+    Wide live = 0, peak = 0;
+    int64_t size = 0;
+    std::map<int64_t, Extent> occupied; // by begin
+  };
+  std::vector<Memory> memories;
+  std::vector<std::pair<Held *, int64_t>> taken; // in this step: new owner, bytes it leaves over
+};
+
 class Verifier {
 public:
   Verifier(const Problem &problem, const Plan &plan)
       : problem(problem), plan(plan), stepCount(static_cast<int32_t>(plan.steps.size())),
-        occupied(problem.numMemories()), memories(problem.numMemories()) {}
+        arenas(problem.numMemories()) {}
 
   std::vector<Violation> run() {
     if (!indexesHold()) // nothing below can be derived from such a problem or plan
@@ -312,14 +396,8 @@ private:
       report(it.first, "misaligned",
              name(it) + " at offset " + llvm::Twine(offset) + ", which is no multiple of " +
                  llvm::Twine(alignment));
-    memories[it.memory].arena = std::max(memories[it.memory].arena, offset + it.bytes);
+    arenas.grow(it);
   }
-
-  /// One entry of the occupied bytes: [key, end).
-  struct Extent {
-    int64_t end;
-    Held *owner;
-  };
 
   void sweep() {
     std::vector<std::vector<Held *>> leaving(stepCount + 2);
@@ -330,87 +408,27 @@ private:
     for (; next < held.size() && held[next].first < 0; ++next)
       if (held[next].last >= 0)
         enter(held[next], 0);
-    raisePeaks();
+    arenas.endStep();
     for (int32_t step = 0; step < stepCount; ++step) {
       for (; next < held.size() && held[next].first == step; ++next)
-        if (!takeOver(held[next], step))
+        if (!arenas.takeOver(held[next], step, problem.ops[plan.steps[step]]))
           enter(held[next], step);
       if (workspaces[step].bytes > 0)
         enter(workspaces[step], step);
-      raisePeaks();
-      shrinkTaken();
+      arenas.endStep();
       for (Held *it : leaving[step])
-        leave(*it);
+        arenas.leave(*it);
       if (workspaces[step].bytes > 0)
-        leave(workspaces[step]);
+        arenas.leave(workspaces[step]);
     }
-  }
-
-  void raisePeaks() {
-    for (MemoryState &memory : memories)
-      memory.peak = std::max(memory.peak, memory.live);
-  }
-
-  /// Applies rule in_place: `it` may take the bytes of a value that this very step reads for the
-  /// last time, at the same offset, if it is no larger. Until the step is over, all of the old
-  /// value's bytes stay occupied.
-  bool takeOver(Held &it, int32_t step) {
-    if (!it.offset || it.bytes == 0)
-      return false;
-    auto at = occupied[it.memory].find(*it.offset);
-    if (at == occupied[it.memory].end())
-      return false;
-    Held &old = *at->second.owner;
-    if (old.value < 0 || old.last != step || old.first == step || old.bytes < it.bytes)
-      return false;
-    const Op &op = problem.ops[plan.steps[step]];
-    if (llvm::none_of(op.inPlace, [&](const InPlace &pair) {
-          return pair.write == it.value && pair.read == old.value;
-        }))
-      return false;
-    old.yielded = true;
-    at->second.owner = &it;
-    taken.push_back({&it, old.bytes - it.bytes});
-    return true;
-  }
-
-  void shrinkTaken() {
-    for (auto [owner, freed] : taken) {
-      occupied[owner->memory].find(*owner->offset)->second.end -= freed;
-      memories[owner->memory].live -= freed;
-    }
-    taken.clear();
   }
 
   void enter(Held &it, int32_t step) {
-    memories[it.memory].live += it.bytes;
-    if (!it.offset || it.bytes == 0)
-      return;
-    std::map<int64_t, Extent> &occupied = this->occupied[it.memory];
-    const int64_t end = *it.offset + it.bytes;
-    auto above = occupied.lower_bound(*it.offset);
-    const Held *other = nullptr;
-    if (above != occupied.end() && above->first < end)
-      other = above->second.owner;
-    else if (above != occupied.begin() && std::prev(above)->second.end > *it.offset)
-      other = std::prev(above)->second.owner;
-    if (other)
+    if (const Held *other = arenas.enter(it))
       report(step, "overlap",
-             name(it) + " at [" + llvm::Twine(*it.offset) + ", " + llvm::Twine(end) +
-                 ") shares bytes with " + name(*other) + " at " + llvm::Twine(*other->offset) +
-                 ", which is still held");
-    else
-      occupied.emplace(*it.offset, Extent{end, &it});
-  }
-
-  void leave(Held &it) {
-    if (it.yielded)
-      return;
-    memories[it.memory].live -= it.bytes;
-    std::map<int64_t, Extent> &occupied = this->occupied[it.memory];
-    auto at = it.offset ? occupied.find(*it.offset) : occupied.end();
-    if (at != occupied.end() && at->second.owner == &it)
-      occupied.erase(at);
+             name(it) + " at [" + llvm::Twine(*it.offset) + ", " +
+                 llvm::Twine(*it.offset + it.bytes) + ") shares bytes with " + name(*other) +
+                 " at " + llvm::Twine(*other->offset) + ", which is still held");
   }
 
   void checkNumbers() {
@@ -419,7 +437,7 @@ private:
       const std::string where = in(problem, memory);
       const MemoryUse use = useOf(plan, memory);
       const Wide resident = residentBytes(problem, memory);
-      const Wide peak = memories[memory].peak + resident, arena = memories[memory].arena;
+      const Wide peak = arenas.peak(memory) + resident, arena = arenas.size(memory);
       expect("peak", use.peak, peak, "the largest sum of live bytes" + where);
       expect("arena", use.arena, arena, "the end of the highest offset" + where);
       if (use.peakLowerBound > peak)
@@ -539,13 +557,7 @@ private:
   std::vector<int32_t> current;              // by value: its latest instance in `held`, -1: none
   std::vector<Alternative> forms;            // by op: what it costs and holds in this plan
   std::vector<std::vector<int32_t>> readsOf; // by step: the instances that it reads
-  std::vector<std::map<int64_t, Extent>> occupied; // by memory
-  struct MemoryState {
-    Wide live = 0, peak = 0;
-    int64_t arena = 0;
-  };
-  std::vector<MemoryState> memories;
-  std::vector<std::pair<Held *, int64_t>> taken; // in this step: new owner, bytes it leaves over
+  Arenas arenas;
   Wide cost = 0, baseCost = 0;
 };
 

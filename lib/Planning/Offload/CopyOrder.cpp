@@ -12,6 +12,57 @@ namespace {
 
 constexpr int64_t never = INT64_MAX;
 
+/// The copies up, and the link that carries them.
+class CopiesUp {
+public:
+  explicit CopiesUp(int32_t numSteps) : writtenAt(numSteps) {}
+
+  /// Adds a copy that the gaps of one instance share, and returns its number. `leaves` is the first
+  /// gap that waits for it, once all gaps have called `addUser`.
+  int32_t add(OpIndex op, int64_t cost, int32_t written) {
+    const auto number = static_cast<int32_t>(copies.size());
+    copies.push_back({op, INT32_MAX, cost});
+    writtenAt[written].push_back(number);
+    return number;
+  }
+  void addUser(int32_t up, int32_t leaves) {
+    copies[up].leaves = std::min(copies[up].leaves, leaves);
+    ++copies[up].users;
+  }
+  /// One gap less needs it. A copy that none needs does not start.
+  void removeUser(int32_t up) {
+    if (--copies[up].users == 0)
+      ready.erase({copies[up].leaves, up});
+  }
+
+  /// When it ends; `never` where it has not started.
+  int64_t endOf(int32_t up) const { return copies[up].end; }
+  bool anyWaits() const { return !ready.empty(); }
+  int64_t busyUntil() const { return free; }
+  /// The values that `step` wrote are there.
+  void write(int32_t step, int64_t now);
+  /// Starts copies until the link is busy beyond `now`.
+  void start(int64_t now);
+  /// Appends those that have ended to `steps`.
+  void list(int64_t now, std::vector<OpIndex> &steps);
+
+private:
+  struct Up {
+    OpIndex op;
+    int32_t leaves;
+    int64_t cost;
+    int32_t users = 0;   // number of idle intervals that need it
+    int64_t there = 0;   // the time at which its value is written
+    int64_t end = never; // the time at which it ends, once it has started
+  };
+  std::vector<Up> copies;
+  std::vector<std::vector<int32_t>> writtenAt; // by step
+  std::set<std::pair<int32_t, int32_t>> ready; // those whose value is there, by `leaves`
+  std::vector<int32_t> queue;                  // in the order in which they run
+  size_t listed = 0;                           // of `queue`
+  int64_t free = 0;                            // when the link is
+};
+
 class CopyScheduler {
 public:
   CopyScheduler(const OffloadShape &shape, const Problem &problem, const AbsentValues &values,
@@ -20,16 +71,6 @@ public:
   std::optional<CopyOrder> run();
 
 private:
-  /// A device-to-host copy, which the idle intervals of one instance share.
-  struct Up {
-    OpIndex op;
-    int32_t written, leaves; // the step of its writer, and the start of its first idle interval
-    int64_t cost;
-    int32_t users = 0;   // number of idle intervals that need it
-    int64_t there = 0;   // the time at which its value is written
-    int64_t end = never; // the time at which it ends, once it has started
-  };
-  /// A host-to-device copy, which ends one idle interval.
   struct Down {
     Gap gap;
     int32_t up;
@@ -41,28 +82,23 @@ private:
   };
 
   void setLatest();
-  void startUps();
-  bool hasLeft(const Down &it) const { return ups[it.up].end <= now; }
+  bool hasLeft(const Down &it) const { return ups.endOf(it.up) <= now; }
   int64_t stillLeaving(int32_t step);
   bool makeRoom(int32_t step);
   void bringBack(int32_t step);
   void fetchAhead(int32_t step);
   void start(Down &it, int32_t step);
-  void listUps();
 
   const OffloadShape &shape;
   const AbsentValues &values;
   const CopyLimits limits;
-  const int32_t count;
-  std::vector<Up> ups;
-  std::vector<Down> downs; // sorted by the step that needs them
-  MaxTree held;            // bytes at each step, with the values that came back early
-  std::vector<std::vector<int32_t>> written, leaving; // by step: ups, downs
-  std::vector<int32_t> open; // downs whose value had not left yet at the last look
-  std::set<std::pair<int32_t, int32_t>> ready; // ups whose value is written, sorted by `leaves`
-  std::vector<int32_t> queue;                  // ups in the order in which they run
-  size_t listed = 0, nextDown = 0;             // positions in `queue` and in `downs`
-  int64_t now = 0, upFree = 0, downFree = 0;
+  CopiesUp ups;
+  std::vector<Down> downs;                   // by the step that needs them
+  MaxTree held;                              // bytes at each step, those fetched ahead included
+  std::vector<std::vector<int32_t>> leaving; // downs by step
+  std::vector<int32_t> open; // downs whose value is to leave and was there last time
+  size_t nextDown = 0;       // of `downs`
+  int64_t now = 0, downFree = 0;
   CopyOrder order;
 };
 
@@ -86,24 +122,21 @@ CopyScheduler::CopyScheduler(const OffloadShape &shape, const Problem &problem,
                              const AbsentValues &values, const std::vector<int32_t> &chosen,
                              const CopyLimits &limits)
     : shape(shape), values(values), limits(limits),
-      count(static_cast<int32_t>(values.steps().size())), held(bytesWithout(values, chosen)),
-      written(count), leaving(count) {
+      ups(static_cast<int32_t>(values.steps().size())), held(bytesWithout(values, chosen)),
+      leaving(values.steps().size()) {
   std::map<int32_t, int32_t> upOf; // by instance
   for (int32_t number : chosen) {
     const Gap &gap = values.gaps()[number];
     const HostCopy &copy = shape.copies[gap.copy];
-    const auto [at, isNew] = upOf.try_emplace(gap.instance, static_cast<int32_t>(ups.size()));
+    const auto [at, isNew] = upOf.try_emplace(gap.instance, -1);
     if (isNew)
-      ups.push_back({copy.up, gap.written, gap.leaves, problem.ops[copy.up].cost});
-    ups[at->second].leaves = std::min(ups[at->second].leaves, gap.leaves);
-    ++ups[at->second].users;
+      at->second = ups.add(copy.up, problem.ops[copy.up].cost, gap.written);
+    ups.addUser(at->second, gap.leaves);
     downs.push_back({gap, at->second, copy.down, problem.ops[copy.down].cost, 0});
   }
   llvm::stable_sort(downs, [](const Down &a, const Down &b) {
     return std::pair(a.gap.back, a.gap.leaves) < std::pair(b.gap.back, b.gap.leaves);
   });
-  for (size_t up = 0; up < ups.size(); ++up)
-    written[ups[up].written].push_back(static_cast<int32_t>(up));
   for (size_t down = 0; down < downs.size(); ++down)
     leaving[downs[down].gap.leaves].push_back(static_cast<int32_t>(down));
   setLatest();
@@ -119,15 +152,27 @@ void CopyScheduler::setLatest() {
   }
 }
 
-/// Starts device-to-host copies until the link is busy beyond the current time.
-void CopyScheduler::startUps() {
-  while (!ready.empty() && upFree <= now) {
+void CopiesUp::write(int32_t step, int64_t now) {
+  for (int32_t up : writtenAt[step]) {
+    copies[up].there = now;
+    ready.insert({copies[up].leaves, up});
+  }
+}
+
+void CopiesUp::start(int64_t now) {
+  while (!ready.empty() && free <= now) {
     const int32_t up = ready.begin()->second;
     ready.erase(ready.begin());
-    upFree = std::max(upFree, ups[up].there) + ups[up].cost;
-    ups[up].end = upFree;
+    free = std::max(free, copies[up].there) + copies[up].cost;
+    copies[up].end = free;
     queue.push_back(up);
   }
+}
+
+void CopiesUp::list(int64_t now, std::vector<OpIndex> &steps) {
+  for (; listed < queue.size() && copies[queue[listed]].end <= now; ++listed)
+    if (copies[queue[listed]].users > 0)
+      steps.push_back(copies[queue[listed]].op);
 }
 
 /// Returns the bytes of the values that are to be evicted at `step` and have not left yet.
@@ -142,24 +187,17 @@ int64_t CopyScheduler::stillLeaving(int32_t step) {
 /// Waits until `step` has room in addition to what is still leaving. Returns false where waiting
 /// does not help.
 bool CopyScheduler::makeRoom(int32_t step) {
-  startUps();
+  ups.start(now);
   while (held.max(step, step) > limits.capacity - stillLeaving(step)) {
     int64_t next = never;
     for (int32_t down : open)
-      next = std::min(next, ups[downs[down].up].end);
-    if (next == never && ready.empty())
+      next = std::min(next, ups.endOf(downs[down].up));
+    if (next == never && !ups.anyWaits())
       return false;
-    now = next == never ? upFree : next;
-    startUps();
+    now = next == never ? ups.busyUntil() : next;
+    ups.start(now);
   }
   return true;
-}
-
-void CopyScheduler::listUps() {
-  for (; listed < queue.size() && ups[queue[listed]].end <= now; ++listed) {
-    if (ups[queue[listed]].users > 0)
-      order.steps.push_back(ups[queue[listed]].op);
-  }
 }
 
 void CopyScheduler::start(Down &it, int32_t step) {
@@ -179,8 +217,7 @@ void CopyScheduler::bringBack(int32_t step) {
       continue;
     }
     it.isDropped = true;
-    if (--ups[it.up].users == 0)
-      ready.erase({ups[it.up].leaves, it.up});
+    ups.removeUser(it.up);
   }
 }
 
@@ -203,28 +240,26 @@ void CopyScheduler::fetchAhead(int32_t step) {
 }
 
 std::optional<CopyOrder> CopyScheduler::run() {
+  const auto count = static_cast<int32_t>(values.steps().size());
   for (int32_t step = 0; step < count; ++step) {
     if (!makeRoom(step))
       return std::nullopt;
-    listUps();
+    ups.list(now, order.steps);
     bringBack(step);
     if (now > limits.time - (values.cost() - values.startOf(step)))
       return std::nullopt;
-    startUps();
-    listUps();
+    ups.start(now);
+    ups.list(now, order.steps);
     fetchAhead(step);
     order.steps.push_back(shape.opOf[values.steps()[step]]);
     now += values.startOf(step + 1) - values.startOf(step);
-    startUps(); // with what was written before the step ran
-    for (int32_t up : written[step]) {
-      ups[up].there = now;
-      ready.insert({ups[up].leaves, up});
-    }
+    ups.start(now); // with what was there while the step ran
+    ups.write(step, now);
     for (int32_t down : leaving[step])
       open.push_back(down);
   }
-  startUps();
-  listUps();
+  ups.start(now);
+  ups.list(now, order.steps);
   bringBack(count);
   if (now > limits.time)
     return std::nullopt;
