@@ -147,7 +147,7 @@ LogicalResult OperandReader::readWholeDimensions(Operation *op) {
   return success();
 }
 
-/// An axis splits one factor of an op. Parameters keep theirs, so that nobody has all of a
+/// An axis splits one factor of an op. Parameters keep theirs, so that no rank has all of a
 /// product's weight; what else is split over the axis is gathered.
 LogicalResult OperandReader::readOnOneFactor(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);

@@ -25,7 +25,7 @@ struct RouterShape {
                          ///< Empty means none.
 };
 
-/// Holds what a router says of the tokens of a layer.
+/// Holds what a router says about the tokens of a layer.
 struct Routing {
   mlir::Value logits, weights, experts, lse, places, choices;
 };

@@ -29,7 +29,7 @@ struct CheckpointOutcome {
   bool changedOps = false; // the plan is for a step with other ops, and the step is now that
   double seconds = 0;
   LeastBytes least;
-  std::string checked; // what of the certificate was checked with its proof
+  std::string checked; // which of its claims were checked with its proof
 
   /// Says what becomes of files and reports. An attempt that another may follow holds them back
   /// until it is known to be the last, so that a failed one leaves nothing.

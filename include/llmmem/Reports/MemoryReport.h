@@ -193,7 +193,7 @@ struct CertificateEntry {
   int64_t costLowerBoundNs = 0; // of the whole step
   int64_t peakLowerBound = 0;
   std::string bound;
-  std::string checked; // what of it was checked with its proof; empty: no proof
+  std::string checked; // which of its claims were checked with its proof; empty: no proof
 };
 
 /// Says what was asked of the planner, and how long it took.

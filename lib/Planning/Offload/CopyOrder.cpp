@@ -57,7 +57,7 @@ private:
   };
   std::vector<Up> copies;
   std::vector<std::vector<int32_t>> writtenAt; // by step
-  std::set<std::pair<int32_t, int32_t>> ready; // those whose value is there, by `leaves`
+  std::set<std::pair<int32_t, int32_t>> ready; // those whose value is written, sorted by `leaves`
   std::vector<int32_t> queue;                  // in the order in which they run
   size_t listed = 0;                           // of `queue`
   int64_t free = 0;                            // when the link is
@@ -93,11 +93,11 @@ private:
   const AbsentValues &values;
   const CopyLimits limits;
   CopiesUp ups;
-  std::vector<Down> downs;                   // by the step that needs them
-  MaxTree held;                              // bytes at each step, those fetched ahead included
+  std::vector<Down> downs; // sorted by the step that needs them
+  MaxTree held;            // bytes at each step, with the values that came back early
   std::vector<std::vector<int32_t>> leaving; // downs by step
-  std::vector<int32_t> open; // downs whose value is to leave and was there last time
-  size_t nextDown = 0;       // of `downs`
+  std::vector<int32_t> open;                 // downs whose value had not left yet at the last look
+  size_t nextDown = 0;                       // of `downs`
   int64_t now = 0, downFree = 0;
   CopyOrder order;
 };
@@ -253,7 +253,7 @@ std::optional<CopyOrder> CopyScheduler::run() {
     fetchAhead(step);
     order.steps.push_back(shape.opOf[values.steps()[step]]);
     now += values.startOf(step + 1) - values.startOf(step);
-    ups.start(now); // with what was there while the step ran
+    ups.start(now); // with what was written before the step ran
     ups.write(step, now);
     for (int32_t down : leaving[step])
       open.push_back(down);
