@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t never = INT64_MAX;
 
-/// The copies up, and the link that carries them.
+/// The device-to-host copies, and the link that carries them.
 class CopiesUp {
 public:
   explicit CopiesUp(int32_t numSteps) : writtenAt(numSteps) {}
