@@ -11,7 +11,8 @@ namespace {
 class Decoder final : public Model {
 public:
   explicit Decoder(DecoderParts all);
-  std::vector<Parameter> parameters() const override { return parametersOf(parts); }
+  /// The user may ask for fewer layers than the config has (`facts`).
+  std::vector<Parameter> parameters() const override { return parametersOf(parts, facts.layers); }
   Value buildLogits(GraphBuilder &graph, Value ids) const override;
 
 private:

@@ -13,7 +13,7 @@ class ParameterList {
 public:
   explicit ParameterList(const DecoderParts &parts)
       : parts(parts), attention(parts.attention), experts(parts.experts) {}
-  std::vector<Parameter> make() &&;
+  std::vector<Parameter> make(int64_t layers) &&;
 
 private:
   void addProjection(const Projection &projection, int64_t out, int64_t in);
@@ -137,9 +137,9 @@ void ParameterList::addBlock(int64_t layer) {
     parameter.name = parts.block.prefix + std::to_string(layer) + "." + parameter.name;
 }
 
-std::vector<Parameter> ParameterList::make() && {
+std::vector<Parameter> ParameterList::make(int64_t layers) && {
   list.push_back(tableOf(parts.embedding + ".weight", parts.vocabulary, parts.width));
-  for (int64_t layer = 0; layer < parts.layers; ++layer)
+  for (int64_t layer = 0; layer < layers; ++layer)
     addBlock(layer);
   addNorm(parts.finalNorm, parts.width);
   if (!parts.tied)
@@ -150,6 +150,6 @@ std::vector<Parameter> ParameterList::make() && {
   return std::move(list);
 }
 
-std::vector<Parameter> llmmem::importer::parametersOf(const DecoderParts &parts) {
-  return ParameterList(parts).make();
+std::vector<Parameter> llmmem::importer::parametersOf(const DecoderParts &parts, int64_t layers) {
+  return ParameterList(parts).make(layers);
 }

@@ -180,8 +180,9 @@ struct DecoderParts {
   std::string maxSeqKey = "max_position_embeddings";
 };
 
-/// Lists the parameters of a decoder in the order of the public state_dict.
-std::vector<Parameter> parametersOf(const DecoderParts &parts);
+/// Lists the parameters of the first `layers` layers of a decoder, and of all that is no layer, in
+/// the order of the public state_dict.
+std::vector<Parameter> parametersOf(const DecoderParts &parts, int64_t layers);
 std::unique_ptr<Model> makeDecoder(DecoderParts parts);
 
 } // namespace llmmem::importer
