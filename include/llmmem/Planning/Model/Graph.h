@@ -17,6 +17,8 @@
 
 namespace llmmem::planning {
 
+/// Many fields: each is an index that the innermost loop of some search reads. They depend on the
+/// problem alone and not on each other, so a group of them would be one more name to read through.
 class Graph {
 public:
   explicit Graph(const Problem &problem, Cancellation *cancellation = nullptr);

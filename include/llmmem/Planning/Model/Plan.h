@@ -104,6 +104,8 @@ struct FormNumber {
   int32_t tiling = 0;
 };
 
+/// Many fields: a plan is the record that its JSON is (toJson below), whose keys are flat as well.
+/// Tools and both C interfaces read it by these names; groups would give each number a second one.
 struct Plan {
   Status status = Status::Unknown;
   std::vector<OpIndex> steps;

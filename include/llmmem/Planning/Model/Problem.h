@@ -98,6 +98,8 @@ struct Alternative {
   int64_t workspace = 0;
 };
 
+/// Many fields: an op is one record of the JSON, and each field one of its keys. The few that only
+/// some problems use (alternatives, memories, resources) are empty elsewhere.
 struct Op {
   int64_t id = 0;
   int64_t cost = 0;
