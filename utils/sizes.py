@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Measures functions, classes and files against the limits of the house: utils/sizes.py [--all] [--write] [ROOT]
+"""Measures functions, classes and files against the limits of the house: utils/sizes.py [--all] [ROOT]
 
   function   at most 60 lines from its first to its last, and 7 parameters
   class      at most 25 methods that it declares, and 12 fields
   file       at most 600 lines, of .cpp, .h, .c, .td, .def and .py
 
 What must be larger says why in the comment above it or its docstring (of a file: in its first comment), in a sentence that begins with
-"Long:", "Many parameters:", "Many methods:" or "Many fields:", or says "many fields because". What is too large and has no reason yet stands in
-utils/oversized.txt with its figure, which may only fall: --write writes the list anew. Without options, the findings are
-what neither has a reason nor stands there, and lines there that say too much. --all lists everything over a limit.
+"Long:", "Many parameters:", "Many methods:" or "Many fields:", or says "many fields because". The findings are what gives no reason. --all lists everything over a limit.
 
 Files are measured everywhere, functions and classes in lib/, include/, tools/, utils/ and python/llmmem/. C and C++ are read
 without a compiler: comments, strings and directives are blanked, and the tokens in front of a brace say what it opens. Methods
@@ -30,7 +28,6 @@ REASONS = {"lines": "Long:", "parameters": "Many parameters:", "methods": "Many 
            "file lines": "Long:"}
 SOURCES = (".cpp", ".h", ".c", ".td", ".def", ".py")
 MEASURED = ("lib/", "include/", "tools/", "utils/", "python/llmmem/")
-LIST = "utils/oversized.txt"
 
 NOT_CODE = re.compile(r"""
     //[^\n]*                                        # a comment of one line
@@ -358,51 +355,19 @@ def sources(root):
     return sorted(name for name in names if name.endswith(SOURCES) and os.path.isfile(os.path.join(root, name)))
 
 
-def read_list(root):
-    """What is known to be too large: (file, kind, name) -> figure."""
-    if not os.path.isfile(os.path.join(root, LIST)):
-        return {}
-    with open(os.path.join(root, LIST), encoding="utf-8") as handle:
-        entries = [line.split("\t") for line in handle.read().split("\n") if line and not line.startswith("#")]
-    return {(file, kind, name): int(figure) for figure, kind, file, name in entries}
-
-
-def write_list(root, found):
-    lines = ["# What is over a limit of utils/sizes.py and has no reason yet: the figure, what is counted, the file, the name.",
-             "# A figure may only fall; utils/sizes.py --write writes the list anew."]
-    lines += sorted({f"{it.figure}\t{it.kind}\t{it.file}\t{it.name}" for it in found if not it.reason},
-                    key=lambda line: line.split("\t")[1:])
-    with open(os.path.join(root, LIST), "w", encoding="utf-8") as handle:
-        handle.write("\n".join(lines) + "\n")
-
-
 def lint_sizes(root):
     """(findings, a line that counts what is over a limit)"""
     found = measured(root)
-    listed = read_list(root)
-    largest = {}
-    for it in found:
-        if not it.reason:
-            key = (it.file, it.kind, it.name)
-            largest[key] = max((it.figure, it), largest.get(key, (0, it)))
-    findings = [f"{it.file}:{it.line}: too large: {it.name or 'the file'}: {figure} {it.kind}, at most {LIMITS[it.kind]}; make it "
-                f"smaller, or give the reason in its comment: \"{REASONS[it.kind]} ...\""
-                for key, (figure, it) in sorted(largest.items()) if figure > listed.get(key, LIMITS[it.kind])]
-    findings += [f"{LIST}: {' '.join(filter(None, key))} has {largest.get(key, (0,))[0] or 'no longer too many'}, and "
-                 f"{figure} are listed; write the list anew: utils/sizes.py --write"
-                 for key, figure in sorted(listed.items()) if largest.get(key, (0,))[0] < figure]
-    reasons = sum(it.reason is not None for it in found)
-    return findings, f"sizes: {len(largest)} over a limit in {LIST}, {reasons} with a reason in their comment"
+    findings = [f"{it.file}:{it.line}: too large: {it.name or 'the file'}: {it.figure} {it.kind}, at most {LIMITS[it.kind]}; make it "
+                f"smaller, or give the reason in its comment: \"{REASONS[it.kind]} ...\"" for it in found if not it.reason]
+    return findings, f"sizes: {len(findings)} over a limit, {len(found) - len(findings)} more with a reason in their comment"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", nargs="?", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--all", action="store_true", help="list everything over a limit, with its reason")
-    parser.add_argument("--write", action="store_true", help="write " + LIST + " anew")
     options = parser.parse_args()
-    if options.write:
-        write_list(options.root, measured(options.root))
     if options.all:
         for it in measured(options.root):
             print(f"{it.figure:5} {it.kind:10} {it.file}:{it.line} {it.name} {it.reason or ''}".rstrip())
