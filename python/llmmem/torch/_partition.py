@@ -14,7 +14,7 @@ from ._calls import Calls
 from ._costs import Device, Price, get_device, price
 from .._errors import BudgetError
 from ._modules import write_modules
-from ._problem import make_problem, storages_of
+from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
 from ._report import Report
 from ._sizes import describe_sizes, hold_sizes
@@ -195,7 +195,7 @@ def _report(program: Program, prices: Sequence[Price], problem: Problem, made: P
     again = list(made.steps)
     for step in set(made.steps):
         again.remove(step)
-    results = {*storages_of(program, program.forward_outputs), *program.tangents}
+    results = {*storages_of(program, program.forward_outputs), *held_tangents(program)}
     return Report(
         budget=budget if isinstance(budget, int) else None,
         resident=sum(value.bytes for value in problem.values if value.resident),

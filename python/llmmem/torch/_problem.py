@@ -2,9 +2,13 @@
 
 from typing import Any, Dict, List, Sequence
 
+import torch
+
 from .._model import Op, Problem, Value
 from ._costs import Price
-from ._program import Program
+from ._program import Program, tensors_of
+
+RELEASES_TANGENTS = hasattr(torch.autograd.Function, "boxed_grads_call")
 
 
 def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, reserved: int = 0) -> Problem:
@@ -27,10 +31,20 @@ def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, 
     _order_overwriting(program, ops, boundary, values)
     if reserved:
         values.append(Value(reserved, "reserved", True))
-    # The caller holds the results, and autograd's engine the tangents, until the backward returns.
-    keep = dict.fromkeys([*results, *program.tangents, *storages_of(program, program.backward_outputs)])
+    keep = dict.fromkeys([*results, *held_tangents(program), *storages_of(program, program.backward_outputs)])
     cut = program.boundary
     return Problem(values, [*ops[:cut], boundary, *ops[cut:]], [number for number in keep if not values[number].resident])
+
+
+def held_tangents(program: Program) -> List[int]:
+    """Returns the storages of the tangents that somebody else holds until the backward has returned.
+
+    A loss is where the caller's backward begins: torch.autograd.backward holds its tangent. PyTorch hands the tangents of other results,
+    which it made itself, to the compiled backward and lets go of them (`boxed_grads_call`), so that they die after their last reader; earlier
+    versions hold all. Without a loss any result may be where the backward begins, with a tangent that the caller holds.
+    """
+    losses = [number for number in program.tangents if tensors_of(program.storages[number].node)[0].dim() == 0]
+    return losses if losses and RELEASES_TANGENTS else program.tangents
 
 
 def storages_of(program: Program, nodes: Sequence[Any]) -> List[int]:
