@@ -16,6 +16,7 @@ from .._errors import BudgetError
 from ._modules import write_modules
 from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
+from ._refusals import describe_held, refuse, suggest_reserve
 from ._report import Report
 from ._sizes import describe_sizes, hold_sizes
 
@@ -24,13 +25,14 @@ Bytes = Union[int, str, None]
 
 @dataclasses.dataclass(frozen=True)
 class _Held:
-    """A graph that was planned: what it holds between its forward and its backward, its gradients, and its peak without
-    what was reserved for other graphs."""
+    """A graph that was planned: what it holds between its forward and its backward, its gradients, and its peak and the bound of its least
+    peak without what was reserved for other graphs."""
 
     between: int
     resident: int
     gradients: int
     peak: int
+    bound: int
 
 
 class Partition:
@@ -83,12 +85,15 @@ class Partition:
         others = [held for other, held in self.held.items() if other != key]
         beside = max(self.reserve, sum(held.between for held in others))
         problem = make_problem(program, prices, device.alignment, self.optimizer_state + beside)
-        made = self._plan(problem, others, describe_sizes(program.symbolic_bytes))
+        static_inputs = static_lifetime_input_indices or []
+        made = self._plan(problem, lambda budget, made, least: refuse(
+            budget, made, least, describe_held(program, problem, static_inputs, self.optimizer_state + beside),
+            self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes)))
         after_plan = time.perf_counter()
         for kernel, entry in zip(program.kernels, prices):
             target = kernel.node.target
             self.workspace_of[target] = max(self.workspace_of.get(target, 0), entry.workspace)
-        modules = write_modules(program, made.steps, static_lifetime_input_indices or [])
+        modules = write_modules(program, made.steps, static_inputs)
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
         report = _report(program, prices, problem, made, self.budget, seconds)
         self._hold(key, report, others, beside, program)
@@ -150,9 +155,11 @@ class Partition:
                     f"and gradients; with them a graph before it, planned for {held.peak:,}, needs {needed:,} of "
                     f"{self.budget:,} bytes: give reserve={max(self.reserve, resident + gradients)}, or compile with "
                     "fullgraph=True", self.budget, None, 0)
-        self.held[key] = _Held(resident + report.saved_bytes + report.results, resident, gradients, report.peak - beside)
+        self.held[key] = _Held(resident + report.saved_bytes + report.results, resident, gradients, report.peak - beside,
+                               report.least_bytes_proved - beside)
 
-    def _plan(self, problem: Problem, others: List[_Held], sizes: Optional[str]) -> Plan:
+    def _plan(self, problem: Problem, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
+        """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
         budget = self.budget if self.planned_budget is None else self.planned_budget
         made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
         if not isinstance(budget, int) or made.is_feasible and not 0 < made.recompute_cost < made.base_cost // 100:
@@ -167,16 +174,15 @@ class Partition:
         least = plan(problem, "min", seconds=self.seconds, progress=self.progress)
         if least.is_feasible and least.peak <= budget:
             return least
-        why = f"; {made.witness.why}" if made.witness else ""
-        if others:
-            why += (f"; graphs before a graph break hold {sum(held.between for held in others):,} of it meanwhile: plan them "
-                    "for less by reserve=, or compile with fullgraph=True")
-        if sizes:
-            why += f"; this is at the sizes {sizes}: call with smaller ones, or give a larger budget"
-        found = f"; the least that was found is {least.peak:,}" if least.is_feasible else ""
-        raise BudgetError(f"llmmem.torch: no plan within {budget:,} bytes: every plan needs at least "
-                          f"{made.peak_lower_bound:,}{found}{why}", budget,
-                          least.peak if least.is_feasible else None, made.peak_lower_bound)
+        raise refuse_budget(budget, made, least)
+
+    def _describe_others(self, budget: int, least: Plan, beside: int, others: List[_Held]) -> List[str]:
+        """Says what graphs before a graph break hold, and what to reserve for this one when they are planned."""
+        if not others:
+            return []
+        instead = suggest_reserve(budget, least.peak, beside, max(held.peak for held in others), max(held.bound for held in others))
+        return [f"graphs before a graph break hold {sum(held.between for held in others):,} of it meanwhile: give {instead}, "
+                "or compile with fullgraph=True"]
 
     def add_compiled_peak(self, live: int, is_backward: bool) -> None:
         """Notes in the last report what a compiler says that its code holds at most in addition to the resident bytes."""

@@ -15,7 +15,7 @@ class Report:
 
     budget, resident, peak: bytes; resident: parameters, buffers, inputs and what is reserved; peak has them too.
     least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside. results: of the
-    forward's results and of the tangents, which the caller holds.
+    forward's results, which the caller holds, and of the tangents that outlive their last reader.
     cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
     proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes

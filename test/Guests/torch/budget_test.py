@@ -8,7 +8,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import default_partition
 
 import llmmem.torch
-from models import gpt, is_equal, llama, run_step
+from models import gpt, is_equal, llama, resident_bytes, run_step
 
 BUDGETS = 8
 
@@ -39,6 +39,9 @@ class EagerTest(unittest.TestCase):
             run_step(model, llmmem.torch.backend(low // 2), ids, ids)
         self.assertIn("every plan needs at least", str(caught.exception))
         self.assertIn(f"the least that was found is {low:,}", str(caught.exception))
+        parameters = resident_bytes(model)
+        self.assertIn(f"parameters and buffers alone are {parameters:,} bytes; in addition there are {ids.nbytes:,} of other inputs, "
+                      f"{parameters:,} of gradients", str(caught.exception))
 
     def test_gpt(self) -> None:
         self.check(gpt())

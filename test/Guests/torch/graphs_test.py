@@ -1,6 +1,7 @@
 """Tests what real graphs have in addition to kernels: each is planned with unchanged numbers, or refused by name."""
 
 import os
+import re
 import tempfile
 import threading
 import unittest
@@ -203,7 +204,11 @@ class SeveralGraphsTest(unittest.TestCase):
     def test_what_does_not_fit_names_the_graph_break(self) -> None:
         with self.assertRaises(Exception) as caught:
             run_step(self.model, llmmem.torch.backend("3.2MB"), self.x)
-        self.assertRegex(str(caught.exception), "graph break.*reserve=")
+        found = re.search(r"graph break.*: give (?:budget=(\d+) with )?reserve=(\d+)", str(caught.exception))
+        budget = int(found[1] or 3_200_000)
+        step = run_step(self.model, llmmem.torch.backend(budget, reserve=int(found[2])), self.x)
+        print(f"refused at 3200000, given {found[0]}, measured {step.peak}")
+        self.assertLessEqual(step.peak, budget)
 
 
 class RefusedTest(unittest.TestCase):
