@@ -21,8 +21,10 @@ from ._partition import Partition
 ATTEMPTS = 8
 
 # What a plan sets: Inductor reorders or pools nothing after the account was made. A buffer that waits for its next use is held by
-# nobody, and was measured to raise the peak above the account.
+# nobody, and was measured to raise the peak above the account. Layouts stay as planned: in place of a convolution's input and weight the
+# backward would be given copies in another layout, under the names of inputs that take no bytes of their own.
 PLANNED_SETTINGS = {"reorder_for_peak_memory": False,  # The pass calls it.
+                    "layout_optimization": False,
                     "allow_buffer_reuse": False, "memory_planning": False, "combo_kernels": False,
                     "reorder_for_compute_comm_overlap": False}
 PLANNED_PASSES = ("custom_partitioner_fn", "_post_fusion_custom_pass")

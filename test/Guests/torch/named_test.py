@@ -109,7 +109,7 @@ class NamedTest(unittest.TestCase):
             self.compile(options={"budget": "min", "mode": "max-autotune"})(self.ids, self.ids)
 
     def test_options_that_move_what_was_counted_are_refused(self) -> None:
-        for option in ("memory_planning", "allow_buffer_reuse", "reorder_for_peak_memory"):
+        for option in ("memory_planning", "allow_buffer_reuse", "reorder_for_peak_memory", "layout_optimization"):
             torch._dynamo.reset()
             with self.subTest(option=option), self.assertRaisesRegex(Exception, f"'{option}' would reorder or pool"):
                 self.compile(llmmem.torch.backend("min", compiler="inductor"), options={option: True})(self.ids, self.ids)
