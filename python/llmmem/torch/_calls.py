@@ -80,8 +80,8 @@ class Calls:
         if pending:
             # The backward of the last call leaves gradients, to which those of the earlier calls are added.
             gradients += sum(_Storage(tensor).gradient for tensor in _tensors(arguments))
-        # What Inductor makes of a plan may need more than the plan.
-        peak = max(report.peak, report.compiled_peak or 0)
+        # What Inductor makes of a plan may need more than the plan, or less.
+        peak = report.compiled_peak or report.peak
         needed = peak - reserve + max(reserve, beside + gradients)
         promised = peak if report.budget is None else report.budget
         if pending and (needed > promised or has_other_graphs):

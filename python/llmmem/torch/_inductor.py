@@ -95,6 +95,7 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
     settings = inductor_settings(mode, options)
     first, planned = len(partition.reports), partition.budget
     least: Optional[int] = None
+    nothing_fits: Optional[BudgetError] = None
     is_last = False
     for attempt in range(ATTEMPTS):
         partition.plans_again = attempt > 0
@@ -104,7 +105,7 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
             return run
         except Exception as error:  # Inductor wraps what a pass raises.
             too_large, no_plan = _find(error, _TooLarge), _find(error, BudgetError)
-            if too_large is None and (no_plan is None or least is None):
+            if too_large is None and (no_plan is None or is_last or not (no_plan.least_bytes or no_plan.proved_bytes)):
                 raise
         finally:
             partition.plans_again = False
@@ -116,10 +117,12 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
             least = min(least or reports[-1].compiled_peak, reports[-1].compiled_peak)
             planned = min(reports[-1].peak, planned) - too_large.excess
         else:
+            # What is fused is never written, so that Inductor's code may need less than the plan.
             is_last, planned = True, no_plan.least_bytes or no_plan.proved_bytes
-    raise BudgetError(
-        f"llmmem.torch: plans within {partition.budget:,} bytes exist, but Inductor's fused order of none that was tried "
-        f"fits; the least that was found needs {least:,} by its own account", partition.budget, least, 0)
+            nothing_fits = no_plan if least is None else None
+    why = str(nothing_fits) if nothing_fits else f"llmmem.torch: plans within {partition.budget:,} bytes exist"
+    raise BudgetError(f"{why}, but Inductor's fused order of none that was tried fits; the least that was found needs {least:,} by its own "
+                      "account", partition.budget, least, 0)
 
 
 def inductor_settings(mode: Optional[str], options: Optional[Dict[str, Any]]) -> Dict[str, Any]:

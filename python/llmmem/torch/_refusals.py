@@ -50,7 +50,7 @@ def suggest_reserve(budget: int, least: int, beside: int, earlier_peak: int, ear
 def refuse(budget: int, made: Plan, least: Plan, held: str, reasons: List[str], sizes: Optional[str]) -> BudgetError:
     """Makes the error. made: the plan of the budget, which has a bound and perhaps a witness. least: the plan of the least bytes."""
     found = f"; the least that was found is {least.peak:,}" if least.is_feasible else ""
-    why = [held, *([made.witness.why] if made.witness else []), *reasons]
+    why = [held, *reasons, *([made.witness.why] if made.witness else [])]
     if sizes:
         why.append(f"this is at the sizes {sizes}: call with smaller ones, or give a larger budget")
     return BudgetError(f"llmmem.torch: no plan within {budget:,} bytes: every plan needs at least {made.peak_lower_bound:,}{found}; "
