@@ -8,13 +8,12 @@ tensors that hooks packed elsewhere (torch.utils.checkpoint, save_on_cpu) do not
 
 import weakref
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 
-import torch
 from torch._subclasses import FakeTensor
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from .._errors import BudgetError
+from ._live import Storage, key_of, made_by, saved_by, tensors_in
 from ._report import Report
 
 
@@ -24,19 +23,7 @@ class _Call:
     given."""
 
     nodes: List["weakref.ref[Any]"]
-    results: Dict[int, "_Storage"]
-
-
-class _Storage:
-    """A storage that may be freed at any time. bytes: its size. gradient: the bytes of the gradient that a parameter may have."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        storage = tensor.untyped_storage()
-        self.reference, self.bytes = StorageWeakRef(storage), storage.nbytes()
-        self.gradient = tensor.numel() * tensor.itemsize if tensor.is_leaf and tensor.requires_grad else 0
-
-    def is_alive(self) -> bool:
-        return not self.reference.expired()
+    results: Dict[int, "Storage"]
 
 
 class Calls:
@@ -44,7 +31,7 @@ class Calls:
 
     def __init__(self) -> None:
         self.calls: List[_Call] = []
-        self.parameters: Dict[int, _Storage] = {}
+        self.parameters: Dict[int, Storage] = {}
         self.has_parameters = False
 
     def is_gone(self) -> bool:
@@ -70,7 +57,7 @@ class Calls:
     def _check(self, arguments: Sequence[Any], report: Report, reserve: int, has_other_graphs: bool) -> None:
         self.calls = [call for call in self.calls if _is_pending(call) or any(held.is_alive() for held in call.results.values())]
         self.parameters = {key: held for key, held in self.parameters.items() if held.is_alive()}
-        given = {tensor.untyped_storage()._cdata for tensor in _tensors(arguments)}
+        given = {key_of(tensor) for tensor in tensors_in(arguments)}
         pending = [call for call in self.calls if _is_pending(call)]
         held = {key: storage for call in self.calls for key, storage in {**call.results, **_saved(call)}.items()
                 if key not in given and storage.is_alive()}
@@ -79,7 +66,7 @@ class Calls:
         gradients = sum(storage.gradient for storage in others.values())
         if pending:
             # The backward of the last call leaves gradients, to which those of the earlier calls are added.
-            gradients += sum(_Storage(tensor).gradient for tensor in _tensors(arguments))
+            gradients += sum(Storage(tensor).gradient for tensor in tensors_in(arguments))
         # What Inductor makes of a plan may need more than the plan, or less.
         peak = report.compiled_peak or report.peak
         needed = peak - reserve + max(reserve, beside + gradients)
@@ -90,16 +77,12 @@ class Calls:
             raise BudgetError(_left(held, others, peak, needed, promised, beside + gradients), promised, None, 0)
 
     def _remember(self, arguments: Sequence[Any], results: Any) -> None:
-        for tensor in _tensors(arguments):
-            key = tensor.untyped_storage()._cdata
+        for tensor in tensors_in(arguments):
+            key = key_of(tensor)
             if tensor.is_leaf and tensor.requires_grad and key not in self.parameters:
-                self.parameters[key], self.has_parameters = _Storage(tensor), True
-        given = {tensor.untyped_storage()._cdata for tensor in _tensors(arguments)}
-        made = [tensor for tensor in _tensors(results if isinstance(results, (tuple, list)) else [results])
-                if tensor.untyped_storage()._cdata not in given]
-        nodes = {id(node): node for node in map(_node, made) if node is not None}
-        self.calls.append(_Call([weakref.ref(node) for node in nodes.values()],
-                                {tensor.untyped_storage()._cdata: _Storage(tensor) for tensor in made}))
+                self.parameters[key], self.has_parameters = Storage(tensor), True
+        made, nodes = made_by(arguments, results)
+        self.calls.append(_Call([weakref.ref(node) for node in nodes], {key_of(tensor): Storage(tensor) for tensor in made}))
 
 
 def _again(count: int, beside: int, gradients: int, needed: int, promised: int, has_other_graphs: bool) -> str:
@@ -115,7 +98,7 @@ def _again(count: int, beside: int, gradients: int, needed: int, promised: int, 
             f"{fix}")
 
 
-def _left(held: Dict[int, _Storage], others: Dict[int, _Storage], peak: int, needed: int, promised: int,
+def _left(held: Dict[int, Storage], others: Dict[int, Storage], peak: int, needed: int, promised: int,
           reserve: int) -> str:
     if others:
         what = (f"other parameters that this graph was called with, {sum(storage.bytes for storage in others.values()):,} bytes "
@@ -128,31 +111,9 @@ def _left(held: Dict[int, _Storage], others: Dict[int, _Storage], peak: int, nee
             f"need {needed:,} of {promised:,} bytes: {fix}, or give reserve={reserve}")
 
 
-def _tensors(values: Iterable[Any]) -> List[torch.Tensor]:
-    return [value for value in values if isinstance(value, torch.Tensor) and value.layout == torch.strided]
-
-
-def _node(result: torch.Tensor) -> Optional[Any]:
-    """Returns the call's node: that of the result, or of the tensor that the result is a view of."""
-    node = result.grad_fn
-    while node is not None and not isinstance(node, torch.autograd.function.BackwardCFunction):
-        node = node.next_functions[0][0] if node.next_functions else None
-    return node
-
-
-def _saved(call: _Call) -> Dict[int, _Storage]:
+def _saved(call: _Call) -> Dict[int, Storage]:
     """Returns what waits for the backward, and was not packed elsewhere."""
-    found: Dict[int, _Storage] = {}
-    for reference in call.nodes:
-        node = reference()
-        try:
-            packed = () if node is None else node._raw_saved_tensors
-        except RuntimeError:  # Freed, as the backward has run.
-            continue
-        tensors = [saved.data for saved in packed if saved.unpack_hook is None]
-        for tensor in _tensors([*tensors, *getattr(node, "_tensors_no_vc_check", ())]):
-            found[tensor.untyped_storage()._cdata] = _Storage(tensor)
-    return found
+    return {key_of(tensor): Storage(tensor) for reference in call.nodes for tensor in saved_by(reference())}
 
 
 def _is_pending(call: _Call) -> bool:

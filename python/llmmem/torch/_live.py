@@ -1,0 +1,82 @@
+"""Which storages are alive: weak references to those that were seen, so that nothing has to announce that one was dropped."""
+
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+
+class Storage:
+    """A storage that may be freed at any time. key: its identity while it is alive. bytes: its size. gradient: the bytes of
+    the gradient that a parameter may have."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        self.reference, self.key, self.bytes = StorageWeakRef(storage), storage._cdata, storage.nbytes()
+        self.gradient = tensor.numel() * tensor.itemsize if tensor.is_leaf and tensor.requires_grad else 0
+
+    def is_alive(self) -> bool:
+        return not self.reference.expired()
+
+
+class Live:
+    """The storages that were seen and are alive, by their identity."""
+
+    def __init__(self) -> None:
+        self.storages: Dict[int, Storage] = {}
+
+    def add(self, tensors: Iterable[torch.Tensor]) -> Dict[int, Storage]:
+        """Remembers the tensors' storages, and returns them."""
+        found: Dict[int, Storage] = {}
+        for tensor in tensors:
+            key = key_of(tensor)
+            known = self.storages.get(key)
+            # An identity is used again once its storage was freed.
+            if known is None or not known.is_alive():
+                known = self.storages[key] = Storage(tensor)
+            found[key] = known
+        return found
+
+    def bytes_without(self, private: Iterable[Storage]) -> int:
+        """Returns the bytes of all that is alive but for `private`, and forgets what is not alive."""
+        self.storages = {key: storage for key, storage in self.storages.items() if storage.is_alive()}
+        left_out = {storage.key for storage in private if storage.is_alive()}
+        return sum(storage.bytes for key, storage in self.storages.items() if key not in left_out)
+
+
+def key_of(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def tensors_in(values: Iterable[Any]) -> List[torch.Tensor]:
+    return [value for value in values if isinstance(value, torch.Tensor) and value.layout == torch.strided]
+
+
+def results_in(results: Any) -> List[torch.Tensor]:
+    return tensors_in(results if isinstance(results, (tuple, list)) else [results])
+
+
+def node_of(result: torch.Tensor) -> Optional[Any]:
+    """Returns the node of the call that made `result`: that of the result, or of the tensor that the result is a view of."""
+    node = result.grad_fn
+    while node is not None and not isinstance(node, torch.autograd.function.BackwardCFunction):
+        node = node.next_functions[0][0] if node.next_functions else None
+    return node
+
+
+def saved_by(node: Optional[Any]) -> List[torch.Tensor]:
+    """Returns what waits for the node's backward, and was not packed elsewhere."""
+    try:
+        packed = () if node is None else node._raw_saved_tensors
+    except RuntimeError:  # Freed, as the backward has run.
+        return []
+    tensors = [saved.data for saved in packed if saved.unpack_hook is None]
+    return tensors_in([*tensors, *getattr(node, "_tensors_no_vc_check", ())])
+
+
+def made_by(arguments: Sequence[Any], results: Any) -> Tuple[List[torch.Tensor], List[Any]]:
+    """Returns the results that are no arguments, and the nodes of autograd that they come from."""
+    given = {key_of(tensor) for tensor in tensors_in(arguments)}
+    made = [tensor for tensor in results_in(results) if key_of(tensor) not in given]
+    nodes = {id(node): node for node in map(node_of, made) if node is not None}
+    return made, list(nodes.values())
