@@ -12,13 +12,14 @@ True
 PyTorch is imported here and nowhere else in llmmem.
 """
 
-from ._backend import Backend, Partitioner, backend, partitioner, run_in_order
+from ._backend import Backend, Partitioner, backend, compile, partitioner, run_in_order
 from ._costs import DEVICES, Device
 from .._errors import BudgetError
 from ._errors import UnsupportedGraphError
 from ._measure import peak_bytes
 from ._named import by_name
 from ._report import Report
+from ._step_report import StepReport
 
-__all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "UnsupportedGraphError", "backend",
-           "by_name", "partitioner", "peak_bytes", "run_in_order"]
+__all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "StepReport", "UnsupportedGraphError",
+           "backend", "by_name", "compile", "partitioner", "peak_bytes", "run_in_order"]

@@ -1,41 +1,77 @@
 """Entry points for users: a backend of torch.compile, and a partitioner for Inductor and for AOTAutograd."""
 
+import copy
 import functools
 import uuid
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from torch import fx
+import torch
+from torch import fx, nn
 from torch._dynamo.backends.common import aot_autograd
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from torch.fx.graph import _BoxedCodeGen
 
+from ._compile import compile_model
 from ._inductor import compile_with_inductor
 from ._partition import Bytes, Partition
+from ._parts import Part, is_part
 from ._report import Report
+from ._step_report import StepReport
+from ._steps import StepPlan, Steps
 
 
 class Backend:
-    """The result of `backend`, which torch.compile calls. `reports` has one Report for each graph that was planned."""
+    """The result of `backend`, which torch.compile calls. `reports` has one Report for each graph that was planned, or of a graph that is a
+    part of its step for each of its plans; `step_reports` has a StepReport for each kind of step whose calls were planned together."""
 
     def __init__(self, partition: Partition, compiler: str) -> None:
         self.partition = partition
         partition.compiler = compiler
         if compiler == "eager":
-            self._compile = functools.partial(_compile_in_order, aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
+            self.compile_graph = functools.partial(_compile_in_order, aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
         elif compiler == "inductor":
-            self._compile = functools.partial(compile_with_inductor, partition)
+            self.compile_graph = functools.partial(compile_with_inductor, partition)
         else:
             raise ValueError(f"compiler: is {compiler!r}; expected 'eager' or 'inductor'")
+        budget = partition.budget if isinstance(partition.budget, int) else None
+        self.steps = Steps(budget, partition.optimizer_state + partition.reserve, partition.seconds, self._note_plan)
+        self.steps.is_symmetric = compiler == "inductor"
+        self.step_reports: List[StepReport] = []
+        # Whether every graph is a part of a step that is recorded.
+        self.is_recorded = False
 
     @property
     def reports(self) -> List[Report]:
         return self.partition.reports
 
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
+        if self.is_recorded or self.steps.budget is not None and (self.steps.graphs or is_part(module, inputs)):
+            part = Part(self, module, inputs, options)
+            return part if part.is_planned else part.runs[None]
         planned = len(self.reports)
-        run = self._compile(module, inputs, **options)
+        run = self.compile_graph(module, inputs, **options)
         # A graph without a backward has no plan.
         return self.partition.watch(run) if len(self.reports) > planned else run
+
+    def compile(self, model: nn.Module, inputs: Any, *, loss: Optional[Callable[..., torch.Tensor]] = None,
+                regions: Optional[Sequence[nn.Module]] = None, strict: bool = False) -> nn.Module:
+        """Returns `model` compiled, with one plan for all calls of its training step; llmmem.torch.compile says how."""
+        return compile_model(self, model, inputs, loss, regions, strict)
+
+    def twin(self) -> "Backend":
+        """Returns a backend of the same prices that finds out what a step calls."""
+        partition = copy.copy(self.partition)
+        partition.budget, partition.on_report, partition.reports = "min", None, []
+        partition.held, partition.calls = {}, {}
+        twin = Backend(partition, "eager")
+        twin.is_recorded, twin.steps.is_symmetric = True, self.steps.is_symmetric
+        return twin
+
+    def _note_plan(self, plan: StepPlan) -> None:
+        report = StepReport.of(plan, self.steps.sees_all, self.steps.unknown_workspaces)
+        self.step_reports.append(report)
+        if self.partition.on_report:
+            self.partition.on_report(report)
 
 
 class Partitioner(CustomPartitionerFn):
@@ -75,6 +111,25 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
     Raises ValueError where an argument is wrong; compiling raises BudgetError and UnsupportedGraphError.
     """
     return Backend(Partition(budget, **options), compiler)
+
+
+def compile(model: nn.Module, *, budget: Bytes, inputs: Any, compiler: str = "eager", loss: Optional[Callable[..., torch.Tensor]] = None,
+            regions: Optional[Sequence[nn.Module]] = None, strict: bool = False, **options: Any) -> nn.Module:
+    """Returns `model` compiled, so that its whole training step keeps the budget: all graphs, all calls of them, and what PyTorch runs
+    between them.
+
+    One step runs first, on tensors that have shapes and no bytes. It shows which graphs there are, in which order they are called, and
+    what is held meanwhile. Then all calls are planned together: equal blocks may take different plans.
+
+    inputs: of the model: a tensor, a tuple of arguments, or a dictionary of named ones. They are read for their shapes.
+    loss: a function of the model and its inputs that returns the loss; the default calls the model and finds the loss among its results.
+    regions: modules of the model that are compiled one by one (regional compilation), in place; the default is the model as a whole.
+    strict: whether a call that no plan knows is refused though it fits at the least bytes. Such a step is planned after it has run.
+    budget, compiler, options: those of `backend`. on_report gets a StepReport for each kind of step, in addition to each graph's Report.
+
+    Raises ValueError where an argument is wrong, BudgetError where no plan fits, and UnsupportedGraphError.
+    """
+    return Backend(Partition(budget, **options), compiler).compile(model, inputs, loss=loss, regions=regions, strict=strict)
 
 
 def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:

@@ -1,9 +1,10 @@
 """From a joint graph to planned modules: read, price, plan, write, report."""
 
+import contextlib
 import dataclasses
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from torch import fx
 from torch._guards import CompileContext
@@ -70,6 +71,8 @@ class Partition:
         # Whether the graph that was planned last is planned once more.
         self.plans_again = False
         self.workspace_of: Dict[Any, int] = {}
+        # Where a step chose the plan of each of its calls: (problem, budget) to the plan.
+        self.chosen: Optional[Callable[[Problem, Bytes], Plan]] = None
 
     def __call__(self, module: fx.GraphModule, joint_inputs: Sequence[Any], *, num_fwd_outputs: int,
                  static_lifetime_input_indices: Optional[List[int]] = None,
@@ -82,13 +85,14 @@ class Partition:
         prices = price(program.kernels, device, self.measured, self.workspaces)
         after_price = time.perf_counter()
         key = self.key = self._next_key()
-        others = [held for other, held in self.held.items() if other != key]
+        others = [held for other, held in self.held.items() if other != key and not self.chosen]
         beside = max(self.reserve, sum(held.between for held in others))
-        problem = make_problem(program, prices, device.alignment, self.optimizer_state + beside)
+        # A step counts what is held in addition to its calls.
+        problem = make_problem(program, prices, device.alignment, 0 if self.chosen else self.optimizer_state + beside)
         static_inputs = static_lifetime_input_indices or []
         made = self._plan(problem, lambda budget, made, least: refuse(
-            budget, made, least, describe_held(program, problem, static_inputs, self.optimizer_state + beside),
-            self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes)))
+        budget, made, least, describe_held(program, problem, static_inputs, self.optimizer_state + beside),
+        self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes)))
         after_plan = time.perf_counter()
         for kernel, entry in zip(program.kernels, prices):
             target = kernel.node.target
@@ -96,7 +100,8 @@ class Partition:
         modules = write_modules(program, made.steps, static_inputs)
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
         report = _report(program, prices, problem, made, self.budget, seconds)
-        self._hold(key, report, others, beside, program)
+        if not self.chosen:
+            self._hold(key, report, others, beside, program)
         self.symbolic_bytes = program.symbolic_bytes
         self.reports.append(dataclasses.replace(report, runs_in_order=self.compiler == "eager"))
         if others:
@@ -119,11 +124,24 @@ class Partition:
         """Returns the compiled graph that was planned last, with its sizes and calls watched: the plan is for one call, at the hints."""
         if self.budget is None:
             return run
-        # Guards are the last thing to add, for a plan that is used.
-        hold_sizes(self.symbolic_bytes)
-        self.symbolic_bytes = []
+        self.hold_sizes()
         calls = self.calls.setdefault(self.key, Calls())
         return calls.watch(run, self.reports[-1], self.reserve, self._has_other_graphs)
+
+    def hold_sizes(self) -> None:
+        """Guards the sizes of the graph that was planned last: the last thing to add, for a plan that is used."""
+        hold_sizes(self.symbolic_bytes)
+        self.symbolic_bytes = []
+
+    @contextlib.contextmanager
+    def part_of_step(self, budget: Bytes, chosen: Callable[[Problem, Bytes], Plan]) -> Iterator[None]:
+        """Takes the plans of the graphs compiled meanwhile from `chosen`. budget: of what their code may need, where a compiler tells."""
+        before = self.budget
+        self.budget, self.chosen = budget, chosen
+        try:
+            yield
+        finally:
+            self.budget, self.chosen = before, None
 
     def _has_other_graphs(self) -> bool:
         """Returns whether there is another graph than the one that is called, of a model that still exists."""
@@ -161,6 +179,8 @@ class Partition:
     def _plan(self, problem: Problem, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
         """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
         budget = self.budget if self.planned_budget is None else self.planned_budget
+        if self.chosen:
+            return self.chosen(problem, budget)
         made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
         if not isinstance(budget, int) or made.is_feasible and not 0 < made.recompute_cost < made.base_cost // 100:
             return made

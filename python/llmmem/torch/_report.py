@@ -22,7 +22,8 @@ class Report:
     hold up to their hints, and calls with larger ones compile again. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
-    order. is_one_of_several: other graphs share the budget.
+    order. is_one_of_several: other graphs share the budget. is_first_step: this is the least for a step of which nothing was known;
+    it is planned again after it.
     Many fields: each is a figure that users read.
     """
 
@@ -50,6 +51,7 @@ class Report:
     compiled_peak: Optional[int] = None
     runs_in_order: bool = False
     is_one_of_several: bool = False
+    is_first_step: bool = False
 
     @property
     def of_model(self) -> Optional[str]:
@@ -83,6 +85,9 @@ class Report:
             f"+{self.recomputed_flops / max(self.flops, 1):.2%}; planned in {self.seconds_planned:.2f} s"]
         if self.compiled_peak is not None:
             lines.append(f"llmmem: Inductor's fused order needs {self.compiled_peak:,} bytes by its own account")
+        if self.is_first_step:
+            lines.append("llmmem: this graph is a part of its step, whose first run takes the least bytes; all parts are planned together "
+                         "after it")
         if self.symbolic:
             lines.append("llmmem: sizes are symbols; the plan is made at their hints, and the peak holds up to them: larger ones "
                          "are planned again")

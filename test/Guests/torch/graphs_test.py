@@ -201,14 +201,11 @@ class SeveralGraphsTest(unittest.TestCase):
         self.assertLess(resident[1], resident[2])
         self.assertTrue(all(report.of_model for report in backend.reports))
 
-    def test_what_does_not_fit_names_the_graph_break(self) -> None:
+    def test_what_does_not_fit_is_refused_before_it_runs(self) -> None:
         with self.assertRaises(Exception) as caught:
             run_step(self.model, llmmem.torch.backend("3.2MB"), self.x)
-        found = re.search(r"graph break.*: give (?:budget=(\d+) with )?reserve=(\d+)", str(caught.exception))
-        budget = int(found[1] or 3_200_000)
-        step = run_step(self.model, llmmem.torch.backend(budget, reserve=int(found[2])), self.x)
-        print(f"refused at 3200000, given {found[0]}, measured {step.peak}")
-        self.assertLessEqual(step.peak, budget)
+        self.assertRegex(str(caught.exception), "while 1 earlier call waits for its backward and .* bytes are seen to be held, it may need "
+                                                "3,[0-9,]* of 3,200,000 bytes at the least")
 
 
 class RefusedTest(unittest.TestCase):

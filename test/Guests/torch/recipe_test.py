@@ -18,7 +18,7 @@ class RecipeTest(unittest.TestCase):
         ids = torch.randint(0, 256, (2, 16))
         names: Dict[str, Any] = {"model": gpt(layers=2), "ids": ids, "targets": ids}
         blocks = python_blocks("TrainInPyTorch.md")
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 3)
         for block in blocks:
             exec(block, names)
         reports = names["backend"].reports

@@ -1,0 +1,173 @@
+"""`llmmem.torch.compile`: finds the calls of a training step by running it on tensors without bytes, plans them together, and compiles."""
+
+import contextlib
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import torch
+from torch import nn
+from torch._subclasses import FakeTensorMode
+from torch.utils import _pytree as pytree
+
+from .._errors import BudgetError
+from ._errors import UnsupportedGraphError
+from ._record import Recorder
+from ._steps import Graph, Steps, make_plan
+from ._step import Moment, least_budget
+
+if TYPE_CHECKING:
+    from ._backend import Backend
+
+Loss = Callable[..., torch.Tensor]
+
+
+def compile_model(backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss], regions: Optional[Sequence[nn.Module]],
+                  strict: bool) -> nn.Module:
+    """See llmmem.torch.compile."""
+    if backend.steps.budget is None and backend.partition.budget != "min":
+        raise ValueError('llmmem.torch.compile: needs a budget: bytes, a text such as "20GB", or "min" for the least that is found')
+    chosen = list(regions) if regions is not None else [model]
+    missing = [region for region in chosen if not any(region is module for module in model.modules())]
+    if missing:
+        raise ValueError(f"regions: {type(missing[0]).__name__} is no module of the model")
+    recorded = _record(backend, model, inputs, loss or loss_of_results, chosen)
+    _adopt(backend, recorded, strict)
+    return _apply(model, regions, backend)
+
+
+def loss_of_results(model: nn.Module, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """Runs the model, and returns the loss among its results: what is called so, the result itself, or the first of several. A result
+    that is no single number is summed."""
+    results = model(*args, **kwargs)
+    found = results.get("loss") if isinstance(results, dict) else getattr(results, "loss", results)
+    found = found[0] if isinstance(found, (tuple, list)) else found
+    if not isinstance(found, torch.Tensor) or not found.requires_grad:
+        raise ValueError(f"llmmem.torch.compile: the model's result, a {type(results).__name__}, has no loss: give loss=, a function of "
+                         "the model and its inputs that returns one")
+    return found if found.dim() == 0 else found.sum()
+
+
+def _apply(model: nn.Module, regions: Optional[Sequence[nn.Module]], backend: "Backend") -> nn.Module:
+    if regions is None:
+        return torch.compile(model, backend=backend)
+    _compile_all(regions, backend)
+    return model
+
+
+_Recorded = Tuple[Steps, List[Tuple[List[Graph], List[Moment]]]]
+
+
+def _record(backend: "Backend", model: nn.Module, inputs: Any, loss: Loss, regions: Sequence[nn.Module]) -> _Recorded:
+    """Runs the step on fake tensors, or on the model's own where a number is read out of one."""
+    try:
+        return _record_on(FakeTensorMode(allow_non_fake_inputs=True), backend, model, inputs, loss, regions)
+    except (BudgetError, UnsupportedGraphError):
+        raise
+    except Exception as error:
+        try:
+            with _left_as_it_was(model):
+                return _record_on(None, backend, model, inputs, loss, regions)
+        except Exception as again:
+            raise again from error
+
+
+def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", model: nn.Module, inputs: Any, loss: Loss,
+               regions: Sequence[nn.Module]) -> _Recorded:
+    """Runs the step of a copy of the model: its parameters are fake ones, which have no bytes, or without `fakes` the model's own. Returns
+    what was seen without gradients, and with those of an earlier backward."""
+
+    def convert(tensor: torch.Tensor) -> torch.Tensor:
+        return fakes.from_tensor(tensor) if fakes else tensor
+
+    tensors = [*model.parameters(), *model.buffers()]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_without_gradients(model))
+        memo: Dict[int, Any] = {id(tensor): convert(tensor) for tensor in tensors}
+        twin = copy.deepcopy(model, memo)
+        args, kwargs = _arguments(pytree.tree_map_only(torch.Tensor, convert, inputs))
+        dry = backend.twin()
+        _compile_all([memo[id(region)] for region in regions], dry)
+        recorder = Recorder(dry.steps)
+        known = [*twin.parameters(), *twin.buffers(), *(leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))]
+        for mode in (fakes, recorder):
+            stack.enter_context(mode or contextlib.nullcontext())
+        return dry.steps, list(_run(dry.steps, recorder, known, lambda: loss(twin, *args, **kwargs), twin))
+
+
+@contextlib.contextmanager
+def _without_gradients(model: nn.Module) -> Iterator[None]:
+    """Takes the parameters' gradients away meanwhile."""
+    gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
+    model.zero_grad(set_to_none=True)
+    try:
+        yield
+    finally:
+        for parameter, gradient in gradients:
+            parameter.grad = gradient
+
+
+@contextlib.contextmanager
+def _left_as_it_was(model: nn.Module) -> Iterator[None]:
+    """Restores buffers, such as running means, and the state of random numbers."""
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for buffer, before in buffers:
+                    buffer.copy_(before)
+
+
+def _arguments(inputs: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    if isinstance(inputs, dict):
+        return (), dict(inputs)
+    return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), {}
+
+
+def _compile_all(regions: Sequence[nn.Module], backend: "Backend") -> None:
+    for region in regions:
+        region.compile(backend=backend)
+
+
+def _run(steps: Steps, recorder: Recorder, known: Sequence[torch.Tensor], step: Callable[[], torch.Tensor],
+         model: nn.Module) -> Iterator[Tuple[List[Graph], List[Moment]]]:
+    """Runs the step to compile it, to meet each op, without gradients, and with those of the last."""
+    steps.recorder = recorder
+    for number in range(4):
+        if number < 3:
+            model.zero_grad(set_to_none=True)
+        # Compiling makes tensors of its own, which are no part of the step.
+        steps.forget(storages=number < 2)
+        recorder.forget(storages=number < 2)
+        recorder.live.add(known)
+        recorder.open()
+        step().backward()
+        steps.close_segment()
+        if number == 1:
+            steps.unknown_workspaces = recorder.measure_workspaces()
+        if number >= 2:
+            yield list(steps.started), list(steps.moments)
+
+
+def _adopt(backend: "Backend", recorded: _Recorded, strict: bool) -> None:
+    """Plans what was recorded, and hands it to the backend that will compile for it."""
+    seen, episodes = recorded
+    steps = backend.steps
+    steps.graphs, steps.sees_all, steps.is_strict = dict(seen.graphs), True, strict
+    steps.unknown_workspaces = seen.unknown_workspaces
+    episodes = [(graphs, [replace(moment, base=moment.base + steps.reserved, seen=moment.seen + steps.reserved) for moment in moments])
+                for graphs, moments in episodes]
+    for number, (graphs, moments) in enumerate(episodes if episodes[0][0] else []):
+        if steps.budget is None:
+            steps.budget = backend.partition.budget = least_budget(moments, [[*graph.curve, graph.least] for graph in graphs])
+        try:
+            made = make_plan(graphs, moments, steps.budget, steps.seconds)
+        except BudgetError:
+            if number == 0:
+                raise
+            continue  # Nobody said that gradients accumulate.
+        steps.plans.append(made)
+        backend._note_plan(made)
+    backend.is_recorded = True

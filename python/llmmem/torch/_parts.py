@@ -1,0 +1,168 @@
+"""A graph that is one of several calls of a step, compiled once for each plan that its calls take."""
+
+import contextlib
+import dataclasses
+import hashlib
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence
+
+import torch
+from torch import fx
+from torch._guards import CompileContext, TracingContext, compile_context, tracing
+from torch._subclasses import FakeTensor
+
+from .._errors import BudgetError
+from .._model import Plan, Problem
+from ._curve import least_of, plan_within, resident_bytes
+from ._inductor import copy_graph
+from ._report import Report
+from ._step import Point
+from ._steps import Graph
+
+if TYPE_CHECKING:
+    from ._backend import Backend
+
+
+def is_part(module: fx.GraphModule, inputs: Sequence[Any]) -> bool:
+    """Returns whether a graph that Dynamo hands over is evidently not all of its step: its frame goes on after a graph break, or something
+    before it wants a gradient. DDP's parts of a graph are planned where they are compiled."""
+    reason, traced = getattr(module, "compile_subgraph_reason", None), TracingContext.try_get()
+    if reason is None or traced is None or traced.ddp_optimizer_ctx is not None:
+        return False
+    return reason.graph_break or any(isinstance(value, torch.Tensor) and value.requires_grad and not value.is_leaf for value in inputs)
+
+
+def name_of(module: fx.GraphModule, inputs: Sequence[Any]) -> str:
+    """Returns a text that is equal for graphs which differ in the names of their values alone."""
+    numbers = {node: f"%{number}" for number, node in enumerate(module.graph.nodes)}
+    lines = [str(torch.is_autocast_enabled("cpu"))]
+    for node in module.graph.nodes:
+        target = "" if node.op in ("placeholder", "output") else str(node.target)
+        operands = fx.node.map_arg((node.args, node.kwargs), numbers.__getitem__) if node.op != "placeholder" else ""
+        lines.append(f"{node.op} {target} {operands}")
+    for value in inputs:
+        is_tensor = isinstance(value, torch.Tensor)
+        lines.append(f"{value.dtype} {value.device} {tuple(value.shape)} {value.stride()} {value.requires_grad} {value.is_leaf}"
+                     if is_tensor else str(value))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+class Part:
+    """Callable as the compiled graph. Its plans change between steps, and Dynamo's code, which calls it, stays."""
+
+    def __init__(self, backend: "Backend", module: fx.GraphModule, inputs: List[Any], options: Dict[str, Any]) -> None:
+        self.backend, self.options, self.name = backend, options, name_of(module, inputs)
+        self.module, self.inputs = module, inputs
+        self.graph: Optional[Graph] = None
+        self.runs: Dict[Optional[Point], Callable[..., Any]] = {}
+        self.reports: List[Report] = []
+        self.context: Optional[Callable[[], Any]] = None
+        steps = backend.steps
+        self.known = steps.graphs.get(self.name)
+        points = [point for plan in steps.plans for graph, point in zip(plan.graphs, plan.points) if graph is self.known]
+        for wanted in dict.fromkeys(points) if points else [None]:
+            self._compile(wanted)
+            if self.graph is None:  # Nothing to plan: a graph without a backward.
+                return
+        self._remember_context()
+
+    @property
+    def is_planned(self) -> bool:
+        return self.graph is not None
+
+    def __call__(self, *arguments: Any) -> Any:
+        steps = self.backend.steps
+        if steps.recorder is None and any(isinstance(argument, FakeTensor) for argument in arguments):
+            return next(iter(self.runs.values()))(*arguments)
+        assert self.graph is not None
+        point = steps.begin(self.graph, arguments)
+        results = self._run_of(point)(*arguments)
+        steps.end(self.graph, point, arguments, results)
+        return results
+
+    def _run_of(self, point: Point) -> Callable[..., Any]:
+        key = point if point in self.runs or point != self.graph.least else None
+        if key not in self.runs:
+            with self.context():
+                self._compile(key)
+        return self.runs[key]
+
+    def _compile(self, point: Optional[Point]) -> None:
+        """Compiles the graph for a plan, or for the least bytes."""
+        backend, steps = self.backend, self.backend.steps
+        partition, before = backend.partition, len(backend.reports)
+        limit = "min" if point is None else self._limit(point)
+        # Inductor owns what it is given, and AOTAutograd may be given it again.
+        copy = fx.GraphModule(self.module, copy_graph(self.module.graph))
+        with partition.part_of_step(limit, lambda problem, budget: self._choose(problem, point, budget)):
+            run = backend.compile_graph(copy, self.inputs, **self.options)
+        if len(backend.reports) == before:
+            self.runs[point] = run
+            return
+        report = dataclasses.replace(backend.reports[-1], budget=steps.budget, is_one_of_several=not steps.sees_all,
+                                     is_first_step=point is None)
+        backend.reports[-1] = report
+        if self.graph is None:
+            self.graph = self.known
+            partition.hold_sizes()
+        if point is not None:
+            # Those of the first step were of another plan.
+            stale = [old for old in self.reports if old.is_first_step]
+            backend.reports[:] = [old for old in backend.reports if not any(old is other for other in stale)]
+            self.reports = [old for old in self.reports if not old.is_first_step]
+        self.reports.append(report)
+        self.runs[point] = run
+
+    def _limit(self, point: Point) -> int:
+        """Returns what code of this plan may need: what the step leaves for it where a compiler fuses it into another order."""
+        assert self.known is not None and point.plan is not None
+        rooms = [room for plan in self.backend.steps.plans if (room := plan.room_of(self.known, point)) is not None]
+        if not self.backend.steps.is_symmetric or not rooms:
+            return point.plan.peak
+        return resident_bytes(self.known.problem) + min(rooms)
+
+    def _choose(self, problem: Problem, point: Optional[Point], budget: Any) -> Plan:
+        """Returns the plan for AOTAutograd's joint graph. Raises BudgetError where it is another graph than was planned, and needs more."""
+        steps = self.backend.steps
+        if self.known is None:
+            least = least_of(problem, steps.seconds, steps.is_symmetric)
+            if least is None:
+                raise BudgetError("llmmem.torch: no plan was found for a graph of the step, whatever the budget", steps.budget or 0,
+                                  None, 0)
+            self.known = steps.graphs.setdefault(self.name, Graph(self.name, problem, least, steps.seconds, steps.is_symmetric))
+        wanted = self.known.least if point is None else point
+        assert wanted.plan is not None
+        less = max(wanted.plan.peak - budget, 0) if isinstance(budget, int) else 0
+        if not less and _is_same(problem, self.known.problem):
+            return wanted.plan
+        limits = (wanted.forward - less, wanted.held, wanted.backward - less)
+        found = plan_within(problem, limits, steps.seconds, steps.is_symmetric)
+        if found is None or found.plan is None:
+            raise BudgetError(f"llmmem.torch: no plan of a graph of the step was found within {budget} bytes", steps.budget or 0, None,
+                              0)
+        return found.plan
+
+    def _remember_context(self) -> None:
+        """Remembers what compiling for another plan needs. AOTAutograd made fake tensors of the arguments, which hold no bytes; the
+        arguments themselves are not held."""
+        traced, compiled = TracingContext.get(), CompileContext.get()
+        fakes = traced.fake_mode
+        self.inputs = [fakes.from_tensor(value) if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor) else value
+                       for value in self.inputs]
+
+        @contextlib.contextmanager
+        def context() -> Iterator[None]:
+            with compile_context(compiled), tracing(traced):
+                yield
+
+        self.context = context
+
+
+def _is_same(problem: Problem, known: Problem) -> bool:
+    """Returns whether plans of `known` are plans of `problem` that take no more. Names do not matter, and workspaces are not measured below a
+    profiler."""
+
+    def facts(of: Problem) -> Any:
+        return ([(value.bytes, value.resident) for value in of.values], list(of.keep),
+                [(list(op.reads), list(op.writes), op.recompute) for op in of.ops])
+
+    return facts(problem) == facts(known) and all(op.workspace <= other.workspace for op, other in zip(problem.ops, known.ops))

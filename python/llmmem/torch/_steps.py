@@ -1,0 +1,303 @@
+"""The training steps of everything that one backend compiled: which calls they make, what is held meanwhile, and the plan of each call.
+
+An *episode* is what happens from a forward before which no call waited for its backward to the next such forward: a step,
+or one part of it where gradients accumulate. The first episode of a kind runs at the least bytes and is written down;
+then one plan covers all of its calls (_step.py). Before each forward the bytes that can be seen are counted again, so that a call of
+which the plan did not know is refused before it takes memory.
+"""
+
+import weakref
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, TYPE_CHECKING
+
+import torch
+
+from .._errors import BudgetError
+from .._model import Problem
+from ._curve import caller_bytes, curve_of, plan_within
+from ._live import Live, Storage, key_of, made_by, saved_by, tensors_in
+from ._step import Moment, Point, bytes_of, choose, least_budget, peak_of, slack_of
+
+if TYPE_CHECKING:
+    from ._record import Recorder
+
+
+@dataclass
+class Graph:
+    """What is known of a compiled graph. Equal graphs are one, whoever compiled them. problem: the planner's. least: the Point of
+    the fewest bytes. curve: the Points that a step chooses from, once they are asked for."""
+
+    name: str
+    problem: Problem
+    least: Point
+    seconds: float = 10.0
+    is_symmetric: bool = False
+    _curve: Optional[List[Point]] = None
+
+    @property
+    def curve(self) -> List[Point]:
+        if self._curve is None:
+            self._curve = curve_of(self.problem, self.seconds, self.is_symmetric) or [self.least]
+        return self._curve
+
+
+@dataclass
+class StepPlan:
+    """The plan of one kind of episode. graphs: of its calls, in the order of their forwards. points: of each call. unseen: the most bytes
+    that only a recorder saw."""
+
+    graphs: List[Graph]
+    moments: List[Moment]
+    points: List[Point]
+    budget: int
+    unseen: int = 0
+
+    @property
+    def peak(self) -> int:
+        return peak_of(self.moments, self.points)
+
+    @property
+    def cost(self) -> int:
+        return sum(point.cost for point in self.points)
+
+    def room_of(self, graph: Graph, point: Point) -> Optional[int]:
+        """Returns the bytes that the calls of `graph` which take `point` may need at most in addition to their arguments; None where there
+        are none."""
+        numbers = frozenset(number for number, other in enumerate(self.graphs) if other is graph and self.points[number] == point)
+        if not numbers:
+            return None
+        forward, _, backward = slack_of(self.moments, self.points, numbers, self.budget)
+        return min(forward, backward + sum(caller_bytes(graph.problem)))
+
+    def moment_of(self, number: int) -> int:
+        """Returns where in `moments` the forward of a call stands."""
+        return next(index for index, moment in enumerate(self.moments) if moment.call == number and not moment.is_backward)
+
+
+@dataclass
+class Call:
+    """A call that waits for its backward. given: storages of its arguments and results. private: of what only it saved."""
+
+    number: int
+    graph: Graph
+    point: Point
+    gradients: int
+    given: List[Storage] = field(default_factory=list)
+    private: List[Storage] = field(default_factory=list)
+    nodes: List["weakref.ref[Any]"] = field(default_factory=list)
+    is_done: bool = False
+
+    def waits(self) -> bool:
+        return not self.is_done and any(reference() is not None for reference in self.nodes)
+
+
+class Steps:
+    """The steps of one backend. budget: bytes. reserved: bytes that are held in addition to all that can be seen. seconds: bounds each
+    search of the planner. on_plan: called with each StepPlan before it is used.
+    Many fields: they are the state of the step that runs."""
+
+    def __init__(self, budget: Optional[int], reserved: int, seconds: float, on_plan: Callable[[StepPlan], None]) -> None:
+        self.budget, self.reserved, self.seconds, self.on_plan = budget, reserved, seconds, on_plan
+        self.live = Live()
+        self.graphs: Dict[str, Graph] = {}
+        self.plans: List[StepPlan] = []
+        self.waiting: List[Call] = []
+        # Of the episode that runs.
+        self.current: Optional[StepPlan] = None
+        self.started: List[Graph] = []
+        self.moments: List[Moment] = []
+        self.recorder: Optional["Recorder"] = None
+        # Whether a compiler is given one number for both phases of a call.
+        self.is_symmetric = False
+        # Whether a recorder saw the step, and how many ops of it have workspaces that are not known.
+        self.sees_all, self.unknown_workspaces = False, 0
+        # Whether a call that no plan knows is refused though it fits.
+        self.is_strict = False
+
+    def forget(self, storages: bool) -> None:
+        """Forgets the episode that runs, and every storage if `storages` says so."""
+        if storages:
+            self.live = Live()
+        self.waiting, self.started, self.moments, self.current = [], [], [], None
+
+    # Forward.
+
+    def begin(self, graph: Graph, arguments: Sequence[Any]) -> Point:
+        """Begins a call. Returns the plan that it takes. Raises BudgetError where the budget might not cover it."""
+        self.waiting = [call for call in self.waiting if call.waits()]
+        if not self.waiting:
+            self.end_episode()
+        self._see(arguments)
+        number, seen = len(self.started), self.seen()
+        plan = self._plan_for(graph, number, seen) if self.budget is not None else None
+        if number == 0 or plan is None:
+            self.current = plan
+        if plan is None and self.budget is not None:
+            self._check_unknown(graph, arguments, seen)
+        self.close_segment()
+        self.moments.append(Moment(self.base(), self._numbers(), number, False, seen))
+        self.started.append(graph)
+        return graph.least if plan is None else plan.points[number]
+
+    def end(self, graph: Graph, point: Point, arguments: Sequence[Any], results: Any) -> None:
+        """Ends the forward of the call that was begun last."""
+        made, nodes = made_by(arguments, results)
+        given = self._add(tensors_in([*arguments, *made]))
+        private = self._add(tensor for node in nodes for tensor in saved_by(node) if key_of(tensor) not in given)
+        call = Call(len(self.started) - 1, graph, point, _new_gradients(arguments), list(given.values()), list(private.values()),
+                    [weakref.ref(node) for node in nodes])
+        for node in nodes:
+            self._watch_backward(call, node)
+        self.waiting.append(call)
+        self._open_segment()
+
+    # Backward.
+
+    def _watch_backward(self, call: Call, node: Any) -> None:
+        node.register_prehook(lambda gradients: self._begin_backward(call, gradients))
+        node.register_hook(lambda gradients, _: self._end_backward(call, gradients))
+
+    def _begin_backward(self, call: Call, gradients: Sequence[Any]) -> None:
+        if call.is_done:  # The graph was retained, and runs again.
+            return
+        given = tensors_in(gradients)
+        self._add(given)
+        self.close_segment()
+        _, tangents = caller_bytes(call.graph.problem)
+        # Autograd makes zeros of a gradient that is not there, and AOTAutograd copies one of another layout.
+        there = sum(tensor.numel() * tensor.itemsize for tensor in given if tensor.is_contiguous())
+        self.moments.append(Moment(self.base() + max(tangents - there, 0), self._numbers() | {call.number}, call.number, True, self.seen()))
+
+    def _end_backward(self, call: Call, gradients: Sequence[Any]) -> None:
+        self._add(tensors_in(gradients))
+        if call.is_done:
+            return
+        call.is_done = True
+        self.waiting = [other for other in self.waiting if other.waits()]
+        self._open_segment()
+
+    # Bytes.
+
+    def _add(self, tensors: Iterable[torch.Tensor]) -> Dict[int, Storage]:
+        listed = list(tensors)
+        if self.recorder:
+            self.recorder.live.add(listed)
+        return self.live.add(listed)
+
+    def seen(self) -> int:
+        """Returns the bytes that are held whatever the plan, as far as calls show them; no recorder is asked."""
+        return self._bytes(self.live)
+
+    def base(self) -> int:
+        """Returns the bytes that are held whatever the plan."""
+        return self._bytes(self.recorder.live) if self.recorder else self.seen()
+
+    def _bytes(self, live: Live) -> int:
+        waiting = [call for call in self.waiting if call.waits()]
+        given = {id(storage): storage for call in waiting for storage in call.given}
+        private = [storage for call in waiting for storage in call.private]
+        # Arguments and results that this plan does not need another one may.
+        gone = sum(storage.bytes for storage in given.values() if not storage.is_alive())
+        return self.reserved + live.bytes_without(private) + gone
+
+    def _see(self, arguments: Sequence[Any]) -> None:
+        tensors = tensors_in(arguments)
+        self._add(tensors)
+        self._add(tensors_in(tensor.grad for tensor in tensors if tensor.is_leaf and tensor.grad is not None))
+
+    def _numbers(self) -> FrozenSet[int]:
+        return frozenset(call.number for call in self.waiting if call.waits())
+
+    def close_segment(self) -> None:
+        """Ends what PyTorch ran since the last call."""
+        if self.recorder:
+            self.moments += self.recorder.close(self._numbers())
+
+    def _open_segment(self) -> None:
+        if self.recorder:
+            self.recorder.open()
+
+    # Plans.
+
+    def _plan_for(self, graph: Graph, number: int, seen: int) -> Optional[StepPlan]:
+        """Returns the plan that knows this call and whose later moments all fit if as much more is seen now as was."""
+        def fits(plan: StepPlan) -> bool:
+            index = plan.moment_of(number)
+            more = max(seen - plan.moments[index].seen, 0)
+            return max(bytes_of(moment, plan.points) for moment in plan.moments[index:]) + more <= plan.budget
+
+        plans = [plan for plan in ([self.current] if number else self.plans) if plan is not None]
+        known = [plan for plan in plans if number < len(plan.graphs) and plan.graphs[number] is graph and fits(plan)]
+        return min(known, key=lambda plan: plan.cost, default=None)
+
+    def _check_unknown(self, graph: Graph, arguments: Sequence[Any], seen: int) -> None:
+        """Raises BudgetError where a call that no plan knows might not fit, at the least bytes, with those that wait. Each other call holds
+        its saved tensors until its backward, and the gradients of its parameters afterwards."""
+        calls = [*self.waiting, Call(-1, graph, graph.least, _new_gradients(arguments))]
+        results, _ = caller_bytes(graph.problem)
+        needed = sum(call.point.held for call in self.waiting) + graph.least.forward
+        for call in calls:
+            _, tangents = caller_bytes(call.graph.problem)
+            others = sum(max(other.point.held, other.gradients) for other in calls if other is not call)
+            needed = max(needed, results + call.point.backward + tangents + others)
+        needed += seen + max((plan.unseen for plan in self.plans), default=0)
+        assert self.budget is not None
+        if needed > self.budget or self.is_strict and self.plans:
+            raise BudgetError(_refusal(len(self.waiting), seen, needed, self.budget, bool(self.plans)), self.budget, needed, 0)
+
+    def end_episode(self) -> None:
+        """Plans the episode that is over, unless a plan covered all of it."""
+        graphs, moments, current = self.started, self.moments, self.current
+        self.close_segment()
+        self.started, self.moments, self.current = [], [], None
+        is_complete = {moment.call for moment in moments if moment.is_backward} >= set(range(len(graphs)))
+        if graphs and is_complete and current is None and self.budget is not None:
+            made = make_plan(graphs, moments, self.budget, self.seconds)
+            self.plans.insert(0, made)
+            self.on_plan(made)
+
+
+def make_plan(graphs: List[Graph], moments: List[Moment], budget: int, seconds: float) -> StepPlan:
+    """Plans all calls of an episode together. Raises BudgetError where nothing that was found fits."""
+    least = [graph.least for graph in graphs]
+    unseen = max((moment.base - moment.seen for moment in moments), default=0)
+    if len(graphs) == 1:
+        # One call needs no curve: what the others hold is all known.
+        only = plan_within(graphs[0].problem, slack_of(moments, least, frozenset([0]), budget), seconds,
+                           graphs[0].is_symmetric)
+        if only is not None:
+            return StepPlan(graphs, moments, [only], budget, unseen)
+    curves = [[*graph.curve, graph.least] for graph in graphs]
+    points = choose(moments, curves, budget)
+    if points is None:
+        found = least_budget(moments, curves)
+        raise BudgetError(f"llmmem.torch: no plan was found for a step of {len(graphs)} calls within {budget:,} bytes: the least that was "
+                          f"found is {found:,}, of which {max(moment.base for moment in moments):,} are held whatever the plan: give "
+                          "a larger budget, or a smaller batch", budget, found, 0)
+    return StepPlan(graphs, moments, _refine(graphs, moments, points, budget, seconds), budget, unseen)
+
+
+def _refine(graphs: List[Graph], moments: List[Moment], points: List[Point], budget: int, seconds: float) -> List[Point]:
+    """Plans each group of calls that share graph and Point once more for all bytes that the others leave."""
+    for name, point in dict.fromkeys((graph.name, point) for graph, point in zip(graphs, points)):
+        numbers = frozenset(number for number, graph in enumerate(graphs) if graph.name == name and points[number] == point)
+        graph = graphs[min(numbers)]
+        if point.cost > sum(op.cost for op in graph.problem.ops):
+            better = plan_within(graph.problem, slack_of(moments, points, numbers, budget), seconds, graph.is_symmetric)
+            if better is not None and better.cost < point.cost:
+                points = [better if number in numbers else old for number, old in enumerate(points)]
+    return points
+
+
+def _new_gradients(arguments: Iterable[Any]) -> int:
+    """Returns the bytes of the gradients that a backward leaves and that are not there yet."""
+    return sum(tensor.numel() * tensor.itemsize for tensor in tensors_in(arguments)
+               if tensor.is_leaf and tensor.requires_grad and tensor.grad is None)
+
+
+def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool) -> str:
+    known = "the step that was planned does not make this call" if has_plan else "no plan covers this call yet"
+    calls = "1 earlier call waits for its" if waiting == 1 else f"{waiting} earlier calls wait for their"
+    return (f"llmmem.torch: {known}; while {calls} backward and {seen:,} bytes are seen to be held, it may "
+            f"need {needed:,} of {budget:,} bytes at the least: give a larger budget or a smaller batch, run each backward before the next "
+            "forward, or drop what an earlier step left (`del outputs`)")

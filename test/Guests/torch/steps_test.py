@@ -1,0 +1,305 @@
+"""One budget for a whole step: blocks that are compiled one by one, graph breaks, gradients that accumulate, two models. What is measured
+is all that the step holds, whoever holds it."""
+
+import gc
+import io
+import logging
+import unittest
+from typing import Any, Callable, List, Optional, Sequence, Tuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.profiler import ProfilerActivity, profile
+
+import llmmem.torch
+from models import GptBlock, Step, Transformer, cross_entropy, gpt, is_equal, llama, loss_of, measure_step, resident_bytes
+
+LOG = logging.getLogger("a model")
+
+
+class LogsBeforeLoss(Transformer):
+    """Breaks its graph at the loss, as GPT-2 of transformers does."""
+
+    def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> Any:
+        logits = self.logits(ids)
+        LOG.debug("the loss is made of %s", targets.shape)
+        torch._dynamo.graph_break()
+        return cross_entropy(logits, targets), logits
+
+
+class ReadsANumber(Transformer):
+    """Counts its calls, and looks at its embedding in Python."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__(layers, 64, 128, 64, lambda: GptBlock(64, 4, 0.0))
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        if self.embedding.weight.abs().max().item() > 1e6:
+            raise ValueError("the embedding has diverged")
+        return super().forward(ids, targets)
+
+
+def logs_before_loss() -> LogsBeforeLoss:
+    return LogsBeforeLoss(2, 64, 128, 64, lambda: GptBlock(64, 4, 0.0))
+
+
+class Experts(nn.Module):
+    """Every token goes through all experts, weighted by the router, whose logits are a result."""
+
+    def __init__(self, hidden: int, count: int) -> None:
+        super().__init__()
+        self.router, self.norm = nn.Linear(hidden, count, bias=False), nn.LayerNorm(hidden)
+        self.up, self.down = (nn.Parameter(torch.randn(count, *shape) / 8) for shape in ((hidden, 2 * hidden), (2 * hidden, hidden)))
+
+    def forward(self, x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+        y = self.norm(x)
+        weights = self.router(y)
+        hidden = F.silu(torch.einsum("bth,ehf->ebtf", y, self.up))
+        return x + torch.einsum("ebtf,efh,bte->bth", hidden, self.down, weights.softmax(-1)), weights
+
+
+class RoutersLoss(nn.Module):
+    """Breaks its graph at the loss and at the router's, as Mixtral of transformers does."""
+
+    def __init__(self, layers: int = 2, hidden: int = 64, vocabulary: int = 128, experts: int = 4) -> None:
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(vocabulary, hidden), nn.Linear(hidden, vocabulary, bias=False)
+        self.attention = nn.ModuleList(GptBlock(hidden, 4, 0.0) for _ in range(layers))
+        self.experts = nn.ModuleList(Experts(hidden, experts) for _ in range(layers))
+
+    def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> Any:
+        x, routed = self.embedding(ids), []
+        for attention, experts in zip(self.attention, self.experts):
+            x, weights = experts(attention(x))
+            routed.append(weights)
+        logits = self.head(x)
+        torch._dynamo.graph_break()
+        loss = cross_entropy(logits, targets)
+        torch._dynamo.graph_break()
+        shares = torch.cat([weights.flatten(0, 1) for weights in routed]).softmax(-1)
+        chosen = F.one_hot(shares.topk(2, -1).indices, shares.shape[-1]).float().mean((0, 1))
+        return loss + 0.02 * (chosen * shares.mean(0)).sum(), logits
+
+
+def measure(model: nn.Module, run: Callable[[], torch.Tensor], *inputs: torch.Tensor) -> Step:
+    """Measures one step, gradients that were there included."""
+    gc.collect()
+    there = sum(parameter.grad.nbytes for parameter in model.parameters() if parameter.grad is not None)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        loss = run()
+        loss.backward()
+    peak = resident_bytes(model, *inputs) + there + llmmem.torch.peak_bytes(profiler)
+    return Step(peak, loss.detach(), [None if parameter.grad is None else parameter.grad.clone() for parameter in model.parameters()])
+
+
+class StepsTest(unittest.TestCase):
+    def setUp(self) -> None:
+        torch._dynamo.reset()
+        self.ids = torch.randint(0, 128, (2, 64), generator=torch.Generator().manual_seed(1))
+
+    def make(self, kind: Callable[..., nn.Module], **options: Any) -> nn.Module:
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        return kind(**options)
+
+    def compile(self, model: nn.Module, budget: Any, regions: Optional[Sequence[nn.Module]] = None, **options: Any) -> Any:
+        self.backend = llmmem.torch.backend(budget)
+        return self.backend.compile(model, (self.ids, self.ids), regions=regions, **options)
+
+    def check_half_way(self, kind: Callable[..., nn.Module], is_regional: bool, **options: Any) -> None:
+        """Compiles at the least bytes and half-way to those of the unplanned step."""
+        model = self.make(kind, **options)
+        plain = measure_step(model, model, self.ids, self.ids)
+        blocks = (lambda: list(model.blocks)) if is_regional else (lambda: None)
+        self.compile(model, "min", blocks())
+        least, costs = self.backend.steps.budget, []
+        self.assertLess(least, plain.peak)
+        for budget in (least, (least + plain.peak) // 2):
+            with self.subTest(budget=budget, **options):
+                model = self.make(kind, **options)
+                step = measure_step(model, self.compile(model, budget, blocks()), self.ids, self.ids)
+                report = self.backend.step_reports[0]
+                print(f"{kind.__name__} {options}: budget {budget} predicted {report.peak} measured {step.peak} unplanned {plain.peak} "
+                      f"cost +{report.overhead:.2%} saved {report.saved}")
+                self.assertIsNone(report.of_model)
+                self.assertLessEqual(report.peak, budget)
+                self.assertLessEqual(step.peak, report.peak)
+                self.assertGreater(step.peak, 0.9 * report.peak)
+                self.assertTrue(is_equal(step, plain))
+                costs.append(report.overhead)
+        self.assertLess(costs[1], costs[0])
+
+    def test_four_blocks_compiled_one_by_one(self) -> None:
+        self.check_half_way(llama, True, layers=4)
+        self.assertEqual(self.backend.step_reports[0].calls, 4)
+        self.assertEqual(self.backend.step_reports[0].graphs, 1)
+
+    def test_eight_blocks_compiled_one_by_one(self) -> None:
+        self.check_half_way(llama, True, layers=8)
+        # Equal blocks take different plans: the last ones hold theirs the shortest.
+        self.assertGreater(self.backend.step_reports[0].plans, 1)
+
+    def test_a_logger_breaks_the_graph(self) -> None:
+        self.check_half_way(logs_before_loss, False)
+        self.assertEqual(self.backend.step_reports[0].graphs, 2)
+
+    def test_the_routers_loss_breaks_the_graph(self) -> None:
+        self.check_half_way(RoutersLoss, False)
+        self.assertGreater(self.backend.step_reports[0].graphs, 1)
+
+    def test_a_backend_plans_a_broken_graph_after_its_first_step(self) -> None:
+        model = self.make(RoutersLoss)
+        plain = measure_step(model, model, self.ids, self.ids)
+        self.compile(model, "min")
+        budget = (self.backend.steps.budget + plain.peak) // 2
+        model, printed = self.make(RoutersLoss), []
+        backend = llmmem.torch.backend(budget, on_report=printed.append)
+        compiled = torch.compile(model, backend=backend)
+        first = measure(model, lambda: loss_of(compiled(self.ids, self.ids)), self.ids)
+        self.assertTrue(all(report.is_first_step for report in backend.reports))
+        self.assertIn("whose first run takes the least bytes", str(backend.reports[0]))
+        model.zero_grad(set_to_none=True)
+        step = measure(model, lambda: loss_of(compiled(self.ids, self.ids)), self.ids)
+        self.assertFalse(any(report.is_first_step for report in backend.reports))
+        report = backend.step_reports[0]
+        self.assertIn(report, printed)
+        self.assertIn("not seen by a backend", report.of_model)
+        print(f"a backend's steps: budget {budget} first {first.peak} then {step.peak} predicted {report.peak}")
+        for taken in (first, step):
+            self.assertLessEqual(taken.peak, budget)
+            self.assertTrue(is_equal(taken, plain))
+
+    def test_gradients_accumulate(self) -> None:
+        model = self.make(llama, layers=3)
+        model(self.ids, self.ids).backward()
+        model(self.ids, self.ids).backward()
+        plain = [parameter.grad.clone() for parameter in model.parameters()]
+        unplanned = measure(model, lambda: model(self.ids, self.ids), self.ids)
+        model = self.make(llama, layers=3)
+        budget = int(0.9 * unplanned.peak)
+        compiled = self.compile(model, budget, list(model.blocks))
+        self.assertEqual(len(self.backend.step_reports), 2)
+        for _ in range(2):
+            model.zero_grad(set_to_none=True)
+            first = measure(model, lambda: compiled(self.ids, self.ids), self.ids)
+            second = measure(model, lambda: compiled(self.ids, self.ids), self.ids)
+        print(f"accumulation: budget {budget} measured {first.peak} and {second.peak}, predicted "
+              f"{[report.peak for report in self.backend.step_reports]}")
+        self.assertLessEqual(max(first.peak, second.peak), budget)
+        for gradient, other in zip(second.gradients, plain):
+            self.assertTrue(torch.equal(gradient, other))
+
+    def test_training_as_people_do(self) -> None:
+        """Evaluates between steps, ends with a smaller batch, and saves and loads in between."""
+        losses = {}
+        for name in ("plain", "planned"):
+            model = self.make(llama, layers=3)
+            unplanned = measure_step(model, model, self.ids, self.ids)
+            budget = int(0.8 * unplanned.peak)
+            step = model if name == "plain" else self.compile(model, budget, list(model.blocks))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+            losses[name] = []
+            for number, rows in enumerate((2, 2, 1, 2)):
+                ids = self.ids[:rows].clone()
+                taken = measure(model, lambda: step(ids, ids), ids)
+                if name == "planned":
+                    self.assertLessEqual(taken.peak, budget)
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+                with torch.no_grad():
+                    losses[name] += [taken.loss.item(), step(ids, ids).item()]
+                if number == 1:
+                    file = io.BytesIO()
+                    torch.save(model.state_dict(), file)
+                    file.seek(0)
+                    with torch.no_grad():
+                        for parameter in model.parameters():
+                            parameter.zero_()
+                    model.load_state_dict(torch.load(file))
+        self.assertEqual(losses["planned"], losses["plain"])
+
+    def test_a_policy_and_its_reference_model(self) -> None:
+        def distance(models: nn.ModuleList, ids: torch.Tensor) -> torch.Tensor:
+            with torch.no_grad():
+                reference = models[1].logits(ids)
+            return F.kl_div(models[0].logits(ids).log_softmax(-1), reference.softmax(-1), reduction="batchmean")
+
+        def make() -> nn.ModuleList:
+            models = self.make(lambda: nn.ModuleList([gpt(layers=3), gpt(layers=3)]))
+            models[1].requires_grad_(False)
+            return models
+
+        models = make()
+        plain = measure(models, lambda: distance(models, self.ids), self.ids)
+        models = make()
+        budget = int(0.85 * plain.peak)
+        self.backend = llmmem.torch.backend(budget)
+        compiled = self.backend.compile(models, self.ids, loss=distance, regions=[*models[0].blocks, *models[1].blocks])
+        for _ in range(2):
+            models.zero_grad(set_to_none=True)
+            step = measure(models, lambda: distance(compiled, self.ids), self.ids)
+        print(f"policy and reference: budget {budget} measured {step.peak} unplanned {plain.peak}")
+        self.assertLessEqual(step.peak, budget)
+        self.assertTrue(is_equal(step, plain))
+
+    def test_calls_that_the_plan_does_not_know(self) -> None:
+        model = self.make(llama, layers=3)
+        self.compile(model, "min", list(model.blocks))
+        least = self.backend.steps.budget
+        model = self.make(llama, layers=3)
+        compiled = self.compile(model, least, list(model.blocks))
+        loss = compiled(self.ids, self.ids)
+        with self.assertRaisesRegex(llmmem.torch.BudgetError, "does not make this call; while 3 earlier calls wait"):
+            compiled(self.ids, self.ids)
+        loss.backward()
+        model = self.make(llama, layers=3)
+        compiled = self.compile(model, "1GB", list(model.blocks), strict=True)
+        loss = compiled(self.ids, self.ids)
+        with self.assertRaisesRegex(llmmem.torch.BudgetError, "does not make this call"):
+            compiled(self.ids, self.ids)
+        loss.backward()
+
+    def test_a_model_that_reads_a_number(self) -> None:
+        """Its step runs on the model's own tensors to be seen, and leaves no trace."""
+        model = self.make(ReadsANumber, layers=3)
+        plain = measure_step(model, model, self.ids, self.ids)
+        model = self.make(ReadsANumber, layers=3)
+        model(self.ids, self.ids).backward()
+        gradients, state = [parameter.grad for parameter in model.parameters()], torch.get_rng_state()
+        compiled = self.compile(model, int(0.85 * plain.peak), list(model.blocks))
+        self.assertTrue(torch.equal(torch.get_rng_state(), state))
+        self.assertTrue(all(parameter.grad is gradient for parameter, gradient in zip(model.parameters(), gradients)))
+        self.assertEqual(model.calls.item(), 1)
+        model.zero_grad(set_to_none=True)
+        step = measure_step(model, compiled, self.ids, self.ids)
+        print(f"a number is read: budget {self.backend.steps.budget} measured {step.peak} unplanned {plain.peak}")
+        self.assertLessEqual(step.peak, self.backend.steps.budget)
+        self.assertTrue(is_equal(step, plain))
+
+    def test_what_does_not_fit(self) -> None:
+        model = self.make(llama, layers=3)
+        with self.assertRaisesRegex(llmmem.torch.BudgetError, "a step of 3 calls within 1,000,000 bytes: the least that was found is"):
+            self.compile(model, "1MB", list(model.blocks))
+        with self.assertRaisesRegex(ValueError, "regions: Linear is no module of the model"):
+            self.compile(model, "1MB", [nn.Linear(1, 1)])
+        with self.assertRaisesRegex(ValueError, "needs a budget"):
+            self.compile(model, None)
+
+    def test_inductors_code_of_blocks(self) -> None:
+        model = self.make(gpt, layers=3)
+        plain = measure_step(model, model, self.ids, self.ids)
+        budget = int(0.85 * plain.peak)
+        model = self.make(gpt, layers=3)
+        backend = llmmem.torch.backend(budget, compiler="inductor")
+        step = measure_step(model, backend.compile(model, (self.ids, self.ids), regions=list(model.blocks)), self.ids, self.ids)
+        print(f"Inductor's blocks: budget {budget} measured {step.peak} unplanned {plain.peak}")
+        self.assertLessEqual(step.peak, budget)
+        for gradient, other in zip(step.gradients, plain.gradients):
+            torch.testing.assert_close(gradient, other)
+
+
+if __name__ == "__main__":
+    unittest.main()
