@@ -1,5 +1,7 @@
 """Device tables, as llmmem's C interface has them, and what a kernel takes by one."""
 
+import json
+import math
 import os
 from ctypes import POINTER, byref, c_int64
 from dataclasses import dataclass
@@ -16,7 +18,8 @@ class Device:
     """How long kernels take on a device: each the longer of its arithmetic and its traffic, and its launch.
 
     flops: per second, of a table in bf16. bandwidth: bytes per second. launch: nanoseconds. alignment: bytes that the allocator
-    rounds to. flops_per_ns: of a table alone, in f32, bf16 and f64; without it all numbers have the rate `flops`.
+    rounds to. flops_per_ns: of a table alone, in f32, bf16 and f64; without it all numbers have the rate `flops`. link: the way to other
+    devices, as (bytes per second, nanoseconds of each message); without it a transfer moves its bytes through the memory.
 
     >>> import llmmem
     >>> llmmem.Device(flops=1e12, bandwidth=1e10, launch=10).nanoseconds(2000, 500)
@@ -28,6 +31,7 @@ class Device:
     launch: float
     alignment: int = 1
     flops_per_ns: Optional[Tuple[int, int, int]] = None
+    link: Optional[Tuple[float, float]] = None
 
     def nanoseconds(self, flops: int, traffic: int, numbers: str = "f32") -> int:
         """Of a kernel that does `flops` on such numbers ("f32"; "bf16", which f16 is as fast as; "f64") and moves `traffic` bytes."""
@@ -39,6 +43,16 @@ class Device:
         made = c_int64()
         c.call(c.library.llmmem_kernel_time, byref(table), NUMBERS[numbers], min(flops, _MOST), min(traffic, _MOST), byref(made))
         return made.value
+
+    def transfer(self, messages: int, traffic: int) -> int:
+        """Nanoseconds of `traffic` bytes to other devices in `messages` one after another: the formula of include/llmmem/Device/DeviceModel.h.
+
+        >>> import llmmem
+        >>> llmmem.device("h100").transfer(14, 117440512)
+        290979
+        """
+        bandwidth, latency = self.link or (self.bandwidth, 0.0)
+        return math.ceil(traffic / bandwidth * 1e9) + round(messages * latency + self.launch)
 
 
 def device(name: Union[str, "os.PathLike[str]"]) -> Device:
@@ -54,9 +68,15 @@ def device(name: Union[str, "os.PathLike[str]"]) -> Device:
     try:
         read = found.contents
         return Device(read.flops_per_ns_bf16 * 1e9, read.bytes_per_ns * 1e9, read.launch_ns,
-                      flops_per_ns=(read.flops_per_ns_f32, read.flops_per_ns_bf16, read.flops_per_ns_f64))
+                      flops_per_ns=(read.flops_per_ns_f32, read.flops_per_ns_bf16, read.flops_per_ns_f64), link=_link(read.json))
     finally:
         c.library.llmmem_free_device(found)
+
+
+def _link(table: bytes) -> Optional[Tuple[float, float]]:
+    """The first link of a table to other devices, by its slower direction."""
+    links = [link for link in json.loads(table).get("links", ()) if link["to"] == "device"]
+    return next(((min(link["up_bytes_per_ns"], link["down_bytes_per_ns"]) * 1e9, link["latency_ns"]) for link in links), None)
 
 
 def _shipped() -> Dict[str, Device]:
