@@ -10,6 +10,9 @@ from torch.utils import _pytree as pytree
 
 import llmmem
 from .._devices import Device
+from . import _collectives
+from ._collectives import is_collective
+from ._errors import UnsupportedGraphError
 from ._program import Kernel, hint, storage_bytes, tensors_of
 
 aten = torch.ops.aten
@@ -97,12 +100,20 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
     the bytes that it allocates in addition to its results. Either runs it, where its tensors are on the CPU."""
     from ._measure import measure
     known: Dict[Hashable, Price] = {}
+    if measured and any(map(is_collective, (kernel.node for kernel in kernels))):
+        raise UnsupportedGraphError('llmmem.torch: costs="measured" gives each rank times of its own, and this graph has collectives, which '
+                                    'every rank must plan alike: give costs="table"')
     keys = [signature(kernel.node) for kernel in kernels]
     first: Dict[Hashable, fx.Node] = {}
     for key, kernel in zip(keys, kernels):
         first.setdefault(key, kernel.node)
-    runs: Dict[Hashable, Tuple[int, int]] = measure(first) if measured or workspaces else {}
+    runs: Dict[Hashable, Tuple[int, int]] = measure({key: node for key, node in first.items() if not is_collective(node)}) if measured or workspaces else {}
     for key, node in first.items():
+        if is_collective(node):
+            # A transfer is never run to be measured: the other ranks would have to take part.
+            known[key] = Price(_collectives.nanoseconds(node, device), _collectives.workspace(node) if workspaces else 0, 0,
+                               workspaces and _collectives.knows_workspace(node))
+            continue
         flops = count_flops(node)
         nanoseconds = device.nanoseconds(flops, count_traffic(node), numbers_of(node))
         time, workspace = runs.get(key, (nanoseconds, 0))

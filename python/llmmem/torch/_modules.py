@@ -7,6 +7,7 @@ from torch import fx
 from torch._functorch import partitioners
 from torch.utils._ordered_set import OrderedSet
 
+from ._collectives import is_passed_on
 from ._program import Kernel, Program
 
 FORWARD, BACKWARD = "must_be_in_forward", "must_be_in_backward"
@@ -32,7 +33,7 @@ def write_modules(program: Program, steps: Sequence[int],
     joint = writer.finish(results, gradients)
     primals = [node for node in joint.graph.find_nodes(op="placeholder") if partitioners._is_primal(node)]
     modules = partitioners._extract_fwd_bwd_modules(
-        joint, writer.saved, writer.saved_numbers, [], num_fwd_outputs=len(results),
+        joint, writer.saved, writer.saved_numbers, writer.saved_objects, num_fwd_outputs=len(results),
         static_lifetime_input_nodes=OrderedSet(primals[number] for number in static_inputs))
     for module in modules:
         _restore_tags(module)
@@ -52,6 +53,7 @@ class _Writer:
         self.from_forward: Dict[fx.Node, None] = {}
         self.saved: List[fx.Node] = []
         self.saved_numbers: List[fx.Node] = []
+        self.saved_objects: List[fx.Node] = []
         self.primals = set()
         for node in program.module.graph.nodes:
             if node.op in ("placeholder", "get_attr"):
@@ -85,7 +87,7 @@ class _Writer:
             found = self.made[node]
             if found in self.from_forward:
                 numbers = isinstance(found.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool))
-                saved = self.saved_numbers if numbers else self.saved
+                saved = self.saved_numbers if numbers else self.saved_objects if is_passed_on(found) else self.saved
                 if found not in saved:
                     saved.append(found)
             return found

@@ -14,10 +14,12 @@ from .._planner import _budget, plan
 from ._calls import Calls
 from ._costs import Device, Price, get_device, price
 from .._errors import BudgetError
+from ._collectives import is_collective
+from ._errors import UnsupportedGraphError
 from ._modules import write_modules
 from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
-from ._refusals import describe_held, refuse, suggest_reserve
+from ._ranks import Agreement, facts_of
 from ._report import Report
 from ._sizes import describe_sizes, hold_sizes
 
@@ -53,6 +55,8 @@ class Partition:
         self.budget = budget if budget in (None, "min") else _budget(budget)
         self.optimizer_state, self.reserve = (0 if size in (None, 0) else _budget(size, name) for name, size in
                                               (("optimizer_state", optimizer_state), ("reserve", reserve)))
+        # Bytes that are held in addition to the graph that was planned last, whatever else is compiled.
+        self.fixed = self.optimizer_state
         self.held: Dict[Any, _Held] = {}
         self.calls: Dict[Any, Calls] = {}
         self.key: Any = None  # of the graph that was planned last
@@ -87,12 +91,9 @@ class Partition:
         key = self.key = self._next_key()
         others = [held for other, held in self.held.items() if other != key and not self.chosen]
         beside = max(self.reserve, sum(held.between for held in others))
-        # A step counts what is held in addition to its calls.
-        problem = make_problem(program, prices, device.alignment, 0 if self.chosen else self.optimizer_state + beside)
-        static_inputs = static_lifetime_input_indices or []
-        made = self._plan(problem, lambda budget, made, least: refuse(
-        budget, made, least, describe_held(program, problem, static_inputs, self.optimizer_state + beside),
-        self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes)))
+        self.fixed = self.optimizer_state + program.lingering
+        problem = make_problem(program, prices, device.alignment, self.fixed + beside)
+        made = self._agree(program, problem, lambda: self._plan(problem, others, describe_sizes(program.symbolic_bytes)))
         after_plan = time.perf_counter()
         for kernel, entry in zip(program.kernels, prices):
             target = kernel.node.target
@@ -161,7 +162,7 @@ class Partition:
 
     def _hold(self, key: Any, report: Report, others: List[_Held], beside: int, program: Program) -> None:
         """Remembers a graph. Those before it must also fit together with its parameters and gradients."""
-        resident = report.resident - self.optimizer_state - beside
+        resident = report.resident - self.fixed - beside
         values = report.problem.values
         gradients = sum(values[number].bytes for number in storages_of(program, program.backward_outputs)
                         if not values[number].resident)
@@ -176,8 +177,24 @@ class Partition:
         self.held[key] = _Held(resident + report.saved_bytes + report.results, resident, gradients, report.peak - beside,
                                report.least_bytes_proved - beside)
 
+    def _agree(self, program: Program, problem: Problem, make: Callable[[], Plan]) -> Plan:
+        """Returns the plan that `make` makes, once all ranks of the graph's collectives have made the same."""
+        nodes = [kernel.node for kernel in program.kernels]
+        collective = next(filter(is_collective, nodes), None)
+        if collective is not None and self.compiler == "inductor":
+            raise UnsupportedGraphError(f"llmmem.torch: {collective.name} ({collective.target}): what transfers hold in Inductor's order is "
+                                        'not counted: give compiler="eager"')
+        agreement = Agreement(nodes)
+        try:
+            made = make()
+        except BudgetError as error:
+            agreement.refuse(error)
+            raise
+        agreement.compare(facts_of(self.budget, problem, made, nodes))
+        return made
+
     def _plan(self, problem: Problem, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
-        """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
+    """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
         budget = self.budget if self.planned_budget is None else self.planned_budget
         if self.chosen:
             return self.chosen(problem, budget)

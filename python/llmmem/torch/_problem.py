@@ -21,7 +21,7 @@ def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, 
     """
     values = [Value(-(-storage.bytes // alignment) * alignment, storage.node.name, storage.resident)
               for storage in program.storages]
-    ops = [Op(list(kernel.reads), list(kernel.writes), price.nanoseconds, price.workspace, recompute=kernel.may_recompute,
+    ops = [Op(list(kernel.reads), list(kernel.writes), price.nanoseconds, price.workspace, list(kernel.in_place), kernel.may_recompute,
               phase="forward" if kernel.is_forward else "backward", name=kernel.node.name)
            for kernel, price in zip(program.kernels, prices)]
     results = storages_of(program, program.forward_outputs)

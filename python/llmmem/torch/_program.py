@@ -14,6 +14,8 @@ from torch import fx
 from torch._functorch import partitioners
 from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
 
+from ._collectives import (GLOO_WORKERS, PASSED_ON, class_name, is_collective, is_passed_on, is_start, is_wait, keeps_operand,
+                           knows_workspace, refusal, staging)
 from ._errors import UnsupportedGraphError
 
 aten = torch.ops.aten
@@ -32,7 +34,8 @@ class Storage:
 @dataclass
 class Kernel:
     """A kernel. reads, writes: numbers of storages, without repetition. may_recompute: whether running it twice changes nothing.
-    is_ordered: whether it has an effect or draws random numbers; all such kernels keep their order."""
+    is_ordered: whether it has an effect or draws random numbers; all such kernels keep their order. in_place: pairs of a written storage
+    and the read one whose bytes it has."""
 
     node: fx.Node
     reads: List[int]
@@ -40,6 +43,7 @@ class Kernel:
     is_forward: bool
     may_recompute: bool = True
     is_ordered: bool = False
+    in_place: List[Tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -67,6 +71,14 @@ class Program:
     def boundary(self) -> int:
         """Returns the number of the forward's kernels."""
         return sum(kernel.is_forward for kernel in self.kernels)
+
+    @property
+    def lingering(self) -> int:
+        """Returns the bytes that transfers may hold longer than their waits."""
+        transfers = [kernel for kernel in self.kernels if is_start(kernel.node) and knows_workspace(kernel.node)]
+        return GLOO_WORKERS * max((sum(
+            self.storages[number].bytes for number in {*kernel.writes, *(kernel.reads if keeps_operand(kernel.node) else ())}
+            if not self.storages[number].resident) for kernel in transfers), default=0)
 
     def sources(self, node: fx.Node) -> List[int]:
         """Returns the storages whose bytes hold `node`'s value."""
@@ -209,9 +221,12 @@ class _Reader:
         elif _is_number(node) or value is None:
             self.program.symbolic |= isinstance(value, torch.SymInt)
             self.reads_of[node] = []
+        elif is_passed_on(node):
+            self.reads_of[node] = []
         else:
-            raise _refuse(node, f"is an input of type {type(value).__name__}; effect tokens, generators and backward hooks "
-                                "are not planned")
+            raise _refuse(node, f"is an input of class {class_name(value)}, which is not planned: of the inputs that are no tensors, numbers, "
+                                f"{' and '.join(PASSED_ON)} are; effect tokens, generators, backward hooks and custom objects are not: "
+                                "leave what needs this one outside of the compiled model by a graph break")
         if partitioners._is_fwd_seed_offset(node) or partitioners._is_bwd_seed_offset(node):
             raise _refuse(node, "functionalized random numbers are not planned; set "
                                 "torch._functorch.config.functionalize_rng_ops to False")
@@ -220,8 +235,11 @@ class _Reader:
         value = node.meta.get("val")
         if value is None:
             value = operator.attrgetter(str(node.target))(self.program.module)
+        if is_passed_on(node):
+            self.reads_of[node] = []
+            return
         if not isinstance(value, torch.Tensor):
-            raise _refuse(node, f"is a {type(value).__name__}: operators with graphs inside (cond, scan, flex_attention, "
+            raise _refuse(node, f"is a {class_name(value)}: operators with graphs inside (cond, scan, flex_attention, "
                                 "invoke_subgraph) are not planned; inline them, or leave them outside by a graph break")
         self.reads_of[node] = [self._storage(node, 0, value, resident=True)]
 
@@ -230,7 +248,14 @@ class _Reader:
         if node.target is operator.getitem:
             self._item(node)
             return
+        if is_wait(node):
+            self._wait(node, is_forward)
+            return
         self._check_target(node)
+        if is_passed_on(node):
+            self.program.aliases.add(node)
+            self.reads_of[node] = operands
+            return
         if _is_number(node):
             if node.all_input_nodes and not _is_pure_number(node):
                 raise _refuse(node, "reads a number out of a tensor, so that later sizes depend on data; move it outside of "
@@ -248,11 +273,30 @@ class _Reader:
             self._storage(node, index, tensor) for index, tensor in enumerate(tensors) if tensor is not None)
         if is_copy:
             self._copy_into(node)
-        ordered = is_copy or not writes or partitioners.is_rng_op(node) or node.is_impure()
+        ordered = is_copy or not writes or partitioners.is_rng_op(node) or node.is_impure() and not is_start(node)
         policy = node.meta.get("recompute")
         must_save = policy == torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+        if is_start(node) and (size := staging(node)):
+            self.program.storages.append(Storage(size, node))
+            writes = [*writes, len(self.program.storages) - 1]
         self.program.kernels.append(Kernel(node, operands, writes, is_forward, not (ordered or must_save), ordered))
         self.reads_of[node] = self.reads_of[node.args[0]] if is_copy else writes
+
+    def _wait(self, node: fx.Node, is_forward: bool) -> None:
+        """Makes the wait of a transfer a kernel, so that a repeated start has a wait of its own. It gives the start's buffer on."""
+        refused = refusal(node)
+        if refused:
+            raise _refuse(node, refused)
+        value = tensors_of(node)[0]
+        assert value is not None
+        number = self.reads_of[node.args[0]][0]
+        started = next((kernel for kernel in self.program.kernels if number in kernel.writes), None)
+        operands = [] if started is None or not is_start(started.node) else [
+            *started.writes, *(started.reads if keeps_operand(started.node) else ())]
+        written = self._new_storage(node, _storage_key(value), value.untyped_storage().nbytes(), False)
+        self.program.storage_of[node, 0] = written
+        self.program.kernels.append(Kernel(node, _unique([number, *operands]), [written], is_forward, in_place=[(written, number)]))
+        self.reads_of[node] = [written]
 
     def _item(self, node: fx.Node) -> None:
         source, index = node.args
@@ -292,8 +336,9 @@ class _Reader:
                                 "triton kernels) are not planned; leave them outside by a graph break")
         if not isinstance(target, torch._ops.OpOverload):
             return
-        if target.namespace in ("_c10d_functional", "c10d_functional", "_dtensor"):
-            raise _refuse(node, "collectives are not planned: ranks must decide alike, and their buffers outlive the node")
+        refused = refusal(node) if is_collective(node) else None
+        if refused:
+            raise _refuse(node, refused)
         if target._schema.is_mutable and target is not aten.copy_.default:
             raise _refuse(node, "overwrites its operand; only the copies into inputs that functionalization leaves are planned")
 

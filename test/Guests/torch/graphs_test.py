@@ -242,8 +242,26 @@ class RefusedTest(unittest.TestCase):
     def test_collectives(self) -> None:
         import torch.distributed._functional_collectives  # registers them
 
-        self.refuse_graph("wait_tensor.*collectives are not planned", lambda primals_1, tangents_1: (
-            torch.ops._c10d_functional.wait_tensor(primals_1 * 2), tangents_1 * 2))
+        self.refuse_graph("broadcast.*of the collectives, all_gather_into_tensor, all_reduce, .* are planned", lambda primals_1, tangents_1: (
+            torch.ops._c10d_functional.broadcast(primals_1 * 2, 0, "0"), tangents_1 * 2))
+
+    def test_objects_of_unknown_classes(self) -> None:
+        """They are refused by the name of their class, and meshes and groups, which graphs of DTensors pass on, are not."""
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        class DeviceMesh:
+            pass
+
+        for value, is_refused in ((threading.Event(), True), (DeviceMesh(), False)):
+            graph = make_fx(lambda primals_1, tangents_1: (primals_1 * 2, tangents_1 * 2), tracing_mode="fake")(torch.ones(4), torch.ones(4))
+            with graph.graph.inserting_before(next(iter(graph.graph.nodes))):
+                graph.graph.placeholder("primals_0").meta["val"] = value
+            graph.recompile()
+            if is_refused:
+                with self.assertRaisesRegex(llmmem.torch.UnsupportedGraphError, "primals_0.*is an input of class Event"):
+                    llmmem.torch.partitioner("1GB")(graph, (), num_fwd_outputs=1)
+            else:
+                llmmem.torch.partitioner("1GB")(graph, (), num_fwd_outputs=1)
 
     def test_in_place_kernels_that_were_left(self) -> None:
         self.refuse_graph("relu_.*overwrites its operand", lambda primals_1, tangents_1: (
