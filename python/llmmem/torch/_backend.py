@@ -49,6 +49,7 @@ class Backend:
             part = Part(self, module, inputs, options)
             return part if part.is_planned else part.runs[None]
         planned = len(self.reports)
+        self.partition.inputs = inputs
         run = self.compile_graph(module, inputs, **options)
         # A graph without a backward has no plan.
         return self.partition.watch(run) if len(self.reports) > planned else run

@@ -22,6 +22,7 @@ from ._program import Program, read
 from ._ranks import Agreement, facts_of
 from ._report import Report
 from ._sizes import describe_sizes, hold_sizes
+from ._wrapped import Wrapped, find_wrapped, watch_wrapped
 
 Bytes = Union[int, str, None]
 
@@ -56,7 +57,9 @@ class Partition:
         self.optimizer_state, self.reserve = (0 if size in (None, 0) else _budget(size, name) for name, size in
                                               (("optimizer_state", optimizer_state), ("reserve", reserve)))
         # Bytes that are held in addition to the graph that was planned last, whatever else is compiled.
-        self.fixed = self.optimizer_state
+        self.fixed, self.wrapped = self.optimizer_state, Wrapped()
+        # Of the graph that is compiled, where they are known.
+        self.inputs: Sequence[Any] = ()
         self.held: Dict[Any, _Held] = {}
         self.calls: Dict[Any, Calls] = {}
         self.key: Any = None  # of the graph that was planned last
@@ -91,7 +94,8 @@ class Partition:
         key = self.key = self._next_key()
         others = [held for other, held in self.held.items() if other != key and not self.chosen]
         beside = max(self.reserve, sum(held.between for held in others))
-        self.fixed = self.optimizer_state + program.lingering
+        wrapped = self.wrapped = find_wrapped(self.inputs)
+        self.fixed = self.optimizer_state + program.lingering + wrapped.bytes
         problem = make_problem(program, prices, device.alignment, self.fixed + beside)
         made = self._agree(program, problem, lambda: self._plan(problem, others, describe_sizes(program.symbolic_bytes)))
         after_plan = time.perf_counter()
@@ -104,7 +108,8 @@ class Partition:
         if not self.chosen:
             self._hold(key, report, others, beside, program)
         self.symbolic_bytes = program.symbolic_bytes
-        self.reports.append(dataclasses.replace(report, runs_in_order=self.compiler == "eager"))
+        self.reports.append(dataclasses.replace(report, runs_in_order=self.compiler == "eager",
+                                                is_sharded=wrapped.is_sharded))
         if others:
             self.reports[:] = [dataclasses.replace(each, is_one_of_several=True) for each in self.reports]
         if self.compiler != "inductor":
@@ -127,6 +132,7 @@ class Partition:
             return run
         self.hold_sizes()
         calls = self.calls.setdefault(self.key, Calls())
+        run = watch_wrapped(run, self.wrapped, self.reports[-1].budget)
         return calls.watch(run, self.reports[-1], self.reserve, self._has_other_graphs)
 
     def hold_sizes(self) -> None:

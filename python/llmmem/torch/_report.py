@@ -22,8 +22,7 @@ class Report:
     hold up to their hints, and calls with larger ones compile again. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
-    order. is_one_of_several: other graphs share the budget. is_first_step: this is the least for a step of which nothing was known;
-    it is planned again after it.
+    order. is_one_of_several: other graphs share the budget. is_sharded: modules were given to fully_shard.
     Many fields: each is a figure that users read.
     """
 
@@ -51,12 +50,15 @@ class Report:
     compiled_peak: Optional[int] = None
     runs_in_order: bool = False
     is_one_of_several: bool = False
-    is_first_step: bool = False
+    is_sharded: bool = False
 
     @property
     def of_model(self) -> Optional[str]:
         if self.is_one_of_several:
             return "what runs and is held between the graphs of a graph break is not counted"
+        if self.is_sharded:
+            return ("of what PyTorch runs and holds between planned graphs, where fully_shard has its hooks, the buffers of its parameters "
+                    "alone are counted")
         if not self.runs_in_order and self.compiled_peak is None:
             return "whoever compiles the plan may fuse and reorder"
         if self.unknown_workspaces:

@@ -1,4 +1,4 @@
-"""Two ranks on the loopback: what collectives hold is counted on each, bits are those of the unplanned step, and ranks that
+"""Two ranks on the loopback: what wrappers and collectives hold is counted on each, bits are those of the unplanned step, and ranks that
 plan otherwise are told so."""
 
 import gc
@@ -17,6 +17,7 @@ from torch import nn
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import default_partition
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.utils import parametrize
@@ -75,8 +76,8 @@ def batch(rank: int) -> torch.Tensor:
     return torch.randint(0, 256, (2, 64), generator=torch.Generator().manual_seed(rank))
 
 
-def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tensor) -> Step:
-    """Runs two steps, and measures the third."""
+def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tensor, outside: int = 0) -> Step:
+    """Runs two steps, since DDP makes its buckets anew in the second, and measures the third. outside: bytes made before."""
     for _ in range(2):
         step(ids, ids).backward()
         model.zero_grad(set_to_none=True)
@@ -88,7 +89,7 @@ def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tens
             for tensor in [*model.parameters(), *model.buffers(), ids]}
     gradients = [local(parameter.grad).clone() for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
-    return Step(sum(held.values()) + llmmem.torch.peak_bytes(profiler), loss.detach(), gradients)
+    return Step(sum(held.values()) + outside + llmmem.torch.peak_bytes(profiler), loss.detach(), gradients)
 
 
 class Gather(nn.Module):
@@ -200,6 +201,69 @@ class AlikeTest(unittest.TestCase):
     def test_measured_times(self) -> None:
         for text in self.refuse(lambda rank: llmmem.torch.backend("4MB", costs="measured")):
             self.assertRegex(text, 'give costs="table"')
+
+
+def run_ddp(rank: int) -> Tuple[int, int, int, bool]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model, ids = llama(), batch(rank)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        wrapped = nn.parallel.DistributedDataParallel(model)
+    buckets = sum(event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]")
+    plain = measure(model, torch.compile(wrapped, backend=unplanned()), ids, buckets)
+    torch._dynamo.reset()
+    backend = llmmem.torch.backend("min")
+    step = measure(model, torch.compile(wrapped, backend=backend), ids, buckets)
+    return backend.reports[0].peak, step.peak, buckets, is_equal(step, plain)
+
+
+def run_fsdp2(rank: int) -> Tuple[Any, ...]:
+    """Returns what a small budget is refused with, and of a larger one: predicted, measured, whether bits are equal, and of_model."""
+    mesh, ids = init_device_mesh("cpu", (RANKS,)), batch(rank)
+
+    def run(backend: Any) -> Step:
+        torch._dynamo.reset()
+        gc.collect()
+        torch.manual_seed(0)
+        model = llama(layers=2)
+        for block in model.blocks:
+            block.compile(backend=backend)
+        for block in model.blocks:
+            fully_shard(block, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        return measure(model, model, ids)
+
+    try:
+        run(llmmem.torch.backend(SMALL))
+        text = "nothing"
+    except Exception as error:
+        text = str(error)
+    plain, backend = run(unplanned()), llmmem.torch.backend(LARGE)
+    step = run(backend)
+    return text, backend.reports[0].peak, step.peak, is_equal(step, plain), backend.reports[0].of_model
+
+
+SMALL, LARGE = 475_000, 4_000_000
+
+
+class WrappedTest(unittest.TestCase):
+    """Wrappers whose hooks run around the graph."""
+
+    def test_buckets_of_ddp(self) -> None:
+        for rank, ((predicted, measured, buckets, has_equal_bits),) in enumerate(run_ranks(self, run_ddp)):
+            print(f"DDP: rank {rank} budget min predicted {predicted} measured {measured}, of them buckets {buckets}")
+            self.assertGreater(buckets, 0)
+            self.assertEqual(predicted, measured)
+            self.assertTrue(has_equal_bits)
+
+    def test_fsdp2_by_blocks(self) -> None:
+        for rank, ((text, predicted, measured, has_equal_bits, of_model),) in enumerate(run_ranks(self, run_fsdp2)):
+            print(f"FSDP2: rank {rank} budget {LARGE} predicted {predicted} measured {measured}")
+            found = re.search(rf"no plan within {SMALL:,} bytes.*the least that was found is ([\d,]+)", text)
+            self.assertGreater(int(found[1].replace(",", "")), SMALL)
+            self.assertLessEqual(measured, LARGE)
+            self.assertTrue(has_equal_bits)
+            self.assertRegex(of_model, "fully_shard")
 
 
 if __name__ == "__main__":
