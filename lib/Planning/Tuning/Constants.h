@@ -4,9 +4,10 @@
 // them decides whether a plan is right. A comment that begins with "Measured" says what other
 // values do to the problems of `planning-tables tuning`, by group: by how much recomputation (in
 // percent of the step) and the least memory (in percent of the program order's peak) rise for each
-// plan, and the work, in searches and in placed steps, in percent. These problems have at most 300
-// ops, so a constant that bounds the time of larger ones changes nothing there; a constant without
-// such a comment has not been compared. Repeat it with
+// plan, and the work, in searches and in placed steps, in percent. Where no comment says so, half
+// of the constant and twice as much change nothing: these problems have at most 300 ops, and what
+// bounds the time of larger ones is not felt. What is `constexpr` was not compared, nor was
+// littleArenaPart. Repeat it with
 //
 //   cmake --preset planner -B build-tuning -DCMAKE_CXX_FLAGS=-DLLMMEM_TUNING
 //   ninja -C build-tuning planning-tables
@@ -65,13 +66,10 @@ LLMMEM_TUNED(int64_t, ejectionsOfStep, 40);
 // --- Orders (Budget/SearchContext.cpp) -------------------------------------------
 
 /// The search for an order may spend this part of the work.
-/// Measured at 2 and 8: nothing.
 LLMMEM_TUNED(int64_t, orderWorkPart, 4);
 /// Annealing for the order of the least peak may spend this part of the work.
-/// Measured at 8 and 32: nothing.
 LLMMEM_TUNED(int64_t, annealedOrderWorkPart, 16);
 /// Graphs of more ops are not annealed.
-/// Measured at 750 and 3000: nothing.
 LLMMEM_TUNED(int32_t, mostAnnealedOps, 1500);
 
 // --- Searchers of the portfolio (Budget/Searchers.cpp) ----------------------------
@@ -82,18 +80,16 @@ LLMMEM_TUNED(int32_t, mostAnnealedOps, 1500);
 /// +1/+0; odd: work +1/+0.
 LLMMEM_TUNED(int64_t, closeToBoundPart, 400);
 /// This bounds the choices per stage. The relaxation has few more at different prices, and each
-/// costs one minimum cut.
-/// Measured at 14 and 56: nothing.
+/// costs one minimum cut. Without options of stages, 7 of 72 plans of larger steps recompute more,
+/// 0.008 percent of the step on average and 0.23 at most (docs/Design/Planning.md).
 LLMMEM_TUNED(size_t, mostChoicesPerStage, 28);
 /// Options are chosen again for fewer bytes at most so often, where a mixed plan holds more than
 /// measured.
-/// Measured at 2 and 10: nothing.
 LLMMEM_TUNED(int, mostOptionRepairs, 5);
 /// Up to so many ops, searching in more ways than one takes little time.
 /// Measured at 150: blocks: +0.007 recomputed, work -19/-2; at 600: nothing.
 LLMMEM_TUNED(int32_t, smallSearchOps, 300);
 /// Up to so many ops, eviction runs although another searcher has found a schedule that fits.
-/// Measured at 600 and 2400: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfSecondSearch, 1200);
 
 /// The recursion is tabulated at so many levels (capacities).
@@ -101,119 +97,92 @@ LLMMEM_TUNED(int32_t, mostOpsOfSecondSearch, 1200);
 /// +5/+4; odd: work -0/+0.
 LLMMEM_TUNED(int32_t, nestedLevels, 160);
 /// The smallest table is that of so many halvings of the bytes that the inputs of the stages take.
-/// Measured at 2 and 10: nothing.
 LLMMEM_TUNED(int, nestedTableHalvings, 5);
 /// Chains of more stages are not tabulated.
-/// Measured at 600 and 2400: nothing.
 LLMMEM_TUNED(int32_t, mostNestedStages, 1200);
 /// So many levels are realized: above that of the capacity, below it, and until so many fit.
-/// Measured at 1 and 4: nothing.
 LLMMEM_TUNED(int32_t, nestedLevelsAbove, 2);
-/// Measured at 10 and 40: nothing.
 LLMMEM_TUNED(int32_t, mostNestedTries, 20);
-/// Measured at 1 and 6: nothing.
 LLMMEM_TUNED(int32_t, mostNestedFitting, 3);
-/// Measured at 20 and 80: nothing.
 LLMMEM_TUNED(int32_t, mostNestedFittingOfSmall, 40);
 
 /// One eviction, or the levels of one order, may spend this part of the work.
-/// Measured at 4 and 16: nothing.
 LLMMEM_TUNED(int64_t, evictionWorkPart, 8);
 /// So many ancestors in a row may run again for one value, in graphs and in chains.
-/// Measured at 6 and 24: nothing.
 LLMMEM_TUNED(int, evictionDepthOfGraph, 12);
-/// Measured at 1000 and 4000: nothing.
 LLMMEM_TUNED(int, evictionDepthOfChain, 2000);
 
 /// Annealing shares the work among so many attempts, and each has so many moves for an op.
-/// Measured at 10 and 40: nothing.
 LLMMEM_TUNED(int64_t, annealingAttempts, 20);
 /// Measured at 150: layered: -0.031 recomputed, +0.141 least, work +16/-4; at 600: layered:
 /// -0.089 recomputed, +0.062 least, work -15/+0.
 LLMMEM_TUNED(int64_t, movesPerOp, 300);
 /// Ruin and recreate may spend this part of the work on one schedule.
-/// Measured at 20 and 80: nothing.
 LLMMEM_TUNED(int64_t, ruinWorkPart, 40);
 
 // --- The way to the least memory (Budget/LeastMemorySchedules.cpp) ----------------
 
 /// About so many levels of a table are realized at most.
-/// Measured at 100 and 400: nothing.
 LLMMEM_TUNED(int32_t, mostLevelsRealized, 200);
 /// Longer schedules are not lowered: each attempt computes profiles, or looks for readers from each
 /// run on.
-/// Measured at 4000 and 16000: nothing.
 LLMMEM_TUNED(size_t, mostStepsOfDescent, 8000);
 /// The descent by eviction takes so many steps, in parts of the bytes that its start holds.
 /// Measured at 50: blocks: work +0/+0; odd: work +1/+0; at 200: blocks: work -1/-0; odd: work
 /// -0/+0.
 LLMMEM_TUNED(int64_t, descentSteps, 100);
 /// The descent may spend this part of the work.
-/// Measured at 2 and 8: nothing.
 LLMMEM_TUNED(int64_t, descentWorkPart, 4);
 /// So many schedules of the fewest bytes are improved at once.
-/// Measured at 2: nothing.
 LLMMEM_TUNED(size_t, mostLeastImproved, 4);
 
 // --- Micro-batches (Budget/MicroBatchSearch.cpp) ---------------------------------
 
 /// Up to so many ops, the whole step is searched, and cut, in addition to one micro-batch.
-/// Measured at 1000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsSearchedWhole, 2000);
 /// Schedules of one micro-batch are searched at so many capacities, and so many are taken of each.
-/// Measured at 24: nothing.
 LLMMEM_TUNED(int64_t, microBatchLevels, 48);
-/// Measured at 1: nothing.
 LLMMEM_TUNED(size_t, mostMembersOfLevel, 2);
 /// So many schedules of the least memory of one micro-batch are written out for all.
-/// Measured at 8: nothing.
 LLMMEM_TUNED(size_t, mostLeastOfOne, 16);
 /// So many cheaper schedules are mixed with one that fits, and so many micro-batches take turns.
-/// Measured at 1: nothing.
 LLMMEM_TUNED(std::ptrdiff_t, mostMixed, 2);
-/// Measured at 8: nothing.
 LLMMEM_TUNED(int32_t, mostMixedInTurn, 16);
 
 // --- Samples of the frontier (Budget/SampleSearch.cpp, CoarseSamples.cpp) ---------
 
 /// A capacity is lowered so often by what packing exceeds it.
-/// Measured at 3: nothing.
 LLMMEM_TUNED(int, mostRepairs, 6);
 /// So many schedules are placed for one capacity.
-/// Measured at 1: nothing.
 LLMMEM_TUNED(int, mostPlacedPerRepair, 3);
 /// Ruin and recreate has so many rounds for a sample below the lowest coarse one.
 /// Measured at 50: odd: work -1/-1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfSample, 100);
 /// Where a quarter of the packing work came within this part of the arena, all of it is spent.
-/// Measured at 16: nothing.
 LLMMEM_TUNED(int64_t, nearlyPackedPart, 32);
 /// Schedules of micro-batches of more steps are packed by heuristics alone.
-/// Measured at 750: nothing.
 LLMMEM_TUNED(int64_t, mostStepsOfMicroBatchPacking, 1500);
 /// With more steps, a packing gets fewer nodes, as each of them visits every buffer.
-/// Measured at 750: nothing.
 LLMMEM_TUNED(int64_t, stepsOfFullPackWork, 1500);
-/// Ejection chains for one plan get this part of the work, and so many edges for each op.
-/// Measured at 16: nothing.
+/// Ejection chains for one plan get this part of the work, and so many edges for each op. They
+/// change none of 126 plans of larger steps and layered graphs; but what they count as work decides
+/// how often annealing tries again, and without it the least bytes of 10 layered graphs are 0.42
+/// percent larger on average.
 LLMMEM_TUNED(int64_t, ejectionWorkPart, 32);
 /// Measured at 20000: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, ejectionsPerOp, 40000);
 /// Up to so many ops, costs are bisected until they are equal.
-/// Measured at 64: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfExactBisection, 128);
 /// With more ops, costs are bisected until they differ by less than this part of the step.
 /// Measured at 10: blocks: +0.014 recomputed, work -2/-2; odd: +0.002 recomputed, work -2/-2.
 LLMMEM_TUNED(int, bisectionCostShift, 12);
 /// A bisection may spend this part of the work where nothing is annealed.
-/// Measured at 2: nothing.
 LLMMEM_TUNED(int64_t, bisectionWorkPart, 4);
 /// Up to so many ops, the levels above the least memory are searched. With more ops a level takes a
 /// tenth of a second.
-/// Measured at 1000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfRungs, 2000);
-/// There are so many levels between the least memory and the lowest sample.
-/// Measured at 16: nothing.
+/// There are so many levels between the least memory and the lowest sample. Without them, 2 of 72
+/// plans of larger steps recompute more, 2.6 percent of the step at most.
 LLMMEM_TUNED(int64_t, rungsAboveLeast, 32);
 
 // --- Annealed samples (Budget/AnnealedSamples.cpp) --------------------------------
@@ -226,16 +195,13 @@ LLMMEM_TUNED(int64_t, opsPerHeadroom, 50);
 /// The headroom changes by so much after a packing that fits, and after one that does not.
 /// Measured at 2: layered: work +3/+5.
 LLMMEM_TUNED(int64_t, lessHeadroom, 5);
-/// Measured at 6: nothing.
 LLMMEM_TUNED(int64_t, moreHeadroom, 12);
 /// So many schedules in a row that are no cheaper end a sample.
-/// Measured at 2: nothing.
 LLMMEM_TUNED(int, mostAnnealingFailures, 4);
 /// A sample is near the answer where its interval is this part of the budget.
 /// Measured at 12: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, nearSamplePart, 24);
 /// A sample may spend these parts of the work: near the answer, farther away, and a coarse one.
-/// Measured at 3: nothing.
 LLMMEM_TUNED(int64_t, nearSampleWorkPart, 6);
 /// Measured at 6: layered: work +1/+0.
 LLMMEM_TUNED(int64_t, sampleWorkPart, 12);
@@ -264,129 +230,92 @@ LLMMEM_TUNED(int, finestDescentShift, 12);
 /// Measured at 12: odd: +0.000 least, work +0/+1.
 LLMMEM_TUNED(int, indistinctShift, 14);
 /// Where the step runs twice again, schedules up to this part of the arena above are looked at.
-/// Measured at 8: nothing.
 LLMMEM_TUNED(int, nearLeastShift, 10);
 /// A descent lowers schedules by a hundredth or two: from farther above it is not begun again.
-/// Measured at 64: nothing.
 LLMMEM_TUNED(int64_t, beyondDescentPart, 128);
 /// With more ops searches take long, and a schedule that hardly differs from another is left out.
-/// Measured at 250: nothing.
 LLMMEM_TUNED(int32_t, manyOpsOfDescent, 500);
 /// With more ops nothing is searched anew at the least bytes, which takes seconds.
-/// Measured at 4000: nothing.
 LLMMEM_TUNED(int32_t, mostOpsOfLeastSearch, 8000);
 /// Up to so many ops, the schedule of the fewest bytes is made cheaper before it is placed.
-/// Measured at 500: nothing.
 LLMMEM_TUNED(int32_t, mostOpsRecreatedEarly, 1000);
 /// The descent begins with so many schedules of the least memory.
 /// Measured at 2: micro-batches: +1.939 least, work +0/-0.
 LLMMEM_TUNED(size_t, mostKnownGathered, 4);
 /// Each way of gathering may spend this part of the work.
-/// Measured at 1: nothing.
 LLMMEM_TUNED(int64_t, gatheringWorkPart, 3);
 /// These bound the largest step down, with many ops and with few, and the number of steps.
-/// Measured at 4: nothing.
 LLMMEM_TUNED(int, coarsestShiftOfMany, 8);
 /// Measured at 2: layered: work +3/+0; micro-batches: work +1/+0.
 LLMMEM_TUNED(int, coarsestShiftOfFew, 4);
-/// Measured at 20: nothing.
 LLMMEM_TUNED(int, mostDescentRounds, 40);
 /// So many steps of any bytes follow them, with few ops.
-/// Measured at 2: nothing.
 LLMMEM_TUNED(int, mostSmallSteps, 4);
 /// Ruin and recreate has so many rounds for one step down, and at the least bytes.
-/// Measured at 125: nothing.
 LLMMEM_TUNED(int64_t, loweringRounds, 250);
 /// Measured at 300: blocks: work +0/+0; odd: +0.177 recomputed, work +1/+1; micro-batches: work
 /// +1/+1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);
 /// So many schedules that ruin and recreate made at the least bytes are placed.
-/// Measured at 3: nothing.
 LLMMEM_TUNED(size_t, mostRecreatedPlaced, 6);
 /// A saving of this part of the step is little.
-/// Measured at 6: nothing.
 LLMMEM_TUNED(int, littleCostShift, 8);
 /// Two schedules are alike whose costs differ by less than this part of the step.
-/// Measured at 6: nothing.
 LLMMEM_TUNED(int, alikeInCostShift, 8);
 /// A search may gain this part of the arena on a first try.
-/// Measured at 4: nothing.
 LLMMEM_TUNED(int, firstTryShift, 6);
 /// So many schedules get a first try at once.
-/// Measured at 3: nothing.
 LLMMEM_TUNED(size_t, mostFirstTries, 6);
 /// The offsets of so many schedules are searched, with many ops and with few.
-/// Measured at 1: nothing.
 LLMMEM_TUNED(int, mostSearchedOfMany, 2);
-/// Measured at 6: nothing.
 LLMMEM_TUNED(int, mostSearchedOfFew, 12);
 /// So many cheaper schedules may fail to pack: searches take long where they find nothing.
-/// Measured at 1: nothing.
 LLMMEM_TUNED(int, mostCheaperFailures, 2);
 /// This bounds the packing work of one schedule of the descent: a search that finds anything at all
 /// finds it in less.
-/// Measured at 25000: nothing.
 LLMMEM_TUNED(int64_t, mostPackWorkOfDescent, 50000);
 /// From so many steps on, cores are too large for a search, and ejection chains alone are left.
-/// Measured at 2500: nothing.
 LLMMEM_TUNED(size_t, manyStepsForCores, 5000);
 /// Placing so many steps takes a second or two.
-/// Measured at 10000: nothing.
 LLMMEM_TUNED(size_t, manyStepsToPlace, 20000);
 
 // --- Packing (Allocation) ----------------------------------------------------------
 
 /// After a core that was not packed, a search begins where heuristics end within this part of the
 /// capacity: of 75 such searches those that found offsets began less than two percent above it.
-/// Measured at 4: nothing.
 LLMMEM_TUNED(int, searchNearShift, 6);
 /// Cores of more shapes get no promotion: of 96 cores of PyTorch's joint graphs nine were packed by
 /// one, none of them of more than 230 shapes.
-/// Measured at 150: nothing.
 LLMMEM_TUNED(size_t, largeCoreShapes, 300);
 /// From so many shapes on, a core that was not packed may end the packing. With fewer shapes all
 /// skylines take little time.
-/// Measured at 250: nothing.
 LLMMEM_TUNED(size_t, manyShapes, 500);
 /// With more shapes no packing is searched: a node takes time linear in the shapes, and there are
 /// at least as many nodes as shapes.
-/// Measured at 3000: nothing.
 LLMMEM_TUNED(size_t, mostShapesSearched, 6000);
 /// The squeaky wheel makes so many skylines, and promotes a shape by so much, in ranks of all.
-/// Measured at 4: nothing.
+/// Without it, 2 of 18 layered graphs need 1.6 and 2.8 percent more at the least.
 LLMMEM_TUNED(int64_t, mostPromotions, 8);
-/// Measured at 0.2: nothing.
 LLMMEM_TUNED(double, promotionOfRank, 0.4);
 /// With so many shapes a skyline takes longer per shape.
-/// Measured at 2000: nothing.
 LLMMEM_TUNED(int64_t, shapesOfSlowSkyline, 4000);
 /// From so many shapes on, a gain of this part of the arena does not justify a restart.
-/// Measured at 10000: nothing.
 LLMMEM_TUNED(size_t, veryManyShapes, 20000);
 LLMMEM_TUNED(int64_t, littleArenaPart, 10000);
 /// The first runs of the packing search have so many nodes for each shape.
-/// Measured at 1: nothing.
 LLMMEM_TUNED(int64_t, nodesOfFirstRun, 2);
 /// This bounds the work of the packing search on one core.
-/// Measured at 4000: nothing.
 LLMMEM_TUNED(int64_t, mostWorkOfCore, 8000);
 /// Edges for each shape that ejection chains visit after a core; chains that succeed mostly take
 /// less.
 /// Measured at 750: blocks: +0.000 least.
 LLMMEM_TUNED(int64_t, edgesAfterCore, 1500);
 /// Steps that are fuller than these parts of the capacity make a core. A small core leaves most of
-/// the packing to the chains, a large one to the search.
+/// the packing to the chains, a large one to the search. Of 54 plans of layered graphs 8 recompute
+/// more without cores and 2 less, 0.083 percent of the step more on average.
 inline constexpr double coreParts[] = {0.9, 0.85, 0.8, 0.75, 0.7};
-/// Chains from the offsets of a similar plan visit so many edges for each shape. They take less, or
-/// fail.
-/// Measured at 100: nothing.
-LLMMEM_TUNED(int64_t, edgesFromSimilar, 200);
-/// A similar packing is lowered until it is within this part of the arena of the live bytes.
-/// Measured at 14: blocks: +0.000 least; odd: +0.000 least.
-LLMMEM_TUNED(int, finestLoweringShift, 16);
 /// Chains end where this part of their work leaves no less unplaced: of 126 chains after cores that
 /// succeeded, 19 of 20 never took a fifth of their work without leaving less.
-/// Measured at 2: nothing.
 LLMMEM_TUNED(int64_t, patiencePart, 4);
 /// These are the mean weight of a shape, and the part of its weight that an ejected shape gains.
 /// Measured at 500: odd: +0.000 least.
