@@ -18,6 +18,7 @@ from ._parts import Part, is_part
 from ._report import Report
 from ._step_report import StepReport
 from ._steps import StepPlan, Steps
+from ._wrapped import find_wrapped
 
 
 class Backend:
@@ -45,11 +46,13 @@ class Backend:
         return self.partition.reports
 
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
-        if self.is_recorded or self.steps.budget is not None and (self.steps.graphs or is_part(module, inputs)):
+        self.partition.inputs = inputs
+        # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step.
+        if not find_wrapped(inputs).bytes and (
+                self.is_recorded or self.steps.budget is not None and (self.steps.graphs or is_part(module, inputs))):
             part = Part(self, module, inputs, options)
             return part if part.is_planned else part.runs[None]
         planned = len(self.reports)
-        self.partition.inputs = inputs
         run = self.compile_graph(module, inputs, **options)
         # A graph without a backward has no plan.
         return self.partition.watch(run) if len(self.reports) > planned else run

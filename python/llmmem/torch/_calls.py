@@ -59,7 +59,7 @@ class Calls:
         self.calls = [call for call in self.calls if _is_pending(call) or any(held.is_alive() for held in call.results.values())]
         self.parameters = {key: held for key, held in self.parameters.items() if held.is_alive()}
         sharded = storages_of_groups()  # They are counted with what their wrappers hold.
-        given = {tensor.untyped_storage()._cdata for tensor in _tensors(arguments)} | sharded
+        given = {key_of(tensor) for tensor in tensors_in(arguments)} | sharded
         pending = [call for call in self.calls if _is_pending(call)]
         held = {key: storage for call in self.calls for key, storage in {**call.results, **_saved(call)}.items()
                 if key not in given and storage.is_alive()}
@@ -68,10 +68,9 @@ class Calls:
         gradients = sum(storage.gradient for storage in others.values())
         if pending:
             # The backward of the last call leaves gradients, to which those of the earlier calls are added.
-            gradients += sum(_Storage(tensor).gradient for tensor in _tensors(arguments)
-                             if tensor.untyped_storage()._cdata not in sharded)
-        # What Inductor makes of a plan may need more than the plan.
-        peak = max(report.peak, report.compiled_peak or 0)
+            gradients += sum(Storage(tensor).gradient for tensor in tensors_in(arguments) if key_of(tensor) not in sharded)
+        # What Inductor makes of a plan may need more than the plan, or less.
+        peak = report.compiled_peak or report.peak
         needed = peak - reserve + max(reserve, beside + gradients)
         promised = peak if report.budget is None else report.budget
         if pending and (needed > promised or has_other_graphs):

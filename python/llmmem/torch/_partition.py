@@ -20,6 +20,7 @@ from ._modules import write_modules
 from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
 from ._ranks import Agreement, facts_of
+from ._refusals import describe_held, refuse, suggest_reserve
 from ._report import Report
 from ._sizes import describe_sizes, hold_sizes
 from ._wrapped import Wrapped, find_wrapped, watch_wrapped
@@ -96,8 +97,13 @@ class Partition:
         beside = max(self.reserve, sum(held.between for held in others))
         wrapped = self.wrapped = find_wrapped(self.inputs)
         self.fixed = self.optimizer_state + program.lingering + wrapped.bytes
-        problem = make_problem(program, prices, device.alignment, self.fixed + beside)
-        made = self._agree(program, problem, lambda: self._plan(problem, others, describe_sizes(program.symbolic_bytes)))
+        # A step counts what is held in addition to its calls.
+        of_graph = program.lingering + wrapped.bytes
+        problem = make_problem(program, prices, device.alignment, of_graph if self.chosen else self.fixed + beside)
+        static_inputs = static_lifetime_input_indices or []
+        made = self._agree(program, problem, lambda: self._plan(problem, lambda budget, made, least: refuse(
+            budget, made, least, describe_held(program, problem, static_inputs, self.fixed + beside),
+            self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes))))
         after_plan = time.perf_counter()
         for kernel, entry in zip(program.kernels, prices):
             target = kernel.node.target
@@ -200,7 +206,7 @@ class Partition:
         return made
 
     def _plan(self, problem: Problem, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
-    """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
+        """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
         budget = self.budget if self.planned_budget is None else self.planned_budget
         if self.chosen:
             return self.chosen(problem, budget)

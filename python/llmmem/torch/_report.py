@@ -22,7 +22,8 @@ class Report:
     hold up to their hints, and calls with larger ones compile again. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
-    order. is_one_of_several: other graphs share the budget. is_sharded: modules were given to fully_shard.
+    order. is_one_of_several: other graphs share the budget. is_first_step: this is the least for a step of which nothing was known;
+    it is planned again after it. is_sharded: modules were given to fully_shard.
     Many fields: each is a figure that users read.
     """
 
@@ -50,6 +51,7 @@ class Report:
     compiled_peak: Optional[int] = None
     runs_in_order: bool = False
     is_one_of_several: bool = False
+    is_first_step: bool = False
     is_sharded: bool = False
 
     @property
