@@ -111,13 +111,13 @@ static void compare(Problem &problem, llvm::ArrayRef<int64_t> budgets,
 }
 
 static void compareOrders(Problem problem, uint32_t seed, Worst &worst) {
-  auto need = [&](const Plan &plan) { return problem.residentBytes() + plan.arena; };
+  auto footprint = [&](const Plan &plan) { return problem.residentBytes() + plan.arena; };
   Plan least = planFor(problem, PolicyKind::LeastPeak, std::nullopt);
   Plan free = planFor(problem, PolicyKind::Budget, std::nullopt);
   worst.addSeconds(least);
   worst.addSeconds(free);
-  const int64_t low = need(least);
-  const int64_t high = need(free);
+  const int64_t low = footprint(least);
+  const int64_t high = footprint(free);
   outs() << format("; least %.3f of free, %.1f s\n    labelled: percent recomputed",
                    double(low) / double(high), least.seconds);
   std::vector<int64_t> budgets;

@@ -57,15 +57,15 @@ endif()
 
 llmmem_package_headers(Planning
   llmmem/Planning/Allocation/Placement.h
-  llmmem/Planning/Alternatives/PlanForms.h
+  llmmem/Planning/Variants/PlanVariants.h
   llmmem/Planning/Bounds/Prove.h
   llmmem/Planning/Formats/Explain.h
   llmmem/Planning/Model/Cancellation.h
   llmmem/Planning/Model/FoundStructure.h
   llmmem/Planning/Model/Plan.h
   llmmem/Planning/Model/Problem.h
-  llmmem/Planning/Model/StepForms.h
-  llmmem/Planning/Model/ValidateForms.h
+  llmmem/Planning/Model/VariantSet.h
+  llmmem/Planning/Model/ValidateTilings.h
   llmmem/Planning/Model/Verify.h
   llmmem/Planning/Planner.h
   llmmem/Planning/Proofs/Check.h

@@ -28,7 +28,7 @@ public:
     findTail();
     pinTail();
     for (const Overwrite &overwrite : overwrites)
-      orderBehindReaders(overwrite);
+      orderAfterReaders(overwrite);
     return std::move(guards);
   }
 
@@ -93,7 +93,7 @@ private:
 
   /// Waiting for the last of those that depend on the argument is waiting for all; and for the
   /// overwriting op before, which has waited for some of them.
-  void orderBehindReaders(const Overwrite &overwrite) {
+  void orderAfterReaders(const Overwrite &overwrite) {
     std::vector<bool> depends(count(), false);
     for (OpIndex reader : readers[overwrite.argument])
       depends[reader] = true;

@@ -115,7 +115,7 @@ void CloneVerifier::checkMeaning(Operation &op) {
 
 /// Returns the device-to-host copy whose bits `down` brings back within this step; null where they
 /// lie on the host throughout, or were made there.
-static llm::CopyUpOp wentUp(llm::CopyDownOp down) {
+static llm::CopyUpOp deviceToHostCopyOf(llm::CopyDownOp down) {
   Operation *writer = down ? down.getHost().getDefiningOp() : nullptr;
   if (auto wait = dyn_cast_or_null<llm::WaitOp>(writer))
     writer = wait.getStart();
@@ -127,7 +127,7 @@ static llm::CopyUpOp wentUp(llm::CopyDownOp down) {
 static Value copiedBefore(Value storage) {
   auto up = storage.getDefiningOp<llm::CopyUpOp>();
   if (!up)
-    up = wentUp(storage.getDefiningOp<llm::CopyDownOp>());
+    up = deviceToHostCopyOf(storage.getDefiningOp<llm::CopyDownOp>());
   return up ? up.getX() : Value();
 }
 

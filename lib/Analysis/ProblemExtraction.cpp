@@ -42,7 +42,7 @@ private:
   void addOrderTokens();
   BlockArgument overwritten(OpResult result);
   void orderEffects();
-  void orderBehindBarriers();
+  void orderAfterBarriers();
   void orderExchanges();
   void orderOnHost();
   void guardUpdates();
@@ -333,7 +333,7 @@ void Extraction::orderEffects() {
 }
 
 /// An op that reads what comes out of a barrier runs after it.
-void Extraction::orderBehindBarriers() {
+void Extraction::orderAfterBarriers() {
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index)
     for (Value operand : out.ops[index]->getOperands())
       if (Operation *barrier = barrierBefore(operand))
@@ -379,8 +379,8 @@ void Extraction::orderExchanges() {
 }
 
 /// What an update on the host reads and writes there lies in the host's arena, whose bytes are
-/// given before any plan is made (Transforms/HostCopies.h). So the ops that touch them keep their
-/// order.
+/// given before any plan is made (Transforms/OffloadDecisions.h). So the ops that touch them keep
+/// their order.
 void Extraction::orderOnHost() {
   auto touchesArena = [&](Operation *op) {
     auto isHeld = [&](Value value) {
@@ -428,7 +428,7 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
   guardStated();
   addOrderTokens();
   orderEffects();
-  orderBehindBarriers();
+  orderAfterBarriers();
   orderExchanges();
   orderOnHost();
   guardUpdates();

@@ -5,7 +5,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Planning/Model/SavedValues.h"
+#include "llmmem/Planning/Model/Decisions.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

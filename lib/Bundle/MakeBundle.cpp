@@ -101,7 +101,7 @@ public:
     }
   }
 
-  void operator()(const HostUpdate &call) {
+  void operator()(const HostUpdateCall &call) {
     json::Array words;
     for (LaunchWord word : call.words)
       words.push_back(wordOf(word));

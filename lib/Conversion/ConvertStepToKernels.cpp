@@ -7,7 +7,7 @@
 
 #include "DeviceStep.h"
 #include "FillDead.h"
-#include "HostCopies.h"
+#include "HostCopyCalls.h"
 #include "Profile.h"
 #include "SharedLaunches.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
@@ -413,8 +413,8 @@ private:
   /// Emits the time before (0) or after (1) the current call. On a GPU the end of a call is the
   /// beginning of the next.
   void emitTimeOfCall(Location loc, int64_t side) {
-    bool isBeside = isa<scf::ForallOp>(builder.getInsertionBlock()->getParentOp());
-    if (profile && kernels.isForDevice() && side == 0 && !isBeside)
+    bool isParallel = isa<scf::ForallOp>(builder.getInsertionBlock()->getParentOp());
+    if (profile && kernels.isForDevice() && side == 0 && !isParallel)
       emitMark(builder, loc, calls);
     if (profile && !kernels.isForDevice())
       emitTime(builder, loc, function.getArguments().back(), int64_t{2} * calls + side);

@@ -185,7 +185,7 @@ private:
     if (failed(words))
       return failure();
     auto known = llvm::find(list.updates, call.getCallee());
-    HostUpdate made;
+    HostUpdateCall made;
     made.kernel = static_cast<unsigned>(known - list.updates.begin());
     if (known == list.updates.end())
       list.updates.push_back(call.getCallee().str());

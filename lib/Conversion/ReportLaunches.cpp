@@ -73,7 +73,7 @@ public:
     os << "\n";
   }
 
-  void operator()(const HostUpdate &call) {
+  void operator()(const HostUpdateCall &call) {
     os << (call.isStarted ? "start update " : "update ") << list.updates[call.kernel] << " (";
     llvm::interleaveComma(call.words, os, [&](LaunchWord word) { print(word); });
     os << ")\n";

@@ -23,7 +23,7 @@ static StringRef nameOf(BlockArgument argument) {
   return name ? name.getValue() : StringRef();
 }
 
-bool llm::isBesideHeld(BlockArgument argument) {
+bool llm::hasHeldParameter(BlockArgument argument) {
   StringRef name = nameOf(argument);
   if (!name.consume_back(kScalesSuffix) && !name.consume_back(kZerosSuffix))
     return false;

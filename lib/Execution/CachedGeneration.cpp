@@ -57,7 +57,7 @@ llvm::Error CachedGeneration::addPrefill(const CompiledStep &step, StepRoles rol
     return llvm::createStringError("it takes no 'counts' of tokens, or has another number of "
                                    "sequences: import both steps with the same --batch, the first "
                                    "one with --mode prefill");
-  llvm::Expected<ModelBuffers> buffers = ModelBuffers::allocateBeside(decode, step, roles);
+  llvm::Expected<ModelBuffers> buffers = ModelBuffers::allocateSharing(decode, step, roles);
   if (!buffers)
     return llvm::joinErrors(buffers.takeError(),
                             llvm::createStringError("import both steps with the same --context, "

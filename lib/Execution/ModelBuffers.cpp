@@ -39,8 +39,9 @@ llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles 
   return llvm::Error::success();
 }
 
-llvm::Expected<ModelBuffers>
-ModelBuffers::allocateBeside(const ModelBuffers &other, const CompiledStep &step, StepRoles roles) {
+llvm::Expected<ModelBuffers> ModelBuffers::allocateSharing(const ModelBuffers &other,
+                                                           const CompiledStep &step,
+                                                           StepRoles roles) {
   if (llvm::Error error = checkFloats(step, roles))
     return std::move(error);
   llvm::StringMap<unsigned> numbers;

@@ -27,7 +27,7 @@ static llvm::StringRef stemOf(llvm::StringRef index) {
   return stem;
 }
 
-static std::string beside(llvm::StringRef index, llvm::StringRef file) {
+static std::string inFolderOf(llvm::StringRef index, llvm::StringRef file) {
   llvm::SmallString<256> path(llvm::sys::path::parent_path(index));
   llvm::sys::path::append(path, file);
   return path.str().str();
@@ -164,12 +164,12 @@ static void sweep(llvm::StringRef index, llvm::StringRef target) {
       for (const auto &file : *own)
         files.insert(file.first());
   for (const auto &file : files)
-    removeDeadTemporaries(beside(index, file.first()));
+    removeDeadTemporaries(inFolderOf(index, file.first()));
   llvm::StringRef folder = llvm::sys::path::parent_path(index);
   if (!keepNamed(folder.empty() ? "." : folder, dead, files))
     files.clear();
   for (const auto &file : files)
-    unlink(beside(index, file.first()).c_str());
+    unlink(inFolderOf(index, file.first()).c_str());
   // This follows the removal of files: a writer that is killed here leaves what names them.
   for (const DeadTemporary &temporary : dead)
     temporary.remove();
@@ -207,7 +207,7 @@ static void removeFiles(llvm::StringRef index, const llvm::StringSet<> &names,
   if (RankJob::rank() == 0)
     for (const auto &name : names)
       if (!kept.contains(name.first()))
-        unlink(beside(index, name.first()).c_str());
+        unlink(inFolderOf(index, name.first()).c_str());
   note.reset();
   RankJob::gather({0});
 }
@@ -229,7 +229,7 @@ llvm::Error llmmem::writeIndexed(llvm::StringRef path, llvm::ArrayRef<TensorEntr
     for (auto [file, name] : llvm::zip_equal(files, names)) {
       now.insert(name);
       if (llvm::Error error =
-              SharedFile::writeWhole(beside(path, name), file.encodeHeader(), tensors, file))
+              SharedFile::writeWhole(inFolderOf(path, name), file.encodeHeader(), tensors, file))
         return error;
     }
     if (llvm::Error error = index.write({}, {}, 0))

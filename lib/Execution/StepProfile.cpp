@@ -131,7 +131,7 @@ StepProfile::Parts StepProfile::parts(const Transfers &transfers) const {
     if (call.work == "started") {
       started.push_back(transfer);
     } else if (call.work == "wait" && !started.empty()) {
-      parts.beside += split(ns, started.front());
+      parts.overlapped += split(ns, started.front());
       started.pop_front();
     } else if (call.work == "communication") {
       split(ns, transfer);

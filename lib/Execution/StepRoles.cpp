@@ -213,7 +213,7 @@ private:
         parameter.zeros = argumentOf(parameter.name + llm::kZerosSuffix);
       }
     llvm::erase_if(roles.parameters, [&](const StepRoles::Parameter &parameter) {
-      return llm::isBesideHeld(step.getArgument(parameter.argument));
+      return llm::hasHeldParameter(step.getArgument(parameter.argument));
     });
   }
 

@@ -67,11 +67,11 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
   FailureOr<RankProgram> program = buildRankProgram(**module, rank, settings, table);
   if (failed(program))
     return diagnostics.toError();
-  FailureOr<std::vector<StepAlternative>> alternatives =
-      makeStepAlternatives(program->step, StepStorage(program->step), settings.request, table);
+  FailureOr<std::vector<StepVariant>> alternatives =
+      makeStepVariants(program->step, StepStorage(program->step), settings.request, table);
   if (failed(alternatives))
     return diagnostics.toError();
-  Step step{llmmem::formsOf(program->step, *alternatives, std::nullopt)};
+  Step step{llmmem::variantSetOf(program->step, *alternatives, std::nullopt)};
   for (BlockArgument argument : program->step.getArguments()) {
     if (getRole(argument) == llm::Role::KvCache)
       step.cacheBytes += bytesOfType(argument.getType());
@@ -108,23 +108,24 @@ llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const 
   return build(options);
 }
 
-FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const {
+FitPoint FitModel::pointOf(const planning::VariantSet &variants,
+                           planning::PolicyKind policy) const {
   planning::PlanOptions planOptions;
   planOptions.policy.kind = policy;
   planOptions.workSeconds = seconds;
   planOptions.provesCost = false; // No bound is shown.
   FitPoint point;
-  point.residentBytes = forms.alternatives.front().problem.residentBytes();
+  point.residentBytes = variants.alternatives.front().problem.residentBytes();
   // What is held throughout needs no search.
-  const std::optional<int64_t> budget = forms.alternatives.front().problem.budget;
+  const std::optional<int64_t> budget = variants.alternatives.front().problem.budget;
   if (budget && point.residentBytes > *budget) {
     point.status = planning::Status::Infeasible;
     return point;
   }
-  const planning::AlternativePlan best = planForms(forms, planOptions);
+  const planning::ProblemVariantPlan best = planVariants(variants, planOptions);
   const planning::Plan &plan = best.chosen.plan;
   point.status = plan.status;
-  point.withoutBudgetNs = costWithoutBudget(forms).value_or(0);
+  point.withoutBudgetNs = costWithoutBudget(variants).value_or(0);
   if (point.fits()) {
     point.neededBytes = point.residentBytes + plan.arena;
     point.ns = plan.cost;
@@ -157,10 +158,10 @@ llvm::Expected<std::vector<FitPoint>> FitModel::ask(llvm::ArrayRef<Question> que
 
 FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, int64_t seq) const {
   auto it = known.find({batch, seq, 0, measure.gradients});
-  const bool isWhole =
-      it != known.end() && llvm::all_of(it->second.forms.alternatives, [](const auto &alternative) {
-        return alternative.tilings.size() == 1;
-      });
+  const bool isWhole = it != known.end() &&
+                       llvm::all_of(it->second.variants.alternatives, [](const auto &alternative) {
+                         return alternative.tilings.size() == 1;
+                       });
   const bool isAll = measure.policy == planning::PolicyKind::LeastPeak &&
                      (measure.hasChunks || isWhole) &&
                      measure.gradients == options.training.gradients;
@@ -172,12 +173,12 @@ llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) cons
   llvm::Expected<Step> step = stepOf(question);
   if (!step)
     return step.takeError();
-  planning::StepForms asked = step->forms;
+  planning::VariantSet asked = step->variants;
   asked.setBudget(question.budget);
   auto policy = question.budget ? planning::PolicyKind::Budget : planning::PolicyKind::LeastPeak;
   if (const Measure *measure = question.measure) {
     policy = measure->policy;
-    for (planning::AlternativeProblem &it : asked.alternatives)
+    for (planning::ProblemVariant &it : asked.alternatives)
       it.tilings = {measure->hasChunks ? it.tilings.back() : it.tilings.front()};
   }
   FitPoint point = pointOf(asked, policy);
@@ -227,8 +228,8 @@ llvm::Expected<FitPoint> FitModel::with(const Relief &relief, int64_t batch, int
   llvm::Expected<Step> step = build(shape, relief.ranks, relief.onHost);
   if (!step)
     return step.takeError();
-  step->forms.setBudget(budget);
-  FitPoint point = pointOf(step->forms, planning::PolicyKind::Budget);
+  step->variants.setBudget(budget);
+  FitPoint point = pointOf(step->variants, planning::PolicyKind::Budget);
   point.batch = shape.batch;
   point.seq = seq;
   point.hostBytes = step->hostBytes;

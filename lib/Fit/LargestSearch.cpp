@@ -9,13 +9,13 @@ using namespace llmmem;
 /// moving one end alone is a bad model, so the midpoint follows.
 int64_t LargestSearch::guess() const {
   const int64_t middle = fits.number + (fails.number - fits.number) / 2;
-  const Tried &other = fails.need ? fails : below;
-  if (sameSide > 1 || !fits.need || !other.need || *other.need == *fits.need)
+  const Tried &other = fails.footprint ? fails : below;
+  if (sameSide > 1 || !fits.footprint || !other.footprint || *other.footprint == *fits.footprint)
     return middle;
-  const double slope = static_cast<double>(*other.need - *fits.need) /
+  const double slope = static_cast<double>(*other.footprint - *fits.footprint) /
                        static_cast<double>(other.number - fits.number);
   return fits.number +
-         static_cast<int64_t>(static_cast<double>(budget - *fits.need) / std::max(slope, 1.0));
+         static_cast<int64_t>(static_cast<double>(budget - *fits.footprint) / std::max(slope, 1.0));
 }
 
 /// Returns numbers far above what is known, to have a first line.
@@ -46,7 +46,7 @@ void LargestSearch::take(int64_t number, const FitPoint &point) {
     fails = {number, point.fits() ? std::optional(point.neededBytes) : std::nullopt};
 }
 
-llvm::Expected<int64_t> LargestSearch::byLeastNeeds() {
+llvm::Expected<int64_t> LargestSearch::byLeastFootprints() {
   std::optional<bool> last; // Says whether the last guess fitted.
   for (bool isFirst = true; fits.number + 1 < fails.number; isFirst = false) {
     const std::vector<int64_t> asked = isFirst ? first() : next();
@@ -105,7 +105,7 @@ llvm::Error LargestSearch::tryUnderBudget(llvm::ArrayRef<int64_t> numbers, Brack
 
 /// It tries two at a time, because each is a search of its own.
 llvm::Expected<int64_t> LargestSearch::run() {
-  llvm::Expected<int64_t> found = byLeastNeeds();
+  llvm::Expected<int64_t> found = byLeastFootprints();
   if (!found || *found == 0)
     return found;
   constexpr int64_t kGrowth = 4;

@@ -43,10 +43,10 @@ public:
 private:
   struct Tried {
     int64_t number;
-    std::optional<int64_t> need; // None: not planned, or no plan was found.
+    std::optional<int64_t> footprint; // None: not planned, or no plan was found.
   };
 
-  llvm::Expected<int64_t> byLeastNeeds();
+  llvm::Expected<int64_t> byLeastFootprints();
   /// Holds, for plans under the budget, the largest number that is known to have one, 0 where none
   /// is, and the smallest that is known to have none or is not allowed.
   struct Bracket {

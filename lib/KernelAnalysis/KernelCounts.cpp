@@ -91,7 +91,7 @@ public:
   LaunchCounter(gpu::GPUFuncOp kernel, WarpInterpreter::Triple grid, WarpInterpreter::Triple block)
       : kernel(kernel), grid(grid), block(block),
         warps(llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes)) {
-    findBehindWgmma();
+    findDependentsOfWgmma();
   }
 
   KernelCounts count();
@@ -112,8 +112,8 @@ private:
   void countAccess(AccessCounts &site, const std::optional<WarpAddresses> &addresses, int64_t bytes,
                    const WarpInterpreter &at);
   void visitInstructions(Operation &op, double number);
-  bool isBesideWgmma(Operation &op);
-  void findBehindWgmma();
+  bool mayOverlapWgmma(Operation &op);
+  void findDependentsOfWgmma();
   int64_t blocksWithMostTurns(int64_t blocks);
   std::optional<double> neededWgmmas();
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
@@ -133,7 +133,7 @@ private:
   /// Says whether a block starts wgmma, or lies inside of one that does.
   llvm::DenseMap<Block *, bool> startsWgmma;
   /// Holds what is computed from wgmma's sums in the iteration of the loop that starts it.
-  llvm::DenseSet<Operation *> behindWgmma;
+  llvm::DenseSet<Operation *> dependentOnWgmma;
 };
 } // namespace
 
@@ -251,13 +251,13 @@ static bool isWgmma(Operation &op) {
   return isa<NVVM::WgmmaMmaAsyncOp>(op) || RegisterWgmma::match(&op);
 }
 
-bool LaunchCounter::isBesideWgmma(Operation &op) {
+bool LaunchCounter::mayOverlapWgmma(Operation &op) {
   Block *code = op.getBlock();
   if (!isa<LoopLikeOpInterface, scf::IfOp>(code->getParentOp()))
     return false;
   auto [known, isNew] = startsWgmma.try_emplace(code, false);
   if (isNew) {
-    bool starts = llvm::any_of(*code, isWgmma) || isBesideWgmma(*code->getParentOp());
+    bool starts = llvm::any_of(*code, isWgmma) || mayOverlapWgmma(*code->getParentOp());
     startsWgmma[code] = starts;
     return starts;
   }
@@ -266,18 +266,18 @@ bool LaunchCounter::isBesideWgmma(Operation &op) {
 
 /// Values that a loop passes to its next iteration are not followed, because by then the previous
 /// product may well be done.
-void LaunchCounter::findBehindWgmma() {
+void LaunchCounter::findDependentsOfWgmma() {
   SmallVector<Operation *> open;
   kernel.walk([&](Operation *op) {
-    if (isWgmma(*op) && isBesideWgmma(*op))
+    if (isWgmma(*op) && mayOverlapWgmma(*op))
       open.push_back(op);
   });
   while (!open.empty())
     for (Operation *user : open.pop_back_val()->getUsers()) {
       Operation *next = user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
-      if (next != user && isa<LoopLikeOpInterface>(next) && !isBesideWgmma(*next))
+      if (next != user && isa<LoopLikeOpInterface>(next) && !mayOverlapWgmma(*next))
         continue;
-      if (isBesideWgmma(*next) && behindWgmma.insert(next).second)
+      if (mayOverlapWgmma(*next) && dependentOnWgmma.insert(next).second)
         open.push_back(next);
     }
 }
@@ -382,12 +382,12 @@ static bool isSpecial(Operation &op) {
 
 void LaunchCounter::visitInstructions(Operation &op, double number) {
   // Products themselves follow one another without a wait.
-  bool isBehind = behindWgmma.contains(&op) && !isWgmma(op);
+  bool isDependent = dependentOnWgmma.contains(&op) && !isWgmma(op);
   counts.instructions += number;
-  counts.besideWgmma += isBesideWgmma(op) ? number : 0;
-  counts.behindWgmma += isBehind ? number : 0;
+  counts.inLoopsOfWgmma += mayOverlapWgmma(op) ? number : 0;
+  counts.dependentOnWgmma += isDependent ? number : 0;
   counts.specials += isSpecial(op) ? number : 0;
-  counts.specialsBehindWgmma += isSpecial(op) && isBehind ? number : 0;
+  counts.specialsDependentOnWgmma += isSpecial(op) && isDependent ? number : 0;
 }
 
 void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {

@@ -74,7 +74,7 @@ void LoopLayout::takeOver(Operation &op, int64_t position) {
     return !fits(candidate.result, candidate.source, position);
   });
   for (auto [result, source] : chooseInPlace(candidates)) {
-    Place inherited = places.lookup(source);
+    LoopPlace inherited = places.lookup(source);
     places[result] = inherited;
     if (inherited.carried)
       continue;

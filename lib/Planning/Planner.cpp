@@ -115,7 +115,7 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
     plan.witness->proved = true;
     plan.witness->why = "every schedule was searched with every placement: where the live bytes "
                         "fit, no arena that holds them does";
-    plan.absenceBasis.kind = BoundBasis::Kind::EveryPlacement;
+    plan.infeasibilityBasis.kind = BoundBasis::Kind::EveryPlacement;
     return false;
   }
   adopt(answer.plan, plan);
@@ -265,7 +265,8 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
   search.context().progress.announce("the certificate");
   certify(graph, search, frontier,
-          {found, options.provesCost, /*provesNeed=*/entry->kind == PolicyKind::LeastPeak}, plan);
+          {found, options.provesCost, /*provesFootprint=*/entry->kind == PolicyKind::LeastPeak},
+          plan);
   if (!plan.steps.empty())
     plan.peakLowerBound =
         std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));
@@ -289,7 +290,7 @@ static Plan planWithHost(const Problem &problem, const PlanOptions &options,
     return planUnderBudget(graph, search, frontier, plan, options);
   };
   if (options.timeOf)
-    offload.timeOf = [&](const Plan &plan) { return options.timeOf(options.form, plan); };
+    offload.timeOf = [&](const Plan &plan) { return options.timeOf(options.variant, plan); };
   offload.movesState = options.movesState;
   offload.knownTime = options.knownTime;
   return planOffloaded(problem, offload);

@@ -36,7 +36,7 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
   for (BlockArgument argument : step.getArguments()) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     if (!tensor || getRole(argument) != llm::Role::Param || llm::isOnHost(tensor) ||
-        llm::isBesideHeld(argument))
+        llm::hasHeldParameter(argument))
       continue;
     resident.parameters += tensor.getNumElements();
     if (!step.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen))

@@ -178,9 +178,9 @@ static void takeLowerBounds(const CheckpointDecision &decision, CheckpointOutcom
       continue;
     int64_t live = plan.peakLowerBound;
     if (plan.steps.empty()) {
-      const planning::AlternativeProblem &form = decision.forms.alternatives[number];
-      const planning::TiledProblem leanest(form.problem, form.tilings.back());
-      live = std::max(form.problem.residentBytes(), live - planning::paddingOf(leanest));
+      const planning::ProblemVariant &variant = decision.variants.alternatives[number];
+      const planning::TiledProblem leastMemory(variant.problem, variant.tilings.back());
+      live = std::max(variant.problem.residentBytes(), live - planning::paddingOf(leastMemory));
     }
     outcome.least.peakLowerBound =
         std::min(outcome.least.peakLowerBound, live - alternative.extracted.residentPadding);
@@ -193,11 +193,11 @@ const ExtractedProblem &llmmem::findLeast(const CheckpointDecision &decision,
   planning::Plan least = decision.plan();
   size_t number = decision.best.alternative;
   if (least.steps.empty()) {
-    planning::StepForms forms = decision.forms;
-    forms.setBudget(std::nullopt);
+    planning::VariantSet variants = decision.variants;
+    variants.setBudget(std::nullopt);
     planning::PlanOptions options = decision.options;
     options.policy.kind = planning::PolicyKind::LeastPeak;
-    planning::AlternativePlan made = planForms(forms, options);
+    planning::ProblemVariantPlan made = planVariants(variants, options);
     number = made.alternative;
     least = std::move(made.chosen.plan);
   }
@@ -249,10 +249,10 @@ static bool isOneOfSeveral(func::FuncOp step) {
 }
 
 void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
-                            ArrayRef<StepAlternative> alternatives) {
+                            ArrayRef<StepVariant> alternatives) {
   Location location = withoutColumn(step.getLoc());
   bool hasChunks = llvm::any_of(
-      alternatives, [](const StepAlternative &it) { return !it.tilings.chunks.front().empty(); });
+      alternatives, [](const StepVariant &it) { return !it.tilings.chunks.front().empty(); });
   const bool isWhole = !isOneOfSeveral(step);
   const bool hasLoss = isWhole || llvm::any_of(step.getOps(), isLossApart);
   const bool hasForward = isWhole || llvm::any_of(step.getOps(), isForward);
@@ -260,7 +260,7 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
     emitWarning(location)
         << "a chunk is asked for (--loss-chunk), and no op of @" << step.getName()
         << " works in chunks: its loss is no loss head (docs/Design/Architecture.md)";
-  for (const StepAlternative &it : alternatives.take_front())
+  for (const StepVariant &it : alternatives.take_front())
     for (const ChunkChoice &choice : it.tilings.chunks.front())
       if (request.chunk.kind == ChunkRequest::Kind::Rows && choice.rows < request.chunk.rows)
         emitWarning(withoutColumn(choice.op->getLoc()))
@@ -274,7 +274,7 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
     emitWarning(location) << "saved values may be held in 8 bits (--saved-bits), and @"
                           << step.getName() << " has no backward that reads any";
   bool hasSelected = llvm::any_of(
-      alternatives, [](const StepAlternative &it) { return !it.extracted.coreAttention.empty(); });
+      alternatives, [](const StepVariant &it) { return !it.extracted.coreAttention.empty(); });
   if (request.policy.kind == planning::PolicyKind::Selective && !hasSelected)
     emitWarning(location) << "policy 'selective' runs core attention again, and no op of @"
                           << step.getName() << " is marked as llm.core_attention: it keeps all";

@@ -31,7 +31,7 @@ std::string noPlanJson(const CheckpointRequest &request, const CheckpointOutcome
 
 /// Warns of a chunk or a policy that the step has no op for.
 void warnOfNoEffect(mlir::func::FuncOp step, const CheckpointRequest &request,
-                    llvm::ArrayRef<StepAlternative> alternatives);
+                    llvm::ArrayRef<StepVariant> alternatives);
 
 } // namespace llmmem
 

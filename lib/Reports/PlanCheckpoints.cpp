@@ -57,17 +57,17 @@ static LogicalResult emitFiles(func::FuncOp step, const CheckpointRequest &reque
   const planning::Plan &plan = decision.plan();
   return success(
       succeeded(emitText(step, request.files.problem, outcome,
-                         [&](raw_ostream &os) { os << planning::toJson(decision.forms); })) &&
+                         [&](raw_ostream &os) { os << planning::toJson(decision.variants); })) &&
       succeeded(emitText(step, request.files.plan, outcome,
                          [&](raw_ostream &os) { os << planning::toJson(problem, plan); })) &&
       succeeded(emitProof(step, request, problem, plan,
-                          /*isOnlyChoice=*/!decision.forms.hasSeveral(), outcome)));
+                          /*isOnlyChoice=*/!decision.variants.hasSeveral(), outcome)));
 }
 
 /// Says why there is no plan, and what would do, to people and to programs.
 static void tellNoPlan(func::FuncOp step, const CheckpointRequest &request,
                        CheckpointDecision &decision, CheckpointOutcome &outcome) {
-  StepAlternative &chosen = decision.chosen();
+  StepVariant &chosen = decision.chosen();
   const ExtractedProblem &ofLeast = findLeast(decision, outcome);
   reportNoPlan(chosen.step, request, chosen.extracted, ofLeast, decision.plan(), outcome);
   (void)emitText(step, request.files.failure, outcome,
@@ -86,11 +86,12 @@ static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
     outcome.print(std::move(*text));
     return success();
   }
-  const planning::StepForms &forms = decision.forms;
-  outcome.print(planning::explanationText(problem, planning::explainPlan(problem, plan)) +
-                planning::peakText(problem, plan) +
-                planning::outlookText(planning::lookAround(forms, decision.options, plan.cost),
-                                      planning::costWithoutBudget(forms).value_or(plan.baseCost)));
+  const planning::VariantSet &variants = decision.variants;
+  outcome.print(
+      planning::explanationText(problem, planning::explainPlan(problem, plan)) +
+      planning::peakText(problem, plan) +
+      planning::outlookText(planning::lookAround(variants, decision.options, plan.cost),
+                            planning::costWithoutBudget(variants).value_or(plan.baseCost)));
   return success();
 }
 
@@ -101,8 +102,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
     return step.emitError(
         "is planned already, and its clones would pass for the model's own ops; plan "
         "the model that it was made from");
-  FailureOr<std::vector<StepAlternative>> alternatives =
-      makeStepAlternatives(step, storage, request, device);
+  FailureOr<std::vector<StepVariant>> alternatives =
+      makeStepVariants(step, storage, request, device);
   if (failed(alternatives))
     return failure();
   warnOfNoEffect(step, request, *alternatives);

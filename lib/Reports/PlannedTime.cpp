@@ -32,8 +32,8 @@ static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequ
   free.epilogues = request.epilogues;
   free.overlap = request.overlap;
   OwningOpRef<func::FuncOp> copy = step.clone();
-  FailureOr<std::vector<StepAlternative>> alternatives =
-      makeStepAlternatives(*copy, StepStorage(*copy), free, device);
+  FailureOr<std::vector<StepVariant>> alternatives =
+      makeStepVariants(*copy, StepStorage(*copy), free, device);
   if (failed(alternatives))
     return failure();
   FailureOr<CheckpointDecision> decision =

@@ -287,7 +287,7 @@ static Outcome refuse_by(Meeting *meeting, int other, Refusal refusal) {
 }
 
 /* Listens at a free port of the address from which `peer` is connected. */
-static int listen_beside(Meeting *meeting, int peer) {
+static int listen_for_local_peers(Meeting *meeting, int peer) {
   struct sockaddr_in here = {0};
   socklen_t length = sizeof here;
   getsockname(peer, (struct sockaddr *)&here, &length);
@@ -301,7 +301,7 @@ static Outcome shake_hands(Meeting *meeting, int peer, int other) {
   Challenge challenge;
   Answer answer;
   Verdict verdict;
-  if (other == 0 && listen_beside(meeting, peer))
+  if (other == 0 && listen_for_local_peers(meeting, peer))
     return REFUSED;
   if (llmmem_say_hello(job->rank, job->ranks, port_of(meeting->listener), &hello))
     return refuse(meeting, "the system gives no random numbers");

@@ -256,15 +256,15 @@ int llmmem_product_store_write(const char *path, const char *device,
 /* The lock is a file of its own, because another file replaces the store. The system releases it
  * when a process ends, however it ends. */
 int llmmem_product_store_lock(const char *path, char *message, size_t size) {
-  char beside[4096];
-  if (snprintf(beside, sizeof beside, "%s.lock", path) >= (int)sizeof beside) {
+  char lock_path[4096];
+  if (snprintf(lock_path, sizeof lock_path, "%s.lock", path) >= (int)sizeof lock_path) {
     fail(message, size, "the name '%s' is too long", path);
     return -1;
   }
-  int lock = open(beside, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock >= 0 && flock(lock, LOCK_EX) == 0)
     return lock;
-  fail(message, size, "'%s' cannot be locked: %s", beside, strerror(errno));
+  fail(message, size, "'%s' cannot be locked: %s", lock_path, strerror(errno));
   if (lock >= 0)
     close(lock);
   return -1;

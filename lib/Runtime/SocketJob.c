@@ -68,13 +68,13 @@ static int port_of_step(void) {
 static int read_port(SocketJob *job, char *message, size_t size) {
   const char *agent = text_of("TORCHELASTIC_USE_AGENT_STORE");
   /* In this case torchrun's agent itself listens at MASTER_PORT. */
-  int beside_agent = agent && strcmp(agent, "True") == 0;
+  int shares_port_with_agent = agent && strcmp(agent, "True") == 0;
   if (text_of("LLMMEM_PORT"))
     return read_variable("LLMMEM_PORT", 1, 65535, &job->port, message, size);
   if (text_of("MASTER_PORT")) {
-    if (read_variable("MASTER_PORT", 1, 65535 - beside_agent, &job->port, message, size))
+    if (read_variable("MASTER_PORT", 1, 65535 - shares_port_with_agent, &job->port, message, size))
       return 1;
-    job->port += beside_agent;
+    job->port += shares_port_with_agent;
   } else if (text_of("SLURM_PROCID")) {
     job->port = port_of_step();
   }

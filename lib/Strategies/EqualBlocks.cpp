@@ -29,7 +29,7 @@ public:
   void keep(size_t count);
 
 private:
-  struct Place {
+  struct BlockPosition {
     size_t block = 0, op = 0;
   };
   bool readsAlike(OpOperand &operand, OpOperand &other) const;
@@ -39,7 +39,7 @@ private:
 
   Block &body;
   std::vector<std::vector<Operation *>> ops;
-  llvm::DenseMap<Operation *, Place> placeOf;
+  llvm::DenseMap<Operation *, BlockPosition> placeOf;
   int64_t current = -1;
   bool isConsecutive = true;
 };

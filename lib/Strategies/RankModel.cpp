@@ -48,7 +48,7 @@ llvm::Expected<RankModel> RankModel::make(ModuleOp few, const RankShape &shape,
   return std::move(*model);
 }
 
-PartModel RankModel::once(const StepChoice &choice, const BlockStretch &stretch) const {
+PartModel RankModel::once(const RankStepVariant &choice, const BlockStretch &stretch) const {
   PartModel sum = choice.block * stretch.blocks;
   if (stretch.hasFirst)
     sum += choice.first;
@@ -67,7 +67,7 @@ PartModel RankModel::once(const StepChoice &choice, const BlockStretch &stretch)
 
 PartModel RankModel::once(const BlockStretch &stretch) const {
   PartModel best = once(choices.front(), stretch);
-  for (const StepChoice &choice : choices)
+  for (const RankStepVariant &choice : choices)
     if (PartModel other = once(choice, stretch);
         other.forward + other.backward < best.forward + best.backward)
       best = other;
@@ -80,7 +80,7 @@ PartModel RankModel::leastWork(const BlockStretch &stretch) const {
   for (int64_t PartModel::*field :
        {&PartModel::compute, &PartModel::link, &PartModel::updateCompute, &PartModel::updateLink}) {
     least.*field = some.*field;
-    for (const StepChoice &choice : choices)
+    for (const RankStepVariant &choice : choices)
       least.*field = std::min(least.*field, once(choice, stretch).*field);
   }
   return least;
@@ -88,7 +88,7 @@ PartModel RankModel::leastWork(const BlockStretch &stretch) const {
 
 int64_t RankModel::leastModelled(const BlockStretch &stretch, int64_t microBatches) const {
   int64_t least = INT64_MAX;
-  for (const StepChoice &choice : choices) {
+  for (const RankStepVariant &choice : choices) {
     const PartModel parts = once(choice, stretch);
     least = std::min(least, microBatches * (parts.forward + parts.backward) + parts.update);
   }
@@ -97,7 +97,7 @@ int64_t RankModel::leastModelled(const BlockStretch &stretch, int64_t microBatch
 
 int64_t RankModel::leastProducts(const BlockStretch &stretch) const {
   int64_t least = INT64_MAX;
-  for (const StepChoice &choice : choices)
+  for (const RankStepVariant &choice : choices)
     least = std::min(least, once(choice, stretch).products);
   return least;
 }

@@ -33,13 +33,13 @@ static llvm::DenseMap<Operation *, int64_t> partsByBlock(func::FuncOp step) {
       if (getPhase(&op) == Phase::Backward)
         lastBackward = &op;
     }
-  bool isBehindFirst = false, isBehindLast = false;
+  bool isAfterFirst = false, isAfterLast = false;
   for (Operation &op : body) {
-    isBehindFirst |= &op == firstForward;
+    isAfterFirst |= &op == firstForward;
     bool isBackward = getPhase(&op) == Phase::Backward;
-    bool isFirst = isBackward ? isBehindLast : !isBehindFirst;
+    bool isFirst = isBackward ? isAfterLast : !isAfterFirst;
     parts[&op] = getBlock(&op).value_or(isFirst ? kFirstPart : kLastPart);
-    isBehindLast |= &op == lastBackward;
+    isAfterLast |= &op == lastBackward;
   }
   return parts;
 }
@@ -245,12 +245,11 @@ void RankModelReader::addCosts(const ExtractedProblem &extracted, const planning
 // The model
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::vector<StepAlternative>>
-RankModelReader::alternativesOf(func::FuncOp function) const {
+FailureOr<std::vector<StepVariant>> RankModelReader::alternativesOf(func::FuncOp function) const {
   StepStorage storage(function);
   if (!storage.isValid())
     return failure();
-  return makeStepAlternatives(function, storage, settings.request, device);
+  return makeStepVariants(function, storage, settings.request, device);
 }
 
 static int64_t crossingBytes(const ExtractedProblem &extracted) {
@@ -278,10 +277,10 @@ std::vector<int64_t> RankModelReader::tiedGradients(func::FuncOp step) const {
 }
 
 /// Each chunk of the loss is a choice.
-void RankModelReader::addChoices(const StepAlternative &alternative, const Parts &update,
+void RankModelReader::addChoices(const StepVariant &alternative, const Parts &update,
                                  RankModel &model) const {
   for (const planning::Tiling &tiling : alternative.tilings.tilings) {
-    StepChoice choice;
+    RankStepVariant choice;
     const planning::Problem problem = planning::withTiling(alternative.extracted.problem, tiling);
     choice.problem = planning::withExposedCosts(problem);
     Parts parts = update;
@@ -310,26 +309,26 @@ FailureOr<RankModel> RankModelReader::read(ModuleOp few, const RankShape &shape)
   model.hasOverlap = settings.request.overlap;
   Parts update;
   if (program->update) {
-    FailureOr<std::vector<StepAlternative>> alternatives = alternativesOf(program->update);
+    FailureOr<std::vector<StepVariant>> alternatives = alternativesOf(program->update);
     if (failed(alternatives))
       return failure();
-    StepAlternative &once = alternatives->front();
+    StepVariant &once = alternatives->front();
     addCosts(once.extracted, once.extracted.problem,
              planning::withExposedCosts(once.extracted.problem), once.step, update);
     const planning::Graph graph(once.extracted.problem);
     model.updateBytes =
         planning::profile(graph, planning::givenOrder(graph)).peak - graph.residentBytes();
   }
-  FailureOr<std::vector<StepAlternative>> alternatives = alternativesOf(program->step);
+  FailureOr<std::vector<StepVariant>> alternatives = alternativesOf(program->step);
   if (failed(alternatives))
     return failure();
-  for (const StepAlternative &alternative : *alternatives)
+  for (const StepVariant &alternative : *alternatives)
     addChoices(alternative, update, model);
   model.tiedBytes = tiedGradients(program->step);
   model.crossingBytes = crossingBytes(alternatives->front().extracted);
   model.blocks.resize(model.choices.size());
   model.known.resize(model.choices.size());
-  const StepChoice &choice = model.choices.front();
+  const RankStepVariant &choice = model.choices.front();
   int64_t all = choice.first.residentBytes + kBlocks * choice.block.residentBytes +
                 choice.last.residentBytes + choice.tied.residentBytes;
   // Work that reads all parameters grows with their bytes.

@@ -43,8 +43,8 @@ private:
   void addCost(PartModel &part, mlir::Operation *op, const planning::Op &given, int64_t exposedNs,
                bool isUpdate, bool isOfWeights) const;
   std::vector<int64_t> tiedGradients(mlir::func::FuncOp step) const;
-  void addChoices(const StepAlternative &alternative, const Parts &update, RankModel &model) const;
-  llvm::FailureOr<std::vector<StepAlternative>> alternativesOf(mlir::func::FuncOp function) const;
+  void addChoices(const StepVariant &alternative, const Parts &update, RankModel &model) const;
+  llvm::FailureOr<std::vector<StepVariant>> alternativesOf(mlir::func::FuncOp function) const;
 
   const StepSettings &settings;
   const DeviceModel &device;

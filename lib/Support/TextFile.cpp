@@ -37,8 +37,8 @@ llvm::Error writeInPlace(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> p
   return writeAll(os, path, pieces);
 }
 
-llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
-                        llvm::ArrayRef<llvm::StringRef> pieces) {
+llvm::Error writeTemporaryAndRename(llvm::StringRef path, llvm::StringRef target,
+                                    llvm::ArrayRef<llvm::StringRef> pieces) {
   llvm::Expected<TemporaryFile> temporary = TemporaryFile::create(target);
   if (!temporary)
     return failed("cannot create a file next to '" + path + "'",
@@ -102,7 +102,7 @@ llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pi
   llvm::ErrorOr<std::string> target = resolveTarget(path);
   if (!target)
     return failed("cannot write '" + path + "'", target.getError());
-  return writeBeside(path, *target, pieces);
+  return writeTemporaryAndRename(path, *target, pieces);
 }
 
 } // namespace llmmem

@@ -23,7 +23,7 @@ static bool hasOneLibraryType(Operation *matmul) {
          });
 }
 
-static bool canLieBeside(Value aux) {
+static bool canBeAuxiliary(Value aux) {
   return cast<RankedTensorType>(aux.getType()).getShape().back() % kAuxPitch == 0;
 }
 
@@ -32,7 +32,7 @@ static std::optional<LibraryEpilogue> ofGelu(LinearOp matmul, GeluOp gelu, bool 
     return std::nullopt;
   if (!keepsMatmul)
     return LibraryEpilogue{ProductEpilogue::GeluBias, matmul, gelu.getY(), Value(), Value()};
-  if (!canLieBeside(matmul.getY()))
+  if (!canBeAuxiliary(matmul.getY()))
     return std::nullopt;
   return LibraryEpilogue{ProductEpilogue::GeluAuxBias, matmul, gelu.getY(), matmul.getY(), Value()};
 }
@@ -40,7 +40,7 @@ static std::optional<LibraryEpilogue> ofGelu(LinearOp matmul, GeluOp gelu, bool 
 static std::optional<LibraryEpilogue> ofGeluGrad(LinearOp matmul, GeluGradOp grad,
                                                  bool keepsMatmul) {
   if (grad.getDy() != matmul.getY() || grad.getX() == matmul.getY() || matmul.getBias() ||
-      keepsMatmul || !canLieBeside(grad.getX()))
+      keepsMatmul || !canBeAuxiliary(grad.getX()))
     return std::nullopt;
   return LibraryEpilogue{ProductEpilogue::GeluGrad, matmul, grad.getDx(), grad.getX(), Value()};
 }

@@ -77,7 +77,7 @@ std::vector<Piece> AddedTokens::split(llvm::StringRef text, bool normalized) con
     const AddedToken &token = all[found->token];
     llvm::StringRef before = text.slice(end, begin);
     if (token.stripsLeft)
-      before = before.drop_back(spaceBehind(before));
+      before = before.drop_back(trailingSpace(before));
     if (!before.empty())
       pieces.push_back({before});
     pieces.push_back({found->text, &token});

@@ -101,7 +101,7 @@ bool BytePairs::addBytes(llvm::StringRef character, std::vector<int32_t> &to) co
 
 std::vector<int32_t> BytePairs::charactersOf(llvm::StringRef word) const {
   std::vector<int32_t> characters;
-  bool isBehindUnknown = false;
+  bool isAfterUnknown = false;
   while (!word.empty()) {
     llvm::StringRef character = word.take_front(lengthOfFirst(word));
     word = word.drop_front(character.size());
@@ -111,9 +111,9 @@ std::vector<int32_t> BytePairs::charactersOf(llvm::StringRef word) const {
       characters.push_back(id->second);
     else if (fallsBackToBytes && addBytes(character, characters))
       continue;
-    else if (unknown >= 0 && !(fusesUnknown && isBehindUnknown))
+    else if (unknown >= 0 && !(fusesUnknown && isAfterUnknown))
       characters.push_back(unknown);
-    isBehindUnknown = !isKnown;
+    isAfterUnknown = !isKnown;
   }
   return characters;
 }

@@ -19,7 +19,7 @@ static std::string strip(llvm::StringRef text, bool left, bool right) {
   if (left)
     text = text.drop_front(spaceBefore(text));
   if (right)
-    text = text.drop_back(spaceBehind(text));
+    text = text.drop_back(trailingSpace(text));
   return text.str();
 }
 

@@ -157,7 +157,7 @@ size_t spaceBefore(llvm::StringRef text) {
   return end;
 }
 
-size_t spaceBehind(llvm::StringRef text) {
+size_t trailingSpace(llvm::StringRef text) {
   size_t begin = text.size();
   while (begin > 0) {
     size_t first = begin - 1;

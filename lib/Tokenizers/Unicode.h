@@ -42,7 +42,7 @@ size_t lengthOfFirst(llvm::StringRef text);
 bool isSpace(llvm::StringRef codePoint);
 /// Return the bytes of the white space at the beginning and at the end of `text`.
 size_t spaceBefore(llvm::StringRef text);
-size_t spaceBehind(llvm::StringRef text);
+size_t trailingSpace(llvm::StringRef text);
 
 } // namespace llmmem::tokenizers
 

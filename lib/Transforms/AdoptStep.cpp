@@ -144,9 +144,9 @@ void llmmem::findPhases(func::FuncOp step, int64_t loss) {
 
 /// An op that overwrites an argument runs after all that depends on it (OverwriteGuards.h), and the
 /// order of the text must be one in which the step can run.
-static void moveOverwritesBehind(func::FuncOp step) {
-  Operation *behind = step.getBody().front().getTerminator();
-  llvm::DenseSet<Operation *> moved{behind};
+static void moveOverwritesToEnd(func::FuncOp step) {
+  Operation *before = step.getBody().front().getTerminator();
+  llvm::DenseSet<Operation *> moved{before};
   SmallVector<Operation *> overwrites;
   for (Operation &op : llvm::reverse(step.getBody().front()))
     if (op.hasAttr(LlmDialect::kInArgument))
@@ -154,8 +154,8 @@ static void moveOverwritesBehind(func::FuncOp step) {
   for (Operation *op : overwrites) {
     if (!llvm::all_of(op->getUsers(), [&](Operation *user) { return moved.contains(user); }))
       continue;
-    op->moveBefore(behind);
-    behind = op;
+    op->moveBefore(before);
+    before = op;
     moved.insert(op);
   }
 }
@@ -213,7 +213,7 @@ struct AdoptStepPass : StepPass<llmmem::impl::AdoptStepBase<AdoptStepPass>> {
       return failure();
     const int64_t dropped = dropUnread(step);
     const int64_t donated = findDonations(step, *found);
-    moveOverwritesBehind(step);
+    moveOverwritesToEnd(step);
     findRoles(step, *found);
     findPhases(step, *found);
     if (*found >= 0)

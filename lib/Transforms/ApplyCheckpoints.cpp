@@ -175,18 +175,18 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
 }
 
 LogicalResult ScheduleApplier::readPlaces(ArrayRef<int64_t> schedule) {
-  std::vector<RunNeeds> needs;
+  std::vector<RunFootprint> footprints;
   for (Operation *op : ops) {
-    RunNeeds &need = needs.emplace_back(RunNeeds{op, {}, workspaceBytes(op)});
+    RunFootprint &footprint = footprints.emplace_back(RunFootprint{op, {}, workspaceBytes(op)});
     for (OpResult result : op->getResults())
-      need.results.push_back(storage.hasOwnBytes(result)
-                                 ? std::optional(bytesOfType(result.getType()))
-                                 : std::nullopt);
+      footprint.results.push_back(storage.hasOwnBytes(result)
+                                      ? std::optional(bytesOfType(result.getType()))
+                                      : std::nullopt);
   }
   for (const LeavingValue &leaving : copies) // up, and down
-    needs.insert(needs.end(), 2,
-                 {leaving.value.getOwner(), {bytesOfType(leaving.value.getType())}});
-  FailureOr<std::vector<RunPlaces>> found = findNamedPlaces(step, schedule, needs);
+    footprints.insert(footprints.end(), 2,
+                      {leaving.value.getOwner(), {bytesOfType(leaving.value.getType())}});
+  FailureOr<std::vector<RunPlaces>> found = findNamedPlaces(step, schedule, footprints);
   if (failed(found))
     return failure();
   placesOfRuns = std::move(*found);

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Transforms/DecideCheckpoints.h"
-#include "HostCopies.h"
 #include "NamedPlaces.h"
+#include "OffloadDecisions.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Planning/Alternatives/TimedForms.h"
-#include "llmmem/Planning/Model/SavedValues.h"
+#include "llmmem/Planning/Model/Decisions.h"
+#include "llmmem/Planning/Variants/TimedVariants.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -102,10 +102,10 @@ static bool usesHost(func::FuncOp step) {
 }
 
 /// Returns the problem of `chosen` in the form of a plan.
-static ExtractedProblem inForm(const StepAlternative &chosen, const planning::StepForms &forms,
-                               const planning::AlternativePlan &made) {
+static ExtractedProblem inVariant(const StepVariant &chosen, const planning::VariantSet &variants,
+                                  const planning::ProblemVariantPlan &made) {
   ExtractedProblem extracted = chosen.extracted;
-  extracted.problem = *forms.problemOf(
+  extracted.problem = *variants.problemOf(
       {static_cast<int32_t>(made.alternative), static_cast<int32_t>(made.chosen.tiling)});
   extracted.values.resize(extracted.problem.values.size()); // null: the host's
   return extracted;
@@ -127,13 +127,13 @@ static ExtractedProblem inCopy(const ExtractedProblem &extracted, const IRMappin
 
 /// Returns what the program of a plan takes, which may be of another budget than the one asked for,
 /// or nothing where it cannot be made.
-static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAlternative &chosen,
-                                         const planning::StepForms &forms,
-                                         const planning::AlternativePlan &made,
+static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepVariant &chosen,
+                                         const planning::VariantSet &variants,
+                                         const planning::ProblemVariantPlan &made,
                                          ProgramTimer timeOf) {
   IRMapping copies;
   OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(chosen.step->clone(copies));
-  const ExtractedProblem extracted = inCopy(inForm(chosen, forms, made), copies);
+  const ExtractedProblem extracted = inCopy(inVariant(chosen, variants, made), copies);
   SmallVector<ChunkChoice> chunks = chosen.tilings.chunks[made.chosen.tiling];
   for (ChunkChoice &chunk : chunks)
     chunk.op = copies.lookupOrNull(chunk.op);
@@ -147,56 +147,59 @@ static std::optional<int64_t> timeOfPlan(CheckpointRequest request, const StepAl
 
 /// Finds the best plan of all forms. Where state on the host comes and leaves while a plan's ops
 /// run, the program of a plan is timed, and it takes no longer with more budget.
-static planning::AlternativePlan planBest(func::FuncOp step, const CheckpointRequest &request,
-                                          ArrayRef<StepAlternative> alternatives,
-                                          const planning::StepForms &forms,
-                                          planning::PlanOptions options, ProgramTimer timeProgram) {
-  auto timeOf = [&](const planning::AlternativePlan &made) {
-    return timeOfPlan(request, alternatives[made.alternative], forms, made, timeProgram);
+static planning::ProblemVariantPlan planBest(func::FuncOp step, const CheckpointRequest &request,
+                                             ArrayRef<StepVariant> alternatives,
+                                             const planning::VariantSet &variants,
+                                             planning::PlanOptions options,
+                                             ProgramTimer timeProgram) {
+  auto timeOf = [&](const planning::ProblemVariantPlan &made) {
+    return timeOfPlan(request, alternatives[made.alternative], variants, made, timeProgram);
   };
   if (request.host.budget) {
     options.movesState = usesHost(step);
-    options.timeOf = [&](planning::FormNumber form, const planning::Plan &plan) {
-      return timeOf(
-          {static_cast<size_t>(form.alternative), {static_cast<size_t>(form.tiling), plan}, {}});
+    options.timeOf = [&](planning::VariantNumber variant, const planning::Plan &plan) {
+      return timeOf({static_cast<size_t>(variant.alternative),
+                     {static_cast<size_t>(variant.tiling), plan},
+                     {}});
     };
-    return planForms(forms, options);
+    return planVariants(variants, options);
   }
-  return hasHostCopies(step) ? planFormsByTime(forms, options, timeOf) : planForms(forms, options);
+  return hasHostCopies(step) ? planVariantsByTime(variants, options, timeOf)
+                             : planVariants(variants, options);
 }
 
 FailureOr<CheckpointDecision> llmmem::decideCheckpoints(func::FuncOp step,
-                                                        std::vector<StepAlternative> alternatives,
+                                                        std::vector<StepVariant> alternatives,
                                                         const CheckpointRequest &request,
                                                         const DeviceModel &device,
                                                         ProgramTimer timeOf) {
   CheckpointDecision decision;
   decision.alternatives = std::move(alternatives);
-  decision.forms = formsOf(step, decision.alternatives, request.budget);
+  decision.variants = variantSetOf(step, decision.alternatives, request.budget);
   if (!hasHostCopies(step)) // nothing leaves within the step then
-    decision.costWithoutBudget = costWithoutBudget(decision.forms);
-  if (failed(addHostCopies(step, request, device, decision.alternatives, decision.forms)))
+    decision.costWithoutBudget = costWithoutBudget(decision.variants);
+  if (failed(addHostCopies(step, request, device, decision.alternatives, decision.variants)))
     return failure();
   decision.options.policy = request.policy;
   decision.options.workSeconds = request.seconds;
   decision.best =
-      planBest(step, request, decision.alternatives, decision.forms, decision.options, timeOf);
-  decision.forms.stated = {static_cast<int32_t>(decision.best.alternative),
-                           static_cast<int32_t>(decision.best.chosen.tiling)};
-  decision.chosen().extracted = inForm(decision.chosen(), decision.forms, decision.best);
+      planBest(step, request, decision.alternatives, decision.variants, decision.options, timeOf);
+  decision.variants.stated = {static_cast<int32_t>(decision.best.alternative),
+                              static_cast<int32_t>(decision.best.chosen.tiling)};
+  decision.chosen().extracted = inVariant(decision.chosen(), decision.variants, decision.best);
   return decision;
 }
 
 void llmmem::writeCheckpoints(func::FuncOp step, const CheckpointRequest &request,
                               CheckpointDecision &decision, int64_t withoutBudgetNs) {
-  StepAlternative &chosen = decision.chosen();
+  StepVariant &chosen = decision.chosen();
   // The bound is that of every alternative, and one may align more resident buffers than another.
   int64_t mostPadding = 0;
-  for (const StepAlternative &alternative : decision.alternatives)
+  for (const StepVariant &alternative : decision.alternatives)
     mostPadding = std::max(mostPadding, alternative.extracted.residentPadding);
   decision.best.chosen.plan.peakLowerBound -= mostPadding - chosen.extracted.residentPadding;
   writePlan(chosen.step, chosen.storage, request, chosen.extracted, decision.plan(),
             chosen.tilings.chunks[decision.best.chosen.tiling], withoutBudgetNs);
   recordOutcomes(decision.alternatives, chosen, decision.best.outcomes);
-  takeAlternative(step, chosen);
+  applyVariant(step, chosen);
 }

@@ -162,7 +162,7 @@ static void nameResults(Operation *bucketOp, const Bucket &bucket, StringRef suf
 
 /// Returns a builder after the op that ends a gradient, or at the end of the function that it is an
 /// argument of.
-static OpBuilder builderBehind(Value gradient) {
+static OpBuilder builderAfter(Value gradient) {
   Operation *last = gradient.getDefiningOp();
   if (!last)
     return OpBuilder(cast<BlockArgument>(gradient).getOwner()->getTerminator());
@@ -189,7 +189,7 @@ static void setPart(AnnotatingBuilder &create, TrainedParameter &parameter, Valu
 
 static void sumOverRanks(TrainedParameter &parameter) {
   Operation *last = parameter.gradient.getDefiningOp();
-  OpBuilder builder = builderBehind(parameter.gradient);
+  OpBuilder builder = builderAfter(parameter.gradient);
   AnnotatingBuilder create(builder, llm::Phase::Backward,
                            getName(parameter.argument) + ".gradient.sum", last);
   ArrayAttr axes = parameter.sharing.getAxes();
@@ -213,7 +213,7 @@ static void sumOverRanks(const Bucket &bucket) {
   TrainedParameter &last = *bucket.back();
   if (bucket.size() == 1)
     return sumOverRanks(last);
-  OpBuilder builder = builderBehind(last.gradient);
+  OpBuilder builder = builderAfter(last.gradient);
   AnnotatingBuilder create(builder, llm::Phase::Backward,
                            getName(last.argument) + ".gradient.bucket",
                            last.gradient.getDefiningOp());
@@ -293,7 +293,7 @@ void llmmem::scatterGradients(MutableArrayRef<TrainedParameter> parameters) {
 
 /// Applies the rule of its replica for one micro-batch to the addends of all of them.
 static void sumReplicas(TrainedParameter &parameter) {
-  OpBuilder builder = builderBehind(parameter.gradient);
+  OpBuilder builder = builderAfter(parameter.gradient);
   AnnotatingBuilder create(builder, llm::Phase::Backward,
                            getName(parameter.argument) + ".gradient.of_replicas",
                            parameter.gradient.getDefiningOp());

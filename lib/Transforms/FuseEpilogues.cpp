@@ -111,7 +111,7 @@ static Operation *nearest(Operation *matmul, Value::user_range users,
   return found;
 }
 
-static Operation *sumBeside(Operation *matmul) {
+static Operation *sumOfSameOperand(Operation *matmul) {
   if (!isForLibrary(matmul))
     return nullptr;
   for (Value factor : matmul->getOperands())
@@ -134,7 +134,7 @@ int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
       return canFollow(matmul, user, epilogues);
     });
     if (!follower)
-      follower = sumBeside(matmul);
+      follower = sumOfSameOperand(matmul);
     if (!follower)
       continue;
     fuse(matmul, follower);

@@ -94,8 +94,8 @@ using PlaceName = std::tuple<int64_t, int64_t, std::optional<int64_t>>;
 
 class PlaceFinder {
 public:
-  PlaceFinder(func::FuncOp step, ArrayRef<RunNeeds> needs)
-      : step(step), needs(needs), runs(needs.size(), 0) {}
+  PlaceFinder(func::FuncOp step, ArrayRef<RunFootprint> footprints)
+      : step(step), footprints(footprints), runs(footprints.size(), 0) {}
 
   FailureOr<std::vector<RunPlaces>> run(ArrayRef<int64_t> schedule) {
     if (failed(read()))
@@ -123,15 +123,15 @@ private:
   }
 
   LogicalResult findRun(int64_t number, int64_t instance, RunPlaces &places) {
-    const RunNeeds &need = needs[number];
-    places.results.resize(need.results.size());
-    for (auto [result, bytes] : llvm::enumerate(need.results))
+    const RunFootprint &footprint = footprints[number];
+    places.results.resize(footprint.results.size());
+    for (auto [result, bytes] : llvm::enumerate(footprint.results))
       if (bytes &&
-          failed(take(need.op, {number, instance, result}, *bytes, places.results[result])))
+          failed(take(footprint.op, {number, instance, result}, *bytes, places.results[result])))
         return failure();
-    return need.workspace == 0
-               ? success()
-               : take(need.op, {number, instance, std::nullopt}, need.workspace, places.workspace);
+    return footprint.workspace == 0 ? success()
+                                    : take(footprint.op, {number, instance, std::nullopt},
+                                           footprint.workspace, places.workspace);
   }
 
   LogicalResult take(Operation *op, const PlaceName &name, int64_t bytes,
@@ -153,18 +153,18 @@ private:
   /// Says what a place is of, which no run has a use for.
   LogicalResult refuse(PlaceAttr place) {
     const int64_t number = place.getOp();
-    const bool isKnown = number < static_cast<int64_t>(needs.size());
-    InFlightDiagnostic error = (isKnown ? needs[number].op : step.getOperation())->emitError();
+    const bool isKnown = number < static_cast<int64_t>(footprints.size());
+    InFlightDiagnostic error = (isKnown ? footprints[number].op : step.getOperation())->emitError();
     error << "'" << LlmDialect::kPlaces << "' has a place of " << wordsOf(nameOf(place))
           << ", but ";
     if (!isKnown)
-      error << "the step has ops 0 to " << needs.size() - 1 << " alone";
+      error << "the step has ops 0 to " << footprints.size() - 1 << " alone";
     else if (place.getInstance() >= runs[number])
       error << "'" << LlmDialect::kSchedule << "' has only " << runs[number] << " of its runs";
     else if (!place.getResult())
       error << "it has none";
-    else if (*place.getResult() >= static_cast<int64_t>(needs[number].results.size()))
-      error << "the op has only " << needs[number].results.size() << " results";
+    else if (*place.getResult() >= static_cast<int64_t>(footprints[number].results.size()))
+      error << "the op has only " << footprints[number].results.size() << " results";
     else
       error << "its bytes are those of another value";
     return error << "; " << kPlanItAgain;
@@ -177,13 +177,14 @@ private:
   }
 
   func::FuncOp step;
-  const ArrayRef<RunNeeds> needs;
+  const ArrayRef<RunFootprint> footprints;
   SmallVector<int64_t> runs;            // how often each number of the schedule has run
   std::map<PlaceName, PlaceAttr> named; // that no run has taken yet
 };
 } // namespace
 
-FailureOr<std::vector<RunPlaces>>
-llmmem::findNamedPlaces(func::FuncOp step, ArrayRef<int64_t> schedule, ArrayRef<RunNeeds> needs) {
-  return PlaceFinder(step, needs).run(schedule);
+FailureOr<std::vector<RunPlaces>> llmmem::findNamedPlaces(func::FuncOp step,
+                                                          ArrayRef<int64_t> schedule,
+                                                          ArrayRef<RunFootprint> footprints) {
+  return PlaceFinder(step, footprints).run(schedule);
 }

@@ -36,7 +36,7 @@ void writeNamedPlaces(mlir::func::FuncOp step, const ExtractedProblem &extracted
                       llvm::ArrayRef<int64_t> schedule);
 
 /// Says what a run needs places for.
-struct RunNeeds {
+struct RunFootprint {
   mlir::Operation *op; // that runs or, of a copy, that wrote the value: for diagnostics
   llvm::SmallVector<std::optional<int64_t>, 1> results; // bytes; none where they are another's
   int64_t workspace = 0;                                // bytes
@@ -49,11 +49,12 @@ struct RunPlaces {
 };
 
 /// Returns the places of `step` for each position of `schedule`, whose numbers are below
-/// `needs.size()`; `needs` is of any run of each number. Fails, after a located diagnostic, where a
-/// place is missing, named twice, of other bytes, or of nothing that the schedule runs.
+/// `footprints.size()`; `footprints` is of any run of each number. Fails, after a located
+/// diagnostic, where a place is missing, named twice, of other bytes, or of nothing that the
+/// schedule runs.
 llvm::FailureOr<std::vector<RunPlaces>> findNamedPlaces(mlir::func::FuncOp step,
                                                         llvm::ArrayRef<int64_t> schedule,
-                                                        llvm::ArrayRef<RunNeeds> needs);
+                                                        llvm::ArrayRef<RunFootprint> footprints);
 
 } // namespace llmmem
 

@@ -116,14 +116,14 @@ private:
   /// Returns how many of the flights of a queue, from the first on, must be over before `op` runs.
   size_t countConflicts(Operation &op, bool isStart, const Flights &flights) {
     SmallVector<ByteRange> written = bytesWrittenBy(op);
-    bool runsBehind = isStart && &queueOf(op) == &flights;
+    bool runsAfter = isStart && &queueOf(op) == &flights;
     auto conflicts = [&](const Flight &flight) {
       bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
         // A start reads what another start of its queue gives; a view of it comes after the wait.
         return storage.getRoot(operand).getDefiningOp() == flight.start &&
-               !(runsBehind && operand.getDefiningOp() == flight.start);
+               !(runsAfter && operand.getDefiningOp() == flight.start);
       });
-      return reads || (!runsBehind && anyMeet(flight.bytes, written));
+      return reads || (!runsAfter && anyMeet(flight.bytes, written));
     };
     size_t count = flights.size();
     while (count > 0 && !conflicts(flights[count - 1]))

@@ -1,7 +1,7 @@
 //===- StateOnHost.cpp - Optimizer state that lives on the host -------------===//
 
 #include "llmmem/Transforms/StateOnHost.h"
-#include "HostCopies.h"
+#include "OffloadDecisions.h"
 #include "UpdatesOnHost.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
@@ -124,17 +124,17 @@ private:
                               << " is state that no result replaces, which cannot lie on the host; "
                                  "differentiate the model anew";
     for (const Visit &visit : visitsOf(argument))
-      bringDown(argument, type, visit);
+      copyToDevice(argument, type, visit);
     argument.setType(onHost);
     if (returned)
-      takeUp(argument, onHost, *returned);
+      copyToHost(argument, onHost, *returned);
     return success();
   }
 
   /// Creates the copy before the reader that precedes the first one of the visit, so that the bytes
   /// of both are apart and one comes while the other is read. No copy of the backward is in the
   /// forward.
-  void bringDown(BlockArgument argument, RankedTensorType type, const Visit &visit) {
+  void copyToDevice(BlockArgument argument, RankedTensorType type, const Visit &visit) {
     Operation *first = visit.front(), *before = comesBefore.lookup(first);
     bool isOfOnePhase = before && getPhase(before) == getPhase(first);
     builder.setInsertionPoint(isOfOnePhase ? before : first);
@@ -148,7 +148,7 @@ private:
 
   /// Creates the copy after the op that makes the new value. State that nothing changes stays where
   /// it is.
-  void takeUp(BlockArgument argument, Type onHost, OpOperand &returned) {
+  void copyToHost(BlockArgument argument, Type onHost, OpOperand &returned) {
     Operation *writer = returned.get().getDefiningOp();
     if (!writer || llm::isOnHost(returned.get().getType())) // an update there has made it
       return;

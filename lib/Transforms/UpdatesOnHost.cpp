@@ -139,11 +139,11 @@ private:
     Value param = op.getUpdatedParam(), gradient = op.getUpdatingGradient();
     const bool isThere = liesThere(param), hasMaster = bool(op.getMasterCopy());
     const bool returned = isReturned(update), isEarly = readyAt(update) < placeOf.lookup(&update);
-    Value gradientThere = takeUp(gradient, update, update, nameOfGradient(gradient, param));
-    Operation *place = isEarly ? placeBehind(gradientThere, update) : &update;
+    Value gradientThere = copyToHost(gradient, update, update, nameOfGradient(gradient, param));
+    Operation *place = isEarly ? insertionPointAfter(gradientThere, update) : &update;
     Value paramThere = isThere     ? param // its type follows when all of its readers are known
                        : hasMaster ? gradientThere // what is not read
-                                   : takeUp(param, *place, update, getName(param));
+                                   : copyToHost(param, *place, update, getName(param));
     runPending(place);
     for (OpOperand &operand : update.getOpOperands()) {
       if (operand.get() == param)
@@ -161,14 +161,14 @@ private:
       result.setType(onHost(result));
     previous = {&update, llm::CopyDownOp(), placeOf.lookup(&update)};
     if (!isThere || !returned)
-      previous.down = bringDown(update, getName(param),
-                                returned ? cast<BlockArgument>(param) : BlockArgument());
+      previous.down = copyToDevice(update, getName(param),
+                                   returned ? cast<BlockArgument>(param) : BlockArgument());
     if (!returned) // what reads the new parameter stands here
       previous = {};
   }
 
   /// Returns the op that follows what an update reads, and what has its place already.
-  Operation *placeBehind(Value gradientThere, Operation &update) {
+  Operation *insertionPointAfter(Value gradientThere, Operation &update) {
     Operation *last = gradientThere.getDefiningOp();
     for (Value operand : update.getOperands())
       if (isScalar(operand) && operand.getDefiningOp())
@@ -188,7 +188,7 @@ private:
   }
 
   /// Creates the copy after the writer, or before `place` where the value is an argument.
-  Value takeUp(Value value, Operation &place, Operation &update, const Twine &name) {
+  Value copyToHost(Value value, Operation &place, Operation &update, const Twine &name) {
     if (Operation *writer = value.getDefiningOp())
       builder.setInsertionPointAfter(writer);
     else
@@ -232,7 +232,7 @@ private:
   }
 
   /// Copies into the bytes of `destination`, where one is given.
-  llm::CopyDownOp bringDown(Operation &update, StringRef name, BlockArgument destination) {
+  llm::CopyDownOp copyToDevice(Operation &update, StringRef name, BlockArgument destination) {
     Value there = update.getResult(0);
     builder.setInsertionPointAfter(&update);
     auto type = cast<RankedTensorType>(there.getType());

@@ -7,7 +7,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_UPDATESONHOST_H
 #define LLMMEM_LIB_TRANSFORMS_UPDATESONHOST_H
 
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {

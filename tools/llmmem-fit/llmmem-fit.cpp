@@ -74,8 +74,8 @@ int fail(llvm::Error error) {
 
 /// Returns what --gpu names: a table, or bytes alone where it is a number.
 llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
-  constexpr int64_t kUsualReserve = 1'000'000'000;
-  Card card{gpu, 0, kUsualReserve, true};
+  constexpr int64_t kDefaultReserve = 1'000'000'000;
+  Card card{gpu, 0, kDefaultReserve, true};
   const bool isBytes = llvm::isDigit(gpu.front());
   llvm::Expected<DeviceModel> device = loadDeviceModel(isBytes ? "h100" : gpu.getValue());
   if (!device)
@@ -168,11 +168,11 @@ int answerTraining(FitModel &model, const Card &card) {
 }
 
 int answerInference(FitModel &model, const Card &card) {
-  constexpr int64_t kUsualContext = 8192;
+  constexpr int64_t kDefaultContext = 8192;
   InferenceRequest request;
   request.context = context.getNumOccurrences()
                         ? context.getValue()
-                        : std::min<int64_t>(kUsualContext, model.longestSequence());
+                        : std::min<int64_t>(kDefaultContext, model.longestSequence());
   if (batch.getNumOccurrences())
     request.batch = batch;
   if (utilization.getNumOccurrences())

@@ -8,7 +8,7 @@
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
 #include "llmmem/Planning/Sweep/Sweep.h"
@@ -93,7 +93,7 @@ int writeFiles(const Problem &problem, const Plan &plan, int code) {
 }
 
 /// Lets values leave for the host in every form, where --host-budget asks for it.
-llvm::Error addHostCopies(StepForms &forms) {
+llvm::Error addHostCopies(VariantSet &variants) {
   if (!asked.hostBudget.getNumOccurrences())
     return asked.link.getNumOccurrences() || asked.linkLatency.getNumOccurrences()
                ? llvm::createStringError(
@@ -112,7 +112,7 @@ llvm::Error addHostCopies(StepForms &forms) {
   if (asked.linkLatency < 0)
     return llvm::createStringError("--link-latency must be 0 ns or more");
   link->latency = asked.linkLatency;
-  for (AlternativeProblem &it : forms.alternatives) {
+  for (ProblemVariant &it : variants.alternatives) {
     Result<Problem> copied = withHostCopies(it.problem, *bytes, *link);
     if (!copied)
       return llvm::createStringError(inputs[0] + ": --host-budget: " + copied.error());
@@ -122,10 +122,10 @@ llvm::Error addHostCopies(StepForms &forms) {
 }
 
 /// Refuses to describe a plan of several memories: what describes plans knows the device alone.
-llvm::Error checkDescribable(const StepForms &forms) {
+llvm::Error checkDescribable(const VariantSet &variants) {
   const bool describes = sweepPoints.getNumOccurrences() || asked.explain.getNumOccurrences() ||
                          !timelineFile.empty() || !traceFile.empty();
-  if (!describes || forms.alternatives[0].problem.moreMemories.empty())
+  if (!describes || variants.alternatives[0].problem.moreMemories.empty())
     return llvm::Error::success();
   return llvm::createStringError("--sweep, --explain, --timeline and --trace are of plans in one "
                                  "memory; this one has a host as well, so leave them out");
@@ -133,37 +133,37 @@ llvm::Error checkDescribable(const StepForms &forms) {
 
 /// Returns the step of the command line in all its forms, under the budgets of --budget and
 /// --host-budget.
-llvm::Expected<StepForms> loadForms() {
-  llvm::Expected<StepForms> forms =
-      load(inputs[0], [](llvm::StringRef text) { return toExpected(parseStepForms(text)); });
-  if (!forms)
-    return forms;
-  if (llvm::Error error = addHostCopies(*forms))
+llvm::Expected<VariantSet> loadVariants() {
+  llvm::Expected<VariantSet> variants =
+      load(inputs[0], [](llvm::StringRef text) { return toExpected(parseVariantSet(text)); });
+  if (!variants)
+    return variants;
+  if (llvm::Error error = addHostCopies(*variants))
     return std::move(error);
-  if (llvm::Error error = checkDescribable(*forms))
+  if (llvm::Error error = checkDescribable(*variants))
     return std::move(error);
   if (!asked.budget.getNumOccurrences())
-    return forms;
-  forms->setBudget(std::nullopt);
+    return variants;
+  variants->setBudget(std::nullopt);
   if (asked.budget != "min") {
     llvm::Expected<int64_t> bytes = parseByteSize(asked.budget);
     if (!bytes)
       return llvm::createStringError("--budget: " + llvm::toString(bytes.takeError()) + ", or min");
-    forms->setBudget(*bytes);
+    variants->setBudget(*bytes);
   }
-  return forms;
+  return variants;
 }
 
 /// Returns the plan of the command line, and the step in the form that it is a plan of.
-llvm::Expected<std::pair<Problem, Plan>> loadPlan(const StepForms &forms) {
-  Problem problem = forms.alternatives[forms.stated.alternative].problem;
+llvm::Expected<std::pair<Problem, Plan>> loadPlan(const VariantSet &variants) {
+  Problem problem = variants.alternatives[variants.stated.alternative].problem;
   auto parse = [&](llvm::StringRef text) { return toExpected(parsePlan(problem, text)); };
   llvm::Expected<Plan> plan = load(inputs[1], parse);
   if (!plan)
     return plan.takeError();
-  if (!plan->form)
+  if (!plan->variant)
     return std::pair(problem, *plan);
-  std::optional<Problem> planned = forms.problemOf(*plan->form);
+  std::optional<Problem> planned = variants.problemOf(*plan->variant);
   if (!planned)
     return llvm::createStringError(inputs[1] + ": it is a plan of a form that " + inputs[0] +
                                    " does not have; give the problem that it was made from");
@@ -192,10 +192,10 @@ int check() {
   if (inputs.size() != 2 && inputs.size() != 3)
     return fail("--check takes a problem and a plan: llmmem-plan --check problem.json plan.json, "
                 "and optionally proof.json after them");
-  llvm::Expected<StepForms> forms = loadForms();
-  if (!forms)
-    return fail(llvm::toString(forms.takeError()));
-  llvm::Expected<std::pair<Problem, Plan>> loaded = loadPlan(*forms);
+  llvm::Expected<VariantSet> variants = loadVariants();
+  if (!variants)
+    return fail(llvm::toString(variants.takeError()));
+  llvm::Expected<std::pair<Problem, Plan>> loaded = loadPlan(*variants);
   if (!loaded)
     return fail(llvm::toString(loaded.takeError()));
   const auto &[problem, plan] = *loaded;
@@ -272,9 +272,9 @@ void summarizeCopies(const Problem &problem, const Plan &plan) {
   for (OpIndex step : plan.steps) {
     const Op &op = problem.ops[step];
     const int64_t bytes = op.writes.empty() ? 0 : problem.values[op.writes[0]].bytes;
-    up += op.resource == Resource::CopyUp ? bytes : 0;
-    down += op.resource == Resource::CopyDown ? bytes : 0;
-    numDown += op.resource == Resource::CopyDown;
+    up += op.resource == Resource::DeviceToHost ? bytes : 0;
+    down += op.resource == Resource::HostToDevice ? bytes : 0;
+    numDown += op.resource == Resource::HostToDevice;
     again += op.resource == Resource::Compute ? op.cost : 0;
   }
   const MemoryUse &host = plan.moreMemories[0];
@@ -343,8 +343,8 @@ int writeProof(const Problem &problem, const Plan &plan, int code) {
   return code;
 }
 
-int sweepProblem(const StepForms &forms, const PlanOptions &options) {
-  const std::vector<SweepPoint> sweep = sweepBudgets(forms, options, sweepPoints);
+int sweepProblem(const VariantSet &variants, const PlanOptions &options) {
+  const std::vector<SweepPoint> sweep = sweepBudgets(variants, options, sweepPoints);
   std::string text;
   llvm::raw_string_ostream os(text);
   (json ? printSweepJson : printSweepCsv)(sweep, os);
@@ -352,7 +352,7 @@ int sweepProblem(const StepForms &forms, const PlanOptions &options) {
 }
 
 /// Prints what --explain asks for, and returns the exit code.
-int explainTo(llvm::raw_ostream &os, const StepForms &forms, const Problem &problem,
+int explainTo(llvm::raw_ostream &os, const VariantSet &variants, const Problem &problem,
               const Plan &planned, const PlanOptions &options) {
   if (!asked.explain.empty()) {
     Result<std::string> text = explainNamed(problem, planned, asked.explain.getValue());
@@ -362,23 +362,23 @@ int explainTo(llvm::raw_ostream &os, const StepForms &forms, const Problem &prob
     return ExitSuccess;
   }
   os << explanationText(problem, explainPlan(problem, planned)) << peakText(problem, planned)
-     << outlookText(lookAround(forms, options, planned.cost),
-                    costWithoutBudget(forms).value_or(planned.baseCost));
+     << outlookText(lookAround(variants, options, planned.cost),
+                    costWithoutBudget(variants).value_or(planned.baseCost));
   return ExitSuccess;
 }
 
 int planProblem() {
   if (inputs.size() != 1)
     return fail("give one problem: llmmem-plan problem.json --budget=40GB -o plan.json");
-  llvm::Expected<StepForms> forms = loadForms();
-  if (!forms)
-    return fail(llvm::toString(forms.takeError()));
-  for (const AlternativeProblem &it : forms->alternatives)
+  llvm::Expected<VariantSet> variants = loadVariants();
+  if (!variants)
+    return fail(llvm::toString(variants.takeError()));
+  for (const ProblemVariant &it : variants->alternatives)
     if (std::optional<std::string> why = checkPlannable(it.problem))
       return fail(inputs[0] + ": " + *why);
   if (structure) {
-    const FormNumber stated = forms->stated;
-    return write(structureText(findStructure(forms->alternatives[stated.alternative].problem)) +
+    const VariantNumber stated = variants->stated;
+    return write(structureText(findStructure(variants->alternatives[stated.alternative].problem)) +
                      "\n",
                  ExitSuccess);
   }
@@ -387,17 +387,17 @@ int planProblem() {
   if (!options)
     return fail(llvm::toString(options.takeError()));
   if (sweepPoints.getNumOccurrences())
-    return sweepPoints >= 1 ? sweepProblem(*forms, *options)
+    return sweepPoints >= 1 ? sweepProblem(*variants, *options)
                             : fail("--sweep takes a number of points, at least 1");
 
-  AlternativePlan best = planForms(*forms, *options);
+  ProblemVariantPlan best = planVariants(*variants, *options);
   heartbeat.stop();
   Plan &planned = best.chosen.plan;
-  const FormNumber form = {static_cast<int32_t>(best.alternative),
-                           static_cast<int32_t>(best.chosen.tiling)};
-  const Problem problem = *forms->problemOf(form);
-  if (forms->hasSeveral())
-    planned.form = form;
+  const VariantNumber variant = {static_cast<int32_t>(best.alternative),
+                                 static_cast<int32_t>(best.chosen.tiling)};
+  const Problem problem = *variants->problemOf(variant);
+  if (variants->hasSeveral())
+    planned.variant = variant;
   int code = planned.status == Status::Feasible ? ExitSuccess : ExitNoPlan;
   // Never write a plan that the verifier refuses.
   const std::vector<Violation> violations = verify(problem, planned);
@@ -406,9 +406,9 @@ int planProblem() {
                  << violations.front().rule << ": " << violations.front().message << '\n';
     return ExitNoPlan;
   }
-  summarize(problem, planned, costWithoutBudget(*forms));
+  summarize(problem, planned, costWithoutBudget(*variants));
   if (asked.explain.getNumOccurrences() && !planned.steps.empty())
-    if (int wrong = explainTo(llvm::errs(), *forms, problem, planned, *options))
+    if (int wrong = explainTo(llvm::errs(), *variants, problem, planned, *options))
       return wrong;
   if (code = writeProof(problem, planned, code); code == ExitBadInput)
     return code;

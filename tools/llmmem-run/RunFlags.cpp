@@ -2,7 +2,7 @@
 
 #include "RunFlags.h"
 #include "Flag.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"

@@ -437,7 +437,7 @@ std::vector<StepProfile::Parts> Training::profileRanks() {
   }
   StepProfile::Parts parts = profile.parts(least);
   std::vector<int64_t> all =
-      RankJob::gather({parts.compute, parts.communication, parts.waiting, parts.beside});
+      RankJob::gather({parts.compute, parts.communication, parts.waiting, parts.overlapped});
   for (int64_t rank = 0; rank < RankJob::size(); ++rank) {
     const int64_t *of = all.data() + rank * 4;
     ranks.push_back({of[0], of[1], of[2], of[3]});
@@ -450,7 +450,7 @@ static json::Object describe(int64_t rank, const StepProfile::Parts &parts) {
                       {"compute_ns", parts.compute},
                       {"communication_ns", parts.communication},
                       {"waiting_ns", parts.waiting},
-                      {"beside_ns", parts.beside}};
+                      {"beside_ns", parts.overlapped}};
 }
 
 /// Rank 0 writes for all.
@@ -468,7 +468,7 @@ Error Training::writeProfile() {
           << format("rank %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms; %.3f ms of "
                     "communication overlapped\n",
                     static_cast<int>(rank), 1e-6 * parts.compute, 1e-6 * parts.communication,
-                    1e-6 * parts.waiting, 1e-6 * parts.beside);
+                    1e-6 * parts.waiting, 1e-6 * parts.overlapped);
     ofRanks.push_back(describe(static_cast<int64_t>(rank), parts));
   }
   if (!ranks.empty())

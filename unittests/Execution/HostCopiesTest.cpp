@@ -77,7 +77,7 @@ TEST(HostCopies, OfOtherThreadsAreTheirOwn) {
 struct Update {
   std::atomic<bool> isStarted = false;
   int number = 0;
-  bool ranBeside = false;
+  bool wasStarted = false;
 };
 
 /// Waits until its starter goes on, or for two seconds.
@@ -85,7 +85,7 @@ void addOne(void *context, int64_t, int64_t) {
   Update &update = **static_cast<Update **>(context);
   for (int k = 0; k < 200 && !update.isStarted; ++k)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  update.ranBeside = update.isStarted;
+  update.wasStarted = update.isStarted;
   ++update.number;
 }
 
@@ -101,7 +101,7 @@ TEST(HostUpdates, RunBesideTheirStep) {
     update.isStarted = true;
   for (Update &update : updates) {
     llmmem_update_wait();
-    EXPECT_TRUE(update.ranBeside);
+    EXPECT_TRUE(update.wasStarted);
     EXPECT_EQ(update.number, 1);
   }
 }

@@ -57,11 +57,11 @@ TEST(StepProfile, SaysComputeCommunicationAndWaitingApart) {
   EXPECT_EQ(alone.compute, 5000000);
   EXPECT_EQ(alone.communication, 3000000);
   EXPECT_EQ(alone.waiting, 0);
-  EXPECT_EQ(alone.beside, 3000000);
+  EXPECT_EQ(alone.overlapped, 3000000);
   // Another rank has seen how little they take.
   StepProfile::Parts parts = profile.parts({{"all_gather", 400000}, {"all_reduce", 1500000}});
   EXPECT_EQ(parts.compute, 5000000);
   EXPECT_EQ(parts.communication, 1900000);
   EXPECT_EQ(parts.waiting, 1100000);
-  EXPECT_EQ(parts.beside, 0);
+  EXPECT_EQ(parts.overlapped, 0);
 }

@@ -183,7 +183,7 @@ TEST_P(UpdateKernels, AdafactorOfAMatrixOfOddWidth) {
 
 /// 0.9 + 0.1 * 1.0078125 lies a tenth of the way from 1 to the next bf16: the mean of many
 /// roundings is near to it, which that of the nearest, 1, is not.
-TEST(UpdateKernelsOfBf16, MomentsAreRoundedByChance) {
+TEST(UpdateKernelsOfBf16, MomentsAreRoundedStochastically) {
   constexpr int kSize = 4096;
   Numbers p, ones(kSize, 1.0), g(kSize, 1.0078125);
   for (int i = 0; i < kSize; ++i)

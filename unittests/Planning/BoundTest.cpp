@@ -23,21 +23,21 @@ namespace {
 constexpr int64_t muchCost = 1000;
 constexpr int fewSteps = 100;
 
-int64_t together(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t budget,
+int64_t together(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints, int64_t budget,
                  int64_t known = muchCost) {
-  llvm::SmallVector<int64_t, 4> prices(moments.size(), 0);
-  return JointBound(graph, moments, budget).raise(prices, known, fewSteps);
+  llvm::SmallVector<int64_t, 4> prices(programPoints.size(), 0);
+  return JointBound(graph, programPoints, budget).raise(prices, known, fewSteps);
 }
 
 /// A problem with two program points at each of which 8 saved bytes fit. At the first a and b (8
 /// bytes each, recomputed at a cost of 20 and 50) are live for later readers, at the second b and c
 /// (8 and 4 bytes, at 50 and 100).
-struct TwoMoments {
+struct TwoProgramPoints {
   test::ProblemBuilder builder;
   OpIndex first = 2, second = 5;
   int64_t budget = 100;
 
-  TwoMoments() {
+  TwoProgramPoints() {
     ValueIndex a = builder.value(8), b = builder.value(8), c = builder.value(4);
     ValueIndex fromA = token(), fromB = token(), afterFirst = token(), fromC = token(),
                middle = token(), afterSecond = token();
@@ -48,15 +48,15 @@ struct TwoMoments {
     builder.op({middle}, {c, fromC}, 100);
     builder.op({fromC}, {afterSecond}, 1);
     builder.op({afterSecond, b, c}, {}, 1);
-    for (OpIndex moment : {first, second})
-      builder.problem.ops[moment].workspace = 92;
+    for (OpIndex programPoint : {first, second})
+      builder.problem.ops[programPoint].workspace = 92;
   }
   ValueIndex token() { return builder.value(0); }
 };
 
 /// Half of b is lost at the second program point, which leaves half of a to be lost at the first.
-TEST(BoundTest, momentsProveMoreTogether) {
-  TwoMoments example;
+TEST(BoundTest, programPointsProveMoreTogether) {
+  TwoProgramPoints example;
   Graph graph(example.builder.problem);
   EXPECT_EQ(CutRelaxation(graph, example.first).costLowerBound(example.budget), 20);
   EXPECT_EQ(CutRelaxation(graph, example.second).costLowerBound(example.budget), 25);
@@ -67,7 +67,7 @@ TEST(BoundTest, momentsProveMoreTogether) {
 
 /// From its best point's price alone, whose slopes are those of holding everything at the other.
 TEST(BoundTest, endsWhereNothingMoreIsProved) {
-  TwoMoments example;
+  TwoProgramPoints example;
   Graph graph(example.builder.problem);
   JointBound bound(graph, {example.first, example.second}, example.budget);
   llvm::SmallVector<int64_t, 4> prices(2, 0);
@@ -82,8 +82,8 @@ TEST(BoundTest, endsWhereNothingMoreIsProved) {
   EXPECT_LE(other.mostProved(), 40);
 }
 
-TEST(BoundTest, oneMomentIsTheCutInTime) {
-  TwoMoments example;
+TEST(BoundTest, oneProgramPointIsTheCutInTime) {
+  TwoProgramPoints example;
   Graph graph(example.builder.problem);
   EXPECT_EQ(together(graph, {example.first}, example.budget),
             CutRelaxation(graph, example.first).costLowerBound(example.budget));
@@ -182,7 +182,7 @@ TEST(BoundTest, knowsWhatNoPriceProvesMoreThan) {
     for (OpIndex op = 0; op < graph.numOps(); ++op) {
       CutRelaxation cut(graph, op);
       const CutChoice fewest = cut.chooseFewestBytes();
-      const int64_t budget = cut.bytesBeside() + fewest.bytes + static_cast<int64_t>(seed % 5);
+      const int64_t budget = cut.fixedBytesAt() + fewest.bytes + static_cast<int64_t>(seed % 5);
       const int64_t best = *cut.costLowerBound(budget),
                     price = std::max<int64_t>(cut.lastPrice(), 1);
       EXPECT_LE(best, cut.mostProved());
@@ -200,30 +200,30 @@ TEST(BoundTest, knowsWhatNoPriceProvesMoreThan) {
 
 /// What the choices of one program point leave to prove is never less than what is proved with
 /// another.
-TEST(BoundTest, choicesOfOneMomentBoundOthers) {
+TEST(BoundTest, choicesOfOneProgramPointBoundOthers) {
   int tight = 0, together = 0;
   for (uint64_t seed = 1; seed <= 5000; ++seed) {
     const Problem problem = randomProblem(seed, 12);
     const Graph graph(problem);
     std::mt19937 random(static_cast<uint32_t>(seed));
     for (int pair = 0; pair < 12; ++pair) {
-      const OpIndex moment = static_cast<OpIndex>(random() % graph.numOps());
+      const OpIndex programPoint = static_cast<OpIndex>(random() % graph.numOps());
       const OpIndex other = static_cast<OpIndex>(random() % graph.numOps());
       std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
-      markAncestors(graph, moment, before);
-      markDescendants(graph, moment, after);
-      CutRelaxation cut(graph, moment);
-      const int64_t budget = cut.bytesBeside() + cut.chooseFewestBytes().bytes + random() % 6;
+      markAncestors(graph, programPoint, before);
+      markDescendants(graph, programPoint, after);
+      CutRelaxation cut(graph, programPoint);
+      const int64_t budget = cut.fixedBytesAt() + cut.chooseFewestBytes().bytes + random() % 6;
       std::vector<CutChoice> choices;
-      if (!cut.costLowerBound(budget, &choices) || choices.empty() || other == moment)
+      if (!cut.costLowerBound(budget, &choices) || choices.empty() || other == programPoint)
         continue;
-      const ChoiceBound bound(graph, moment, choices, budget, muchCost);
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", ops " + std::to_string(moment) + " and " +
-                   std::to_string(other));
+      const ChoiceBound bound(graph, programPoint, choices, budget, muchCost);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", ops " + std::to_string(programPoint) +
+                   " and " + std::to_string(other));
       if (const int64_t most = bound.mostTogether(other);
           (before[other] || after[other]) && most < muchCost) {
-        const int64_t proved = before[other] ? ::together(graph, {other, moment}, budget)
-                                             : ::together(graph, {moment, other}, budget);
+        const int64_t proved = before[other] ? ::together(graph, {other, programPoint}, budget)
+                                             : ::together(graph, {programPoint, other}, budget);
         EXPECT_LE(proved, most);
         tight += proved == most && proved > 0;
         ++together;
@@ -231,8 +231,8 @@ TEST(BoundTest, choicesOfOneMomentBoundOthers) {
       if (before[other])
         continue;
       const int64_t proved =
-          CutRelaxation(graph, moment, other).costLowerBound(budget).value_or(muchCost);
-      for (int64_t most : {bound.mostAt(moment, other), bound.mostAt(moment)})
+          CutRelaxation(graph, programPoint, other).costLowerBound(budget).value_or(muchCost);
+      for (int64_t most : {bound.mostAt(programPoint, other), bound.mostAt(programPoint)})
         if (most < muchCost) {
           EXPECT_LE(proved, most);
         }
@@ -268,15 +268,15 @@ TEST(PriceProgramTest, noPricesReachHigher) {
       double lowest = most;
       for (const auto &[height, excesses] : lines) {
         double sum = height;
-        for (size_t moment = 0; moment < numPrices; ++moment)
-          sum += prices[moment] * excesses[moment];
+        for (size_t programPoint = 0; programPoint < numPrices; ++programPoint)
+          sum += prices[programPoint] * excesses[programPoint];
         lowest = std::min(lowest, sum);
       }
       return lowest;
     };
     for (int line = 0; line < 12; ++line) {
       std::vector<double> excesses;
-      for (size_t moment = 0; moment < numPrices; ++moment)
+      for (size_t programPoint = 0; programPoint < numPrices; ++programPoint)
         excesses.push_back(excess(random));
       lines.push_back({cost(random), excesses});
       program.add(lines.back().first, excesses);
@@ -285,7 +285,7 @@ TEST(PriceProgramTest, noPricesReachHigher) {
       EXPECT_NEAR(lowestAt(point->prices), point->height, 1e-6);
       for (int other = 0; other < 50; ++other) {
         std::vector<double> prices;
-        for (size_t moment = 0; moment < numPrices; ++moment)
+        for (size_t programPoint = 0; programPoint < numPrices; ++programPoint)
           prices.push_back(random() % 3 ? price(random) : 0);
         EXPECT_LE(lowestAt(prices), point->height + 1e-6);
       }

@@ -72,7 +72,9 @@ private:
   };
 
   static size_t laneOf(const Op &op) {
-    return op.resource == Resource::CopyUp ? 1 : op.resource == Resource::CopyDown ? 2 : 0;
+    return op.resource == Resource::DeviceToHost   ? 1
+           : op.resource == Resource::HostToDevice ? 2
+                                                   : 0;
   }
   /// What compute has left to do at least.
   int64_t left(const State &state) const {

@@ -8,17 +8,17 @@
 
 #include "ProblemBuilder.h"
 #include "llmmem/Planning/Allocation/Placement.h"
-#include "llmmem/Planning/Alternatives/PlanForms.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Formats/PlanTimeline.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
 #include "llmmem/Planning/Sweep/Sweep.h"
+#include "llmmem/Planning/Variants/PlanVariants.h"
 #include "gtest/gtest.h"
 
 using namespace llmmem::planning;
@@ -185,15 +185,15 @@ TEST(DegenerateTest, theLeastHasAPlan) {
 TEST(DegenerateTest, everyTool) {
   forEach([](const Problem &problem) {
     findStructure(problem);
-    StepForms forms = StepForms::only(problem);
+    VariantSet variants = VariantSet::only(problem);
     for (int points : {2, 3})
-      for (const SweepPoint &point : sweepBudgets(forms, optionsFor(PolicyKind::Budget), points))
+      for (const SweepPoint &point : sweepBudgets(variants, optionsFor(PolicyKind::Budget), points))
         EXPECT_EQ(point.status, Status::Feasible);
-    forms.setBudget(INT64_MAX / 4);
+    variants.setBudget(INT64_MAX / 4);
     for (PolicyKind kind : {PolicyKind::Budget, PolicyKind::LeastPeak}) {
-      const FormPlan made = planInBestForm(forms, optionsFor(kind));
+      const VariantPlan made = planBestVariant(variants, optionsFor(kind));
       EXPECT_EQ(made.plan.status, Status::Feasible);
-      outlookText(lookAround(forms, optionsFor(kind), made.plan.cost), made.plan.baseCost);
+      outlookText(lookAround(variants, optionsFor(kind), made.plan.cost), made.plan.baseCost);
     }
   });
   EXPECT_EQ(pack({}, PackOptions()).arena, 0);

@@ -32,7 +32,7 @@ Problem saving(bool labels = true) {
   return problem;
 }
 
-std::vector<SavedValue> explain(const Problem &problem, std::vector<OpIndex> steps) {
+std::vector<ExplainedValue> explain(const Problem &problem, std::vector<OpIndex> steps) {
   Plan plan;
   plan.steps = std::move(steps);
   return explainPlan(problem, plan);
@@ -40,7 +40,7 @@ std::vector<SavedValue> explain(const Problem &problem, std::vector<OpIndex> ste
 
 TEST(ExplainTest, keptValues) {
   // By bytes: `wide` before y. h, which no backward op reads, is not saved.
-  std::vector<SavedValue> saved = explain(saving(), {0, 1, 2, 3, 4});
+  std::vector<ExplainedValue> saved = explain(saving(), {0, 1, 2, 3, 4});
   ASSERT_EQ(saved.size(), 2u);
   EXPECT_EQ(saved[0].value, 2);
   EXPECT_EQ(saved[0].bytes, 20);
@@ -74,7 +74,7 @@ TEST(ExplainTest, whatARepeatMakesRoomFor) {
 }
 
 TEST(ExplainTest, recomputedValues) {
-  std::vector<SavedValue> saved = explain(saving(), {0, 1, 2, 3, 1, 4});
+  std::vector<ExplainedValue> saved = explain(saving(), {0, 1, 2, 3, 1, 4});
   ASSERT_EQ(saved.size(), 2u);
   EXPECT_EQ(saved[0].runs, 2);
   EXPECT_EQ(saved[0].otherCost, 2); // one run of act
@@ -85,7 +85,7 @@ TEST(ExplainTest, recomputedValues) {
 TEST(ExplainTest, whatRunsOnceIsNotOffered) {
   Problem problem = saving();
   problem.ops[1].recompute = false;
-  std::vector<SavedValue> saved = explain(problem, {0, 1, 2, 3, 4});
+  std::vector<ExplainedValue> saved = explain(problem, {0, 1, 2, 3, 4});
   EXPECT_FALSE(saved[0].canRecompute);
   const std::string text = explanationText(problem, saved);
   EXPECT_NE(text.find("value 2 (20 B): kept, held 4 steps; it cannot be recomputed"),
@@ -101,7 +101,7 @@ TEST(ExplainTest, operandsThatRanOnceAreHeldOn) {
 }
 
 TEST(ExplainTest, withoutPhasesWhatWaitsIsSaved) {
-  std::vector<SavedValue> saved = explain(saving(/*labels=*/false), {0, 1, 2, 3, 4});
+  std::vector<ExplainedValue> saved = explain(saving(/*labels=*/false), {0, 1, 2, 3, 4});
   ASSERT_EQ(saved.size(), 1u); // only `wide` waits over a step that does not touch it
   EXPECT_EQ(saved[0].value, 2);
 }

@@ -28,8 +28,8 @@ class Budgets {
 public:
   explicit Budgets(Problem problem) : problem(std::move(problem)) {
     leastPlan = ask(std::nullopt, PolicyKind::LeastPeak);
-    least = need(leastPlan);
-    most = need(ask(std::nullopt, PolicyKind::None));
+    least = footprint(leastPlan);
+    most = footprint(ask(std::nullopt, PolicyKind::None));
   }
 
   /// Asks at `count` budgets between the least and the most, and around what each answer needs.
@@ -59,7 +59,7 @@ public:
   }
 
 private:
-  int64_t need(const Plan &plan) const { return problem.residentBytes() + plan.arena; }
+  int64_t footprint(const Plan &plan) const { return problem.residentBytes() + plan.arena; }
 
   Plan ask(std::optional<int64_t> budget, PolicyKind kind) {
     problem.budget = budget;
@@ -78,7 +78,7 @@ private:
       return std::nullopt;
     }
     costs[budget] = made.cost;
-    return need(made);
+    return footprint(made);
   }
 
   Problem problem;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds/FootprintBound.h"
 #include "Bounds/LastRunCut.h"
-#include "Bounds/NeedBound.h"
 #include "FromEnvironment.h"
 #include "ProblemBuilder.h"
 #include "ProofClaims.h"
@@ -47,9 +47,9 @@ TEST(LastRunTest, countsWhatIsKeptBesideTheLastBackward) {
   const Graph graph(step.build.problem);
   LastRunCut cut(graph, {step.backwardOfSecond, step.backwardOfFirst});
   // Its operands (8), its gradient (8), its workspace (20) and the other gradient (8).
-  EXPECT_EQ(cut.needAt(step.backwardOfFirst), 44);
+  EXPECT_EQ(cut.footprintAt(step.backwardOfFirst), 44);
   // The other one is recomputed: 4 + 12 + 20, with the gradient of the first.
-  EXPECT_EQ(cut.needAt(step.backwardOfSecond), 44);
+  EXPECT_EQ(cut.footprintAt(step.backwardOfSecond), 44);
   const std::vector<OpIndex> steps = givenOrder(graph);
   const LastRunBound bound = lastRunBound(graph, steps, profile(graph, steps), /*known=*/0);
   EXPECT_EQ(bound.bytes, 44);
@@ -63,7 +63,7 @@ TEST(LastRunTest, doesNotCountWhatIsMadeAgain) {
   step.build.problem.keep = {step.first};
   const Graph graph(step.build.problem);
   LastRunCut cut(graph, {step.backwardOfFirst});
-  EXPECT_EQ(cut.needAt(step.backwardOfFirst), 36); // its own bytes alone
+  EXPECT_EQ(cut.footprintAt(step.backwardOfFirst), 36); // its own bytes alone
 }
 
 /// An op that runs once, before another one of the set, is not the last.
@@ -82,11 +82,11 @@ TEST(LastRunTest, holdsWhatRunsOnce) {
   step.build.problem.ops[step.backwardOfSecond].recompute = false;
   const Graph graph(step.build.problem);
   LastRunCut once(graph, {step.backwardOfFirst});
-  EXPECT_EQ(once.needAt(step.backwardOfFirst), 44);
+  EXPECT_EQ(once.footprintAt(step.backwardOfFirst), 44);
   step.build.problem.ops[step.backwardOfSecond].recompute = true;
   const Graph other(step.build.problem);
   LastRunCut twice(other, {step.backwardOfFirst});
-  EXPECT_EQ(twice.needAt(step.backwardOfFirst), 36); // made again from the last one's operand
+  EXPECT_EQ(twice.footprintAt(step.backwardOfFirst), 36); // made again from the last one's operand
 }
 
 /// Of every set of ops: no schedule holds less, and what is proved is checked.
@@ -112,14 +112,14 @@ TEST(LastRunTest, noScheduleHoldsLess) {
           set.push_back(op);
       if (set.empty())
         continue;
-      const int64_t proved = needAtLastRun(graph, set);
+      const int64_t proved = footprintAtLastRun(graph, set);
       EXPECT_LE(proved, truth) << "problem " << seed;
       Plan claim;
       claim.status = Status::Infeasible;
       claim.peakBasis = {Kind::LastRuns, set, {}};
       claim.peakLowerBound = proved;
       claim.witness = Witness{std::nullopt, {}, proved, true, ""};
-      claim.absenceBasis = claim.peakBasis;
+      claim.infeasibilityBasis = claim.peakBasis;
       problem.budget = proved - 1;
       if (*problem.budget < 0)
         continue;
@@ -132,9 +132,9 @@ TEST(LastRunTest, noScheduleHoldsLess) {
       tight += proved == truth;
     }
     problem.budget.reset();
-    const NeedBound need = needOfEverySchedule(graph, least.steps);
-    EXPECT_LE(need.bytes, truth) << "problem " << seed;
-    EXPECT_GE(need.bytes, needOfOneOp(graph).bytes);
+    const FootprintBound footprint = footprintOfEverySchedule(graph, least.steps);
+    EXPECT_LE(footprint.bytes, truth) << "problem " << seed;
+    EXPECT_GE(footprint.bytes, footprintOfOneOp(graph).bytes);
   }
   EXPECT_GT(better, problems / 20);
   EXPECT_GT(tight, problems / 20);

@@ -119,14 +119,14 @@ inline bool OffloadChain::runForward() {
   int64_t boundaries = 0;
   for (size_t i = 0; i < count; ++i) {
     const RotorStage &stage = chain.stages[i];
-    auto needs = [&] {
+    auto footprints = [&] {
       int64_t bytes = boundaries + stage.body + chain.boundary[i + 1];
       for (size_t k = 0; k < i; ++k)
         bytes += isThere[k] ? chain.stages[k].body : 0;
       return bytes;
     };
     retireUps();
-    while (needs() > capacity) {
+    while (footprints() > capacity) {
       int64_t next = none;
       for (size_t k = 0; k < i; ++k)
         if (isThere[k] && upEnd[k] < none)

@@ -7,7 +7,7 @@
 #include "OffloadChain.h"
 #include "FromEnvironment.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
 

@@ -10,7 +10,7 @@
 #include "RandomProblem.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
 
@@ -41,7 +41,7 @@ Plan planIt(const Problem &problem, PolicyKind kind, const StepTime &stepTime) {
   options.workSeconds = 0.02;
   options.movesState = static_cast<bool>(stepTime);
   if (stepTime)
-    options.timeOf = [&](FormNumber, const Plan &plan) { return std::optional(stepTime(plan)); };
+    options.timeOf = [&](VariantNumber, const Plan &plan) { return std::optional(stepTime(plan)); };
   return plan(problem, options);
 }
 

@@ -7,7 +7,7 @@
 #include "RotorChain.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -58,10 +58,10 @@ TEST(HostCopiesTest, EachValueThatMayLeaveHasTwoCopies) {
   ASSERT_TRUE(copied) << copied.error();
   ASSERT_EQ(copied->ops.size(), 6u);
   const Op &up = copied->ops[4], &down = copied->ops[5];
-  EXPECT_EQ(up.resource, Resource::CopyUp);
+  EXPECT_EQ(up.resource, Resource::DeviceToHost);
   EXPECT_EQ(up.cost, 5);
   EXPECT_EQ(up.reads, std::vector<ValueIndex>{0});
-  EXPECT_EQ(down.resource, Resource::CopyDown);
+  EXPECT_EQ(down.resource, Resource::HostToDevice);
   EXPECT_EQ(down.cost, 10);
   EXPECT_EQ(down.reads, up.writes);
   EXPECT_EQ(down.writes, up.reads);
@@ -176,11 +176,11 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
     std::mt19937_64 engine(seed);
     Problem problem = randomSingleResults(engine);
     const Plan free = planIt(problem, PolicyKind::None);
-    const int64_t need = problem.residentBytes() + free.arena;
-    if (free.peakLowerBound >= need)
+    const int64_t footprint = problem.residentBytes() + free.arena;
+    if (free.peakLowerBound >= footprint)
       continue; // every budget is too small or suffices
     problem.budget =
-        free.peakLowerBound + static_cast<int64_t>(engine() % (need - free.peakLowerBound));
+        free.peakLowerBound + static_cast<int64_t>(engine() % (footprint - free.peakLowerBound));
     Result<Problem> copied = withHostCopies(problem, 5 + engine() % 8,
                                             {perNanosecond / 2 * int64_t(1 + engine() % 6),
                                              perNanosecond / 2 * int64_t(1 + engine() % 6)});
@@ -225,8 +225,8 @@ TEST(OffloadTest, EveryPlanVerifies) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Problem problem = randomProblem(seed, seed % 2 ? 10 : 28);
     const Plan free = planIt(problem, PolicyKind::None);
-    const int64_t need = problem.residentBytes() + free.arena;
-    problem.budget = (free.peakLowerBound + need) / 2;
+    const int64_t footprint = problem.residentBytes() + free.arena;
+    problem.budget = (free.peakLowerBound + footprint) / 2;
     const Result<Problem> copied = withHostCopies(problem, 40, {perNanosecond, 3 * perNanosecond});
     if (!copied)
       continue;
@@ -298,7 +298,7 @@ TEST(OffloadTest, ChainsBeatTheBestRecomputation) {
   }
 }
 
-TEST(OffloadTest, TheLeastNeedIsNoMoreThanWithoutAHost) {
+TEST(OffloadTest, TheLeastFootprintIsNoMoreThanWithoutAHost) {
   Problem problem = test::makeTransformer({.blocks = 2, .labels = true});
   const Plan alone = planIt(problem, PolicyKind::LeastPeak);
   const Result<Problem> copied =

@@ -59,7 +59,7 @@ Problem gatheredBlocks(int blocks, int64_t linkCost) {
   return builder.problem;
 }
 
-int64_t needOf(const Problem &problem, const Plan &plan) {
+int64_t footprintOf(const Problem &problem, const Plan &plan) {
   return problem.residentBytes() + plan.arena;
 }
 
@@ -130,7 +130,7 @@ TEST(OverlapTest, EveryPlanVerifies) {
       ASSERT_EQ(free.status, Status::Feasible) << seed;
       expectVerifies(problem, free, "seed " + std::to_string(seed));
       overlapped += free.time->time < free.cost;
-      problem.budget = needOf(problem, free) - 1;
+      problem.budget = footprintOf(problem, free) - 1;
       expectVerifies(problem, plan(problem, options),
                      "tight, seed " + std::to_string(seed) + ", policy " + nameOf(options.policy));
     }
@@ -193,7 +193,7 @@ TEST(OverlapTest, BoundsHoldForEverySchedule) {
     PlanOptions options;
     options.workSeconds = 0.02;
     options.policy.kind = PolicyKind::LeastPeak;
-    const int64_t least = needOf(problem, plan(problem, options));
+    const int64_t least = footprintOf(problem, plan(problem, options));
     options.policy.kind = PolicyKind::Budget;
     for (int64_t budget : {least, least + 4, least + 1000}) {
       problem.budget = budget;
@@ -217,9 +217,9 @@ TEST(OverlapTest, MoreBudgetNeverTakesMoreTime) {
     Problem problem = gatheredBlocks(8, linkCost);
     PlanOptions options;
     options.policy.kind = PolicyKind::LeastPeak;
-    const int64_t least = needOf(problem, plan(problem, options));
+    const int64_t least = footprintOf(problem, plan(problem, options));
     options.policy.kind = PolicyKind::Budget;
-    const int64_t most = needOf(problem, plan(problem, options));
+    const int64_t most = footprintOf(problem, plan(problem, options));
     int64_t before = INT64_MAX;
     for (int64_t budget = least; budget <= most + 200; budget += 100) {
       problem.budget = budget;
@@ -237,7 +237,7 @@ TEST(OverlapTest, MoreBudgetNeverTakesMoreTime) {
 TEST(OverlapTest, GathersThatRunAgainAreHidden) {
   Problem problem = gatheredBlocks(16, 4);
   Plan free = plan(problem, {});
-  problem.budget = needOf(problem, free) * 3 / 4;
+  problem.budget = footprintOf(problem, free) * 3 / 4;
   Plan tight = plan(problem, {});
   ASSERT_EQ(tight.status, Status::Feasible);
   EXPECT_GT(tight.steps.size(), problem.ops.size());

@@ -36,7 +36,7 @@ bool areApart(const Shapes &shapes, const std::vector<int64_t> &offsets, size_t 
 }
 
 /// Returns whether the shapes after those of `offsets` have a place next to them, by trying all.
-bool fitsBeside(const Shapes &shapes, int64_t capacity, std::vector<int64_t> offsets) {
+bool fitsWithPlaced(const Shapes &shapes, int64_t capacity, std::vector<int64_t> offsets) {
   const size_t next = offsets.size();
   if (next == shapes.shapes.size())
     return true;
@@ -45,7 +45,7 @@ bool fitsBeside(const Shapes &shapes, int64_t capacity, std::vector<int64_t> off
     bool isApart = true;
     for (size_t other = 0; other < next; ++other)
       isApart &= areApart(shapes, offsets, other, next);
-    if (isApart && fitsBeside(shapes, capacity, offsets))
+    if (isApart && fitsWithPlaced(shapes, capacity, offsets))
       return true;
   }
   return false;
@@ -77,7 +77,7 @@ TEST(PackSearch, FindsAPackingWhereThereIsOne) {
       int64_t nodes = 1'000'000;
       std::vector<int64_t> offsets;
       const PackSearch::Outcome outcome = search.run(capacity, {rank, 0.1}, nodes, offsets);
-      const bool fits = fitsBeside(shapes, capacity, {});
+      const bool fits = fitsWithPlaced(shapes, capacity, {});
       EXPECT_EQ(outcome, fits ? PackSearch::Outcome::Found : PackSearch::Outcome::None)
           << "round " << round << ", capacity " << capacity;
       if (outcome == PackSearch::Outcome::Found)

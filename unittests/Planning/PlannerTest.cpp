@@ -259,7 +259,7 @@ TEST(PlannerTest, saysInfeasibleOnlyWithAProof) {
 
 /// Rounded sizes are what an arena holds where the alignment divides them, so nothing is left for
 /// the padding of the topmost buffer.
-TEST(PlannerTest, oneByteUnderAProvedLeastNeedIsInfeasible) {
+TEST(PlannerTest, oneByteUnderAProvedLeastFootprintIsInfeasible) {
   for (int64_t blocks : {5, 40}) {
     Problem problem = test::makeSavingChain(blocks, 512);
     problem.alignment = 256;

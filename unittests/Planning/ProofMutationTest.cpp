@@ -94,8 +94,8 @@ void addOrders(std::vector<Claim> &claims) {
     builder.op({x}, {y}, 1);
     builder.op({x}, {end}, 1);
     builder.op({y, end, a, b}, {}, 1);
-    for (OpIndex moment : {3, 4})
-      builder.problem.ops[moment].workspace = 20;
+    for (OpIndex programPoint : {3, 4})
+      builder.problem.ops[programPoint].workspace = 20;
     builder.op({y, end, a}, {}, 1);
     builder.problem.budget = 20 + bytes;
     const Graph graph(builder.problem);
@@ -135,11 +135,11 @@ auto *pick(std::initializer_list<List *> lists, Random &random) {
   return all.empty() ? nullptr : all[random() % all.size()];
 }
 
-MomentFlow *anyMoment(Claim &it, Random &random) {
+ProgramPointFlow *anyMoment(Claim &it, Random &random) {
   if (it.proof.cost->cuts.empty())
     return nullptr;
   CutFlow &cut = it.proof.cost->cuts[random() % it.proof.cost->cuts.size()];
-  return &cut.moments[random() % cut.moments.size()];
+  return &cut.programPoints[random() % cut.programPoints.size()];
 }
 
 struct Falsehood {
@@ -151,8 +151,8 @@ struct Falsehood {
 const Falsehood falsehoods[] = {
     {"more flows in than on", "does not flow on",
      [](Claim &it, Random &random) {
-       if (MomentFlow *moment = anyMoment(it, random)) {
-         ValueFlow *flow = pick({&moment->needed}, random);
+       if (ProgramPointFlow *programPoint = anyMoment(it, random)) {
+         ValueFlow *flow = pick({&programPoint->needed}, random);
          return flow && ++flow->amount;
        }
        OpFlow *flow = pick({&it.proof.cost->openCut.descendants}, random);
@@ -160,14 +160,16 @@ const Falsehood falsehoods[] = {
      }},
     {"more flows through a value than its bytes cost", "than its bytes cost",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       ValueFlow *flow = pick({moment ? &moment->held : &it.proof.cost->openCut.held}, random);
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       ValueFlow *flow =
+           pick({programPoint ? &programPoint->held : &it.proof.cost->openCut.held}, random);
        return flow && (flow->amount = int64_t(1) << 62);
      }},
     {"more flows through a repeat than it costs", "than it costs",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       OpFlow *flow = pick({moment ? &moment->repeated : &it.proof.cost->openCut.repeated}, random);
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       OpFlow *flow = pick(
+           {programPoint ? &programPoint->repeated : &it.proof.cost->openCut.repeated}, random);
        return flow && it.problem.ops[flow->op].recompute && (flow->amount = int64_t(1) << 62);
      }},
     {"a scale that makes repeats dearer", "",
@@ -179,25 +181,26 @@ const Falsehood falsehoods[] = {
      }},
     {"a price that nothing flows for", "stated is",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       int64_t &price = moment ? moment->price : it.proof.cost->openCut.price;
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       int64_t &price = programPoint ? programPoint->price : it.proof.cost->openCut.price;
        price += price / 2;
        return price > 0;
      }},
     {"a value that nothing needs", "",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       if (!moment || moment->needed.empty())
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       if (!programPoint || programPoint->needed.empty())
          return false;
-       ValueFlow &flow = *pick({&moment->needed}, random);
+       ValueFlow &flow = *pick({&programPoint->needed}, random);
        const ValueIndex before = flow.value;
-       flow.value = it.problem.ops[moment->op].reads.front();
+       flow.value = it.problem.ops[programPoint->op].reads.front();
        return flow.value != before;
      }},
     {"an operand that no op reads", "does not",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       ReadFlow *flow = pick({moment ? &moment->reads : &it.proof.cost->openCut.reads}, random);
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       ReadFlow *flow =
+           pick({programPoint ? &programPoint->reads : &it.proof.cost->openCut.reads}, random);
        if (!flow)
          return false;
        for (ValueIndex value = 0; value < ValueIndex(it.problem.values.size()); ++value)
@@ -209,8 +212,8 @@ const Falsehood falsehoods[] = {
      }},
     {"another program point", "",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       OpIndex &op = moment ? moment->op : it.proof.cost->openCut.op;
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       OpIndex &op = programPoint ? programPoint->op : it.proof.cost->openCut.op;
        const OpIndex before = op;
        op = OpIndex(random() % 2); // the first ops: nothing is saved there yet
        return op != before;
@@ -222,15 +225,16 @@ const Falsehood falsehoods[] = {
          random() % 2 ? cuts.pop_back() : void(cuts[1] = cuts[0]);
          return true;
        }
-       if (cuts.empty() || cuts[0].moments.size() < 2)
+       if (cuts.empty() || cuts[0].programPoints.size() < 2)
          return false;
-       std::swap(cuts[0].moments[0], cuts[0].moments[1]);
+       std::swap(cuts[0].programPoints[0], cuts[0].programPoints[1]);
        return true;
      }},
     {"an op that the problem lacks", "",
      [](Claim &it, Random &random) {
-       MomentFlow *moment = anyMoment(it, random);
-       OpFlow *flow = pick({moment ? &moment->repeated : &it.proof.cost->openCut.repeated}, random);
+       ProgramPointFlow *programPoint = anyMoment(it, random);
+       OpFlow *flow = pick(
+           {programPoint ? &programPoint->repeated : &it.proof.cost->openCut.repeated}, random);
        return flow && (flow->op = OpIndex(it.problem.ops.size()));
      }},
     {"the proof of another budget", "the proof is of a budget",
@@ -286,34 +290,34 @@ TEST(ProofMutationTest, falseFlowsAreRefused) {
 }
 
 /// A small step whose least footprint is known: what is claimed beyond it is refused.
-TEST(ProofMutationTest, falseNeedsAreRefused) {
-  int refusedNeeds = 0, refusedOps = 0;
+TEST(ProofMutationTest, falseFootprintsAreRefused) {
+  int refusedFootprints = 0, refusedOps = 0;
   for (uint32_t seed = 0; seed < 80; ++seed) {
     Problem problem = test::makeRandom(seed, 4);
     PlanOptions options;
     options.policy.kind = PolicyKind::LeastPeak;
     const Plan least = plan(problem, options);
-    const int64_t need = problem.residentBytes() + least.arena;
-    if (least.arena < 2 || need <= problem.residentBytes() + 1)
+    const int64_t footprint = problem.residentBytes() + least.arena;
+    if (least.arena < 2 || footprint <= problem.residentBytes() + 1)
       continue;
-    problem.budget = need;
+    problem.budget = footprint;
     Plan none;
     none.status = Status::Infeasible;
-    none.witness = Witness{std::nullopt, {}, need + 1, true, ""};
+    none.witness = Witness{std::nullopt, {}, footprint + 1, true, ""};
     Proof proof = prove(problem, none);
     for (Argument::Kind kind : {Argument::Kind::EverySchedule, Argument::Kind::EveryPlacement,
                                 Argument::Kind::Resident}) {
       proof.infeasible = Argument{kind, -1, {}, {}, {}};
       const ClaimCheck check = checkOf("infeasible", problem, none, proof);
       EXPECT_EQ(wordOf(check.verdict), "refused") << check.message;
-      ++refusedNeeds;
+      ++refusedFootprints;
     }
     proof.infeasible = Argument{Argument::Kind::OneOp, 0, {}, {}, {}};
     const ClaimCheck check = checkOf("infeasible", problem, none, proof);
     EXPECT_EQ(wordOf(check.verdict), "refused") << check.message;
     ++refusedOps;
   }
-  EXPECT_GT(refusedNeeds, 100);
+  EXPECT_GT(refusedFootprints, 100);
   EXPECT_GT(refusedOps, 30);
 }
 
@@ -334,12 +338,12 @@ std::vector<Claim> lastRunClaims() {
     for (OpIndex op = 0; op < OpIndex(it.problem.ops.size()); op += 2)
       set.push_back(op);
     const Graph graph(it.problem);
-    const int64_t proved = needAtLastRun(graph, set);
+    const int64_t proved = footprintAtLastRun(graph, set);
     if (proved <= peakLowerBound(graph).bytes)
       continue;
     it.problem.budget = proved - 1;
     it.plan.status = Status::Infeasible;
-    it.plan.absenceBasis = {Kind::LastRuns, set, {}};
+    it.plan.infeasibilityBasis = {Kind::LastRuns, set, {}};
     it.plan.witness = Witness{std::nullopt, {}, proved, true, ""};
     it.proof = prove(it.problem, it.plan);
     claims.push_back(std::move(it));

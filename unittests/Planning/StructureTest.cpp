@@ -130,7 +130,7 @@ TEST(Structure, PlansOfCanonicalProblemsArePlansOfTheOthers) {
   EXPECT_TRUE(verify(problem, restored).empty());
 }
 
-TEST(Structure, TheLeastNeedIsOfTheGraphAlone) {
+TEST(Structure, TheLeastFootprintIsOfTheGraphAlone) {
   const Problem labelled = test::makeTransformer(smallStep(6, true));
   PlanOptions options;
   options.policy.kind = PolicyKind::LeastPeak;

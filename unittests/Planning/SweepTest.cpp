@@ -14,7 +14,7 @@ TEST(SweepTest, goesFromTheLeastToKeepingAll) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = test::makeRandom(seed, 7);
-    std::vector<SweepPoint> sweep = sweepBudgets(StepForms::only(problem), {}, 5);
+    std::vector<SweepPoint> sweep = sweepBudgets(VariantSet::only(problem), {}, 5);
     ASSERT_EQ(sweep.size(), 5u);
     EXPECT_EQ(sweep.back().cost, sweep.back().baseCost);
     for (size_t point = 0; point < sweep.size(); ++point) {
@@ -35,7 +35,7 @@ TEST(SweepTest, goesFromTheLeastToKeepingAll) {
 
 TEST(SweepTest, onePointKeepsAll) {
   Problem problem = test::makeRandom(3, 7);
-  std::vector<SweepPoint> sweep = sweepBudgets(StepForms::only(problem), {}, 1);
+  std::vector<SweepPoint> sweep = sweepBudgets(VariantSet::only(problem), {}, 1);
   ASSERT_EQ(sweep.size(), 1u);
   EXPECT_EQ(sweep[0].cost, sweep[0].baseCost);
 }

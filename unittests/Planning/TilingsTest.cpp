@@ -1,9 +1,9 @@
 //===- TilingsTest.cpp - The cheapest of several tilings ---------------------------===//
 
-#include "llmmem/Planning/Alternatives/Tilings.h"
+#include "llmmem/Planning/Variants/Tilings.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "gtest/gtest.h"
 
 using namespace llmmem::planning;
@@ -82,7 +82,7 @@ TEST(TilingsTest, aLeanerFormIsCheaperThanRecomputing) {
   EXPECT_LE(best.plan.costLowerBound, 33);
 }
 
-TEST(TilingsTest, recomputingIsCheaperThanALeanerTiling) {
+TEST(TilingsTest, recomputingIsCheaperThanATilingOfLessMemory) {
   // The tiling of 14 fits as it is, for 36, and that of 11 where a is made again, for 36 too. The
   // tiling of 10 makes a again for 35.
   TilingPlan best = planUnder(231);
@@ -106,7 +106,7 @@ TEST(TilingsTest, moreBudgetNeverCostsMore) {
   EXPECT_EQ(last, 32);
 }
 
-TEST(TilingsTest, isInfeasibleOnlyWhereTheLeanestFormIs) {
+TEST(TilingsTest, isInfeasibleOnlyWhereTheLeastMemoryVariantIs) {
   TilingPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
   EXPECT_EQ(planUnder(least.plan.arena).plan.status, Status::Feasible);
   TilingPlan none = planUnder(least.plan.arena - 1);
@@ -116,7 +116,7 @@ TEST(TilingsTest, isInfeasibleOnlyWhereTheLeanestFormIs) {
 
 // The larger tiling has no plan, and takes longer for all that is quickly known, so it is planned
 // last; the other has one where a leaves for the host, which is no shorter than the known one.
-TEST(TilingsTest, withoutAPlanTheLeanestFormAnswersWhateverIsPlannedLast) {
+TEST(TilingsTest, withoutAPlanTheLeastMemoryVariantAnswersWhateverIsPlannedLast) {
   Problem problem = makeHead();
   problem.ops[0].workspace = 140; // so that a can neither stay nor be made again
   problem.budget = 250;

@@ -31,9 +31,9 @@ protected:
     for (OpIndex op = 0; op < 5; ++op)
       problem.ops[op].id = op;
     fill(One, 10, {A}, {X}, Resource::Compute);
-    fill(Up, 8, {X}, {H}, Resource::CopyUp);
+    fill(Up, 8, {X}, {H}, Resource::DeviceToHost);
     fill(Two, 10, {X}, {Y}, Resource::Compute);
-    fill(Down, 8, {H}, {X}, Resource::CopyDown);
+    fill(Down, 8, {H}, {X}, Resource::HostToDevice);
     fill(Back, 20, {X, Y}, {G}, Resource::Compute);
     problem.ops[Up].optional = problem.ops[Down].optional = true;
     problem.ops[Two].alternatives = {{15, 0}, {12, 64}};

@@ -51,7 +51,7 @@ TEST(VersionTwo, ProblemsReadBackAsTheyPrint) {
   EXPECT_EQ(problem->budgetOf(1), 128);
   EXPECT_EQ(problem->alignmentOf(1), 64);
   EXPECT_EQ(problem->values[2].memory, 1);
-  EXPECT_EQ(problem->ops[1].resource, Resource::CopyUp);
+  EXPECT_EQ(problem->ops[1].resource, Resource::DeviceToHost);
   EXPECT_TRUE(problem->ops[3].optional);
   EXPECT_EQ(problem->ops[2].alternatives[1].workspace, 64);
   std::string text = toJson(*problem);

@@ -8,13 +8,13 @@ namespace {
 
 /// Buffers of a step, of `kCount` floats a rank, at multiples of 256 bytes.
 constexpr int64_t kCount = 1000, kBytes = 4096;
-enum Place { X, Sum, Part, Whole, Received, Gathered };
+enum StepBuffer { X, Sum, Part, Whole, Received, Gathered };
 
 struct Step {
   llmmem_cuda *run;
   int64_t axes, ranks = llmmem_ranks(), rank = llmmem_rank();
 
-  void *at(Place place) const {
+  void *at(StepBuffer place) const {
     int64_t begin = 0;
     for (int before = 0; before < place; ++before)
       begin += before == Whole ? ranks * kBytes : kBytes;
@@ -60,7 +60,7 @@ float valueOf(int64_t batch, int64_t rank, int64_t i) {
   return static_cast<float>((batch + 1) * (rank + 1) * (i % 97));
 }
 
-std::string compare(const Step &step, Place place, const char *name, int64_t count,
+std::string compare(const Step &step, StepBuffer place, const char *name, int64_t count,
                     const std::vector<float> &expected) {
   std::vector<float> found(count);
   if (llmmem_cuda_download(step.run, found.data(), reinterpret_cast<uint64_t>(step.at(place)),

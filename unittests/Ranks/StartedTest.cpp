@@ -121,7 +121,7 @@ TEST(StartedDeathTest, AFailureEndsTheJobWithTheRanksName) {
 
 /// Rank 1 of 2 fails on its own thread while the other one is inside the transport, for as long as
 /// `seconds` says.
-void abortBesideACall(int seconds) {
+void abortDuringACall(int seconds) {
   static std::atomic<bool> isInside;
   static int length;
   length = seconds;
@@ -152,12 +152,12 @@ void abortBesideACall(int seconds) {
 
 TEST(StartedDeathTest, AnAbortWaitsForTheOtherThread) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(abortBesideACall(1), ::testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(abortDuringACall(1), ::testing::ExitedWithCode(7), "");
 }
 
 TEST(StartedDeathTest, AnAbortDoesNotWaitForEver) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(abortBesideACall(600), ::testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(abortDuringACall(600), ::testing::ExitedWithCode(7), "");
 }
 
 } // namespace

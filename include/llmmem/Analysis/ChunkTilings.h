@@ -10,7 +10,7 @@
 
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
-#include "llmmem/Planning/Alternatives/Tilings.h"
+#include "llmmem/Planning/Variants/Tilings.h"
 
 namespace llmmem {
 

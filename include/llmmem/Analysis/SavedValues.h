@@ -1,6 +1,6 @@
 //===- SavedValues.h - What the forward leaves for the backward ------------===//
 //
-// This file finds the saved values of a program (Planning/Model/SavedValues.h defines them). With
+// This file finds the saved values of a program (Planning/Model/Decisions.h defines them). With
 // recomputation the runs of an op count as one, the first. Nothing here depends on how the decision
 // was made.
 //

@@ -52,7 +52,7 @@ struct LibraryCall {
 };
 
 /// Describes a call of Runtime/Cuda.h: a copy on the device, a copy between it and the host's
-/// memory (HostCopies.h), its start, or the wait for such a copy or for an update on the host.
+/// memory (HostCopyCalls.h), its start, or the wait for such a copy or for an update on the host.
 struct HostCall {
   enum class Kind {
     Copy,
@@ -66,7 +66,7 @@ struct HostCall {
 };
 
 /// Describes an update on the host, or its start: a kernel for CPUs, and its buffers.
-struct HostUpdate {
+struct HostUpdateCall {
   unsigned kernel = 0; // Indexes LaunchList::updates.
   llvm::SmallVector<LaunchWord> words;
   bool isStarted = false;
@@ -80,7 +80,7 @@ struct Mark {
 struct LaunchList {
   /// Holds module and name by the numbers of launches, in the order of first launches.
   std::vector<std::pair<std::string, std::string>> kernels;
-  std::vector<std::variant<Launch, LibraryCall, HostCall, HostUpdate, Mark>> calls;
+  std::vector<std::variant<Launch, LibraryCall, HostCall, HostUpdateCall, Mark>> calls;
   /// Holds the host functions that updates call, in the order of first calls.
   std::vector<std::string> updates;
   /// Holds for each call with a profile, in order, what its host function receives: for an op its

@@ -29,7 +29,7 @@ bool isPacked(mlir::Type element);
 /// An argument's scales and zero points are the arguments after it: "x.weight", "x.weight.scales".
 inline constexpr llvm::StringLiteral kScalesSuffix = ".scales", kZerosSuffix = ".zeros";
 /// Returns whether the argument is one of these, and no tensor of the model.
-bool isBesideHeld(mlir::BlockArgument argument);
+bool hasHeldParameter(mlir::BlockArgument argument);
 
 /// Returns the largest stored number.
 double largestPacked(mlir::Type element);

@@ -32,8 +32,8 @@ public:
   static llvm::Expected<ModelBuffers> allocate(const CompiledStep &step, StepRoles roles);
   /// Shares the buffers of the parameters and caches of `other`, which must outlive this object.
   /// Fails if one is missing there or has another type.
-  static llvm::Expected<ModelBuffers> allocateBeside(const ModelBuffers &other,
-                                                     const CompiledStep &step, StepRoles roles);
+  static llvm::Expected<ModelBuffers> allocateSharing(const ModelBuffers &other,
+                                                      const CompiledStep &step, StepRoles roles);
 
   /// Samples parameters from `seed`, as `initialSampleOf` says.
   void sampleParameters(uint64_t seed);

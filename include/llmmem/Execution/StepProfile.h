@@ -51,7 +51,7 @@ public:
   /// overlapped communication. A wait for a started call counts as communication for as long as its
   /// transfer takes.
   struct Parts {
-    int64_t compute = 0, communication = 0, waiting = 0, beside = 0;
+    int64_t compute = 0, communication = 0, waiting = 0, overlapped = 0;
   };
   /// Splits the time by the transfers that any rank has seen.
   Parts parts(const Transfers &transfers) const;

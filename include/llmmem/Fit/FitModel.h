@@ -5,8 +5,8 @@
 
 #include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Import/Import.h"
-#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
+#include "llmmem/Planning/Variants/ProblemVariants.h"
 #include <map>
 
 namespace llmmem {
@@ -95,7 +95,7 @@ private:
   Shape shapeOf(const Question &question) const;
 
   struct Step {
-    planning::StepForms forms;
+    planning::VariantSet variants;
     int64_t cacheBytes = 0, hostBytes = 0;
   };
   struct Answer {
@@ -111,7 +111,7 @@ private:
   llvm::Error learn(llvm::ArrayRef<Question> questions);
   llvm::Expected<Answer> answer(const Question &question) const;
   static void inThreads(size_t count, llvm::function_ref<void(size_t)> work);
-  FitPoint pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const;
+  FitPoint pointOf(const planning::VariantSet &variants, planning::PolicyKind policy) const;
 
   std::unique_ptr<importer::Model> model;
   importer::ImportOptions options;

@@ -88,10 +88,10 @@ struct KernelCounts {
   double instructions = 0;
   /// Count the instructions of loops that start wgmma, which overlap it, and the ones among them
   /// that wait for what it has computed in the same iteration.
-  double besideWgmma = 0, behindWgmma = 0;
+  double inLoopsOfWgmma = 0, dependentOnWgmma = 0;
   /// Count the ex2 and rcp among all instructions and among those that wait for wgmma. A
   /// multiprocessor has few units for them.
-  double specials = 0, specialsBehindWgmma = 0;
+  double specials = 0, specialsDependentOnWgmma = 0;
   /// Says how many more iterations than an average block the busiest one takes of a loop over tiles
   /// of C whose iterations the blocks share: 4 / 3.88 for 512 tiles on 132 blocks.
   double busiest = 1;

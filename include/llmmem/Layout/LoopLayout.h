@@ -28,7 +28,7 @@ bool isCarriedUnchanged(mlir::LoopLikeOpInterface loop, unsigned number);
 class LoopLayout {
 public:
   /// A place is in the bytes of a result of the loop, or at an offset of its scratch bytes.
-  struct Place {
+  struct LoopPlace {
     std::optional<unsigned> carried;
     int64_t offset = 0;
   };
@@ -48,7 +48,7 @@ public:
   int64_t getBytes() const { return bytes; }
 
   /// Returns the places of what the ops of the body write; views have none.
-  const llvm::DenseMap<mlir::Value, Place> &getPlaces() const { return places; }
+  const llvm::DenseMap<mlir::Value, LoopPlace> &getPlaces() const { return places; }
 
   /// Returns where the scratch bytes of an op of the body begin, if it needs some.
   int64_t getScratch(mlir::Operation *op) const { return scratch.lookup(op); }
@@ -80,7 +80,7 @@ private:
   llvm::SmallVector<Buffer> buffers;
   llvm::SmallVector<Copy> copies;
   llvm::DenseMap<mlir::Value, int64_t> lastRead;
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, LoopPlace> places;
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
   // Holds numbers of buffers, until their offsets are known.
   llvm::DenseMap<mlir::Value, unsigned> bufferOf;

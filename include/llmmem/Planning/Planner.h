@@ -33,11 +33,11 @@ struct PlanOptions {
   /// least the sum of the times of its ops, and at least what is proved for every plan. It returns
   /// nothing where that fails. Plans with copies to a host are compared by it. It may be empty:
   /// then the time of the plan counts.
-  std::function<std::optional<int64_t>(FormNumber, const Plan &)> timeOf;
+  std::function<std::optional<int64_t>(VariantNumber, const Plan &)> timeOf;
   /// Whether every step copies state from the host and back, which is not part of the problem. Then
   /// a plan without copies may take longer than its ops, too. This is used only with `timeOf`.
   bool movesState = false;
-  FormNumber form; // the variant that the problem describes
+  VariantNumber variant; // the variant that the problem describes
   /// The shortest time known from another variant. With a host the planner must not miss a shorter
   /// plan, but among longer plans it may return any.
   int64_t knownTime = INT64_MAX;
@@ -46,7 +46,7 @@ struct PlanOptions {
 /// Returns why the solvers cannot plan `problem`, even if it is valid, and nothing where they can.
 /// The solvers support one memory, either one resource or compute and link that overlap, and ops
 /// without alternatives. With compute they also support the copies to a host that
-/// Offload/HostCopies.h adds. The verifier supports all problems.
+/// Offload/OffloadProblem.h adds. The verifier supports all problems.
 LLMMEM_EXPORT std::optional<std::string> checkPlannable(const Problem &problem);
 
 /// Plans `problem`, which must be valid. A problem that `checkPlannable` refuses gives Unknown,

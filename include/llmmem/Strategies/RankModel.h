@@ -17,11 +17,11 @@
 #ifndef LLMMEM_STRATEGIES_RANKMODEL_H
 #define LLMMEM_STRATEGIES_RANKMODEL_H
 
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Schedulers/RepeatedBlocks.h"
 #include "llmmem/Strategies/Layouts.h"
 #include "llmmem/Strategies/Strategy.h"
-#include "llmmem/Transforms/StepAlternatives.h"
+#include "llmmem/Transforms/StepVariants.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -74,7 +74,7 @@ struct PartModel {
 };
 
 /// This is one variant of the step: a choice of epilogues and a chunk of the loss.
-struct StepChoice {
+struct RankStepVariant {
   PartModel first, block, last;
   PartModel tied; // Holds what the parts before and after the blocks share; each of their ranks has
                   // it.
@@ -108,7 +108,7 @@ public:
   /// Returns the bytes of an activation between two blocks.
   int64_t messageBytes() const { return crossingBytes; }
   /// Return the bytes of each gradient that the parts before and after the blocks share
-  /// (`StepChoice::tied`).
+  /// (`RankStepVariant::tied`).
   llvm::ArrayRef<int64_t> tiedGradients() const { return tiedBytes; }
 
   struct Plan {
@@ -123,9 +123,9 @@ public:
 
 private:
   const planning::RepeatedBlocks *blocksOf(size_t choice);
-  PartModel once(const StepChoice &choice, const planning::BlockStretch &stretch) const;
+  PartModel once(const RankStepVariant &choice, const planning::BlockStretch &stretch) const;
 
-  std::vector<StepChoice> choices; // Has at least one element.
+  std::vector<RankStepVariant> choices; // Has at least one element.
   std::vector<std::optional<planning::RepeatedBlocks>> blocks;
   std::vector<bool> known;            // Has an element for each of `blocks`.
   int64_t inputBytes = 0;             // The same on every rank.

@@ -9,7 +9,7 @@
 #define LLMMEM_TRANSFORMS_CHECKPOINTS_H
 
 #include "llmmem/Analysis/ChunkTilings.h"
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Transforms/Epilogues.h"
 

@@ -10,7 +10,7 @@
 #ifndef LLMMEM_TRANSFORMS_DECIDECHECKPOINTS_H
 #define LLMMEM_TRANSFORMS_DECIDECHECKPOINTS_H
 
-#include "llmmem/Transforms/StepAlternatives.h"
+#include "llmmem/Transforms/StepVariants.h"
 
 namespace llmmem {
 
@@ -20,16 +20,16 @@ using ProgramTimer = llvm::function_ref<llvm::FailureOr<int64_t>(mlir::func::Fun
 
 /// Holds the best plan of a step, or the reason why there is none, with what it was chosen from.
 struct CheckpointDecision {
-  std::vector<StepAlternative> alternatives;
-  planning::StepForms forms; // of all alternatives; `stated` is the chosen one
+  std::vector<StepVariant> alternatives;
+  planning::VariantSet variants; // of all alternatives; `stated` is the chosen one
   planning::PlanOptions options;
-  planning::AlternativePlan best;
+  planning::ProblemVariantPlan best;
   /// Says what the ops take without a budget; nothing where some of them run at the same time as
   /// others.
   std::optional<int64_t> costWithoutBudget;
 
   /// Returns the alternative that the plan is for. Its problem has the chunks that were chosen.
-  StepAlternative &chosen() { return alternatives[best.alternative]; }
+  StepVariant &chosen() { return alternatives[best.alternative]; }
   const planning::Plan &plan() const { return best.chosen.plan; }
 };
 
@@ -40,7 +40,7 @@ bool hasHostCopies(mlir::func::FuncOp step);
 /// feasible. Where state on the host comes and leaves at the same time as ops run, plans are
 /// compared by `timeOf`. Fails, after a located diagnostic, where nothing may leave for the host.
 llvm::FailureOr<CheckpointDecision>
-decideCheckpoints(mlir::func::FuncOp step, std::vector<StepAlternative> alternatives,
+decideCheckpoints(mlir::func::FuncOp step, std::vector<StepVariant> alternatives,
                   const CheckpointRequest &request, const DeviceModel &device, ProgramTimer timeOf);
 
 /// Makes `step` what the plan is for, which is feasible, and writes `llm.id` on its ops,

@@ -87,7 +87,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     A step whose matmuls could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
     choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared. Where a GPU's library
     is to compute epilogues, which decides last bits, the cheapest step is taken before the budget is looked at.
-    With `host-budget` values may also leave for the host (`include/llmmem/Planning/Offload/HostCopies.h`): `llm.copies` says
+    With `host-budget` values may also leave for the host (`include/llmmem/Planning/Offload/OffloadProblem.h`): `llm.copies` says
     which, and their copies have numbers of their own in the schedule.
 
     *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed except matmuls that took their epilogue; where no plan was found the pass

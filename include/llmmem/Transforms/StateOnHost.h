@@ -24,7 +24,7 @@
 #ifndef LLMMEM_TRANSFORMS_STATEONHOST_H
 #define LLMMEM_TRANSFORMS_STATEONHOST_H
 
-#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {

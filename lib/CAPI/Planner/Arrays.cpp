@@ -15,9 +15,9 @@ using namespace llmmem::planning;
 namespace {
 
 /// Reads the arrays in turn; the first that is wrong ends it.
-class ProblemTaker {
+class ArrayProblemReader {
 public:
-  explicit ProblemTaker(const llmmem_problem &given) : given(given) {}
+  explicit ArrayProblemReader(const llmmem_problem &given) : given(given) {}
 
   Result<Problem> run() {
     if (!takeHeader() || !takeValues() || !takeOps() || !takeKeep())
@@ -169,7 +169,7 @@ Result<Problem> capi::takeProblem(const llmmem_problem *given) {
   Result<llmmem_problem> taken = take(given, "problem");
   if (!taken)
     return Failure{taken.error()};
-  return ProblemTaker(*taken).run();
+  return ArrayProblemReader(*taken).run();
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,8 +4,8 @@
 #include "Arrays.h"
 #include "MakePlan.h"
 #include "llmmem/CAPI/Boundary.h"
-#include "llmmem/Planning/Alternatives/PlanForms.h"
-#include "llmmem/Planning/Model/ValidateForms.h"
+#include "llmmem/Planning/Model/ValidateTilings.h"
+#include "llmmem/Planning/Variants/PlanVariants.h"
 #include <limits>
 
 using namespace llmmem;
@@ -52,7 +52,7 @@ static Result<std::vector<OpIndex>> takeSelected(const llmmem_form &form, size_t
   return selected;
 }
 
-static Result<AlternativeProblem> takeForm(const llmmem_form *given) {
+static Result<ProblemVariant> takeForm(const llmmem_form *given) {
   Result<llmmem_form> form = take(given, "form");
   if (!form)
     return Failure{form.error()};
@@ -64,7 +64,7 @@ static Result<AlternativeProblem> takeForm(const llmmem_form *given) {
   Result<std::vector<OpIndex>> selected = takeSelected(*form, problem->ops.size());
   if (!selected)
     return Failure{selected.error()};
-  AlternativeProblem taken{std::move(*problem), {}, std::move(*selected)};
+  ProblemVariant taken{std::move(*problem), {}, std::move(*selected)};
   for (int64_t at = 0; form->num_tilings > 0 && at < form->num_tiled_ops; ++at)
     if (form->tiled_ops[at] < 0 || form->tiled_ops[at] >= (int64_t)taken.problem.ops.size())
       return Failure{"tiled_ops[" + std::to_string(at) + "]: is " +
@@ -85,7 +85,7 @@ static Result<AlternativeProblem> takeForm(const llmmem_form *given) {
 }
 
 /// Says what is wrong between the forms of one step: they differ in ops and values alone.
-static std::optional<std::string> wrongBeside(const Problem &problem, const Problem &first) {
+static std::optional<std::string> differenceFrom(const Problem &problem, const Problem &first) {
   if (problem.budget != first.budget)
     return "problem: its budget is not that of forms[0]";
   if (problem.alignment != first.alignment)
@@ -93,7 +93,7 @@ static std::optional<std::string> wrongBeside(const Problem &problem, const Prob
   return std::nullopt;
 }
 
-static Result<StepForms> takeForms(const llmmem_forms *given) {
+static Result<VariantSet> takeForms(const llmmem_forms *given) {
   Result<llmmem_forms> taken = take(given, "forms");
   if (!taken)
     return Failure{taken.error()};
@@ -104,17 +104,17 @@ static Result<StepForms> takeForms(const llmmem_forms *given) {
     return Failure{"forms: is NULL"};
   if (taken->choice != LLMMEM_CHOOSE_BY_PLAN && taken->choice != LLMMEM_CHOOSE_BY_OPS_ONCE)
     return Failure{"choice: expected LLMMEM_CHOOSE_BY_PLAN or LLMMEM_CHOOSE_BY_OPS_ONCE"};
-  StepForms forms;
-  forms.choice = static_cast<AlternativeChoice>(taken->choice);
+  VariantSet forms;
+  forms.choice = static_cast<VariantSelection>(taken->choice);
   forms.guessedPhases = taken->guessed_phases != 0;
   for (int64_t number = 0; number < taken->num_forms; ++number) {
     const std::string place = "forms[" + std::to_string(number) + "]: ";
-    Result<AlternativeProblem> form = takeForm(taken->forms[number]);
+    Result<ProblemVariant> form = takeForm(taken->forms[number]);
     if (!form)
       return Failure{place + form.error()};
     forms.alternatives.push_back(std::move(*form));
     if (std::optional<std::string> wrong =
-            wrongBeside(forms.alternatives.back().problem, forms.alternatives.front().problem))
+            differenceFrom(forms.alternatives.back().problem, forms.alternatives.front().problem))
       return Failure{place + *wrong};
   }
   return forms;
@@ -134,12 +134,12 @@ llmmem_result llmmem_make_plan_of_forms(const llmmem_forms *given,
   if (!chosen)
     return invalid(error, "chosen: is NULL");
   auto make = [&](const PlanOptions &planOptions) -> Result<PlannedProblem> {
-    Result<StepForms> forms = takeForms(given);
+    Result<VariantSet> forms = takeForms(given);
     if (!forms)
       return Failure{forms.error()};
-    FormPlan best = planInBestForm(*forms, planOptions);
-    *chosen = {best.form.alternative, best.form.tiling};
-    return PlannedProblem{*forms->problemOf(best.form), std::move(best.plan)};
+    VariantPlan best = planBestVariant(*forms, planOptions);
+    *chosen = {best.variant.alternative, best.variant.tiling};
+    return PlannedProblem{*forms->problemOf(best.variant), std::move(best.plan)};
   };
   return makePlan(make, options, plan, proof, error);
 }
@@ -164,7 +164,7 @@ llmmem_result llmmem_problem_of_form(const llmmem_forms *given, llmmem_form_numb
                                      const llmmem_problem **problem, char **error) {
   if (!begin(problem, "problem", error))
     return LLMMEM_INVALID;
-  Result<StepForms> forms = takeForms(given);
+  Result<VariantSet> forms = takeForms(given);
   if (!forms)
     return invalid(error, forms.error());
   std::optional<Problem> found = forms->problemOf({number.form, number.tiling});
@@ -182,7 +182,7 @@ void llmmem_free_problem(const llmmem_problem *problem) {
 llmmem_result llmmem_forms_json(const llmmem_forms *given, char **text, char **error) {
   if (!begin(text, "text", error))
     return LLMMEM_INVALID;
-  Result<StepForms> forms = takeForms(given);
+  Result<VariantSet> forms = takeForms(given);
   if (!forms)
     return invalid(error, forms.error());
   *text = copyText(toJson(*forms));

@@ -82,8 +82,8 @@ llmmem_result capi::makePlan(const std::function<Result<PlannedProblem>(const Pl
   if (!plan)
     return invalid(error, "plan: is NULL");
   *plan = nullptr;
-  const llmmem_plan_options usual = LLMMEM_INIT(llmmem_plan_options);
-  Result<llmmem_plan_options> taken = take(givenOptions ? givenOptions : &usual, "options");
+  const llmmem_plan_options defaults = LLMMEM_INIT(llmmem_plan_options);
+  Result<llmmem_plan_options> taken = take(givenOptions ? givenOptions : &defaults, "options");
   if (!taken)
     return invalid(error, taken.error());
   Result<PlanOptions> options = takeOptions(*taken);

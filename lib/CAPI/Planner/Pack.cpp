@@ -55,8 +55,8 @@ llmmem_result llmmem_pack(int64_t count, const int64_t *lower, const int64_t *up
                           const int64_t *sizes, const llmmem_pack_options *givenOptions,
                           int64_t *offsets, int64_t *arena, int64_t *lowerBound, char **error) {
   clear(error);
-  const llmmem_pack_options usual = LLMMEM_INIT(llmmem_pack_options);
-  Result<llmmem_pack_options> taken = take(givenOptions ? givenOptions : &usual, "options");
+  const llmmem_pack_options defaults = LLMMEM_INIT(llmmem_pack_options);
+  Result<llmmem_pack_options> taken = take(givenOptions ? givenOptions : &defaults, "options");
   if (!taken)
     return invalid(error, taken.error());
   Result<PackOptions> options = takeOptions(*taken);

@@ -125,9 +125,9 @@ struct OwnedClaims : llmmem_claims {
 };
 
 struct OwnedExplanation : llmmem_explanation {
-  OwnedExplanation(const Problem &problem, const std::vector<SavedValue> &saved)
+  OwnedExplanation(const Problem &problem, const std::vector<ExplainedValue> &saved)
       : llmmem_explanation(), lines(explanationText(problem, saved)) {
-    for (const SavedValue &it : saved)
+    for (const ExplainedValue &it : saved)
       list.push_back({.value = it.value,
                       .runs = it.runs,
                       .bytes = it.bytes,

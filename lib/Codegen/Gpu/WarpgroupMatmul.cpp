@@ -158,11 +158,11 @@ private:
   /// Describes a tile of C: its matmul, and where it begins. Neighbouring tiles lie in a row, and
   /// so share A; in pairs of a column where blocks share B. Because tiles are even in number then,
   /// and so are blocks, the tiles of the two blocks of a cluster always are such a pair.
-  struct Place {
+  struct TilePosition {
     Matmul matmul;
     Index row, column, ofRow;
   };
-  Place placeOf(Index tile) {
+  TilePosition placeOf(Index tile) {
     bool isOne = sizes.grid.tiles == sizes.grid.tilesOfOne;
     Index ofMatmul = isOne ? tile : tile % sizes.grid.tilesOfOne;
     Index row = ofMatmul / sizes.grid.columns, column = ofMatmul % sizes.grid.columns;
@@ -186,7 +186,7 @@ private:
     Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts() * kWgmmaRows);
     Row sums = emitSteps(tile, ofWarpgroup, beginSums(tile, ofWarpgroup));
     // It is computed again, because places that live through the steps would take registers.
-    Place at = placeOf(tile);
+    TilePosition at = placeOf(tile);
     MmaSums stored = sumsAt(at, ofWarpgroup);
     if (sizes.parts > 1)
       return storeShare(sums, stored);
@@ -205,7 +205,7 @@ private:
     stored.storeHalves(share, ofCluster.half(), ofCluster.firstFragment());
   }
 
-  MmaSums sumsAt(const Place &at, Index ofWarpgroup) {
+  MmaSums sumsAt(const TilePosition &at, Index ofWarpgroup) {
     Index ofWarp = thread / kWarp % (kWarpgroup / kWarp) * kMmaRows;
     return {
         e,          at.matmul,     sizes.warpSums(),
@@ -214,7 +214,7 @@ private:
 
   Row beginSums(Index tile, Index ofWarpgroup) {
     Row parts(sizes.rowParts(), {&e.builder(), nullptr});
-    Place at = placeOf(tile);
+    TilePosition at = placeOf(tile);
     if (!at.matmul.continued().buffer) {
       for (Num &part : parts)
         part.value = zeroSums(e, sizes.columns);
@@ -297,7 +297,7 @@ private:
     if (boxes)
       exists = arith::AndIOp::create(e.builder(), e.location(), exists, boxes->isCopying());
     ifThen(e, exists, [&] {
-      Place at = placeOf(of);
+      TilePosition at = placeOf(of);
       const Matmul &p = at.matmul;
       if (sizes.parts > 1)
         own = own + rankOf(of) / sizes.sharing() * sizes.steps;

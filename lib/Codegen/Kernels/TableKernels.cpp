@@ -174,7 +174,7 @@ RowShape shapeOf(int64_t columns, int64_t width, int64_t begin) {
 }
 
 /// Says where a row of a part begins.
-struct Place {
+struct RowPosition {
   Buffer buffer;
   Index row;
 };
@@ -186,10 +186,11 @@ bool copiesPartsTogether(ValueRange parts) {
   return parts.size() <= 4 && llvm::all_of(parts, isFirst);
 }
 
-void copyPartsTogether(KernelEmitter &e, int64_t rows, int64_t columns, int64_t parts,
-                       function_ref<std::pair<Place, Place>(Index row, int64_t part)> fromAndTo) {
+void copyPartsTogether(
+    KernelEmitter &e, int64_t rows, int64_t columns, int64_t parts,
+    function_ref<std::pair<RowPosition, RowPosition>(Index row, int64_t part)> fromAndTo) {
   forRows(e, rows, shapeOf(columns, parts * columns, 0), [&](Index row) {
-    SmallVector<std::pair<Place, Place>> places;
+    SmallVector<std::pair<RowPosition, RowPosition>> places;
     for (int64_t part = 0; part < parts; ++part)
       places.push_back(fromAndTo(row, part));
     forLanes(e, columns, [&](Index j, unsigned lanes) {
@@ -207,7 +208,7 @@ struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
     if (!copiesPartsTogether(op.getParts()))
       return emit(op, e);
     int64_t width = widthOf(op.getX()), columns = widthOf(op.getParts()[0]);
-    auto places = [&](Index row, int64_t part) -> std::pair<Place, Place> {
+    auto places = [&](Index row, int64_t part) -> std::pair<RowPosition, RowPosition> {
       return {{e.operand(0), row * width + part * columns}, {e.result(part), row * columns}};
     };
     copyPartsTogether(e, e.operand(0).size / width, columns, width / columns, places);
@@ -231,7 +232,7 @@ struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
     if (!copiesPartsTogether(op.getParts()))
       return emit(op, e);
     int64_t width = widthOf(op.getY()), columns = widthOf(op.getParts()[0]);
-    auto places = [&](Index row, int64_t part) -> std::pair<Place, Place> {
+    auto places = [&](Index row, int64_t part) -> std::pair<RowPosition, RowPosition> {
       return {{e.operand(part), row * columns}, {e.result(0), row * width + part * columns}};
     };
     copyPartsTogether(e, e.result(0).size / width, columns, width / columns, places);

@@ -29,9 +29,9 @@ public:
   size_t numUpTo(int64_t most) const;
 
   /// Calls `function` with each shape of the lowest `end` edges that is live together with
-  /// `beside`.
+  /// `placed`.
   template <typename Function>
-  void forEachBeside(const Shape &beside, size_t end, Function function) const;
+  void forEachOverlapping(const Shape &placed, size_t end, Function function) const;
 
 private:
   static constexpr size_t blockSize = 32;
@@ -41,7 +41,7 @@ private:
       each[bit] = uint32_t(1) << bit;
     return each;
   }
-  uint32_t areBeside(const Shape &beside, size_t block) const;
+  uint32_t overlappingBits(const Shape &placed, size_t block) const;
 
   const Shapes &shapes;
   const std::vector<int64_t> &height;
@@ -84,16 +84,16 @@ public:
   std::vector<int64_t> offsets;
 
 private:
-  struct Place {
+  struct ConflictingOffset {
     int64_t offset;
     int64_t collides; // weight
   };
 
   bool takeWork(const PackOptions &options, int64_t &work) const;
   void listEdges();
-  llvm::ArrayRef<int32_t> besides(const Shape &shape);
-  Place leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> besides);
-  void eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> besides);
+  llvm::ArrayRef<int32_t> neighbours(const Shape &shape);
+  ConflictingOffset leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> neighbours);
+  void eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> neighbours);
   void place(int32_t shape, int64_t offset);
 
   const Shapes &shapes;
@@ -149,10 +149,10 @@ void Edges::erase(int32_t index) {
 }
 
 /// Returns a bit for each edge of the block. It has no branch, so that compilers use vectors.
-uint32_t Edges::areBeside(const Shape &beside, size_t block) const {
+uint32_t Edges::overlappingBits(const Shape &placed, size_t block) const {
   static constexpr std::array<uint32_t, blockSize> bitOf = bits();
   const int32_t *lowers = &lower[block], *uppers = &upper[block];
-  const int32_t from = beside.lower, to = beside.upper;
+  const int32_t from = placed.lower, to = placed.upper;
   uint32_t found = 0;
   for (size_t at = 0; at < blockSize; ++at)
     found |= -static_cast<uint32_t>((lowers[at] < to) & (from < uppers[at])) & bitOf[at];
@@ -160,9 +160,9 @@ uint32_t Edges::areBeside(const Shape &beside, size_t block) const {
 }
 
 template <typename Function>
-void Edges::forEachBeside(const Shape &beside, size_t end, Function function) const {
+void Edges::forEachOverlapping(const Shape &placed, size_t end, Function function) const {
   for (size_t block = 0; block < end; block += blockSize) {
-    uint32_t bits = areBeside(beside, block);
+    uint32_t bits = overlappingBits(placed, block);
     if (end - block < blockSize)
       bits &= (uint32_t(1) << (end - block)) - 1;
     for (; bits; bits &= bits - 1)
@@ -244,29 +244,30 @@ void Ejection::place(int32_t index, int64_t offset) {
 }
 
 /// Returns the placed shapes that are live together with `shape`, by offset.
-llvm::ArrayRef<int32_t> Ejection::besides(const Shape &shape) {
+llvm::ArrayRef<int32_t> Ejection::neighbours(const Shape &shape) {
   int32_t *next = found.data();
-  bottoms.forEachBeside(shape, bottoms.size(), [&](int32_t other) { *next++ = other; });
+  bottoms.forEachOverlapping(shape, bottoms.size(), [&](int32_t other) { *next++ = other; });
   return {found.data(), next};
 }
 
-/// Returns the place where `shape` collides with the least weight of `besides`; of several such
+/// Returns the place where `shape` collides with the least weight of `neighbours`; of several such
 /// places, the one in the tightest free range. The set it collides with shrinks only where a shape
 /// ends, so a free range begins there or at 0.
-Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32_t> besides) {
+Ejection::ConflictingOffset Ejection::leastConflict(const Shape &shape,
+                                                    llvm::ArrayRef<int32_t> neighbours) {
   const int64_t size = shape.size, last = capacity - size;
-  const int32_t *next = besides.begin(); // the shape begins above what ends at `from`
+  const int32_t *next = neighbours.begin(); // the shape begins above what ends at `from`
   int64_t from = 0, collides = 0, tightest = INT64_MAX;
-  Place best = {0, INT64_MAX};
+  ConflictingOffset best = {0, INT64_MAX};
   auto startGap = [&](int64_t offset) {
     from = offset;
-    for (; next != besides.end() && offsets[*next] < offset + size; ++next)
+    for (; next != neighbours.end() && offsets[*next] < offset + size; ++next)
       collides += unplaced.weightOf(*next);
   };
   auto endGap = [&](int64_t end) {
     if (collides > best.collides)
       return; // as most are
-    const int64_t to = next == besides.end() ? end : std::min(end, offsets[*next] - size + 1);
+    const int64_t to = next == neighbours.end() ? end : std::min(end, offsets[*next] - size + 1);
     const int64_t length = to - from;
     if (length == 0 || (collides == best.collides && length >= tightest))
       return;
@@ -274,7 +275,7 @@ Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32
     best = {random.below(2) ? from : to - 1, collides};
   };
   startGap(0);
-  tops.forEachBeside(shape, tops.numUpTo(last), [&](int32_t other) {
+  tops.forEachOverlapping(shape, tops.numUpTo(last), [&](int32_t other) {
     endGap(ends[other]);
     startGap(ends[other]);
     collides -= unplaced.weightOf(other);
@@ -283,12 +284,12 @@ Ejection::Place Ejection::leastConflict(const Shape &shape, llvm::ArrayRef<int32
   return best;
 }
 
-/// Removes the shapes of `besides` that collide with `shape` at `offset`.
-void Ejection::eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> besides) {
+/// Removes the shapes of `neighbours` that collide with `shape` at `offset`.
+void Ejection::eject(const Shape &shape, int64_t offset, llvm::ArrayRef<int32_t> neighbours) {
   const int64_t top = offset + shape.size;
   ejected.clear();
-  for (const int32_t *other = besides.begin(); other != besides.end() && offsets[*other] < top;
-       ++other)
+  for (const int32_t *other = neighbours.begin();
+       other != neighbours.end() && offsets[*other] < top; ++other)
     if (ends[*other] > offset)
       ejected.push_back(*other);
   for (int32_t other : ejected) {
@@ -316,8 +317,8 @@ bool Ejection::run(const PackOptions &options, int64_t &work, int64_t patience) 
     const Shape &shape = shapes.shapes[index];
     if (shape.size > capacity)
       return false;
-    const llvm::ArrayRef<int32_t> others = besides(shape);
-    const Place best = leastConflict(shape, others);
+    const llvm::ArrayRef<int32_t> others = neighbours(shape);
+    const ConflictingOffset best = leastConflict(shape, others);
     if (best.collides > 0)
       eject(shape, best.offset, others);
     place(index, best.offset);

@@ -14,11 +14,11 @@
 namespace llmmem::planning {
 namespace {
 
-struct Instance {
+struct PlacedInstance {
   int32_t step; // the step that writes it, -1: an input
   ValueIndex value;
   int32_t first, last;    // steps at which it is held
-  int32_t taker = -1;     // the instance that takes its bytes in place
+  int32_t reusedBy = -1;  // the instance that takes its bytes in place
   bool takes = false;     // whether it takes the bytes of another
   int32_t busyUntil = -1; // a step that overlaps others may use it longer than `last`
 };
@@ -35,7 +35,7 @@ public:
 
   StepSpan spanOf(int32_t step) const { return spans.empty() ? StepSpan{step, step} : spans[step]; }
   size_t size() const { return instances.size(); }
-  const Instance &operator[](size_t index) const { return instances[index]; }
+  const PlacedInstance &operator[](size_t index) const { return instances[index]; }
 
 private:
   void makeInstances() {
@@ -61,7 +61,7 @@ private:
         readInstances.push_back(current[value]);
         if (current[value] < 0)
           continue;
-        Instance &read = instances[current[value]];
+        PlacedInstance &read = instances[current[value]];
         read.last = step;
         read.busyUntil = std::max(read.busyUntil, spanOf(step).last);
       }
@@ -94,7 +94,7 @@ private:
       for (const InPlace &pair : chooseInPlace(problem, op, dies))
         for (size_t i = firstWrite; i < next; ++i)
           if (instances[i].value == pair.write) {
-            instances[readInstance(pair.read)].taker = static_cast<int32_t>(i);
+            instances[readInstance(pair.read)].reusedBy = static_cast<int32_t>(i);
             instances[i].takes = true;
           }
     }
@@ -104,7 +104,7 @@ private:
   const llvm::ArrayRef<OpIndex> steps;
   const int32_t stepCount;
   const std::span<const StepSpan> spans;
-  std::vector<Instance> instances;
+  std::vector<PlacedInstance> instances;
   std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
   std::vector<int32_t> readInstances; // -1: resident
 };
@@ -155,7 +155,7 @@ private:
         continue;
       chain.clear();
       int32_t from = instances[head].first, busyUntil = -1;
-      for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker) {
+      for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].reusedBy) {
         const int32_t to = std::min(instances[i].last + 1, shapes.positions);
         const int64_t bytes = problem.values[instances[i].value].bytes;
         if (bytes == 0 || from >= to)
@@ -171,7 +171,7 @@ private:
         chain.front().lower =
             std::min(chain.front().lower, instances.spanOf(instances[head].step).first);
       chain.back().upper = std::max(chain.back().upper, busyUntil + 1);
-      for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker)
+      for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].reusedBy)
         shapeOf[i] = static_cast<int32_t>(shapes.shapes.size());
       shapes.add(chain);
       isSubAlignment.push_back(
@@ -199,7 +199,7 @@ private:
     plan.workspaces.clear();
     plan.arena = 0;
     for (size_t i = 0; i < instances.size(); ++i) {
-      const Instance &it = instances[i];
+      const PlacedInstance &it = instances[i];
       if (it.last < it.first)
         continue; // an input without readers has no bytes in the arena
       const int64_t offset = shapeOf[i] < 0 ? 0 : packing.offsets[shapeOf[i]];

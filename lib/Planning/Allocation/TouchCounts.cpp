@@ -99,8 +99,8 @@ void TouchCounts::countWithin(llvm::ArrayRef<int32_t> shapes, const std::vector<
 }
 
 /// Counts `shape` where it is live but the skyline is not raised.
-void TouchCounts::countBeside(int32_t shape, const Counted &counted, llvm::ArrayRef<Span> raised,
-                              int32_t amount) {
+void TouchCounts::countOverlapping(int32_t shape, const Counted &counted,
+                                   llvm::ArrayRef<Span> raised, int32_t amount) {
   if (counted.touch == Touch::None)
     return;
   const Shape &item = items[shape];
@@ -132,8 +132,8 @@ void TouchCounts::surveyAgain(llvm::ArrayRef<int32_t> shapes, llvm::ArrayRef<Spa
   for (size_t at = 0; at < shapes.size(); ++at) {
     if (after[at] == before[at])
       continue;
-    countBeside(shapes[at], before[at], raised, -1);
-    countBeside(shapes[at], after[at], raised, 1);
+    countOverlapping(shapes[at], before[at], raised, -1);
+    countOverlapping(shapes[at], after[at], raised, 1);
   }
 }
 

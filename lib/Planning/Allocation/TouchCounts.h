@@ -67,8 +67,8 @@ private:
   void count(const Counted &counted, Span span, int32_t amount);
   void countWithin(llvm::ArrayRef<int32_t> shapes, const std::vector<Counted> &counted,
                    llvm::ArrayRef<Span> raised, int32_t amount);
-  void countBeside(int32_t shape, const Counted &counted, llvm::ArrayRef<Span> raised,
-                   int32_t amount);
+  void countOverlapping(int32_t shape, const Counted &counted, llvm::ArrayRef<Span> raised,
+                        int32_t amount);
   void findRuns(Span raised, Span window);
 
   const PartialPacking &packing;

@@ -7,8 +7,8 @@
 using namespace llmmem::planning;
 
 struct CutRelaxation::Impl {
-  Impl(const Graph &graph, llvm::ArrayRef<OpIndex> moments)
-      : graph(graph), cut(moments.front()), network(graph, moments, /*numPriced=*/1),
+  Impl(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints)
+      : graph(graph), cut(programPoints.front()), network(graph, programPoints, /*numPriced=*/1),
         scale(priceScale(graph)) {}
 
   CutChoice choose(int64_t price, int64_t costFactor, int64_t &value);
@@ -42,7 +42,7 @@ int64_t llmmem::planning::paddingOf(const Problem &problem) {
   return sum + workspace;
 }
 
-int64_t llmmem::planning::bytesBeside(const Graph &graph, OpIndex op) {
+int64_t llmmem::planning::fixedBytesAt(const Graph &graph, OpIndex op) {
   return graph.residentBytes() + graph.footprint(op) - graph.topPadding();
 }
 
@@ -71,7 +71,7 @@ int64_t CutRelaxation::bestPrice() const { return impl->bestPrice; }
 int64_t CutRelaxation::mostProved() const { return impl->mostProved; }
 
 int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
-  int64_t capacity = budget - bytesBeside();
+  int64_t capacity = budget - fixedBytesAt();
   if (price < 0 || capacity < 0 || impl->fitsUnchanged(capacity))
     return 0;
   return impl->proved(impl->network.solve(price, impl->scale), price, capacity);
@@ -90,7 +90,7 @@ static int64_t highestBetween(const CutChoice &more, const CutChoice &less, int6
 
 CutRelaxation::Range CutRelaxation::rangeAtPrice(int64_t budget, int64_t price,
                                                  int64_t recomputeCost) {
-  const int64_t capacity = budget - bytesBeside();
+  const int64_t capacity = budget - fixedBytesAt();
   if (price < 0 || capacity < 0 || impl->fitsUnchanged(capacity))
     return {0, capacity < 0 ? INT64_MAX : 0};
   int64_t value = 0;
@@ -105,19 +105,21 @@ CutRelaxation::Range CutRelaxation::rangeAtPrice(int64_t budget, int64_t price,
 }
 
 /// Returns the program points. A later op that is the cut itself adds nothing.
-static llvm::SmallVector<OpIndex, 2> momentsOf(OpIndex cut, OpIndex later) {
+static llvm::SmallVector<OpIndex, 2> programPointsOf(OpIndex cut, OpIndex later) {
   if (later < 0 || later == cut)
     return {cut};
   return {cut, later};
 }
 
 CutRelaxation::CutRelaxation(const Graph &graph, OpIndex cut, OpIndex later)
-    : impl(std::make_unique<Impl>(graph, momentsOf(cut, later))) {}
+    : impl(std::make_unique<Impl>(graph, programPointsOf(cut, later))) {}
 CutRelaxation::~CutRelaxation() = default;
 
 int64_t CutRelaxation::scale() const { return impl->scale; }
 
-int64_t CutRelaxation::bytesBeside() const { return planning::bytesBeside(impl->graph, impl->cut); }
+int64_t CutRelaxation::fixedBytesAt() const {
+  return planning::fixedBytesAt(impl->graph, impl->cut);
+}
 
 CutChoice CutRelaxation::choose(int64_t price, int64_t &value) {
   return impl->choose(price, impl->scale, value);
@@ -137,7 +139,7 @@ static int64_t crossingPrice(const CutChoice &more, const CutChoice &less, int64
 
 std::optional<int64_t>
 CutRelaxation::costLowerBound(int64_t budget, std::vector<CutChoice> *choices, int64_t known) {
-  int64_t capacity = budget - bytesBeside();
+  int64_t capacity = budget - fixedBytesAt();
   impl->mostProved = INT64_MAX;
   if (impl->fitsUnchanged(capacity))
     return 0;

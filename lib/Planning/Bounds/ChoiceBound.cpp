@@ -34,7 +34,7 @@ public:
     ++round;
     total = {};
     for (ValueIndex value : needed)
-      need(value, repeated);
+      require(value, repeated);
     if (runsAll)
       for (OpIndex each = 0; each < graph.numOps(); ++each)
         if (repeated[each])
@@ -43,7 +43,7 @@ public:
       const OpIndex each = worklist.pop_back_val();
       for (ValueIndex value : graph.reads(each))
         if (counts(value))
-          need(value, repeated);
+          require(value, repeated);
     }
     return total;
   }
@@ -69,7 +69,7 @@ private:
       needed.push_back(value);
   }
 
-  void need(ValueIndex value, const std::vector<bool> &repeated) {
+  void require(ValueIndex value, const std::vector<bool> &repeated) {
     if (hasValue[value] == round)
       return;
     hasValue[value] = round;
@@ -90,13 +90,13 @@ private:
   Held total;
 };
 
-/// The two choices between which the best price of `moment` lies prove the most.
-ChoiceBound::ChoiceBound(const Graph &graph, OpIndex moment, llvm::ArrayRef<CutChoice> all,
+/// The two choices between which the best price of `programPoint` lies prove the most.
+ChoiceBound::ChoiceBound(const Graph &graph, OpIndex programPoint, llvm::ArrayRef<CutChoice> all,
                          int64_t budget, int64_t known)
-    : graph(graph), moment(moment), budget(budget), known(known) {
+    : graph(graph), programPoint(programPoint), budget(budget), known(known) {
   const CutChoice *more = nullptr, *less = nullptr;
   for (const CutChoice &choice : all) {
-    const bool fits = choice.bytes <= capacityAt(moment);
+    const bool fits = choice.bytes <= capacityAt(programPoint);
     const CutChoice *&best = fits ? less : more;
     if (!best || (fits ? choice.bytes > best->bytes : choice.bytes < best->bytes))
       best = &choice;
@@ -115,17 +115,18 @@ static int64_t heightOf(PriceProgram &program) {
 
 /// Where `other` comes first, the choice runs all of its repeats after it as well.
 int64_t ChoiceBound::mostTogether(OpIndex other) const {
-  std::vector<bool> after(graph.numOps(), false), afterMoment(graph.numOps(), false);
+  std::vector<bool> after(graph.numOps(), false), afterProgramPoint(graph.numOps(), false);
   markDescendants(graph, other, after);
-  markDescendants(graph, moment, afterMoment);
-  const bool isFirst = after[moment];
+  markDescendants(graph, programPoint, afterProgramPoint);
+  const bool isFirst = after[programPoint];
   Walk walk(graph, other);
   walk.setLater(after);
   PriceProgram program(2, double(known));
   for (const CutChoice &choice : choices) {
     const Held held = walk.held(choice.recomputed, /*runsAll=*/isFirst);
-    program.add(double(choice.recomputeCost), {double(choice.bytes) - double(capacityAt(moment)),
-                                               double(held.bytes) - double(capacityAt(other))});
+    program.add(double(choice.recomputeCost),
+                {double(choice.bytes) - double(capacityAt(programPoint)),
+                 double(held.bytes) - double(capacityAt(other))});
   }
   return heightOf(program);
 }

@@ -18,12 +18,12 @@ namespace llmmem::planning {
 
 class ChoiceBound {
 public:
-  /// `choices` belong to a cut at `moment`. Some schedule within `budget` pays `known` > 0 for
-  /// recomputation.
-  ChoiceBound(const Graph &graph, OpIndex moment, llvm::ArrayRef<CutChoice> choices, int64_t budget,
-              int64_t known);
+  /// `choices` belong to a cut at `programPoint`. Some schedule within `budget` pays `known` > 0
+  /// for recomputation.
+  ChoiceBound(const Graph &graph, OpIndex programPoint, llvm::ArrayRef<CutChoice> choices,
+              int64_t budget, int64_t known);
 
-  /// Returns a bound on what any prices of `moment` and `other`, which is an ancestor or a
+  /// Returns a bound on what any prices of `programPoint` and `other`, which is an ancestor or a
   /// descendant, prove together.
   int64_t mostTogether(OpIndex other) const;
   /// Returns a bound on what any price proves at the first run of `op`, if `later` first runs
@@ -35,10 +35,10 @@ private:
     int64_t bytes = 0, repeatCost = 0; // cost of what runs again after it
   };
   class Walk;
-  int64_t capacityAt(OpIndex op) const { return budget - bytesBeside(graph, op); }
+  int64_t capacityAt(OpIndex op) const { return budget - fixedBytesAt(graph, op); }
 
   const Graph &graph;
-  OpIndex moment;
+  OpIndex programPoint;
   llvm::SmallVector<CutChoice, 2> choices;
   int64_t budget, known;
 };

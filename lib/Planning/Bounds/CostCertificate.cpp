@@ -73,7 +73,7 @@ private:
     int64_t price = 0; // the best price
   };
   /// The program points in the order of their first runs.
-  struct Moments {
+  struct ProgramPoints {
     llvm::SmallVector<OpIndex, 4> ops;
     llvm::SmallVector<int64_t, 4> prices;
     int64_t extra = 0;
@@ -92,7 +92,8 @@ private:
   }
   int64_t pairBound(OpIndex cut, OpIndex other, int64_t price, int64_t enough) const;
   int64_t pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const;
-  std::vector<std::pair<OpIndex, Moments>> extensions(const Moments &moments) const;
+  std::vector<std::pair<OpIndex, ProgramPoints>>
+  extensions(const ProgramPoints &programPoints) const;
   ChoiceBound boundByChoices() const {
     return {graph, alone.op, choicesAlone, budget,
             std::max<int64_t>(plan.cost - graph.baseCost(), 1)};
@@ -341,13 +342,13 @@ void CostCertifier::raiseInPairs() {
 
 /// Adds one more program point: the end of the forward, or a full one. Only points whose position
 /// among the others is the same in every schedule qualify.
-std::vector<std::pair<OpIndex, CostCertifier::Moments>>
-CostCertifier::extensions(const Moments &moments) const {
+std::vector<std::pair<OpIndex, CostCertifier::ProgramPoints>>
+CostCertifier::extensions(const ProgramPoints &programPoints) const {
   struct Side {
     std::vector<bool> before, after;
   };
   std::vector<Side> sides;
-  for (OpIndex op : moments.ops) {
+  for (OpIndex op : programPoints.ops) {
     Side side{std::vector<bool>(graph.numOps()), std::vector<bool>(graph.numOps())};
     markAncestors(graph, op, side.before);
     markDescendants(graph, op, side.after);
@@ -356,12 +357,12 @@ CostCertifier::extensions(const Moments &moments) const {
   std::vector<OpIndex> candidates{mainCut};
   constexpr size_t fraction = 8;
   llvm::append_range(candidates, llvm::ArrayRef(fullest).take_front(cuts / fraction));
-  std::vector<std::pair<OpIndex, Moments>> result;
+  std::vector<std::pair<OpIndex, ProgramPoints>> result;
   for (OpIndex op : candidates) {
     if (!llvm::all_of(sides, [&](Side &side) { return side.before[op] || side.after[op]; }))
       continue;
     size_t place = llvm::count_if(sides, [&](Side &side) { return side.after[op]; });
-    Moments more = moments;
+    ProgramPoints more = programPoints;
     more.ops.insert(more.ops.begin() + place, op);
     more.prices.insert(more.prices.begin() + place, 0);
     result.push_back({op, std::move(more)});
@@ -374,32 +375,33 @@ CostCertifier::extensions(const Moments &moments) const {
 void CostCertifier::raiseTogether() {
   const int64_t known = plan.cost - graph.baseCost();
   constexpr int64_t closeEnough = 400; // a quarter of a percent of the step
-  constexpr size_t mostMoments = 3, refined = 2;
+  constexpr size_t mostProgramPoints = 3, refined = 2;
   constexpr int coarse = 8;
   const int fine = static_cast<int>(std::min<size_t>(64, cuts / 2));
-  Moments best{{alone.op}, {std::max<int64_t>(alone.price, 0)}, alone.extra};
+  ProgramPoints best{{alone.op}, {std::max<int64_t>(alone.price, 0)}, alone.extra};
   const ChoiceBound most = boundByChoices();
-  while (best.ops.size() < mostMoments &&
+  while (best.ops.size() < mostProgramPoints &&
          plan.cost - plan.costLowerBound > graph.baseCost() / closeEnough) {
     struct Trial {
-      Moments moments;
+      ProgramPoints programPoints;
       std::unique_ptr<JointBound> bound; // goes on with the choices that it has found
     };
     std::vector<Trial> tried;
-    for (auto &[op, moments] : extensions(best)) {
+    for (auto &[op, programPoints] : extensions(best)) {
       if (best.ops.size() == 1 && most.mostTogether(op) <= best.extra)
         continue;
-      auto bound = std::make_unique<JointBound>(graph, moments.ops, budget);
-      moments.extra = bound->raise(moments.prices, known, coarse, best.extra);
-      tried.push_back({std::move(moments), std::move(bound)});
+      auto bound = std::make_unique<JointBound>(graph, programPoints.ops, budget);
+      programPoints.extra = bound->raise(programPoints.prices, known, coarse, best.extra);
+      tried.push_back({std::move(programPoints), std::move(bound)});
     }
-    llvm::stable_sort(tried, [](auto &a, auto &b) { return a.moments.extra > b.moments.extra; });
+    llvm::stable_sort(
+        tried, [](auto &a, auto &b) { return a.programPoints.extra > b.programPoints.extra; });
     int64_t last = best.extra;
-    for (auto &[moments, bound] : llvm::MutableArrayRef(tried).take_front(refined)) {
+    for (auto &[programPoints, bound] : llvm::MutableArrayRef(tried).take_front(refined)) {
       if (bound->mostProved() > best.extra)
-        moments.extra = bound->raise(moments.prices, known, fine, best.extra);
-      if (moments.extra > best.extra)
-        best = std::move(moments);
+        programPoints.extra = bound->raise(programPoints.prices, known, fine, best.extra);
+      if (programPoints.extra > best.extra)
+        best = std::move(programPoints);
     }
     if (best.extra == last)
       return;

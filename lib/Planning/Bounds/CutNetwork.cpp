@@ -10,23 +10,23 @@ static constexpr int32_t source = 0, sink = 1;
 /// not numbered yet.
 static constexpr int32_t none = -1, unnumbered = -2;
 
-CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size_t numPriced)
+CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints, size_t numPriced)
     : graph(graph), levels(numPriced), flow(0) {
   for (size_t index = 0; index < numPriced; ++index) {
     Level &level = levels[index];
-    level.moment = moments[index];
+    level.programPoint = programPoints[index];
     if (index == 0) {
       level.before.assign(graph.numOps(), false);
     } else {
       level.before = levels[index - 1].before;
-      level.before[moments[index - 1]] = true;
+      level.before[programPoints[index - 1]] = true;
     }
-    markAncestors(graph, level.moment, level.before);
+    markAncestors(graph, level.programPoint, level.before);
   }
   // An op that runs again after a program point runs again after the earlier ones too, so the last
   // level is built first.
   for (size_t index = numPriced; index-- > 0;)
-    addLevel(index, moments.drop_front(index));
+    addLevel(index, programPoints.drop_front(index));
 }
 
 int64_t CutNetwork::neededBytes() const {
@@ -40,7 +40,7 @@ int64_t CutNetwork::neededBytes() const {
 /// is neither resident nor an operand or result of its op.
 bool CutNetwork::counts(const Level &level, ValueIndex value) const {
   OpIndex writer = graph.writer(value);
-  const Op &op = graph.op(level.moment);
+  const Op &op = graph.op(level.programPoint);
   return graph.bytes(value) > 0 && (writer < 0 || level.before[writer]) &&
          !graph.problem().values[value].resident && !llvm::is_contained(op.reads, value) &&
          !llvm::is_contained(op.writes, value);
@@ -51,18 +51,18 @@ void CutNetwork::addValue(Level &level, ValueIndex value) {
   level.values.push_back(value);
 }
 
-void CutNetwork::needValue(Level &level, ValueIndex value) {
+void CutNetwork::requireValue(Level &level, ValueIndex value) {
   if (level.nodeOfValue[value] == none && counts(level, value))
     addValue(level, value);
 }
 
-void CutNetwork::needOp(Level &level, OpIndex op) {
+void CutNetwork::requireOp(Level &level, OpIndex op) {
   if (level.nodeOfOp[op] != none)
     return;
   level.nodeOfOp[op] = unnumbered;
   level.ops.push_back(op);
   for (ValueIndex value : graph.reads(op))
-    needValue(level, value);
+    requireValue(level, value);
 }
 
 /// Adds a level. `later` holds the level's op and those after it.
@@ -71,9 +71,9 @@ void CutNetwork::addLevel(size_t index, llvm::ArrayRef<OpIndex> later) {
   level.nodeOfValue.assign(graph.numValues(), none);
   level.nodeOfOp.assign(graph.numOps(), none);
   std::vector<bool> after(graph.numOps(), false);
-  for (OpIndex moment : later) {
-    after[moment] = moment != level.moment;
-    markDescendants(graph, moment, after);
+  for (OpIndex programPoint : later) {
+    after[programPoint] = programPoint != level.programPoint;
+    markDescendants(graph, programPoint, after);
   }
   addNodes(level, after, index + 1 < levels.size() ? &levels[index + 1] : nullptr);
 }
@@ -87,15 +87,15 @@ void CutNetwork::addNodes(Level &level, const std::vector<bool> &after, const Le
   level.numNeeded = level.values.size();
   if (next) {
     for (ValueIndex value : next->values)
-      needValue(level, value);
+      requireValue(level, value);
     for (OpIndex op : next->ops)
       if (level.before[op])
-        needOp(level, op);
+        requireOp(level, op);
   }
   for (size_t index = 0; index < level.values.size(); ++index)
     if (OpIndex writer = graph.writer(level.values[index]);
         writer >= 0 && graph.op(writer).recompute)
-      needOp(level, writer);
+      requireOp(level, writer);
   numberNodes(level, next);
 }
 
@@ -114,12 +114,10 @@ void CutNetwork::numberNodes(Level &level, const Level *next) {
   for (size_t position = 0; position < level.values.size(); ++position) {
     const ValueIndex value = level.values[position];
     OpIndex &reader = level.onlyReader[value];
-    const bool isNeeded = position < level.numNeeded;
-    if (isNeeded || isReadAgain[value] || (next && next->nodeOfValue[value] != none))
+    const bool isLive = position < level.numNeeded;
+    if (isLive || isReadAgain[value] || (next && next->nodeOfValue[value] != none))
       reader = -1;
-    level.nodeOfValue[value] = isNeeded      ? source
-                               : reader >= 0 ? level.nodeOfOp[reader]
-                                             : numNodes++;
+    level.nodeOfValue[value] = isLive ? source : reader >= 0 ? level.nodeOfOp[reader] : numNodes++;
   }
 }
 
@@ -250,8 +248,8 @@ bool CutNetwork::isHeld(const Level &level, ValueIndex value) const {
   return flow.onSourceSide(level.nodeOfValue[value]) && !(writer >= 0 && runsAgain(level, writer));
 }
 
-std::vector<ValueIndex> CutNetwork::held(size_t moment) const {
-  const Level &level = levels[moment];
+std::vector<ValueIndex> CutNetwork::held(size_t programPoint) const {
+  const Level &level = levels[programPoint];
   std::vector<ValueIndex> held;
   for (ValueIndex value : level.values)
     if (isHeld(level, value))
@@ -259,8 +257,8 @@ std::vector<ValueIndex> CutNetwork::held(size_t moment) const {
   return held;
 }
 
-int64_t CutNetwork::heldBytes(size_t moment) const {
-  const Level &level = levels[moment];
+int64_t CutNetwork::heldBytes(size_t programPoint) const {
+  const Level &level = levels[programPoint];
   int64_t bytes = 0;
   for (ValueIndex value : level.values)
     if (isHeld(level, value))

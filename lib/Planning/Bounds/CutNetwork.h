@@ -38,9 +38,9 @@ namespace llmmem::planning {
 
 class CutNetwork {
 public:
-  /// The first `numPriced` of the `moments` are levels; the others only say what first runs later.
-  /// None of them may be an ancestor of one before it.
-  CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size_t numPriced);
+  /// The first `numPriced` of the `programPoints` are levels; the others only say what first runs
+  /// later. None of them may be an ancestor of one before it.
+  CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints, size_t numPriced);
 
   /// Returns the minimum cut where each cost counts `costFactor` times and a byte held at program
   /// point k costs prices[k].
@@ -52,8 +52,8 @@ public:
 
   /// Returns, after `solve`, what is held at a program point without its op's own operands and
   /// results and without values of 0 bytes.
-  std::vector<ValueIndex> held(size_t moment) const;
-  int64_t heldBytes(size_t moment) const;
+  std::vector<ValueIndex> held(size_t programPoint) const;
+  int64_t heldBytes(size_t programPoint) const;
   /// Returns, after `solve` and per op, whether it runs again after the first program point.
   std::vector<bool> repeated() const;
 
@@ -70,7 +70,7 @@ public:
 
 private:
   struct Level {
-    OpIndex moment;
+    OpIndex programPoint;
     std::vector<bool> before; // per op: whether it first runs before the program point
     std::vector<int32_t> nodeOfValue, nodeOfOp; // -1 for none
     std::vector<OpIndex> onlyReader; // the only reader, whose node is the value's as well; -1: none
@@ -98,8 +98,8 @@ private:
   int32_t targetOf(const Level &level, ValueIndex value) const;
   bool counts(const Level &level, ValueIndex value) const;
   static void addValue(Level &level, ValueIndex value);
-  void needValue(Level &level, ValueIndex value);
-  void needOp(Level &level, OpIndex op);
+  void requireValue(Level &level, ValueIndex value);
+  void requireOp(Level &level, OpIndex op);
   bool runsAgain(const Level &level, OpIndex op) const;
   bool isHeld(const Level &level, ValueIndex value) const;
 

@@ -7,17 +7,17 @@
 
 using namespace llmmem::planning;
 
-JointBound::JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t budget)
-    : graph(graph), network(graph, moments, moments.size()), scale(priceScale(graph)) {
-  for (OpIndex moment : moments)
-    capacities.push_back(budget - bytesBeside(graph, moment));
+JointBound::JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints, int64_t budget)
+    : graph(graph), network(graph, programPoints, programPoints.size()), scale(priceScale(graph)) {
+  for (OpIndex programPoint : programPoints)
+    capacities.push_back(budget - fixedBytesAt(graph, programPoint));
 }
 
 int64_t JointBound::at(llvm::ArrayRef<int64_t> prices) {
   lastCut = network.solve(prices, scale);
   __int128 excess = lastCut;
-  for (size_t moment = 0; moment < prices.size(); ++moment)
-    excess -= static_cast<__int128>(prices[moment]) * capacities[moment];
+  for (size_t programPoint = 0; programPoint < prices.size(); ++programPoint)
+    excess -= static_cast<__int128>(prices[programPoint]) * capacities[programPoint];
   return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
 }
 
@@ -25,10 +25,10 @@ int64_t JointBound::at(llvm::ArrayRef<int64_t> prices) {
 void JointBound::addLine(llvm::ArrayRef<int64_t> prices) {
   __int128 cost = lastCut;
   llvm::SmallVector<double, 4> excesses;
-  for (size_t moment = 0; moment < prices.size(); ++moment) {
-    const int64_t held = network.heldBytes(moment);
-    cost -= static_cast<__int128>(prices[moment]) * held;
-    excesses.push_back(double(held) - double(capacities[moment]));
+  for (size_t programPoint = 0; programPoint < prices.size(); ++programPoint) {
+    const int64_t held = network.heldBytes(programPoint);
+    cost -= static_cast<__int128>(prices[programPoint]) * held;
+    excesses.push_back(double(held) - double(capacities[programPoint]));
   }
   program->add(double(cost) / double(scale), excesses);
 }
@@ -56,9 +56,10 @@ int64_t JointBound::raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known,
     // Tries the prices half of the way from the best ones: the highest point moves far as long as
     // lines are few.
     const llvm::SmallVector<int64_t, 4> last = tried;
-    for (size_t moment = 0; moment < tried.size(); ++moment)
-      tried[moment] = static_cast<int64_t>(std::clamp(
-          (double(prices[moment]) + point->prices[moment] * double(scale)) / 2, 0.0, 0x1p60));
+    for (size_t programPoint = 0; programPoint < tried.size(); ++programPoint)
+      tried[programPoint] = static_cast<int64_t>(std::clamp(
+          (double(prices[programPoint]) + point->prices[programPoint] * double(scale)) / 2, 0.0,
+          0x1p60));
     if (tried == last)
       break;
   }

@@ -18,8 +18,8 @@ namespace llmmem::planning {
 class JointBound {
 public:
   /// Bounds schedules whose resident bytes and arena are at most `budget` and in which the ops of
-  /// `moments` first run in this order.
-  JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t budget);
+  /// `programPoints` first run in this order.
+  JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints, int64_t budget);
 
   /// Returns the lower bound on the cost of recomputation at `prices`, one per program point.
   int64_t at(llvm::ArrayRef<int64_t> prices);

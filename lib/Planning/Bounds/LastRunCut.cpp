@@ -17,7 +17,7 @@ LastRunCut::LastRunCut(const Graph &graph, llvm::ArrayRef<OpIndex> set)
   addArcs();
 }
 
-void LastRunCut::needValue(ValueIndex value) {
+void LastRunCut::requireValue(ValueIndex value) {
   if (nodeOfValue[value] >= 0 || graph.bytes(value) == 0)
     return;
   nodeOfValue[value] = nextNode();
@@ -28,7 +28,7 @@ void LastRunCut::needValue(ValueIndex value) {
 void LastRunCut::addNodes() {
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (graph.isKept(value))
-      needValue(value);
+      requireValue(value);
   for (size_t index = 0; index < values.size(); ++index) {
     const OpIndex writer = graph.writer(values[index]);
     if (writer < 0 || inSet[writer] || nodeOfOp[writer] >= 0)
@@ -36,7 +36,7 @@ void LastRunCut::addNodes() {
     nodeOfOp[writer] = nextNode();
     ops.push_back(writer);
     for (ValueIndex value : graph.reads(writer))
-      needValue(value);
+      requireValue(value);
   }
 }
 
@@ -88,22 +88,22 @@ bool LastRunCut::mayBeLast(OpIndex last) const {
 }
 
 /// Sets the program point. The bytes of its own operands and results are in its footprint.
-void LastRunCut::setMoment(OpIndex last) {
+void LastRunCut::setProgramPoint(OpIndex last) {
   auto setBytes = [&](OpIndex op, bool count) {
     for (ValueIndex value : touchedBy(op))
       if (heldArc[value] >= 0)
         flow.setCapacity(heldArc[value], count ? graph.bytes(value) : 0);
   };
-  if (moment >= 0)
-    setBytes(moment, true);
-  moment = last;
-  if (moment >= 0)
-    setBytes(moment, false);
+  if (programPoint >= 0)
+    setBytes(programPoint, true);
+  programPoint = last;
+  if (programPoint >= 0)
+    setBytes(programPoint, false);
   if (once.empty())
     return;
   std::vector<bool> before(graph.numOps(), false);
-  if (moment >= 0)
-    markAncestors(graph, moment, before);
+  if (programPoint >= 0)
+    markAncestors(graph, programPoint, before);
   for (const Once &each : once) {
     flow.setCapacity(each.toSink, before[each.op] ? MaxFlow::infinite : 0);
     for (int32_t arc : each.toRead)
@@ -111,33 +111,33 @@ void LastRunCut::setMoment(OpIndex last) {
   }
 }
 
-int64_t LastRunCut::needAt(OpIndex last, int64_t enough) {
+int64_t LastRunCut::footprintAt(OpIndex last, int64_t enough) {
   graph.poll();
-  setMoment(last);
-  const int64_t beside = bytesBeside(graph, last); // it may be negative by a padding
+  setProgramPoint(last);
+  const int64_t fixed = fixedBytesAt(graph, last); // it may be negative by a padding
   total = flow.solve(source, sink,
-                     std::min(std::min(enough, INT64_MAX / 2) - beside, MaxFlow::infinite));
-  return beside + total;
+                     std::min(std::min(enough, INT64_MAX / 2) - fixed, MaxFlow::infinite));
+  return fixed + total;
 }
 
-void LastRunCut::solveBesideAny() {
-  setMoment(-1);
+void LastRunCut::solveAtNoOp() {
+  setProgramPoint(-1);
   total = flow.solve(source, sink);
 }
 
 int64_t LastRunCut::provedAt(OpIndex op) const {
   // What cannot run after one op may run after another one.
-  if (moment != op && !once.empty())
+  if (programPoint != op && !once.empty())
     return 0;
   int64_t own = 0;
   for (ValueIndex value : touchedBy(op))
     if (heldArc[value] >= 0)
       own += flow.flowThrough(heldArc[value]);
-  return bytesBeside(graph, op) + total - own;
+  return fixedBytesAt(graph, op) + total - own;
 }
 
 std::vector<ValueIndex> LastRunCut::held() const {
-  const llvm::SmallVector<ValueIndex, 8> own = touchedBy(moment);
+  const llvm::SmallVector<ValueIndex, 8> own = touchedBy(programPoint);
   std::vector<ValueIndex> held;
   for (ValueIndex value : values) {
     const OpIndex writer = graph.writer(value);
@@ -172,13 +172,13 @@ struct SetBound {
 void SetBound::search(const Graph &graph, int64_t enough) {
   LastRunCut cut(graph, set);
   if (cut.isSameForAll())
-    cut.solveBesideAny();
+    cut.solveAtNoOp();
   // The smallest footprints come first: they mostly decide.
   while (left > 0 && most >= enough) {
     const OpIndex op = set[--left];
     if (!cut.mayBeLast(op) || cut.provedAt(op) >= least)
       continue;
-    if (const int64_t bytes = cut.needAt(op, least); bytes < least) {
+    if (const int64_t bytes = cut.footprintAt(op, least); bytes < least) {
       least = bytes;
       last = op;
       most = std::min(most, bytes);
@@ -186,7 +186,7 @@ void SetBound::search(const Graph &graph, int64_t enough) {
   }
 }
 
-int64_t llmmem::planning::needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set) {
+int64_t llmmem::planning::footprintAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set) {
   SetBound bound{set};
   bound.search(graph, /*enough=*/0);
   return bound.least;

@@ -39,16 +39,16 @@ public:
   /// Returns the bytes, resident ones included, that every schedule holds in which `last` is the
   /// last of the set. It may end sooner with some number that they hold and that is no less than
   /// `enough`.
-  int64_t needAt(OpIndex last, int64_t enough = INT64_MAX);
+  int64_t footprintAt(OpIndex last, int64_t enough = INT64_MAX);
   /// Says whether one flow may prove something of several ops (provedAt).
   bool isSameForAll() const { return once.empty(); }
   /// Solves the cut at no op in particular.
-  void solveBesideAny();
+  void solveAtNoOp();
   /// Returns the bound of the last flow for an op of the set, which is no more than its own
-  /// `needAt`.
+  /// `footprintAt`.
   int64_t provedAt(OpIndex op) const;
 
-  /// Returns, after `needAt` without `enough`, what is held in addition to the last op's own
+  /// Returns, after `footprintAt` without `enough`, what is held in addition to the last op's own
   /// operands and results.
   std::vector<ValueIndex> held() const;
 
@@ -58,7 +58,7 @@ public:
     OpIndex op;     // for Read: the op of which `value` is an operand; else -1
     ValueIndex value;
   };
-  /// Visits, after `needAt`, what flows. It proves that no cut is smaller.
+  /// Visits, after `footprintAt`, what flows. It proves that no cut is smaller.
   void forEachFlow(llvm::function_ref<void(const Arc &, int64_t amount)> visit) const;
 
 private:
@@ -69,10 +69,10 @@ private:
   };
   /// Returns the number of the next node. The source has 0 and the sink 1.
   int32_t nextNode() const { return static_cast<int32_t>(2 + values.size() + ops.size()); }
-  void needValue(ValueIndex value);
+  void requireValue(ValueIndex value);
   void addNodes();
   void addArcs();
-  void setMoment(OpIndex last);
+  void setProgramPoint(OpIndex last);
   llvm::SmallVector<ValueIndex, 8> touchedBy(OpIndex op) const;
 
   const Graph &graph;
@@ -83,12 +83,12 @@ private:
   std::vector<Once> once;
   std::vector<Arc> arcs;
   MaxFlow flow;
-  OpIndex moment = -1; // the last op, whose own values count nothing
-  int64_t total = 0;   // the amount that flows
+  OpIndex programPoint = -1; // the last op, whose own values count nothing
+  int64_t total = 0;         // the amount that flows
 };
 
 /// Returns the bytes, resident ones included, that every schedule holds when `set` has run.
-int64_t needAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set);
+int64_t footprintAtLastRun(const Graph &graph, llvm::ArrayRef<OpIndex> set);
 
 /// The set of ops whose last runs prove the most, and the bytes that they prove.
 struct LastRunBound {

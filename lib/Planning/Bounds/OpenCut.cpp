@@ -10,8 +10,8 @@ using namespace llmmem::planning;
 
 static constexpr int32_t source = 0, sink = 1;
 
-OpenCut::OpenCut(const Graph &graph, OpIndex moment)
-    : graph(graph), moment(moment), flow(2 + 2 * graph.numOps() + graph.numValues()),
+OpenCut::OpenCut(const Graph &graph, OpIndex programPoint)
+    : graph(graph), programPoint(programPoint), flow(2 + 2 * graph.numOps() + graph.numValues()),
       costArcs(graph.numOps(), -1) {
   addArcs();
 }
@@ -19,17 +19,17 @@ OpenCut::OpenCut(const Graph &graph, OpIndex moment)
 /// Says whether keeping the value adds bytes: it is neither resident nor an operand or result of
 /// the op at the program point.
 bool OpenCut::counts(ValueIndex value) const {
-  const Op &op = graph.op(moment);
+  const Op &op = graph.op(programPoint);
   return !graph.problem().values[value].resident && !llvm::is_contained(op.reads, value) &&
          !llvm::is_contained(op.writes, value);
 }
 
 void OpenCut::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
   std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
-  markAncestors(graph, moment, before);
-  markDescendants(graph, moment, after);
+  markAncestors(graph, programPoint, before);
+  markDescendants(graph, programPoint, after);
   for (OpIndex op = 0; op < graph.numOps(); ++op) {
-    if (op == moment)
+    if (op == programPoint)
       continue;
     visit({Arc::First, laterOf(op), againOf(op), op, -1});
     if (after[op])
@@ -38,7 +38,7 @@ void OpenCut::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
       visit({Arc::Ancestor, laterOf(op), sink, op, -1});
     visit({Arc::Repeated, againOf(op), laterOf(op), op, -1});
     for (ValueIndex value : graph.op(op).reads)
-      if (OpIndex writer = graph.writer(value); writer >= 0 && writer != moment)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && writer != programPoint)
         visit({Arc::Order, laterOf(writer), laterOf(op), op, value});
   }
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
@@ -47,7 +47,7 @@ void OpenCut::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
     if (graph.isKept(value))
       visit({Arc::Kept, source, nodeOf(value), -1, value});
     for (OpIndex reader : graph.readers(value))
-      if (reader != moment)
+      if (reader != programPoint)
         visit({Arc::Read, againOf(reader), nodeOf(value), reader, value});
     const OpIndex writer = graph.writer(value);
     visit({Arc::Held, nodeOf(value), writer >= 0 ? againOf(writer) : sink, -1, value});
@@ -92,7 +92,7 @@ OpenCut::Choice OpenCut::choose(int64_t price, int64_t costFactor, int64_t &valu
   value = flow.solve(source, sink);
   Choice choice;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
-    if (op != moment && flow.onSourceSide(againOf(op)) && !flow.onSourceSide(laterOf(op)))
+    if (op != programPoint && flow.onSourceSide(againOf(op)) && !flow.onSourceSide(laterOf(op)))
       choice.cost += graph.op(op).cost;
   for (PricedArc arc : pricedArcs) {
     const OpIndex writer = graph.writer(arc.value);
@@ -108,11 +108,11 @@ int64_t OpenCut::bytesWithoutRepeats() {
       flow.setCapacity(costArcs[op], MaxFlow::infinite);
   for (PricedArc arc : pricedArcs)
     flow.setCapacity(arc.arc, graph.bytes(arc.value));
-  return bytesBeside(graph, moment) + flow.solve(source, sink);
+  return fixedBytesAt(graph, programPoint) + flow.solve(source, sink);
 }
 
 std::optional<int64_t> OpenCut::costLowerBound(int64_t budget) {
-  const int64_t scale = priceScale(graph), capacity = budget - bytesBeside(graph, moment);
+  const int64_t scale = priceScale(graph), capacity = budget - fixedBytesAt(graph, programPoint);
   int64_t value = 0;
   Choice less = choose(1, 0, value);
   if (less.bytes > capacity)

@@ -31,7 +31,7 @@ namespace llmmem::planning {
 
 class OpenCut {
 public:
-  OpenCut(const Graph &graph, OpIndex moment);
+  OpenCut(const Graph &graph, OpIndex programPoint);
 
   /// Returns a proved lower bound on the cost of recomputation of any schedule whose resident bytes
   /// and arena are at most `budget`, or nothing where none fits.
@@ -71,7 +71,7 @@ private:
   int32_t nodeOf(ValueIndex value) const { return 2 + 2 * graph.numOps() + value; }
 
   const Graph &graph;
-  OpIndex moment;
+  OpIndex programPoint;
   MaxFlow flow;
   std::vector<int32_t> costArcs; // by op; -1: none
   std::vector<PricedArc> pricedArcs;

@@ -10,9 +10,9 @@ using namespace llmmem::planning;
 /// most 0 at each program point, at the least mean cost. A new line is a new column, so that the
 /// basis before is the start of the simplex method.
 PriceProgram::PriceProgram(size_t numPrices, double most) : costUnit(most) {
-  for (size_t moment = 0; moment < numPrices; ++moment) {
+  for (size_t programPoint = 0; programPoint < numPrices; ++programPoint) {
     columns.push_back({0, Row(numPrices + 1, 0)});
-    columns.back().entries[moment + 1] = 1;
+    columns.back().entries[programPoint + 1] = 1;
   }
   columns.push_back({1, Row(numPrices + 1, 0)});
   columns.back().entries[0] = 1;

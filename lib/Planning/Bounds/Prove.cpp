@@ -11,33 +11,33 @@ namespace {
 
 using Kind = BoundBasis::Kind;
 
-CutFlow flowAt(const Graph &graph, llvm::ArrayRef<OpIndex> moments, OpIndex later,
+CutFlow flowAt(const Graph &graph, llvm::ArrayRef<OpIndex> programPoints, OpIndex later,
                llvm::ArrayRef<int64_t> prices, int64_t scale) {
-  llvm::SmallVector<OpIndex, 4> all(moments.begin(), moments.end());
+  llvm::SmallVector<OpIndex, 4> all(programPoints.begin(), programPoints.end());
   if (later >= 0)
     all.push_back(later);
-  CutNetwork network(graph, all, moments.size());
+  CutNetwork network(graph, all, programPoints.size());
   network.solve(prices, scale);
-  CutFlow flow{scale, later, std::vector<MomentFlow>(moments.size())};
-  for (size_t level = 0; level < moments.size(); ++level) {
-    flow.moments[level].op = moments[level];
-    flow.moments[level].price = prices[level];
+  CutFlow flow{scale, later, std::vector<ProgramPointFlow>(programPoints.size())};
+  for (size_t level = 0; level < programPoints.size(); ++level) {
+    flow.programPoints[level].op = programPoints[level];
+    flow.programPoints[level].price = prices[level];
   }
   network.forEachFlow([&](const CutNetwork::Arc &arc, int64_t amount) {
-    MomentFlow &moment = flow.moments[arc.level];
+    ProgramPointFlow &programPoint = flow.programPoints[arc.level];
     switch (arc.kind) {
     case CutNetwork::Arc::Needed:
-      return moment.needed.push_back({arc.value, amount});
+      return programPoint.needed.push_back({arc.value, amount});
     case CutNetwork::Arc::Held:
-      return moment.held.push_back({arc.value, amount});
+      return programPoint.held.push_back({arc.value, amount});
     case CutNetwork::Arc::ValueBefore:
-      return moment.valuesBefore.push_back({arc.value, amount});
+      return programPoint.valuesBefore.push_back({arc.value, amount});
     case CutNetwork::Arc::OpBefore:
-      return moment.opsBefore.push_back({arc.op, amount});
+      return programPoint.opsBefore.push_back({arc.op, amount});
     case CutNetwork::Arc::Repeated:
-      return moment.repeated.push_back({arc.op, amount});
+      return programPoint.repeated.push_back({arc.op, amount});
     case CutNetwork::Arc::Read:
-      return moment.reads.push_back({arc.op, arc.value, amount});
+      return programPoint.reads.push_back({arc.op, arc.value, amount});
     }
   });
   return flow;
@@ -52,7 +52,7 @@ CutFlow bytesAt(const Graph &graph, OpIndex op, OpIndex later = -1) {
 CutFlow emptyFlowAt(OpIndex op, OpIndex later) {
   CutFlow flow;
   flow.later = later;
-  flow.moments.emplace_back().op = op;
+  flow.programPoints.emplace_back().op = op;
   return flow;
 }
 
@@ -154,7 +154,7 @@ LastRunFlow flowOf(const LastRunCut &cut) {
 
 /// A flow that proves something of several ops is written once.
 LastRunArgument proveLastRuns(const Graph &graph, const std::vector<OpIndex> &set) {
-  const int64_t proved = needAtLastRun(graph, set);
+  const int64_t proved = footprintAtLastRun(graph, set);
   LastRunArgument argument{set, {}};
   LastRunCut cut(graph, set);
   std::vector<OpIndex> left = set;
@@ -170,16 +170,16 @@ LastRunArgument proveLastRuns(const Graph &graph, const std::vector<OpIndex> &se
     if (!flow.ops.empty())
       argument.flows.push_back(std::move(flow));
   };
-  cut.solveBesideAny();
+  cut.solveAtNoOp();
   addFlow();
   while (!left.empty()) {
-    cut.needAt(left.front());
+    cut.footprintAt(left.front());
     addFlow();
   }
   return argument;
 }
 
-Argument proveNeed(const Graph &graph, const BoundBasis &basis) {
+Argument proveFootprint(const Graph &graph, const BoundBasis &basis) {
   using To = Argument::Kind;
   Argument argument;
   if (basis.kind == Kind::EverySchedule || basis.kind == Kind::EveryPlacement) {
@@ -207,12 +207,12 @@ Proof prove(const Problem &problem, const Plan &plan) {
   const Graph graph(problem);
   proof.cost = proveCost(graph, plan.costBasis);
   if (plan.status == Status::Infeasible)
-    proof.infeasible = proveNeed(graph, plan.absenceBasis);
+    proof.infeasible = proveFootprint(graph, plan.infeasibilityBasis);
   // What schedules hold counts in exact sizes; what arenas take is rounded up to the alignment.
   Problem measured = problem;
   if (!plan.steps.empty())
     measured.alignment = 1;
-  proof.peak = proveNeed(Graph(measured), plan.peakBasis);
+  proof.peak = proveFootprint(Graph(measured), plan.peakBasis);
   return proof;
 }
 

@@ -22,7 +22,7 @@ public:
   /// slightly higher peak than the least may pack better. Adds the work to `work`.
   PlacedPlan tightened(PlacedPlan plan, int64_t &work);
   /// Returns the first headroom of a sample, where none is known.
-  int64_t usualHeadroom() const {
+  int64_t defaultHeadroom() const {
     return tuning::leastHeadroom + shared.graph.numOps() / tuning::opsPerHeadroom;
   }
 

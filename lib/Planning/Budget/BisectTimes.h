@@ -12,7 +12,7 @@ namespace llmmem::planning {
 /// below the sample `above`. That is answered by `high` or, where `high` is null or no shorter, as
 /// `low`. The interval is halved up to `mostHalvings` times. A middle is answered by its own plan,
 /// `searchAt(middle)`, where that plan's time lies between those of both ends, else as the lower
-/// end is. So of two budgets the larger has no longer time (TimedForms.h has the proof).
+/// end is. So of two budgets the larger has no longer time (TimedVariants.h has the proof).
 /// `TimedPlan` is a pointer to a type that has a `time`.
 template <typename TimedPlan, typename SearchAt>
 TimedPlan bisectTimes(int64_t budget, int64_t under, TimedPlan low, int64_t above, TimedPlan high,

@@ -30,13 +30,13 @@ CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &
   search.reportTo(outer.context().progress.target());
 }
 
-NeedBound CanonicalFrontier::footprintBound() {
-  NeedBound bound = frontier.footprintBound();
+FootprintBound CanonicalFrontier::footprintBound() {
+  FootprintBound bound = frontier.footprintBound();
   if (bound.op >= 0)
     bound.op = canonical->opOf[bound.op];
   for (OpIndex &op : bound.basis.ops)
     op = canonical->opOf[op];
-  for (ValueIndex &value : bound.beside)
+  for (ValueIndex &value : bound.heldValues)
     value = canonical->valueOf[value];
   return bound;
 }

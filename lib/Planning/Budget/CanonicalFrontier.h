@@ -30,7 +30,7 @@ public:
   PlacedPlan cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
     return restored(frontier.cheaperWithin(budget, leastCost, cost));
   }
-  NeedBound footprintBound();
+  FootprintBound footprintBound();
 
 private:
   /// Returns the plan in the numbers of the problem.

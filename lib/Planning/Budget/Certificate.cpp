@@ -2,7 +2,7 @@
 
 #include "Certificate.h"
 #include "Bounds/CostCertificate.h"
-#include "Bounds/NeedBound.h"
+#include "Bounds/FootprintBound.h"
 #include "Bounds/OpenCut.h"
 #include "MicroBatches/WindowBound.h"
 #include "Tuning/Constants.h"
@@ -10,7 +10,7 @@
 
 using namespace llmmem::planning;
 
-static std::string whyNone(const NeedBound &bound, OpIndex op) {
+static std::string whyNone(const FootprintBound &bound, OpIndex op) {
   if (op < 0)
     return "resident bytes alone exceed the budget";
   const size_t others = bound.basis.ops.empty() ? 0 : bound.basis.ops.size() - 1;
@@ -23,7 +23,7 @@ static std::string whyNone(const NeedBound &bound, OpIndex op) {
          "then for the end, and the resident bytes";
 }
 
-static void addWitness(const Graph &graph, const NeedBound &bound, Plan &plan, bool proved,
+static void addWitness(const Graph &graph, const FootprintBound &bound, Plan &plan, bool proved,
                        int64_t bytes, OpIndex op, std::vector<ValueIndex> values) {
   const Problem &problem = graph.problem();
   llvm::sort(values, [&](ValueIndex a, ValueIndex b) {
@@ -47,7 +47,7 @@ static void addWitness(const Graph &graph, const NeedBound &bound, Plan &plan, b
 
 /// Returns the witness of a failed search: the peak step of the plan with the least peak, and the
 /// values live there.
-static void witnessOfSearch(const Graph &graph, const NeedBound &bound,
+static void witnessOfSearch(const Graph &graph, const FootprintBound &bound,
                             llvm::ArrayRef<OpIndex> steps, Plan &plan) {
   Profile usage = profile(graph, steps);
   std::vector<ValueIndex> live;
@@ -75,11 +75,11 @@ static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan
 void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontier &frontier,
                                const CertificateOptions &options, Plan &plan) {
   const Problem &problem = graph.problem();
-  NeedBound bound = needOfOneOp(graph);
+  FootprintBound bound = footprintOfOneOp(graph);
   bool isTight = problem.budget && *problem.budget < search.context().given().peak;
   bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
   const bool isMissing = isTight && !options.found;
-  if (!isExact && (isMissing || options.provesNeed))
+  if (!isExact && (isMissing || options.provesFootprint))
     bound = frontier.footprintBound();
   if (isTight && options.found && options.provesCost)
     raiseCostBounds(graph, search, plan);
@@ -90,13 +90,13 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
     return;
   if (problem.budget && plan.peakLowerBound > *problem.budget) {
     plan.status = Status::Infeasible;
-    plan.absenceBasis = plan.peakBasis;
+    plan.infeasibilityBasis = plan.peakBasis;
     if (bound.op >= 0) {
-      llvm::append_range(bound.beside, graph.op(bound.op).reads);
-      llvm::append_range(bound.beside, graph.op(bound.op).writes);
+      llvm::append_range(bound.heldValues, graph.op(bound.op).reads);
+      llvm::append_range(bound.heldValues, graph.op(bound.op).writes);
     }
     addWitness(graph, bound, plan, /*proved=*/true, plan.peakLowerBound, bound.op,
-               std::move(bound.beside));
+               std::move(bound.heldValues));
     if (plan.peakLowerBound > bound.bytes)
       plan.witness->why = "every schedule was searched: none holds less at its fullest step";
   } else if (plan.witness && plan.witness->proved) {

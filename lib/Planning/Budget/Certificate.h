@@ -13,7 +13,7 @@ struct CertificateOptions {
   bool provesCost = true; // whether the cost gets a bound beyond every op once
   /// Whether the footprint gets a bound beyond that of the largest op, as it does where nothing is
   /// found.
-  bool provesNeed = false;
+  bool provesFootprint = false;
 };
 
 /// Fills the bounds of `plan`, and its witness where it does not fit. It changes Unknown to

@@ -6,32 +6,34 @@ using namespace llmmem::planning;
 
 void CheaperSchedules::clear() {
   schedules.clear();
-  numRungs = 0;
+  numCapacityLevels = 0;
 }
 
 void CheaperSchedules::gather(int64_t budget, int64_t high) {
   const int64_t low = shared.footprintOf(least);
-  const int64_t height = (high - low) / tuning::rungsAboveLeast;
-  if (height <= 0 || shared.isAnnealed() || shared.graph.numOps() > tuning::mostOpsOfRungs ||
+  const int64_t height = (high - low) / tuning::levelsAboveLeast;
+  if (height <= 0 || shared.isAnnealed() || shared.graph.numOps() > tuning::mostOpsOfLevels ||
       tuning::isOff("rungs"))
     return;
-  for (; numRungs < tuning::rungsAboveLeast - 1 && low + height * (numRungs + 1) <= budget;
-       ++numRungs) {
+  for (; numCapacityLevels < tuning::levelsAboveLeast - 1 &&
+         low + height * (numCapacityLevels + 1) <= budget;
+       ++numCapacityLevels) {
     int64_t work = 0;
-    const int64_t rung = low + height * (numRungs + 1);
-    for (Candidate &candidate : shared.under(shared.placer.capacityOf(rung), /*deeply=*/true, work))
-      add(std::move(candidate), rung);
+    const int64_t level = low + height * (numCapacityLevels + 1);
+    for (Candidate &candidate :
+         shared.under(shared.placer.capacityOf(level), /*deeply=*/true, work))
+      add(std::move(candidate), level);
   }
 }
 
-void CheaperSchedules::add(Candidate candidate, int64_t rung) {
+void CheaperSchedules::add(Candidate candidate, int64_t level) {
   if (candidate.cost >= least->cost)
     return;
   auto place = llvm::lower_bound(schedules, candidate, [](const Cheaper &a, const Candidate &b) {
     return isCheaper(a.candidate, b);
   });
   if (place == schedules.end() || isCheaper(candidate, place->candidate))
-    schedules.insert(place, {std::move(candidate), rung, nullptr});
+    schedules.insert(place, {std::move(candidate), level, nullptr});
 }
 
 PlacedPlan CheaperSchedules::within(int64_t budget, int64_t leastCost, int64_t cost) {
@@ -39,11 +41,11 @@ PlacedPlan CheaperSchedules::within(int64_t budget, int64_t leastCost, int64_t c
   for (Cheaper &each : schedules) {
     if (each.candidate.cost >= cost)
       break;
-    if (each.candidate.cost < leastCost || each.rung > budget ||
+    if (each.candidate.cost < leastCost || each.level > budget ||
         placer.leastFootprintOf(each.candidate) > budget)
       continue;
     if (!each.placed)
-      each.placed = placer.place(each.candidate, placer.usualFootprintOf(each.candidate),
+      each.placed = placer.place(each.candidate, placer.footprintWithHeadroomOf(each.candidate),
                                  {.work = placer.packWork, .afterCore = AfterCore::End});
     if (shared.footprintOf(each.placed) <= budget)
       return each.placed;

@@ -21,8 +21,8 @@ public:
   void clear();
   /// Sets the plan of the least memory. A schedule that costs no less is not added.
   void setLeast(PlacedPlan plan) { least = std::move(plan); }
-  /// Adds a candidate for budgets from `rung` on, unless it is known.
-  void add(Candidate candidate, int64_t rung);
+  /// Adds a candidate for budgets from `level` on, unless it is known.
+  void add(Candidate candidate, int64_t level);
   /// Adds the schedules of the levels up to `budget`, the lowest of them first. The highest level
   /// is below `high`.
   void gather(int64_t budget, int64_t high);
@@ -33,14 +33,14 @@ public:
 private:
   struct Cheaper {
     Candidate candidate;
-    int64_t rung;      // for budgets from here on
+    int64_t level;     // for budgets from here on
     PlacedPlan placed; // set once it was asked for
   };
 
   FrontierContext &shared;
   PlacedPlan least;
   std::vector<Cheaper> schedules; // sorted, the cheapest first
-  int64_t numRungs = 0;           // the number of levels whose schedules are among them
+  int64_t numCapacityLevels = 0;  // the number of levels whose schedules are among them
 };
 
 } // namespace llmmem::planning

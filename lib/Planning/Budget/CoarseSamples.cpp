@@ -44,7 +44,7 @@ PlacedPlan CoarseSamples::flat() {
 const Sample *CoarseSamples::sample(size_t number) {
   if (samples.empty()) {
     const int64_t index = shared.grid.indexAbove(shared.footprintOf(free()));
-    samples.push_back({index, free(), workOfFree, annealed.usualHeadroom()});
+    samples.push_back({index, free(), workOfFree, annealed.defaultHeadroom()});
   }
   while (samples.size() <= number && !isLastSample) {
     Sample next =
@@ -71,7 +71,7 @@ bool CoarseSamples::isFlatSampled() {
 }
 
 bool CoarseSamples::leavesDearerSamplesOut() {
-  return shared.graph.numOps() <= tuning::mostOpsOfRungs && !shared.isAnnealed() &&
+  return shared.graph.numOps() <= tuning::mostOpsOfLevels && !shared.isAnnealed() &&
          !shared.search.microBatches() && isFlatSampled();
 }
 
@@ -154,7 +154,7 @@ Sample CoarseSamples::nextSampleByAnnealing(const Sample &above) {
   const int64_t mostWork = shared.search.context().work / 8 * tuning::coarseWorkEighths;
   int64_t work = above.work;
   Sample top = above; // at lower budgets packing needs more headroom
-  top.headroom = std::max(above.headroom, annealed.usualHeadroom());
+  top.headroom = std::max(above.headroom, annealed.defaultHeadroom());
   for (int64_t divisor : tuning::annealedSampleDivisors) {
     Sample next{above.index - above.index / divisor - 1, nullptr, work};
     if (next.index > 0 && work < mostWork)

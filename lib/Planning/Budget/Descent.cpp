@@ -34,7 +34,7 @@ void Descent::placeGathered() {
     if (!each || (hasPacked && schedules.isUnlikely(*each)))
       break;
     each->isPlaced = true;
-    const int64_t budget = shared.placer.usualFootprintOf(each->candidate);
+    const int64_t budget = shared.placer.footprintWithHeadroomOf(each->candidate);
     PlacedPlan plan = place(each->candidate, budget, each->isLowered);
     each->hasFailed = !state.isWithin(*plan, budget);
     hasPacked |= !each->hasFailed;
@@ -63,7 +63,7 @@ void Descent::takeCheaperGathered() {
 /// Looks for the same footprint at a lower cost. Schedules of the least peak are full at many
 /// steps, so not all of them pack that tightly. Where a search has failed already, none of them
 /// did. A schedule whose first try is far off is not worth a few thousandths of the step.
-void Descent::recreate() {
+void Descent::ruinAndRecreate() {
   const int64_t least = state.footprint();
   const int64_t littleCost = shared.graph.baseCost() >> tuning::littleCostShift;
   const Candidate start = state.bestCandidate();
@@ -72,7 +72,7 @@ void Descent::recreate() {
                                                     .start = &start,
                                                     .rounds = tuning::ruinRoundsOfLeast});
   for (const Candidate &candidate :
-       llvm::ArrayRef(cheaper).take_front(tuning::mostRecreatedPlaced)) {
+       llvm::ArrayRef(cheaper).take_front(tuning::mostRuinAndRecreatePlaced)) {
     if (!state.isAdmitted(candidate) || !state.isWorthPlacing(candidate) ||
         !state.mayBeOfUse(candidate))
       continue;
@@ -100,11 +100,11 @@ void Descent::tighten() {
 }
 
 PlacedPlan Descent::run() {
-  const bool hasRecreated = gatherer.run();
+  const bool hasGathered = gatherer.run();
   placeGathered();
   takeCheaperGathered();
-  if (!schedules.hasFailed() && !hasRecreated)
-    recreate();
+  if (!schedules.hasFailed() && !hasGathered)
+    ruinAndRecreate();
   tighten();
   return state.bestPlan();
 }

@@ -32,7 +32,7 @@ private:
   PlacedPlan place(const Candidate &candidate, int64_t budget, bool isLowered = false);
   void placeGathered();
   void takeCheaperGathered();
-  void recreate();
+  void ruinAndRecreate();
   void tighten();
 
   FrontierContext &shared;

@@ -87,7 +87,7 @@ void DescentGatherer::gatherAtLeast() {
   const Candidate least = current;
   left = state.shared.search.context().work / tuning::gatheringWorkPart;
   const int64_t before = left;
-  if (searchBelow(placer.usualFootprintOf(least)) && current.cost < least.cost)
+  if (searchBelow(placer.footprintWithHeadroomOf(least)) && current.cost < least.cost)
     while (left > 0 && current.peak > least.peak &&
            lowerCurrent(placer.leastFootprintOf(current) - 1))
       ;
@@ -96,9 +96,9 @@ void DescentGatherer::gatherAtLeast() {
 
 /// Gathers schedules of as few bytes as the least at a lower cost. Where one of them packs, the
 /// other need not be placed. With more ops, few such schedules pack.
-bool DescentGatherer::gatherRecreated() {
+bool DescentGatherer::gatherRuinAndRecreate() {
   FrontierContext &shared = state.shared;
-  if (schedules.isEmpty() || shared.graph.numOps() > tuning::mostOpsRecreatedEarly)
+  if (schedules.isEmpty() || shared.graph.numOps() > tuning::mostOpsOfEarlyRuinAndRecreate)
     return false;
   const Candidate least = schedules.leastMemory();
   const Candidates cheaper = shared.search.improvedBy(
@@ -114,5 +114,5 @@ bool DescentGatherer::run() {
     gatherSearched();
     gatherAtLeast();
   }
-  return gatherRecreated();
+  return gatherRuinAndRecreate();
 }

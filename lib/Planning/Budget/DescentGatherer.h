@@ -26,7 +26,7 @@ private:
   void gatherKnown();
   void gatherSearched();
   void gatherAtLeast();
-  bool gatherRecreated();
+  bool gatherRuinAndRecreate();
 
   DescentState &state;
   GatheredSchedules &schedules;

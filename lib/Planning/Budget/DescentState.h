@@ -31,7 +31,7 @@ public:
   /// Says whether the candidate is worth placing, which for so many steps takes a second or two.
   bool isWorthPlacing(const Candidate &candidate) const;
   bool mayBeOfUse(const Candidate &candidate) const;
-  bool mayNeedLess(const Candidate &candidate) const {
+  bool mayHaveSmallerFootprint(const Candidate &candidate) const {
     return shared.placer.leastFootprintOf(candidate) < footprint() - tolerance();
   }
   bool isBetter(const Plan &other) const;

@@ -18,29 +18,29 @@ void EvictionSearcher::makeLadders() {
     starts.push_back(&context.annealedOrder());
   for (const Candidate *start : starts)
     if (llvm::none_of(ladders, [&](const Ladder &other) {
-          return other.rungs.front().start() == start->steps;
+          return other.levels.front().start() == start->steps;
         }))
       ladders.push_back(
           {start->peak, context.work / tuning::evictionWorkPart, {EvictionPath(start->steps)}});
 }
 
 /// Returns the lowest level of the eviction from an order that is no lower than `capacity`.
-EvictionPath &EvictionSearcher::rungAbove(Ladder &ladder, int64_t capacity) {
+EvictionPath &EvictionSearcher::levelAbove(Ladder &ladder, int64_t capacity) {
   const int64_t resident = context.graph.residentBytes();
-  size_t rung = 0;
+  size_t level = 0;
   for (int64_t limit = ladder.peak;;) {
     limit = resident + (limit - resident) / 8 * 7;
     if (limit < capacity || limit == resident)
-      return ladder.rungs[rung];
-    if (++rung < ladder.rungs.size())
+      return ladder.levels[level];
+    if (++level < ladder.levels.size())
       continue;
     std::vector<OpIndex> steps;
-    if (ladder.left <= 0 || !evictUntilFits(context.graph, ladder.rungs.back(), limit,
+    if (ladder.left <= 0 || !evictUntilFits(context.graph, ladder.levels.back(), limit,
                                             context.evictionDepth(), ladder.left, steps)) {
       ladder.left = 0;
-      return ladder.rungs.back();
+      return ladder.levels.back();
     }
-    ladder.rungs.emplace_back(std::move(steps));
+    ladder.levels.emplace_back(std::move(steps));
   }
 }
 
@@ -64,12 +64,12 @@ int64_t EvictionSearcher::search(const SearchRequest &request, Candidates &found
   if (ladders.empty())
     makeLadders();
   for (Ladder &ladder : ladders) {
-    EvictionPath &rung = rungAbove(ladder, request.capacity);
-    const bool fits = searchFrom(rung, request.capacity, found, spent);
+    EvictionPath &level = levelAbove(ladder, request.capacity);
+    const bool fits = searchFrom(level, request.capacity, found, spent);
     // The evictions of a level may be in the way, and with few ops a new start takes little time.
-    if (&rung != &ladder.rungs.front() &&
+    if (&level != &ladder.levels.front() &&
         (!fits || context.graph.numOps() <= tuning::smallSearchOps))
-      searchFrom(ladder.rungs.front(), request.capacity, found, spent);
+      searchFrom(ladder.levels.front(), request.capacity, found, spent);
   }
   return spent;
 }

@@ -25,10 +25,10 @@ private:
   struct Ladder {
     int64_t peak; // peak of the order
     int64_t left; // work that is left for its levels
-    std::vector<EvictionPath> rungs;
+    std::vector<EvictionPath> levels;
   };
   void makeLadders();
-  EvictionPath &rungAbove(Ladder &ladder, int64_t capacity);
+  EvictionPath &levelAbove(Ladder &ladder, int64_t capacity);
   bool searchFrom(EvictionPath &path, int64_t capacity, Candidates &found, int64_t &spent);
 
   SearchContext &context;

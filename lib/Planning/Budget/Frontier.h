@@ -34,7 +34,7 @@ public:
     return leastMemory.cheaperWithin(budget, leastCost, cost);
   }
   /// Returns the proved lower bound on the footprint of every plan.
-  const NeedBound &footprintBound() { return shared.footprintBound(); }
+  const FootprintBound &footprintBound() { return shared.footprintBound(); }
 
 private:
   PlacedPlan bisect(int64_t index, Sample below, Sample above, bool deeply);

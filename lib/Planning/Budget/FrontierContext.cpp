@@ -51,12 +51,13 @@ Candidates FrontierContext::under(int64_t capacity, bool deeply, int64_t &work) 
   return found;
 }
 
-const NeedBound &FrontierContext::footprintBound() {
+const FootprintBound &FrontierContext::footprintBound() {
   if (!provedFootprint && hasNothingToChoose())
-    provedFootprint = needOfOneOp(graph);
+    provedFootprint = footprintOfOneOp(graph);
   if (!provedFootprint)
-    provedFootprint = isOfGraph() ? canonicalFrontier()->footprintBound()
-                                  : needOfEverySchedule(graph, search.leastMemory().front().steps);
+    provedFootprint = isOfGraph()
+                          ? canonicalFrontier()->footprintBound()
+                          : footprintOfEverySchedule(graph, search.leastMemory().front().steps);
   return *provedFootprint;
 }
 

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_FRONTIERCONTEXT_H
 #define LLMMEM_LIB_PLANNING_BUDGET_FRONTIERCONTEXT_H
 
-#include "Bounds/NeedBound.h"
+#include "Bounds/FootprintBound.h"
 #include "Sample.h"
 
 namespace llmmem::planning {
@@ -22,7 +22,7 @@ public:
   /// `work`.
   Candidates under(int64_t capacity, bool deeply, int64_t &work);
   /// Returns the proved lower bound on the footprint of every plan.
-  const NeedBound &footprintBound();
+  const FootprintBound &footprintBound();
   /// Says whether a proof that was made anyway shows that no schedule holds so little.
   bool isKnownToFail(int64_t capacity) const {
     return provedFootprint && capacity < provedFootprint->bytes;
@@ -54,7 +54,7 @@ private:
   std::unique_ptr<BudgetSearch> deferred; // with the weight gradient of the peak step deferred
   bool hasDeferred = false;
   std::unique_ptr<CanonicalFrontier> canonical;
-  std::optional<NeedBound> provedFootprint;
+  std::optional<FootprintBound> provedFootprint;
 };
 
 } // namespace llmmem::planning

@@ -99,7 +99,7 @@ llvm::SmallVector<GatheredSchedule *> GatheredSchedules::leastUnplaced() {
     const Candidate &candidate = each.candidate;
     if (each.isPlaced || isLikeFailed(candidate))
       continue;
-    if (found.size() == tuning::mostFirstTries || !state.mayNeedLess(candidate) ||
+    if (found.size() == tuning::mostFirstTries || !state.mayHaveSmallerFootprint(candidate) ||
         !state.mayBeOfUse(candidate))
       break;
     if (llvm::none_of(found, [&](const GatheredSchedule *other) {

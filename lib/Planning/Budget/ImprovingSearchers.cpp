@@ -3,7 +3,7 @@
 #include "ImprovingSearchers.h"
 #include "LeastMemorySchedules.h"
 #include "Schedulers/Annealing.h"
-#include "Schedulers/Recreate.h"
+#include "Schedulers/RuinAndRecreate.h"
 #include "Tuning/Constants.h"
 #include "llmmem/Support/ByteSize.h"
 #include <algorithm>
@@ -49,7 +49,7 @@ int64_t RuinSearcher::search(const SearchRequest &request, Candidates &found) {
   const int64_t most = workOfRounds(context, request.rounds);
   int64_t left = most;
   std::vector<std::vector<OpIndex>> cheaper =
-      recreate(context.graph, start.steps, request.capacity, context.evictionDepth(), left);
+      ruinAndRecreate(context.graph, start.steps, request.capacity, context.evictionDepth(), left);
   for (std::vector<OpIndex> &steps : llvm::reverse(cheaper))
     found.push_back(measured(context.graph, std::move(steps), name()));
   return most - left;
@@ -62,8 +62,8 @@ int64_t LoweringSearcher::search(const SearchRequest &request, Candidates &found
   const int64_t most = workOfRounds(context, request.rounds);
   int64_t left = most;
   std::optional<std::vector<OpIndex>> steps =
-      recreateLower(context.graph, withLaterRuns(context.graph, request.start->steps),
-                    request.capacity, context.evictionDepth(), left);
+      ruinAndRecreateWithin(context.graph, withLaterRuns(context.graph, request.start->steps),
+                            request.capacity, context.evictionDepth(), left);
   if (steps)
     found.push_back(measured(context.graph, *std::move(steps), name()));
   return most - left;

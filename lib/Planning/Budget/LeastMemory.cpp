@@ -52,7 +52,7 @@ PlacedPlan LeastMemory::findFrom(const PlacedPlan &start, int64_t leastCost, int
   take(descent.run());
   samples.addWork(descent.work());
   for (const Candidate &candidate : descent.gatheredSchedules())
-    cheaper.add(candidate, /*rung=*/0);
+    cheaper.add(candidate, /*level=*/0);
   return take(cheapestNear(leastPlan));
 }
 

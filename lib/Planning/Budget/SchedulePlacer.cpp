@@ -35,7 +35,7 @@ PlacedPlan SchedulePlacer::place(const Candidate &candidate, int64_t budget,
 }
 
 int64_t SchedulePlacer::firstFootprintOf(const Candidate &candidate) const {
-  PackOptions pack = packOptions(usualFootprintOf(candidate));
+  PackOptions pack = packOptions(footprintWithHeadroomOf(candidate));
   pack.isFirstTry = true;
   Plan plan;
   plan.steps = candidate.steps;

@@ -42,7 +42,7 @@ public:
   /// footprint.
   int64_t leastFootprintOf(const Candidate &candidate) const { return candidate.peak - padding; }
   /// Returns the budget for which a candidate is placed: little more than the least footprint.
-  int64_t usualFootprintOf(const Candidate &candidate) const {
+  int64_t footprintWithHeadroomOf(const Candidate &candidate) const {
     const int64_t least = leastFootprintOf(candidate);
     return least + ((least - graph.residentBytes()) >> tuning::finestDescentShift);
   }

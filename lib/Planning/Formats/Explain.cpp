@@ -1,7 +1,7 @@
 //===- Explain.cpp - Why a plan keeps what it keeps -----------------------------===//
 
 #include "ExplainRepeats.h"
-#include "llmmem/Planning/Model/SavedValues.h"
+#include "llmmem/Planning/Model/Decisions.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/DenseSet.h"
@@ -29,17 +29,17 @@ public:
     hasPhases = llvm::any_of(problem.ops, [](const Op &op) { return op.phase == Phase::Backward; });
   }
 
-  std::vector<SavedValue> run() {
-    std::vector<SavedValue> saved;
+  std::vector<ExplainedValue> run() {
+    std::vector<ExplainedValue> saved;
     for (ValueIndex value = 0; value < graph.numValues(); ++value)
       if (isSaved(value))
         saved.push_back(explain(value));
-    llvm::stable_sort(saved,
-                      [](const SavedValue &a, const SavedValue &b) { return a.bytes > b.bytes; });
+    llvm::stable_sort(
+        saved, [](const ExplainedValue &a, const ExplainedValue &b) { return a.bytes > b.bytes; });
     return saved;
   }
 
-  SavedValue explain(ValueIndex value) const;
+  ExplainedValue explain(ValueIndex value) const;
   /// Says whether the value is held while `step` runs, which may write it.
   bool isHeldWhile(ValueIndex value, int32_t step) const {
     return llvm::any_of(liveRanges[value], [&](const Instance &range) {
@@ -98,9 +98,9 @@ private:
   bool hasPhases;
 };
 
-SavedValue Explainer::explain(ValueIndex value) const {
+ExplainedValue Explainer::explain(ValueIndex value) const {
   const OpIndex writer = graph.writer(value);
-  SavedValue saved = {value, problem.values[value].bytes, runs[writer], 0, 0, 0, true};
+  ExplainedValue saved = {value, problem.values[value].bytes, runs[writer], 0, 0, 0, true};
   for (const Instance &range : liveRanges[value])
     saved.stepsHeld += range.to - std::max(range.from, 0) + 1;
   if (saved.runs > 1) {
@@ -126,7 +126,7 @@ bool Explainer::isHeld(ValueIndex value, int32_t step) const {
   return after != liveRanges[value].begin() && std::prev(after)->to >= step;
 }
 
-void printSaved(const Problem &problem, const SavedValue &it, llvm::raw_ostream &os) {
+void printSaved(const Problem &problem, const ExplainedValue &it, llvm::raw_ostream &os) {
   os << "  " << nameOf(problem, it.value) << " (" << formatByteSize(it.bytes) << "): ";
   if (it.runs > 1)
     os << "recomputed " << (it.runs == 2 ? "once" : std::to_string(it.runs - 1) + " times")
@@ -155,15 +155,15 @@ std::string nameOf(const Problem &problem, ValueIndex index) {
   return value.name.empty() ? "value " + std::to_string(value.id) : value.name;
 }
 
-std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan) {
+std::vector<ExplainedValue> explainPlan(const Problem &problem, const Plan &plan) {
   return Explainer(problem, plan).run();
 }
 
-std::string explanationText(const Problem &problem, const std::vector<SavedValue> &saved) {
+std::string explanationText(const Problem &problem, const std::vector<ExplainedValue> &saved) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "saved values, largest first:\n";
-  for (const SavedValue &it : saved)
+  for (const ExplainedValue &it : saved)
     printSaved(problem, it, os);
   return text;
 }

@@ -2,8 +2,8 @@
 
 #include "llmmem/Planning/Formats/PlanTimeline.h"
 #include "Overlap/Timeline.h"
+#include "llmmem/Planning/Model/Decisions.h"
 #include "llmmem/Planning/Model/InPlace.h"
-#include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -22,7 +22,7 @@ public:
     for (const InstanceOffset &entry : plan.offsets)
       offsets[{entry.step, entry.value}] = entry.offset;
     const std::vector<Decision> decisions = findDecisions(graph, plan.steps);
-    for (const SavedValue &value : explainPlan(problem, plan)) {
+    for (const ExplainedValue &value : explainPlan(problem, plan)) {
       const Decision decision = decisions[value.value];
       timeline.saved.push_back(
           {value, decision == Decision::Unsaved ? value.runs == 1 : decision == Decision::Keep});

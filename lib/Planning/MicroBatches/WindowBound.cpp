@@ -13,20 +13,20 @@ namespace {
 /// the point's own op, and of the later ops those that read values of the window.
 class Window {
 public:
-  Window(const Graph &graph, OpIndex moment, const std::vector<bool> &earlier);
+  Window(const Graph &graph, OpIndex programPoint, const std::vector<bool> &earlier);
 
   const Problem &problem() const { return made; }
-  OpIndex moment() const { return momentOfMade; }
+  OpIndex programPoint() const { return programPointOfMade; }
 
 private:
   ValueIndex valueOf(ValueIndex value);
   ValueIndex addToken();
-  void addOp(OpIndex op, bool isMoment);
+  void addOp(OpIndex op, bool isProgramPoint);
   void addReader(OpIndex op, ValueIndex token);
 
   const Graph &graph;
   Problem made;
-  OpIndex momentOfMade = -1;
+  OpIndex programPointOfMade = -1;
   std::vector<ValueIndex> ofValue;
 };
 } // namespace
@@ -48,7 +48,7 @@ ValueIndex Window::addToken() {
 
 /// Adds an op. An op of the window reads what the window wrote; what is older costs nothing. The
 /// program point holds all that it reads.
-void Window::addOp(OpIndex op, bool isMoment) {
+void Window::addOp(OpIndex op, bool isProgramPoint) {
   const Op &from = graph.op(op);
   Op to = from;
   to.id = static_cast<int64_t>(made.ops.size());
@@ -56,7 +56,7 @@ void Window::addOp(OpIndex op, bool isMoment) {
   to.writes.clear();
   to.inPlace.clear();
   for (ValueIndex value : from.reads)
-    if (ofValue[value] >= 0 || (isMoment && !graph.problem().values[value].resident))
+    if (ofValue[value] >= 0 || (isProgramPoint && !graph.problem().values[value].resident))
       to.reads.push_back(valueOf(value));
   for (ValueIndex value : from.writes)
     to.writes.push_back(valueOf(value));
@@ -78,28 +78,28 @@ void Window::addReader(OpIndex op, ValueIndex token) {
   made.ops.push_back(std::move(to));
 }
 
-Window::Window(const Graph &graph, OpIndex moment, const std::vector<bool> &earlier)
+Window::Window(const Graph &graph, OpIndex programPoint, const std::vector<bool> &earlier)
     : graph(graph), ofValue(graph.numValues(), -1) {
   std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
-  markAncestors(graph, moment, before);
-  markDescendants(graph, moment, after);
+  markAncestors(graph, programPoint, before);
+  markDescendants(graph, programPoint, after);
   made.alignment = graph.problem().alignment;
   made.budget = graph.problem().budget;
   made.values.push_back({0, graph.residentBytes(), /*resident=*/true, "resident"});
   std::vector<ValueIndex> tokens;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (before[op] && !earlier[op]) {
-      addOp(op, /*isMoment=*/false);
+      addOp(op, /*isProgramPoint=*/false);
       made.ops.back().writes.push_back(tokens.emplace_back(addToken()));
     }
-  addOp(moment, /*isMoment=*/true);
-  momentOfMade = static_cast<OpIndex>(made.ops.size()) - 1;
+  addOp(programPoint, /*isProgramPoint=*/true);
+  programPointOfMade = static_cast<OpIndex>(made.ops.size()) - 1;
   llvm::append_range(made.ops.back().reads, tokens);
-  const ValueIndex behind = addToken();
-  made.ops.back().writes.push_back(behind);
+  const ValueIndex orderToken = addToken();
+  made.ops.back().writes.push_back(orderToken);
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (after[op])
-      addReader(op, behind);
+      addReader(op, orderToken);
   for (ValueIndex value : graph.problem().keep)
     if (ofValue[value] >= 0)
       made.keep.push_back(ofValue[value]);
@@ -116,18 +116,18 @@ public:
 private:
   struct Sum {
     __int128 excess = 0; // in units of cost x scale
-    std::vector<OpIndex> moments;
+    std::vector<OpIndex> programPoints;
     std::vector<int64_t> prices;
   };
   /// An op of each micro-batch, or what comes before it in program order: an exchange, on which all
   /// of a backward depends.
-  struct Place {
+  struct BatchOp {
     int32_t place;
     bool isBefore;
   };
-  std::vector<Place> places() const;
-  Sum prove(Place place, int32_t mostMoments) const;
-  void addMoment(OpIndex moment, std::vector<bool> &earlier, Sum &sum) const;
+  std::vector<BatchOp> places() const;
+  Sum prove(BatchOp place, int32_t mostProgramPoints) const;
+  void addProgramPoint(OpIndex programPoint, std::vector<bool> &earlier, Sum &sum) const;
 
   const Graph &graph;
   const MicroBatches &microBatches;
@@ -138,7 +138,7 @@ private:
 
 /// Returns where a program point may be in each micro-batch: at the end of its forward, at the
 /// begin of its backward, and where the plan holds most.
-std::vector<WindowBound::Place> WindowBound::places() const {
+std::vector<WindowBound::BatchOp> WindowBound::places() const {
   std::vector<int32_t> found;
   const std::vector<OpIndex> &ops = microBatches.ops.front();
   auto backward =
@@ -165,7 +165,7 @@ std::vector<WindowBound::Place> WindowBound::places() const {
     found.push_back(static_cast<int32_t>(fullest - most.begin()));
     *fullest = -1;
   }
-  std::vector<Place> all;
+  std::vector<BatchOp> all;
   for (int32_t place : found)
     for (bool isBefore : {false, true})
       if (!isBefore || ops[place] > 0)
@@ -175,51 +175,52 @@ std::vector<WindowBound::Place> WindowBound::places() const {
 
 /// Adds a program point at the best price of its window, in prices of the whole graph. A point that
 /// proves nothing is left out, and the next window is the longer.
-void WindowBound::addMoment(OpIndex moment, std::vector<bool> &earlier, Sum &sum) const {
-  const Window window(graph, moment, earlier);
+void WindowBound::addProgramPoint(OpIndex programPoint, std::vector<bool> &earlier,
+                                  Sum &sum) const {
+  const Window window(graph, programPoint, earlier);
   const Graph part(window.problem(), graph.cancellation());
-  CutRelaxation relaxation(part, window.moment());
+  CutRelaxation relaxation(part, window.programPoint());
   if (relaxation.costLowerBound(budget).value_or(0) <= 0)
     return;
   const int64_t price = static_cast<int64_t>(static_cast<__int128>(relaxation.bestPrice()) * scale /
                                              relaxation.scale());
-  const int64_t capacity = budget - bytesBeside(part, window.moment());
-  const __int128 excess = CutNetwork(part, {window.moment()}, 1).solve({price}, scale) -
+  const int64_t capacity = budget - fixedBytesAt(part, window.programPoint());
+  const __int128 excess = CutNetwork(part, {window.programPoint()}, 1).solve({price}, scale) -
                           static_cast<__int128>(price) * capacity;
   if (excess <= 0)
     return;
   sum.excess += excess;
-  sum.moments.push_back(moment);
+  sum.programPoints.push_back(programPoint);
   sum.prices.push_back(price);
-  markAncestors(graph, moment, earlier);
-  earlier[moment] = true;
+  markAncestors(graph, programPoint, earlier);
+  earlier[programPoint] = true;
 }
 
 /// Proves the bound by the program points of every so many micro-batches as are in flight.
-WindowBound::Sum WindowBound::prove(Place place, int32_t mostMoments) const {
+WindowBound::Sum WindowBound::prove(BatchOp place, int32_t mostProgramPoints) const {
   Sum sum;
   std::vector<bool> earlier(graph.numOps(), false);
   const int32_t inFlight = std::max(microBatches.mostInFlight, 1);
   const bool isForward = graph.op(microBatches.ops.front()[place.place]).phase == Phase::Forward;
   for (int32_t number = isForward ? inFlight - 1 : 0;
-       number < microBatches.count() && mostMoments-- > 0; number += inFlight) {
-    const OpIndex moment = microBatches.ops[number][place.place] - place.isBefore;
-    if (!sum.moments.empty()) {
+       number < microBatches.count() && mostProgramPoints-- > 0; number += inFlight) {
+    const OpIndex programPoint = microBatches.ops[number][place.place] - place.isBefore;
+    if (!sum.programPoints.empty()) {
       std::vector<bool> before(graph.numOps(), false);
-      markAncestors(graph, moment, before);
-      if (!before[sum.moments.back()])
+      markAncestors(graph, programPoint, before);
+      if (!before[sum.programPoints.back()])
         continue; // some schedule has them in the other order
     }
-    addMoment(moment, earlier, sum);
+    addProgramPoint(programPoint, earlier, sum);
   }
   return sum;
 }
 
 void WindowBound::run() {
-  std::optional<Place> best;
+  std::optional<BatchOp> best;
   __int128 most = 0;
-  for (Place place : places())
-    if (Sum first = prove(place, /*mostMoments=*/1); first.excess > most) {
+  for (BatchOp place : places())
+    if (Sum first = prove(place, /*mostProgramPoints=*/1); first.excess > most) {
       most = first.excess;
       best = place;
     }
@@ -230,10 +231,11 @@ void WindowBound::run() {
   if (graph.baseCost() + extra <= plan.costLowerBound)
     return;
   plan.costLowerBound = graph.baseCost() + extra;
-  plan.bound = std::to_string(sum.moments.size()) + " cuts in time, each of " +
+  plan.bound = std::to_string(sum.programPoints.size()) + " cuts in time, each of " +
                std::to_string(microBatches.mostInFlight) + " micro-batches, from op " +
-               std::to_string(graph.op(sum.moments.front()).id) + " on";
-  plan.costBasis = {BoundBasis::Kind::Together, std::move(sum.moments), std::move(sum.prices)};
+               std::to_string(graph.op(sum.programPoints.front()).id) + " on";
+  plan.costBasis = {BoundBasis::Kind::Together, std::move(sum.programPoints),
+                    std::move(sum.prices)};
 }
 
 void llmmem::planning::raiseByWindows(const Graph &graph, const MicroBatches &microBatches,

@@ -16,27 +16,27 @@ namespace {
 
 /// Looks for an augmenting path from the unmatched result `start`, breadth first, and flips it.
 void augment(ValueIndex start, llvm::ArrayRef<InPlace> allowed,
-             llvm::DenseMap<ValueIndex, ValueIndex> &takerOf) {
+             llvm::DenseMap<ValueIndex, ValueIndex> &reusedBy) {
   llvm::DenseMap<ValueIndex, ValueIndex> reachedFrom; // operand -> result
   std::vector<ValueIndex> queue = {start};
   for (size_t head = 0; head < queue.size(); ++head)
     for (const InPlace &pair : allowed) {
       if (pair.write != queue[head] || !reachedFrom.try_emplace(pair.read, pair.write).second)
         continue;
-      auto taken = takerOf.find(pair.read);
-      if (taken != takerOf.end()) {
+      auto taken = reusedBy.find(pair.read);
+      if (taken != reusedBy.end()) {
         queue.push_back(taken->second);
         continue;
       }
       for (ValueIndex read = pair.read;;) {
         const ValueIndex result = reachedFrom.lookup(read);
         ValueIndex released = -1;
-        for (auto &[operand, taker] : takerOf)
-          if (taker == result)
+        for (auto &[operand, reuser] : reusedBy)
+          if (reuser == result)
             released = operand;
         if (released >= 0)
-          takerOf.erase(released);
-        takerOf[read] = result;
+          reusedBy.erase(released);
+        reusedBy[read] = result;
         if (result == start)
           return;
         read = released;
@@ -60,16 +60,16 @@ llvm::SmallVector<InPlace, 4> chooseInPlace(llvm::SmallVector<InPlace, 4> allowe
     if (!llvm::is_contained(results, pair.write))
       results.push_back(pair.write);
   llvm::stable_sort(results, [&](ValueIndex a, ValueIndex b) { return bytesOf(a) > bytesOf(b); });
-  llvm::DenseMap<ValueIndex, ValueIndex> takerOf; // operand -> result
+  llvm::DenseMap<ValueIndex, ValueIndex> reusedBy; // operand -> result
   for (ValueIndex result : results)
-    augment(result, allowed, takerOf);
+    augment(result, allowed, reusedBy);
 
   llvm::SmallVector<InPlace, 4> chosen;
   for (const InPlace &pair : allowed) {
-    auto taken = takerOf.find(pair.read);
-    if (taken != takerOf.end() && taken->second == pair.write) {
+    auto taken = reusedBy.find(pair.read);
+    if (taken != reusedBy.end() && taken->second == pair.write) {
       chosen.push_back(pair);
-      takerOf.erase(taken); // a pair may be given twice
+      reusedBy.erase(taken); // a pair may be given twice
     }
   }
   return chosen;

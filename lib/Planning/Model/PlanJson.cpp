@@ -182,14 +182,14 @@ private:
                     reader.fail("a copy must have 'value', 'leaves' and 'back'"));
   }
 
-  bool readForm(FormNumber &form) {
-    return reader.members({{"alternative", [&] { return step(form.alternative, 0); }},
-                           {"tiling", [&] { return step(form.tiling, 0); }}});
+  bool readVariant(VariantNumber &variant) {
+    return reader.members({{"alternative", [&] { return step(variant.alternative, 0); }},
+                           {"tiling", [&] { return step(variant.tiling, 0); }}});
   }
 
   bool readMember(llvm::StringRef key) {
     if (key == "form")
-      return readForm(plan.form.emplace());
+      return readVariant(plan.variant.emplace());
     if (key == "status")
       return readStatus();
     if (key == "steps")
@@ -368,9 +368,9 @@ std::string toJson(const Problem &problem, const Plan &plan) {
   llvm::raw_string_ostream os(text);
   const bool isVersion2 = problem.needsVersion2();
   os << "{\"format\": \"llmmem-plan\", \"version\": " << (isVersion2 ? 2 : 1);
-  if (plan.form)
-    os << ", \"form\": {\"alternative\": " << plan.form->alternative
-       << ", \"tiling\": " << plan.form->tiling << '}';
+  if (plan.variant)
+    os << ", \"form\": {\"alternative\": " << plan.variant->alternative
+       << ", \"tiling\": " << plan.variant->tiling << '}';
   os << ", \"status\": \"" << statusName(plan.status) << "\",\n \"steps\": [";
   llvm::interleaveComma(plan.steps, os, [&](OpIndex op) { printId(os, problem.ops, op); });
   if (isVersion2) {

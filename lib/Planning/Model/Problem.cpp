@@ -206,7 +206,8 @@ private:
   bool checkPlaces() {
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op) {
       const Op &it = problem.ops[op];
-      const bool isUp = it.resource == Resource::CopyUp, isDown = it.resource == Resource::CopyDown;
+      const bool isUp = it.resource == Resource::DeviceToHost,
+                 isDown = it.resource == Resource::HostToDevice;
       const bool isHost = it.resource == Resource::HostCompute;
       if (!touchesOnly(op, it.reads, "reads", isHost || isDown) ||
           !touchesOnly(op, it.writes, "writes", isHost || isUp))
@@ -278,9 +279,9 @@ std::string_view nameOf(Resource resource) {
     return "host_compute";
   case Resource::Link:
     return "link";
-  case Resource::CopyUp:
+  case Resource::DeviceToHost:
     return "copy_up";
-  case Resource::CopyDown:
+  case Resource::HostToDevice:
     return "copy_down";
   }
   return "compute";

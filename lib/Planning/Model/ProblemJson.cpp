@@ -145,33 +145,34 @@ void printTiling(llvm::raw_ostream &os, const Problem &problem, const Tiling &ti
   os << ']';
 }
 
-void printForm(llvm::raw_ostream &os, const AlternativeProblem &form, bool isStated) {
+void printVariant(llvm::raw_ostream &os, const ProblemVariant &variant, bool isStated) {
   os << "{\"tilings\": [";
   llvm::interleave(
-      form.tilings, os,
-      [&](const Tiling &tiling) { os << "\n   ", printTiling(os, form.problem, tiling); }, ",");
+      variant.tilings, os,
+      [&](const Tiling &tiling) { os << "\n   ", printTiling(os, variant.problem, tiling); }, ",");
   os << "], \"selected\": [";
-  llvm::interleaveComma(form.selected, os, [&](OpIndex op) { os << form.problem.ops[op].id; });
+  llvm::interleaveComma(variant.selected, os,
+                        [&](OpIndex op) { os << variant.problem.ops[op].id; });
   os << ']';
   if (!isStated) {
     os << ",\n ";
-    printBody(os, form.problem);
+    printBody(os, variant.problem);
   }
   os << '}';
 }
 
 } // namespace
 
-Result<StepForms> parseStepForms(std::string_view json) {
+Result<VariantSet> parseVariantSet(std::string_view json) {
   JsonReader reader(json);
   return toResult(ProblemReader(reader).run());
 }
 
 Result<Problem> parseProblem(std::string_view json) {
-  Result<StepForms> forms = parseStepForms(json);
-  if (!forms)
-    return Failure{forms.error()};
-  return std::move(forms->alternatives[forms->stated.alternative].problem);
+  Result<VariantSet> variants = parseVariantSet(json);
+  if (!variants)
+    return Failure{variants.error()};
+  return std::move(variants->alternatives[variants->stated.alternative].problem);
 }
 
 std::string toJson(const Problem &problem) {
@@ -182,26 +183,26 @@ std::string toJson(const Problem &problem) {
   return text;
 }
 
-std::string toJson(const StepForms &forms) {
-  const Problem stated = *forms.problemOf(forms.stated);
-  const bool isOnly =
-      !forms.hasSeveral() && forms.alternatives.front().selected.empty() && !forms.guessedPhases;
+std::string toJson(const VariantSet &variants) {
+  const Problem stated = *variants.problemOf(variants.stated);
+  const bool isOnly = !variants.hasSeveral() && variants.alternatives.front().selected.empty() &&
+                      !variants.guessedPhases;
   if (isOnly)
     return toJson(stated);
   std::string text;
   llvm::raw_string_ostream os(text);
   printProblem(os, stated);
-  if (forms.choice == AlternativeChoice::ByOpsOnce)
+  if (variants.choice == VariantSelection::ByOpsOnce)
     os << ",\n \"choice\": \"ops_once\"";
-  if (forms.guessedPhases)
+  if (variants.guessedPhases)
     os << ",\n \"guessed_phases\": true";
   os << ",\n \"forms\": [";
   int32_t number = 0;
   llvm::interleave(
-      forms.alternatives, os,
-      [&](const AlternativeProblem &form) {
+      variants.alternatives, os,
+      [&](const ProblemVariant &variant) {
         os << "\n  ";
-        printForm(os, form, number++ == forms.stated.alternative);
+        printVariant(os, variant, number++ == variants.stated.alternative);
       },
       ",");
   os << "]}\n";

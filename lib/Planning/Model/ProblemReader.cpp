@@ -1,7 +1,7 @@
 //===- ProblemReader.cpp - The reader of a llmmem-problem -------------------===//
 
 #include "ProblemReader.h"
-#include "llmmem/Planning/Model/ValidateForms.h"
+#include "llmmem/Planning/Model/ValidateTilings.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -10,7 +10,7 @@ using namespace llmmem;
 using namespace llmmem::planning;
 using Members = llvm::ArrayRef<JsonMember>;
 
-llvm::Expected<StepForms> ProblemReader::run() {
+llvm::Expected<VariantSet> ProblemReader::run() {
   readProblem();
   if (llvm::Error error = reader.finish())
     return std::move(error);
@@ -18,9 +18,9 @@ llvm::Expected<StepForms> ProblemReader::run() {
     return std::move(error);
   if (std::optional<std::string> error = validateProblem(problem))
     return llvm::createStringError(*error);
-  if (llvm::Error error = resolveForms())
+  if (llvm::Error error = resolveVariants())
     return std::move(error);
-  return std::move(forms);
+  return std::move(variants);
 }
 
 /// Joins the keys of members, as messages name them.
@@ -119,9 +119,9 @@ bool ProblemReader::readProblem() {
                {"values", [&] { return readValues(); }},
                {"ops", [&] { return readOps(); }},
                {"keep", [&] { return ids(keep); }},
-               {"forms", [&] { return reader.array([&] { return readForm(); }); }},
+               {"forms", [&] { return reader.array([&] { return readVariant(); }); }},
                {"choice", [&] { return readChoice(); }},
-               {"guessed_phases", forms.guessedPhases}},
+               {"guessed_phases", variants.guessedPhases}},
               {{"budget", [&] { return reader.integer(problem.budget.emplace()); }},
                {"alignment", problem.alignment, 1}},
               {{"memories", [&] { return reader.array([&] { return readMemory(); }); }}});
@@ -144,33 +144,33 @@ bool ProblemReader::readChoice() {
   std::string text;
   if (!reader.string(text))
     return false;
-  forms.choice = text == "plan" ? AlternativeChoice::ByPlan : AlternativeChoice::ByOpsOnce;
+  variants.choice = text == "plan" ? VariantSelection::ByPlan : VariantSelection::ByOpsOnce;
   return text == "plan" || text == "ops_once" || reader.fail("expected \"plan\" or \"ops_once\"");
 }
 
-bool ProblemReader::readForm() {
-  FormText &form = formTexts.emplace_back();
+bool ProblemReader::readVariant() {
+  VariantText &variant = variantTexts.emplace_back();
   auto own = [&]() -> ProblemReader & {
-    if (!form.own) {
-      form.own = std::make_unique<ProblemReader>(reader);
-      form.own->version = version;
+    if (!variant.own) {
+      variant.own = std::make_unique<ProblemReader>(reader);
+      variant.own->version = version;
     }
-    return *form.own;
+    return *variant.own;
   };
-  auto readTilings = [&] { return readTiling(form.tilings.emplace_back()); };
+  auto readTilings = [&] { return readTiling(variant.tilings.emplace_back()); };
   if (!reader.members({{"tilings", [&] { return reader.array(readTilings); }},
-                       {"selected", [&] { return ids(form.selected); }},
+                       {"selected", [&] { return ids(variant.selected); }},
                        {"values", [&] { return own().readValues(); }},
                        {"ops", [&] { return own().readOps(); }},
                        {"keep", [&] { return own().ids(own().keep); }}}))
     return false;
-  return !form.own || (form.own->hasValues && form.own->hasOps) ||
+  return !variant.own || (variant.own->hasValues && variant.own->hasOps) ||
          reader.fail("a form has 'values' and 'ops' of its own, or neither");
 }
 
-bool ProblemReader::readTiling(std::vector<FormText::Entry> &tiling) {
+bool ProblemReader::readTiling(std::vector<VariantText::Entry> &tiling) {
   return reader.array([&] {
-    FormText::Entry &entry = tiling.emplace_back(FormText::Entry{-1, -1, 0});
+    VariantText::Entry &entry = tiling.emplace_back(VariantText::Entry{-1, -1, 0});
     const bool read =
         reader.members({{"op", entry.op}, {"cost", entry.cost}, {"workspace", entry.workspace}});
     return read && ((entry.op >= 0 && entry.cost >= 0) ||
@@ -291,46 +291,47 @@ llvm::Error ProblemReader::resolveList(llvm::ArrayRef<int64_t> list,
 
 /// Returns the first tiling whose numbers the ops have. In a file that was edited by hand there may
 /// be none.
-static int32_t findTiling(const AlternativeProblem &form) {
+static int32_t findTiling(const ProblemVariant &variant) {
   auto stands = [&](const OpTiling &entry) {
-    const Op &op = form.problem.ops[entry.op];
+    const Op &op = variant.problem.ops[entry.op];
     return op.cost == entry.cost && op.workspace == entry.workspace;
   };
-  auto found = llvm::find_if(form.tilings,
+  auto found = llvm::find_if(variant.tilings,
                              [&](const Tiling &tiling) { return llvm::all_of(tiling, stands); });
-  return found == form.tilings.end() ? 0 : static_cast<int32_t>(found - form.tilings.begin());
+  return found == variant.tilings.end() ? 0 : static_cast<int32_t>(found - variant.tilings.begin());
 }
 
 /// Resolves the variants. A file that lists none has one: the problem that it states.
-llvm::Error ProblemReader::resolveForms() {
-  if (formTexts.empty())
-    formTexts.push_back({});
+llvm::Error ProblemReader::resolveVariants() {
+  if (variantTexts.empty())
+    variantTexts.push_back({});
   int32_t stated = -1;
-  for (size_t i = 0; i < formTexts.size(); ++i) {
+  for (size_t i = 0; i < variantTexts.size(); ++i) {
     const std::string place = "forms[" + std::to_string(i) + "]";
-    FormText &text = formTexts[i];
+    VariantText &text = variantTexts[i];
     if (!text.own && stated >= 0)
       return llvm::createStringError(place + ": two forms have no ops of their own; only the one "
                                              "that the file states may leave them out");
     if (!text.own)
       stated = static_cast<int32_t>(i);
-    llvm::Expected<AlternativeProblem> form =
-        text.own ? text.own->resolveOwnForm(text, problem, place) : resolveForm(text, place);
-    if (!form)
-      return form.takeError();
-    forms.alternatives.push_back(std::move(*form));
+    llvm::Expected<ProblemVariant> variant =
+        text.own ? text.own->resolveStatedVariant(text, problem, place)
+                 : resolveVariant(text, place);
+    if (!variant)
+      return variant.takeError();
+    variants.alternatives.push_back(std::move(*variant));
   }
   if (stated < 0)
     return llvm::createStringError("forms: one must have no ops of its own: what the file states");
-  forms.stated = {stated, findTiling(forms.alternatives[stated])};
+  variants.stated = {stated, findTiling(variants.alternatives[stated])};
   return llvm::Error::success();
 }
 
 /// Resolves a variant that has ops of its own. It has the memories of the variant that the file
 /// states.
-llvm::Expected<AlternativeProblem> ProblemReader::resolveOwnForm(const FormText &text,
-                                                                 const Problem &stated,
-                                                                 const std::string &place) {
+llvm::Expected<ProblemVariant> ProblemReader::resolveStatedVariant(const VariantText &text,
+                                                                   const Problem &stated,
+                                                                   const std::string &place) {
   problem.budget = stated.budget;
   problem.alignment = stated.alignment;
   problem.moreMemories = stated.moreMemories;
@@ -338,11 +339,11 @@ llvm::Expected<AlternativeProblem> ProblemReader::resolveOwnForm(const FormText 
     return llvm::createStringError(place + ": " + llvm::toString(std::move(error)));
   if (std::optional<std::string> error = validateProblem(problem))
     return llvm::createStringError(place + ": " + *error);
-  return resolveForm(text, place);
+  return resolveVariant(text, place);
 }
 
-llvm::Expected<AlternativeProblem> ProblemReader::resolveForm(const FormText &text,
-                                                              const std::string &place) {
+llvm::Expected<ProblemVariant> ProblemReader::resolveVariant(const VariantText &text,
+                                                             const std::string &place) {
   std::unordered_map<int64_t, OpIndex> opOf;
   for (size_t i = 0; i < problem.ops.size(); ++i)
     opOf.try_emplace(problem.ops[i].id, static_cast<OpIndex>(i));
@@ -352,25 +353,25 @@ llvm::Expected<AlternativeProblem> ProblemReader::resolveForm(const FormText &te
       return llvm::createStringError(place + ": no op has the id " + std::to_string(id));
     return found->second;
   };
-  AlternativeProblem form{problem, {}, {}};
+  ProblemVariant variant{problem, {}, {}};
   for (int64_t id : text.selected) {
     llvm::Expected<OpIndex> op = find(id);
     if (!op)
       return op.takeError();
-    form.selected.push_back(*op);
+    variant.selected.push_back(*op);
   }
-  for (const std::vector<FormText::Entry> &tiling : text.tilings) {
-    form.tilings.emplace_back();
-    for (const FormText::Entry &entry : tiling) {
+  for (const std::vector<VariantText::Entry> &tiling : text.tilings) {
+    variant.tilings.emplace_back();
+    for (const VariantText::Entry &entry : tiling) {
       llvm::Expected<OpIndex> op = find(entry.op);
       if (!op)
         return op.takeError();
-      form.tilings.back().push_back({*op, entry.cost, entry.workspace});
+      variant.tilings.back().push_back({*op, entry.cost, entry.workspace});
     }
   }
-  if (form.tilings.empty())
-    form.tilings.emplace_back();
-  if (std::optional<std::string> error = validateTilings(form))
+  if (variant.tilings.empty())
+    variant.tilings.emplace_back();
+  if (std::optional<std::string> error = validateTilings(variant))
     return llvm::createStringError(place + ": " + *error);
-  return form;
+  return variant;
 }

@@ -1,6 +1,6 @@
 //===- ProblemReader.h - The reader of a llmmem-problem ---------------------===//
 //
-// The reader reads the variant that a file states, and the others that it lists (StepForms.h).
+// The reader reads the variant that a file states, and the others that it lists (VariantSet.h).
 // Values and ops are referred to by id until all of the file is read, since keys come in any order.
 //
 //===----------------------------------------------------------------------===//
@@ -8,7 +8,7 @@
 #ifndef LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H
 #define LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H
 
-#include "llmmem/Planning/Model/StepForms.h"
+#include "llmmem/Planning/Model/VariantSet.h"
 #include "llmmem/Support/JsonReader.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <memory>
@@ -29,7 +29,7 @@ struct OpText {
 class ProblemReader;
 
 /// A variant as the text has it.
-struct FormText {
+struct VariantText {
   struct Entry {
     int64_t op, cost, workspace;
   };
@@ -43,7 +43,7 @@ public:
   explicit ProblemReader(JsonReader &reader) : reader(reader) {}
 
   /// Reads the whole text.
-  llvm::Expected<StepForms> run();
+  llvm::Expected<VariantSet> run();
 
 private:
   bool isVersion2() const { return version == 2; }
@@ -60,8 +60,8 @@ private:
   bool readValues();
   bool readOps();
   bool readChoice();
-  bool readForm();
-  bool readTiling(std::vector<FormText::Entry> &tiling);
+  bool readVariant();
+  bool readTiling(std::vector<VariantText::Entry> &tiling);
   bool readValue();
   bool readOp();
   bool ids(std::vector<int64_t> &list);
@@ -70,19 +70,19 @@ private:
   llvm::Error resolve();
   llvm::Error resolveList(llvm::ArrayRef<int64_t> list, std::vector<ValueIndex> &values,
                           const std::string &place);
-  llvm::Error resolveForms();
-  llvm::Expected<AlternativeProblem> resolveOwnForm(const FormText &text, const Problem &stated,
-                                                    const std::string &place);
-  llvm::Expected<AlternativeProblem> resolveForm(const FormText &text, const std::string &place);
+  llvm::Error resolveVariants();
+  llvm::Expected<ProblemVariant>
+  resolveStatedVariant(const VariantText &text, const Problem &stated, const std::string &place);
+  llvm::Expected<ProblemVariant> resolveVariant(const VariantText &text, const std::string &place);
 
   JsonReader &reader;
   Problem problem;
-  StepForms forms;
+  VariantSet variants;
   int64_t version = 0;
   bool hasValues = false, hasOps = false;
   int64_t numMemories = 0; // read so far
   std::vector<OpText> texts;
-  std::vector<FormText> formTexts;
+  std::vector<VariantText> variantTexts;
   std::vector<int64_t> keep;
   std::unordered_map<int64_t, ValueIndex> indexOf; // DenseMap reserves two of the legal ids
 };

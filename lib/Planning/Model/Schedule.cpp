@@ -47,10 +47,10 @@ int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
 }
 
 BackwardScan::BackwardScan(const Graph &graph)
-    : graph(&graph), needs(graph.numValues(), Unread), live(graph.residentBytes()) {
+    : graph(&graph), livenessOf(graph.numValues(), Unread), live(graph.residentBytes()) {
   for (ValueIndex value : graph.problem().keep) {
-    live += needs[value] == Unread ? graph.bytes(value) : 0;
-    needs[value] = ReadLater;
+    live += livenessOf[value] == Unread ? graph.bytes(value) : 0;
+    livenessOf[value] = ReadLater;
   }
 }
 

@@ -247,7 +247,7 @@ private:
   /// Chooses each op's cost and workspace in all of its runs.
   void chooseAlternatives() {
     for (const Op &op : problem.ops)
-      forms.push_back({op.cost, op.workspace});
+      variants.push_back({op.cost, op.workspace});
     std::vector<bool> chosen(problem.ops.size(), false);
     for (auto [op, number] : plan.alternatives) {
       if (op < 0 || static_cast<size_t>(op) >= problem.ops.size()) {
@@ -264,7 +264,7 @@ private:
                name + " has no alternative " + llvm::Twine(number) + "; expected 1 to " +
                    llvm::Twine(others.size()));
       else
-        forms[op] = others[number - 1];
+        variants[op] = others[number - 1];
     }
   }
 
@@ -280,9 +280,9 @@ private:
       if (runs[op] == 0 && !problem.ops[op].optional)
         report(-1, "missing-op", "op " + llvm::Twine(problem.ops[op].id) + " never runs");
     for (int32_t step = 0; step < stepCount; ++step)
-      cost += forms[plan.steps[step]].cost;
+      cost += variants[plan.steps[step]].cost;
     for (size_t op = 0; op < runs.size(); ++op)
-      baseCost += problem.ops[op].optional ? 0 : forms[op].cost;
+      baseCost += problem.ops[op].optional ? 0 : variants[op].cost;
   }
 
   /// Fills `held` (inputs first, then by step) and `current`, each value's latest instance.
@@ -368,8 +368,8 @@ private:
 
   void assignWorkspaces() {
     for (int32_t step = 0; step < stepCount; ++step)
-      workspaces.push_back({step, step, -1, forms[plan.steps[step]].workspace, std::nullopt, false,
-                            problem.ops[plan.steps[step]].workspaceMemory});
+      workspaces.push_back({step, step, -1, variants[plan.steps[step]].workspace, std::nullopt,
+                            false, problem.ops[plan.steps[step]].workspaceMemory});
     for (const WorkspaceOffset &entry : plan.workspaces) {
       if (entry.step < 0 || entry.step >= stepCount || workspaces[entry.step].bytes == 0)
         report(entry.step, "no-such-workspace", "the step has no workspace");
@@ -469,7 +469,7 @@ private:
     std::vector<PlannedCopy> found;
     for (int32_t step = 0; step < stepCount; ++step) {
       const Op &op = problem.ops[plan.steps[step]];
-      if (op.resource != Resource::CopyDown)
+      if (op.resource != Resource::HostToDevice)
         continue;
       for (int32_t read : readsOf[step])
         for (ValueIndex value : op.writes)
@@ -523,7 +523,7 @@ private:
     for (int32_t step = 0; step < stepCount; ++step) {
       TimedStep &it = timed[step];
       it.resource = problem.ops[plan.steps[step]].resource;
-      it.cost = forms[plan.steps[step]].cost;
+      it.cost = variants[plan.steps[step]].cost;
       for (int32_t read : readsOf[step]) {
         if (!problem.values[held[read].value].orderOnly)
           it.after.push_back(held[read].first);
@@ -555,7 +555,7 @@ private:
   std::vector<Held> held;
   std::vector<Held> workspaces;              // by step
   std::vector<int32_t> current;              // by value: its latest instance in `held`, -1: none
-  std::vector<Alternative> forms;            // by op: what it costs and holds in this plan
+  std::vector<Alternative> variants;         // by op: what it costs and holds in this plan
   std::vector<std::vector<int32_t>> readsOf; // by step: the instances that it reads
   Arenas arenas;
   Wide cost = 0, baseCost = 0;

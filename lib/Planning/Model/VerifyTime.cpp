@@ -18,7 +18,7 @@ class BusyBytes {
 public:
   Wide until(int64_t begin, int64_t end) const {
     Wide latest = 0;
-    for (auto at = firstBehind(begin); at != ranges.end() && at->first < end; ++at)
+    for (auto at = firstEndingAfter(begin); at != ranges.end() && at->first < end; ++at)
       latest = std::max(latest, at->second.until);
     return latest;
   }
@@ -45,7 +45,7 @@ private:
     Wide until;
   };
 
-  std::map<int64_t, Range>::const_iterator firstBehind(int64_t begin) const {
+  std::map<int64_t, Range>::const_iterator firstEndingAfter(int64_t begin) const {
     auto at = ranges.upper_bound(begin);
     if (at != ranges.begin() && std::prev(at)->second.end > begin)
       --at;

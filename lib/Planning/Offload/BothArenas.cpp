@@ -77,12 +77,12 @@ std::vector<PlannedCopy> llmmem::planning::listCopies(const Problem &problem, co
   size_t next = 0;
   for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step) {
     const Op &op = problem.ops[plan.steps[step]];
-    if (op.resource == Resource::CopyDown)
+    if (op.resource == Resource::HostToDevice)
       for (ValueIndex host : op.reads)
         for (ValueIndex value : op.writes)
           if (upOf[host] >= 0)
             copies.push_back({value, upOf[host], step, offsetOf[host]});
-    if (op.resource != Resource::CopyUp)
+    if (op.resource != Resource::DeviceToHost)
       continue;
     for (; next < plan.offsets.size() && plan.offsets[next].step <= step; ++next)
       offsetOf[plan.offsets[next].value] = plan.offsets[next].offset;

@@ -68,8 +68,8 @@ private:
 
 /// Returns the shortest candidate with these steps over several amounts of memory for copies in
 /// flight, and nothing where all take longer than `mostTime`.
-std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex> steps,
-                                                            int64_t mostTime) {
+std::optional<CopySearch::CopyCandidate> CopySearch::shortestOf(std::vector<OpIndex> steps,
+                                                                int64_t mostTime) {
   dropUselessRepeats(device, steps);
   int64_t cost = 0;
   for (OpIndex op : steps)
@@ -77,22 +77,22 @@ std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex>
   if (cost > mostTime)
     return std::nullopt;
   workLeft -= static_cast<int64_t>(steps.size());
-  auto values = std::make_shared<AbsentValues>(shape, problem, device, std::move(steps));
+  auto values = std::make_shared<EvictedValues>(shape, problem, device, std::move(steps));
   const Capacities within = capacities();
-  std::optional<Candidate> best;
-  for (GapChoice first : allGapChoices) {
+  std::optional<CopyCandidate> best;
+  for (IdleIntervalOrder first : allIdleIntervalOrders) {
     int64_t largest = 0;
     for (int64_t spared : {0, 1, 2, 4}) {
-      std::optional<std::vector<int32_t>> gaps =
+      std::optional<std::vector<int32_t>> intervals =
           values->choose({within.device - spared * largest, within.host}, first);
-      if (!gaps)
+      if (!intervals)
         break;
       for (int64_t ahead : {int64_t(0), INT64_MAX / 4})
-        if (std::optional<Candidate> found = ordered(
-                values, *gaps, {within.device, ahead, best ? best->order.time - 1 : mostTime}))
+        if (std::optional<CopyCandidate> found = ordered(
+                values, *intervals, {within.device, ahead, best ? best->order.time - 1 : mostTime}))
           best = std::move(found);
-      for (int32_t gap : *gaps)
-        largest = std::max(largest, values->gaps()[gap].bytes);
+      for (int32_t interval : *intervals)
+        largest = std::max(largest, values->intervals()[interval].bytes);
       if (largest == 0)
         return best; // nothing has to leave
     }
@@ -102,30 +102,30 @@ std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex>
 
 /// Recomputes the value of one idle interval instead of copying it. Values whose copies take the
 /// longest are tried first.
-bool CopySearch::runAgain(Candidate &candidate) {
-  const AbsentValues &values = *candidate.values;
+bool CopySearch::runAgain(CopyCandidate &candidate) {
+  const EvictedValues &values = *candidate.values;
   const std::vector<OpIndex> &steps = values.steps();
   std::vector<std::pair<int64_t, int32_t>> ranked;
-  for (int32_t gap : candidate.gaps) {
-    const HostCopy &copy = shape.copies[values.gaps()[gap].copy];
-    if (values.gaps()[gap].back < static_cast<int32_t>(steps.size()))
-      ranked.push_back({-problem.ops[copy.up].cost - problem.ops[copy.down].cost, gap});
+  for (int32_t interval : candidate.intervals) {
+    const CopyPair &copy = shape.copies[values.intervals()[interval].copy];
+    if (values.intervals()[interval].back < static_cast<int32_t>(steps.size()))
+      ranked.push_back({-problem.ops[copy.up].cost - problem.ops[copy.down].cost, interval});
   }
   llvm::sort(ranked);
   for (auto [rank, number] : ranked) {
-    const Gap &gap = values.gaps()[number];
+    const IdleInterval &interval = values.intervals()[number];
     std::vector<OpIndex> triedBefore;
     for (bool withOperands : {false, true}) {
       if (workLeft <= 0)
         return false;
       std::optional<std::vector<OpIndex>> again =
-          Repeats(device, steps, gap.back).of(shape.copies[gap.copy].value, withOperands);
+          Repeats(device, steps, interval.back).of(shape.copies[interval.copy].value, withOperands);
       if (!again || *again == triedBefore)
         break;
       triedBefore = *again;
       std::vector<OpIndex> longer = steps;
-      longer.insert(longer.begin() + gap.back, again->begin(), again->end());
-      std::optional<Candidate> other = shortestOf(std::move(longer), candidate.order.time - 1);
+      longer.insert(longer.begin() + interval.back, again->begin(), again->end());
+      std::optional<CopyCandidate> other = shortestOf(std::move(longer), candidate.order.time - 1);
       if (!other)
         continue;
       candidate = std::move(*other);
@@ -136,7 +136,7 @@ bool CopySearch::runAgain(Candidate &candidate) {
 }
 
 /// Leaves out one repeat, the most expensive first, so that its result is held or copied instead.
-bool CopySearch::copyInstead(Candidate &candidate) {
+bool CopySearch::copyInstead(CopyCandidate &candidate) {
   const std::vector<OpIndex> &steps = candidate.values->steps();
   std::vector<bool> ran(device.numOps(), false);
   std::vector<std::pair<int64_t, int64_t>> repeats;
@@ -151,7 +151,7 @@ bool CopySearch::copyInstead(Candidate &candidate) {
       return false;
     std::vector<OpIndex> shorter = steps;
     shorter.erase(shorter.begin() + step);
-    std::optional<Candidate> other = shortestOf(std::move(shorter), candidate.order.time - 1);
+    std::optional<CopyCandidate> other = shortestOf(std::move(shorter), candidate.order.time - 1);
     if (!other)
       continue;
     candidate = std::move(*other);
@@ -162,13 +162,13 @@ bool CopySearch::copyInstead(Candidate &candidate) {
 
 void CopySearch::exchangeAll(Exchanges exchanges) {
   workLeft = exchangeWork;
-  std::vector<Candidate> starts;
+  std::vector<CopyCandidate> starts;
   if (!best.empty())
     starts.push_back(best[0]);
   if (exchanges == Exchanges::OfBestAndOnce)
-    if (std::optional<Candidate> once = shortestOf(givenOrder(device)))
+    if (std::optional<CopyCandidate> once = shortestOf(givenOrder(device)))
       starts.push_back(std::move(*once));
-  for (Candidate &start : starts) {
+  for (CopyCandidate &start : starts) {
     while (runAgain(start) || copyInstead(start) || descend(start, capacities()))
       continue;
     keep(start);

@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t never = INT64_MAX;
 
 /// The device-to-host copies, and the link that carries them.
-class CopiesUp {
+class DeviceToHostCopies {
 public:
-  explicit CopiesUp(int32_t numSteps) : writtenAt(numSteps) {}
+  explicit DeviceToHostCopies(int32_t numSteps) : writtenAt(numSteps) {}
 
   /// Adds a copy that the gaps of one instance share, and returns its number. `leaves` is the first
   /// gap that waits for it, once all gaps have called `addUser`.
@@ -65,14 +65,14 @@ private:
 
 class CopyScheduler {
 public:
-  CopyScheduler(const OffloadShape &shape, const Problem &problem, const AbsentValues &values,
+  CopyScheduler(const OffloadShape &shape, const Problem &problem, const EvictedValues &values,
                 const std::vector<int32_t> &chosen, const CopyLimits &limits);
 
   std::optional<CopyOrder> run();
 
 private:
   struct Down {
-    Gap gap;
+    IdleInterval interval;
     int32_t up;
     OpIndex op;
     int64_t cost, latest; // the latest start with which the value is back in time
@@ -90,9 +90,9 @@ private:
   void start(Down &it, int32_t step);
 
   const OffloadShape &shape;
-  const AbsentValues &values;
+  const EvictedValues &values;
   const CopyLimits limits;
-  CopiesUp ups;
+  DeviceToHostCopies ups;
   std::vector<Down> downs; // sorted by the step that needs them
   MaxTree held;            // bytes at each step, with the values that came back early
   std::vector<std::vector<int32_t>> leaving; // downs by step
@@ -105,12 +105,12 @@ private:
 } // namespace
 
 /// Returns the bytes that each step holds where the chosen values are evicted.
-static std::vector<int64_t> bytesWithout(const AbsentValues &values,
+static std::vector<int64_t> bytesWithout(const EvictedValues &values,
                                          const std::vector<int32_t> &chosen) {
   std::vector<int64_t> change(values.steps().size() + 2, 0), bytes = values.bytes();
-  for (int32_t gap : chosen) {
-    change[values.gaps()[gap].leaves + 1] -= values.gaps()[gap].bytes;
-    change[values.gaps()[gap].back] += values.gaps()[gap].bytes;
+  for (int32_t interval : chosen) {
+    change[values.intervals()[interval].leaves + 1] -= values.intervals()[interval].bytes;
+    change[values.intervals()[interval].back] += values.intervals()[interval].bytes;
   }
   int64_t sum = 0;
   for (size_t step = 0; step < bytes.size(); ++step)
@@ -119,26 +119,27 @@ static std::vector<int64_t> bytesWithout(const AbsentValues &values,
 }
 
 CopyScheduler::CopyScheduler(const OffloadShape &shape, const Problem &problem,
-                             const AbsentValues &values, const std::vector<int32_t> &chosen,
+                             const EvictedValues &values, const std::vector<int32_t> &chosen,
                              const CopyLimits &limits)
     : shape(shape), values(values), limits(limits),
       ups(static_cast<int32_t>(values.steps().size())), held(bytesWithout(values, chosen)),
       leaving(values.steps().size()) {
   std::map<int32_t, int32_t> upOf; // by instance
   for (int32_t number : chosen) {
-    const Gap &gap = values.gaps()[number];
-    const HostCopy &copy = shape.copies[gap.copy];
-    const auto [at, isNew] = upOf.try_emplace(gap.instance, -1);
+    const IdleInterval &interval = values.intervals()[number];
+    const CopyPair &copy = shape.copies[interval.copy];
+    const auto [at, isNew] = upOf.try_emplace(interval.instance, -1);
     if (isNew)
-      at->second = ups.add(copy.up, problem.ops[copy.up].cost, gap.written);
-    ups.addUser(at->second, gap.leaves);
-    downs.push_back({gap, at->second, copy.down, problem.ops[copy.down].cost, 0});
+      at->second = ups.add(copy.up, problem.ops[copy.up].cost, interval.written);
+    ups.addUser(at->second, interval.leaves);
+    downs.push_back({interval, at->second, copy.down, problem.ops[copy.down].cost, 0});
   }
   llvm::stable_sort(downs, [](const Down &a, const Down &b) {
-    return std::pair(a.gap.back, a.gap.leaves) < std::pair(b.gap.back, b.gap.leaves);
+    return std::pair(a.interval.back, a.interval.leaves) <
+           std::pair(b.interval.back, b.interval.leaves);
   });
   for (size_t down = 0; down < downs.size(); ++down)
-    leaving[downs[down].gap.leaves].push_back(static_cast<int32_t>(down));
+    leaving[downs[down].interval.leaves].push_back(static_cast<int32_t>(down));
   setLatest();
 }
 
@@ -147,19 +148,19 @@ CopyScheduler::CopyScheduler(const OffloadShape &shape, const Problem &problem,
 void CopyScheduler::setLatest() {
   int64_t next = INT64_MAX / 2;
   for (Down &it : llvm::reverse(downs)) {
-    next = std::min(next, values.startOf(it.gap.back)) - it.cost;
+    next = std::min(next, values.startOf(it.interval.back)) - it.cost;
     it.latest = next;
   }
 }
 
-void CopiesUp::write(int32_t step, int64_t now) {
+void DeviceToHostCopies::write(int32_t step, int64_t now) {
   for (int32_t up : writtenAt[step]) {
     copies[up].there = now;
     ready.insert({copies[up].leaves, up});
   }
 }
 
-void CopiesUp::start(int64_t now) {
+void DeviceToHostCopies::start(int64_t now) {
   while (!ready.empty() && free <= now) {
     const int32_t up = ready.begin()->second;
     ready.erase(ready.begin());
@@ -169,7 +170,7 @@ void CopiesUp::start(int64_t now) {
   }
 }
 
-void CopiesUp::list(int64_t now, std::vector<OpIndex> &steps) {
+void DeviceToHostCopies::list(int64_t now, std::vector<OpIndex> &steps) {
   for (; listed < queue.size() && copies[queue[listed]].end <= now; ++listed)
     if (copies[queue[listed]].users > 0)
       steps.push_back(copies[queue[listed]].op);
@@ -180,7 +181,7 @@ int64_t CopyScheduler::stillLeaving(int32_t step) {
   llvm::erase_if(open, [&](int32_t down) { return hasLeft(downs[down]) || downs[down].isDropped; });
   int64_t bytes = 0;
   for (int32_t down : open)
-    bytes += step < downs[down].gap.back ? downs[down].gap.bytes : 0;
+    bytes += step < downs[down].interval.back ? downs[down].interval.bytes : 0;
   return bytes;
 }
 
@@ -202,13 +203,13 @@ bool CopyScheduler::makeRoom(int32_t step) {
 
 void CopyScheduler::start(Down &it, int32_t step) {
   downFree = it.end = std::max(now, downFree) + it.cost;
-  held.add(step, it.gap.back - 1, it.gap.bytes);
+  held.add(step, it.interval.back - 1, it.interval.bytes);
   order.steps.push_back(it.op);
 }
 
 /// Waits until the operands of `step` are back. A value that has not left by now stays.
 void CopyScheduler::bringBack(int32_t step) {
-  for (; nextDown < downs.size() && downs[nextDown].gap.back == step; ++nextDown) {
+  for (; nextDown < downs.size() && downs[nextDown].interval.back == step; ++nextDown) {
     Down &it = downs[nextDown];
     if (!it.isStarted() && hasLeft(it))
       start(it, step);
@@ -228,12 +229,12 @@ void CopyScheduler::fetchAhead(int32_t step) {
     Down &it = downs[at];
     if (it.isStarted())
       continue;
-    if (std::max(now, downFree) >= end || it.gap.leaves >= step || !hasLeft(it) ||
+    if (std::max(now, downFree) >= end || it.interval.leaves >= step || !hasLeft(it) ||
         values.startOf(step + 1) <= it.latest - limits.ahead)
       return;
-    const int64_t room = limits.capacity - it.gap.bytes;
+    const int64_t room = limits.capacity - it.interval.bytes;
     if (held.max(step, step) > room - stillLeaving(step) ||
-        held.max(step + 1, it.gap.back - 1) > room)
+        held.max(step + 1, it.interval.back - 1) > room)
       return;
     start(it, step);
   }
@@ -269,8 +270,8 @@ std::optional<CopyOrder> CopyScheduler::run() {
 
 std::optional<CopyOrder> llmmem::planning::orderCopies(const OffloadShape &shape,
                                                        const Problem &problem,
-                                                       const AbsentValues &values,
-                                                       const std::vector<int32_t> &gaps,
+                                                       const EvictedValues &values,
+                                                       const std::vector<int32_t> &intervals,
                                                        const CopyLimits &limits) {
-  return CopyScheduler(shape, problem, values, gaps, limits).run();
+  return CopyScheduler(shape, problem, values, intervals, limits).run();
 }

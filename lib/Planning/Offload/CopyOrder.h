@@ -15,7 +15,7 @@
 #ifndef LLMMEM_LIB_PLANNING_OFFLOAD_COPYORDER_H
 #define LLMMEM_LIB_PLANNING_OFFLOAD_COPYORDER_H
 
-#include "AbsentValues.h"
+#include "EvictedValues.h"
 
 namespace llmmem::planning {
 
@@ -35,7 +35,8 @@ struct CopyLimits {
 /// Orders the copies of the chosen intervals. Returns nothing where the capacity does not suffice,
 /// or where the order takes longer than `limits.time`.
 std::optional<CopyOrder> orderCopies(const OffloadShape &shape, const Problem &problem,
-                                     const AbsentValues &values, const std::vector<int32_t> &gaps,
+                                     const EvictedValues &values,
+                                     const std::vector<int32_t> &intervals,
                                      const CopyLimits &limits);
 
 } // namespace llmmem::planning

@@ -28,29 +28,32 @@ Capacities CopySearch::capacities() const {
 
 int64_t CopySearch::bestTime() const { return best.empty() ? INT64_MAX : best[0].order.time; }
 
-std::optional<CopySearch::Candidate>
-CopySearch::ordered(const Values &values, std::vector<int32_t> gaps, const CopyLimits &limits) {
+std::optional<CopySearch::CopyCandidate> CopySearch::ordered(const Values &values,
+                                                             std::vector<int32_t> intervals,
+                                                             const CopyLimits &limits) {
   device.poll();
   if (values->cost() > limits.time)
     return std::nullopt;
   workLeft -= static_cast<int64_t>(values->steps().size());
-  std::optional<CopyOrder> order = orderCopies(shape, problem, *values, gaps, limits);
+  std::optional<CopyOrder> order = orderCopies(shape, problem, *values, intervals, limits);
   if (!order)
     return std::nullopt;
-  return Candidate{values, std::move(gaps), limits, std::move(*order)};
+  return CopyCandidate{values, std::move(intervals), limits, std::move(*order)};
 }
 
 /// Keeps the shortest candidates. Of equal ones it prefers that with fewer copies, and then the
 /// first.
-void CopySearch::keep(Candidate candidate) {
-  auto key = [](const Candidate &it) { return std::pair(it.order.time, it.order.steps.size()); };
-  for (const Candidate &other : best)
+void CopySearch::keep(CopyCandidate candidate) {
+  auto key = [](const CopyCandidate &it) {
+    return std::pair(it.order.time, it.order.steps.size());
+  };
+  for (const CopyCandidate &other : best)
     if (other.order.steps == candidate.order.steps)
       return;
-  best.insert(
-      llvm::upper_bound(best, candidate,
-                        [&](const Candidate &a, const Candidate &b) { return key(a) < key(b); }),
-      std::move(candidate));
+  best.insert(llvm::upper_bound(
+                  best, candidate,
+                  [&](const CopyCandidate &a, const CopyCandidate &b) { return key(a) < key(b); }),
+              std::move(candidate));
   if (best.size() > mostPlaced)
     best.pop_back();
 }
@@ -60,10 +63,11 @@ int64_t CopySearch::mostKept() const {
 }
 
 /// Tries to start host-to-device copies as late as they may, and as early as they can.
-void CopySearch::tryOne(const Values &values, const std::vector<int32_t> &gaps,
+void CopySearch::tryOne(const Values &values, const std::vector<int32_t> &intervals,
                         const Capacities &within) {
   for (int64_t ahead : {int64_t(0), unbounded})
-    if (std::optional<Candidate> found = ordered(values, gaps, {within.device, ahead, mostKept()}))
+    if (std::optional<CopyCandidate> found =
+            ordered(values, intervals, {within.device, ahead, mostKept()}))
       keep(std::move(*found));
 }
 
@@ -90,10 +94,11 @@ bool CopySearch::keepMore() {
     std::vector<OpIndex> steps = start;
     steps.erase(steps.begin() + static_cast<int64_t>(step));
     dropUselessRepeats(device, steps);
-    auto values = std::make_shared<AbsentValues>(shape, problem, device, std::move(steps));
+    auto values = std::make_shared<EvictedValues>(shape, problem, device, std::move(steps));
     workLeft -= static_cast<int64_t>(start.size());
-    if (std::optional<std::vector<int32_t>> gaps = values->choose(within, GapChoice::LongestWindow))
-      tryOne(values, *gaps, within);
+    if (std::optional<std::vector<int32_t>> intervals =
+            values->choose(within, IdleIntervalOrder::LongestWindow))
+      tryOne(values, *intervals, within);
     if (bestTime() < before)
       return true;
   }
@@ -103,22 +108,22 @@ bool CopySearch::keepMore() {
 /// Tries several amounts of memory for copies in flight, which need bytes in addition to those that
 /// the schedule holds: up to four times the largest value.
 void CopySearch::tryAll(const Values &values, const Capacities &within) {
-  for (GapChoice first : allGapChoices) {
+  for (IdleIntervalOrder first : allIdleIntervalOrders) {
     std::optional<std::vector<int32_t>> tightest = values->choose(within, first);
     if (!tightest)
       continue;
     int64_t largest = 0;
-    for (int32_t gap : *tightest)
-      largest = std::max(largest, values->gaps()[gap].bytes);
+    for (int32_t interval : *tightest)
+      largest = std::max(largest, values->intervals()[interval].bytes);
     for (int64_t spared : {0, 1, 2, 4}) {
       if (spared > 0 && largest == 0)
         break;
-      std::optional<std::vector<int32_t>> gaps =
+      std::optional<std::vector<int32_t>> intervals =
           spared ? values->choose({within.device - spared * largest, within.host}, first)
                  : tightest;
-      if (!gaps)
+      if (!intervals)
         break;
-      tryOne(values, *gaps, within);
+      tryOne(values, *intervals, within);
     }
     if (largest == 0)
       return; // nothing has to leave
@@ -129,7 +134,7 @@ void CopySearch::add(const std::vector<OpIndex> &steps) {
   for (const Values &other : schedules)
     if (other->steps() == steps)
       return;
-  auto values = std::make_shared<AbsentValues>(shape, problem, device, steps);
+  auto values = std::make_shared<EvictedValues>(shape, problem, device, steps);
   schedules.push_back(values);
   if (values->cost() < bestTime()) // the ops alone take that long
     tryAll(values, capacities());
@@ -137,25 +142,25 @@ void CopySearch::add(const std::vector<OpIndex> &steps) {
 
 /// Evicts one more value, or keeps one, as long as that makes the order shorter. This ends where
 /// compute no longer waits.
-bool CopySearch::descend(Candidate &candidate, const Capacities &within) {
-  const size_t count = candidate.values->gaps().size();
+bool CopySearch::descend(CopyCandidate &candidate, const Capacities &within) {
+  const size_t count = candidate.values->intervals().size();
   bool isBetter = false;
   auto waits = [&] { return candidate.order.time > candidate.values->cost(); };
-  for (size_t gap = 0; gap < count && workLeft > 0 && waits(); ++gap) {
+  for (size_t interval = 0; interval < count && workLeft > 0 && waits(); ++interval) {
     std::vector<bool> banned(count, false), wanted(count, false);
-    for (int32_t taken : candidate.gaps)
+    for (int32_t taken : candidate.intervals)
       wanted[taken] = true;
-    const bool wasTaken = wanted[gap];
-    wanted[gap] = !wasTaken;
-    banned[gap] = wasTaken;
+    const bool wasTaken = wanted[interval];
+    wanted[interval] = !wasTaken;
+    banned[interval] = wasTaken;
     workLeft -= static_cast<int64_t>(candidate.values->steps().size());
-    std::optional<std::vector<int32_t>> gaps =
-        candidate.values->choose(within, GapChoice::LongestWindow, banned, wanted);
-    if (!gaps)
+    std::optional<std::vector<int32_t>> intervals =
+        candidate.values->choose(within, IdleIntervalOrder::LongestWindow, banned, wanted);
+    if (!intervals)
       continue;
     CopyLimits shorter = candidate.limits;
     shorter.time = candidate.order.time - 1;
-    std::optional<Candidate> other = ordered(candidate.values, *gaps, shorter);
+    std::optional<CopyCandidate> other = ordered(candidate.values, *intervals, shorter);
     if (!other)
       continue;
     candidate = std::move(*other);
@@ -164,7 +169,7 @@ bool CopySearch::descend(Candidate &candidate, const Capacities &within) {
   return isBetter;
 }
 
-std::optional<Plan> CopySearch::placed(const Candidate &candidate) const {
+std::optional<Plan> CopySearch::placed(const CopyCandidate &candidate) const {
   Plan plan;
   plan.steps = candidate.order.steps;
   arenas.place(plan, packWork, device.cancellation());
@@ -172,7 +177,7 @@ std::optional<Plan> CopySearch::placed(const Candidate &candidate) const {
 }
 
 /// Places a candidate. Where the bytes that fit cannot be packed, more values are evicted.
-std::optional<Plan> CopySearch::repaired(Candidate candidate) {
+std::optional<Plan> CopySearch::repaired(CopyCandidate candidate) {
   Capacities within = capacities();
   constexpr int mostRepairs = 6;
   for (int repair = 0; repair < mostRepairs; ++repair) {
@@ -183,12 +188,12 @@ std::optional<Plan> CopySearch::repaired(Candidate candidate) {
     const int64_t arena = over == 0 ? plan->arena : plan->moreMemories[0].arena;
     (over == 0 ? within.device : within.host) -=
         problem.residentBytes(over) + arena - *problem.budgetOf(over);
-    std::optional<std::vector<int32_t>> gaps =
-        candidate.values->choose(within, GapChoice::LongestWindow);
-    if (!gaps)
+    std::optional<std::vector<int32_t>> intervals =
+        candidate.values->choose(within, IdleIntervalOrder::LongestWindow);
+    if (!intervals)
       return std::nullopt;
-    std::optional<Candidate> other =
-        ordered(candidate.values, *gaps, {within.device, candidate.limits.ahead});
+    std::optional<CopyCandidate> other =
+        ordered(candidate.values, *intervals, {within.device, candidate.limits.ahead});
     if (!other)
       return std::nullopt;
     candidate = std::move(*other);
@@ -200,8 +205,8 @@ void CopySearch::improve(Exchanges exchanges) {
   const Capacities within = capacities();
   while (keepMore())
     continue;
-  std::vector<Candidate> starts = best;
-  for (Candidate &start : starts)
+  std::vector<CopyCandidate> starts = best;
+  for (CopyCandidate &start : starts)
     while (descend(start, within))
       keep(start);
   if (exchanges != Exchanges::None)
@@ -212,7 +217,7 @@ std::optional<Plan> CopySearch::shortest(Exchanges exchanges) {
   if (bestTime() > device.baseCost()) // otherwise nothing is shorter
     improve(exchanges);
   std::optional<Plan> found;
-  for (const Candidate &candidate : std::vector<Candidate>(best)) {
+  for (const CopyCandidate &candidate : std::vector<CopyCandidate>(best)) {
     if (found && candidate.order.time >= found->time->time)
       break;
     std::optional<Plan> plan = repaired(candidate);
@@ -222,15 +227,16 @@ std::optional<Plan> CopySearch::shortest(Exchanges exchanges) {
   return found;
 }
 
-std::optional<Plan> CopySearch::leastNeed() const {
+std::optional<Plan> CopySearch::planOfLeastFootprint() const {
   std::optional<Plan> least;
   const int64_t host = capacities().host;
   for (const Values &values : schedules) {
     auto orderAt = [&](int64_t capacity) -> std::optional<CopyOrder> {
       device.poll();
-      std::optional<std::vector<int32_t>> gaps =
-          values->choose({capacity, host}, GapChoice::LongestWindow);
-      return gaps ? orderCopies(shape, problem, *values, *gaps, {capacity, 0}) : std::nullopt;
+      std::optional<std::vector<int32_t>> intervals =
+          values->choose({capacity, host}, IdleIntervalOrder::LongestWindow);
+      return intervals ? orderCopies(shape, problem, *values, *intervals, {capacity, 0})
+                       : std::nullopt;
     };
     int64_t low = device.residentBytes() - 1, high = values->peak();
     while (high - low > 1) {

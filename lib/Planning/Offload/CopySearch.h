@@ -31,7 +31,7 @@ public:
 
   /// Finds, for each schedule, the least capacity of the device for which copies make it fit, and
   /// returns the plan of the least arena. Returns nothing where there is no schedule.
-  std::optional<Plan> leastNeed() const;
+  std::optional<Plan> planOfLeastFootprint() const;
 
   /// Returns the shortest plan within the budgets, and nothing where none was found. `exchanges`
   /// allows recomputing other values than the schedules that were added do, starting from the best
@@ -43,32 +43,33 @@ public:
   int64_t bestTime() const;
 
 private:
-  using Values = std::shared_ptr<const AbsentValues>;
+  using Values = std::shared_ptr<const EvictedValues>;
   /// Holds a schedule with evicted values, and when its copies run.
-  struct Candidate {
+  struct CopyCandidate {
     Values values;
-    std::vector<int32_t> gaps;
+    std::vector<int32_t> intervals;
     CopyLimits limits;
     CopyOrder order;
   };
 
   Capacities capacities() const;
   void tryAll(const Values &values, const Capacities &within);
-  void tryOne(const Values &values, const std::vector<int32_t> &gaps, const Capacities &within);
+  void tryOne(const Values &values, const std::vector<int32_t> &intervals,
+              const Capacities &within);
   bool keepMore();
   /// Returns the longest time that `keep` still keeps.
   int64_t mostKept() const;
-  std::optional<Candidate> shortestOf(std::vector<OpIndex> steps, int64_t mostTime = INT64_MAX);
-  bool runAgain(Candidate &candidate);
-  bool copyInstead(Candidate &candidate);
+  std::optional<CopyCandidate> shortestOf(std::vector<OpIndex> steps, int64_t mostTime = INT64_MAX);
+  bool runAgain(CopyCandidate &candidate);
+  bool copyInstead(CopyCandidate &candidate);
   void exchangeAll(Exchanges exchanges);
   void improve(Exchanges exchanges);
-  std::optional<Candidate> ordered(const Values &values, std::vector<int32_t> gaps,
-                                   const CopyLimits &limits);
-  void keep(Candidate candidate);
-  bool descend(Candidate &candidate, const Capacities &within);
-  std::optional<Plan> placed(const Candidate &candidate) const;
-  std::optional<Plan> repaired(Candidate candidate);
+  std::optional<CopyCandidate> ordered(const Values &values, std::vector<int32_t> intervals,
+                                       const CopyLimits &limits);
+  void keep(CopyCandidate candidate);
+  bool descend(CopyCandidate &candidate, const Capacities &within);
+  std::optional<Plan> placed(const CopyCandidate &candidate) const;
+  std::optional<Plan> repaired(CopyCandidate candidate);
 
   const Problem &problem;
   const OffloadShape &shape;
@@ -77,7 +78,7 @@ private:
   int64_t workLeft;
   const int64_t exchangeWork, packWork;
   std::vector<Values> schedules;
-  std::vector<Candidate> best; // shortest first
+  std::vector<CopyCandidate> best; // shortest first
 };
 
 } // namespace llmmem::planning

@@ -16,78 +16,83 @@ __int128 OffloadBound::Rate::in(__int128 duration) const {
   return time == 0 ? INT64_MAX : std::min<__int128>(duration * bytes / time, INT64_MAX);
 }
 
-OffloadBound::Moment OffloadBound::momentAt(OpIndex op) const {
-  Moment moment;
-  moment.op = op;
+OffloadBound::ProgramPoint OffloadBound::programPointAt(OpIndex op) const {
+  ProgramPoint programPoint;
+  programPoint.op = op;
   std::vector<bool> before(device.numOps()), after(device.numOps());
   markAncestors(device, op, before);
   markDescendants(device, op, after);
-  moment.after = device.op(op).cost;
+  programPoint.after = device.op(op).cost;
   for (OpIndex other = 0; other < device.numOps(); ++other) {
-    moment.before += before[other] ? device.op(other).cost : 0;
-    moment.after += after[other] ? device.op(other).cost : 0;
+    programPoint.before += before[other] ? device.op(other).cost : 0;
+    programPoint.after += after[other] ? device.op(other).cost : 0;
   }
-  moment.first = moment.last = INT64_MAX;
+  programPoint.first = programPoint.last = INT64_MAX;
   Rate onHost; // bytes of the device per byte of the host
-  for (const HostCopy &copy : shape.copies) {
+  for (const CopyPair &copy : shape.copies) {
     const OpIndex writer = device.writer(copy.value);
     if (!before[writer])
       continue; // the relaxation does not count in H what other ops write
     const int64_t bytes = device.bytes(copy.value);
-    moment.up = std::max(moment.up, Rate{bytes, problem.ops[copy.up].cost});
-    moment.down = std::max(moment.down, Rate{bytes, problem.ops[copy.down].cost});
+    programPoint.up = std::max(programPoint.up, Rate{bytes, problem.ops[copy.up].cost});
+    programPoint.down = std::max(programPoint.down, Rate{bytes, problem.ops[copy.down].cost});
     onHost = std::max(onHost, Rate{bytes, static_cast<int64_t>(llvm::alignTo(
                                               problem.values[copy.host].bytes,
                                               static_cast<uint64_t>(problem.alignmentOf(1))))});
-    moment.first = std::min(moment.first, device.op(writer).cost);
+    programPoint.first = std::min(programPoint.first, device.op(writer).cost);
     int64_t last = device.isKept(copy.value) ? 0 : INT64_MAX;
     for (OpIndex reader : device.readers(copy.value))
       last = std::min(last, device.op(reader).cost);
-    moment.last = std::min(moment.last, last);
+    programPoint.last = std::min(programPoint.last, last);
   }
-  if (moment.first == INT64_MAX) // nothing may leave
-    return moment;
+  if (programPoint.first == INT64_MAX) // nothing may leave
+    return programPoint;
   // The topmost buffer of the host needs no padding.
   const std::optional<int64_t> budget = problem.budgetOf(1);
-  moment.ofHost = budget ? onHost.in(static_cast<__int128>(*budget) - problem.residentBytes(1) +
-                                     problem.alignmentOf(1) - 1)
-                         : INT64_MAX;
-  return moment;
+  programPoint.ofHost = budget ? onHost.in(static_cast<__int128>(*budget) -
+                                           problem.residentBytes(1) + problem.alignmentOf(1) - 1)
+                               : INT64_MAX;
+  return programPoint;
 }
 
 /// Returns the most bytes of H in a plan of this time that recomputes for `again` after the op
 /// starts. The bytes that the host can have received grow with tau, and those that it can still
 /// send back shrink. So the best tau is where they meet, or the end of its interval on that side.
-int64_t OffloadBound::movedWithin(const Moment &moment, int64_t time, int64_t again) const {
-  const __int128 least = moment.before, most = static_cast<__int128>(time) - moment.after - again;
+int64_t OffloadBound::movedWithin(const ProgramPoint &programPoint, int64_t time,
+                                  int64_t again) const {
+  const __int128 least = programPoint.before,
+                 most = static_cast<__int128>(time) - programPoint.after - again;
   if (least > most)
     return 0;
   auto movedAt = [&](__int128 tau) {
-    return std::min(moment.up.in(tau - moment.first), moment.down.in(time - tau - moment.last));
+    return std::min(programPoint.up.in(tau - programPoint.first),
+                    programPoint.down.in(time - tau - programPoint.last));
   };
   __int128 low = least, high = most; // the last tau at which the first of the two is the smaller
                                      // one is `low` or larger
   while (low < high) {
     const __int128 middle = low + (high - low + 1) / 2;
-    if (moment.up.in(middle - moment.first) <= moment.down.in(time - middle - moment.last))
+    if (programPoint.up.in(middle - programPoint.first) <=
+        programPoint.down.in(time - middle - programPoint.last))
       low = middle;
     else
       high = middle - 1;
   }
   const __int128 moved = std::max(movedAt(low), movedAt(std::min(low + 1, most)));
-  return static_cast<int64_t>(std::min({moved, moment.ofHost, __int128(INT64_MAX)}));
+  return static_cast<int64_t>(std::min({moved, programPoint.ofHost, __int128(INT64_MAX)}));
 }
 
 /// Returns what the start of one op proves about plans that take at most `time`, and nothing where
 /// there are none.
-std::optional<int64_t> OffloadBound::leastTime(const Moment &moment, CutRelaxation &relaxation,
-                                               int64_t time, int64_t &moved) const {
+std::optional<int64_t> OffloadBound::leastTime(const ProgramPoint &programPoint,
+                                               CutRelaxation &relaxation, int64_t time,
+                                               int64_t &moved) const {
   const int64_t budget = *problem.budget;
   int64_t again = 0;
   // The first round proves some recomputation, which leaves less time for copies.
   constexpr int rounds = 2;
   for (int round = 0; round < rounds; ++round) {
-    moved = movedWithin(moment, time, again);
+    moved = movedWithin(programPoint, time, again);
     const int64_t enlarged = moved > INT64_MAX - budget ? INT64_MAX : budget + moved;
     const std::optional<int64_t> proved = relaxation.costLowerBound(enlarged);
     if (!proved)
@@ -104,11 +109,11 @@ OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_
   OfTime best{device.baseCost(), 0, -1};
   for (OpIndex op : ops) {
     device.poll();
-    const Moment moment = momentAt(op);
+    const ProgramPoint programPoint = programPointAt(op);
     CutRelaxation relaxation(device, op);
     int64_t moved = 0;
     auto allows = [&](int64_t time) {
-      const std::optional<int64_t> least = leastTime(moment, relaxation, time, moved);
+      const std::optional<int64_t> least = leastTime(programPoint, relaxation, time, moved);
       return least && *least <= time;
     };
     // Most ops prove no more than the best one so far.
@@ -132,7 +137,7 @@ bool OffloadBound::takesAtLeast(llvm::ArrayRef<OpIndex> ops, int64_t time) const
     device.poll();
     CutRelaxation relaxation(device, op);
     int64_t moved = 0;
-    const std::optional<int64_t> least = leastTime(momentAt(op), relaxation, time - 1, moved);
+    const std::optional<int64_t> least = leastTime(programPointAt(op), relaxation, time - 1, moved);
     return !least || *least >= time;
   });
 }
@@ -143,9 +148,9 @@ OffloadBound::OfBytes OffloadBound::peakBound(llvm::ArrayRef<OpIndex> ops) const
   for (OpIndex op : ops) {
     device.poll();
     CutRelaxation relaxation(device, op);
-    const __int128 beside = relaxation.bytesBeside();
-    const __int128 needed = beside + relaxation.chooseFewestBytes().bytes;
-    const __int128 onDevice = std::max(beside, needed - momentAt(op).ofHost);
+    const __int128 fixed = relaxation.fixedBytesAt();
+    const __int128 needed = fixed + relaxation.chooseFewestBytes().bytes;
+    const __int128 onDevice = std::max(fixed, needed - programPointAt(op).ofHost);
     if (onDevice > best.device.bytes)
       best.device = {static_cast<int64_t>(onDevice), op};
     if (problem.budget && isEvenlyAligned)

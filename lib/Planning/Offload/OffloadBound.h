@@ -77,17 +77,17 @@ private:
     __int128 in(__int128 duration) const;
   };
   /// The start of one op, and what limits the values that are on the host at that time.
-  struct Moment {
+  struct ProgramPoint {
     OpIndex op;
     int64_t before = 0, after = 0; // cost of the op's ancestors, and of the op and its descendants
     int64_t first = 0, last = 0;
     Rate up, down;
     __int128 ofHost = 0; // device bytes that the host's budget can hold
   };
-  Moment momentAt(OpIndex op) const;
-  int64_t movedWithin(const Moment &moment, int64_t time, int64_t again) const;
-  std::optional<int64_t> leastTime(const Moment &moment, CutRelaxation &relaxation, int64_t time,
-                                   int64_t &moved) const;
+  ProgramPoint programPointAt(OpIndex op) const;
+  int64_t movedWithin(const ProgramPoint &programPoint, int64_t time, int64_t again) const;
+  std::optional<int64_t> leastTime(const ProgramPoint &programPoint, CutRelaxation &relaxation,
+                                   int64_t time, int64_t &moved) const;
 
   const Problem &problem;
   const OffloadShape &shape;

@@ -23,9 +23,9 @@ Answer llmmem::planning::shorterOf(Answer a, Answer b) {
 
 OffloadSamples::OffloadSamples(const Problem &problem, const OffloadShape &shape,
                                const Graph &device, OffloadSchedules &schedules,
-                               llvm::ArrayRef<OpIndex> moments, const OffloadOptions &options)
-    : problem(problem), shape(shape), device(device), schedules(schedules), moments(moments),
-      options(options) {}
+                               llvm::ArrayRef<OpIndex> programPoints, const OffloadOptions &options)
+    : problem(problem), shape(shape), device(device), schedules(schedules),
+      programPoints(programPoints), options(options) {}
 
 Problem OffloadSamples::under(std::optional<int64_t> budget) const {
   Problem bounded = problem;
@@ -47,8 +47,8 @@ Answer OffloadSamples::timed(std::optional<Plan> plan) const {
     return nullptr;
   if (options.timeOf)
     plan->stepTime = time;
-  const int64_t need = problem.residentBytes() + plan->arena;
-  return std::make_shared<const TimedOffload>(TimedOffload{std::move(*plan), *time, need});
+  const int64_t footprint = problem.residentBytes() + plan->arena;
+  return std::make_shared<const TimedOffload>(TimedOffload{std::move(*plan), *time, footprint});
 }
 
 Answer OffloadSamples::withoutCopies(const Plan &ofDevice) const {
@@ -101,17 +101,18 @@ Answer OffloadSamples::searchAt(int64_t budget) {
 bool OffloadSamples::isProved(int64_t budget, int64_t time) const {
   constexpr size_t most = 12;
   const Problem bounded = under(budget);
-  return OffloadBound(bounded, shape, device).takesAtLeast(moments.take_front(most), time);
+  return OffloadBound(bounded, shape, device).takesAtLeast(programPoints.take_front(most), time);
 }
 
 /// Returns a lower bound on the footprint of every plan on the device.
-int64_t OffloadSamples::provedNeed() {
-  if (!needProved) {
+int64_t OffloadSamples::footprintLowerBound() {
+  if (!footprintLowerBoundOnce) {
     const Problem unbounded = under(std::nullopt);
-    const int64_t bytes = OffloadBound(unbounded, shape, device).peakBound(moments).device.bytes;
-    needProved = std::max(problem.residentBytes(), bytes - paddingOf(shape.device));
+    const int64_t bytes =
+        OffloadBound(unbounded, shape, device).peakBound(programPoints).device.bytes;
+    footprintLowerBoundOnce = std::max(problem.residentBytes(), bytes - paddingOf(shape.device));
   }
-  return *needProved;
+  return *footprintLowerBoundOnce;
 }
 
 bool OffloadSamples::isModelled() {
@@ -120,7 +121,7 @@ bool OffloadSamples::isModelled() {
   if (options.movesState) // which some plans overlap with compute and others do not
     return false;
   if (!modelled) {
-    const Answer free = withoutCopies(*schedules.at(schedules.freeNeed()));
+    const Answer free = withoutCopies(*schedules.at(schedules.footprintWithoutRecomputation()));
     modelled = free && free->time == free->plan.time->time;
   }
   return *modelled;
@@ -130,14 +131,15 @@ bool OffloadSamples::isModelled() {
 /// in the problem, such as copies of state, bounds do not end the search, so there are fewer
 /// samples.
 int64_t OffloadSamples::samplesOfHalving() {
-  constexpr int64_t usual = 8, few = 1;
-  return isModelled() ? usual : few;
+  constexpr int64_t many = 8, few = 1;
+  return isModelled() ? many : few;
 }
 
 const std::vector<int64_t> &OffloadSamples::samples() {
   if (!ladder.empty())
     return ladder;
-  const int64_t resident = device.residentBytes(), most = schedules.freeNeed() - resident;
+  const int64_t resident = device.residentBytes(),
+                most = schedules.footprintWithoutRecomputation() - resident;
   const double ratio = std::exp2(-1.0 / static_cast<double>(samplesOfHalving()));
   ladder.push_back(resident + most);
   double arena = static_cast<double>(most) * ratio;
@@ -157,17 +159,17 @@ Answer OffloadSamples::least() {
   CopySearch copies = copiesOf(unbounded);
   Problem alone = shape.device;
   alone.budget.reset();
-  const Plan leanest = options.planOneMemory(alone, PolicyKind::LeastPeak);
-  if (!leanest.steps.empty())
-    copies.add(leanest.steps);
-  schedules.addLeanestTo(copies);
-  Answer found = timed(copies.leastNeed());
-  if (Answer other = leanest.steps.empty() ? nullptr : withoutCopies(leanest);
-      other && (!found || other->need < found->need))
+  const Plan leastMemory = options.planOneMemory(alone, PolicyKind::LeastPeak);
+  if (!leastMemory.steps.empty())
+    copies.add(leastMemory.steps);
+  schedules.addLeastMemoryTo(copies);
+  Answer found = timed(copies.planOfLeastFootprint());
+  if (Answer other = leastMemory.steps.empty() ? nullptr : withoutCopies(leastMemory);
+      other && (!found || other->footprint < found->footprint))
     found = std::move(other);
   if (found) {
-    auto shortest = std::make_shared<TimedOffload>(*shorterOf(found, searchAt(found->need)));
-    shortest->need = found->need;
+    auto shortest = std::make_shared<TimedOffload>(*shorterOf(found, searchAt(found->footprint)));
+    shortest->footprint = found->footprint;
     leastAnswer = std::move(shortest);
   }
   return *leastAnswer;
@@ -190,7 +192,7 @@ Answer OffloadSamples::bestFrom(size_t first, int64_t budget, int64_t known, boo
       isWhole = best && best->time <= known;
       return best;
     }
-    if (hasFailed && sample < provedNeed())
+    if (hasFailed && sample < footprintLowerBound())
       break;
     if (Answer found = searchAt(sample)) {
       best = shorterOf(std::move(best), std::move(found));
@@ -200,7 +202,7 @@ Answer OffloadSamples::bestFrom(size_t first, int64_t budget, int64_t known, boo
     }
   }
   const Answer last = least();
-  if (last && last->need < lowest && last->need <= budget)
+  if (last && last->footprint < lowest && last->footprint <= budget)
     best = shorterOf(std::move(best), last);
   return best;
 }
@@ -216,11 +218,11 @@ Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t
   const int64_t leastGain = hasFewOps ? 0 : device.baseCost() >> 12;
   const int mostHalvings = hasFewOps ? 12 : samplesOfHalving() == 1 ? 6 : 3;
   for (int halving = 0; halving < mostHalvings; ++halving) {
-    if (high->need <= budget)
+    if (high->footprint <= budget)
       return high;
     if (high->time >= known || (low && low->time - high->time <= leastGain))
       break;
-    above = std::min(above, high->need);
+    above = std::min(above, high->footprint);
     const int64_t middle = under + (above - under) / 2;
     if (middle == under)
       break;
@@ -233,13 +235,13 @@ Answer OffloadSamples::bisect(int64_t budget, int64_t under, Answer low, int64_t
       low = found ? std::move(found) : std::move(low);
     } else if (!found) {
       return low;
-    } else if (budget >= found->need) {
+    } else if (budget >= found->footprint) {
       return found;
     } else {
       high = std::move(found);
     }
   }
-  return high->need <= budget ? high : low;
+  return high->footprint <= budget ? high : low;
 }
 
 Answer OffloadSamples::within(int64_t budget, int64_t known) {

@@ -59,18 +59,18 @@ namespace llmmem::planning {
 /// A placed plan, the time of its step, and its footprint on the device.
 struct TimedOffload {
   Plan plan;
-  int64_t time = 0, need = 0;
+  int64_t time = 0, footprint = 0;
 };
 
 class OffloadSamples {
 public:
   using Answer = std::shared_ptr<const TimedOffload>;
 
-  /// `problem` is that of `shape`; its budget of the device is ignored. `moments` are the ops at
-  /// whose first runs bounds are proved, the most promising first. All references must outlive this
-  /// object.
+  /// `problem` is that of `shape`; its budget of the device is ignored. `programPoints` are the ops
+  /// at whose first runs bounds are proved, the most promising first. All references must outlive
+  /// this object.
   OffloadSamples(const Problem &problem, const OffloadShape &shape, const Graph &device,
-                 OffloadSchedules &schedules, llvm::ArrayRef<OpIndex> moments,
+                 OffloadSchedules &schedules, llvm::ArrayRef<OpIndex> programPoints,
                  const OffloadOptions &options);
 
   /// Returns the plan of `budget`, and null where none was found. Plans that take `known` or longer
@@ -96,7 +96,7 @@ private:
   Answer search(int64_t budget, const Answer &known);
   const std::vector<int64_t> &samples();
   int64_t samplesOfHalving();
-  int64_t provedNeed();
+  int64_t footprintLowerBound();
   std::vector<OpIndex> stepsOfDevice(const Plan &plan) const;
   Answer bestFrom(size_t first, int64_t budget, int64_t known, bool &isWhole);
   Answer bisect(int64_t budget, int64_t under, Answer low, int64_t above, Answer high,
@@ -107,12 +107,12 @@ private:
   const OffloadShape &shape;
   const Graph &device;
   OffloadSchedules &schedules;
-  llvm::ArrayRef<OpIndex> moments;
+  llvm::ArrayRef<OpIndex> programPoints;
   const OffloadOptions &options;
   std::map<int64_t, Answer> searched;
   std::vector<int64_t> ladder; // budgets of the samples, the highest first
   std::optional<Answer> leastAnswer;
-  std::optional<int64_t> needProved;
+  std::optional<int64_t> footprintLowerBoundOnce;
   std::optional<bool> modelled;
 };
 

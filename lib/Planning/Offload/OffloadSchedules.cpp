@@ -21,7 +21,7 @@ OffloadSchedules::Placed OffloadSchedules::at(int64_t budget) {
   return it->second;
 }
 
-int64_t OffloadSchedules::freeNeed() {
+int64_t OffloadSchedules::footprintWithoutRecomputation() {
   const Placed free = at(unbounded);
   return device.residentBytes() + (free ? free->arena : 0);
 }
@@ -30,7 +30,7 @@ int64_t OffloadSchedules::freeNeed() {
 /// The other half of the time is for bringing them back.
 int64_t OffloadSchedules::linkBytes() const {
   __int128 most = 0;
-  for (const HostCopy &copy : shape.copies) {
+  for (const CopyPair &copy : shape.copies) {
     const __int128 slower = std::max(problem.ops[copy.up].cost, problem.ops[copy.down].cost);
     const __int128 half = device.baseCost() / 2;
     most = std::max(most, slower ? half * device.bytes(copy.value) / slower : unbounded);
@@ -41,8 +41,8 @@ int64_t OffloadSchedules::linkBytes() const {
 /// Returns by how much a schedule may exceed a budget and still be worth trying with copies: by
 /// what the host can hold, and by what the link can move.
 int64_t OffloadSchedules::mostAbove() {
-  return std::min(
-      {freeNeed() - device.residentBytes(), linkBytes(), problem.budgetOf(1).value_or(unbounded)});
+  return std::min({footprintWithoutRecomputation() - device.residentBytes(), linkBytes(),
+                   problem.budgetOf(1).value_or(unbounded)});
 }
 
 /// Adds the schedules of this budget. Those of a small problem are searched exhaustively.
@@ -106,7 +106,8 @@ void OffloadSchedules::addTo(CopySearch &copies, int64_t budget) {
   addAt(copies, budget);
   // The grid starts at the budget where nothing is recomputed, and goes down.
   constexpr int64_t parts = 16, near = 4;
-  const int64_t free = freeNeed(), most = mostAbove(), step = std::max<int64_t>(1, most / parts);
+  const int64_t free = footprintWithoutRecomputation(), most = mostAbove(),
+                step = std::max<int64_t>(1, most / parts);
   if (free <= budget || most <= 0)
     return;
   const int64_t highest = (free - budget - 1) / step; // of the lowest budget above `budget`
@@ -121,7 +122,7 @@ void OffloadSchedules::addTo(CopySearch &copies, int64_t budget) {
       copies.add(least->steps);
 }
 
-void OffloadSchedules::addLeanestTo(CopySearch &copies) {
+void OffloadSchedules::addLeastMemoryTo(CopySearch &copies) {
   addOrdersTo(copies);
   addAt(copies, unbounded);
   if (const Placed least = frontier.least())
@@ -132,5 +133,5 @@ void OffloadSchedules::addLeanestTo(CopySearch &copies) {
     if (const int64_t more = static_cast<int64_t>(static_cast<__int128>(most) * part / parts);
         more > 0)
       addAt(copies, device.residentBytes() + more);
-  addAt(copies, freeNeed());
+  addAt(copies, footprintWithoutRecomputation());
 }

@@ -28,13 +28,13 @@ public:
                    BudgetSearch &search, Frontier &frontier, int64_t work);
 
   /// Returns the footprint on the device where nothing is recomputed.
-  int64_t freeNeed();
+  int64_t footprintWithoutRecomputation();
   /// Returns the plan that only recomputes, and null where none was found.
   Placed at(int64_t budget);
   /// Adds the schedules to `copies` that are worth trying under `budget`.
   void addTo(CopySearch &copies, int64_t budget);
   /// Adds the schedules to `copies` among which that of the least footprint is searched.
-  void addLeanestTo(CopySearch &copies);
+  void addLeastMemoryTo(CopySearch &copies);
 
 private:
   int64_t linkBytes() const;

@@ -32,9 +32,9 @@ private:
   }
   Answer planFixed();
   Answer planWithin();
-  Plan planLeastNeed();
+  Plan planLeastFootprint();
   Plan alone();
-  std::vector<OpIndex> findMoments() const;
+  std::vector<OpIndex> findProgramPoints() const;
   void certify(Plan &plan) const;
   Plan withoutPlan() const;
 
@@ -43,7 +43,7 @@ private:
   const OffloadShape shape;
   const Graph device;
   const std::unique_ptr<BudgetSearch> search;
-  const std::vector<OpIndex> moments;
+  const std::vector<OpIndex> programPoints;
   Frontier frontier;
   OffloadSchedules schedules;
   OffloadSamples samples;
@@ -55,11 +55,11 @@ OffloadSearch::OffloadSearch(const Problem &problem, const OffloadOptions &optio
     : problem(problem), options(options), shape(takeApart(problem)),
       device(shape.device, options.cancellation),
       search(makeBudgetSearch(device, tuning::workFor(options.seconds, tuning::stepsPerSecond))),
-      moments(findMoments()),
+      programPoints(findProgramPoints()),
       frontier(device, *search, tuning::workFor(options.seconds, tuning::packUnitsPerSecond)),
       schedules(problem, shape, device, *search, frontier,
                 tuning::workFor(options.seconds, tuning::copySchedulesPerSecond)),
-      samples(problem, shape, device, schedules, moments, options) {
+      samples(problem, shape, device, schedules, programPoints, options) {
   search->reportTo(options.progress);
 }
 
@@ -103,19 +103,19 @@ Answer OffloadSearch::planWithin() {
 }
 
 /// Returns the shortest plan within the least bytes of the device for which a plan was found.
-Plan OffloadSearch::planLeastNeed() {
+Plan OffloadSearch::planLeastFootprint() {
   const Answer least = samples.least();
   if (!least)
     return withoutPlan();
-  const Answer shortest = samples.within(least->need, INT64_MAX);
+  const Answer shortest = samples.within(least->footprint, INT64_MAX);
   Plan plan = (shortest ? shortest : least)->plan;
   plan.costLowerBound = plan.baseCost;
   plan.time->lowerBound = plan.time->base;
   plan.bound = "every op once";
-  const int64_t bytes = OffloadBound(problem, shape, device).peakBound(moments).device.bytes;
+  const int64_t bytes = OffloadBound(problem, shape, device).peakBound(programPoints).device.bytes;
   plan.peakLowerBound = std::max(problem.residentBytes(), bytes - paddingOf(shape.device));
   plan.status =
-      problem.budget && least->need > *problem.budget ? Status::Unknown : Status::Feasible;
+      problem.budget && least->footprint > *problem.budget ? Status::Unknown : Status::Feasible;
   return plan;
 }
 
@@ -130,7 +130,7 @@ static std::vector<OpIndex> fullestOps(const Graph &device) {
 
 /// Returns the ops at whose first runs bounds are proved: the one at the end of the forward, and
 /// those at which the program order holds the most bytes.
-std::vector<OpIndex> OffloadSearch::findMoments() const {
+std::vector<OpIndex> OffloadSearch::findProgramPoints() const {
   std::vector<OpIndex> ops = fullestOps(device);
   constexpr size_t fraction = 4, few = 24;
   const size_t most = std::max(few, numCuts(device) / fraction);
@@ -143,7 +143,7 @@ std::vector<OpIndex> OffloadSearch::findMoments() const {
 void OffloadSearch::certify(Plan &plan) const {
   announce("the certificate");
   const OffloadBound bound(problem, shape, device);
-  const OffloadBound::OfBytes bytes = bound.peakBound(moments);
+  const OffloadBound::OfBytes bytes = bound.peakBound(programPoints);
   const int64_t padding = paddingOf(shape.device);
   plan.peakLowerBound = std::max(problem.residentBytes(), bytes.device.bytes - padding);
   plan.moreMemories[0].peakLowerBound =
@@ -153,7 +153,7 @@ void OffloadSearch::certify(Plan &plan) const {
   plan.bound = "every op once";
   if (!problem.budget || plan.time->time <= plan.time->lowerBound)
     return;
-  const OffloadBound::OfTime time = bound.timeBound(moments, plan.time->time);
+  const OffloadBound::OfTime time = bound.timeBound(programPoints, plan.time->time);
   plan.time->lowerBound = time.time;
   if (time.op >= 0)
     plan.bound = "one cut in time at op " + std::to_string(device.op(time.op).id) +
@@ -168,7 +168,7 @@ Plan OffloadSearch::withoutPlan() const {
   retime(problem, plan);
   plan.time->lowerBound = device.baseCost();
   const OffloadBound bound(problem, shape, device);
-  const PeakBound least = bound.peakBound(moments).device;
+  const PeakBound least = bound.peakBound(programPoints).device;
   plan.peakLowerBound = least.bytes;
   Witness &witness = plan.witness.emplace();
   witness.bytes = least.bytes;
@@ -193,7 +193,7 @@ Plan OffloadSearch::withoutPlan() const {
 
 Plan OffloadSearch::run() {
   if (options.policy == PolicyKind::LeastPeak)
-    return planLeastNeed();
+    return planLeastFootprint();
   const Answer found = options.policy == PolicyKind::Budget ? planWithin() : planFixed();
   if (!found)
     return withoutPlan();

@@ -1,15 +1,15 @@
 //===- OffloadSearch.h - Keep, recompute or offload each value --------------------===//
 //
-// This file plans problems with copies to a host (HostCopies.h). The time of a plan is its makespan
-// (PlanTime in Plan.h).
+// This file plans problems with copies to a host (OffloadProblem.h). The time of a plan is its
+// makespan (PlanTime in Plan.h).
 //
 // A plan is a schedule of the device, with repeats, some of whose values are evicted to the host
 // between two uses. Schedules come from the planner for one memory (OffloadSchedules.h). Each is
-// made to fit by evicting values (AbsentValues.h), with several amounts of memory spared for copies
-// in flight. Its copies are scheduled (CopyOrder.h), and the shortest schedules are placed in both
-// arenas and timed. A descent then adds and drops single evictions (CopySearch.h). More budget of
-// the device never gives a longer step (OffloadSamples.h), and no step is longer than with
-// recomputation alone.
+// made to fit by evicting values (EvictedValues.h), with several amounts of memory spared for
+// copies in flight. Its copies are scheduled (CopyOrder.h), and the shortest schedules are placed
+// in both arenas and timed. A descent then adds and drops single evictions (CopySearch.h). More
+// budget of the device never gives a longer step (OffloadSamples.h), and no step is longer than
+// with recomputation alone.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 using namespace llmmem::planning;
 
 static bool isCopy(const Op &op) {
-  return op.resource == Resource::CopyUp || op.resource == Resource::CopyDown;
+  return op.resource == Resource::DeviceToHost || op.resource == Resource::HostToDevice;
 }
 
 bool llmmem::planning::hasOffload(const Problem &problem) {
@@ -29,7 +29,7 @@ public:
   /// Returns why the problem has copies other than such pairs, and nothing where it has none.
   std::optional<std::string> run();
 
-  std::vector<HostCopy> copies;
+  std::vector<CopyPair> copies;
 
 private:
   std::optional<std::string> addUp(OpIndex op);
@@ -83,18 +83,19 @@ std::optional<std::string> PairFinder::run() {
     for (ValueIndex value : problem.ops[op].writes)
       isWritten[value] = true;
   }
-  for (Resource resource : {Resource::CopyUp, Resource::CopyDown})
+  for (Resource resource : {Resource::DeviceToHost, Resource::HostToDevice})
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op)
       if (problem.ops[op].resource == resource)
-        if (std::optional<std::string> why = resource == Resource::CopyUp ? addUp(op) : addDown(op))
+        if (std::optional<std::string> why =
+                resource == Resource::DeviceToHost ? addUp(op) : addDown(op))
           return why;
-  for (const HostCopy &copy : copies)
+  for (const CopyPair &copy : copies)
     if (!isWritten[copy.value])
       return place(copy.up) + "planning copies of a value that no other op writes is not offered";
   for (ValueIndex value : problem.keep)
     if (problem.values[value].memory != 0)
       return std::string("planning values that are kept on the host is not offered");
-  llvm::erase_if(copies, [](const HostCopy &copy) { return copy.down < 0; }); // it never comes back
+  llvm::erase_if(copies, [](const CopyPair &copy) { return copy.down < 0; }); // it never comes back
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 //===- OffloadShape.h - The part of a problem that the device runs --------------===//
 //
-// This file splits a problem with copies (HostCopies.h) into the device's own problem, of one
+// This file splits a problem with copies (OffloadProblem.h) into the device's own problem, of one
 // memory and one resource, which the other solvers plan, and the copies.
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@
 namespace llmmem::planning {
 
 /// Describes the two copies of one value, as ops of the whole problem.
-struct HostCopy {
+struct CopyPair {
   ValueIndex value;
   ValueIndex host;
   OpIndex up, down;
@@ -24,7 +24,7 @@ struct OffloadShape {
   /// writers or readers, and are left out at the end.
   Problem device;
   std::vector<OpIndex> opOf; // by op of `device`: its index in the whole problem
-  std::vector<HostCopy> copies;
+  std::vector<CopyPair> copies;
   std::vector<int32_t> copyOf; // by value: its index in `copies`; -1: it never leaves
 };
 

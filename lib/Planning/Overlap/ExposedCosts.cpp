@@ -32,9 +32,9 @@ static std::vector<int64_t> findWaits(const Graph &graph, llvm::ArrayRef<OpIndex
     for (ValueIndex value : op.writes)
       ready[value] = graph.problem().values[value].orderOnly ? 0 : free;
   }
-  const int64_t behind = clock.of(Resource::Link) - clock.of(Resource::Compute);
-  if (lastOfLink >= 0 && behind > 0)
-    waits[lastOfLink] += behind;
+  const int64_t excess = clock.of(Resource::Link) - clock.of(Resource::Compute);
+  if (lastOfLink >= 0 && excess > 0)
+    waits[lastOfLink] += excess;
   return waits;
 }
 

@@ -48,7 +48,7 @@ bool LiveBytes::fitsAhead(int32_t run, int32_t place) const {
 
 /// Returns what a run adds to the bytes held. Results that take the bytes of an operand that dies
 /// add nothing.
-int64_t LiveBytes::needOf(int32_t run) const {
+int64_t LiveBytes::footprintOf(int32_t run) const {
   const Op &op = graph.op(steps[run]);
   const int64_t shared = sharedBytes(graph, op, [&](ValueIndex value) {
     const size_t at = llvm::find(op.reads, value) - op.reads.begin();
@@ -59,7 +59,7 @@ int64_t LiveBytes::needOf(int32_t run) const {
 
 int64_t LiveBytes::firstFit(int32_t run, int64_t start) const {
   int64_t left = held;
-  const int64_t most = capacity - std::min(capacity, needOf(run));
+  const int64_t most = capacity - std::min(capacity, footprintOf(run));
   auto next = freed.begin();
   for (; next != freed.end() && next->first <= start; ++next)
     left -= next->second;
@@ -76,10 +76,10 @@ void LiveBytes::take(int32_t run, int64_t start, int64_t end, int32_t place) {
     freed.erase(freed.begin());
   }
   given.add(place, run - 1, resultBytes(run));
-  const int64_t need = needOf(run);
-  held += need;
+  const int64_t footprint = footprintOf(run);
+  held += footprint;
   // A result that has taken an operand's bytes is one of two owners, and one of them ends here.
-  const int64_t shared = resultBytes(run) + graph.workspace(steps[run]) - need;
+  const int64_t shared = resultBytes(run) + graph.workspace(steps[run]) - footprint;
   int64_t ends = graph.workspace(steps[run]) - shared;
   for (int32_t instance : reads[run])
     if (--instances[instance].readersLeft == 0)

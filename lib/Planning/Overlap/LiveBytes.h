@@ -32,17 +32,17 @@ public:
   void take(int32_t run, int64_t start, int64_t end, int32_t place);
 
 private:
-  struct Instance {
+  struct LiveInstance {
     int64_t bytes = 0;
     int32_t readersLeft = 0;
   };
   int64_t resultBytes(int32_t run) const;
-  int64_t needOf(int32_t run) const;
+  int64_t footprintOf(int32_t run) const;
 
   const Graph &graph;
   llvm::ArrayRef<OpIndex> steps;
   const int64_t capacity;
-  std::vector<Instance> instances;
+  std::vector<LiveInstance> instances;
   std::vector<std::vector<int32_t>> reads,
       writes;       // instances, by run, in the order of the op's operands and results
   MaxTree given;    // bytes at each step, including what is moved ahead

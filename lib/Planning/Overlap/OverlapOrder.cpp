@@ -245,10 +245,10 @@ std::vector<StepSpan> ListScheduler::spansOf(llvm::ArrayRef<int32_t> order) cons
     const Run &it = runs[run];
     auto begin = llvm::partition_point(
         compute, [&](int32_t other) { return runs[order[other]].end <= it.start; });
-    auto behind = llvm::partition_point(
+    auto past = llvm::partition_point(
         compute, [&](int32_t other) { return runs[order[other]].start < it.end; });
-    if (begin < behind)
-      spans.back() = {std::min(own, *begin), std::max(own, *(behind - 1))};
+    if (begin < past)
+      spans.back() = {std::min(own, *begin), std::max(own, *(past - 1))};
   }
   return spans;
 }

@@ -83,7 +83,7 @@ public:
 private:
   int64_t computeOnce() const;
   int64_t longestChain() const;
-  int64_t needOf(int64_t arena) const { return graph.residentBytes() + arena; }
+  int64_t footprintOf(int64_t arena) const { return graph.residentBytes() + arena; }
   std::optional<OverlappedOrder> reorder(const Plan &start, int64_t window, int64_t budget) const;
   TimedPlan searchAt(int64_t budget);
   TimedPlan timed(const std::vector<OpIndex> &steps, int64_t budget,
@@ -173,7 +173,7 @@ TimedPlan OverlapSearch::improved(const Plan &start, int64_t budget) {
       break;
     for (std::span<const StepSpan> spans : {std::span(order.spans), std::span<const StepSpan>()}) {
       TimedPlan other = timed(order.steps, budget, spans);
-      if (needOf(other->plan.arena) <= budget && other->time < best->time)
+      if (footprintOf(other->plan.arena) <= budget && other->time < best->time)
         best = std::move(other);
     }
   }
@@ -200,10 +200,10 @@ std::vector<int64_t> OverlapSearch::samples() {
   std::vector<int64_t> samples;
   for (int64_t eighths : {32, 16, 12, 10, 9, 8})
     if (most <= INT64_MAX / 32)
-      samples.push_back(needOf(most / 8 * eighths + most % 8));
+      samples.push_back(footprintOf(most / 8 * eighths + most % 8));
   constexpr double step = 0.917004043204671; // 2^(-1/8)
   for (double arena = step * double(most); arena >= 1; arena *= step)
-    samples.push_back(needOf(int64_t(arena)));
+    samples.push_back(footprintOf(int64_t(arena)));
   return samples;
 }
 

@@ -8,13 +8,13 @@ using namespace llmmem::planning;
 
 namespace {
 /// An op of a stage, or none where a sequence has no op that would match.
-struct Place {
+struct StageOp {
   int64_t stage;
   std::optional<int64_t> op;
 };
 
 /// For each op of each stage, the ops that it waits for.
-using Waits = std::vector<std::vector<std::vector<Place>>>;
+using Waits = std::vector<std::vector<std::vector<StageOp>>>;
 
 /// The ends of the messages from one stage to another, in order.
 struct Channel {
@@ -41,7 +41,7 @@ static Channels findChannels(llvm::ArrayRef<std::vector<Rendezvous>> stages) {
 static void addWaits(Waits &waits, const std::vector<MessageEnd> &ends,
                      const std::vector<MessageEnd> &others, int64_t otherStage) {
   for (size_t k = 0; k < ends.size(); ++k) {
-    Place place{otherStage, std::nullopt};
+    StageOp place{otherStage, std::nullopt};
     if (k < others.size())
       place.op = others[k].op;
     waits[ends[k].stage][ends[k].op].push_back(place);
@@ -58,7 +58,7 @@ static void addWaitsOfAll(Waits &waits, llvm::ArrayRef<std::vector<Rendezvous>> 
   for (size_t stage = 0; stage < stages.size(); ++stage)
     for (size_t k = 0; k < ofAll[stage].size(); ++k)
       for (size_t other = 0; other < stages.size(); ++other) {
-        Place place{static_cast<int64_t>(other), std::nullopt};
+        StageOp place{static_cast<int64_t>(other), std::nullopt};
         if (k < ofAll[other].size())
           place.op = ofAll[other][k];
         if (other != stage)
@@ -95,8 +95,8 @@ public:
   bool hasEnded(size_t stage) const { return at[stage] >= waits[stage].size(); }
 
   /// Returns what the current op of a stage waits for.
-  const Place *missing(size_t stage) const {
-    for (const Place &place : waits[stage][at[stage]])
+  const StageOp *missing(size_t stage) const {
+    for (const StageOp &place : waits[stage][at[stage]])
       if (!place.op || static_cast<int64_t>(at[place.stage]) < *place.op)
         return &place;
     return nullptr;
@@ -226,7 +226,7 @@ private:
     if (clock.reached.size() == meeting)
       clock.reached.push_back(std::max(clock.compute, clock.link));
     int64_t begin = clock.reached.back(), ns = event.ns;
-    for (const Place &place : waits[stage][meeting]) {
+    for (const StageOp &place : waits[stage][meeting]) {
       const Clock &other = clocks[place.stage];
       if (!place.op || *place.op >= static_cast<int64_t>(other.reached.size()))
         return false;

@@ -11,22 +11,23 @@ namespace llmmem::planning::proofs {
 namespace {
 
 /// Together with `mostPrice`, this keeps all sums of prices x bytes within 128 bits.
-constexpr size_t mostMoments = 4;
+constexpr size_t mostProgramPoints = 4;
 
 class CutCheck {
 public:
   CutCheck(const Facts &facts, const CutFlow &cut)
       : facts(facts), cut(cut), numValues(facts.problem.values.size()),
-        numOps(facts.problem.ops.size()), flow(2 + cut.moments.size() * (numValues + numOps)) {}
+        numOps(facts.problem.ops.size()),
+        flow(2 + cut.programPoints.size() * (numValues + numOps)) {}
 
   /// Returns why the amounts are no flow at these program points, or an empty text where they are
   /// one.
   std::string run() {
-    if (!momentsHold())
+    if (!programPointsHold())
       return why;
-    for (level = 0; level < cut.moments.size(); ++level)
-      if (!enters(moment().needed) || !holds() || !repeats() || !reads() || !goesBack())
-        return why + " at the program point of " + facts.nameOfOp(moment().op);
+    for (level = 0; level < cut.programPoints.size(); ++level)
+      if (!enters(programPoint().needed) || !holds() || !repeats() || !reads() || !goesBack())
+        return why + " at the program point of " + facts.nameOfOp(programPoint().op);
     if (std::optional<size_t> node = flow.findLeak())
       return leak(*node);
     return "";
@@ -38,25 +39,25 @@ private:
     why = what;
     return false;
   }
-  const MomentFlow &moment() const { return cut.moments[level]; }
+  const ProgramPointFlow &programPoint() const { return cut.programPoints[level]; }
   size_t nodeOf(size_t level, ValueIndex value) const {
     return 2 + level * (numValues + numOps) + value;
   }
   size_t nodeOfOp(size_t level, OpIndex op) const { return nodeOf(level, 0) + numValues + op; }
 
-  bool momentsHold() {
-    if (cut.scale < 0 || cut.moments.empty() || cut.moments.size() > mostMoments)
+  bool programPointsHold() {
+    if (cut.scale < 0 || cut.programPoints.empty() || cut.programPoints.size() > mostProgramPoints)
       return fail("expected 1 to 4 program points");
-    for (size_t index = 0; index < cut.moments.size(); ++index) {
-      const OpIndex op = cut.moments[index].op;
+    for (size_t index = 0; index < cut.programPoints.size(); ++index) {
+      const OpIndex op = cut.programPoints[index].op;
       if (!facts.isOp(op))
         return fail("a program point names no op");
-      if (cut.moments[index].price < 0 || cut.moments[index].price > mostPrice)
+      if (cut.programPoints[index].price < 0 || cut.programPoints[index].price > mostPrice)
         return fail("a price is not in 0 to 2^60");
       before.push_back(facts.ancestors(op));
       after.push_back(facts.descendants(op));
-      if (index > 0 && !before[index][cut.moments[index - 1].op])
-        return fail(facts.nameOfOp(cut.moments[index - 1].op) + " is no ancestor of " +
+      if (index > 0 && !before[index][cut.programPoints[index - 1].op])
+        return fail(facts.nameOfOp(cut.programPoints[index - 1].op) + " is no ancestor of " +
                     facts.nameOfOp(op) + ", so it need not first run before it");
     }
     if (cut.later >= 0) {
@@ -73,7 +74,7 @@ private:
   bool counts(size_t at, ValueIndex value) const {
     return facts.isValue(value) && !facts.problem.values[value].resident &&
            (facts.writer[value] < 0 || before[at][facts.writer[value]]) &&
-           !facts.touches(cut.moments[at].op, value);
+           !facts.touches(cut.programPoints[at].op, value);
   }
   bool mayRepeat(size_t at, OpIndex op) const {
     return facts.isOp(op) && before[at][op] && facts.problem.ops[op].recompute;
@@ -81,11 +82,11 @@ private:
 
   bool enters(const std::vector<ValueFlow> &needed) {
     for (auto [value, amount] : needed) {
-      bool isNeeded = counts(level, value) && facts.kept[value];
+      bool isLive = counts(level, value) && facts.kept[value];
       if (counts(level, value))
         for (OpIndex reader : facts.readers[value])
-          isNeeded |= after[level][reader];
-      if (!isNeeded)
+          isLive |= after[level][reader];
+      if (!isLive)
         return fail(facts.nameOfValue(value) + " is not needed for sure");
       if (!flow.move(FlowSum::source, nodeOf(level, value), amount))
         return fail("a negative amount");
@@ -95,13 +96,13 @@ private:
 
   bool holds() {
     std::vector<Wide> used(numValues, 0);
-    for (auto [value, amount] : moment().held) {
+    for (auto [value, amount] : programPoint().held) {
       if (!counts(level, value))
         return fail(facts.nameOfValue(value) + " takes no bytes that count");
       const OpIndex writer = facts.writer[value];
       const size_t to = mayRepeat(level, writer) ? nodeOfOp(level, writer) : FlowSum::sink;
       if (!flow.move(nodeOf(level, value), to, amount, used[value],
-                     Wide(moment().price) * facts.bytes(value)))
+                     Wide(programPoint().price) * facts.bytes(value)))
         return fail("more flows through " + facts.nameOfValue(value) + " than its bytes cost");
     }
     return true;
@@ -110,7 +111,7 @@ private:
   /// Checks repeats. An op that first ran between two program points is paid at the later one.
   bool repeats() {
     std::vector<Wide> used(numOps, 0);
-    for (auto [op, amount] : moment().repeated) {
+    for (auto [op, amount] : programPoint().repeated) {
       if (!mayRepeat(level, op) || (level > 0 && before[level - 1][op]))
         return fail(facts.nameOfOp(op) + " is not paid there");
       if (!flow.move(nodeOfOp(level, op), FlowSum::sink, amount, used[op],
@@ -121,7 +122,7 @@ private:
   }
 
   bool reads() {
-    for (auto [op, value, amount] : moment().reads) {
+    for (auto [op, value, amount] : programPoint().reads) {
       if (!mayRepeat(level, op) || !counts(level, value))
         return fail(facts.nameOfOp(op) + " does not need " + facts.nameOfValue(value));
       bool isRead = false;
@@ -138,11 +139,11 @@ private:
   /// Checks the arcs back. What is needed or runs again after a program point does so after the one
   /// before, where it is there.
   bool goesBack() {
-    for (auto [value, amount] : moment().valuesBefore)
+    for (auto [value, amount] : programPoint().valuesBefore)
       if (level == 0 || !counts(level, value) || !counts(level - 1, value) ||
           !flow.move(nodeOf(level, value), nodeOf(level - 1, value), amount))
         return fail(facts.nameOfValue(value) + " does not belong to the program point before");
-    for (auto [op, amount] : moment().opsBefore)
+    for (auto [op, amount] : programPoint().opsBefore)
       if (level == 0 || !mayRepeat(level - 1, op) ||
           !flow.move(nodeOfOp(level, op), nodeOfOp(level - 1, op), amount))
         return fail(facts.nameOfOp(op) + " does not belong to the program point before");
@@ -155,7 +156,7 @@ private:
            (index < numValues ? facts.nameOfValue(static_cast<ValueIndex>(index))
                               : facts.nameOfOp(static_cast<OpIndex>(index - numValues))) +
            " does not flow on at the program point of " +
-           facts.nameOfOp(cut.moments[(node - 2) / stride].op);
+           facts.nameOfOp(cut.programPoints[(node - 2) / stride].op);
   }
 
   const Facts &facts;
@@ -174,8 +175,8 @@ Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
   if (std::string why = check.run(); !why.empty())
     return Finding::refused(std::move(why));
   Wide rest = check.total();
-  for (const MomentFlow &moment : cut.moments)
-    rest -= moment.price * (budget - facts.needBeside(moment.op));
+  for (const ProgramPointFlow &programPoint : cut.programPoints)
+    rest -= programPoint.price * (budget - facts.footprintWithoutPaddingAt(programPoint.op));
   Finding finding;
   if (rest > 0 && cut.scale == 0)
     finding.impossible = true; // bytes that every schedule holds there exceed what fits
@@ -190,16 +191,16 @@ Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
 /// one of the two orders happens.
 static std::string findWrongOrders(const Facts &facts, const std::vector<CutFlow> &cuts) {
   for (const CutFlow &cut : cuts)
-    if (cut.moments.empty())
+    if (cut.programPoints.empty())
       return "a cut has no program point";
   if (cuts.size() == 1)
     return cuts[0].later < 0 ? "" : "the other order of the two ops is missing";
   if (cuts.size() != 2)
     return "expected one cut, or two for the two orders of two ops";
   const CutFlow &a = cuts[0], &b = cuts[1];
-  if (a.moments.size() != 1 || b.moments.size() != 1 || !facts.isOp(a.later) ||
-      !facts.isOp(b.later) || a.later != b.moments[0].op || b.later != a.moments[0].op ||
-      a.later == b.later)
+  if (a.programPoints.size() != 1 || b.programPoints.size() != 1 || !facts.isOp(a.later) ||
+      !facts.isOp(b.later) || a.later != b.programPoints[0].op ||
+      b.later != a.programPoints[0].op || a.later == b.later)
     return "the two cuts are not the two orders of two ops";
   return "";
 }
@@ -211,8 +212,8 @@ Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget) {
   all.impossible = true;
   for (const CutFlow &cut : argument.cuts) {
     // An order that contradicts the reads never happens.
-    if (cut.later >= 0 && facts.isOp(cut.moments[0].op) &&
-        facts.ancestors(cut.moments[0].op)[cut.later])
+    if (cut.later >= 0 && facts.isOp(cut.programPoints[0].op) &&
+        facts.ancestors(cut.programPoints[0].op)[cut.later])
       continue;
     Finding one = costByCut(facts, cut, budget);
     if (one.verdict != Verdict::Checked)
@@ -227,17 +228,18 @@ Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget) {
 
 /// Proves a footprint. With repeats free and a price of one, what flows is bytes that every
 /// schedule holds there.
-Finding needByCuts(const Facts &facts, const Argument &argument) {
+Finding footprintByCuts(const Facts &facts, const Argument &argument) {
   if (argument.cuts.size() != 1)
     return Finding::refused("expected one cut");
   const CutFlow &cut = argument.cuts[0];
-  if (cut.scale != 0 || cut.later >= 0 || cut.moments.size() != 1 || cut.moments[0].price != 1)
+  if (cut.scale != 0 || cut.later >= 0 || cut.programPoints.size() != 1 ||
+      cut.programPoints[0].price != 1)
     return Finding::refused("expected one program point, a scale of 0 and a price of 1");
   CutCheck check(facts, cut);
   if (std::string why = check.run(); !why.empty())
     return Finding::refused(std::move(why));
   Finding finding;
-  finding.least = facts.needBeside(cut.moments[0].op) + check.total();
+  finding.least = facts.footprintWithoutPaddingAt(cut.programPoints[0].op) + check.total();
   return finding;
 }
 

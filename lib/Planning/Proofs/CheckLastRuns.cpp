@@ -35,12 +35,12 @@ public:
 
   /// Returns the footprint where `op` is the last of the set. Its own values are in its footprint,
   /// and count once.
-  Wide needAt(OpIndex op) const {
+  Wide footprintAt(OpIndex op) const {
     Wide own = 0;
     for (ValueIndex value = 0; value < static_cast<ValueIndex>(used.size()); ++value)
       if (facts.touches(op, value))
         own += used[value];
-    return facts.needBeside(op) + flow.total() - own;
+    return facts.footprintWithoutPaddingAt(op) + flow.total() - own;
   }
 
 private:
@@ -120,7 +120,7 @@ bool isNeverLast(const Facts &facts, const std::vector<bool> &inSet, OpIndex op)
 
 } // namespace
 
-Finding needByLastRuns(const Facts &facts, const LastRunArgument &argument) {
+Finding footprintByLastRuns(const Facts &facts, const LastRunArgument &argument) {
   std::vector<bool> inSet(facts.problem.ops.size(), false), isProved = inSet;
   for (OpIndex op : argument.set) {
     if (!facts.isOp(op))
@@ -134,8 +134,8 @@ Finding needByLastRuns(const Facts &facts, const LastRunArgument &argument) {
       return Finding::refused(std::move(why));
     for (OpIndex op : flow.ops) {
       isProved[op] = true;
-      const Wide need = check.needAt(op);
-      least = std::min(least.value_or(need), need);
+      const Wide footprint = check.footprintAt(op);
+      least = std::min(least.value_or(footprint), footprint);
     }
   }
   for (OpIndex op : argument.set)

@@ -132,7 +132,7 @@ Finding costByOpenCut(const Facts &facts, const OpenCutFlow &cut, Wide budget) {
   OpenCutCheck check(facts, cut);
   if (std::string why = check.run(); !why.empty())
     return Finding::refused(std::move(why));
-  const Wide rest = check.total() - cut.price * (budget - facts.needBeside(cut.op));
+  const Wide rest = check.total() - cut.price * (budget - facts.footprintWithoutPaddingAt(cut.op));
   Finding finding;
   if (rest <= 0)
     return finding;

@@ -16,7 +16,7 @@
 namespace llmmem::planning::proofs {
 namespace {
 
-constexpr Wide absent = -1;
+constexpr Wide noOffset = -1;
 using Offsets = std::vector<Wide>; // per value
 
 struct State {
@@ -43,7 +43,7 @@ private:
                        [&](OpIndex op) { return !hasRun(done, op) || problem.ops[op].recompute; });
   }
   static bool overlap(Wide a, Wide sizeOfA, Wide b, Wide sizeOfB) {
-    return a != absent && b != absent && a < b + sizeOfB && b < a + sizeOfA && sizeOfA > 0 &&
+    return a != noOffset && b != noOffset && a < b + sizeOfB && b < a + sizeOfA && sizeOfA > 0 &&
            sizeOfB > 0;
   }
   void placeInputs(ValueIndex next, State &state);
@@ -100,7 +100,7 @@ void PlacementSearch::placeInputs(ValueIndex next, State &state) {
       continue;
     state.offsets[next] = place;
     placeInputs(next + 1, state);
-    state.offsets[next] = absent;
+    state.offsets[next] = noOffset;
     if (sizeOf(next) == 0)
       break;
   }
@@ -141,7 +141,7 @@ void PlacementSearch::placeResults(const State &state, OpIndex op, size_t next, 
     placeResults(state, op, next + 1, written, taken);
     if (operand >= 0)
       taken.pop_back();
-    written[result] = absent;
+    written[result] = noOffset;
   };
   for (Wide offset : places) {
     place(offset, -1);
@@ -159,7 +159,7 @@ void PlacementSearch::placeWorkspace(const State &state, OpIndex op, const Offse
                                      const std::vector<ValueIndex> &taken) {
   const Wide size = problem.ops[op].workspace;
   if (size == 0)
-    return arrive(state, op, written, taken, absent);
+    return arrive(state, op, written, taken, noOffset);
   for (Wide offset : places)
     if (isFree(state, op, written, offset, size, -1))
       arrive(state, op, written, taken, offset);
@@ -173,19 +173,19 @@ void PlacementSearch::arrive(const State &state, OpIndex op, const Offsets &writ
   if (--work < 0 || (limit && next.paid >= *limit))
     return;
   for (ValueIndex operand : taken)
-    next.offsets[operand] = absent;
+    next.offsets[operand] = noOffset;
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(next.offsets.size()); ++value) {
     bool isLost = overlap(next.offsets[value], sizeOf(value), workspace, it.workspace);
     for (ValueIndex result : it.writes)
       isLost |= overlap(next.offsets[value], sizeOf(value), written[result], sizeOf(result));
     if (isLost)
-      next.offsets[value] = absent;
+      next.offsets[value] = noOffset;
   }
   for (ValueIndex result : it.writes)
     next.offsets[result] = written[result];
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(next.offsets.size()); ++value)
     if (!isUseful(next.done, value))
-      next.offsets[value] = absent;
+      next.offsets[value] = noOffset;
   auto [entry, isNew] = reached.try_emplace({next.done, next.offsets}, next.paid);
   if (!isNew && entry->second <= next.paid)
     return;
@@ -199,7 +199,7 @@ bool PlacementSearch::isDominated(const State &state) const {
     return false;
   return std::any_of(found->second.begin(), found->second.end(), [&](const Offsets &other) {
     for (size_t value = 0; value < other.size(); ++value)
-      if (state.offsets[value] != absent && state.offsets[value] != other[value])
+      if (state.offsets[value] != noOffset && state.offsets[value] != other[value])
         return false;
     return true;
   });
@@ -209,7 +209,7 @@ bool PlacementSearch::isEnd(const State &state) const {
   if (state.done != (uint64_t(1) << problem.ops.size()) - 1)
     return false;
   return std::all_of(problem.keep.begin(), problem.keep.end(), [&](ValueIndex value) {
-    return problem.values[value].resident || state.offsets[value] != absent;
+    return problem.values[value].resident || state.offsets[value] != noOffset;
   });
 }
 
@@ -221,7 +221,7 @@ Finding PlacementSearch::run() {
     return Finding::notChecked("the sizes have too many sums to try every offset");
   if (arena < 0 || (limit && *limit <= 0))
     return {}; // nothing fits, or no repeat costs less than nothing
-  State start{0, 0, Offsets(problem.values.size(), absent)};
+  State start{0, 0, Offsets(problem.values.size(), noOffset)};
   placeInputs(0, start);
   while (!open.empty() && work >= 0) {
     const State state = open.top();
@@ -235,11 +235,11 @@ Finding PlacementSearch::run() {
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op) {
       const std::vector<ValueIndex> &reads = problem.ops[op].reads;
       const bool isReady = std::all_of(reads.begin(), reads.end(), [&](ValueIndex value) {
-        return problem.values[value].resident || state.offsets[value] != absent;
+        return problem.values[value].resident || state.offsets[value] != noOffset;
       });
       if (!isReady || (hasRun(state.done, op) && !problem.ops[op].recompute))
         continue;
-      Offsets written(problem.values.size(), absent);
+      Offsets written(problem.values.size(), noOffset);
       std::vector<ValueIndex> taken;
       placeResults(state, op, 0, written, taken);
     }

@@ -125,18 +125,18 @@ private:
   }
 
   /// Returns the footprint, by the sizes that `facts` counts.
-  Finding findNeed(const Facts &facts, const Argument &argument, Wide stated) const {
+  Finding findFootprint(const Facts &facts, const Argument &argument, Wide stated) const {
     switch (argument.kind) {
     case Kind::Resident:
       return {Verdict::Checked, "", facts.resident};
     case Kind::OneOp:
       if (!facts.isOp(argument.op))
         return Finding::refused("the argument names no op");
-      return {Verdict::Checked, "", facts.needAt(argument.op)};
+      return {Verdict::Checked, "", facts.footprintAt(argument.op)};
     case Kind::Cuts:
-      return needByCuts(facts, argument);
+      return footprintByCuts(facts, argument);
     case Kind::LastRuns:
-      return needByLastRuns(facts, argument.lastRuns);
+      return footprintByLastRuns(facts, argument.lastRuns);
     case Kind::EverySchedule:
       return searched(
           searchSchedules(facts, stated - 1 + facts.padding(), /*cost=*/std::nullopt, work),
@@ -157,7 +157,7 @@ private:
       checks.push_back({"peak", Verdict::NotChecked, "the proof says nothing of it"});
       return;
     }
-    conclude("peak", findNeed(hasSteps ? exact : rounded, *proof.peak, plan.peakLowerBound),
+    conclude("peak", findFootprint(hasSteps ? exact : rounded, *proof.peak, plan.peakLowerBound),
              plan.peakLowerBound,
              std::string(hasSteps ? "no schedule holds" : "no plan needs") + " less than " +
                  std::to_string(plan.peakLowerBound) + " bytes");
@@ -174,7 +174,7 @@ private:
     }
     const Wide stated =
         std::max<Wide>(Wide(*problem.budget) + 1, plan.witness ? plan.witness->bytes : 0);
-    conclude("infeasible", findNeed(rounded, *proof.infeasible, stated), stated,
+    conclude("infeasible", findFootprint(rounded, *proof.infeasible, stated), stated,
              "every plan needs " + text(stated) + " bytes or more, the budget has " +
                  std::to_string(*problem.budget));
   }

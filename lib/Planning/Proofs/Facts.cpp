@@ -63,18 +63,18 @@ bool Facts::mayDie(ValueIndex value) const {
 
 Wide Facts::heldAt(OpIndex op) const {
   const Op &it = problem.ops[op];
-  Wide need = resident + workspace(op);
+  Wide footprint = resident + workspace(op);
   for (ValueIndex value : it.reads)
-    need += bytes(value);
+    footprint += bytes(value);
   for (ValueIndex value : it.writes) {
     // Two results may count on the same operand, which weakens the bound and keeps it true.
     const bool shares = std::any_of(it.inPlace.begin(), it.inPlace.end(), [&](const InPlace &pair) {
       return pair.write == value && mayDie(pair.read) &&
              problem.values[pair.write].bytes <= problem.values[pair.read].bytes;
     });
-    need += shares ? 0 : bytes(value);
+    footprint += shares ? 0 : bytes(value);
   }
-  return need;
+  return footprint;
 }
 
 bool Facts::touches(OpIndex op, ValueIndex value) const {

@@ -42,10 +42,10 @@ public:
   /// Returns the largest padding of the topmost buffer, which an arena need not hold.
   Wide padding() const { return mostPadding; }
   /// Returns the bytes that every plan holds while `op` runs, resident ones included.
-  Wide needAt(OpIndex op) const { return heldAt(op) - paddingAt(op); }
+  Wide footprintAt(OpIndex op) const { return heldAt(op) - paddingAt(op); }
   /// Returns the same less the largest padding of any buffer, and not only of those of `op`. So the
   /// bytes of other held values may be added.
-  Wide needBeside(OpIndex op) const { return heldAt(op) - mostPadding; }
+  Wide footprintWithoutPaddingAt(OpIndex op) const { return heldAt(op) - mostPadding; }
   /// Says whether `op` reads or writes `value`.
   bool touches(OpIndex op, ValueIndex value) const;
   /// Says whether a read of `op` may see the last of an instance whose bytes a result takes.
@@ -83,8 +83,8 @@ struct Finding {
 Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget);
 Finding costByOpenCut(const Facts &facts, const OpenCutFlow &flow, Wide budget);
 /// Proves the bytes that every plan holds, resident ones included.
-Finding needByCuts(const Facts &facts, const Argument &argument);
-Finding needByLastRuns(const Facts &facts, const LastRunArgument &argument);
+Finding footprintByCuts(const Facts &facts, const Argument &argument);
+Finding footprintByLastRuns(const Facts &facts, const LastRunArgument &argument);
 
 /// Finds out whether no schedule that holds at most `capacity` bytes, resident ones included,
 /// recomputes for less than `cost`, or for any cost where `cost` is nothing.

@@ -22,7 +22,7 @@ constexpr std::pair<Kind, llvm::StringLiteral> kindNames[] = {
     {Kind::EverySchedule, "every_schedule"},
     {Kind::EveryPlacement, "every_placement"}};
 
-constexpr llvm::StringLiteral momentKeys =
+constexpr llvm::StringLiteral programPointKeys =
     "op, price, needed, held, repeated, reads, values_before, ops_before";
 constexpr llvm::StringLiteral openCutKeys = "op, price, scale, repeats, descendants, kept, reads, "
                                             "held, repeated, first, order, ancestors";
@@ -30,16 +30,16 @@ constexpr llvm::StringLiteral openCutKeys = "op, price, scale, repeats, descenda
 constexpr llvm::StringLiteral lastRunKeys = "ops, kept, held, reads";
 
 /// Calls `visit` with the name and the list of each kind of flow, for the reader and the printer.
-template <typename Moment, typename Visit>
-void forEachList(Moment &moment, const Visit &visit)
-  requires std::is_same_v<std::remove_const_t<Moment>, MomentFlow>
+template <typename ProgramPoint, typename Visit>
+void forEachList(ProgramPoint &programPoint, const Visit &visit)
+  requires std::is_same_v<std::remove_const_t<ProgramPoint>, ProgramPointFlow>
 {
-  visit("needed", moment.needed);
-  visit("held", moment.held);
-  visit("repeated", moment.repeated);
-  visit("reads", moment.reads);
-  visit("values_before", moment.valuesBefore);
-  visit("ops_before", moment.opsBefore);
+  visit("needed", programPoint.needed);
+  visit("held", programPoint.held);
+  visit("repeated", programPoint.repeated);
+  visit("reads", programPoint.reads);
+  visit("values_before", programPoint.valuesBefore);
+  visit("ops_before", programPoint.opsBefore);
 }
 
 template <typename Cut, typename Visit>
@@ -139,17 +139,18 @@ private:
     return reader.members(
         {{"scale", cut.scale},
          {"later", [&] { return index(opOf, cut.later); }},
-         {"moments",
-          [&] { return reader.array([&] { return readMoment(cut.moments.emplace_back()); }); }}});
+         {"moments", [&] {
+            return reader.array([&] { return readProgramPoint(cut.programPoints.emplace_back()); });
+          }}});
   }
 
-  bool readMoment(MomentFlow &moment) {
+  bool readProgramPoint(ProgramPointFlow &programPoint) {
     return reader.object([&](llvm::StringRef key) {
       if (key == "op")
-        return index(opOf, moment.op);
+        return index(opOf, programPoint.op);
       if (key == "price")
-        return reader.integer(moment.price);
-      return readList(key, moment, momentKeys);
+        return reader.integer(programPoint.price);
+      return readList(key, programPoint, programPointKeys);
     });
   }
 
@@ -270,10 +271,10 @@ private:
     if (cut.later >= 0)
       printOp(", \"later\": ", cut.later);
     os << ", \"moments\": [";
-    llvm::interleaveComma(cut.moments, os, [&](const MomentFlow &moment) {
-      printOp("\n   {\"op\": ", moment.op);
-      os << ", \"price\": " << moment.price;
-      printLists(moment);
+    llvm::interleaveComma(cut.programPoints, os, [&](const ProgramPointFlow &programPoint) {
+      printOp("\n   {\"op\": ", programPoint.op);
+      os << ", \"price\": " << programPoint.price;
+      printLists(programPoint);
       os << '}';
     });
     os << "]}";

@@ -49,10 +49,10 @@ CutCandidates::CutCandidates(const Graph &graph, const Chain &chain)
 std::vector<int64_t> CutCandidates::bytesAcross(llvm::ArrayRef<ValueIndex> saved) const {
   std::vector<int64_t> bytes(ops.size(), 0);
   for (ValueIndex value : saved) {
-    Bits isReadBehind = 0;
+    Bits isReadAfter = 0;
     for (OpIndex reader : graph.readers(value))
-      isReadBehind |= isDescendantOf[reader];
-    const Bits isAcross = isAncestorOf[graph.writer(value)] & isReadBehind;
+      isReadAfter |= isDescendantOf[reader];
+    const Bits isAcross = isAncestorOf[graph.writer(value)] & isReadAfter;
     for (size_t index = 0; index < ops.size(); ++index)
       bytes[index] += isAcross >> index & 1 ? graph.bytes(value) : 0;
   }
@@ -128,7 +128,7 @@ void Measurement::visit(OpIndex op, int32_t segment) {
 void Measurement::findHeld() {
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     const OpIndex writer = graph.writer(value);
-    if (writer >= 0 && chain.stageOf[writer] >= 0 && scan.isNeeded(value))
+    if (writer >= 0 && chain.stageOf[writer] >= 0 && scan.isLive(value))
       stages[chain.stageOf[writer]].held += graph.bytes(value);
   }
 }
@@ -220,14 +220,14 @@ static std::vector<std::vector<bool>> heldChoices(const Graph &graph, const Chai
       values[value] = true;
     held.push_back(std::move(values));
   }
-  std::vector<bool> lean = boundaries(graph, chain);
+  std::vector<bool> leastHeld = boundaries(graph, chain);
   size_t hull = held.size();
   constexpr size_t perChoice = 6;
   constexpr int32_t fewStages = 64; // longer chains mix whole choices finely enough
   for (size_t index = 1; index + 1 < hull && chain.numStages <= fewStages; ++index)
     addBetween(graph, chain, std::vector<bool>(held[index]), std::vector<bool>(held[index + 1]),
                limit * perChoice, held);
-  held.push_back(std::move(lean));
+  held.push_back(std::move(leastHeld));
   return held;
 }
 

@@ -313,7 +313,7 @@ bool Evictor::run(EvictionPath *from) {
     return true;
   schedule.emplace(graph, std::move(steps), std::move(usage));
   path = way == Way::AtEnd ? from : nullptr;
-  // The capacities of a path are less than a level apart (BudgetSearch::rungAbove).
+  // The capacities of a path are less than a level apart (BudgetSearch::levelAbove).
   constexpr int64_t nearby = 8; // part of the arena
   next.least = capacity;
   if (path)

@@ -181,8 +181,8 @@ void NestedStages::findLeaves(int32_t number) {
   stage.passingSize = rounded(std::max<int64_t>(bytes - bytesTakenInPlace(number), 0));
   const StageOption &alone = options.options.back()[number];
   stage.forwardPeak = rounded(std::max<int64_t>(alone.forwardPeak - passing - base, 0));
-  stage.lean = {options.numChoices() - 1, 0, 0,
-                rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost};
+  stage.leastMemoryLeaves = {options.numChoices() - 1, 0, 0,
+                             rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost};
   for (int32_t choice : options.useful[number]) {
     if (!holdsNextInput(number, choice))
       continue;
@@ -197,7 +197,7 @@ void NestedStages::findLeaves(int32_t number) {
 
 bool NestedStages::areEqual(int32_t a, int32_t b) const {
   const NestedStage &one = stages[a], &other = stages[b];
-  return one.leaves == other.leaves && one.lean == other.lean &&
+  return one.leaves == other.leaves && one.leastMemoryLeaves == other.leastMemoryLeaves &&
          one.forwardPeak == other.forwardPeak && one.gradients == other.gradients &&
          one.passingSize == other.passingSize && one.inputSize == other.inputSize &&
          forwardCost(a, a + 1) == forwardCost(b, b + 1);
@@ -267,7 +267,7 @@ void NestedProgram::forEachSplit(int32_t repeats, int32_t from, int32_t to, Visi
 
 llvm::ArrayRef<NestedProgram::Leaf> NestedProgram::leavesOf(int32_t repeats, int32_t from,
                                                             int32_t to) const {
-  return repeats && from == to ? llvm::ArrayRef<Leaf>(stages[from].lean)
+  return repeats && from == to ? llvm::ArrayRef<Leaf>(stages[from].leastMemoryLeaves)
                                : llvm::ArrayRef<Leaf>(stages[from].leaves);
 }
 

@@ -41,7 +41,7 @@ struct NestedStage {
   int32_t forwardPeak = 0;
   int32_t gradients = 0; // those live when its backward begins
   std::vector<Leaf> leaves;
-  Leaf lean{}; // recomputed from its input, where no other stage needs its results
+  Leaf leastMemoryLeaves{}; // recomputed from its input, where no other stage needs its results
 };
 
 /// The stages as the recursion sees them, and the step and number of levels of its table.

@@ -237,11 +237,11 @@ static int64_t heldInEveryOrder(const Graph &graph, OpIndex op) {
   int64_t held = graph.residentBytes() + graph.footprint(op);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     const OpIndex writer = graph.writer(value);
-    const bool isNeeded =
+    const bool isLive =
         (writer < 0 || before[writer]) &&
         (graph.isKept(value) ||
          llvm::any_of(graph.readers(value), [&](OpIndex reader) { return after[reader]; }));
-    if (isNeeded && !llvm::is_contained(graph.op(op).reads, value))
+    if (isLive && !llvm::is_contained(graph.op(op).reads, value))
       held += graph.bytes(value);
   }
   return held;

@@ -13,7 +13,7 @@
 
 using namespace llmmem::planning;
 
-static constexpr int16_t absent = -1;
+static constexpr int16_t noSlot = -1;
 static constexpr size_t mostSlots = 2000; // offsets; with more the search does not finish
 
 namespace {
@@ -31,7 +31,7 @@ struct State {
 };
 
 /// The values and ops that are still needed once certain ops have run.
-struct Needs {
+struct Remaining {
   std::vector<bool> values, ops;
 };
 
@@ -62,7 +62,7 @@ private:
   void arrive(const Run &run, int16_t workspace);
   void reach(State state);
   int64_t atLeast(const State &state);
-  const Needs &needs(uint32_t done);
+  const Remaining &remaining(uint32_t done);
   bool isDominated(const State &state);
   Plan planTo(int32_t last) const;
   void addStep(const State &state, Plan &plan) const;
@@ -78,7 +78,7 @@ private:
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   llvm::StringMap<int64_t> bestCost;
   std::map<uint32_t, std::vector<int32_t>> settled; // by set of ops done
-  std::map<uint32_t, Needs> needsOf;                // by set of ops done
+  std::map<uint32_t, Remaining> remainingOf;        // by set of ops done
   std::map<std::pair<uint32_t, std::vector<ValueIndex>>, int64_t>
       leastToEnd; // by sets of ops done and of values held
 };
@@ -114,7 +114,7 @@ bool Search::fits(int16_t slot, int64_t size) {
 }
 
 bool Search::overlap(int16_t a, int64_t sizeOfA, int16_t b, int64_t sizeOfB) const {
-  return a != absent && b != absent && offsets[a] < offsets[b] + sizeOfB &&
+  return a != noSlot && b != noSlot && offsets[a] < offsets[b] + sizeOfB &&
          offsets[b] < offsets[a] + sizeOfA;
 }
 
@@ -133,7 +133,7 @@ bool Search::isFree(const Run &run, int16_t slot, int64_t size) const {
 
 void Search::placeInputs(std::vector<ValueIndex> inputs, Slots slots) {
   if (inputs.empty()) {
-    reach({0, std::move(slots), 0, -1, -1, {}, absent});
+    reach({0, std::move(slots), 0, -1, -1, {}, noSlot});
     return;
   }
   const ValueIndex input = inputs.back();
@@ -154,10 +154,10 @@ void Search::placeInputs(std::vector<ValueIndex> inputs, Slots slots) {
 
 void Search::runOp(int32_t from, OpIndex op) {
   const Op &data = graph.op(op);
-  if (!needs(states[from].done).ops[op])
+  if (!remaining(states[from].done).ops[op])
     return;
   for (ValueIndex read : data.reads)
-    if (!isResident(read) && states[from].slots[read] == absent)
+    if (!isResident(read) && states[from].slots[read] == noSlot)
       return;
   Run run{from, op, {}, std::vector<bool>(data.reads.size(), false)};
   placeResult(run);
@@ -193,7 +193,7 @@ void Search::placeResult(Run &run) {
 void Search::placeWorkspace(const Run &run) {
   const int64_t size = graph.op(run.op).workspace;
   if (size == 0)
-    return arrive(run, absent);
+    return arrive(run, noSlot);
   for (int16_t slot = 0; fits(slot, size) && work > 0; ++slot)
     if (isFree(run, slot, size))
       arrive(run, slot);
@@ -211,14 +211,14 @@ void Search::arrive(const Run &run, int16_t workspace) {
               run.op,
               run.written,
               workspace};
-  const Needs &useful = needs(after.done);
+  const Remaining &useful = remaining(after.done);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     int16_t &slot = after.slots[value];
     bool isGone = overlap(slot, bytes(value), workspace, op.workspace);
     for (size_t index = 0; index < run.written.size(); ++index)
       isGone |= overlap(slot, bytes(value), run.written[index], bytes(op.writes[index]));
     if (isGone || !useful.values[value])
-      slot = absent;
+      slot = noSlot;
   }
   for (size_t index = 0; index < run.written.size(); ++index)
     if (useful.values[op.writes[index]])
@@ -229,9 +229,9 @@ void Search::arrive(const Run &run, int16_t workspace) {
 /// Returns what is still needed. Needed values are the operands of needed ops, and what must be
 /// live at the end. An op is needed where it has not run yet, or where its results are needed
 /// again.
-const Needs &Search::needs(uint32_t done) {
-  auto [it, isNew] = needsOf.try_emplace(done);
-  Needs &result = it->second;
+const Remaining &Search::remaining(uint32_t done) {
+  auto [it, isNew] = remainingOf.try_emplace(done);
+  Remaining &result = it->second;
   if (!isNew)
     return result;
   result.values.assign(graph.numValues(), false);
@@ -274,7 +274,7 @@ void Search::reach(State state) {
 int64_t Search::atLeast(const State &state) {
   std::vector<ValueIndex> held;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    if (state.slots[value] != absent)
+    if (state.slots[value] != noSlot)
       held.push_back(value);
   auto [it, isNew] = leastToEnd.try_emplace({state.done, held}, 0);
   if (!isNew)
@@ -304,7 +304,7 @@ bool Search::isDominated(const State &state) {
     const Slots &other = states[index].slots;
     bool hasAll = states[index].cost <= state.cost;
     for (size_t value = 0; value < other.size() && hasAll; ++value)
-      hasAll = state.slots[value] == absent || state.slots[value] == other[value];
+      hasAll = state.slots[value] == noSlot || state.slots[value] == other[value];
     if (hasAll)
       return true;
   }
@@ -318,9 +318,9 @@ PlacedAnswer Search::run() {
     return answer;
   std::vector<ValueIndex> inputs;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    if (graph.writer(value) < 0 && !isResident(value) && needs(0).values[value])
+    if (graph.writer(value) < 0 && !isResident(value) && remaining(0).values[value])
       inputs.push_back(value);
-  placeInputs(std::move(inputs), Slots(graph.numValues(), absent));
+  placeInputs(std::move(inputs), Slots(graph.numValues(), noSlot));
   const uint32_t all = (uint32_t(1) << graph.numOps()) - 1;
   while (!open.empty() && work > 0) {
     graph.poll();
@@ -331,7 +331,7 @@ PlacedAnswer Search::run() {
     settled[states[index].done].push_back(index);
     const bool isEnd =
         states[index].done == all && llvm::all_of(graph.problem().keep, [&](ValueIndex value) {
-          return isResident(value) || states[index].slots[value] != absent;
+          return isResident(value) || states[index].slots[value] != noSlot;
         });
     if (isEnd) {
       answer.kind = PlacedAnswer::Kind::Found;
@@ -356,7 +356,7 @@ Plan Search::planTo(int32_t last) const {
   Plan plan;
   const Slots &inputs = states[path.front()].slots;
   for (size_t value = 0; value < inputs.size(); ++value)
-    if (inputs[value] != absent)
+    if (inputs[value] != noSlot)
       plan.offsets.push_back({-1, static_cast<ValueIndex>(value), offsets[inputs[value]]});
   for (size_t step = 1; step < path.size(); ++step)
     addStep(states[path[step]], plan);

@@ -1,7 +1,7 @@
 //===- Recompute.cpp - From retained values to a schedule ---------------------===//
 
 #include "llmmem/Planning/Schedulers/Recompute.h"
-#include "llmmem/Planning/Model/SavedValues.h"
+#include "llmmem/Planning/Model/Decisions.h"
 #include <algorithm>
 #include <numeric>
 

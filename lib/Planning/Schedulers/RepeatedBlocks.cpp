@@ -8,7 +8,7 @@ using namespace llmmem::planning;
 
 /// A choice for the blocks of a stretch. Those that hold more come first.
 struct RepeatedBlocks::Choice {
-  PartOption first, more, fewer, behind;
+  PartOption first, more, fewer, afterBlocks;
   int64_t withMore = 0; // blocks with the option `more`
 };
 
@@ -57,7 +57,7 @@ std::optional<RepeatedBlocks> RepeatedBlocks::of(const Problem &step) {
   blocks.inner = optionsOfStage(options, firstBlock + 1, resident);
   for (int32_t stage = static_cast<int32_t>(firstBlock) + chain.numBlocks();
        stage < chain.numStages; ++stage)
-    blocks.behind = optionsOfStage(options, stage, resident);
+    blocks.afterBlocks = optionsOfStage(options, stage, resident);
   Profile once = profile(graph, chain.order);
   for (size_t at = 0; at < chain.order.size(); ++at)
     if (chain.segmentOf[at] > chain.numStages)
@@ -78,7 +78,7 @@ StretchPlan RepeatedBlocks::evaluate(const BlockStretch &stretch, const Choice &
   run(choice.first, stretch.hasFirst);
   run(choice.more, choice.withMore);
   run(choice.fewer, withFewer);
-  run(choice.behind, stretch.hasLast);
+  run(choice.afterBlocks, stretch.hasLast);
   return {cost, stretch.residentBytes + (stretch.microBatches - 1) * held + peak};
 }
 
@@ -87,7 +87,7 @@ template <typename Visit>
 void RepeatedBlocks::forEachChoice(const BlockStretch &stretch, Visit visit) const {
   static const std::vector<PartOption> nothing{{}};
   const auto &before = stretch.hasFirst && !first.empty() ? first : nothing;
-  const auto &after = stretch.hasLast && !behind.empty() ? behind : nothing;
+  const auto &after = stretch.hasLast && !afterBlocks.empty() ? afterBlocks : nothing;
   for (const PartOption &start : before)
     for (const PartOption &end : after)
       for (size_t more = 0; more < inner.size(); ++more)

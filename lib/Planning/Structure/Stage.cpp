@@ -70,18 +70,19 @@ Stage::Order Stage::aloneOrder() const {
   return alone;
 }
 
-/// Measures the stage. Where the peak of `lean` is above `mostPeak`, nothing else is measured.
+/// Measures the stage. Where the peak of `recomputed` is above `mostPeak`, nothing else is
+/// measured.
 Stage::Usage Stage::measure(int64_t &work, int64_t mostPeak) {
   spend(work);
   needs.number(forward);
   const Order steps = recomputing();
   Usage usage{profile(graph, steps, mostPeak), {}, 0};
-  if (usage.lean.peak > mostPeak)
+  if (usage.recomputed.peak > mostPeak)
     return usage;
-  usage.full = measureBackward();
+  usage.kept = measureBackward();
   // A recomputed op belongs to the op that it is recomputed for.
-  usage.fullestOfLean = static_cast<int32_t>(
-      std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
+  usage.fullestOfRecomputed = static_cast<int32_t>(
+      std::count_if(steps.begin(), steps.begin() + std::max(usage.recomputed.peakStep, 0),
                     [&](OpIndex op) { return op >= needs.numForward; }));
   return usage;
 }
@@ -99,16 +100,16 @@ const Profile &Stage::measureBackward() {
 Score Stage::score(int64_t &work, const Score &best) {
   const Usage usage = measure(work, std::get<0>(best));
   int64_t sum = 0;
-  for (const Profile *each : {&usage.lean, &usage.full})
+  for (const Profile *each : {&usage.recomputed, &usage.kept})
     for (int64_t bytes : each->bytes)
       sum += sumOf(bytes);
-  return {usage.lean.peak, usage.full.peak, sum};
+  return {usage.recomputed.peak, usage.kept.peak, sum};
 }
 
 /// Makes the move that frees most and improves the order at all.
 bool Stage::moveAcrossFullest(Score &best, int64_t &work) {
   const Usage usage = measure(work);
-  for (int32_t fullest : {usage.fullestOfLean, usage.full.peakStep}) {
+  for (int32_t fullest : {usage.fullestOfRecomputed, usage.kept.peakStep}) {
     if (fullest < 0)
       continue;
     for (const Order &alone : moveAcross(held, aloneOrder(), fullest)) {

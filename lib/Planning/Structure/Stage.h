@@ -73,8 +73,8 @@ private:
   static int64_t sumOf(int64_t bytes) { return bytes / 64; }
   /// The usage of both, with the fullest step as a position in `backward`.
   struct Usage {
-    Profile lean, full;
-    int32_t fullestOfLean;
+    Profile recomputed, kept;
+    int32_t fullestOfRecomputed;
   };
   /// Spends the work of one measurement.
   void spend(int64_t &work) const {

@@ -18,8 +18,8 @@ void Stage::Window::renew(int32_t from, int32_t to) {
     for (size_t word = 0; word < stage.needs.numWords; ++word)
       there[word] |= stage.needs.of(op)[word];
   }
-  measure(lean);
-  measure(full);
+  measure(recomputed);
+  measure(kept);
 }
 
 void Stage::Window::measure(Side &side) {
@@ -27,18 +27,18 @@ void Stage::Window::measure(Side &side) {
   side.places.resize(end + 1 - begin, {{}, {}, now});
   side.moved.resize(end - begin);
   std::vector<Sums> own(stage.backward.size());
-  Sums behind{side.graph.residentBytes()};
+  Sums after{side.graph.residentBytes()};
   for (auto position = static_cast<int32_t>(own.size()); position >= 0; --position) {
     if (position >= begin && position <= end) {
-      Place &place = side.places[position - begin];
-      place.behind = behind;
+      OrderPosition &place = side.places[position - begin];
+      place.after = after;
       place.scan = now;
     }
     if (position == 0)
       break;
     const uint64_t *const there = isThereAt(position - 1);
     own[position - 1] = run(side, now, stage.backward[position - 1], there, there);
-    behind = behind + own[position - 1];
+    after = after + own[position - 1];
   }
   Sums before;
   for (int32_t position = 0; position <= end; ++position) {
@@ -68,16 +68,15 @@ Stage::Window::Sums Stage::Window::run(const Side &side, BackwardScan &scan, OpI
 /// Moves the op to each position of [low, from), until all that are left are above `mostPeak`.
 void Stage::Window::moveEarlier(Side &side, int32_t from, int32_t low, int64_t mostPeak) {
   const OpIndex op = stage.backward[from];
-  Sums behind = at(side, from + 1).behind;
+  Sums after = at(side, from + 1).after;
   scan = at(side, from + 1).scan;
   for (int32_t to = from - 1; to >= low; --to) {
     const uint64_t *const there = isThereAt(to);
-    behind = behind + run(side, scan, stage.backward[to], there, stage.needs.of(op));
-    if (behind.peak > mostPeak)
+    after = after + run(side, scan, stage.backward[to], there, stage.needs.of(op));
+    if (after.peak > mostPeak)
       return;
     scanOfMoved = scan;
-    side.moved[to - begin] =
-        at(side, to).before + run(side, scanOfMoved, op, there, there) + behind;
+    side.moved[to - begin] = at(side, to).before + run(side, scanOfMoved, op, there, there) + after;
   }
 }
 
@@ -98,13 +97,13 @@ void Stage::Window::moveLater(Side &side, int32_t from, int32_t high, int64_t mo
     before = before + passed[to - from];
     if (before.peak > mostPeak)
       return;
-    const Place &place = at(side, to + 1);
+    const OrderPosition &place = at(side, to + 1);
     Sums ofMoved = last;
     if (to < high) {
       scanOfMoved = place.scan;
       ofMoved = runWithout(scanOfMoved, op, to + 1);
     }
-    side.moved[to - begin] = before + ofMoved + place.behind;
+    side.moved[to - begin] = before + ofMoved + place.after;
   }
 }
 
@@ -122,23 +121,23 @@ llvm::ArrayRef<Score> Stage::Window::score(int32_t from, int32_t low, int32_t hi
                                            int64_t mostPeak) {
   scores.assign(high + 1 - low, worstScore);
   for (int32_t to = low; to <= high; ++to)
-    lean.moved[to - begin].peak = INT64_MAX;
+    recomputed.moved[to - begin].peak = INT64_MAX;
   findThereWithout(from, high);
-  moveEarlier(lean, from, low, mostPeak);
-  moveLater(lean, from, high, mostPeak);
-  // Where the peak of `lean` is above, nothing else is measured.
-  auto isAbove = [&](int32_t to) { return lean.moved[to - begin].peak > mostPeak; };
+  moveEarlier(recomputed, from, low, mostPeak);
+  moveLater(recomputed, from, high, mostPeak);
+  // Where the peak of `recomputed` is above, nothing else is measured.
+  auto isAbove = [&](int32_t to) { return recomputed.moved[to - begin].peak > mostPeak; };
   int32_t first = low, last = high;
   while (first < from && isAbove(first))
     ++first;
   while (last > from && isAbove(last))
     --last;
-  moveEarlier(full, from, first, INT64_MAX);
-  moveLater(full, from, last, INT64_MAX);
+  moveEarlier(kept, from, first, INT64_MAX);
+  moveLater(kept, from, last, INT64_MAX);
   for (int32_t to = first; to <= last; ++to) {
-    const Sums &ofLean = lean.moved[to - begin], &ofFull = full.moved[to - begin];
+    const Sums &ofRecomputed = recomputed.moved[to - begin], &ofKept = kept.moved[to - begin];
     if (to != from)
-      scores[to - low] = {ofLean.peak, ofFull.peak, ofLean.sum + ofFull.sum};
+      scores[to - low] = {ofRecomputed.peak, ofKept.peak, ofRecomputed.sum + ofKept.sum};
   }
   return scores;
 }

@@ -17,7 +17,7 @@ namespace llmmem::planning {
 class Stage::Window {
 public:
   explicit Window(Stage &stage)
-      : stage(stage), lean{stage.graph, true}, full{stage.held, false}, scan(stage.graph),
+      : stage(stage), recomputed{stage.graph, true}, kept{stage.held, false}, scan(stage.graph),
         scanOfMoved(stage.graph) {}
   /// Measures the order as it is now; an op moves within [begin, end).
   void renew(int32_t begin, int32_t end);
@@ -42,19 +42,19 @@ private:
   };
   /// The order as it is, at a position: what its steps before and after it sum up to, and the scan
   /// of those after it.
-  struct Place {
-    Sums before, behind;
+  struct OrderPosition {
+    Sums before, after;
     BackwardScan scan;
   };
   /// The backward with the stage recomputed, or held.
   struct Side {
     const Graph &graph;
     bool recomputes;
-    std::vector<Place> places{}; // at each position of [begin, end]
-    std::vector<Sums> moved{};   // with the op moved to each position of [begin, end), so far
+    std::vector<OrderPosition> places{}; // at each position of [begin, end]
+    std::vector<Sums> moved{}; // with the op moved to each position of [begin, end), so far
   };
   void measure(Side &side);
-  const Place &at(const Side &side, int32_t position) const {
+  const OrderPosition &at(const Side &side, int32_t position) const {
     return side.places[position - begin];
   }
   const uint64_t *isThereAt(int32_t position) const {
@@ -73,7 +73,7 @@ private:
   int64_t numMoves = -1; // number of moves of the stage when this was measured
   int32_t begin = 0, end = 0;
   std::vector<uint64_t> isThere; // at each position
-  Side lean, full;
+  Side recomputed, kept;
   BackwardScan scan, scanOfMoved;     // scans of a score, as are these
   std::vector<uint64_t> withoutMoved; // what is live at each position after its own
   std::vector<Sums> passed;           // with the moved op after them

@@ -53,7 +53,7 @@ static std::optional<Chain> findCanonicalChain(const Graph &graph) {
 }
 
 /// Returns the footprint with only the inputs of the stages held, and that with nothing recomputed.
-static std::pair<int64_t, int64_t> needOf(const Graph &graph, const Chain &chain) {
+static std::pair<int64_t, int64_t> footprintOf(const Graph &graph, const Chain &chain) {
   Retention retention(graph);
   for (OpIndex op = 0; op < graph.numOps(); ++op) {
     if (chain.stageOf[op] < 0 || !graph.op(op).recompute)
@@ -78,8 +78,8 @@ Chain llmmem::planning::chooseChain(const Graph &graph) {
   // A chain of unequal stages is found as well from an order that runs it, and no better.
   if (!found->hasRepeats)
     return given;
-  const auto [flatOfGiven, freeOfGiven] = needOf(graph, given);
-  const auto [flatOfFound, freeOfFound] = needOf(graph, *found);
+  const auto [flatOfGiven, freeOfGiven] = footprintOf(graph, given);
+  const auto [flatOfFound, freeOfFound] = footprintOf(graph, *found);
   // Options and tables of equal stages are worth more than a percent of the bytes.
   const int64_t worthOfRepeats = given.hasRepeats ? 0 : flatOfFound / 64;
   const bool isNoWorse = flatOfGiven <= flatOfFound - worthOfRepeats && freeOfGiven <= freeOfFound;

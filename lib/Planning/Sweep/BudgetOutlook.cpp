@@ -7,23 +7,23 @@
 
 using namespace llmmem::planning;
 
-BudgetOutlook llmmem::planning::lookAround(StepForms forms, const PlanOptions &options,
+BudgetOutlook llmmem::planning::lookAround(VariantSet variants, const PlanOptions &options,
                                            int64_t cost) {
   constexpr int64_t kGigabyte = 1'000'000'000;
-  const std::optional<int64_t> budget = forms.alternatives.front().problem.budget;
+  const std::optional<int64_t> budget = variants.alternatives.front().problem.budget;
   BudgetOutlook outlook;
   if (budget) {
     outlook.more = *budget >= 10 * kGigabyte ? kGigabyte : *budget / 10;
-    forms.setBudget(*budget + outlook.more);
-    const Plan larger = planForms(forms, options).chosen.plan;
+    variants.setBudget(*budget + outlook.more);
+    const Plan larger = planVariants(variants, options).chosen.plan;
     outlook.saved = larger.status == Status::Feasible ? cost - larger.cost : 0;
   }
   PlanOptions leastOptions = options;
   leastOptions.policy.kind = PolicyKind::LeastPeak;
-  forms.setBudget(std::nullopt);
-  const AlternativePlan least = planForms(forms, leastOptions);
+  variants.setBudget(std::nullopt);
+  const ProblemVariantPlan least = planVariants(variants, leastOptions);
   outlook.least =
-      forms.alternatives[least.alternative].problem.residentBytes() + least.chosen.plan.arena;
+      variants.alternatives[least.alternative].problem.residentBytes() + least.chosen.plan.arena;
   outlook.atLeast = least.chosen.plan.cost - cost;
   return outlook;
 }

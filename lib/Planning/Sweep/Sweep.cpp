@@ -8,8 +8,8 @@
 namespace llmmem::planning {
 namespace {
 
-int64_t needed(const StepForms &forms, const AlternativePlan &best) {
-  return forms.alternatives[best.alternative].problem.residentBytes() + best.chosen.plan.arena;
+int64_t needed(const VariantSet &variants, const ProblemVariantPlan &best) {
+  return variants.alternatives[best.alternative].problem.residentBytes() + best.chosen.plan.arena;
 }
 
 llvm::StringRef statusWord(Status status) {
@@ -20,21 +20,21 @@ llvm::StringRef statusWord(Status status) {
 
 } // namespace
 
-std::vector<SweepPoint> sweepBudgets(StepForms forms, const PlanOptions &options, int points) {
+std::vector<SweepPoint> sweepBudgets(VariantSet variants, const PlanOptions &options, int points) {
   PlanOptions atEnd = options;
-  forms.setBudget(std::nullopt);
-  const int64_t most = needed(forms, planForms(forms, atEnd));
+  variants.setBudget(std::nullopt);
+  const int64_t most = needed(variants, planVariants(variants, atEnd));
   atEnd.policy.kind = PolicyKind::LeastPeak;
-  const int64_t least = std::min(most, needed(forms, planForms(forms, atEnd)));
+  const int64_t least = std::min(most, needed(variants, planVariants(variants, atEnd)));
 
-  const std::optional<int64_t> baseCost = costWithoutBudget(forms);
+  const std::optional<int64_t> baseCost = costWithoutBudget(variants);
   std::vector<SweepPoint> sweep;
   for (int point = 0; point < points; ++point) {
     const __int128 span = most - least;
     const int64_t budget =
         points == 1 ? most : least + static_cast<int64_t>(span * point / (points - 1));
-    forms.setBudget(std::max<int64_t>(budget, 0));
-    const Plan planned = planForms(forms, options).chosen.plan;
+    variants.setBudget(std::max<int64_t>(budget, 0));
+    const Plan planned = planVariants(variants, options).chosen.plan;
     sweep.push_back({budget, planned.status, planned.cost, planned.costLowerBound,
                      baseCost.value_or(planned.baseCost), planned.peak, planned.arena,
                      planned.bound});

@@ -180,10 +180,10 @@ LLMMEM_TUNED(int, bisectionCostShift, 12);
 LLMMEM_TUNED(int64_t, bisectionWorkPart, 4);
 /// Up to so many ops, the levels above the least memory are searched. With more ops a level takes a
 /// tenth of a second.
-LLMMEM_TUNED(int32_t, mostOpsOfRungs, 2000);
+LLMMEM_TUNED(int32_t, mostOpsOfLevels, 2000);
 /// There are so many levels between the least memory and the lowest sample. Without them, 2 of 72
 /// plans of larger steps recompute more, 2.6 percent of the step at most.
-LLMMEM_TUNED(int64_t, rungsAboveLeast, 32);
+LLMMEM_TUNED(int64_t, levelsAboveLeast, 32);
 
 // --- Annealed samples (Budget/AnnealedSamples.cpp) --------------------------------
 
@@ -238,7 +238,7 @@ LLMMEM_TUNED(int32_t, manyOpsOfDescent, 500);
 /// With more ops nothing is searched anew at the least bytes, which takes seconds.
 LLMMEM_TUNED(int32_t, mostOpsOfLeastSearch, 8000);
 /// Up to so many ops, the schedule of the fewest bytes is made cheaper before it is placed.
-LLMMEM_TUNED(int32_t, mostOpsRecreatedEarly, 1000);
+LLMMEM_TUNED(int32_t, mostOpsOfEarlyRuinAndRecreate, 1000);
 /// The descent begins with so many schedules of the least memory.
 /// Measured at 2: micro-batches: +1.939 least, work +0/-0.
 LLMMEM_TUNED(size_t, mostKnownGathered, 4);
@@ -257,7 +257,7 @@ LLMMEM_TUNED(int64_t, loweringRounds, 250);
 /// +1/+1.
 LLMMEM_TUNED(int64_t, ruinRoundsOfLeast, 600);
 /// So many schedules that ruin and recreate made at the least bytes are placed.
-LLMMEM_TUNED(size_t, mostRecreatedPlaced, 6);
+LLMMEM_TUNED(size_t, mostRuinAndRecreatePlaced, 6);
 /// A saving of this part of the step is little.
 LLMMEM_TUNED(int, littleCostShift, 8);
 /// Two schedules are alike whose costs differ by less than this part of the step.

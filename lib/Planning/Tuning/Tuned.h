@@ -35,12 +35,12 @@ void forEachSetting(Visit visit) {
     rest = others;
   }
 }
-inline double valueFromEnvironment(llvm::StringRef wanted, double usual) {
+inline double valueFromEnvironment(llvm::StringRef wanted, double byDefault) {
   forEachSetting([&](llvm::StringRef name, llvm::StringRef value) {
     if (name == wanted)
-      value.getAsDouble(usual);
+      value.getAsDouble(byDefault);
   });
-  return usual;
+  return byDefault;
 }
 inline bool isOff(llvm::StringRef searcher) {
   bool found = false;

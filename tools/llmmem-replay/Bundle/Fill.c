@@ -150,12 +150,12 @@ static int read_ids(Tokens *tokens, const char *path, const char *text, const ch
                     int64_t vocabulary, char *message, size_t size) {
   enum { MOST_QUOTED = 40 };
   for (const char *at = text;;) {
-    char *behind;
+    char *rest;
     at += strspn(at, white);
     if (at == end)
       return 0;
-    long long id = strtoll(at, &behind, 10);
-    if (behind == at || id < 0 || id >= vocabulary) {
+    long long id = strtoll(at, &rest, 10);
+    if (rest == at || id < 0 || id >= vocabulary) {
       size_t length = strcspn(at, white);
       snprintf(message, size, "'%s': id %zu, '%.*s', is outside the vocabulary of %lld", path,
                tokens->count + 1, (int)(length < MOST_QUOTED ? length : MOST_QUOTED), at,
@@ -163,7 +163,7 @@ static int read_ids(Tokens *tokens, const char *path, const char *text, const ch
       return 1;
     }
     tokens->ids[tokens->count++] = (int32_t)id;
-    at = behind;
+    at = rest;
   }
 }
 

@@ -82,7 +82,7 @@ void asPlan(llvm::StringRef text) {
     it.ops.resize(2);
     it.ops[0].reads = {0};
     it.ops[0].writes = {1};
-    it.ops[0].resource = Resource::CopyUp;
+    it.ops[0].resource = Resource::DeviceToHost;
     it.ops[1].id = 1;
     it.ops[1].reads = {1};
     it.ops[1].writes = {2};

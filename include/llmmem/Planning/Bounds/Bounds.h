@@ -37,7 +37,7 @@ int64_t paddingOf(const Problem &problem);
 
 /// Returns the bytes that every schedule holds while `op` runs: the resident ones and the op's
 /// footprint, less the padding of the topmost buffer, which an arena need not hold.
-int64_t bytesBeside(const Graph &graph, OpIndex op);
+int64_t fixedBytesAt(const Graph &graph, OpIndex op);
 
 /// Returns the scale over which prices of bytes are integers. It is as fine as 64 bits allow.
 int64_t priceScale(const Graph &graph);
@@ -96,7 +96,7 @@ public:
   std::vector<CutChoice> allChoices(size_t limit);
 
   /// Returns the bytes held at the cut in addition to what a choice keeps.
-  int64_t bytesBeside() const;
+  int64_t fixedBytesAt() const;
 
   /// Returns the scale of prices (priceScale).
   int64_t scale() const;

@@ -7,9 +7,9 @@
 
 namespace llmmem::planning {
 
-/// What a plan does with one saved value. Such a value has bytes (Model/SavedValues.h); in a
+/// What a plan does with one saved value. Such a value has bytes (Model/Decisions.h); in a
 /// problem without phases, it is any value that is live at a step which does not use it.
-struct SavedValue {
+struct ExplainedValue {
   ValueIndex value;
   int64_t bytes;
   int32_t runs;      // runs of its writer; 1: the value is kept
@@ -22,11 +22,11 @@ struct SavedValue {
 };
 
 /// Returns the saved values by bytes, largest first.
-LLMMEM_EXPORT std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan);
+LLMMEM_EXPORT std::vector<ExplainedValue> explainPlan(const Problem &problem, const Plan &plan);
 
 /// Returns one line for each saved value, for people.
 LLMMEM_EXPORT std::string explanationText(const Problem &problem,
-                                          const std::vector<SavedValue> &saved);
+                                          const std::vector<ExplainedValue> &saved);
 
 /// The reason why an op runs again at a step: a value that it wrote before was evicted, and
 /// something took the room. The steps of a plan imply all of it.

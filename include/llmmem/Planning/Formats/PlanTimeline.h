@@ -52,10 +52,10 @@ struct TimelineStep {
   int64_t live; // resident bytes and workspace included
 };
 
-/// What the plan does with a saved value. `kept` is the decision of the plan (Model/SavedValues.h);
+/// What the plan does with a saved value. `kept` is the decision of the plan (Model/Decisions.h);
 /// in a problem without phases, it says that the value's writer runs once.
 struct TimelineSaved {
-  SavedValue value;
+  ExplainedValue value;
   bool kept;
 };
 

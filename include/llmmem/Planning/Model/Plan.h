@@ -98,8 +98,8 @@ struct BoundBasis {
   std::vector<int64_t> prices;
 };
 
-/// The number of one variant of a step (StepForms.h): an alternative, and one of its tilings.
-struct FormNumber {
+/// The number of one variant of a step (VariantSet.h): an alternative, and one of its tilings.
+struct VariantNumber {
   int32_t alternative = 0;
   int32_t tiling = 0;
 };
@@ -123,15 +123,15 @@ struct Plan {
   std::string searcher; // name of the searcher that made the schedule, for reports; it is not part
                         // of the JSON
   BoundBasis costBasis, peakBasis,
-      absenceBasis; // not part of the JSON; the last one where the plan is infeasible
+      infeasibilityBasis; // not part of the JSON; the last one where the plan is infeasible
   double seconds = 0;
   std::optional<Witness> witness;
   std::vector<MemoryUse> moreMemories; // memories 1 and up; `peak`, `arena` and `peakLowerBound`
                                        // are those of the device
   std::optional<PlanTime> time;        // set where the problem needs version 2
-  /// The variant that the plan is for, where the step has several (StepForms.h). Without a number,
+  /// The variant that the plan is for, where the step has several (VariantSet.h). Without a number,
   /// the plan is for the problem as it is stated.
-  std::optional<FormNumber> form;
+  std::optional<VariantNumber> variant;
 
   /// The time of the step that this plan makes, where the caller models it (`PlanOptions::timeOf`).
   /// It is not part of the JSON.

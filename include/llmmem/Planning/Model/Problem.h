@@ -26,8 +26,8 @@
 //    each value is in one of them.
 //  - Each op runs on one resource, and ops of different resources may overlap. An op on Compute or
 //    Link reads and writes the device's memory alone, one on HostCompute the other memories alone.
-//    CopyUp reads the device and writes another memory, CopyDown the reverse. Values of 0 bytes
-//    only order ops, and may be in any memory.
+//    DeviceToHost reads the device and writes another memory, HostToDevice the reverse. Values of 0
+//    bytes only order ops, and may be in any memory.
 //  - An `optional` op need not run. It may write a value that another op writes, if it writes the
 //    same bits.
 //  - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
@@ -60,11 +60,12 @@ using MemoryIndex = int32_t;
 
 enum class Phase : uint8_t { None, Forward, Backward, Update };
 
-/// The resource that an op occupies while it runs. CopyUp copies from the device to another memory,
-/// CopyDown copies back.
-enum class Resource : uint8_t { Compute, HostCompute, Link, CopyUp, CopyDown };
+/// The resource that an op occupies while it runs. DeviceToHost copies from the device to another
+/// memory, HostToDevice copies back.
+enum class Resource : uint8_t { Compute, HostCompute, Link, DeviceToHost, HostToDevice };
 inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCompute,
-                                            Resource::Link, Resource::CopyUp, Resource::CopyDown};
+                                            Resource::Link, Resource::DeviceToHost,
+                                            Resource::HostToDevice};
 
 /// Returns `compute`, `host_compute`, `link`, `copy_up` or `copy_down`.
 LLMMEM_EXPORT std::string_view nameOf(Resource resource);

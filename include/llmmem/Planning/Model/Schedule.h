@@ -53,33 +53,33 @@ public:
   /// far. It has no branches, since it is called for each step of every schedule that a search
   /// tries.
   LLVM_ATTRIBUTE_ALWAYS_INLINE int64_t visit(OpIndex op) {
-    Need *const need = needs.data();
+    Liveness *const liveness = livenessOf.data();
     int64_t now = live;
     for (ValueIndex value : graph->writes(op)) {
-      now -= graph->bytes(value) & -int64_t(need[value] == ReadLater);
-      need[value] = Unread;
+      now -= graph->bytes(value) & -int64_t(liveness[value] == ReadLater);
+      liveness[value] = Unread;
     }
     int64_t own = graph->writtenBytes(op);
     if (graph->hasInPlace(op))
       own -= sharedBytes(*graph, graph->op(op),
-                         [need](ValueIndex value) { return need[value] == Unread; });
+                         [liveness](ValueIndex value) { return liveness[value] == Unread; });
     for (ValueIndex value : graph->reads(op)) {
-      now += graph->bytes(value) & -int64_t(need[value] == Unread);
-      need[value] = ReadLater;
+      now += graph->bytes(value) & -int64_t(liveness[value] == Unread);
+      liveness[value] = ReadLater;
     }
     live = now;
     return now + own;
   }
 
   /// Says whether the steps visited so far need the contents of `value` from before them.
-  bool isNeeded(ValueIndex value) const { return needs[value] == ReadLater; }
+  bool isLive(ValueIndex value) const { return livenessOf[value] == ReadLater; }
 
 private:
-  enum Need : uint8_t { Unread, ReadLater };
+  enum Liveness : uint8_t { Unread, ReadLater };
 
   const Graph *graph;
-  std::vector<Need> needs; // per value
-  int64_t live;            // bytes live just before the steps visited so far
+  std::vector<Liveness> livenessOf; // per value
+  int64_t live;                     // bytes live just before the steps visited so far
 };
 
 /// Computes the profile of a schedule. Where some step holds more than `mostPeak`, the peak of the

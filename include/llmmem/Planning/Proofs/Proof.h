@@ -54,7 +54,7 @@ struct OrderFlow {
 };
 
 /// The flow at the first run of one op.
-struct MomentFlow {
+struct ProgramPointFlow {
   OpIndex op = -1;
   int64_t price = 0;             // price of a byte held
   std::vector<ValueFlow> needed; // in: read after the program point, or kept
@@ -71,7 +71,7 @@ struct MomentFlow {
 struct CutFlow {
   int64_t scale = 0; // 0: repeats are free, and bytes alone are proved
   OpIndex later = -1;
-  std::vector<MomentFlow> moments;
+  std::vector<ProgramPointFlow> programPoints;
 };
 
 /// A flow at the first run of `op`, where each other op first runs before or after it.

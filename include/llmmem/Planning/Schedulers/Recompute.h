@@ -59,7 +59,7 @@ Realization realize(const Graph &graph, const Chain &chain, const Retention &ret
 Realization realize(const Graph &graph, const Chain &chain, const std::vector<bool> &isDiscarded,
                     size_t mostSteps = SIZE_MAX);
 
-/// Returns the saved values of a chain (Model/SavedValues.h), recomputable or not. The forward of
+/// Returns the saved values of a chain (Model/Decisions.h), recomputable or not. The forward of
 /// the chain is what precedes the cut, whatever phases the ops name.
 std::vector<ValueIndex> savedValues(const Graph &graph, const Chain &chain);
 

@@ -68,7 +68,7 @@ private:
   void forEachChoice(const BlockStretch &stretch, Visit visit) const;
 
   std::vector<PartOption> first, inner,
-      behind;             // options of what precedes the blocks, of a block, and of what follows
+      afterBlocks;        // options of what precedes the blocks, of a block, and of what follows
   int64_t updatePeak = 0; // after all backwards, residents not included
 };
 

@@ -8,7 +8,7 @@
 #ifndef LLMMEM_PLANNING_SWEEP_BUDGETOUTLOOK_H
 #define LLMMEM_PLANNING_SWEEP_BUDGETOUTLOOK_H
 
-#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include "llmmem/Planning/Variants/ProblemVariants.h"
 
 namespace llmmem::planning {
 
@@ -19,8 +19,8 @@ struct BudgetOutlook {
   int64_t atLeast = 0; // cost there, more than with the budget
 };
 
-/// Looks around the plan of `cost` that `forms` have under their budget. It plans twice more.
-BudgetOutlook lookAround(StepForms forms, const PlanOptions &options, int64_t cost);
+/// Looks around the plan of `cost` that `variants` have under their budget. It plans twice more.
+BudgetOutlook lookAround(VariantSet variants, const PlanOptions &options, int64_t cost);
 
 /// Returns two lines for people. `withoutBudget` is the cost of the step without a budget.
 std::string outlookText(const BudgetOutlook &outlook, int64_t withoutBudget);

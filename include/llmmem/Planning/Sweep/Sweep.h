@@ -3,7 +3,7 @@
 #ifndef LLMMEM_PLANNING_SWEEP_SWEEP_H
 #define LLMMEM_PLANNING_SWEEP_SWEEP_H
 
-#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include "llmmem/Planning/Variants/ProblemVariants.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace llmmem::planning {
@@ -20,7 +20,7 @@ struct SweepPoint {
 /// Plans a step, in whichever form is best, at `points` budgets in increasing order, evenly spaced
 /// from the least feasible one found to the least that needs no recomputation. Example: 2 points
 /// are these two budgets.
-std::vector<SweepPoint> sweepBudgets(StepForms forms, const PlanOptions &options, int points);
+std::vector<SweepPoint> sweepBudgets(VariantSet variants, const PlanOptions &options, int points);
 
 /// Prints a header and one line per point.
 void printSweepCsv(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os);
