@@ -46,14 +46,14 @@ class Backend:
         return self.partition.reports
 
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
-        self.partition.inputs = inputs
         # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step.
         if not find_wrapped(inputs).bytes and (
                 self.is_recorded or self.steps.budget is not None and (self.steps.graphs or is_part(module, inputs))):
             part = Part(self, module, inputs, options)
             return part if part.is_planned else part.runs[None]
         planned = len(self.reports)
-        run = self.compile_graph(module, inputs, **options)
+        with self.partition.given(inputs):
+            run = self.compile_graph(module, inputs, **options)
         # A graph without a backward has no plan.
         return self.partition.watch(run) if len(self.reports) > planned else run
 

@@ -88,6 +88,7 @@ class Partition:
         start = time.perf_counter()
         module.graph.eliminate_dead_code()
         program = read(module, num_fwd_outputs)
+        program.is_part = self.chosen is not None
         device = get_device(self.device, [kernel.node for kernel in program.kernels])
         after_read = time.perf_counter()
         prices = price(program.kernels, device, self.measured, self.workspaces)
@@ -95,7 +96,7 @@ class Partition:
         key = self.key = self._next_key()
         others = [held for other, held in self.held.items() if other != key and not self.chosen]
         beside = max(self.reserve, sum(held.between for held in others))
-        wrapped = self.wrapped = find_wrapped(self.inputs)
+        wrapped = self.wrapped = Wrapped() if self.chosen else find_wrapped(self.inputs)
         self.fixed = self.optimizer_state + program.lingering + wrapped.bytes
         # A step counts what is held in addition to its calls.
         of_graph = program.lingering + wrapped.bytes
@@ -145,6 +146,15 @@ class Partition:
         """Guards the sizes of the graph that was planned last: the last thing to add, for a plan that is used."""
         hold_sizes(self.symbolic_bytes)
         self.symbolic_bytes = []
+
+    @contextlib.contextmanager
+    def given(self, inputs: Sequence[Any]) -> Iterator[None]:
+        """Tells which inputs the graph has that is compiled meanwhile. Afterwards nothing holds them."""
+        self.inputs = inputs
+        try:
+            yield
+        finally:
+            self.inputs = ()
 
     @contextlib.contextmanager
     def part_of_step(self, budget: Bytes, chosen: Callable[[Problem, Bytes], Plan]) -> Iterator[None]:

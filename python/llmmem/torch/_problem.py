@@ -44,7 +44,7 @@ def held_tangents(program: Program) -> List[int]:
     versions hold all. Without a loss any result may be where the backward begins, with a tangent that the caller holds.
     """
     losses = [number for number in program.tangents if tensors_of(program.storages[number].node)[0].dim() == 0]
-    return losses if losses and RELEASES_TANGENTS else program.tangents
+    return losses if losses and RELEASES_TANGENTS and not program.is_part else program.tangents
 
 
 def storages_of(program: Program, nodes: Sequence[Any]) -> List[int]:

@@ -52,7 +52,7 @@ class Program:
 
     kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where
     there is no gradient. tangents: numbers of the storages that the caller's backward hands in, one for each. mutated: of those that the
-    forward overwrites. symbolic_bytes: of the storages whose size is no number; the plan is made at their hints.
+    forward overwrites. is_part: whether it is a part of a step, which counts tangents until its backward has returned. symbolic_bytes: of the storages whose size is no number; the plan is made at their hints.
     """
 
     module: fx.GraphModule
@@ -64,6 +64,7 @@ class Program:
     backward_outputs: List[Optional[fx.Node]] = field(default_factory=list)
     tangents: List[int] = field(default_factory=list)
     mutated: Set[int] = field(default_factory=set)
+    is_part: bool = False
     symbolic: bool = False
     symbolic_bytes: List[torch.SymInt] = field(default_factory=list)
 
