@@ -28,6 +28,8 @@ import llmmem.torch._ranks as ranks
 from models import Step, Transformer, is_equal, llama
 
 RANKS = 2
+# Steps of which the least peak is taken.
+STEPS = 5
 # A rank that waits for another forever is a failure.
 SECONDS = float(os.environ.get("LLMMEM_RANKS_SECONDS", "240"))
 
@@ -77,19 +79,23 @@ def batch(rank: int) -> torch.Tensor:
 
 
 def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tensor, outside: int = 0) -> Step:
-    """Runs two steps, since DDP makes its buckets anew in the second, and measures the third. outside: bytes made before."""
-    for _ in range(2):
-        step(ids, ids).backward()
+    """Runs two steps, since DDP makes its buckets anew in the second, and measures those after them. gloo's workers let go of the tensors of a
+    transfer when they are scheduled again, on a busy machine long after the wait, so that the least peak is that of the step itself.
+    outside: bytes made before."""
+    peaks = []
+    for _ in range(2 + STEPS):
+        loss = None
         model.zero_grad(set_to_none=True)
-    gc.collect()
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        loss = step(ids, ids)
-        loss.backward()
+        gc.collect()
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+            loss = step(ids, ids)
+            loss.backward()
+        peaks.append(llmmem.torch.peak_bytes(profiler))
     held = {local(tensor).untyped_storage().data_ptr(): local(tensor).untyped_storage().nbytes()
             for tensor in [*model.parameters(), *model.buffers(), ids]}
     gradients = [local(parameter.grad).clone() for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
-    return Step(sum(held.values()) + outside + llmmem.torch.peak_bytes(profiler), loss.detach(), gradients)
+    return Step(sum(held.values()) + outside + min(peaks[2:]), loss.detach(), gradients)
 
 
 class Gather(nn.Module):
@@ -209,7 +215,12 @@ def run_ddp(rank: int) -> Tuple[int, int, int, bool]:
     model, ids = llama(), batch(rank)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         wrapped = nn.parallel.DistributedDataParallel(model)
-    buckets = sum(event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]")
+        # DDP sends the parameters around, and gloo's workers let go of them when they have other work.
+        for _ in range(8):
+            dist.barrier()
+            time.sleep(0.05)
+    changes = [event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    buckets = sum(change for change in changes if abs(change) > 4096)
     plain = measure(model, torch.compile(wrapped, backend=unplanned()), ids, buckets)
     torch._dynamo.reset()
     backend = llmmem.torch.backend("min")
