@@ -6,7 +6,8 @@
   file       at most 600 lines, of .cpp, .h, .c, .td, .def and .py
 
 What must be larger says why in the comment above it or its docstring (of a file: in its first comment), in a sentence that begins with
-"Long:", "Many parameters:", "Many methods:" or "Many fields:", or says "many fields because". The findings are what gives no reason. --all lists everything over a limit.
+"Long:", "Many parameters:", "Many methods:" or "Many fields:", or says "many fields because". The findings are what gives no
+reason. --all lists everything over a limit.
 
 Files are measured everywhere, functions and classes in lib/, include/, tools/, utils/ and python/llmmem/. C and C++ are read
 without a compiler: comments, strings and directives are blanked, and the tokens in front of a brace say what it opens. Methods

@@ -5,7 +5,7 @@
 // Matrix Instructions"). Until then
 //
 //   - no thread may write to the tiles: each of the four warps reads them until it has waited
-//   itself;
+//     itself;
 //   - a thread may not touch its sums.
 //
 // wgmma.fence must order a thread's accesses of its sums before wgmma. wgmma reads by the async

@@ -1,4 +1,4 @@
-//===- WarpProgram.cpp - What of a kernel is followed for a warp -----------===//
+//===- WarpProgram.cpp - The part of a kernel followed for a warp -----------===//
 
 #include "WarpProgram.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"

@@ -1,4 +1,4 @@
-//===- WarpProgram.h - What of a kernel is followed for a warp -------------===//
+//===- WarpProgram.h - The part of a kernel followed for a warp -------------===//
 //
 // A kernel's integers and control flow, in a form that `WarpInterpreter` runs without looking at an
 // op again: values are slots, and ops that compute nothing of interest are only counted.

@@ -3,7 +3,7 @@
 |* A loop has seats for threads in addition to its caller. A worker counts as running from when it
 |* takes a seat until it leaves. The caller closes the seats when no iteration is left and waits
 |* for running workers. A worker that comes late, or never, finds no seat and delays no other
-thread.
+|* thread.
 |*
 |* Linux often wakes a worker on the core of the thread that woke it, and leaves both there while a
 |* third, of another process, has the other core to itself. So a worker that finds another thread

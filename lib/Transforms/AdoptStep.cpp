@@ -165,8 +165,8 @@ static void moveOverwritesToEnd(func::FuncOp step) {
 //===----------------------------------------------------------------------===//
 
 /// Erases ops without readers, which are no part of the step unless they have effects: frameworks
-/// leave it to their compiler to drop it (JAX writes the gradient of a maximum that it then stops).
-/// Returns the number of erased ops.
+/// leave it to their compiler to drop them (JAX writes the gradient of a maximum that it then
+/// stops). Returns the number of erased ops.
 static int64_t dropUnread(func::FuncOp step) {
   int64_t dropped = 0;
   SmallVector<Operation *> ops;

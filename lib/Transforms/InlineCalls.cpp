@@ -82,7 +82,7 @@ private:
 } // namespace
 
 /// Puts the body of every function that `step` calls, also from inside of regions, in the place of
-/// the call, and erases private functions that nobody calls any more. Attributes of a call are
+/// the call, and erases private functions without callers. Attributes of a call are
 /// lost, locations say where it was. Unlike MLIR's inliner it asks nothing of the ops around, so
 /// they may be unregistered and have regions. Fails, after a diagnostic at the call, on recursion
 /// and on what has no body of one block; the module may then have calls left.

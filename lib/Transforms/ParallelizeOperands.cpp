@@ -176,8 +176,8 @@ LogicalResult OperandReader::readOnOneFactor(Operation *op) {
 }
 
 /// An op that reads a shared value together with what ranks have parts of reads it as each rank's
-/// own copy, whose gradients are summed. Together with copies alone, nobody could tell what its
-/// gradient is.
+/// own copy, whose gradients are summed. Together with copies alone, its gradient
+/// would be undefined.
 LogicalResult OperandReader::readAsOwn(Operation *op) {
   if (inference) // without gradients nothing tells them apart
     return success();

@@ -33,7 +33,7 @@ struct Saving {
   }
 };
 
-TEST(SavedValuesTest, backwardReadsWhatTheForwardWrote) {
+TEST(DecisionsTest, backwardReadsWhatTheForwardWrote) {
   Saving saving(Phase::Forward);
   EXPECT_TRUE(saving.isSaved(saving.a));
   EXPECT_FALSE(saving.isSaved(saving.b)); // read by the forward alone
@@ -41,17 +41,17 @@ TEST(SavedValuesTest, backwardReadsWhatTheForwardWrote) {
   EXPECT_FALSE(saving.isSaved(saving.x)); // written by nobody
 }
 
-TEST(SavedValuesTest, updateReadsCountToo) {
+TEST(DecisionsTest, updateReadsCountToo) {
   Saving saving(Phase::Update);
   EXPECT_TRUE(saving.isSaved(saving.b));
 }
 
-TEST(SavedValuesTest, opsWithoutPhaseSaveNothing) {
+TEST(DecisionsTest, opsWithoutPhaseSaveNothing) {
   Saving saving(Phase::None);
   EXPECT_FALSE(saving.isSaved(saving.b));
 }
 
-TEST(SavedValuesTest, aLaterRunThatIsReadMakesItRecomputed) {
+TEST(DecisionsTest, aLaterRunThatIsReadMakesItRecomputed) {
   Saving saving(Phase::Update);
   Graph graph(saving.builder.problem);
   std::vector<Decision> once = findDecisions(graph, {0, 1, 2, 3});
@@ -64,7 +64,7 @@ TEST(SavedValuesTest, aLaterRunThatIsReadMakesItRecomputed) {
   EXPECT_EQ(findDecisions(graph, {0, 1, 2, 3, 0})[saving.a], Decision::Keep);
 }
 
-TEST(SavedValuesTest, whatACopyBroughtBackIsOffloaded) {
+TEST(DecisionsTest, whatACopyBroughtBackIsOffloaded) {
   Saving saving(Phase::Update);
   llmmem::Result<Problem> copied = withHostCopies(saving.builder.problem, 8, {1, 1});
   ASSERT_TRUE(copied) << copied.error();

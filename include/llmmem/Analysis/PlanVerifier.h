@@ -35,7 +35,7 @@
 //   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
 //                  started and runs after it writes bytes that it reads, writes or takes as workspace; waits of
 //                  collectives, of device-to-host copies, of host-to-device copies and of updates each come in
-//                  the order of the starts. Who reads a result before its wait is refused by the ops' own verifier
+//                  the order of the starts. The ops' own verifier refuses an op that reads a result before its wait
 //                  (`verifyStart`)
 //   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values
 //                  of the host's memory

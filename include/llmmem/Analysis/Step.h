@@ -1,8 +1,8 @@
 //===- Step.h - Which function of a module is the step ---------------------===//
 //
 // The step is the function that `llm.entry` names; without it @step, else @forward, else @main;
-// where there is none of them, the only function of the module. Tools and passes use this function,
-// and nowhere else.
+// where there is none of them, the only function of the module. No tool or pass finds it by rules
+// of its own.
 //
 // A step may be several functions, each with a plan of its own under one budget: @step, which runs
 // for each micro-batch, and @update after it; or @stage0, @stage1, ... of a pipeline.

@@ -200,7 +200,7 @@ struct CertificateEntry {
 struct PlanEntry {
   std::string policy;
   std::optional<int64_t> budget;
-  double seconds = 0; // known only to whoever planned in the same run
+  double seconds = 0; // known only where the step was planned in the same run
 };
 
 struct MemoryReport {

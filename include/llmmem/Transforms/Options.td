@@ -92,7 +92,7 @@ def DeviceOption : NamedOption<"device", "device", "std::string", "\"h100\"", "n
 def HostBudgetOption : PlannerForm<PlannerHostBudget>;
 def LinkOption : PlannerForm<PlannerLink,
   "; it needs host-budget, optimizer-on=host or parameters-on=host, and without it the device's table says">;
-def LinkLatencyOption : PlannerForm<PlannerLinkLatency, "; with link", "-1">;
+def LinkLatencyOption : PlannerForm<PlannerLinkLatency, "; it needs what link needs, and without it the device's table says", "-1">;
 
 //===----------------------------------------------------------------------===//
 // The plan

@@ -12,7 +12,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Looks for the program points of a schedule that prove the highest bound.
+/// A number by which a program point is ranked, and its op.
 using Ranked = std::pair<int64_t, OpIndex>;
 
 /// What the plan does itself from each program point on, the first run of an op. It is one of the
@@ -60,6 +60,7 @@ private:
   std::vector<Ranked> ranked;   // minus what `prices` prove, the least first
 };
 
+/// Looks for the program points of a schedule that prove the highest bound.
 class CostCertifier {
 public:
   CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan);

@@ -17,8 +17,8 @@ class DeviceToHostCopies {
 public:
   explicit DeviceToHostCopies(int32_t numSteps) : writtenAt(numSteps) {}
 
-  /// Adds a copy that the gaps of one instance share, and returns its number. `leaves` is the first
-  /// gap that waits for it, once all gaps have called `addUser`.
+  /// Adds a copy that the idle intervals of one instance share, and returns its number. `leaves` is
+  /// the start of the first interval that waits for it, once all have called `addUser`.
   int32_t add(OpIndex op, int64_t cost, int32_t written) {
     const auto number = static_cast<int32_t>(copies.size());
     copies.push_back({op, INT32_MAX, cost});
@@ -29,13 +29,13 @@ public:
     copies[up].leaves = std::min(copies[up].leaves, leaves);
     ++copies[up].users;
   }
-  /// One gap less needs it. A copy that none needs does not start.
+  /// One interval fewer needs it. A copy that no interval needs does not start.
   void removeUser(int32_t up) {
     if (--copies[up].users == 0)
       ready.erase({copies[up].leaves, up});
   }
 
-  /// When it ends; `never` where it has not started.
+  /// Returns when it ends; `never` where it has not started.
   int64_t endOf(int32_t up) const { return copies[up].end; }
   bool anyWaits() const { return !ready.empty(); }
   int64_t busyUntil() const { return free; }

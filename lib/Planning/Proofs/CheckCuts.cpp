@@ -192,7 +192,7 @@ Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
 static std::string findWrongOrders(const Facts &facts, const std::vector<CutFlow> &cuts) {
   for (const CutFlow &cut : cuts)
     if (cut.programPoints.empty())
-      return "a cut has no program point";
+      return "a cut has no program point ('moments')";
   if (cuts.size() == 1)
     return cuts[0].later < 0 ? "" : "the other order of the two ops is missing";
   if (cuts.size() != 2)

@@ -4,9 +4,10 @@
 // them decides whether a plan is right. A comment that begins with "Measured" says what other
 // values do to the problems of `planning-tables tuning`, by group: by how much recomputation (in
 // percent of the step) and the least memory (in percent of the program order's peak) rise for each
-// plan, and the work, in searches and in placed steps, in percent. Where no comment says so, half
-// of the constant and twice as much change nothing: these problems have at most 300 ops, and what
-// bounds the time of larger ones is not felt. What is `constexpr` was not compared, nor was
+// plan, and the work, in searches and in placed steps, in percent. Where no comment says so, about
+// half of the constant (of a shift, two less) changes nothing, and up to descentWorkPart twice as
+// much was tried as well: these problems have at most 300 ops, and what bounds the time of larger
+// ones is not felt. What is `constexpr` was not compared, nor was
 // littleArenaPart. Repeat it with
 //
 //   cmake --preset planner -B build-tuning -DCMAKE_CXX_FLAGS=-DLLMMEM_TUNING

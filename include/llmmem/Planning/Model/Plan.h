@@ -56,7 +56,7 @@ struct MemoryUse {
 /// The time at which the last step ends. A step starts as soon as
 ///  - the step before it on its own resource has ended,
 ///  - those that wrote the instances which it reads have ended (values that only order ops take no
-///  time), and
+///    time), and
 ///  - every earlier step that used bytes which it writes, or takes as workspace, has ended.
 /// Where there is one resource this is the cost.
 struct PlanTime {
