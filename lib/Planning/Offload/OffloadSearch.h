@@ -39,7 +39,7 @@ struct OffloadOptions {
   std::function<bool(const Graph &, BudgetSearch &, Frontier &, Plan &)> planUnderBudget = {};
   /// Returns the time of the step that a plan makes, as `PlanOptions::timeOf` does. It may be
   /// empty.
-  std::function<std::optional<int64_t>(const Plan &)> timeOf;
+  std::function<std::optional<int64_t>(const Plan &)> timeOf = {};
   bool movesState = false;       // as `PlanOptions::movesState`
   int64_t knownTime = INT64_MAX; // as `PlanOptions::knownTime`
 };
