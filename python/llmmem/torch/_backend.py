@@ -46,11 +46,13 @@ class Backend:
         return self.partition.reports
 
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
-        # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step.
+        # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step. A graph that was planned alone has
+        # counted those after it as graphs of its own.
         if not find_wrapped(inputs).bytes and (
-                self.is_recorded or self.steps.budget is not None and (self.steps.graphs or is_part(module, inputs))):
+                self.is_recorded or self.steps.budget is not None and (
+                    self.steps.graphs or not self.partition.held and is_part(module, inputs))):
             part = Part(self, module, inputs, options)
-            return part if part.is_planned else part.runs[None]
+            return part if part.is_planned else next(iter(part.runs.values()))
         planned = len(self.reports)
         with self.partition.given(inputs):
             run = self.compile_graph(module, inputs, **options)

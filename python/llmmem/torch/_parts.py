@@ -98,11 +98,11 @@ class Part:
         if len(backend.reports) == before:
             self.runs[point] = run
             return
-        report = dataclasses.replace(backend.reports[-1], budget=steps.budget, is_one_of_several=not steps.sees_all,
-                                     is_first_step=point is None)
+        report = dataclasses.replace(backend.reports[-1], budget=steps.budget, is_one_of_several=True, is_first_step=point is None)
         backend.reports[-1] = report
         if self.graph is None:
             self.graph = self.known
+            self.graph.unknown_workspaces = report.unknown_workspaces
             partition.hold_sizes()
         if point is not None:
             # Those of the first step were of another plan.

@@ -22,8 +22,8 @@ class Report:
     hold up to their hints, and calls with larger ones compile again. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
-    order. is_one_of_several: other graphs share the budget. is_first_step: this is the least for a step of which nothing was known;
-    it is planned again after it. is_sharded: modules were given to fully_shard.
+    order. is_one_of_several: other graphs or calls share the budget. is_first_step: this is the least for a step of which nothing was known;
+    it is planned again after it. is_sharded: modules were given to fully_shard. has_collectives: ranks transfer tensors in it.
     Many fields: each is a figure that users read.
     """
 
@@ -53,11 +53,12 @@ class Report:
     is_one_of_several: bool = False
     is_first_step: bool = False
     is_sharded: bool = False
+    has_collectives: bool = False
 
     @property
     def of_model(self) -> Optional[str]:
         if self.is_one_of_several:
-            return "what runs and is held between the graphs of a graph break is not counted"
+            return "other calls of the step share the budget; step_reports has the peak of them all, where it is known"
         if self.is_sharded:
             return ("of what PyTorch runs and holds between planned graphs, where fully_shard has its hooks, the buffers of its parameters "
                     "alone are counted")
@@ -66,6 +67,8 @@ class Report:
         if self.unknown_workspaces:
             return (f"what {self.unknown_workspaces} kernels take in addition to their results while they run was not measured, and is "
                     "not counted")
+        if self.has_collectives:
+            return "how long gloo holds what it transfers was measured and not proved"
         return None
 
     @property

@@ -13,7 +13,8 @@ class StepReport:
     budget, peak: bytes; peak is the most that the step is predicted to hold at once. calls: of planned graphs. graphs: different ones
     among them. plans: different plans. saved: of each call, in their order, the bytes of the tensors that it alone saves. cost,
     base_cost: nanoseconds by the prices, of all calls, and with nothing recomputed. sees_all: whether what PyTorch runs
-    between the calls is counted. unknown_workspaces: ops between the calls of which it is not known what they take while they run.
+    between the calls is counted. unknown_workspaces: kernels of the graphs and ops between the calls of which it is not known what they
+    take while they run.
     """
 
     budget: int
@@ -29,8 +30,11 @@ class StepReport:
 
     @staticmethod
     def of(plan: StepPlan, sees_all: bool, unknown_workspaces: int) -> "StepReport":
+        """unknown_workspaces: of the ops between the calls."""
         chosen = {(graph.name, point) for graph, point in zip(plan.graphs, plan.points)}
-        return StepReport(plan.budget, plan.peak, len(plan.graphs), len({graph.name for graph in plan.graphs}), len(chosen),
+        graphs = {graph.name: graph for graph in plan.graphs}
+        unknown_workspaces += sum(graph.unknown_workspaces for graph in graphs.values())
+        return StepReport(plan.budget, plan.peak, len(plan.graphs), len(graphs), len(chosen),
                           tuple(point.held for point in plan.points), plan.cost,
                           sum(op.cost for graph in plan.graphs for op in graph.problem.ops), sees_all, unknown_workspaces)
 
@@ -40,7 +44,7 @@ class StepReport:
         if not self.sees_all:
             return "what PyTorch runs and holds between the planned graphs is not seen by a backend; llmmem.torch.compile counts it"
         if self.unknown_workspaces:
-            return f"what {self.unknown_workspaces} ops between the planned graphs take while they run was not measured"
+            return f"what {self.unknown_workspaces} kernels and ops take while they run was not measured"
         return None
 
     @property

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 @dataclass
 class Graph:
     """What is known of a compiled graph. Equal graphs are one, whoever compiled them. problem: the planner's. least: the Point of
-    the fewest bytes. curve: the Points that a step chooses from, once they are asked for."""
+    the fewest bytes. unknown_workspaces: kernels of which it is not known what they take while they run. curve: the Points that a
+    step chooses from, once they are asked for."""
 
     name: str
     problem: Problem
     least: Point
     seconds: float = 10.0
     is_symmetric: bool = False
+    unknown_workspaces: int = 0
     _curve: Optional[List[Point]] = None
 
     @property
@@ -297,7 +299,8 @@ def _new_gradients(arguments: Iterable[Any]) -> int:
 
 def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool) -> str:
     known = "the step that was planned does not make this call" if has_plan else "no plan covers this call yet"
-    calls = "1 earlier call waits for its" if waiting == 1 else f"{waiting} earlier calls wait for their"
-    return (f"llmmem.torch: {known}; while {calls} backward and {seen:,} bytes are seen to be held, it may "
+    waits = "1 earlier call waits for its" if waiting == 1 else f"{waiting} earlier calls wait for their"
+    held = f"while {waits} backward and" if waiting else "while"
+    return (f"llmmem.torch: {known}; {held} {seen:,} bytes are seen to be held, it may "
             f"need {needed:,} of {budget:,} bytes at the least: give a larger budget or a smaller batch, run each backward before the next "
             "forward, or drop what an earlier step left (`del outputs`)")
