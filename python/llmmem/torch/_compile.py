@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
@@ -11,7 +10,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from .._errors import BudgetError
-from ._errors import UnsupportedGraphError
+from ._errors import UnsupportedGraphError, find_error
 from ._record import Recorder
 from ._steps import Graph, Steps, make_plan
 from ._step import Moment, least_budget
@@ -62,9 +61,10 @@ def _record(backend: "Backend", model: nn.Module, inputs: Any, loss: Loss, regio
     """Runs the step on fake tensors, or on the model's own where a number is read out of one."""
     try:
         return _record_on(FakeTensorMode(allow_non_fake_inputs=True), backend, model, inputs, loss, regions)
-    except (BudgetError, UnsupportedGraphError):
-        raise
     except Exception as error:
+        # Dynamo wraps what a backend raises. A graph that is refused would be refused again.
+        if find_error(error, (BudgetError, UnsupportedGraphError)):
+            raise
         try:
             with _left_as_it_was(model):
                 return _record_on(None, backend, model, inputs, loss, regions)
@@ -157,8 +157,6 @@ def _adopt(backend: "Backend", recorded: _Recorded, strict: bool) -> None:
     steps = backend.steps
     steps.graphs, steps.sees_all, steps.is_strict = dict(seen.graphs), True, strict
     steps.unknown_workspaces = seen.unknown_workspaces
-    episodes = [(graphs, [replace(moment, base=moment.base + steps.reserved, seen=moment.seen + steps.reserved) for moment in moments])
-                for graphs, moments in episodes]
     for number, (graphs, moments) in enumerate(episodes if episodes[0][0] else []):
         if steps.budget is None:
             steps.budget = backend.partition.budget = least_budget(moments, [[*graph.curve, graph.least] for graph in graphs])
@@ -167,7 +165,7 @@ def _adopt(backend: "Backend", recorded: _Recorded, strict: bool) -> None:
         except BudgetError:
             if number == 0:
                 raise
-            continue  # Nobody said that gradients accumulate.
+            continue  # A step to whose gradients a further one adds may never run.
         steps.plans.append(made)
         backend._note_plan(made)
     backend.is_recorded = True

@@ -16,6 +16,7 @@ from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
 from .._errors import BudgetError
+from ._errors import find_error
 from ._partition import Partition
 
 ATTEMPTS = 8
@@ -104,7 +105,7 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
             partition.announce(first)
             return run
         except Exception as error:  # Inductor wraps what a pass raises.
-            too_large, no_plan = _find(error, _TooLarge), _find(error, BudgetError)
+            too_large, no_plan = find_error(error, _TooLarge), find_error(error, BudgetError)
             if too_large is None and (no_plan is None or is_last or not (no_plan.least_bytes or no_plan.proved_bytes)):
                 raise
         finally:
@@ -159,10 +160,3 @@ def copy_graph(graph: fx.Graph) -> fx.Graph:
     old = next(iter(graph.find_nodes(op="output")))
     copy.output(output).meta.update(old.meta)
     return copy
-
-
-def _find(error: Optional[BaseException], kind: type) -> Any:
-    """Returns the error itself, or what it was raised from."""
-    while error is not None and not isinstance(error, kind):
-        error = getattr(error, "inner_exception", None) or error.__cause__ or error.__context__
-    return error

@@ -5,6 +5,7 @@ import gc
 import io
 import logging
 import unittest
+import unittest.mock
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import torch
@@ -245,6 +246,36 @@ class StepsTest(unittest.TestCase):
         self.assertLessEqual(step.peak, budget)
         self.assertTrue(is_equal(step, plain))
 
+    def test_what_is_reserved_counts_once(self) -> None:
+        peaks = []
+        for options in ({}, {"reserve": 1_000_000}, {"optimizer_state": 1_000_000}):
+            model = self.make(gpt, layers=2)
+            backend = llmmem.torch.backend("min", **options)
+            backend.compile(model, (self.ids, self.ids), regions=list(model.blocks))
+            peaks.append(backend.step_reports[0].peak)
+        self.assertEqual([peak - peaks[0] for peak in peaks[1:]], [1_000_000, 1_000_000])
+
+    def test_a_whole_model_is_evaluated_between_steps(self) -> None:
+        model = self.make(gpt, layers=2)
+        compiled = self.compile(model, "min")
+        compiled(self.ids, self.ids).backward()
+        model.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            self.assertEqual(compiled(self.ids, self.ids).item(), model(self.ids, self.ids).item())
+        compiled(self.ids, self.ids).backward()
+
+    def test_workspaces_that_were_not_measured_are_said(self) -> None:
+        for workspaces in (True, False):
+            model = self.make(gpt, layers=2)
+            backend = llmmem.torch.backend("min", workspaces=workspaces)
+            compiled = backend.compile(model, (self.ids, self.ids))
+            report = backend.step_reports[0]
+            self.assertEqual(report.of_model is None, workspaces)
+            self.assertEqual("kernels and ops take while they run was not measured" in str(report), not workspaces)
+            compiled(self.ids, self.ids).backward()
+            # Its own peak is of one call, whatever else the step does.
+            self.assertIn("step_reports has the peak of them all", backend.reports[0].of_model)
+
     def test_calls_that_the_plan_does_not_know(self) -> None:
         model = self.make(llama, layers=3)
         self.compile(model, "min", list(model.blocks))
@@ -278,6 +309,18 @@ class StepsTest(unittest.TestCase):
         print(f"a number is read: budget {self.backend.steps.budget} measured {step.peak} unplanned {plain.peak}")
         self.assertLessEqual(step.peak, self.backend.steps.budget)
         self.assertTrue(is_equal(step, plain))
+
+    def test_a_graph_that_is_refused_runs_once_without_bytes(self) -> None:
+        class Prints(nn.Linear):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                torch.ops.aten._print("a step")
+                return super().forward(x)
+
+        record = llmmem.torch._compile._record_on
+        with unittest.mock.patch("llmmem.torch._compile._record_on", wraps=record) as recorded, self.assertRaises(Exception) as caught:
+            llmmem.torch.compile(Prints(4, 4), budget="1GB", inputs=torch.ones(2, 4))
+        self.assertIn("operators with graphs or effects inside", str(caught.exception))
+        self.assertEqual(recorded.call_count, 1)
 
     def test_what_does_not_fit(self) -> None:
         model = self.make(llama, layers=3)
