@@ -93,8 +93,8 @@ def _again(count: int, beside: int, gradients: int, needed: int, promised: int, 
         fix = "give each model a backend of its own, compile it with fullgraph=True, or run each backward before the next forward"
     else:
         why = f"this call may need {needed:,} of {promised:,} bytes"
-        fix = ("compile the whole model in place of its blocks, run each backward before the next forward, or give a larger "
-               "budget")
+        fix = ("compile the whole model in place of its blocks, or the blocks with llmmem.torch.compile(..., regions=...), run each backward "
+               "before the next forward, or give a larger budget")
     return (f"llmmem.torch: a planned graph is called again before the backward of {count} earlier call{'s' * (count > 1)}, as where "
             f"blocks are compiled one by one; those hold {beside:,} bytes and their gradients may take {gradients:,}, and {why}: "
             f"{fix}")
@@ -105,7 +105,8 @@ def _left(held: Dict[int, Storage], others: Dict[int, Storage], peak: int, neede
     if others:
         what = (f"other parameters that this graph was called with, {sum(storage.bytes for storage in others.values()):,} bytes "
                 "and their gradients")
-        fix = "compile the whole model in place of its blocks, or drop the other model"
+        fix = ("compile the whole model in place of its blocks, or the blocks with llmmem.torch.compile(..., regions=...), or drop the other "
+               "model")
     else:
         what = f"results of earlier calls, {sum(storage.bytes for storage in held.values()):,} bytes,"
         fix = "delete them before the next call (`del outputs`)"

@@ -18,7 +18,7 @@ class Point:
 
     forward: bytes that the forward takes at most in addition to its arguments. held: bytes of the tensors that it saves, of which nobody
     else knows, until the backward. backward: bytes that the backward takes at most, with those tensors, in addition to
-    arguments, results and tangents. cost: of one forward and backward. steps: the plan's. plan: the planner's own words for it.
+    arguments, results and tangents. cost: of one forward and backward. steps: the plan's. plan: the planner's, of which `steps` are.
     """
 
     forward: int
@@ -153,7 +153,7 @@ def _thin(states: List[_State]) -> List[_State]:
 
 def least_budget(moments: Sequence[Moment], curves: Sequence[Sequence[Point]]) -> int:
     """Returns the least budget that `choose` finds Points for."""
-    curves = [[replace(point, cost=0) for point in curve] for curve in curves]  # One state is enough.
+    curves = [[replace(point, cost=0) for point in curve] for curve in curves]  # One state is enough where there is one sum.
     low = max((moment.base for moment in moments), default=0)
     high = peak_of(moments, [min(curve, key=lambda point: point.held) for curve in curves])
     while low < high:
