@@ -17,8 +17,8 @@ NAMESPACES = ("_c10d_functional", "c10d_functional", "_c10d_functional_autograd"
 
 # Of each op: messages to each other rank, the number of the argument that names the group, and whether the operand is read until the wait;
 # all_reduce sends a clone of its operand.
-_STARTS: Dict[str, Tuple[int, int, bool]] = {"all_gather_into_tensor": (1, 2, True), "reduce_scatter_tensor": (1, 3, True), "all_reduce": (2, 2, False),
-           "all_to_all_single": (1, 3, True)}
+_STARTS: Dict[str, Tuple[int, int, bool]] = {
+    "all_gather_into_tensor": (1, 2, True), "reduce_scatter_tensor": (1, 3, True), "all_reduce": (2, 2, False), "all_to_all_single": (1, 3, True)}
 
 # aten copies a transposed matrix in blocks of 60 x 60 elements.
 TRANSPOSED_BLOCK = 3600

@@ -107,12 +107,13 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
     first: Dict[Hashable, fx.Node] = {}
     for key, kernel in zip(keys, kernels):
         first.setdefault(key, kernel.node)
-    runs: Dict[Hashable, Tuple[int, int]] = measure({key: node for key, node in first.items() if not is_collective(node)}) if measured or workspaces else {}
+    own = {key: node for key, node in first.items() if not is_collective(node)}
+    runs: Dict[Hashable, Tuple[int, int]] = measure(own) if measured or workspaces else {}
     for key, node in first.items():
         if is_collective(node):
             # A transfer is never run to be measured: the other ranks would have to take part.
-            # How long gloo's workers hold its tensors was measured, once above what is counted, and is not proved.
-            known[key] = Price(_collectives.nanoseconds(node, device), _collectives.workspace(node) if workspaces else 0, 0, False)
+            known[key] = Price(_collectives.nanoseconds(node, device), _collectives.workspace(node) if workspaces else 0, 0,
+                               workspaces and _collectives.knows_workspace(node))
             continue
         flops = count_flops(node)
         nanoseconds = device.nanoseconds(flops, count_traffic(node), numbers_of(node))

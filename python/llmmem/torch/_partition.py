@@ -103,7 +103,7 @@ class Partition:
         problem = make_problem(program, prices, device.alignment, of_graph if self.chosen else self.fixed + beside)
         static_inputs = static_lifetime_input_indices or []
         made = self._agree(program, problem, lambda: self._plan(problem, lambda budget, made, least: refuse(
-            budget, made, least, describe_held(program, problem, static_inputs, self.fixed + beside),
+            budget, made, least, describe_held(program, problem, static_inputs, self.optimizer_state + beside, of_graph),
             self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes))))
         after_plan = time.perf_counter()
         for kernel, entry in zip(program.kernels, prices):
@@ -206,6 +206,9 @@ class Partition:
         if collective is not None and self.compiler == "inductor":
             raise UnsupportedGraphError(f"llmmem.torch: {collective.name} ({collective.target}): what transfers hold in Inductor's order is "
                                         'not counted: give compiler="eager"')
+        if collective is not None and self.chosen:
+            raise UnsupportedGraphError(f"llmmem.torch: {collective.name} ({collective.target}): ranks do not compare which plan each call of a "
+                                        "step takes: compile the whole model as one graph (fullgraph=True) with llmmem.torch.backend")
         agreement = Agreement(nodes)
         try:
             made = make()
@@ -273,7 +276,7 @@ def _report(program: Program, prices: Sequence[Price], problem: Problem, made: P
         recomputed_flops=sum(flops[step] for step in again), flops=sum(flops),
         seconds_read=seconds[0], seconds_priced=seconds[1], seconds_planned=seconds[2], seconds_written=seconds[3],
         symbolic=program.symbolic, unknown_workspaces=sum(not entry.knows_workspace for entry in prices),
-        problem=problem, plan=made)
+        problem=problem, plan=made, has_collectives=any(is_collective(kernel.node) for kernel in program.kernels))
 
 
 def _saved_bytes(problem: Problem, made: Plan, boundary: int) -> int:

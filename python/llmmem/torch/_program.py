@@ -52,7 +52,8 @@ class Program:
 
     kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where
     there is no gradient. tangents: numbers of the storages that the caller's backward hands in, one for each. mutated: of those that the
-    forward overwrites. is_part: whether it is a part of a step, which counts tangents until its backward has returned. symbolic_bytes: of the storages whose size is no number; the plan is made at their hints.
+    forward overwrites. is_part: whether it is a part of a step, which counts tangents until its backward has returned. symbolic_bytes: of
+    the storages whose size is no number; the plan is made at their hints.
     """
 
     module: fx.GraphModule

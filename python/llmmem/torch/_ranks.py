@@ -19,9 +19,6 @@ from ._errors import UnsupportedGraphError
 # How long a rank waits for the plans of the others, whose search may take longer than its own.
 SECONDS = 300.0
 
-# How many comparisons each group has had, by its name, so that each has keys of its own.
-_rounds: Dict[Tuple[int, str], int] = {}
-
 
 class Agreement:
     """The comparison of one plan. nodes: of the graph. Without collectives, and where ranks are simulated, it does nothing."""
@@ -30,12 +27,11 @@ class Agreement:
         self.seconds = SECONDS if seconds is None else seconds
         self.rounds: List[Tuple[str, Any, int]] = []  # the name of a group, the group, and its round
         for name in _collectives.groups(list(nodes)):
-            from torch.distributed.distributed_c10d import _resolve_process_group
+            from torch.distributed.distributed_c10d import _resolve_process_group, get_backend
             group = _resolve_process_group(name)  # type: ignore[arg-type]
-            if group.size() > 1 and group.name() != "fake":
-                key = id(group), name
-                _rounds[key] = _rounds.get(key, 0) + 1
-                self.rounds.append((name, group, _rounds[key]))
+            if group.size() > 1 and get_backend(group) != "fake":
+                # The store counts the comparisons of each rank, so that each has keys of its own.
+                self.rounds.append((name, group, _store(group).add(f"llmmem/rounds/{group.rank()}", 1)))
 
     def refuse(self, error: BudgetError) -> None:
         """Tells the other ranks that this one has no plan."""

@@ -10,9 +10,10 @@ from ._problem import storages_of
 from ._program import Program
 
 
-def describe_held(program: Program, problem: Problem, static_inputs: Sequence[int], reserved: int) -> str:
+def describe_held(program: Program, problem: Problem, static_inputs: Sequence[int], reserved: int,
+                  transferred: int) -> str:
     """Says what the caller holds under every plan, by kind. static_inputs: numbers of the primals that are parameters and buffers; none where
-    a compiler does not say which."""
+    a compiler does not say which. transferred: bytes that wrappers and transfers of several ranks hold."""
     primals = [node for node in program.module.graph.find_nodes(op="placeholder") if partitioners._is_primal(node)]
     parameters = set(storages_of(program, [primals[number] for number in static_inputs]))
     inputs = set(storages_of(program, primals)) - parameters
@@ -24,7 +25,7 @@ def describe_held(program: Program, problem: Problem, static_inputs: Sequence[in
         return sum(problem.values[number].bytes for number in numbers)
 
     kinds = [("other inputs", count(inputs)), ("gradients", count(gradients)), ("results and their gradients", count(results)),
-             ("what is reserved or held by other graphs", reserved)]
+             ("buffers of wrappers and transfers", transferred), ("what is reserved or held by other graphs", reserved)]
     alone = f"parameters and buffers alone are {count(parameters):,} bytes"
     if not parameters:
         alone, kinds = f"parameters, buffers and inputs alone are {count(inputs):,} bytes", kinds[1:]

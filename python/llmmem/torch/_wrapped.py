@@ -151,10 +151,14 @@ def _stays_gathered(group: Any) -> bool:
 
 
 def _bucket_bytes() -> int:
-    """Returns the bytes of DDP's buckets, which hold a second copy of all gradients."""
+    """Returns the bytes of DDP's buckets, which hold a second copy of all gradients. Raises UnsupportedGraphError where DDP holds more."""
     active = torch.nn.parallel.DistributedDataParallel._active_ddp_module
     if active is None:
         return 0
+    why = ("mixed_precision keeps copies of parameters in another type" if active.mixed_precision is not None else
+           "a hook of register_comm_hook makes buffers of its own" if active._comm_hooks else None)
+    if why:
+        raise UnsupportedGraphError(f"llmmem.torch: DistributedDataParallel: {why}, whose bytes are not counted: leave that out")
     trained = [parameter for parameter in active.module.parameters() if parameter.requires_grad]
     # Which parameters were used is noted twice, in 4 bytes for each.
     return sum(map(_bytes, trained)) + (8 * len(trained) if active.find_unused_parameters else 0)

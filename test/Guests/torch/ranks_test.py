@@ -9,6 +9,7 @@ import tempfile
 import time
 import traceback
 import unittest
+from dataclasses import dataclass
 from typing import Any, Callable, List, Tuple
 
 import torch
@@ -66,6 +67,13 @@ def _run_rank(work: Callable[[int], Any], rank: int, file: str, answer: Any) -> 
     os._exit(1)
 
 
+@dataclass
+class Steps(Step):
+    """Several steps. peak: the least of theirs. most: the largest."""
+
+    most: int
+
+
 def unplanned() -> Any:
     return aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=default_partition)
 
@@ -78,10 +86,10 @@ def batch(rank: int) -> torch.Tensor:
     return torch.randint(0, 256, (2, 64), generator=torch.Generator().manual_seed(rank))
 
 
-def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tensor, outside: int = 0) -> Step:
+def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tensor, outside: int = 0) -> Steps:
     """Runs two steps, since DDP makes its buckets anew in the second, and measures those after them. gloo's workers let go of the tensors of a
-    transfer when they are scheduled again, on a busy machine long after the wait, so that the least peak is that of the step itself.
-    outside: bytes made before."""
+    transfer when they are scheduled again, on a busy machine long after the wait, so that the least peak is that of the step itself, and
+    the largest is printed with it. outside: bytes made before."""
     peaks = []
     for _ in range(2 + STEPS):
         loss = None
@@ -95,7 +103,8 @@ def measure(model: nn.Module, step: Callable[..., torch.Tensor], ids: torch.Tens
             for tensor in [*model.parameters(), *model.buffers(), ids]}
     gradients = [local(parameter.grad).clone() for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
-    return Step(sum(held.values()) + outside + min(peaks[2:]), loss.detach(), gradients)
+    there = sum(held.values()) + outside
+    return Steps(there + min(peaks[2:]), loss.detach(), gradients, there + max(peaks[2:]))
 
 
 class Gather(nn.Module):
@@ -133,10 +142,11 @@ def make(kind: str, layers: int = 1) -> Transformer:
 
 
 def run_in_graph(kind: str, rank: int) -> List[Tuple[Any, ...]]:
-    """Returns of each budget: budget, predicted and measured peak, whether bits are those of the unplanned step, starts that run again."""
+    """Returns of each budget: budget, predicted peak, least and largest measured one, whether bits are those of the unplanned step, starts
+    that run again, and of_model."""
     ids = batch(rank if kind == "SimpleFSDP" else 0)
 
-    def run(backend: Any) -> Step:
+    def run(backend: Any) -> Steps:
         model = make(kind)
         return measure(model, torch.compile(model, backend=backend, fullgraph=True), ids)
 
@@ -146,7 +156,7 @@ def run_in_graph(kind: str, rank: int) -> List[Tuple[Any, ...]]:
         step, report = run(backend), backend.reports[0]
         names = [report.problem.ops[number].name for number in report.plan.steps]
         starts = [name for name in names if re.match("all_gather|all_reduce|reduce_scatter|all_to_all", name)]
-        found.append((budget, report.peak, step.peak, is_equal(step, plain), len(starts) - len(set(starts)), report.of_model))
+        found.append((budget, report.peak, step.peak, step.most, is_equal(step, plain), len(starts) - len(set(starts)), report.of_model))
         budget = report.peak * 5 // 4
     return found
 
@@ -157,14 +167,14 @@ class InGraphTest(unittest.TestCase):
     def check(self, kind: str) -> None:
         answers = run_ranks(self, lambda rank: run_in_graph(kind, rank))
         for rank, (found,) in enumerate(answers):
-            for budget, predicted, measured, has_equal_bits, again, of_model in found:
-                print(f"{kind}: rank {rank} budget {budget} predicted {predicted} measured {measured} transfers again {again}")
-                self.assertRegex(of_model, "kernels take in addition to their results")
+            for budget, predicted, measured, most, has_equal_bits, again, of_model in found:
+                print(f"{kind}: rank {rank} budget {budget} predicted {predicted} measured {measured} to {most} transfers again {again}")
+                self.assertRegex(of_model, "how long gloo holds what it transfers was measured and not proved")
                 self.assertTrue(has_equal_bits)
                 self.assertLessEqual(measured, predicted)
                 self.assertLessEqual(predicted, predicted if budget == "min" else budget)
             self.assertEqual([entry[:2] for entry in found], [entry[:2] for entry in answers[0][0]])
-        self.assertGreater(answers[0][0][0][4], 0)
+        self.assertGreater(answers[0][0][0][5], 0)
 
     def test_simple_fsdp(self) -> None:
         self.check("SimpleFSDP")
@@ -204,12 +214,34 @@ class AlikeTest(unittest.TestCase):
         texts = self.refuse(lambda rank: llmmem.torch.backend("4MB") if rank else None)
         self.assertRegex(texts[1], "rank 0 of the group '.*' has not planned this graph within 5 s")
 
+    def test_calls_of_a_step(self) -> None:
+        """Blocks that are compiled one by one: which plan a call takes is decided on each rank by what it sees held."""
+        def work(rank: int) -> str:
+            model, made, ids = make("tensor parallel"), llmmem.torch.backend("4MB"), batch(0)
+            for block in model.blocks:
+                block.compile(backend=made)
+            with self.assertRaises(Exception) as caught:
+                model(ids, ids)
+            return str(caught.exception)
+
+        for (text,) in run_ranks(self, work):
+            self.assertRegex(text, "ranks do not compare which plan each call of a step takes: .*fullgraph=True")
+
+    def test_simulated_ranks(self) -> None:
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=RANKS)
+        self.addCleanup(dist.destroy_process_group)
+        backend, ids = llmmem.torch.backend("4MB"), batch(0)
+        torch.compile(make("tensor parallel"), backend=backend, fullgraph=True)(ids, ids)
+        self.assertEqual(len(backend.reports), 1)
+
     def test_measured_times(self) -> None:
         for text in self.refuse(lambda rank: llmmem.torch.backend("4MB", costs="measured")):
             self.assertRegex(text, 'give costs="table"')
 
 
-def run_ddp(rank: int) -> Tuple[int, int, int, bool]:
+def run_ddp(rank: int) -> Tuple[int, int, int, int, int, bool]:
+    """Returns the predicted peak, the least and the largest measured one, buckets, gradients, and whether bits are equal."""
     torch._dynamo.reset()
     torch.manual_seed(0)
     model, ids = llama(), batch(rank)
@@ -220,19 +252,21 @@ def run_ddp(rank: int) -> Tuple[int, int, int, bool]:
             dist.barrier()
             time.sleep(0.05)
     changes = [event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    # Barriers leave small tensors, which are no buckets. A bucket as small would be missed; the test compares with the gradients.
     buckets = sum(change for change in changes if abs(change) > 4096)
     plain = measure(model, torch.compile(wrapped, backend=unplanned()), ids, buckets)
     torch._dynamo.reset()
     backend = llmmem.torch.backend("min")
     step = measure(model, torch.compile(wrapped, backend=backend), ids, buckets)
-    return backend.reports[0].peak, step.peak, buckets, is_equal(step, plain)
+    return backend.reports[0].peak, step.peak, step.most, buckets, sum(gradient.nbytes for gradient in step.gradients), is_equal(step, plain)
 
 
 def run_fsdp2(rank: int) -> Tuple[Any, ...]:
-    """Returns what a small budget is refused with, and of a larger one: predicted, measured, whether bits are equal, and of_model."""
+    """Returns what a small budget is refused with, and of a larger one: predicted peak, least and largest
+    measured one, that of the unplanned step, whether bits are equal, and of_model."""
     mesh, ids = init_device_mesh("cpu", (RANKS,)), batch(rank)
 
-    def run(backend: Any) -> Step:
+    def run(backend: Any) -> Steps:
         torch._dynamo.reset()
         gc.collect()
         torch.manual_seed(0)
@@ -251,7 +285,7 @@ def run_fsdp2(rank: int) -> Tuple[Any, ...]:
         text = str(error)
     plain, backend = run(unplanned()), llmmem.torch.backend(LARGE)
     step = run(backend)
-    return text, backend.reports[0].peak, step.peak, is_equal(step, plain), backend.reports[0].of_model
+    return text, backend.reports[0].peak, step.peak, step.most, plain.peak, is_equal(step, plain), backend.reports[0].of_model
 
 
 SMALL, LARGE = 475_000, 4_000_000
@@ -261,18 +295,33 @@ class WrappedTest(unittest.TestCase):
     """Wrappers whose hooks run around the graph."""
 
     def test_buckets_of_ddp(self) -> None:
-        for rank, ((predicted, measured, buckets, has_equal_bits),) in enumerate(run_ranks(self, run_ddp)):
-            print(f"DDP: rank {rank} budget min predicted {predicted} measured {measured}, of them buckets {buckets}")
-            self.assertGreater(buckets, 0)
+        for rank, ((predicted, measured, most, buckets, gradients, has_equal_bits),) in enumerate(run_ranks(self, run_ddp)):
+            print(f"DDP: rank {rank} budget min predicted {predicted} measured {measured} to {most}, of them buckets {buckets}")
+            self.assertEqual(buckets, gradients)
             self.assertEqual(predicted, measured)
             self.assertTrue(has_equal_bits)
 
+    def test_hooks_of_ddp(self) -> None:
+        """They may hold anything."""
+        def work(rank: int) -> str:
+            from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+            wrapped = nn.parallel.DistributedDataParallel(llama(layers=1))
+            wrapped.register_comm_hook(None, fp16_compress_hook)
+            with self.assertRaises(Exception) as caught:
+                torch.compile(wrapped, backend=llmmem.torch.backend("4MB"))(batch(rank), batch(rank))
+            return str(caught.exception)
+
+        for (text,) in run_ranks(self, work):
+            self.assertRegex(text, "a hook of register_comm_hook makes buffers of its own")
+
     def test_fsdp2_by_blocks(self) -> None:
-        for rank, ((text, predicted, measured, has_equal_bits, of_model),) in enumerate(run_ranks(self, run_fsdp2)):
-            print(f"FSDP2: rank {rank} budget {LARGE} predicted {predicted} measured {measured}")
+        for rank, ((text, predicted, measured, most, plain, has_equal_bits, of_model),) in enumerate(run_ranks(self, run_fsdp2)):
+            print(f"FSDP2: rank {rank} budget {LARGE} predicted {predicted} measured {measured} to {most} unplanned {plain}")
             found = re.search(rf"no plan within {SMALL:,} bytes.*the least that was found is ([\d,]+)", text)
             self.assertGreater(int(found[1].replace(",", "")), SMALL)
-            self.assertLessEqual(measured, LARGE)
+            print(text[:200])
+            self.assertLessEqual(measured, predicted)
+            self.assertLess(predicted, LARGE)
             self.assertTrue(has_equal_bits)
             self.assertRegex(of_model, "fully_shard")
 
