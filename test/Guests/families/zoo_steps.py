@@ -41,9 +41,13 @@ class Step:
 
 @dataclass
 class Line:
-    """A step of a model under a budget. bytes: the budget; under "min" what was promised where that counts as kept, which it does not where
-    several graphs share the budget. promised: the peak that the plans, or Inductor's own account of their code, say. has_bits: whether loss and gradients are those of the unplanned step, bit by bit. again: kernels that run
-again. error: why there is no step."""
+    """A step of a model under a budget.
+
+    bytes: the budget; under "min" what was promised where that counts as kept, which it does not where several graphs share the budget.
+    promised: the peak that the plan of the step, or of the graph, or Inductor's own account of its code says; None where a graph was planned
+    as a part of a step that has no plan. has_bits: whether loss and gradients are those of the unplanned step, bit by bit. again: kernels
+    that run again. error: why there is no step.
+    """
 
     model: str
     compiler: str
@@ -142,12 +146,20 @@ def _measure_line(line: Line, plain: Step) -> Line:
     except Exception as error:
         line.error = _shorten(error)
     if backend.reports:
-        line.promised = max(report.compiled_peak or report.peak for report in backend.reports)
+        line.promised = _promised(backend)
         line.has_several_graphs = backend.reports[-1].is_one_of_several
         line.again = sum(report.recomputed for report in backend.reports)
     if line.bytes is None and not line.has_several_graphs:
         line.bytes = line.promised
     return line
+
+
+def _promised(backend: Any) -> Optional[int]:
+    if backend.step_reports:
+        return max(report.peak for report in backend.step_reports)
+    # What a part of a step needs is not what the step needs.
+    is_part = any(report.is_first_step for report in backend.reports)
+    return None if is_part else max(report.compiled_peak or report.peak for report in backend.reports)
 
 
 def _shorten(error: Exception) -> str:

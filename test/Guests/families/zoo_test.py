@@ -9,6 +9,8 @@ from zoo_steps import Line, measure_all
 
 # Their graphs break, and under a budget that graphs share "min" promises nothing; half way there they are held or refused.
 SEVERAL_GRAPHS = ("gpt2", "llama-lora-bf16", "mixtral", "mixtral-grouped", "llava", "qwen2-vl")
+# Of them those whose first graph is evidently a part of its step, which is planned as a whole.
+RUN_HALF_WAY = ("gpt2",)
 # Generating and compiling code takes several times as long, so Inductor runs one of each kind: text, experts, pictures.
 OF_INDUCTOR = ("llama", "qwen3-moe", "vit")
 
@@ -36,6 +38,7 @@ class ZooTest(unittest.TestCase):
 
     def check_shared_budget(self, line: Line) -> None:
         if line.error is not None:
+            self.assertFalse(line.model in RUN_HALF_WAY and line.budget == "half", line.error)
             self.assertRegex(line.error, "BudgetError|llmmem.torch: .* bytes")
             return
         self.assertTrue(line.has_bits)
