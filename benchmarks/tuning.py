@@ -23,7 +23,7 @@ CONSTANT = re.compile(r"^LLMMEM_TUNED\(([\w:]+), (\w+), ([\d.]+)\);", re.MULTILI
 SEARCHERS = ["options of stages", "nested recomputation", "eviction", "least memory", "annealing", "headroom", "ruin and recreate",
              "lowering", "every order", "series-parallel order", "annealed order", "deferred gradient", "canonical numbers",
              "rungs", "every schedule", "every placement", "core first", "promotion", "packing search", "ejection chains",
-             "small buffers last"]
+             "similar plan", "small buffers last"]
 
 
 def constants():

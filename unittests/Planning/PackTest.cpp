@@ -1,6 +1,7 @@
 //===- PackTest.cpp - Offsets for buffers and for schedules ----------------------===//
 
 #include "Allocation/Ejection.h"
+#include "Allocation/PackLike.h"
 #include "Allocation/PackShapes.h"
 #include "RandomProblem.h"
 #include "llmmem/Planning/Allocation/Placement.h"
@@ -240,6 +241,25 @@ TEST(PlaceSteps, RandomSchedulesVerify) {
   }
 }
 
+/// As above, beginning where another schedule of the problem has its values.
+TEST(PlaceSteps, LikeAnotherScheduleVerifies) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const Problem problem = randomProblem(seed, 1 + seed % 12);
+    PackOptions options;
+    options.alignment = problem.alignment;
+    options.capacity = 0;
+    options.work = 200;
+    Plan other, plan;
+    other.steps = randomSteps(problem, seed + 1);
+    placeSteps(problem, other, options);
+    plan.status = Status::Feasible;
+    plan.steps = randomSteps(problem, seed);
+    placeSteps(problem, plan, options, {}, &other);
+    for (const Violation &violation : verify(problem, plan))
+      FAIL() << seed << ": " << violation.step << " " << violation.rule << " " << violation.message;
+  }
+}
+
 Shapes shapesOf(const std::vector<Buffer> &buffers) {
   Shapes shapes;
   for (const Buffer &buffer : buffers) {
@@ -250,7 +270,33 @@ Shapes shapesOf(const std::vector<Buffer> &buffers) {
   return shapes;
 }
 
-TEST(Pack, LeavesOutWhatOverlaps) {
+/// From the offsets of a packing that fits, nothing is searched anew: without work to search, the
+/// heuristics' packing of the same shapes is higher.
+TEST(PackLike, GoesOnFromAPacking) {
+  std::mt19937_64 engine(13);
+  const Shapes shapes = shapesOf(fullForAFifthOfTheTime(engine));
+  PackOptions options;
+  options.capacity = 64 * 1000 / 100 * 102;
+  options.work = 12000;
+  const Packing found = packShapes(shapes, options);
+  ASSERT_LE(found.arena, *options.capacity);
+  options.work = 0;
+  ASSERT_GT(packShapes(shapes, options).arena, *options.capacity);
+  EXPECT_LE(packLike(shapes, options, found.offsets).arena, found.arena);
+}
+
+/// a and b lie one above the other in 9 bytes; c, which is live with neither, is in the way of
+/// nothing. The live bytes are 8.
+TEST(PackLike, LowersWhatFits) {
+  const Shapes shapes = shapesOf({{0, 2, 4}, {1, 3, 4}, {3, 4, 2}});
+  PackOptions options;
+  options.capacity = 9;
+  const Packing packing = packLike(shapes, options, {0, 5, 0});
+  EXPECT_EQ(packing.arena, 8);
+  EXPECT_EQ(packing.lowerBound, 8);
+}
+
+TEST(PackLike, LeavesOutWhatOverlaps) {
   const Shapes shapes = shapesOf({{0, 2, 4}, {1, 3, 8}, {2, 4, 4}, {4, 5, 1}});
   constexpr int64_t capacity = 100;
   // b, the largest, keeps its offset; a overlaps it, c does not; d is wanted nowhere.

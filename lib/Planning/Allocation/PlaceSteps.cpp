@@ -4,7 +4,7 @@
 // the shapes into the offsets, arena, peak and cost of a plan.
 //
 
-#include "PackShapes.h"
+#include "PackLike.h"
 #include "PackSubAlignment.h"
 #include "Tuning/Constants.h"
 #include "llmmem/Planning/Model/InPlace.h"
@@ -112,13 +112,15 @@ private:
 class Placer {
 public:
   Placer(const Problem &problem, Plan &plan, const PackOptions &options,
-         std::span<const StepSpan> spans)
+         std::span<const StepSpan> spans, const Plan *like)
       : problem(problem), plan(plan), options(options),
-        stepCount(static_cast<int32_t>(plan.steps.size())), instances(problem, plan.steps, spans) {}
+        stepCount(static_cast<int32_t>(plan.steps.size())), instances(problem, plan.steps, spans),
+        like(tuning::isOff("similar plan") ? nullptr : like) {}
 
   void run() {
     makeShapes();
-    const Packing packing = packShapes(shapes, options);
+    const Packing packing =
+        like ? packLike(shapes, options, offsetsLike()) : packShapes(shapes, options);
     fillOffsets(packing);
     fillNumbers();
     trySubAlignmentLast(packing);
@@ -215,6 +217,34 @@ private:
       }
   }
 
+  /// Returns the offsets that `like` gives each shape, or -1 where it does not have the shape. The
+  /// first instances of a value correspond to each other, and so do the second ones.
+  std::vector<int64_t> offsetsLike() const {
+    std::vector<std::vector<int64_t>> ofValue(problem.values.size()), ofOp(problem.ops.size());
+    for (const InstanceOffset &each : like->offsets)
+      ofValue[each.value].push_back(each.offset);
+    for (const WorkspaceOffset &each : like->workspaces)
+      ofOp[like->steps[each.step]].push_back(each.offset);
+    std::vector<size_t> nextOfValue(ofValue.size(), 0), nextOfOp(ofOp.size(), 0);
+    std::vector<int64_t> wanted(shapes.shapes.size(), -1);
+    for (size_t i = 0; i < instances.size(); ++i) {
+      const PlacedInstance &it = instances[i];
+      if (it.last < it.first)
+        continue;
+      const size_t number = nextOfValue[it.value]++;
+      if (!it.takes && shapeOf[i] >= 0 && number < ofValue[it.value].size())
+        wanted[shapeOf[i]] = ofValue[it.value][number];
+    }
+    int32_t shape = firstWorkspace;
+    for (OpIndex op : plan.steps)
+      if (problem.ops[op].workspace) {
+        if (const size_t number = nextOfOp[op]++; number < ofOp[op].size())
+          wanted[shape] = ofOp[op][number];
+        ++shape;
+      }
+    return wanted;
+  }
+
   void fillNumbers() {
     int64_t held = 0, largest = 0;
     for (int64_t change : live) {
@@ -234,6 +264,7 @@ private:
   const PackOptions &options;
   const int32_t stepCount;
   const Instances instances;
+  const Plan *const like;
   Shapes shapes;
   std::vector<int32_t> shapeOf;     // by instance; -1: no bytes
   std::vector<bool> isSubAlignment; // by shape: smaller than the alignment
@@ -244,8 +275,8 @@ private:
 } // namespace
 
 void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
-                std::span<const StepSpan> spans) {
-  Placer(problem, plan, options, spans).run();
+                std::span<const StepSpan> spans, const Plan *like) {
+  Placer(problem, plan, options, spans, like).run();
 }
 
 } // namespace llmmem::planning

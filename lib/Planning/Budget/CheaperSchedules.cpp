@@ -45,8 +45,9 @@ PlacedPlan CheaperSchedules::within(int64_t budget, int64_t leastCost, int64_t c
         placer.leastFootprintOf(each.candidate) > budget)
       continue;
     if (!each.placed)
-      each.placed = placer.place(each.candidate, placer.footprintWithHeadroomOf(each.candidate),
-                                 {.work = placer.packWork, .afterCore = AfterCore::End});
+      each.placed =
+          placer.place(each.candidate, placer.footprintWithHeadroomOf(each.candidate),
+                       {.work = placer.packWork, .afterCore = AfterCore::End, .like = least.get()});
     if (shared.footprintOf(each.placed) <= budget)
       return each.placed;
   }

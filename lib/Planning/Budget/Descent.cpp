@@ -20,7 +20,8 @@ PlacedPlan Descent::place(const Candidate &candidate, int64_t budget, bool isLow
                                      : 0;
   placingWork += shared.isAnnealed() ? tuning::workOfPackUnit * work : 0;
   PlacedPlan plan = shared.placer.place(
-      candidate, budget, {.work = work, .ejections = ejections, .afterCore = AfterCore::End});
+      candidate, budget,
+      {.work = work, .ejections = ejections, .afterCore = AfterCore::End, .like = &state.best()});
   if (!state.isWithin(*plan, budget))
     schedules.addFailure(candidate);
   return plan;

@@ -30,7 +30,7 @@ PlacedPlan SchedulePlacer::place(const Candidate &candidate, int64_t budget,
                          : 0;
   pack.ejections = effort.ejections;
   pack.afterCore = effort.afterCore;
-  placeSteps(graph.problem(), *plan, pack);
+  placeSteps(graph.problem(), *plan, pack, {}, effort.like);
   return plan;
 }
 

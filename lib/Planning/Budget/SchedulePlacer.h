@@ -22,6 +22,7 @@ struct PlacingEffort {
   int64_t work = 0;
   int64_t ejections = 0;
   AfterCore afterCore = AfterCore::Search;
+  const Plan *like = nullptr; // the plan at whose offsets the search begins
 };
 
 class SchedulePlacer {

@@ -61,9 +61,10 @@ struct StepSpan {
 /// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule. `spans` is
 /// empty or has one entry for each step. It keeps what a step reads, writes and works in apart from
 /// the bytes of all steps of its span, so that none of them waits for another's bytes. The arena
-/// may then exceed the peak, which counts each step at its own place.
+/// may then exceed the peak, which counts each step at its own place. `like` is a placed plan of
+/// similar steps, at whose offsets the search begins.
 void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
-                std::span<const StepSpan> spans = {});
+                std::span<const StepSpan> spans = {}, const Plan *like = nullptr);
 
 } // namespace llmmem::planning
 
