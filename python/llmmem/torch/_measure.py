@@ -47,8 +47,8 @@ def _can_run(node: fx.Node) -> bool:
 
 def _operand(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        # Ones are valid numbers, and zeros valid indices.
-        make = torch.ones if value.dtype.is_floating_point else torch.zeros
+        # Ones are valid numbers, zeros are valid indices, and what is asserted is true.
+        make = torch.ones if value.dtype.is_floating_point or value.dtype == torch.bool else torch.zeros
         elements = storage_bytes(value) // value.itemsize
         base = make(elements, dtype=value.dtype, device=value.device)
         return base.as_strided([hint(size) for size in value.shape], [hint(stride) for stride in value.stride()],
