@@ -6,6 +6,7 @@ storages that are still alive, so that a forward without a backward counts for a
 tensors that hooks packed elsewhere (torch.utils.checkpoint, save_on_cpu) do not count.
 """
 
+import gc
 import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Sequence
@@ -48,7 +49,12 @@ class Calls:
             # Where DDP splits a graph, each part is called once while it is compiled, and holds nothing.
             if any(isinstance(argument, FakeTensor) for argument in arguments):
                 return run(*arguments)
-            self._check(arguments, report, reserve, has_other_graphs())
+            try:
+                self._check(arguments, report, reserve, has_other_graphs())
+            except BudgetError:
+                # Compiling leaves cycles, which may hold the results of the first call.
+                gc.collect()
+                self._check(arguments, report, reserve, has_other_graphs())
             results = run(*arguments)
             self._remember(arguments, results)
             return results
