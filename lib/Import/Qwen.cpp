@@ -32,29 +32,30 @@ std::unique_ptr<Model> llmmem::importer::readQwen2Moe(ConfigReader &config,
   return makeDecoder(std::move(parts));
 }
 
-/// Reads Qwen3 without experts (Yang et al. 2025). Queries and keys are normalised per head.
-std::unique_ptr<Model> llmmem::importer::readQwen3(ConfigReader &config,
-                                                   const ImportOptions &options) {
+/// Reads what Qwen3 has with experts and without (Yang et al. 2025). Queries and keys are
+/// normalised per head.
+static DecoderParts readQwen3Keys(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   parts.attention.output.bias = config.flagOr("attention_bias", false);
   setInputBias(parts.attention, parts.attention.output.bias);
   parts.attention.queryNorm = "self_attn.q_norm";
   parts.attention.keyNorm = "self_attn.k_norm";
   parts.attention.normsHeads = true;
+  return parts;
+}
+
+/// Reads Qwen3 without experts.
+std::unique_ptr<Model> llmmem::importer::readQwen3(ConfigReader &config,
+                                                   const ImportOptions &options) {
+  DecoderParts parts = readQwen3Keys(config, options);
   readSwitchedWindow(config, parts);
   return makeDecoder(std::move(parts));
 }
 
-/// Reads Qwen3 with experts (Yang et al. 2025). Queries and keys are normalised per head, and no
-/// expert is shared.
+/// Reads Qwen3 with experts, none of which is shared.
 std::unique_ptr<Model> llmmem::importer::readQwen3Moe(ConfigReader &config,
                                                       const ImportOptions &options) {
-  DecoderParts parts = readLlamaKeys(config, options);
-  parts.attention.output.bias = config.flagOr("attention_bias", false);
-  setInputBias(parts.attention, parts.attention.output.bias);
-  parts.attention.queryNorm = "self_attn.q_norm";
-  parts.attention.keyNorm = "self_attn.k_norm";
-  parts.attention.normsHeads = true;
+  DecoderParts parts = readQwen3Keys(config, options);
   config.onlyFlag("use_sliding_window", false);
   readQwenExperts(config, parts);
   return makeDecoder(std::move(parts));
