@@ -22,6 +22,7 @@ import torch
 from .._errors import BudgetError
 from ._collectives import GLOO_WORKERS
 from ._errors import UnsupportedGraphError
+from ._live import key_of, tensors_in
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Wrapped:
 def find_wrapped(inputs: Sequence[Any] = ()) -> Wrapped:
     """Returns what the wrappers of this process hold while a graph with these inputs runs; of DDP the one whose forward runs."""
     groups = _groups()
-    given = {_key(value) for value in inputs if isinstance(value, torch.Tensor) and value.layout == torch.strided} if groups else set()
+    given = {_key(value) for value in tensors_in(inputs)} if groups else set()
     groups = _of_one_model(groups, given) or [group for group in groups if _is_running(group)]
     alone = [group for group in groups if not _stays_gathered(group)]
     shards = sum(_shard_bytes(group) for group in groups)
@@ -169,7 +170,7 @@ def _keys(group: Any) -> List[int]:
 
 
 def _key(tensor: torch.Tensor) -> int:
-    return _local(tensor).untyped_storage()._cdata
+    return key_of(_local(tensor))
 
 
 def _local(tensor: torch.Tensor) -> torch.Tensor:
