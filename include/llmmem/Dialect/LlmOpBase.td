@@ -74,7 +74,7 @@ def Llm_OnDevice : NativeOpTrait<"OnDevice"> {
   let cppNamespace = "::llmmem::llm";
 }
 
-// An op has a verifier unless its types and traits say all that must hold of it.
+// An op has a verifier unless its types and traits state every requirement.
 class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Llm_OnDevice], traits)> {
   let hasVerifier = 1;
 }

@@ -75,7 +75,7 @@ struct SeveralFunctions {
 struct OverlapEntry {
   int64_t started = 0;                     // collectives and copies
   int64_t startedNs = 0;                   // the time that they take
-  int64_t hiddenNs = 0;                    // the part of it that overlaps compute
+  int64_t hiddenNs = 0;                    // the part of that time that overlaps compute
   int64_t stepNs = 0;                      // from the first op to the end of the last
   std::optional<int64_t> timeLowerBoundNs; // that every plan takes, where the planner proved it
 };
