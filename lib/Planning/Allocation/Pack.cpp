@@ -273,8 +273,7 @@ int64_t arenaOf(const Shapes &shapes, llvm::ArrayRef<int64_t> offsets) {
 }
 
 int64_t packWork(double seconds) {
-  constexpr double unitsPerSecond = 1e6; // the median rate of the search on 150 to 6,000 buffers
-  return static_cast<int64_t>(std::min(seconds, 1e9) * unitsPerSecond);
+  return tuning::workFor(seconds, tuning::packUnitsPerSecondAlone);
 }
 
 Packing packCore(const Shapes &core, const PackOptions &options) {

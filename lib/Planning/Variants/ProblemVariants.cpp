@@ -177,20 +177,18 @@ static std::vector<ProblemVariant> withoutPhases(llvm::ArrayRef<ProblemVariant> 
   return unlabelled;
 }
 
-/// Returns whether a plan that trusts guessed phases is not worth the time to search it.
+/// Returns whether a plan that trusts guessed phases is not worth the time to search it. A larger
+/// budget gets the same answer, or a plan that costs no more than any plan of this one: a cost at
+/// its bound, or a proof that there is no plan, holds for what trusts the phases, too.
 static bool isEnough(const ProblemVariantPlan &made, llvm::ArrayRef<ProblemVariant> unlabelled,
                      bool wantsLeast) {
   const Plan &plan = made.chosen.plan;
-  // With a host, of two steps of nearly the same time the longer one may be that of the larger
-  // budget.
-  const bool hasHost = !unlabelled.front().problem.moreMemories.empty();
-  const bool isClose = !hasHost && plan.cost - plan.costLowerBound <= plan.baseCost / 100;
-  if (plan.status == Status::Infeasible ||
-      (plan.status == Status::Feasible && isClose && !wantsLeast))
-    return true;
+  const bool isCheapest = plan.status == Status::Feasible && !wantsLeast && !plan.time &&
+                          plan.cost == plan.costLowerBound;
   // Where blocks repeat, they are a better guide than the guess: no plan of a JAX step became
   // cheaper by trusting it.
-  return findStructure(unlabelled[hasHost ? 0 : made.alternative].problem).repeats;
+  return plan.status == Status::Infeasible || isCheapest ||
+         findStructure(unlabelled.front().problem).repeats;
 }
 
 ProblemVariantPlan llmmem::planning::planVariants(const VariantSet &variants,
