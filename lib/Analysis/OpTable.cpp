@@ -4,7 +4,6 @@
 #include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/BuiltinAttributes.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
 using namespace llmmem;
@@ -14,6 +13,21 @@ static constexpr StringLiteral shippedTable =
     ;
 
 namespace {
+constexpr std::pair<StringLiteral, FlopRule> flopWords[] = {
+    {"dot_general", FlopRule::DotGeneral},  {"dot", FlopRule::Dot},
+    {"convolution", FlopRule::Convolution}, {"reduce", FlopRule::Reduce},
+    {"window", FlopRule::Window},           {"sort", FlopRule::Sort},
+    {"branches", FlopRule::Branches},       {"loop", FlopRule::Loop}};
+constexpr std::pair<StringLiteral, ByteRule> byteWords[] = {{"all", ByteRule::All},
+                                                            {"results", ByteRule::Results},
+                                                            {"updates", ByteRule::Updates},
+                                                            {"none", ByteRule::None}};
+constexpr std::pair<StringLiteral, InPlaceRule> inPlaceWords[] = {
+    {"elements", InPlaceRule::Elements},
+    {"first", InPlaceRule::First},
+    {"each", InPlaceRule::Each}};
+constexpr std::pair<StringLiteral, bool> effectWords[] = {{"none", true}, {"once", false}};
+
 class OpTableReader {
 public:
   OpTableReader(StringRef json, StringMap<OpTableEntry> &entries)
@@ -26,42 +40,31 @@ public:
 
 private:
   bool readTable() {
-    std::string format;
     int64_t version = 0;
-    bool read = reader.members(
-        {{"format",
-          [&] {
-            return reader.string(format) &&
-                   (format == "llmmem-op-table" || reader.fail("expected llmmem-op-table"));
-          }},
-         {"version",
-          [&] {
-            return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
-          }},
-         {"ops", [&] { return reader.array([&] { return readEntry(); }); }}});
-    return read && ((!format.empty() && version) ||
-                    reader.fail("an op table must have 'format' and 'version'"));
+    return reader.members({{required("format"), [&] { return reader.format("llmmem-op-table"); }},
+                           {required("version"), [&] { return reader.version(version, 1); }},
+                           {"ops", [&] { return reader.array([&] { return readEntry(); }); }}},
+                          "an op table");
   }
 
   bool readEntry() {
     std::vector<std::string> dialects, names, targets;
     OpTableEntry entry;
-    std::string word;
-    bool read = reader.members(
-        {{"dialects", [&] { return readNames(dialects); }},
-         {"ops", [&] { return readNames(names); }},
-         {"targets", [&] { return readNames(targets); }},
-         {"flops_per_element", entry.flopsPerElement},
-         {"flops", [&] { return reader.string(word) && readFlops(word, entry.flops); }},
-         {"bytes", [&] { return reader.string(word) && readBytes(word, entry.bytes); }},
-         {"in_place", [&] { return reader.string(word) && readInPlace(word, entry.inPlace); }},
-         {"effects", [&] { return reader.string(word) && readEffects(word, entry.isPure); }},
-         {"constant", entry.isConstant},
-         {"view", entry.isView},
-         {"refuse", [&] {
-            return reader.string(entry.refusal) &&
-                   (!entry.refusal.empty() || reader.fail("expected a reason"));
-          }}});
+    bool read =
+        reader.members({{"dialects", [&] { return readNames(dialects); }},
+                        {"ops", [&] { return readNames(names); }},
+                        {"targets", [&] { return readNames(targets); }},
+                        {"flops_per_element", entry.flopsPerElement},
+                        {"flops", [&] { return reader.word(entry.flops, flopWords); }},
+                        {"bytes", [&] { return reader.word(entry.bytes, byteWords); }},
+                        {"in_place", [&] { return reader.word(entry.inPlace, inPlaceWords); }},
+                        {"effects", [&] { return reader.word(entry.isPure, effectWords); }},
+                        {"constant", entry.isConstant},
+                        {"view", entry.isView},
+                        {"refuse", [&] {
+                           return reader.string(entry.refusal) &&
+                                  (!entry.refusal.empty() || reader.fail("expected a reason"));
+                         }}});
     if (!read)
       return false;
     if (names.empty())
@@ -84,48 +87,6 @@ private:
       entries[name] = entry;
     for (const std::string &target : targets)
       entries[name + ":" + target] = entry;
-  }
-
-  bool readEffects(StringRef word, bool &isPure) {
-    isPure = word == "none";
-    return word == "none" || word == "once" || reader.fail("expected none or once");
-  }
-
-  bool readFlops(StringRef word, FlopRule &rule) {
-    auto found = StringSwitch<std::optional<FlopRule>>(word)
-                     .Case("dot_general", FlopRule::DotGeneral)
-                     .Case("dot", FlopRule::Dot)
-                     .Case("convolution", FlopRule::Convolution)
-                     .Case("reduce", FlopRule::Reduce)
-                     .Case("window", FlopRule::Window)
-                     .Case("sort", FlopRule::Sort)
-                     .Case("branches", FlopRule::Branches)
-                     .Case("loop", FlopRule::Loop)
-                     .Default(std::nullopt);
-    rule = found.value_or(rule);
-    return found || reader.fail("expected dot_general, dot, convolution, reduce, window, sort, "
-                                "branches or loop");
-  }
-
-  bool readBytes(StringRef word, ByteRule &rule) {
-    auto found = StringSwitch<std::optional<ByteRule>>(word)
-                     .Case("all", ByteRule::All)
-                     .Case("results", ByteRule::Results)
-                     .Case("updates", ByteRule::Updates)
-                     .Case("none", ByteRule::None)
-                     .Default(std::nullopt);
-    rule = found.value_or(rule);
-    return found || reader.fail("expected all, results, updates or none");
-  }
-
-  bool readInPlace(StringRef word, InPlaceRule &rule) {
-    auto found = StringSwitch<std::optional<InPlaceRule>>(word)
-                     .Case("elements", InPlaceRule::Elements)
-                     .Case("first", InPlaceRule::First)
-                     .Case("each", InPlaceRule::Each)
-                     .Default(std::nullopt);
-    rule = found.value_or(rule);
-    return found || reader.fail("expected elements, first or each");
   }
 
   bool readNames(std::vector<std::string> &names) {

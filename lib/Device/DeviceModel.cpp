@@ -102,14 +102,10 @@ std::optional<MeasuredTime> DeviceModel::measuredTransferTime(StringRef op, int6
                                 : above->second + scaled(-more, span - part, span)};
 }
 
-static constexpr std::pair<DeviceLink::To, StringLiteral> endsOfLinks[] = {
-    {DeviceLink::To::Device, "device"},
-    {DeviceLink::To::Node, "node"},
-    {DeviceLink::To::Host, "host"}};
-
-static StringRef nameOf(DeviceLink::To to) {
-  return llvm::find_if(endsOfLinks, [&](const auto &entry) { return entry.first == to; })->second;
-}
+static constexpr std::pair<StringLiteral, DeviceLink::To> endsOfLinks[] = {
+    {"device", DeviceLink::To::Device},
+    {"node", DeviceLink::To::Node},
+    {"host", DeviceLink::To::Host}};
 
 static json::Array collectivesToJson(const DeviceModel &model) {
   json::Array entries;
@@ -132,7 +128,7 @@ json::Value DeviceModel::toJson() const {
   json::Array ways;
   for (const DeviceLink &link : links)
     ways.push_back(json::Object{{"name", link.name},
-                                {"to", nameOf(link.to)},
+                                {"to", wordOf(endsOfLinks, link.to)},
                                 {"up_bytes_per_ns", link.upBytesPerNs},
                                 {"down_bytes_per_ns", link.downBytesPerNs},
                                 {"latency_ns", link.latencyNs},
@@ -163,7 +159,9 @@ json::Value DeviceModel::toJson() const {
 }
 
 namespace {
-constexpr StringLiteral rateKeys = "bf16, f32, f64, i4, i8, f8";
+// Where the rates of a table come from, and whether products of the device take what follows them.
+constexpr std::pair<StringLiteral, bool> bases[] = {{"measured", true}, {"datasheet", false}};
+constexpr std::pair<StringLiteral, bool> epilogues[] = {{"auto", true}, {"separate", false}};
 
 /// Reads one table; see the header for its form.
 class TableReader {
@@ -179,18 +177,17 @@ public:
 
 private:
   bool readTable() {
-    bool hasRates = false, hasBandwidth = false;
     bool read = reader.members(
         {{"name", model.name},
          {"source", model.source},
-         {"basis", [&] { return readBasis(); }},
+         {"basis", [&] { return reader.word(model.hasMeasuredRates, bases); }},
          {"memory_bytes", model.memoryBytes, 1},
          {"reserve_bytes", model.reserveBytes},
-         {"flops_per_ns", [&] { return hasRates = true, readRates(); }},
-         {"bytes_per_ns", [&] { return hasBandwidth = true, reader.integer(model.bytesPerNs, 1); }},
+         {required("flops_per_ns"), [&] { return readRates(); }},
+         {required("bytes_per_ns"), model.bytesPerNs, 1},
          {"launch_ns", model.launchNs},
          {"library_workspace_bytes", model.libraryWorkspace},
-         {"epilogues", [&] { return readEpilogues(); }},
+         {"epilogues", [&] { return reader.word(model.fusesEpilogues, epilogues); }},
          {"links", [&] { return reader.array([&] { return readLink(); }); }},
          {"pcie", [&] { return readSlot(); }},
          {"host", [&] { return readHost(); }},
@@ -199,14 +196,14 @@ private:
          {"collectives", [&] { return reader.array([&] { return readCollective(); }); }},
          {"kernels",
           [&] { return reader.object([&](StringRef kind) { return readFactor(kind); }); }},
-         {"measured", [&] {
+         {"measured",
+          [&] {
             return reader.object(
                 [&](StringRef kernel) { return reader.integer(model.measuredNs[kernel], 1); });
-          }}});
+          }}},
+        "a device table");
     if (!read)
       return false;
-    if (!hasRates || !hasBandwidth)
-      return reader.fail("a device table must have 'flops_per_ns' and 'bytes_per_ns'");
     if (model.reserveBytes > 0 && model.reserveBytes >= model.memoryBytes)
       return reader.fail("'reserve_bytes' is part of 'memory_bytes'; give that, and a larger one");
     if (pcieGeneration > 0 && !addSlot())
@@ -216,35 +213,16 @@ private:
   }
 
   bool readRates() {
-    unsigned rates = 0;
-    bool read = reader.object([&](StringRef key) {
-      int64_t *rate = key == "bf16"  ? &model.flopsPerNsBF16
-                      : key == "f32" ? &model.flopsPerNsF32
-                      : key == "f64" ? &model.flopsPerNsF64
-                                     : nullptr;
-      if (key == "i4" || key == "i8" || key == "f8")
-        return reader.integer(model.flopsPerNsUnpacked[key], 1);
-      ++rates;
-      return rate ? reader.integer(*rate, 1) : reader.unknownKey(key, rateKeys);
-    });
-    return read && (rates == 3 || reader.fail("'flops_per_ns' must have 'bf16', 'f32' and 'f64'"));
-  }
-
-  bool readBasis() {
-    std::string text;
-    if (!reader.string(text))
-      return false;
-    model.hasMeasuredRates = text == "measured";
-    return text == "measured" || text == "datasheet" ||
-           reader.fail("expected measured or datasheet");
-  }
-
-  bool readEpilogues() {
-    std::string text;
-    if (!reader.string(text))
-      return false;
-    model.fusesEpilogues = text == "auto";
-    return text == "auto" || text == "separate" || reader.fail("expected auto or separate");
+    auto unpacked = [&](StringRef held) {
+      return reader.integer(model.flopsPerNsUnpacked[held], 1);
+    };
+    return reader.members({{required("bf16"), model.flopsPerNsBF16, 1},
+                           {required("f32"), model.flopsPerNsF32, 1},
+                           {required("f64"), model.flopsPerNsF64, 1},
+                           {"i4", [&] { return unpacked("i4"); }},
+                           {"i8", [&] { return unpacked("i8"); }},
+                           {"f8", [&] { return unpacked("f8"); }}},
+                          "'flops_per_ns'");
   }
 
   bool readSlot() {
@@ -277,9 +255,9 @@ private:
   }
 
   bool readHost() {
-    bool read =
-        reader.members({{"bytes_per_ns", model.hostBytesPerNs, 1}, {"source", model.hostSource}});
-    return read && (model.hostBytesPerNs > 0 || reader.fail("a host must have 'bytes_per_ns'"));
+    return reader.members(
+        {{required("bytes_per_ns"), model.hostBytesPerNs, 1}, {"source", model.hostSource}},
+        "a host");
   }
 
   bool addLink(DeviceLink link) {
@@ -292,37 +270,25 @@ private:
 
   bool readLink() {
     DeviceLink link;
-    std::string to;
-    bool read = reader.members({{"name", link.name},
-                                {"to", [&] { return reader.string(to) && readEnd(to, link.to); }},
-                                {"up_bytes_per_ns", link.upBytesPerNs, 1},
-                                {"down_bytes_per_ns", link.downBytesPerNs, 1},
-                                {"latency_ns", link.latencyNs},
-                                {"source", link.source}});
-    if (!read)
-      return false;
-    if (link.name.empty() || to.empty() || !link.upBytesPerNs || !link.downBytesPerNs)
-      return reader.fail(
-          "a link must have 'name', 'to', 'up_bytes_per_ns' and 'down_bytes_per_ns'");
-    return addLink(std::move(link));
-  }
-
-  bool readEnd(StringRef name, DeviceLink::To &to) {
-    for (const auto &[end, word] : endsOfLinks)
-      if (word == name)
-        return to = end, true;
-    return reader.fail("expected device, node or host");
+    return reader.members({{required("name"), link.name},
+                           {required("to"), [&] { return reader.word(link.to, endsOfLinks); }},
+                           {required("up_bytes_per_ns"), link.upBytesPerNs, 1},
+                           {required("down_bytes_per_ns"), link.downBytesPerNs, 1},
+                           {"latency_ns", link.latencyNs},
+                           {"source", link.source}},
+                          "a link") &&
+           addLink(std::move(link));
   }
 
   bool readCollective() {
     std::string op;
     int64_t ranks = 0, bytes = 0, ns = 0;
-    bool read =
-        reader.members({{"op", op}, {"ranks", ranks, 2}, {"bytes", bytes, 1}, {"ns", ns, 1}});
-    if (!read)
+    if (!reader.members({{required("op"), op},
+                         {required("ranks"), ranks, 2},
+                         {required("bytes"), bytes, 1},
+                         {required("ns"), ns, 1}},
+                        "a collective"))
       return false;
-    if (op.empty() || !ranks || !bytes || !ns)
-      return reader.fail("a collective must have 'op', 'ranks', 'bytes' and 'ns'");
     if (!model.collectivesNs[{op, ranks}].try_emplace(bytes, ns).second)
       return reader.fail("'" + op + "' over " + std::to_string(ranks) +
                          " ranks has two times for " + std::to_string(bytes) +

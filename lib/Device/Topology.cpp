@@ -103,16 +103,15 @@ private:
   }
 
   bool readLink(DeviceLink &link, DeviceLink::To to) {
-    bool hasLatency = false;
-    bool read = reader.members(
-        {{"bytes_per_ns", link.upBytesPerNs, 1},
-         {"latency_ns", [&] { return hasLatency = true, reader.integer(link.latencyNs); }}});
     link.to = to;
     link.name = to == DeviceLink::To::Node ? "between nodes" : "within a node";
     link.source = "topology";
+    if (!reader.members({{required("bytes_per_ns"), link.upBytesPerNs, 1},
+                         {required("latency_ns"), link.latencyNs}},
+                        "a link"))
+      return false;
     link.downBytesPerNs = link.upBytesPerNs;
-    return read && ((link.upBytesPerNs && hasLatency) ||
-                    reader.fail("a link must have 'bytes_per_ns' and 'latency_ns'"));
+    return true;
   }
 
   bool check() {

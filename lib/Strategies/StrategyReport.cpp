@@ -190,12 +190,9 @@ llvm::json::Value llmmem::toJson(const SearchResult &result) {
     others.push_back(::toJson(result, outcome));
   for (const auto &[reason, count] : result.refused)
     refused.push_back(llvm::json::Object{{"reason", reason}, {"count", count}});
-  llvm::StringRef status = result.status == planning::Status::Feasible     ? "feasible"
-                           : result.status == planning::Status::Infeasible ? "infeasible"
-                                                                           : "unknown";
   llvm::json::Object report{{"format", "llmmem-mesh-report"},
                             {"version", 1},
-                            {"status", status},
+                            {"status", llvm::StringRef(planning::nameOf(result.status))},
                             {"devices", result.devices},
                             {"budget", result.budget},
                             {"bytes_lower_bound", result.bytesBound},

@@ -97,14 +97,66 @@ bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
   }
 }
 
-bool JsonReader::members(std::initializer_list<JsonMember> known) {
+/// Lists words as a sentence does: "a, b or c".
+template <typename Words>
+static std::string listed(const Words &words, llvm::StringRef beforeLast) {
+  return (llvm::join(llvm::drop_end(words), ", ") +
+          llvm::Twine(words.size() > 1 ? beforeLast : "") + words.back())
+      .str();
+}
+
+bool JsonReader::unknownKey(llvm::StringRef key, JsonMembers known) {
+  auto keys = llvm::map_range(known, [](const JsonMember &it) { return it.key.name; });
+  return unknownKey(key, llvm::join(keys, ", "));
+}
+
+bool JsonReader::members(JsonMembers known, llvm::StringRef what) {
+  llvm::SmallVector<const JsonMember *, 8> read;
   return object([&](llvm::StringRef key) {
-    const auto *found = llvm::find_if(known, [&](const JsonMember &it) { return it.key == key; });
-    if (found != known.end())
-      return member(*found);
-    auto keys = llvm::map_range(known, [](const JsonMember &it) { return it.key; });
-    return unknownKey(key, llvm::join(keys, ", "));
-  });
+           const auto *found =
+               llvm::find_if(known, [&](const JsonMember &it) { return it.key.name == key; });
+           read.push_back(found);
+           return found == known.end() ? unknownKey(key, known) : member(*found);
+         }) &&
+         hasRequired(known, read, what);
+}
+
+bool JsonReader::hasRequired(llvm::ArrayRef<JsonMembers> lists,
+                             llvm::ArrayRef<const JsonMember *> read, llvm::StringRef what) {
+  bool hasAll = true;
+  for (JsonMembers members : lists)
+    for (const JsonMember &it : members)
+      hasAll &= !it.key.isRequired || llvm::is_contained(read, &it);
+  if (hasAll)
+    return true;
+  llvm::SmallVector<std::string> keys;
+  for (JsonMembers members : lists)
+    for (const JsonMember &it : members)
+      if (it.key.isRequired)
+        keys.push_back("'" + it.key.name.str() + "'");
+  return fail(what + " must have " + listed(keys, " and "));
+}
+
+bool JsonReader::elements(llvm::StringRef what,
+                          std::initializer_list<llvm::function_ref<bool()>> readers) {
+  const auto *next = readers.begin();
+  return array([&] { return next != readers.end() ? (*next++)() : fail("expected " + what); }) &&
+         (next == readers.end() || fail("expected " + what));
+}
+
+bool JsonReader::failExpecting(llvm::ArrayRef<llvm::StringLiteral> words) {
+  return fail("expected " + listed(words, " or "));
+}
+
+bool JsonReader::format(llvm::StringRef expected) {
+  std::string text;
+  return string(text) && (text == expected || fail("expected \"" + expected + "\""));
+}
+
+bool JsonReader::version(int64_t &version, int64_t latest) {
+  return integer(version) &&
+         ((version >= 1 && version <= latest) ||
+          fail("expected version 1" + (latest == 1 ? "" : " or " + llvm::Twine(latest))));
 }
 
 bool JsonReader::member(const JsonMember &member) {

@@ -45,4 +45,43 @@ TEST(JsonReaderTest, aTreeHasABoundedDepthToo) {
             "nested too deeply, expected at most 64 objects and lists in each other");
 }
 
+/// Returns what is wrong with a table of rows, whose kind is flat or round.
+std::string tableError(const std::string &text) {
+  enum class Kind : uint8_t { Flat, Round } kind;
+  static constexpr std::pair<llvm::StringLiteral, Kind> kinds[] = {{"flat", Kind::Flat},
+                                                                   {"round", Kind::Round}};
+  JsonReader reader(text);
+  int64_t rows = 0, columns = 0, first = 0, last = 0;
+  reader.members({{required("rows"), rows},
+                  {required("kind"), [&] { return reader.word(kind, kinds); }},
+                  {"columns", columns, 1},
+                  {"range",
+                   [&] {
+                     return reader.elements("[first, last]",
+                                            {[&] { return reader.integer(first); },
+                                             [&] { return reader.integer(last); }});
+                   }}},
+                 "a table");
+  return llvm::toString(reader.finish());
+}
+
+TEST(JsonReaderTest, namesAllThatIsRequired) {
+  EXPECT_EQ(tableError(R"({"rows": 2, "kind": "round"})"), "");
+  EXPECT_EQ(tableError(R"({"columns": 2, "kind": "flat"})"),
+            "line 1, column 30: a table must have 'rows' and 'kind'");
+}
+
+TEST(JsonReaderTest, readsTheWordsOfATable) {
+  EXPECT_EQ(tableError(R"({"rows": 2, "kind": "square"})"),
+            "line 1, column 21, at kind: expected flat or round");
+}
+
+TEST(JsonReaderTest, readsAListOfItsLength) {
+  EXPECT_EQ(tableError(R"({"rows": 2, "kind": "flat", "range": [0, 1]})"), "");
+  for (const char *range : {"[0]", "[0, 1, 2]"})
+    EXPECT_NE(tableError(std::string(R"({"rows": 2, "kind": "flat", "range": )") + range + "}")
+                  .find("expected [first, last]"),
+              std::string::npos);
+}
+
 } // namespace

@@ -144,17 +144,12 @@ std::string validText(const std::string &text) {
   return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
 }
 
-llvm::StringRef phaseName(Phase phase) {
-  static constexpr llvm::StringLiteral names[] = {"", "forward", "backward", "update"};
-  return names[static_cast<size_t>(phase)];
-}
-
 void printOps(const Problem &problem, llvm::json::OStream &json) {
   for (const Op &op : problem.ops)
     json.object([&] {
       json.attribute("name", validText(op.name));
       json.attribute("cost", op.cost);
-      json.attribute("phase", phaseName(op.phase));
+      json.attribute("phase", llvm::StringRef(op.phase == Phase::None ? "" : nameOf(op.phase)));
       json.attribute("result", validText(nameOfResult(problem, op)));
       if (op.block)
         json.attribute("block", *op.block);

@@ -2,7 +2,6 @@
 
 #include "llmmem/Planning/Model/Blocks.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Hashing.h"
 #include <algorithm>
 #include <map>

@@ -3,7 +3,6 @@
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/raw_ostream.h"
 #include <limits>
 #include <unordered_map>
 
@@ -270,22 +269,6 @@ private:
 };
 
 } // namespace
-
-std::string_view nameOf(Resource resource) {
-  switch (resource) {
-  case Resource::Compute:
-    return "compute";
-  case Resource::HostCompute:
-    return "host_compute";
-  case Resource::Link:
-    return "link";
-  case Resource::DeviceToHost:
-    return "copy_up";
-  case Resource::HostToDevice:
-    return "copy_down";
-  }
-  return "compute";
-}
 
 std::string_view Problem::memoryName(MemoryIndex memory) const {
   return memory == 0 ? std::string_view("device") : std::string_view(moreMemories[memory - 1].name);

@@ -8,19 +8,8 @@
 
 namespace llmmem::planning {
 
-llvm::StringRef phaseName(Phase phase) {
-  switch (phase) {
-  case Phase::None:
-    return "none";
-  case Phase::Forward:
-    return "forward";
-  case Phase::Backward:
-    return "backward";
-  case Phase::Update:
-    return "update";
-  }
-  return "none";
-}
+std::string_view nameOf(Phase phase) { return wordOf(phaseWords, phase); }
+std::string_view nameOf(Resource resource) { return wordOf(resourceWords, resource); }
 
 namespace {
 
@@ -74,7 +63,7 @@ void printOp(llvm::raw_ostream &os, const Problem &problem, const Op &op) {
   if (op.block)
     os << ", \"block\": " << *op.block;
   if (op.phase != Phase::None)
-    os << ", \"phase\": \"" << phaseName(op.phase) << '"';
+    os << ", \"phase\": \"" << nameOf(op.phase) << '"';
   if (op.microBatch)
     os << ", \"micro_batch\": " << *op.microBatch;
   if (op.resource != Resource::Compute)

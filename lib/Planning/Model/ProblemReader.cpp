@@ -4,11 +4,9 @@
 #include "llmmem/Planning/Model/ValidateTilings.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace llmmem;
 using namespace llmmem::planning;
-using Members = llvm::ArrayRef<JsonMember>;
 
 llvm::Expected<VariantSet> ProblemReader::run() {
   readProblem();
@@ -23,47 +21,26 @@ llvm::Expected<VariantSet> ProblemReader::run() {
   return std::move(variants);
 }
 
-/// Joins the keys of members, as messages name them.
-static std::string keysOf(Members members) {
-  return llvm::join(llvm::map_range(members, [](const JsonMember &it) { return it.key; }), ", ");
-}
-
-bool ProblemReader::members(Members both, Members ofVersion1, Members ofVersion2) {
-  return reader.object([&](llvm::StringRef key) {
-    const Members own = isVersion2() ? ofVersion2 : ofVersion1;
-    auto isNamed = [&](const JsonMember &it) { return it.key == key; };
-    for (Members members : {both, own})
-      if (const auto *found = llvm::find_if(members, isNamed); found != members.end())
-        return reader.member(*found);
-    if (llvm::any_of(isVersion2() ? ofVersion1 : ofVersion2, isNamed))
-      return reader.fail("key '" + key + "' belongs to version " + (isVersion2() ? "1" : "2") +
-                         " of the format" +
-                         (isVersion2() ? "; expected one of " + keysOf(both) + ", " + keysOf(own)
-                                       : llvm::Twine("; give \"version\": 2 before it")));
-    return reader.unknownKey(key, keysOf(both) + (own.empty() ? "" : ", ") + keysOf(own));
-  });
-}
-
 bool ProblemReader::readMemory() {
   const int64_t number = numMemories++;
   int64_t id = -1, alignment = 1;
   std::string name;
   std::optional<int64_t> budget;
   const bool read = reader.members(
-      {{"id",
+      {{required("id"),
         [&] {
           return reader.integer(id) &&
                  (id == number || reader.fail("memories are numbered from 0, the device first; "
                                               "expected " +
                                               llvm::Twine(number)));
         }},
-       {"name", name},
+       {required("name"),
+        [&] { return reader.string(name) && (!name.empty() || reader.fail("expected a name")); }},
        {"budget", [&] { return reader.integer(budget.emplace()); }},
-       {"alignment", alignment, 1}});
+       {"alignment", alignment, 1}},
+      "a memory");
   if (!read)
     return false;
-  if (id < 0 || name.empty())
-    return reader.fail("a memory must have 'id' and 'name'");
   if (number > 0) {
     problem.moreMemories.push_back({std::move(name), budget, alignment});
     return true;
@@ -82,54 +59,26 @@ bool ProblemReader::memory(MemoryIndex &index) {
   return true;
 }
 
-bool ProblemReader::resource(Resource &resource) {
-  std::string name;
-  if (!reader.string(name))
-    return false;
-  for (Resource candidate : allResources)
-    if (name == nameOf(candidate)) {
-      resource = candidate;
-      return true;
-    }
-  return reader.fail(
-      "expected \"compute\", \"host_compute\", \"link\", \"copy_up\" or \"copy_down\"");
-}
-
 bool ProblemReader::readAlternative(Alternative &alternative) {
-  bool hasCost = false;
-  const bool read =
-      reader.members({{"cost", [&] { return hasCost = true, reader.integer(alternative.cost); }},
-                      {"workspace", alternative.workspace}});
-  return read && (hasCost || reader.fail("an alternative must have 'cost'"));
+  return reader.members(
+      {{required("cost"), alternative.cost}, {"workspace", alternative.workspace}},
+      "an alternative");
 }
 
 bool ProblemReader::readProblem() {
-  std::string format;
-  const bool read =
-      members({{"format",
-                [&] {
-                  return reader.string(format) &&
-                         (format == "llmmem-problem" || reader.fail("expected \"llmmem-problem\""));
-                }},
-               {"version",
-                [&] {
-                  return reader.integer(version) &&
-                         (version == 1 || version == 2 || reader.fail("expected version 1 or 2"));
-                }},
-               {"values", [&] { return readValues(); }},
-               {"ops", [&] { return readOps(); }},
-               {"keep", [&] { return ids(keep); }},
-               {"forms", [&] { return reader.array([&] { return readVariant(); }); }},
-               {"choice", [&] { return readChoice(); }},
-               {"guessed_phases", variants.guessedPhases}},
-              {{"budget", [&] { return reader.integer(problem.budget.emplace()); }},
-               {"alignment", problem.alignment, 1}},
-              {{"memories", [&] { return reader.array([&] { return readMemory(); }); }}});
-  if (!read)
-    return false;
-  if (format.empty() || version == 0)
-    return reader.fail("expected \"format\": \"llmmem-problem\" and \"version\": 1");
-  return (hasValues && hasOps) || reader.fail("'values' and 'ops' must be there");
+  return versions.members(
+      "a llmmem-problem",
+      {{required("format"), [&] { return reader.format("llmmem-problem"); }},
+       {required("version"), [&] { return reader.version(versions.version, 2); }},
+       {required("values"), [&] { return readValues(); }},
+       {required("ops"), [&] { return readOps(); }},
+       {"keep", [&] { return ids(keep); }},
+       {"forms", [&] { return reader.array([&] { return readVariant(); }); }},
+       {"choice", [&] { return reader.word(variants.choice, selectionWords); }},
+       {"guessed_phases", variants.guessedPhases}},
+      {{"budget", [&] { return reader.integer(problem.budget.emplace()); }},
+       {"alignment", problem.alignment, 1}},
+      {{"memories", [&] { return reader.array([&] { return readMemory(); }); }}});
 }
 
 bool ProblemReader::readValues() {
@@ -140,20 +89,12 @@ bool ProblemReader::readOps() {
   return hasOps = true, reader.array([&] { return readOp(); });
 }
 
-bool ProblemReader::readChoice() {
-  std::string text;
-  if (!reader.string(text))
-    return false;
-  variants.choice = text == "plan" ? VariantSelection::ByPlan : VariantSelection::ByOpsOnce;
-  return text == "plan" || text == "ops_once" || reader.fail("expected \"plan\" or \"ops_once\"");
-}
-
 bool ProblemReader::readVariant() {
   VariantText &variant = variantTexts.emplace_back();
   auto own = [&]() -> ProblemReader & {
     if (!variant.own) {
       variant.own = std::make_unique<ProblemReader>(reader);
-      variant.own->version = version;
+      variant.own->versions.version = versions.version;
     }
     return *variant.own;
   };
@@ -171,49 +112,46 @@ bool ProblemReader::readVariant() {
 bool ProblemReader::readTiling(std::vector<VariantText::Entry> &tiling) {
   return reader.array([&] {
     VariantText::Entry &entry = tiling.emplace_back(VariantText::Entry{-1, -1, 0});
-    const bool read =
-        reader.members({{"op", entry.op}, {"cost", entry.cost}, {"workspace", entry.workspace}});
-    return read && ((entry.op >= 0 && entry.cost >= 0) ||
-                    reader.fail("an op of a tiling must have 'op' and 'cost'"));
+    return reader.members({{required("op"), entry.op},
+                           {required("cost"), entry.cost},
+                           {"workspace", entry.workspace}},
+                          "an op of a tiling");
   });
 }
 
 bool ProblemReader::readValue() {
   Value &value = problem.values.emplace_back();
-  bool hasId = false, hasBytes = false;
-  const bool read = members(
-      {{"id", [&] { return hasId = true, reader.integer(value.id); }},
-       {"bytes", [&] { return hasBytes = true, reader.integer(value.bytes); }},
+  return versions.members(
+      "a value",
+      {{required("id"), value.id},
+       {required("bytes"), value.bytes},
        {"name", value.name},
        {"resident", value.resident}},
       {}, {{"memory", [&] { return memory(value.memory); }}, {"order_only", value.orderOnly}});
-  return read && ((hasId && hasBytes) || reader.fail("a value must have 'id' and 'bytes'"));
 }
 
 bool ProblemReader::readOp() {
   Op &op = problem.ops.emplace_back();
   OpText &text = texts.emplace_back();
-  bool hasId = false, hasReads = false, hasWrites = false;
   auto readOther = [&] { return readAlternative(op.alternatives.emplace_back()); };
-  const bool read =
-      members({{"id", [&] { return hasId = true, reader.integer(op.id); }},
-               {"name", op.name},
-               {"cost", op.cost},
-               {"workspace", op.workspace},
-               {"reads", [&] { return hasReads = true, ids(text.reads); }},
-               {"writes", [&] { return hasWrites = true, ids(text.writes); }},
-               {"recompute", op.recompute},
-               {"in_place", [&] { return pairs(text.inPlace); }},
-               {"block", [&] { return reader.integer(op.block.emplace()); }},
-               {"phase", [&] { return phase(op.phase); }},
-               {"micro_batch", [&] { return reader.integer(op.microBatch.emplace()); }}},
-              {},
-              {{"resource", [&] { return resource(op.resource); }},
-               {"workspace_memory", [&] { return memory(op.workspaceMemory); }},
-               {"optional", op.optional},
-               {"alternatives", [&] { return reader.array(readOther); }}});
-  return read && ((hasId && hasReads && hasWrites) ||
-                  reader.fail("an op must have 'id', 'reads' and 'writes'"));
+  return versions.members(
+      "an op",
+      {{required("id"), op.id},
+       {"name", op.name},
+       {"cost", op.cost},
+       {"workspace", op.workspace},
+       {required("reads"), [&] { return ids(text.reads); }},
+       {required("writes"), [&] { return ids(text.writes); }},
+       {"recompute", op.recompute},
+       {"in_place", [&] { return pairs(text.inPlace); }},
+       {"block", [&] { return reader.integer(op.block.emplace()); }},
+       {"phase", [&] { return reader.word(op.phase, phaseWords); }},
+       {"micro_batch", [&] { return reader.integer(op.microBatch.emplace()); }}},
+      {},
+      {{"resource", [&] { return reader.word(op.resource, resourceWords); }},
+       {"workspace_memory", [&] { return memory(op.workspaceMemory); }},
+       {"optional", op.optional},
+       {"alternatives", [&] { return reader.array(readOther); }}});
 }
 
 bool ProblemReader::ids(std::vector<int64_t> &list) {
@@ -222,26 +160,11 @@ bool ProblemReader::ids(std::vector<int64_t> &list) {
 
 bool ProblemReader::pairs(std::vector<std::pair<int64_t, int64_t>> &list) {
   return reader.array([&] {
-    std::vector<int64_t> pair;
-    if (!ids(pair))
-      return false;
-    if (pair.size() != 2)
-      return reader.fail("expected a pair [written value, read value]");
-    list.emplace_back(pair[0], pair[1]);
-    return true;
+    auto &[written, read] = list.emplace_back();
+    return reader.elements(
+        "a pair [written value, read value]",
+        {[&] { return reader.integer(written); }, [&] { return reader.integer(read); }});
   });
-}
-
-bool ProblemReader::phase(Phase &phase) {
-  std::string name;
-  if (!reader.string(name))
-    return false;
-  for (Phase candidate : {Phase::None, Phase::Forward, Phase::Backward, Phase::Update})
-    if (name == phaseName(candidate)) {
-      phase = candidate;
-      return true;
-    }
-  return reader.fail("expected \"forward\", \"backward\" or \"update\"");
 }
 
 static void dropRepeats(std::vector<ValueIndex> &values) {

@@ -8,16 +8,27 @@
 #ifndef LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H
 #define LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H
 
+#include "VersionedReader.h"
 #include "llmmem/Planning/Model/VariantSet.h"
-#include "llmmem/Support/JsonReader.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <memory>
 #include <unordered_map>
 
 namespace llmmem::planning {
 
-/// Returns the name of a phase in the text, such as `forward`.
-llvm::StringRef phaseName(Phase phase);
+inline constexpr std::pair<llvm::StringLiteral, Phase> phaseWords[] = {
+    {"none", Phase::None},
+    {"forward", Phase::Forward},
+    {"backward", Phase::Backward},
+    {"update", Phase::Update}};
+inline constexpr std::pair<llvm::StringLiteral, Resource> resourceWords[] = {
+    {"compute", Resource::Compute},
+    {"host_compute", Resource::HostCompute},
+    {"link", Resource::Link},
+    {"copy_up", Resource::DeviceToHost},
+    {"copy_down", Resource::HostToDevice}};
+inline constexpr std::pair<llvm::StringLiteral, VariantSelection> selectionWords[] = {
+    {"plan", VariantSelection::ByPlan}, {"ops_once", VariantSelection::ByOpsOnce}};
 
 /// An op as the text has it: values are ids, which are resolved once all values are read (keys come
 /// in any order).
@@ -40,33 +51,24 @@ struct VariantText {
 
 class ProblemReader {
 public:
-  explicit ProblemReader(JsonReader &reader) : reader(reader) {}
+  explicit ProblemReader(JsonReader &reader) : reader(reader), versions(reader) {}
 
   /// Reads the whole text.
   llvm::Expected<VariantSet> run();
 
 private:
-  bool isVersion2() const { return version == 2; }
-
-  /// Reads an object. `version` comes before the keys that only one version has, so that it is
-  /// clear which keys are allowed when one is read.
-  bool members(llvm::ArrayRef<JsonMember> both, llvm::ArrayRef<JsonMember> ofVersion1,
-               llvm::ArrayRef<JsonMember> ofVersion2);
   bool readMemory();
   bool memory(MemoryIndex &index);
-  bool resource(Resource &resource);
   bool readAlternative(Alternative &alternative);
   bool readProblem();
   bool readValues();
   bool readOps();
-  bool readChoice();
   bool readVariant();
   bool readTiling(std::vector<VariantText::Entry> &tiling);
   bool readValue();
   bool readOp();
   bool ids(std::vector<int64_t> &list);
   bool pairs(std::vector<std::pair<int64_t, int64_t>> &list);
-  bool phase(Phase &phase);
   llvm::Error resolve();
   llvm::Error resolveList(llvm::ArrayRef<int64_t> list, std::vector<ValueIndex> &values,
                           const std::string &place);
@@ -76,9 +78,9 @@ private:
   llvm::Expected<ProblemVariant> resolveVariant(const VariantText &text, const std::string &place);
 
   JsonReader &reader;
+  VersionedReader versions;
   Problem problem;
   VariantSet variants;
-  int64_t version = 0;
   bool hasValues = false, hasOps = false;
   int64_t numMemories = 0; // read so far
   std::vector<OpText> texts;

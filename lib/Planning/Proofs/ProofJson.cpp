@@ -1,26 +1,25 @@
 //===- ProofJson.cpp - llmmem-proof, read and written ------------------------===//
 
+#include "llmmem/Planning/Model/ProblemIds.h"
 #include "llmmem/Planning/Proofs/Proof.h"
-#include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/LlvmResult.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
-#include <unordered_map>
 
 namespace llmmem::planning {
 namespace {
 
 using Kind = Argument::Kind;
 
-constexpr std::pair<Kind, llvm::StringLiteral> kindNames[] = {
-    {Kind::EveryOpOnce, "every_op_once"},
-    {Kind::Resident, "resident"},
-    {Kind::OneOp, "op"},
-    {Kind::Cuts, "cuts"},
-    {Kind::OpenCut, "open_cut"},
-    {Kind::LastRuns, "last_runs"},
-    {Kind::EverySchedule, "every_schedule"},
-    {Kind::EveryPlacement, "every_placement"}};
+constexpr std::pair<llvm::StringLiteral, Kind> kindWords[] = {
+    {"every_op_once", Kind::EveryOpOnce},
+    {"resident", Kind::Resident},
+    {"op", Kind::OneOp},
+    {"cuts", Kind::Cuts},
+    {"open_cut", Kind::OpenCut},
+    {"last_runs", Kind::LastRuns},
+    {"every_schedule", Kind::EverySchedule},
+    {"every_placement", Kind::EveryPlacement}};
 
 constexpr llvm::StringLiteral programPointKeys =
     "op, price, needed, held, repeated, reads, values_before, ops_before";
@@ -29,11 +28,13 @@ constexpr llvm::StringLiteral openCutKeys = "op, price, scale, repeats, descenda
 
 constexpr llvm::StringLiteral lastRunKeys = "ops, kept, held, reads";
 
-/// Calls `visit` with the name and the list of each kind of flow, for the reader and the printer.
-template <typename ProgramPoint, typename Visit>
-void forEachList(ProgramPoint &programPoint, const Visit &visit)
-  requires std::is_same_v<std::remove_const_t<ProgramPoint>, ProgramPointFlow>
-{
+/// Holds for a type of flows, const or not.
+template <typename T, typename Flows>
+concept FlowsOf = std::is_same_v<std::remove_const_t<T>, Flows>;
+
+/// Call `visit` with the name and the list of each kind of flow, for the reader and the printer.
+template <typename Visit>
+void forEachList(FlowsOf<ProgramPointFlow> auto &programPoint, const Visit &visit) {
   visit("needed", programPoint.needed);
   visit("held", programPoint.held);
   visit("repeated", programPoint.repeated);
@@ -41,11 +42,8 @@ void forEachList(ProgramPoint &programPoint, const Visit &visit)
   visit("values_before", programPoint.valuesBefore);
   visit("ops_before", programPoint.opsBefore);
 }
-
-template <typename Cut, typename Visit>
-void forEachList(Cut &cut, const Visit &visit)
-  requires std::is_same_v<std::remove_const_t<Cut>, OpenCutFlow>
-{
+template <typename Visit>
+void forEachList(FlowsOf<OpenCutFlow> auto &cut, const Visit &visit) {
   visit("descendants", cut.descendants);
   visit("kept", cut.kept);
   visit("reads", cut.reads);
@@ -55,11 +53,8 @@ void forEachList(Cut &cut, const Visit &visit)
   visit("order", cut.order);
   visit("ancestors", cut.ancestors);
 }
-
-template <typename Flow, typename Visit>
-void forEachList(Flow &flow, const Visit &visit)
-  requires std::is_same_v<std::remove_const_t<Flow>, LastRunFlow>
-{
+template <typename Visit>
+void forEachList(FlowsOf<LastRunFlow> auto &flow, const Visit &visit) {
   visit("kept", flow.kept);
   visit("held", flow.held);
   visit("reads", flow.reads);
@@ -68,12 +63,7 @@ void forEachList(Flow &flow, const Visit &visit)
 /// Ids that the problem does not have become index -1, for the checker to refuse.
 class ProofReader {
 public:
-  ProofReader(const Problem &problem, llvm::StringRef json) : reader(json) {
-    for (size_t i = 0; i < problem.values.size(); ++i)
-      valueOf.try_emplace(problem.values[i].id, static_cast<int32_t>(i));
-    for (size_t i = 0; i < problem.ops.size(); ++i)
-      opOf.try_emplace(problem.ops[i].id, static_cast<int32_t>(i));
-  }
+  ProofReader(const Problem &problem, llvm::StringRef json) : reader(json), ids(problem, reader) {}
 
   llvm::Expected<Proof> run() {
     readProof();
@@ -83,62 +73,38 @@ public:
   }
 
 private:
-  using IdMap = std::unordered_map<int64_t, int32_t>;
-
   bool readProof() {
-    std::string format;
     int64_t version = 0;
-    const bool read = reader.members(
-        {{"format",
-          [&] {
-            return reader.string(format) &&
-                   (format == "llmmem-proof" || reader.fail("expected \"llmmem-proof\""));
-          }},
-         {"version",
-          [&] {
-            return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
-          }},
+    return reader.members(
+        {{required("format"), [&] { return reader.format("llmmem-proof"); }},
+         {required("version"), [&] { return reader.version(version, 1); }},
          {"budget", [&] { return reader.integer(proof.budget.emplace()); }},
          {"cost", [&] { return readArgument(proof.cost.emplace()); }},
          {"peak", [&] { return readArgument(proof.peak.emplace()); }},
-         {"infeasible", [&] { return readArgument(proof.infeasible.emplace()); }}});
-    return read && ((!format.empty() && version == 1) ||
-                    reader.fail("expected \"format\": \"llmmem-proof\" and \"version\": 1"));
+         {"infeasible", [&] { return readArgument(proof.infeasible.emplace()); }}},
+        "a llmmem-proof");
   }
 
   bool readArgument(Argument &argument) {
-    bool hasKind = false;
-    const bool read = reader.members(
-        {{"by", [&] { return hasKind = readKind(argument.kind); }},
-         {"op", [&] { return index(opOf, argument.op); }},
+    return reader.members(
+        {{required("by"), [&] { return reader.word(argument.kind, kindWords); }},
+         {"op", [&] { return ids.readOp(argument.op); }},
          {"cuts",
           [&] { return reader.array([&] { return readCut(argument.cuts.emplace_back()); }); }},
          {"cut", [&] { return readOpenCut(argument.openCut); }},
-         {"set", [&] { return readOps(argument.lastRuns.set); }},
-         {"flows", [&] {
+         {"set", [&] { return ids.readOps(argument.lastRuns.set); }},
+         {"flows",
+          [&] {
             return reader.array(
                 [&] { return readLastRunFlow(argument.lastRuns.flows.emplace_back()); });
-          }}});
-    return read && (hasKind || reader.fail("an argument must have 'by'"));
-  }
-
-  bool readKind(Kind &kind) {
-    std::string name;
-    if (!reader.string(name))
-      return false;
-    for (const auto &[other, word] : kindNames)
-      if (name == word) {
-        kind = other;
-        return true;
-      }
-    return reader.fail("expected every_op_once, resident, op, cuts, open_cut, last_runs, "
-                       "every_schedule or every_placement");
+          }}},
+        "an argument");
   }
 
   bool readCut(CutFlow &cut) {
     return reader.members(
         {{"scale", cut.scale},
-         {"later", [&] { return index(opOf, cut.later); }},
+         {"later", [&] { return ids.readOp(cut.later); }},
          {"moments", [&] {
             return reader.array([&] { return readProgramPoint(cut.programPoints.emplace_back()); });
           }}});
@@ -147,7 +113,7 @@ private:
   bool readProgramPoint(ProgramPointFlow &programPoint) {
     return reader.object([&](llvm::StringRef key) {
       if (key == "op")
-        return index(opOf, programPoint.op);
+        return ids.readOp(programPoint.op);
       if (key == "price")
         return reader.integer(programPoint.price);
       return readList(key, programPoint, programPointKeys);
@@ -157,7 +123,7 @@ private:
   bool readOpenCut(OpenCutFlow &cut) {
     return reader.object([&](llvm::StringRef key) {
       if (key == "op")
-        return index(opOf, cut.op);
+        return ids.readOp(cut.op);
       if (key == "price")
         return reader.integer(cut.price);
       if (key == "scale")
@@ -170,12 +136,8 @@ private:
 
   bool readLastRunFlow(LastRunFlow &flow) {
     return reader.object([&](llvm::StringRef key) {
-      return key == "ops" ? readOps(flow.ops) : readList(key, flow, lastRunKeys);
+      return key == "ops" ? ids.readOps(flow.ops) : readList(key, flow, lastRunKeys);
     });
-  }
-
-  bool readOps(std::vector<OpIndex> &ops) {
-    return reader.array([&] { return index(opOf, ops.emplace_back(-1)); });
   }
 
   template <typename Cut>
@@ -191,42 +153,28 @@ private:
   }
 
   bool readFlow(ValueFlow &flow) {
-    return fields("[value, amount]", {[&] { return index(valueOf, flow.value); },
-                                      [&] { return reader.integer(flow.amount); }});
-  }
-  bool readFlow(OpFlow &flow) {
-    return fields("[op, amount]", {[&] { return index(opOf, flow.op); },
-                                   [&] { return reader.integer(flow.amount); }});
-  }
-  bool readFlow(ReadFlow &flow) {
-    return fields("[op, value, amount]",
-                  {[&] { return index(opOf, flow.op); }, [&] { return index(valueOf, flow.value); },
-                   [&] { return reader.integer(flow.amount); }});
-  }
-  bool readFlow(OrderFlow &flow) {
-    return fields("[writer, reader, amount]", {[&] { return index(opOf, flow.writer); },
-                                               [&] { return index(opOf, flow.reader); },
+    return reader.elements("[value, amount]", {[&] { return ids.readValue(flow.value); },
                                                [&] { return reader.integer(flow.amount); }});
   }
-  bool fields(llvm::StringRef expected, std::initializer_list<llvm::function_ref<bool()>> readers) {
-    const auto *next = readers.begin();
-    const bool read = reader.array(
-        [&] { return next != readers.end() ? (*next++)() : reader.fail("expected " + expected); });
-    return read && (next == readers.end() || reader.fail("expected " + expected));
+  bool readFlow(OpFlow &flow) {
+    return reader.elements("[op, amount]", {[&] { return ids.readOp(flow.op); },
+                                            [&] { return reader.integer(flow.amount); }});
   }
-
-  bool index(const IdMap &map, int32_t &position) {
-    int64_t id = 0;
-    if (!reader.integer(id))
-      return false;
-    auto found = map.find(id);
-    position = found == map.end() ? -1 : found->second;
-    return true;
+  bool readFlow(ReadFlow &flow) {
+    return reader.elements("[op, value, amount]", {[&] { return ids.readOp(flow.op); },
+                                                   [&] { return ids.readValue(flow.value); },
+                                                   [&] { return reader.integer(flow.amount); }});
+  }
+  bool readFlow(OrderFlow &flow) {
+    return reader.elements("[writer, reader, amount]",
+                           {[&] { return ids.readOp(flow.writer); },
+                            [&] { return ids.readOp(flow.reader); },
+                            [&] { return reader.integer(flow.amount); }});
   }
 
   JsonReader reader;
+  ProblemIds ids;
   Proof proof;
-  IdMap valueOf, opOf;
 };
 
 class ProofPrinter {
@@ -247,11 +195,7 @@ private:
   void print(llvm::StringRef claim, const std::optional<Argument> &argument) {
     if (!argument)
       return;
-    os << ",\n \"" << claim << "\": {\"by\": \"";
-    for (const auto &[kind, word] : kindNames)
-      if (kind == argument->kind)
-        os << word;
-    os << '"';
+    os << ",\n \"" << claim << "\": {\"by\": \"" << wordOf(kindWords, argument->kind) << '"';
     if (argument->kind == Kind::OneOp)
       printOp(", \"op\": ", argument->op);
     if (argument->kind == Kind::Cuts) {
@@ -335,18 +279,13 @@ private:
     os << ", " << flow.amount << ']';
   }
 
-  /// An id that the problem does not have prints as null, and the text does not parse.
-  template <typename Item>
-  void printId(llvm::StringRef before, const std::vector<Item> &items, int32_t index) {
+  void printOp(llvm::StringRef before, OpIndex op) {
     os << before;
-    if (index >= 0 && static_cast<size_t>(index) < items.size())
-      os << items[index].id;
-    else
-      os << "null";
+    printId(os, problem.ops, op);
   }
-  void printOp(llvm::StringRef before, OpIndex op) { printId(before, problem.ops, op); }
   void printValue(llvm::StringRef before, ValueIndex value) {
-    printId(before, problem.values, value);
+    os << before;
+    printId(os, problem.values, value);
   }
 
   const Problem &problem;

@@ -12,12 +12,6 @@ int64_t needed(const VariantSet &variants, const ProblemVariantPlan &best) {
   return variants.alternatives[best.alternative].problem.residentBytes() + best.chosen.plan.arena;
 }
 
-llvm::StringRef statusWord(Status status) {
-  return status == Status::Feasible     ? "feasible"
-         : status == Status::Infeasible ? "infeasible"
-                                        : "unknown";
-}
-
 } // namespace
 
 std::vector<SweepPoint> sweepBudgets(VariantSet variants, const PlanOptions &options, int points) {
@@ -45,7 +39,7 @@ std::vector<SweepPoint> sweepBudgets(VariantSet variants, const PlanOptions &opt
 void printSweepCsv(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os) {
   os << "budget,status,cost,cost_lower_bound,base_cost,peak,arena,bound\n";
   for (const SweepPoint &point : sweep)
-    os << point.budget << ',' << statusWord(point.status) << ',' << point.cost << ','
+    os << point.budget << ',' << nameOf(point.status) << ',' << point.cost << ','
        << point.costLowerBound << ',' << point.baseCost << ',' << point.peak << ',' << point.arena
        << ',' << point.bound << '\n';
 }
@@ -55,7 +49,7 @@ void printSweepJson(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os)
   llvm::interleave(
       sweep, os,
       [&](const SweepPoint &point) {
-        os << "\n {\"budget\": " << point.budget << ", \"status\": \"" << statusWord(point.status)
+        os << "\n {\"budget\": " << point.budget << ", \"status\": \"" << nameOf(point.status)
            << "\", \"cost\": " << point.cost << ", \"cost_lower_bound\": " << point.costLowerBound
            << ", \"base_cost\": " << point.baseCost << ", \"peak\": " << point.peak
            << ", \"arena\": " << point.arena << ", \"bound\": " << llvm::json::Value(point.bound)

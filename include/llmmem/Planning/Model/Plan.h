@@ -6,8 +6,8 @@
 //
 // A feasible plan claims that residentBytes + arena <= budget, that its peak and cost are as
 // stated, and that costLowerBound and peakLowerBound are proved (docs/Design/Planning.md says how).
-// `Verify.h` checks all of it with code that shares nothing with the solvers. It cannot prove a
-// bound, but refutes one that the plan itself, or the program order, contradicts.
+// `Verify.h` checks each of these claims with code that shares nothing with the solvers. It cannot
+// prove a bound, but refutes one that the plan itself, or the program order, contradicts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,9 @@ enum class Status : uint8_t {
   Infeasible,
   Unknown
 }; // Infeasible is only reported with a proof
+
+/// Returns `feasible`, `infeasible` or `unknown`.
+LLMMEM_EXPORT std::string_view nameOf(Status status);
 
 struct InstanceOffset {
   int32_t step; // the step that writes the instance, -1 for an input

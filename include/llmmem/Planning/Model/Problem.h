@@ -60,6 +60,9 @@ using MemoryIndex = int32_t;
 
 enum class Phase : uint8_t { None, Forward, Backward, Update };
 
+/// Returns `none`, `forward`, `backward` or `update`.
+LLMMEM_EXPORT std::string_view nameOf(Phase phase);
+
 /// The resource that an op occupies while it runs. DeviceToHost copies from the device to another
 /// memory, HostToDevice copies back.
 enum class Resource : uint8_t { Compute, HostCompute, Link, DeviceToHost, HostToDevice };
