@@ -4,9 +4,9 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Support/ByteSize.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -27,19 +27,26 @@ static Location withoutColumn(Location location) {
 // What is held, for those who ask
 //===----------------------------------------------------------------------===//
 
+/// Says what could be done about what has this role, and is held throughout.
+static std::string adviceFor(StringRef role) {
+  switch (llm::symbolizeRole(role).value_or(llm::Role::Input)) {
+  case llm::Role::Gradient:
+    return "resident gradient: import with --gradients transient";
+  case llm::Role::OptimizerState:
+    return "optimizer state: import with --optimizer sgd, or shard it";
+  case llm::Role::KvCache:
+    return "cache: import with fewer sequences (--batch) or a shorter --context, or split it "
+           "over ranks (--mesh=tp=N)";
+  default:
+    return (role + ": held throughout; fewer layers, or shard it").str();
+  }
+}
+
 /// Says what could be done about a value that is in the way.
 static std::string adviceFor(const planning::Problem &problem, ValueIndex index, Value value) {
   if (problem.values[index].resident) {
     auto argument = dyn_cast_or_null<BlockArgument>(value);
-    llm::Role role = argument ? getRole(argument) : llm::Role::Input;
-    if (role == llm::Role::Gradient)
-      return "resident gradient: import with --gradients transient";
-    if (role == llm::Role::OptimizerState)
-      return "optimizer state: import with --optimizer sgd, or shard it";
-    if (role == llm::Role::KvCache)
-      return "cache: import with fewer sequences (--batch) or a shorter --context, or split it "
-             "over ranks (--mesh=tp=N)";
-    return (llm::stringifyRole(role) + ": held throughout; fewer layers, or shard it").str();
+    return adviceFor(llm::stringifyRole(argument ? getRole(argument) : llm::Role::Input));
   }
   if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
     return "activation: a smaller batch or sequence shrinks it";
@@ -51,24 +58,15 @@ static std::string sizeText(int64_t bytes) {
 }
 
 /// Explains what is held throughout, by role: mostly the larger part, and no plan can shrink it.
-static void explainResidents(Location location, const ExtractedProblem &extracted,
+static void explainResidents(Location location, const StepResidents &residents,
                              InFlightDiagnostic &diagnostic) {
-  const planning::Problem &problem = extracted.problem;
-  llvm::MapVector<StringRef, std::pair<int64_t, std::string>> byRole;
-  for (ValueIndex index = 0; index < static_cast<ValueIndex>(problem.values.size()); ++index) {
-    auto argument = dyn_cast_or_null<BlockArgument>(extracted.values[index]);
-    if (!argument || !problem.values[index].resident)
-      continue;
-    auto &[bytes, advice] = byRole[llm::stringifyRole(getRole(argument))];
-    bytes += problem.values[index].bytes;
-    advice = adviceFor(problem, index, argument);
-  }
-  for (auto &[role, entry] : byRole)
-    diagnostic.attachNote(location)
-        << "resident '" << role << "' holds " << sizeText(entry.first) << "; " << entry.second;
-  if (extracted.residentPadding > 0)
+  for (const auto &[role, bytes] : residents.byRole)
+    if (bytes > 0)
+      diagnostic.attachNote(location)
+          << "resident '" << role << "' holds " << sizeText(bytes) << "; " << adviceFor(role);
+  if (const int64_t padding = residents.device.padding())
     diagnostic.attachNote(location) << "resident buffers begin on multiples of " << kArenaAlignment
-                                    << " bytes, which adds " << sizeText(extracted.residentPadding);
+                                    << " bytes, which adds " << sizeText(padding);
 }
 
 static void explainHeld(Location location, const ExtractedProblem &extracted,
@@ -92,21 +90,12 @@ static void explainHeld(Location location, const ExtractedProblem &extracted,
 // The three lines
 //===----------------------------------------------------------------------===//
 
-/// Returns the bytes of the caches of a step of inference.
-static int64_t cacheBytes(const ExtractedProblem &extracted) {
-  int64_t bytes = 0;
-  for (auto [value, of] : llvm::zip_equal(extracted.problem.values, extracted.values))
-    if (auto argument = dyn_cast_or_null<BlockArgument>(of);
-        argument && getRole(argument) == llm::Role::KvCache)
-      bytes += value.bytes;
-  return bytes;
-}
-
 /// Says whether any batch could fit, and what there is less of.
 static std::string summaryOf(const CheckpointRequest &request, const ExtractedProblem &extracted,
-                             const CheckpointOutcome &outcome) {
+                             const StepResidents &residents, const CheckpointOutcome &outcome) {
   int64_t resident = extracted.problem.residentBytes();
-  int64_t caches = cacheBytes(extracted);
+  auto ofCaches = residents.byRole.find(llm::stringifyRole(llm::Role::KvCache).str());
+  int64_t caches = ofCaches == residents.byRole.end() ? Count() : ofCaches->second;
   if (resident > *request.budget && caches > 0)
     return "resident bytes alone, " + sizeText(resident) + ", exceed it, of which caches are " +
            sizeText(caches) +
@@ -152,14 +141,15 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
              << ", which needs a budget of " << outcome.least.budget
              << " bytes; proved lower bound on the budget "
              << sizeText(outcome.least.budgetLowerBound);
-  diagnostic.attachNote(location) << summaryOf(request, ofLeast, outcome);
+  const StepResidents residents(step);
+  diagnostic.attachNote(location) << summaryOf(request, ofLeast, residents, outcome);
   if (request.explain != kExplainAll) {
     diagnostic.attachNote(location) << hintFor(request);
     return;
   }
   if (plan.witness)
     explainHeld(location, extracted, *plan.witness, diagnostic);
-  explainResidents(withoutColumn(step.getLoc()), extracted, diagnostic);
+  explainResidents(withoutColumn(step.getLoc()), residents, diagnostic);
 }
 
 //===----------------------------------------------------------------------===//
