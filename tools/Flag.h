@@ -19,6 +19,16 @@ struct Flag : llvm::cl::opt<T> {
                          llvm::cl::desc(text), others...) {}
 };
 
+/// Is a flag that sets a variable, whose value is the default.
+template <typename T>
+struct BoundFlag : llvm::cl::opt<T, /*ExternalStorage=*/true> {
+  template <typename... Others>
+  BoundFlag(llvm::cl::OptionCategory &category, T &variable, llvm::StringRef name,
+            llvm::StringRef value, llvm::StringRef text, const Others &...others)
+      : llvm::cl::opt<T, true>(name, llvm::cl::cat(category), llvm::cl::location(variable),
+                               llvm::cl::value_desc(value), llvm::cl::desc(text), others...) {}
+};
+
 /// Is a flag with one of some named values.
 template <typename T>
 using Choice = llvm::cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;

@@ -13,10 +13,12 @@ using namespace llmmem;
 
 static cl::OptionCategory category("Options of the run");
 
+static RunOptions options; // what flags set, with their defaults
+
 static cl::list<std::string>
     inputFiles(cl::Positional, cl::cat(category),
                cl::desc("<planned step> (to generate, two: prefill and decode)"));
-static Flag<int64_t> steps(category, "steps", "", "Steps to run (default 1)", cl::init(1));
+static BoundFlag<int64_t> steps(category, options.steps, "steps", "", "Steps to run (default 1)");
 static Flag<uint64_t> seed(category, "seed", "",
                            "Seed of parameters and dropout (default: a checkpoint's, or 0)",
                            cl::init(0));
@@ -25,104 +27,104 @@ static Flag<std::string> dataFile(category, "data", "text",
 static Flag<std::string> tokensFile(category, "tokens", "ids",
                                     "Train on token ids separated by white space (- is stdin); "
                                     "with --generate the ids of prompts: 1,2,3;4,5");
-static Flag<std::string> tokenizerFile(category, "tokenizer", "tokenizer.json",
-                                       "Read --data and --prompt, and write text, by the tokenizer "
-                                       "of a published model (default: a byte is a token)");
-static Flag<std::string>
-    labelsFile(category, "labels", "ids",
+static BoundFlag<std::string>
+    tokenizerFile(category, options.tokenizerFile, "tokenizer", "tokenizer.json",
+                  "Read --data and --prompt, and write text, by the tokenizer "
+                  "of a published model (default: a byte is a token)");
+static BoundFlag<std::string>
+    labelsFile(category, options.labelsFile, "labels", "ids",
                "What to predict at the place of each id of --tokens or --data, -100 where there is "
                "no loss (default: the ids; masked models need it)");
-static Flag<std::string>
-    segmentsFile(category, "segments", "numbers",
+static BoundFlag<std::string>
+    segmentsFile(category, options.segmentsFile, "segments", "numbers",
                  "For each id the number of the sequence that it belongs to, below 0 for padding, "
                  "of a model that was imported with --packed (default: each row is one)");
-static Flag<std::string>
-    imagesFile(category, "images", "file.safetensors",
+static BoundFlag<std::string>
+    imagesFile(category, options.imagesFile, "images", "file.safetensors",
                "Train on the images of this file, 'pixels' [images, channels, height, width] in "
                "floats with 'labels' [images] (default, of a step of images: noise)");
-static Flag<bool> shuffleRows(
-    category, "shuffle", "",
+static BoundFlag<bool> shuffleRows(
+    category, options.shuffle, "shuffle", "",
     "Rows begin at positions sampled from the seed and the step (default: one after another)");
-static Flag<double> learningRate(category, "lr", "", "Learning rate (default 1e-3)",
-                                 cl::init(1e-3));
-static Flag<int64_t> warmupSteps(category, "warmup-steps", "",
-                                 "The learning rate rises in a line until this step (default 0)",
-                                 cl::init(0));
-static Flag<int64_t> cosineSteps(category, "cosine-steps", "",
-                                 "... and falls to a tenth at this step (default 0: it stays)",
-                                 cl::init(0));
-static Flag<int64_t>
-    linearSteps(category, "linear-steps", "",
-                "... or falls in a line to 0 at this step (default 0: it does not)", cl::init(0));
-static Flag<int64_t> linearFrom(category, "linear-from", "",
-                                "The step that this line begins at (default: where it has risen)",
-                                cl::init(0));
-static Flag<bool> inverseRoot(category, "inverse-root", "",
-                              "... or falls as 1 / sqrt(step) after --warmup-steps");
-static Flag<std::string> loadFile(category, "load", "safetensors",
-                                  "Begin with these parameters; continue where a run saved them");
-static Flag<std::string>
-    resumeFile(category, "resume", "safetensors",
+static BoundFlag<double> learningRate(category, options.learningRate.highest, "lr", "",
+                                      "Learning rate (default 1e-3)");
+static BoundFlag<int64_t>
+    warmupSteps(category, options.learningRate.warmupSteps, "warmup-steps", "",
+                "The learning rate rises in a line until this step (default 0)");
+static BoundFlag<int64_t>
+    cosineSteps(category, options.learningRate.cosineSteps, "cosine-steps", "",
+                "... and falls to a tenth at this step (default 0: it stays)");
+static BoundFlag<int64_t>
+    linearSteps(category, options.learningRate.linearSteps, "linear-steps", "",
+                "... or falls in a line to 0 at this step (default 0: it does not)");
+static BoundFlag<int64_t>
+    linearFrom(category, options.learningRate.linearFrom, "linear-from", "",
+               "The step that this line begins at (default: where it has risen)");
+static BoundFlag<bool> inverseRoot(category, options.learningRate.inverseRoot, "inverse-root", "",
+                                   "... or falls as 1 / sqrt(step) after --warmup-steps");
+static BoundFlag<std::string>
+    loadFile(category, options.loadFile, "load", "safetensors",
+             "Begin with these parameters; continue where a run saved them");
+static BoundFlag<std::string>
+    resumeFile(category, options.resumeFile, "resume", "safetensors",
                "Continue a run where it saved; refuses a file of parameters alone");
-static Flag<std::string>
-    saveFile(category, "save", "safetensors",
+static BoundFlag<std::string>
+    saveFile(category, options.saveFile, "save", "safetensors",
              "Write parameters and optimizer state after the last step; a name that ends in "
              ".index.json writes several files and their index");
 static Flag<std::string> fileBytes(category, "file-bytes", "bytes",
                                    "With --save of an index: the most bytes of each file (default "
                                    "5GB); a larger tensor has a file to itself",
                                    cl::init("5GB"));
-static Flag<int64_t> saveEvery(category, "save-every", "steps",
-                               "With --save: write the file after every so many steps as well",
-                               cl::init(0));
-static Flag<std::string> gradientsFile(category, "save-gradients", "safetensors",
-                                       "Write the gradients of the first step");
-static Flag<bool> asJson(category, "json", "", "Print one line of JSON for each step");
+static BoundFlag<int64_t>
+    saveEvery(category, options.saveEvery, "save-every", "steps",
+              "With --save: write the file after every so many steps as well");
+static BoundFlag<std::string> gradientsFile(category, options.gradientsFile, "save-gradients",
+                                            "safetensors", "Write the gradients of the first step");
+static BoundFlag<bool> asJson(category, options.asJson, "json", "",
+                              "Print one line of JSON for each step");
 static Flag<bool>
     noDigest(category, "no-digest", "",
              "Leave the digest out of --json: it fetches all parameters from a GPU each step");
-static Flag<bool>
-    poison(category, "poison", "",
+static BoundFlag<bool>
+    poison(category, options.poison, "poison", "",
            "Fill arena ranges with a pattern of NaNs when their values die; no result may change");
-static Flag<bool> optimize(category, "optimize", "",
-                           "Optimize generated code of the CPU (default); --optimize=false "
-                           "compiles sooner, runs slower and changes no bit",
-                           cl::init(true));
+static BoundFlag<bool> optimize(category, options.optimize, "optimize", "",
+                                "Optimize generated code of the CPU (default); --optimize=false "
+                                "compiles sooner, runs slower and changes no bit");
 static Flag<std::string> linkThrottle(category, "link-throttle", "rate",
                                       "Copies to and from the host move at most so much, each way, "
                                       "as over a slow link (1MB/s): it changes times alone");
-static Flag<bool> profile(category, "profile", "",
-                          "Print the time of each kind of kernel, by phase");
-static Flag<std::string> profileJson(category, "profile-json", "file",
-                                     "Write the time of each call as JSON");
-static Flag<std::string> traceFile(category, "trace", "file",
-                                   "Write the last step as a Chrome trace");
-static Flag<double>
-    progressSeconds(category, "progress-seconds", "",
-                    "Seconds between progress lines where stderr is no terminal (default 5)",
-                    cl::init(5));
-static Flag<int64_t> generateBytes(category, "generate", "bytes",
-                                   "Write this much text by a planned @forward with --load, or so "
-                                   "many tokens of each prompt by steps with caches",
-                                   cl::init(0));
+static BoundFlag<bool> profile(category, options.profile, "profile", "",
+                               "Print the time of each kind of kernel, by phase");
+static BoundFlag<std::string> profileJson(category, options.profileJson, "profile-json", "file",
+                                          "Write the time of each call as JSON");
+static BoundFlag<std::string> traceFile(category, options.trace, "trace", "file",
+                                        "Write the last step as a Chrome trace");
+static BoundFlag<double>
+    progressSeconds(category, options.progressSeconds, "progress-seconds", "",
+                    "Seconds between progress lines where stderr is no terminal (default 5)");
+static BoundFlag<int64_t>
+    generateBytes(category, options.generate, "generate", "bytes",
+                  "Write this much text by a planned @forward with --load, or so "
+                  "many tokens of each prompt by steps with caches");
 static cl::list<std::string>
     prompts("prompt", cl::cat(category), cl::value_desc("text"),
             cl::desc("What the text begins with (default: a line's end); of a step with caches "
                      "once for each of its sequences"));
-static Flag<double>
-    temperature(category, "temperature", "",
-                "Logits are divided by this; 0 takes the most likely byte (default 1)",
-                cl::init(1.0));
-static Flag<int64_t> topK(category, "top-k", "K",
-                          "Choose among the K most likely tokens (default 0: all)", cl::init(0));
-static Flag<double>
-    topP(category, "top-p", "P",
-         "Choose among the most likely tokens of this probability together (default 1)",
-         cl::init(1.0));
+static BoundFlag<double>
+    temperature(category, options.sampling.temperature, "temperature", "",
+                "Logits are divided by this; 0 takes the most likely byte (default 1)");
+static BoundFlag<int64_t> topK(category, options.sampling.topK, "top-k", "K",
+                               "Choose among the K most likely tokens (default 0: all)");
+static BoundFlag<double>
+    topP(category, options.sampling.topP, "top-p", "P",
+         "Choose among the most likely tokens of this probability together (default 1)");
 static cl::list<int32_t> stop("stop", cl::cat(category), cl::CommaSeparated, cl::value_desc("ids"),
                               cl::desc("Tokens that end a sequence, of a step with caches"));
-static Flag<std::string> logitsFile(category, "save-logits", "safetensors",
-                                    "Write what each token was chosen by, of a step with caches");
+static BoundFlag<std::string>
+    logitsFile(category, options.logitsFile, "save-logits", "safetensors",
+               "Write what each token was chosen by, of a step with caches");
 enum class Gemm { Best, BuiltIn, OneDnn };
 static Choice<Gemm> gemm(
     "gemm", cl::cat(category), cl::init(Gemm::Best),
@@ -138,14 +140,15 @@ static Choice<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
                                         clEnumValN(Device::Emulate, "emulate",
                                                    "the CPU instead of a GPU, each access "
                                                    "of its kernels checked")));
-static Flag<bool> describeDevice(category, "describe-device", "",
-                                 "Print what --device=cuda would run on as JSON, and run nothing");
-static Flag<bool>
-    dryRun(category, "dry-run", "",
+static BoundFlag<bool>
+    describeDevice(category, options.describeDevice, "describe-device", "",
+                   "Print what --device=cuda would run on as JSON, and run nothing");
+static BoundFlag<bool>
+    dryRun(category, options.dryRun, "dry-run", "",
            "Compile the step and reserve its memory without filling it, and run nothing");
-static Flag<std::string> cudaDriver(category, "cuda-driver", "library",
-                                    "The CUDA driver, as dlopen finds it (default libcuda.so.1)",
-                                    cl::init("libcuda.so.1"));
+static BoundFlag<std::string>
+    cudaDriver(category, options.cudaDriver, "cuda-driver", "library",
+               "The CUDA driver, as dlopen finds it (default libcuda.so.1)");
 using Products = RunOptions::Products;
 static Choice<Products> products(
     "products", cl::cat(category), cl::init(Products::Best),
@@ -162,16 +165,16 @@ static Choice<TensorCores> tensorCores(
                clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma, of sm_90a alone"),
                clEnumValN(TensorCores::WarpgroupTma, "warpgroup-tma",
                           "wgmma, with tiles that the tensor memory accelerator copies")));
-static Flag<std::string>
-    cublasLt(category, "cublas-lt", "library",
+static BoundFlag<std::string>
+    cublasLt(category, options.cublasLt, "cublas-lt", "library",
              "cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the folders of "
              "LLMMEM_CUDA_PATH, where dlopen looks, or next to python3)");
-static Flag<std::string>
-    nccl(category, "nccl", "library",
+static BoundFlag<std::string>
+    nccl(category, options.nccl, "nccl", "library",
          "NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "
          "--device=emulate one that takes addresses of the host");
-static Flag<std::string> productAlgorithms(
-    category, "product-algorithms", "folder",
+static BoundFlag<std::string> productAlgorithms(
+    category, options.productAlgorithms, "product-algorithms", "folder",
     "Time the library's algorithms for each form of matmul once, and keep the fastest in this "
     "folder, for all runs on this device and version of the library");
 static const std::string help = R"(
@@ -200,11 +203,11 @@ static Expected<std::optional<int64_t>> readThrottle() {
 
 /// Refuses to print other things on stdout, which has a line for each step, or the text.
 static Error checkStdout() {
-  for (auto [flag, file] : {std::pair<StringRef, StringRef>("--save", saveFile),
-                            {"--save-gradients", gradientsFile},
-                            {"--save-logits", logitsFile},
-                            {"--profile-json", profileJson},
-                            {"--trace", traceFile}})
+  for (auto [flag, file] : {std::pair<StringRef, StringRef>("--save", options.saveFile),
+                            {"--save-gradients", options.gradientsFile},
+                            {"--save-logits", options.logitsFile},
+                            {"--profile-json", options.profileJson},
+                            {"--trace", options.trace}})
     if (file == "-")
       return createStringError(flag + ": stdout has what the run prints; give it a file");
   return Error::success();
@@ -226,12 +229,13 @@ static Error checkPurpose() {
 }
 
 static Error checkTraining() {
-  if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
+  if (saveEvery < 0 || (saveEvery > 0 && options.saveFile.empty()))
     return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
   if (Error error = parseByteSize(fileBytes).takeError())
     return createStringError("--file-bytes: " + toString(std::move(error)));
   return refuse(
-      {{!resumeFile.empty() && !loadFile.empty(), "expected --load or --resume, not both"},
+      {{!options.resumeFile.empty() && !options.loadFile.empty(),
+        "expected --load or --resume, not both"},
        {steps < 1, "--steps: expected a number of steps, 1 or more"},
        {!(learningRate >= 0) || !std::isfinite(learningRate), "--lr: expected a number, 0 or more"},
        {warmupSteps < 0, "--warmup-steps: expected a number of steps, 0 or more"},
@@ -251,7 +255,7 @@ static Error checkGeneration() {
                  {is_contained(prompts, std::string()), "--prompt: expected at least one byte"},
                  {topK < 0, "--top-k: expected a number of tokens, 1 or more, or 0 for all"},
                  {!(topP > 0 && topP <= 1), "--top-p: expected a probability above 0, up to 1"},
-                 {!tokenizerFile.empty() && tokensFile.getNumOccurrences(),
+                 {!options.tokenizerFile.empty() && tokensFile.getNumOccurrences(),
                   "expected --tokenizer or --tokens, not both: ids need no tokenizer"},
                  {!prompts.empty() && generateBytes > 0 && tokensFile.getNumOccurrences(),
                   "expected --prompt or --tokens, not both"},
@@ -266,7 +270,8 @@ static Error checkMachine() {
     return error;
   if (device != Device::Cpu && (poison || gemm == Gemm::OneDnn))
     return createStringError("--poison and --gemm=onednn: only with --device=cpu");
-  if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
+  if (device == Device::Emulate &&
+      (profile || !options.profileJson.empty() || !options.trace.empty()))
     return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
                              "whose time says nothing of a GPU's");
   return Error::success();
@@ -280,11 +285,11 @@ static Error checkDevice() {
         "--products: only with --device=cuda or emulate; see --gemm"},
        {device == Device::Cpu && tensorCores.getNumOccurrences(),
         "--tensor-cores: only with --device=cuda or emulate"},
-       {device == Device::Cpu && !nccl.empty(),
+       {device == Device::Cpu && !options.nccl.empty(),
         "--nccl: only with --device=cuda or emulate; on CPUs ranks meet over MPI"},
-       {device != Device::Cuda && !productAlgorithms.empty(),
+       {device != Device::Cuda && !options.productAlgorithms.empty(),
         "--product-algorithms: only with --device=cuda"},
-       {products == Products::Generated && !productAlgorithms.empty(),
+       {products == Products::Generated && !options.productAlgorithms.empty(),
         "--product-algorithms: only for matmuls of the library"}});
 }
 
@@ -302,12 +307,9 @@ static std::optional<T> given(const cl::opt<T> &option) {
   return option.getNumOccurrences() ? std::optional<T>(option) : std::nullopt;
 }
 
-static RunOptions valuesOfFlags() {
-  RunOptions options;
-  options.dryRun = dryRun;
+/// Sets what is not a flag's value as it stands.
+static void deriveOptions() {
   options.copyBytesPerSecond = cantFail(readThrottle()); // checked by checkFlags
-  options.describeDevice = describeDevice;
-  options.steps = steps;
   options.seed = given(seed);
   options.inputFiles = inputFiles;
   if (options.inputFiles.empty())
@@ -315,60 +317,32 @@ static RunOptions valuesOfFlags() {
   options.inputFile = options.inputFiles.back();
   options.dataFile = given(dataFile);
   options.tokensFile = given(tokensFile);
-  options.tokenizerFile = tokenizerFile;
-  options.labelsFile = labelsFile;
-  options.imagesFile = imagesFile;
-  options.segmentsFile = segmentsFile;
-  options.shuffle = shuffleRows;
-  options.learningRate = {learningRate, warmupSteps, cosineSteps,
-                          linearSteps,  linearFrom,  inverseRoot};
-  options.loadFile = loadFile;
-  options.resumeFile = resumeFile;
-  options.saveEvery = saveEvery;
-  options.saveFile = saveFile;
   options.fileBytes = cantFail(parseByteSize(fileBytes)); // checked by checkFlags
-  options.gradientsFile = gradientsFile;
-  options.asJson = asJson;
   options.digest = !noDigest;
-  options.poison = poison;
-  options.optimize = optimize;
   options.device = device;
-  options.cudaDriver = cudaDriver;
   options.products = products;
   if (tensorCores.getNumOccurrences())
     options.tensorCores = tensorCores;
-  options.cublasLt = cublasLt;
-  options.nccl = nccl;
-  options.productAlgorithms = productAlgorithms;
   bool isByOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
   // The emulator computes what a library is documented to compute.
   bool isEmulated = device == Device::Emulate && products == Products::Library;
   options.libraryMatmuls = isByOneDnn || isEmulated;
-  options.progressSeconds = progressSeconds;
-  options.profile = profile;
-  options.profileJson = profileJson;
-  options.trace = traceFile;
-  options.generate = generateBytes;
   options.prompts = prompts;
   if (options.prompts.empty())
     options.prompts = {"\n"};
-  options.sampling = {temperature, topK, topP};
   options.stop = stop;
-  options.logitsFile = logitsFile;
-  return options;
 }
 
 Expected<RunOptions> llmmem::readFlags(int argc, char **argv) {
   // LLVM's library brings a --threads of its own, which nothing here reads.
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->removeArgument();
-  Flag<unsigned> threads(category, "threads", "",
-                         "Threads of kernels and matmuls (default: all cores)", cl::init(0));
+  BoundFlag<unsigned> threads(category, options.threads, "threads", "",
+                              "Threads of kernels and matmuls (default: all cores)");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step\n");
   if (Error error = checkFlags())
     return std::move(error);
-  RunOptions options = valuesOfFlags();
-  options.threads = threads;
+  deriveOptions();
   return options;
 }

@@ -19,7 +19,7 @@ struct RunOptions {
   unsigned threads = 0;                      // 0: all cores
   std::optional<int64_t> copyBytesPerSecond; // to and from the host; none: as fast as they can be
   Device device = Device::Cpu;
-  std::string cudaDriver;
+  std::string cudaDriver = "libcuda.so.1";
   /// What multiplies on a GPU; `Best` is the library where it can be opened.
   enum class Products { Best, Library, Generated };
   Products products = Products::Best;
