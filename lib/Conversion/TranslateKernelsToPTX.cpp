@@ -25,6 +25,9 @@ static constexpr StringLiteral kFeatures = "+ptx80";
 static constexpr StringLiteral kChips[] = {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
 
 namespace {
+/// Keeps LLVM's default of `AllowFPOpFusion`, Standard: only what is written as one operation (an
+/// fma) multiplies and adds with one rounding. So kernels of a GPU have the bits of a CPU's, whose
+/// code keeps it, too (NativeCode.cpp); no instruction has a fast-math flag.
 class PtxTranslation : public LLVM::ModuleToObject {
 public:
   PtxTranslation(gpu::GPUModuleOp module, StringRef chip)
