@@ -2,7 +2,6 @@
 
 #include "llmmem/Analysis/OpDescription.h"
 #include "LoopBody.h"
-#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Support/Count.h"

@@ -1,7 +1,6 @@
 //===- PlanRules.cpp - The verifier's own rules of whose bytes a result has --===//
 
 #include "PlanRules.h"
-#include "PlanBytes.h"
 #include "PlanRulesUpstream.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"

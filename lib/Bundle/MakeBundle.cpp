@@ -1,6 +1,5 @@
 //===- MakeBundle.cpp - A planned step as data -----------------------------===//
 
-#include "llmmem/Analysis/Step.h"
 #include "llmmem/Bundle/Bundle.h"
 #include "llmmem/Codegen/Gpu/HostUpdates.h"
 #include "llmmem/Conversion/LaunchList.h"

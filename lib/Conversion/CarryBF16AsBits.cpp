@@ -1,7 +1,6 @@
 //===- CarryBF16AsBits.cpp - bf16 that no machine need know ----------------===//
 
 #include "llmmem/Conversion/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
 namespace llmmem {

@@ -2,7 +2,6 @@
 
 #include "TensorMaps.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llmmem/Conversion/Passes.h"

@@ -1,7 +1,6 @@
 //===- ReportKernelCounts.cpp - What makes GPU kernels slow ----------------===//
 
 #include "LaunchShapes.h"
-#include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/KernelAnalysis/KernelCounts.h"

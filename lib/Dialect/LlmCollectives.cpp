@@ -11,7 +11,6 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -7,7 +7,6 @@
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/OpImplementation.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;

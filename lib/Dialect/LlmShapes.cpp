@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LlmVJP.h"
 #include "LlmVerify.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"

@@ -2,7 +2,6 @@
 
 #include "SharedFile.h"
 #include "llmmem/Execution/RankJob.h"
-#include "llvm/Support/FileSystem.h"
 #include <array>
 #include <cstring>
 #include <fcntl.h>

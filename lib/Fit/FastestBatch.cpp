@@ -1,7 +1,6 @@
 //===- FastestBatch.cpp - The batch of the most tokens a second -------------===//
 
 #include "FastestBatch.h"
-#include "llvm/ADT/STLExtras.h"
 
 using namespace llmmem;
 

@@ -1,7 +1,6 @@
 //===- ChooseStrategy.cpp - From --mesh=auto to a mesh ---------------------===//
 
 #include "ChooseStrategy.h"
-#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"

@@ -12,7 +12,6 @@
 #include "Schedulers/PlacedSearch.h"
 #include "Tuning/Constants.h"
 #include "llmmem/Planning/Allocation/Placement.h"
-#include "llvm/ADT/StringExtras.h"
 #include <chrono>
 
 using namespace llmmem::planning;

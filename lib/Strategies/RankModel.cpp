@@ -2,7 +2,6 @@
 
 #include "llmmem/Strategies/RankModel.h"
 #include "RankModelReader.h"
-#include "llmmem/Planning/Bounds/Bounds.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -8,7 +8,6 @@
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Planning/Schedulers/ExposedCosts.h"
 #include "llmmem/Transforms/Differentiation.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;

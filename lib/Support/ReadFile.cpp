@@ -4,7 +4,6 @@
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 
 #include "llmmem/Transforms/DescribeOps.h"
 #include "llmmem/Analysis/OpDescription.h"
-#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/Passes.h"

@@ -1,7 +1,6 @@
 //===- DifferentiationStep.cpp - From a loss to a training step ------------===//
 
 #include "DifferentiationStep.h"
-#include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmAnnotations.h"

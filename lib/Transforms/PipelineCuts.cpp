@@ -7,7 +7,6 @@
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Pipeline/StageCuts.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace llmmem;

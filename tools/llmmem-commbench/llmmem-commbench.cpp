@@ -9,7 +9,6 @@
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"

@@ -3,7 +3,6 @@
 #include "Flag.h"
 #include "llmmem/Alignment.h"
 #include "llmmem/Execution/CompiledStep.h"
-#include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Pipelines/ProgramFile.h"

@@ -4,7 +4,6 @@
 #include "Help.h"
 #include "OtherInput.h"
 #include "llmmem/InitAll.h"
-#include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/ProgramText.h"
 #include "llmmem/Support/StartTool.h"

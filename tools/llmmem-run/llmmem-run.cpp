@@ -17,7 +17,6 @@
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 

@@ -4,7 +4,6 @@
 #include "llmmem/CAPI/Boundary.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Proofs/Check.h"
 #include <cmath>
 
 using namespace llmmem;

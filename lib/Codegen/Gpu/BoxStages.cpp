@@ -1,7 +1,6 @@
 //===- BoxStages.cpp - Tiles of a product, copied by tensor maps ------------===//
 
 #include "BoxStages.h"
-#include "MmaSums.h"
 #include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,7 +1,6 @@
 //===- Cluster.cpp - Blocks that read and write each other's shared memory --===//
 
 #include "llmmem/Codegen/Gpu/Cluster.h"
-#include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

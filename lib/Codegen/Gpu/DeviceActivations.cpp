@@ -4,7 +4,6 @@
 #include "llmmem/Codegen/Emitter/Gelu.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;

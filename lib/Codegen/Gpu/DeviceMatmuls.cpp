@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmptyRows.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;

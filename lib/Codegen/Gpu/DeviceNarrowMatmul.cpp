@@ -11,7 +11,6 @@
 
 #include "DeviceNarrowMatmul.h"
 #include "EmptyRows.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <numeric>
 

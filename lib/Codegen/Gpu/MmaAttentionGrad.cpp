@@ -7,8 +7,6 @@
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
 #include "MmaPairs.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;

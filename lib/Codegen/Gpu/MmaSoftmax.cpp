@@ -3,7 +3,6 @@
 #include "MmaSoftmax.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;

@@ -4,7 +4,6 @@
 #include "llmmem/Codegen/Emitter/Expectations.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <numeric>
 

@@ -8,7 +8,6 @@
 #include "MmaPairs.h"
 #include "PanelCopies.h"
 #include "WarpgroupAttention.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;

@@ -10,7 +10,6 @@
 #include "Gpu/DeviceColumnSums.h"
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -1,7 +1,6 @@
 //===- LossHeadSum.cpp - The gradient of a loss head's weight, chunk by chunk -===//
 
 #include "LossHeadSum.h"
-#include "LossRows.h"
 #include "llmmem/Codegen/Emitter/Loops.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

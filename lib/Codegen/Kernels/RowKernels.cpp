@@ -8,7 +8,6 @@
 #include "KernelModels.h"
 #include "RowOfBuffer.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace llmmem;

@@ -1,7 +1,6 @@
 //===- GatheredSchedules.cpp - Which schedules of a descent are worth placing -----===//
 
 #include "GatheredSchedules.h"
-#include <algorithm>
 
 using namespace llmmem::planning;
 

@@ -2,7 +2,6 @@
 
 #include "LeastMemory.h"
 #include "Descent.h"
-#include <algorithm>
 
 using namespace llmmem::planning;
 

@@ -6,7 +6,6 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace llmmem::planning {

@@ -3,7 +3,6 @@
 #include "ExplainRepeats.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Support/ByteSize.h"
-#include <algorithm>
 
 namespace llmmem::planning {
 namespace {

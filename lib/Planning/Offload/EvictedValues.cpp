@@ -3,7 +3,6 @@
 #include "EvictedValues.h"
 #include "Schedulers/Editor.h"
 #include "llvm/Support/MathExtras.h"
-#include <algorithm>
 #include <numeric>
 
 using namespace llmmem::planning;

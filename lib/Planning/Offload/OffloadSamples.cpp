@@ -1,11 +1,8 @@
 //===- OffloadSamples.cpp - More budget of the device, no longer step -------------===//
 
 #include "OffloadSamples.h"
-#include "Bounds/CostCertificate.h"
-#include "Budget/Certificate.h"
 #include "OffloadBound.h"
 #include "Overlap/OverlapSearch.h"
-#include "Schedulers/ExactSearch.h"
 #include "Tuning/Constants.h"
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,6 @@
 
 #include "OffloadSearch.h"
 #include "Bounds/CostCertificate.h"
-#include "Budget/Certificate.h"
 #include "Budget/MicroBatchSearch.h"
 #include "OffloadBound.h"
 #include "OffloadSamples.h"

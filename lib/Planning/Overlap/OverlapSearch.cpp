@@ -1,7 +1,6 @@
 //===- OverlapSearch.cpp - Plans of problems with several resources of time ---===//
 
 #include "OverlapSearch.h"
-#include "Bounds/CostCertificate.h"
 #include "Budget/BisectTimes.h"
 #include "Budget/Certificate.h"
 #include "OverlapOrder.h"
@@ -10,7 +9,6 @@
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include <algorithm>
-#include <map>
 
 using namespace llmmem::planning;
 

@@ -2,7 +2,6 @@
 
 #include "llmmem/Planning/Pipeline/PipelineExchanges.h"
 #include "llvm/ADT/STLExtras.h"
-#include <algorithm>
 #include <map>
 #include <tuple>
 

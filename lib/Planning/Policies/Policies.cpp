@@ -3,7 +3,6 @@
 #include "llmmem/Planning/Policies/Policies.h"
 #include "FixedPolicies.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
 
 using namespace llmmem::planning;
 

@@ -2,7 +2,6 @@
 
 #include "OrderSearch.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace llmmem::planning;

@@ -2,7 +2,6 @@
 
 #include "StageWindow.h"
 #include "llvm/ADT/bit.h"
-#include <algorithm>
 
 using namespace llmmem::planning;
 
