@@ -38,11 +38,7 @@ static llvm::SetVector<Operation *> readersOfHeads(llm::SplitOp split) {
 /// Creates a split before `reader`, which reads it in the place of `split`.
 static Operation *splitFor(Operation *reader, llm::SplitOp split) {
   Operation *copy = OpBuilder(reader).clone(*split);
-  for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
-    if (Attribute ofReader = reader->getAttr(name))
-      copy->setAttr(name, ofReader);
-    else
-      copy->removeAttr(name);
+  putWith(copy, reader);
   for (auto [before, part] : llvm::zip_equal(split.getParts(), copy->getResults()))
     reader->replaceUsesOfWith(before, part);
   return copy;

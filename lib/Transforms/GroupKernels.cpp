@@ -52,11 +52,7 @@ static int64_t copyCheapProducers(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
     for (Operation *reader : readersToCopyInto(&op)) {
       Operation *copy = OpBuilder(reader).clone(op);
-      for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
-        if (Attribute ofReader = reader->getAttr(name))
-          copy->setAttr(name, ofReader);
-        else
-          copy->removeAttr(name);
+      putWith(copy, reader);
       reader->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
       ++copies;
     }

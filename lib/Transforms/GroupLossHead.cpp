@@ -1,6 +1,7 @@
 //===- GroupLossHead.cpp - The loss and its gradients as one op ------------===//
 
 #include "llmmem/Transforms/GroupLossHead.h"
+#include "KernelGroup.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Transforms/Passes.h"
@@ -227,9 +228,7 @@ LossHeadOp LossHeadPattern::createHead(int64_t granule) {
 void LossHeadPattern::group(int64_t granule) {
   LossHeadOp head = createHead(granule);
   OpBuilder builder(head);
-  for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
-    if (Attribute attribute = dlogits->getAttr(name))
-      head->setAttr(name, attribute);
+  putWith(head, dlogits);
   if (Attribute name = loss.op->getAttr(LlmDialect::kName))
     head->setAttr(LlmDialect::kName, name);
   SmallVector<Attribute> names;

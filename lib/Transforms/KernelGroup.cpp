@@ -49,10 +49,20 @@ bool llmmem::canFeed(Operation *producer, Operation *reader) {
          !(isRowReduction(producer) && isRowReduction(reader));
 }
 
+static constexpr StringLiteral kStanding[] = {LlmDialect::kPhase, LlmDialect::kBlock,
+                                              LlmDialect::kMicroBatch};
+
 bool llmmem::standTogether(Operation *a, Operation *b) {
-  return llvm::all_of(
-      ArrayRef<StringRef>{LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch},
-      [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
+  return llvm::all_of(kStanding,
+                      [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
+}
+
+void llmmem::putWith(Operation *op, Operation *other) {
+  for (StringRef name : kStanding)
+    if (Attribute ofOther = other->getAttr(name))
+      op->setAttr(name, ofOther);
+    else
+      op->removeAttr(name);
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,8 @@ bool canFeed(mlir::Operation *producer, mlir::Operation *reader);
 /// Returns whether one kernel may hold both. Kernels never mix phases or blocks: the planner and
 /// the reports count by them.
 bool standTogether(mlir::Operation *a, mlir::Operation *b);
+/// Gives `op` the phase, the block and the micro-batch of `other`, so that they stand together.
+void putWith(mlir::Operation *op, mlir::Operation *other);
 
 /// Holds ops that become one kernel, in program order; the kernel stands where the first of them
 /// stood.

@@ -18,10 +18,7 @@ static Attribute nameOf(Value output) {
 
 /// Writes the attributes of the whole kernel; those of its ops would only be copies of them.
 static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
-  Operation *last = group.members().back();
-  for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
-    if (Attribute attribute = last->getAttr(name))
-      kernel->setAttr(name, attribute);
+  putWith(kernel, group.members().back());
   if (llvm::all_of(group.members(), [](Operation *op) {
         return op->hasAttr(LlmDialect::kCoreAttention) || isColumns(op);
       }))
