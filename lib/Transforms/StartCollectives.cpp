@@ -12,6 +12,7 @@
 
 namespace llmmem {
 #define GEN_PASS_DEF_STARTCOLLECTIVES
+#define GEN_PASS_DEF_STARTHOSTCOPIES
 #include "llmmem/Transforms/Passes.h.inc"
 } // namespace llmmem
 
@@ -211,17 +212,25 @@ FailureOr<int64_t> llmmem::startHostCopies(func::FuncOp step, const StepStorage 
 }
 
 namespace {
-struct StartCollectivesPass : StepPass<llmmem::impl::StartCollectivesBase<StartCollectivesPass>> {
-  using StepPass::StepPass;
+/// Runs one of the two functions above on the step.
+template <typename Base, FailureOr<int64_t> (*start)(func::FuncOp, const StepStorage &)>
+struct StartPass : StepPass<Base> {
+  using StepPass<Base>::StepPass;
   LogicalResult runOnStep(func::FuncOp step) override {
-    const StepStorage *storage = getStorage();
+    const StepStorage *storage = this->getStorage();
     if (!storage)
       return failure();
-    FailureOr<int64_t> starts = startCollectives(step, *storage);
-    if (failed(starts))
-      return failure();
-    numStarts = *starts;
-    return success();
+    FailureOr<int64_t> starts = start(step, *storage);
+    this->numStarts = starts.value_or(0);
+    return starts;
   }
+};
+struct StartCollectivesPass
+    : StartPass<llmmem::impl::StartCollectivesBase<StartCollectivesPass>, startCollectives> {
+  using StartPass::StartPass;
+};
+struct StartHostCopiesPass
+    : StartPass<llmmem::impl::StartHostCopiesBase<StartHostCopiesPass>, startHostCopies> {
+  using StartPass::StartPass;
 };
 } // namespace
