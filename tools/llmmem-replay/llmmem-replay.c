@@ -4,10 +4,10 @@
 #include "Bundle/Fill.h"
 #include "Options.h"
 #include "Probe/Probe.h"
-#include "Runner/Libraries.h"
 #include "Runner/Prices.h"
 #include "Runner/Replay.h"
 #include "Runner/Report.h"
+#include "llmmem/Runtime/CudaLibraries.h"
 #include "llmmem/Runtime/Runtime.h"
 #include <errno.h>
 #include <math.h>
@@ -95,7 +95,7 @@ static const Program *choose_program(const Bundle *bundle, const Options *option
   Opening opening = {run, ""};
   char message[1024];
   int failed = options->cublas_lt ? open_library(&opening, options->cublas_lt)
-                                  : find_library(names, 2, open_library, &opening);
+                                  : llmmem_find_cuda_library(names, 2, open_library, &opening);
   if (!failed && options->algorithms &&
       llmmem_cuda_keep_algorithms(run, options->algorithms, message, sizeof message)) {
     fail(0, "%s", message);

@@ -1,7 +1,7 @@
-/*===- Libraries.c - Where NVIDIA's libraries are ---------------------------===*/
+/*===- CudaLibraries.c - Where NVIDIA's libraries are -----------------------===*/
 
 #define _DEFAULT_SOURCE /* scandir, alphasort */
-#include "Runner/Libraries.h"
+#include "llmmem/Runtime/CudaLibraries.h"
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -81,11 +81,16 @@ static int open_of_version(const Search *search, const char *version) {
 static int open_of_python(const Search *search) {
   const char *at = getenv("PATH");
   while (at && *at) {
-    size_t length = strcspn(at, ":");
+    int length = (int)strcspn(at, ":"), named = length;
+    while (named > 1 && at[named - 1] == '/')
+      --named;
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.*s/python3", (int)length, at);
+    snprintf(path, sizeof path, "%.*s/python3", named, at);
     if (length > 0 && access(path, X_OK) == 0) {
-      snprintf(path, sizeof path, "%.*s/../lib", (int)length, at);
+      char *bin = strrchr(path, '/');
+      *bin = '\0';
+      char *above = strrchr(path, '/'), *end = above ? above : path;
+      snprintf(end, sizeof path - (size_t)(end - path), above ? "/lib" : "lib");
       return for_folders(path, "python", search, open_of_version);
     }
     at += length + (at[length] == ':');
@@ -93,8 +98,8 @@ static int open_of_python(const Search *search) {
   return 1;
 }
 
-int find_library(const char *const *names, size_t count,
-                 int (*open)(void *context, const char *name), void *context) {
+int llmmem_find_cuda_library(const char *const *names, size_t count,
+                             int (*open)(void *context, const char *name), void *context) {
   Search search = {names, count, open, context};
   if (open_of_user(&search) == 0)
     return 0;
