@@ -67,7 +67,7 @@ private:
       auto type = cast<RankedTensorType>(step.getArgument(parameter.argument).getType());
       InitialSample sample = initialSampleOf(parameter.name, type);
       // It hashes the name alone; the runner adds its seed.
-      uint64_t name = streamOf(0, parameter.name) ^ streamOf(0);
+      uint64_t name = streamOf(0, parameter.name) ^ llmmem_sample_stream(0);
       json::Object how = makeNumber(sample.value);
       if (sample.isNormal) {
         how["kind"] = "normal";

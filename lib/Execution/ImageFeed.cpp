@@ -107,14 +107,15 @@ uint64_t ImageFeed::imageAt(int64_t number, int64_t row) const {
   uint64_t place = number * shape.batch + shape.firstRow + row;
   if (!tensors)
     return place;
-  uint64_t chosen = shuffleSeed ? sampleWord(streamOf(*shuffleSeed, "images"), place) : place;
+  uint64_t chosen =
+      shuffleSeed ? llmmem_sample_word(streamOf(*shuffleSeed, "images"), place) : place;
   return chosen % labels.size();
 }
 
 int32_t ImageFeed::labelOf(uint64_t image) const {
   if (tensors)
     return labels[image];
-  return static_cast<int32_t>(sampleWord(streamOf(seed, "labels"), image) % shape.classes);
+  return static_cast<int32_t>(llmmem_sample_word(streamOf(seed, "labels"), image) % shape.classes);
 }
 
 void ImageFeed::writePixels(ModelBuffers &buffers, unsigned argument, int64_t row,
@@ -131,7 +132,7 @@ void ImageFeed::writePixels(ModelBuffers &buffers, unsigned argument, int64_t ro
   }
   const uint64_t stream = streamOf(seed, "pixels");
   for (int64_t i = 0; i < count; ++i)
-    writeFloat(kind, to, i, 2 * sampleUniform(stream, image * count + i) - 1);
+    writeFloat(kind, to, i, 2 * llmmem_sample_uniform(stream, image * count + i) - 1);
 }
 
 void ImageFeed::fill(ModelBuffers &buffers, int64_t number) {

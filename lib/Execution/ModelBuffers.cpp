@@ -152,8 +152,9 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
       values[index] = static_cast<float>(
-          initial.isNormal ? initial.value * sampleNormal(stream, order.placeOf(first + index))
-                           : initial.value);
+          initial.isNormal
+              ? initial.value * llmmem_sample_normal(stream, order.placeOf(first + index))
+              : initial.value);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };

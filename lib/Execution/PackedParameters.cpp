@@ -56,7 +56,7 @@ void PackedParameter::sample(uint64_t stream) {
   pack([&](int64_t first, llvm::MutableArrayRef<double> weights) {
     for (auto [i, weight] : llvm::enumerate(weights))
       weight = static_cast<float>(
-          0.02 * sampleNormal(stream, order.placeOf(first + static_cast<int64_t>(i))));
+          0.02 * llmmem_sample_normal(stream, order.placeOf(first + static_cast<int64_t>(i))));
   });
 }
 

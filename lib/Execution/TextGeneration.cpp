@@ -68,6 +68,6 @@ llvm::Expected<char> TextGeneration::next(llvm::StringRef text, const Options &o
     return logits.takeError();
   if (options.temperature == 0.0)
     return static_cast<char>(llvm::max_element(*logits) - logits->begin());
-  double uniform = sampleUniform(streamOf(options.seed, "generate"), text.size());
+  double uniform = llmmem_sample_uniform(streamOf(options.seed, "generate"), text.size());
   return static_cast<char>(sampleFrom(*logits, options.temperature, uniform));
 }

@@ -174,10 +174,10 @@ llvm::Error TokenFeed::readSegments(llvm::StringRef file, llvm::StringRef text) 
 size_t TokenFeed::beginOfRow(int64_t row) const {
   uint64_t length = numIds(), number = batch * shape.batch + shape.firstRow + row;
   if (shuffleSeed && shape.labelSeq > 0)
-    return sampleWord(streamOf(*shuffleSeed, "rows of the text"), number) % (length / shape.seq) *
-           shape.seq;
+    return llmmem_sample_word(streamOf(*shuffleSeed, "rows of the text"), number) %
+           (length / shape.seq) * shape.seq;
   if (shuffleSeed)
-    return sampleWord(streamOf(*shuffleSeed, "places in the text"), number) %
+    return llmmem_sample_word(streamOf(*shuffleSeed, "places in the text"), number) %
            (length - shape.seq + 1);
   // Reduces the factors first, so that their product does not overflow.
   return (number % length) * (shape.seq % length) % length;

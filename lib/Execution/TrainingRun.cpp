@@ -156,7 +156,7 @@ void TrainingRun::feedInputs(StepFeed &feed, double learningRate) {
   if (roles.step)
     buffers.integers(*roles.step)[0] = static_cast<int32_t>(done + 1);
   if (roles.seed) {
-    uint64_t words = sampleWord(streamOf(seed), done);
+    uint64_t words = llmmem_sample_word(llmmem_sample_stream(seed), done);
     std::memcpy(memory().argument(*roles.seed), &words, sizeof words);
   }
   for (unsigned gradient : roles.gradients)

@@ -152,7 +152,7 @@ private:
       int64_t length = run.lengthOf(static_cast<int64_t>(sequence));
       uint64_t stream = streamOf(options.seed.value_or(0), ("generate." + Twine(sequence)).str());
       int32_t token = chooseToken(logits, options.sampling,
-                                  sampleUniform(stream, static_cast<uint64_t>(length)));
+                                  llmmem_sample_uniform(stream, static_cast<uint64_t>(length)));
       written[sequence].push_back(token);
       if (!options.logitsFile.empty())
         rows[sequence].push_back(run.logits(static_cast<int64_t>(sequence)).vec());

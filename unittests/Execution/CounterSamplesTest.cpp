@@ -25,7 +25,7 @@ TEST(CounterSamples, NormalDrawsHaveTheirMoments) {
   constexpr int kCount = 1 << 20;
   double sum = 0.0, squares = 0.0, fourths = 0.0;
   for (int i = 0; i < kCount; ++i) {
-    double x = sampleNormal(streamOf(7, "a"), i);
+    double x = llmmem_sample_normal(streamOf(7, "a"), i);
     sum += x, squares += x * x, fourths += x * x * x * x;
   }
   // Five standard errors of each mean.
@@ -35,10 +35,10 @@ TEST(CounterSamples, NormalDrawsHaveTheirMoments) {
 }
 
 TEST(CounterSamples, NamesAndSeedsAreStreamsOfTheirOwn) {
-  EXPECT_EQ(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(1, "a"), 5));
-  EXPECT_NE(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(1, "a"), 6));
-  EXPECT_NE(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(1, "b"), 5));
-  EXPECT_NE(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(2, "a"), 5));
+  EXPECT_EQ(llmmem_sample_word(streamOf(1, "a"), 5), llmmem_sample_word(streamOf(1, "a"), 5));
+  EXPECT_NE(llmmem_sample_word(streamOf(1, "a"), 5), llmmem_sample_word(streamOf(1, "a"), 6));
+  EXPECT_NE(llmmem_sample_word(streamOf(1, "a"), 5), llmmem_sample_word(streamOf(1, "b"), 5));
+  EXPECT_NE(llmmem_sample_word(streamOf(1, "a"), 5), llmmem_sample_word(streamOf(2, "a"), 5));
 }
 
 } // namespace

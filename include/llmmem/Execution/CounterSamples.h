@@ -1,28 +1,19 @@
-//===- CounterSamples.h - Random numbers by their place ----------------------===//
-//
-// Sample i of a stream is a function of (stream, i) alone. It does not depend on order, threads or
-// other samples.
-//
-//===----------------------------------------------------------------------===//
+//===- CounterSamples.h - The stream of random numbers that a name has -------===//
 
 #ifndef LLMMEM_EXECUTION_COUNTERSAMPLES_H
 #define LLMMEM_EXECUTION_COUNTERSAMPLES_H
 
+#include "llmmem/Runtime/Samples.h"
 #include "llvm/ADT/StringRef.h"
-#include <cstdint>
+#include "llvm/Support/xxhash.h"
 
 namespace llmmem {
 
-/// Returns 64 uniform bits.
-uint64_t sampleWord(uint64_t stream, uint64_t counter);
-/// Returns a number that is uniform in (0, 1), with 53 bits.
-double sampleUniform(uint64_t stream, uint64_t counter);
-/// Returns a normal number with mean 0 and standard deviation 1.
-double sampleNormal(uint64_t stream, uint64_t counter);
-
-/// Returns the stream of a seed. Streams of different seeds are independent.
-uint64_t streamOf(uint64_t seed);
-uint64_t streamOf(uint64_t seed, llvm::StringRef name);
+/// Returns the stream of a seed and a name, whose samples `llmmem_sample_*` gives. Streams of
+/// different seeds or names are independent.
+inline uint64_t streamOf(uint64_t seed, llvm::StringRef name) {
+  return llmmem_sample_stream(seed) ^ llvm::xxh3_64bits(name);
+}
 
 } // namespace llmmem
 
