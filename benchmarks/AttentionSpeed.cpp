@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExecutionContext.h"
+#include "SequentialPlan.h"
 #include "llmmem/Execution/CompiledStep.h"
-#include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"

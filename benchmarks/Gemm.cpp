@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Runtime/Gemm.h"
+#include "SequentialPlan.h"
 #include "llmmem/Execution/CompiledStep.h"
-#include "llmmem/Execution/SequentialPlan.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"

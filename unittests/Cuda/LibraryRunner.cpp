@@ -2,9 +2,9 @@
 
 #include "LibraryRunner.h"
 #include "ExecutionContext.h"
+#include "SequentialPlan.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Execution/SequentialPlan.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

@@ -2,7 +2,7 @@
 
 #include "GradientCheck.h"
 #include "ExecutionContext.h"
-#include "llmmem/Execution/SequentialPlan.h"
+#include "SequentialPlan.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

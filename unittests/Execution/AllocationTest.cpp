@@ -1,7 +1,7 @@
 //===- AllocationTest.cpp - A step allocates nothing while it runs ----------===//
 
+#include "SequentialPlan.h"
 #include "StepRunner.h"
-#include "llmmem/Execution/SequentialPlan.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

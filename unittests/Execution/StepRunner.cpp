@@ -2,7 +2,7 @@
 
 #include "StepRunner.h"
 #include "ExecutionContext.h"
-#include "llmmem/Execution/SequentialPlan.h"
+#include "SequentialPlan.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"

@@ -1,9 +1,9 @@
 //===- RankStep.cpp - A step on all ranks of a mesh, as threads -------------===//
 
 #include "RankStep.h"
+#include "SequentialPlan.h"
 #include "ThreadTransport.h"
 #include "llmmem/Analysis/Step.h"
-#include "llmmem/Execution/SequentialPlan.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <numeric>

@@ -2,7 +2,7 @@
 
 #include "Differentiation/GradientCheck.h"
 #include "RankStep.h"
-#include "llmmem/Execution/SequentialPlan.h"
+#include "SequentialPlan.h"
 #include "llmmem/Transforms/StartCollectives.h"
 #include "mlir/IR/Verifier.h"
 #include "gtest/gtest.h"
