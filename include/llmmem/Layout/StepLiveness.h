@@ -2,7 +2,7 @@
 //
 // This analysis has the live ranges of a step in its given order. Positions count the ops of the
 // body, without views. A buffer is held from the op that writes it to the last op that reads it or
-// a view of it, both included. A result that is at the offset of an operand it may take over
+// one of its views, both included. A result that is at the offset of an operand it may take over
 // continues that operand's buffer. A workspace is a buffer of one position. Resident bytes span
 // everything. What a copy to the host reads is held until its wait. Values in the host's memory do
 // not count.

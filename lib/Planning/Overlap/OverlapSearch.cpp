@@ -38,7 +38,6 @@ public:
   }
 
   std::shared_ptr<const Plan> at(int64_t budget) { return frontier.at(budget); }
-  std::shared_ptr<const Plan> least() { return frontier.least(); }
 
   /// Returns the bounds on every plan within the budget, with the costs that count here. `steps`
   /// says where it is fullest.
