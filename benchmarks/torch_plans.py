@@ -36,7 +36,7 @@ import llmmem
 import llmmem.torch
 import models
 from llmmem.torch._costs import DEVICES, price
-from llmmem.torch._inductor import copy_graph
+from llmmem.torch._modules import copy_graph
 from llmmem.torch._partition import Partition
 from llmmem.torch._program import Kernel, read, storage_bytes, tensors_of
 

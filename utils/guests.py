@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs llmmem inside other frameworks; ends with `N passed, N failed, N skipped`.
 
-  guests.py [NAME...]     NAME: a folder of test/Guests with a requirements.txt, by default all of them
+  guests.py [NAME...]     NAME: a folder of test/Guests with a requirements.txt, or one with versions and `-versions`; by default all
 
 Each guest gets an environment of its own under build-guests/, made from its pinned requirements; where they cannot be
-installed its tests count as skipped, and say so. The planner's library is built by the preset `planner`, unless
+installed its tests count as skipped, and say so. A folder `versions` has requirements of other versions of the guest, NUMBER.txt, each of
+which gets an environment too (PyTorch's with NVIDIA's libraries take 4 to 7 GB), and `tests`, the names of those that every version
+runs. The planner's library is built by the preset `planner`, unless
 LLMMEM_LIBRARY names one. Each guest also imports its part of the package as `pip install .` installs it. LLMMEM_LONG=1
 runs the tests that need long too.
 """
@@ -23,6 +25,28 @@ BUILD = os.path.join(ROOT, "build-guests")
 
 def find_guests():
     return sorted(name for name in os.listdir(GUESTS) if os.path.exists(os.path.join(GUESTS, name, "requirements.txt")))
+
+
+def find_versions(name):
+    """Returns the numbers of the other versions of a guest that is tested with several, oldest first."""
+    folder = os.path.join(GUESTS, name, "versions")
+    numbers = [file[:-4] for file in os.listdir(folder) if file.endswith(".txt")] if os.path.isdir(folder) else []
+    return sorted(numbers, key=lambda number: [int(part) for part in number.split(".")])
+
+
+def find_runs(names):
+    """Returns (environment, guest, requirements, files of tests) of each environment that the names stand for."""
+    runs = []
+    for name in names:
+        guest = name.removesuffix("-versions")
+        folder = os.path.join(GUESTS, guest)
+        if guest == name:
+            tests = sorted(file for file in os.listdir(folder) if file.endswith("_test.py"))
+            runs.append((name, guest, os.path.join(folder, "requirements.txt"), tests))
+        for number in find_versions(guest) if guest != name else ():
+            with open(os.path.join(folder, "versions", "tests")) as file:
+                runs.append((f"{guest}-{number}", guest, os.path.join(folder, "versions", f"{number}.txt"), file.read().split()))
+    return runs
 
 
 def make_environment(name, requirements=None):
@@ -102,10 +126,11 @@ def run_test(python, path, library):
 
 
 def main():
-    guests = sys.argv[1:] or find_guests()
-    unknown = sorted(set(guests) - set(find_guests()))
+    known = [*find_guests(), *(f"{name}-versions" for name in find_guests() if find_versions(name))]
+    guests = sys.argv[1:] or known
+    unknown = sorted(set(guests) - set(known))
     if unknown:
-        print(f"guests: unknown guest '{unknown[0]}', expected {' or '.join(find_guests())}", file=sys.stderr)
+        print(f"guests: unknown guest '{unknown[0]}', expected {' or '.join(known)}", file=sys.stderr)
         return 1
     library, wheel = find_library(), install_wheel()
     total = [0, 0, 0]
@@ -114,14 +139,13 @@ def main():
         print(f"guests: {what}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped", flush=True)
         total[:] = map(sum, zip(total, counts))
 
-    for name in guests:
-        python = make_environment(name)
+    for name, guest, requirements, tests in find_runs(guests):
+        python = make_environment(name, requirements)
         skipped = None if python else (0, 0, 1)
-        module = module_of(name)
+        module = module_of(guest)
         count(f"{module} of the wheel for {name}", skipped or check_wheel(python, module, wheel))
-        for file in sorted(os.listdir(os.path.join(GUESTS, name))):
-            if file.endswith("_test.py"):
-                count(f"{name}/{file}", skipped or run_test(python, os.path.join(GUESTS, name, file), library))
+        for file in tests:
+            count(f"{name}/{file}", skipped or run_test(python, os.path.join(GUESTS, guest, file), library))
     print("{} passed, {} failed, {} skipped".format(*total))
     return 1 if total[1] else 0
 

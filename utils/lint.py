@@ -10,6 +10,7 @@
   planner on MLIR     an include of MLIR under Planning/
   left open           a note to self in lib/, include/ or tools/
   open to strangers   Python started by a command or a module, which takes others from the current folder: no -I
+  private name        one of PyTorch outside of the file that holds them (private_names.py)
   not annotated       a function of python/llmmem with an argument or a result that has no type
   number of a device  outside lib/Device/Tables (device_numbers.py)
   layout              bytes, places or lifetimes of values derived away from their home (layout.py)
@@ -29,6 +30,7 @@ import sys
 
 from device_numbers import lint_device_numbers
 from layout import lint_layout
+from private_names import lint_private_names
 from sizes import lint_sizes
 from structure import lint_structure
 from words import lint_words
@@ -137,9 +139,12 @@ def main():
         with open(os.path.join(root, name), errors="replace") as handle:
             text = handle.read()
         findings += [*lint_source(name, text), *lint_layout(name, text)]
+    package = {}
     for name in tracked(root, "python/llmmem/*.py"):
         with open(os.path.join(root, name), encoding="utf-8") as handle:
-            findings += lint_annotations(name, handle.read())
+            package[name] = handle.read()
+        findings += lint_annotations(name, package[name])
+    findings += lint_private_names(package)
     for name in tracked(root, "*"):
         if name.startswith(("test/", "unittests/", "docs/")) or name.endswith(".md"):
             continue  # run where nobody else writes, or for people to type

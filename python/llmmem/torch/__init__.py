@@ -15,21 +15,13 @@ PyTorch is imported here and nowhere else in llmmem.
 
 from .._errors import BudgetError
 
-_KNOWN_VERSIONS = ("2.15",)
-
-try:
-    from ._backend import Backend, Partitioner, backend, compile, partitioner, run_in_order
-    from ._costs import DEVICES, Device
-    from ._errors import UnsupportedGraphError
-    from ._measure import peak_bytes
-    from ._named import by_name
-    from ._report import Report
-    from ._step_report import StepReport
-except ImportError as _error:
-    import torch
-
-    raise ImportError(f"llmmem.torch uses private names of PyTorch, and knows those of {', '.join(_KNOWN_VERSIONS)}; this is "
-                      f"{torch.__version__}: {_error}") from _error
+from ._backend import Backend, Partitioner, backend, compile, partitioner, run_in_order
+from ._costs import DEVICES, Device
+from ._errors import UnsupportedGraphError
+from ._measure import peak_bytes
+from ._named import by_name
+from ._report import Report
+from ._step_report import StepReport
 
 __all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "StepReport", "UnsupportedGraphError",
            "backend", "by_name", "compile", "partitioner", "peak_bytes", "run_in_order"]

@@ -1,5 +1,6 @@
 """Entry points for users: a backend of torch.compile, and a partitioner for Inductor and for AOTAutograd."""
 
+import abc
 import copy
 import functools
 import uuid
@@ -7,12 +8,9 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import torch
 from torch import fx, nn
-from torch._dynamo.backends.common import aot_autograd
-from torch._inductor.custom_graph_pass import CustomPartitionerFn
-from torch.fx.graph import _BoxedCodeGen
 
+from . import _private
 from ._compile import compile_model
-from ._inductor import compile_with_inductor
 from ._partition import Bytes, Partition
 from ._parts import Part, is_part
 from ._report import Report
@@ -29,8 +27,11 @@ class Backend:
         self.partition = partition
         partition.compiler = compiler
         if compiler == "eager":
-            self.compile_graph = functools.partial(_compile_in_order, aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
+            self.compile_graph = functools.partial(_compile_in_order, _private.aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
         elif compiler == "inductor":
+            if not _private.is_known_to_inductor():
+                raise ValueError(f"compiler: is 'inductor', which needs PyTorch 2.9 or later, and this is {torch.__version__}; expected 'eager'")
+            from ._inductor import compile_with_inductor
             self.compile_graph = functools.partial(compile_with_inductor, partition)
         else:
             raise ValueError(f"compiler: is {compiler!r}; expected 'eager' or 'inductor'")
@@ -80,7 +81,7 @@ class Backend:
             self.partition.on_report(report)
 
 
-class Partitioner(CustomPartitionerFn):
+class Partitioner:
     """The result of `partitioner`, for `torch._inductor.config.custom_partitioner_fn` and `partition_fn=`."""
 
     def __init__(self, partition: Partition) -> None:
@@ -142,6 +143,9 @@ def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:
     """Returns a partitioner; it takes the arguments of `backend` except `compiler`. The peak of its reports is that of kernels that run
     one by one in the planned order. Inductor fuses and reorders what it gets, and may need more; `backend(compiler="inductor")` keeps the
     budget there."""
+    # Inductor takes those that its class knows, of which this one needs nothing.
+    if issubclass(type(_private.CustomPartitionerFn), abc.ABCMeta):
+        _private.CustomPartitionerFn.register(Partitioner)
     return Partitioner(Partition(budget, **options))
 
 
@@ -157,12 +161,11 @@ def _compile_in_order(compile_graph: Callable[..., Any], module: fx.GraphModule,
 
 def run_in_order(module: fx.GraphModule, inputs: List[Any]) -> Callable[[List[Any]], Any]:
     """Returns a function that takes its arguments in a list, empties it, and frees each value after its last use."""
-    module.graph.set_codegen(_BoxedCodeGen())
+    module.graph.set_codegen(_private.BoxedCodeGen())
     module.recompile()
     forward = module.forward
 
     def run(arguments: List[Any]) -> Any:
         return forward(arguments)
 
-    run._boxed_call = True  # type: ignore[attr-defined]
-    return run
+    return _private.takes_a_list(run)

@@ -11,10 +11,9 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Sequence
 
-from torch._subclasses import FakeTensor
-
 from .._errors import BudgetError
 from ._live import Storage, key_of, made_by, saved_by, tensors_in
+from ._private import FakeTensor
 from ._report import Report
 from ._wrapped import storages_of_groups
 

@@ -8,9 +8,9 @@ from typing import Dict, List, Optional, Tuple
 
 import torch
 from torch import fx
-from torch._library.fake_class_registry import FakeScriptObject
 
 from .._devices import Device
+from ._private import FakeScriptObject, OpOverload, op_name, resolve_group
 
 PASSED_ON = ("DeviceMesh", "ProcessGroup")
 NAMESPACES = ("_c10d_functional", "c10d_functional", "_c10d_functional_autograd", "_dtensor")
@@ -29,7 +29,7 @@ GLOO_WORKERS = 2
 
 
 def is_collective(node: fx.Node) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and node.target.namespace in NAMESPACES
+    return isinstance(node.target, OpOverload) and node.target.namespace in NAMESPACES
 
 
 def is_wait(node: fx.Node) -> bool:
@@ -63,8 +63,7 @@ def group_name(node: fx.Node) -> str:
 
 def group_size(node: fx.Node) -> int:
     """Returns the number of ranks of a start's group."""
-    from torch.distributed.distributed_c10d import _resolve_process_group
-    return _resolve_process_group(group_name(node)).size()  # type: ignore[arg-type]
+    return resolve_group(group_name(node)).size()
 
 
 def transfer(node: fx.Node, ranks: int) -> Tuple[int, int]:
@@ -103,7 +102,7 @@ def knows_workspace(node: fx.Node) -> bool:
 
 
 def _name(node: fx.Node) -> str:
-    return node.target._opname if node.target._overloadname == "default" else str(node.target)  # type: ignore[union-attr]
+    return op_name(node.target)  # type: ignore[arg-type]
 
 
 def _bytes(tensor: torch.Tensor) -> int:

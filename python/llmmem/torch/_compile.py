@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 import torch
 from torch import nn
-from torch._subclasses import FakeTensorMode
-from torch.utils import _pytree as pytree
 
 from .._errors import BudgetError
 from ._errors import UnsupportedGraphError, find_error
+from ._private import FakeTensorMode, pytree
 from ._record import Recorder
 from ._steps import Graph, Steps, make_plan
 from ._step import Moment, least_budget

@@ -6,13 +6,13 @@ from typing import Dict, Hashable, List, Optional, Tuple, Union
 import torch
 from torch import fx
 from torch.utils import flop_counter
-from torch.utils import _pytree as pytree
 
 import llmmem
 from .._devices import Device
 from . import _collectives
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
+from ._private import pytree
 from ._program import Kernel, hint, storage_bytes, tensors_of
 
 aten = torch.ops.aten

@@ -8,16 +8,14 @@ again for less, until it fits.
 import uuid
 from typing import Any, Callable, Dict, List, Optional
 
-import torch
 from torch import fx
-from torch._inductor import memory
-from torch._inductor.custom_graph_pass import CustomPartitionerFn, CustomSchedulerPass
-from torch._inductor.virtualized import V
-from torch.utils._ordered_set import OrderedSet
 
 from .._errors import BudgetError
 from ._errors import find_error
+from ._modules import copy_graph
 from ._partition import Partition
+from ._private import (CustomPartitionerFn, CustomSchedulerPass, OrderedSet, V, compile_fx, compiles_backward_at_once, elements_of,
+                       inductor_config, memory)
 
 ATTEMPTS = 8
 
@@ -58,7 +56,7 @@ class _FusedPeak(CustomSchedulerPass):
         for buffer in freeable.values():
             # Inductor counts the part that the last reader reads.
             whole = V.graph.graph_inputs[buffer.name]
-            elements = V.graph.sizevars.optimization_hint(whole.get_numel())
+            elements = elements_of(V.graph.sizevars, whole.get_numel())
             buffer.mpi_buffer.size_free = elements * whole.get_dtype().itemsize
         _, timeline = memory.estimate_peak_memory(nodes, freeable, outputs)
         live = max((size + self._workspace(node) for size, node in zip(timeline, nodes)), default=0)
@@ -128,7 +126,7 @@ def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: 
 
 def inductor_settings(mode: Optional[str], options: Optional[Dict[str, Any]]) -> Dict[str, Any]:
     """Inductor's settings for `mode` and `options` of torch.compile, which Inductor checks as it does without llmmem."""
-    settings = dict(torch._TorchCompileInductorWrapper(mode, options, None).config)
+    settings = inductor_config(mode, options)
     taken = [key for key in settings if key in PLANNED_PASSES or settings[key] != PLANNED_SETTINGS.get(key, settings[key])]
     if taken:
         raise ValueError(f"llmmem.torch: options: {', '.join(map(repr, sorted(taken)))} would reorder or pool what the plan has placed, "
@@ -138,7 +136,6 @@ def inductor_settings(mode: Optional[str], options: Optional[Dict[str, Any]]) ->
 
 def _compile(partition: Partition, planned: Any, module: fx.GraphModule, inputs: List[Any],
              settings: Dict[str, Any]) -> Callable[..., Any]:
-    from torch._inductor.compile_fx import compile_fx
     patches: Dict[str, Any] = {**settings, **PLANNED_SETTINGS, "custom_partitioner_fn": _Partitioner(partition),
                                "_post_fusion_custom_pass": _FusedPeak(partition)}
     # Inductor owns what it is given; parameters stay shared.
@@ -146,17 +143,7 @@ def _compile(partition: Partition, planned: Any, module: fx.GraphModule, inputs:
     partition.planned_budget = planned
     try:
         # The backward is compiled at once, not when it first runs, so that its account comes in time.
-        with torch._functorch.config.patch(force_non_lazy_backward_lowering=True):
+        with compiles_backward_at_once():
             return compile_fx(copy, inputs, config_patches=patches)
     finally:
         partition.planned_budget = None
-
-
-def copy_graph(graph: fx.Graph) -> fx.Graph:
-    """Returns a copy of the graph with nodes of its own and the same metadata."""
-    copy = fx.Graph()
-    values: Dict[fx.Node, fx.Node] = {}
-    output = copy.graph_copy(graph, values)
-    old = next(iter(graph.find_nodes(op="output")))
-    copy.output(output).meta.update(old.meta)
-    return copy

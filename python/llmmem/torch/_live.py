@@ -5,6 +5,8 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from ._private import saved_tensors, storage_key
+
 
 class Storage:
     """A storage that may be freed at any time. key: its identity while it is alive. bytes: its size. gradient: the bytes of
@@ -12,7 +14,7 @@ class Storage:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
-        self.reference, self.key, self.bytes = StorageWeakRef(storage), storage._cdata, storage.nbytes()
+        self.reference, self.key, self.bytes = StorageWeakRef(storage), storage_key(tensor), storage.nbytes()
         self.gradient = tensor.numel() * tensor.itemsize if tensor.is_leaf and tensor.requires_grad else 0
 
     def is_alive(self) -> bool:
@@ -45,7 +47,7 @@ class Live:
 
 
 def key_of(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata
+    return storage_key(tensor)
 
 
 def tensors_in(values: Iterable[Any]) -> List[torch.Tensor]:
@@ -66,12 +68,7 @@ def node_of(result: torch.Tensor) -> Optional[Any]:
 
 def saved_by(node: Optional[Any]) -> List[torch.Tensor]:
     """Returns what waits for the node's backward, and was not packed elsewhere."""
-    try:
-        packed = () if node is None else node._raw_saved_tensors
-    except RuntimeError:  # Freed, as the backward has run.
-        return []
-    tensors = [saved.data for saved in packed if saved.unpack_hook is None]
-    return tensors_in([*tensors, *getattr(node, "_tensors_no_vc_check", ())])
+    return [] if node is None else tensors_in(saved_tensors(node))
 
 
 def made_by(arguments: Sequence[Any], results: Any) -> Tuple[List[torch.Tensor], List[Any]]:

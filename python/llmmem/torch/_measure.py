@@ -5,9 +5,8 @@ from typing import Any, Dict, Hashable, List, Tuple
 import torch
 from torch import fx
 from torch.profiler import ProfilerActivity, profile, record_function
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import _disable_current_modes
 
+from ._private import OpOverload, disable_current_modes, profiler_is_enabled, pytree
 from ._program import hint, storage_bytes, tensors_of
 
 MARK = "llmmem::"
@@ -19,9 +18,9 @@ def measure(nodes: Dict[Hashable, fx.Node]) -> Dict[Hashable, Tuple[int, int]]:
     results: Dict[Hashable, Tuple[int, int]] = {}
     runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
     # There is one profiler; a caller's own goes on.
-    if not runs or torch._C._autograd._profiler_enabled():
+    if not runs or profiler_is_enabled():
         return results
-    with _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+    with disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
             done = [_run(node, number) for number, (key, node) in enumerate(runs)]
         windows, events = _events(profiler)
@@ -42,7 +41,7 @@ def peak_bytes(profiler: Any) -> int:
 
 def _can_run(node: fx.Node) -> bool:
     tensors = [tensor for source in [node, *node.all_input_nodes] for tensor in tensors_of(source) if tensor is not None]
-    return isinstance(node.target, torch._ops.OpOverload) and all(tensor.device.type == "cpu" for tensor in tensors)
+    return isinstance(node.target, OpOverload) and all(tensor.device.type == "cpu" for tensor in tensors)
 
 
 def _operand(value: Any) -> Any:

@@ -4,10 +4,9 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import fx
-from torch._functorch import partitioners
-from torch.utils._ordered_set import OrderedSet
 
 from ._collectives import is_passed_on
+from ._private import OrderedSet, extract_modules, is_primal, is_tangent, make_graph_module
 from ._program import Kernel, Program
 
 FORWARD, BACKWARD = "must_be_in_forward", "must_be_in_backward"
@@ -31,10 +30,9 @@ def write_modules(program: Program, steps: Sequence[int],
     writer.write(kernels[cut:], BACKWARD)
     gradients = [writer.resolve(node) for node in program.backward_outputs]
     joint = writer.finish(results, gradients)
-    primals = [node for node in joint.graph.find_nodes(op="placeholder") if partitioners._is_primal(node)]
-    modules = partitioners._extract_fwd_bwd_modules(
-        joint, writer.saved, writer.saved_numbers, writer.saved_objects, num_fwd_outputs=len(results),
-        static_lifetime_input_nodes=OrderedSet(primals[number] for number in static_inputs))
+    primals = [node for node in joint.graph.find_nodes(op="placeholder") if is_primal(node)]
+    modules = extract_modules(joint, writer.saved, writer.saved_numbers, writer.saved_objects, num_fwd_outputs=len(results),
+                              static_inputs=OrderedSet(primals[number] for number in static_inputs))
     for module in modules:
         _restore_tags(module)
     return modules
@@ -77,7 +75,7 @@ class _Writer:
         self.tag = BACKWARD
         self.aliases.clear()
         self.from_forward = {node: None for node in self.made.values()
-                             if node.op != "get_attr" and not partitioners._is_tangent(node)}
+                             if node.op != "get_attr" and not is_tangent(node)}
 
     def resolve(self, node: Optional[fx.Node]) -> Any:
         """Returns what stands for a node of the old graph; an alias is made here."""
@@ -108,7 +106,17 @@ class _Writer:
         output = self.graph.output((*results, *gradients))
         output.meta.update(old.meta)
         # No code is made of the joint graph itself.
-        return fx._lazy_graph_module._make_graph_module(self.program.module, self.graph)
+        return make_graph_module(self.program.module, self.graph)
+
+
+def copy_graph(graph: fx.Graph) -> fx.Graph:
+    """Returns a copy of the graph with nodes of its own and the same metadata."""
+    copy = fx.Graph()
+    values: Dict[fx.Node, fx.Node] = {}
+    output = copy.graph_copy(graph, values)
+    old = next(iter(graph.find_nodes(op="output")))
+    copy.output(output).meta.update(old.meta)
+    return copy
 
 
 def _is_item_of_kernel(node: fx.Node, program: Program) -> bool:

@@ -7,7 +7,6 @@ import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from torch import fx
-from torch._guards import CompileContext
 
 from .._model import Plan, Problem
 from .._planner import _budget, plan
@@ -17,6 +16,7 @@ from .._errors import BudgetError
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
 from ._modules import write_modules
+from ._private import CompileContext
 from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
 from ._ranks import Agreement, facts_of

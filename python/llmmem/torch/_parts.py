@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 import torch
 from torch import fx
-from torch._guards import CompileContext, TracingContext, compile_context, tracing
-from torch._subclasses import FakeTensor
 
 from .._errors import BudgetError
 from .._model import Plan, Problem
 from ._curve import least_of, plan_within, resident_bytes
-from ._inductor import copy_graph
+from ._modules import copy_graph
+from ._private import CompileContext, FakeTensor, TracingContext, compile_context, is_split_by_ddp, tracing
 from ._report import Report
 from ._step import Point
 from ._steps import Graph
@@ -26,7 +25,7 @@ def is_part(module: fx.GraphModule, inputs: Sequence[Any]) -> bool:
     """Returns whether a graph that Dynamo hands over is evidently not all of its step: its frame goes on after a graph break, or something
     before it wants a gradient. DDP's parts of a graph are planned where they are compiled."""
     reason, traced = getattr(module, "compile_subgraph_reason", None), TracingContext.try_get()
-    if reason is None or traced is None or traced.ddp_optimizer_ctx is not None:
+    if reason is None or traced is None or is_split_by_ddp(traced):
         return False
     return reason.graph_break or any(isinstance(value, torch.Tensor) and value.requires_grad and not value.is_leaf for value in inputs)
 

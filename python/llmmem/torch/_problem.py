@@ -2,13 +2,10 @@
 
 from typing import Any, Dict, List, Sequence
 
-import torch
-
 from .._model import Op, Problem, Value
 from ._costs import Price
+from ._private import RELEASES_TANGENTS
 from ._program import Program, tensors_of
-
-RELEASES_TANGENTS = hasattr(torch.autograd.Function, "boxed_grads_call")
 
 
 def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, reserved: int = 0) -> Problem:

@@ -11,12 +11,12 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import fx
-from torch._functorch import partitioners
-from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
 
 from ._collectives import (GLOO_WORKERS, PASSED_ON, class_name, is_collective, is_passed_on, is_start, is_wait, keeps_operand,
                            knows_workspace, refusal, staging)
 from ._errors import UnsupportedGraphError
+from ._private import (READS_OF_A_NUMBER, HigherOrderOperator, OpOverload, changed_inputs, is_mutable, is_rng_op, is_seed_or_offset, is_tangent,
+                       must_be_in_forward, pytree, storage_key, traced_in_forward)
 
 aten = torch.ops.aten
 
@@ -123,14 +123,14 @@ class _Reader:
     def __init__(self, module: fx.GraphModule, num_forward_outputs: int) -> None:
         self.program = Program(module)
         outputs = next(iter(module.graph.find_nodes(op="output"))).args[0]
-        flat = list(torch.utils._pytree.arg_tree_leaves(outputs))
+        flat = list(pytree.arg_tree_leaves(outputs))
         self.program.forward_outputs = flat[:num_forward_outputs]
         self.program.backward_outputs = flat[num_forward_outputs:]
         # Fake storages by identity. The graph holds them, so no identity is reused. One identity has several storages where tracing made a
         # tangent of the storage of an input or of another tangent; when it runs, each tangent is a tensor of its own.
         self.numbers_of: Dict[int, List[int]] = {}
         self.reads_of: Dict[fx.Node, List[int]] = {}
-        self.changed_inputs = self._changed_inputs(num_forward_outputs)
+        self.changed_inputs = changed_inputs(module.graph, num_forward_outputs)
 
     def run(self) -> Program:
         program = self.program
@@ -152,12 +152,6 @@ class _Reader:
         program.kernels.sort(key=lambda kernel: not kernel.is_forward)
         return program
 
-    def _changed_inputs(self, num_forward_outputs: int) -> Set[Any]:
-        """Returns what AOTAutograd calls the inputs that its runtime overwrites after the forward, with results of the graph."""
-        output = next(iter(self.program.module.graph.find_nodes(op="output")))
-        names = torch.utils._pytree.arg_tree_leaves(output.meta.get("desc", []))[:num_forward_outputs]
-        return {name.mutated_input for name in names if isinstance(name, InputMutationAOTOutput)}
-
     def _forward_nodes(self) -> Set[fx.Node]:
         """Returns what the forward's results depend on, and what tracing ran in the forward."""
         found: Set[fx.Node] = set()
@@ -167,15 +161,12 @@ class _Reader:
             if node not in found:
                 found.add(node)
                 pending.extend(node.all_input_nodes)
-        for node in self.program.module.graph.nodes:
-            if partitioners._has_tag_is_forward(node) or partitioners._must_be_in_forward(node):
-                found.add(node)
-        return found
+        return found | traced_in_forward(self.program.module.graph)
 
     def _storage(self, node: fx.Node, index: int, tensor: torch.Tensor, resident: bool = False) -> int:
         try:
             # Reading a symbolic size adds no guard: only its hint is taken.
-            key, size = tensor.untyped_storage()._cdata, tensor.untyped_storage().nbytes()
+            key, size = storage_key(tensor), tensor.untyped_storage().nbytes()
         except (NotImplementedError, RuntimeError) as error:
             raise _refuse(node, f"is a tensor of layout {tensor.layout} without one storage ({error})") from None
         number = self._number_of(node, key)
@@ -215,9 +206,8 @@ class _Reader:
     def _placeholder(self, node: fx.Node) -> None:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
-            is_tangent = partitioners._is_tangent(node)
-            number = self._tangent(node, value) if is_tangent else self._storage(node, 0, value, resident=True)
-            if node.meta.get("desc") in self.changed_inputs:
+            number = self._tangent(node, value) if is_tangent(node) else self._storage(node, 0, value, resident=True)
+            if node in self.changed_inputs:
                 self.program.mutated.add(number)
             self.reads_of[node] = [number]
         elif _is_number(node) or value is None:
@@ -229,7 +219,7 @@ class _Reader:
             raise _refuse(node, f"is an input of class {class_name(value)}, which is not planned: of the inputs that are no tensors, numbers, "
                                 f"{' and '.join(PASSED_ON)} are; effect tokens, generators, backward hooks and custom objects are not: "
                                 "leave what needs this one outside of the compiled model by a graph break")
-        if partitioners._is_fwd_seed_offset(node) or partitioners._is_bwd_seed_offset(node):
+        if is_seed_or_offset(node):
             raise _refuse(node, "functionalized random numbers are not planned; set "
                                 "torch._functorch.config.functionalize_rng_ops to False")
 
@@ -275,7 +265,7 @@ class _Reader:
             self._storage(node, index, tensor) for index, tensor in enumerate(tensors) if tensor is not None)
         if is_copy:
             self._copy_into(node)
-        ordered = is_copy or not writes or partitioners.is_rng_op(node) or node.is_impure() and not is_start(node)
+        ordered = is_copy or not writes or is_rng_op(node) or node.is_impure() and not is_start(node)
         policy = node.meta.get("recompute")
         must_save = policy == torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
         if is_start(node) and (size := staging(node)):
@@ -326,22 +316,22 @@ class _Reader:
         target = node.args[0]
         if target.op != "placeholder":
             raise _refuse(node, "overwrites a value that is no input; expected a graph that went through functionalization")
-        if not partitioners._must_be_in_forward(node):
+        if not must_be_in_forward(node):
             raise _refuse(node, "overwrites an input in the backward; such graphs are not planned")
         self.program.mutated.add(self.program.storage_of[target, 0])
         self._storage(node, 0, tensors_of(target)[0])
 
     def _check_target(self, node: fx.Node) -> None:
         target = node.target
-        if isinstance(target, torch._ops.HigherOrderOperator):
+        if isinstance(target, HigherOrderOperator):
             raise _refuse(node, "operators with graphs or effects inside (cond, scan, flex_attention, with_effects, "
                                 "triton kernels) are not planned; leave them outside by a graph break")
-        if not isinstance(target, torch._ops.OpOverload):
+        if not isinstance(target, OpOverload):
             return
         refused = refusal(node) if is_collective(node) else None
         if refused:
             raise _refuse(node, refused)
-        if target._schema.is_mutable and target is not aten.copy_.default:
+        if is_mutable(target) and target is not aten.copy_.default:
             raise _refuse(node, "overwrites its operand; only the copies into inputs that functionalization leaves are planned")
 
     def _guard_mutations(self) -> None:
@@ -359,14 +349,14 @@ class _Reader:
 
 def _storage_key(tensor: torch.Tensor) -> int:
     try:
-        return tensor.untyped_storage()._cdata
+        return storage_key(tensor)
     except (NotImplementedError, RuntimeError):
         return -1
 
 
 def _is_pure_number(node: fx.Node) -> bool:
     """Returns whether the number is computed from sizes, not from data."""
-    return node.target not in (aten._local_scalar_dense.default, aten.item.default) and not (
+    return node.target not in READS_OF_A_NUMBER and not (
         getattr(node.target, "tags", None) and torch.Tag.data_dependent_output in node.target.tags)
 
 

@@ -15,6 +15,7 @@ from .._errors import BudgetError
 from .._model import Plan, Problem
 from . import _collectives
 from ._errors import UnsupportedGraphError
+from ._private import resolve_group, store_of
 
 # How long a rank waits for the plans of the others, whose search may take longer than its own.
 SECONDS = 300.0
@@ -27,11 +28,11 @@ class Agreement:
         self.seconds = SECONDS if seconds is None else seconds
         self.rounds: List[Tuple[str, Any, int]] = []  # the name of a group, the group, and its round
         for name in _collectives.groups(list(nodes)):
-            from torch.distributed.distributed_c10d import _resolve_process_group, get_backend
-            group = _resolve_process_group(name)  # type: ignore[arg-type]
+            from torch.distributed import get_backend
+            group = resolve_group(name)
             if group.size() > 1 and get_backend(group) != "fake":
                 # The store counts the comparisons of each rank, so that each has keys of its own.
-                self.rounds.append((name, group, _store(group).add(f"llmmem/rounds/{group.rank()}", 1)))
+                self.rounds.append((name, group, store_of(group).add(f"llmmem/rounds/{group.rank()}", 1)))
 
     def refuse(self, error: BudgetError) -> None:
         """Tells the other ranks that this one has no plan."""
@@ -48,10 +49,10 @@ class Agreement:
 
     def _publish(self, facts: Dict[str, str]) -> None:
         for _, group, number in self.rounds:
-            _store(group).set(_key(number, group.rank()), json.dumps(facts))
+            store_of(group).set(_key(number, group.rank()), json.dumps(facts))
 
     def _compare(self, facts: Dict[str, str], name: str, group: Any, number: int, rank: int) -> None:
-        store, key = _store(group), _key(number, rank)
+        store, key = store_of(group), _key(number, rank)
         try:
             store.wait([key], datetime.timedelta(seconds=self.seconds))
         except RuntimeError:
@@ -82,11 +83,6 @@ def facts_of(budget: Any, problem: Problem, plan: Plan, nodes: Sequence[fx.Node]
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
-
-
-def _store(group: Any) -> Any:
-    from torch.distributed.distributed_c10d import _world
-    return _world.pg_map[group][1]
 
 
 def _key(number: int, rank: int) -> str:

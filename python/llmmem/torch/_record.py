@@ -4,13 +4,11 @@ from typing import Any, Dict, FrozenSet, Hashable, List, Optional
 
 import torch
 from torch import fx
-from torch._subclasses import FakeTensor, FakeTensorMode
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._costs import signature
 from ._live import Live, tensors_in
 from ._measure import measure
+from ._private import FakeTensor, FakeTensorMode, TorchDispatchMode, pytree
 from ._step import Moment
 from ._steps import Steps
 

@@ -2,10 +2,9 @@
 
 from typing import List, Optional, Sequence
 
-from torch._functorch import partitioners
-
 from .._errors import BudgetError
 from .._model import Plan, Problem
+from ._private import is_primal
 from ._problem import storages_of
 from ._program import Program
 
@@ -14,7 +13,7 @@ def describe_held(program: Program, problem: Problem, static_inputs: Sequence[in
                   transferred: int) -> str:
     """Says what the caller holds under every plan, by kind. static_inputs: numbers of the primals that are parameters and buffers; none where
     a compiler does not say which. transferred: bytes that wrappers and transfers of several ranks hold."""
-    primals = [node for node in program.module.graph.find_nodes(op="placeholder") if partitioners._is_primal(node)]
+    primals = [node for node in program.module.graph.find_nodes(op="placeholder") if is_primal(node)]
     parameters = set(storages_of(program, [primals[number] for number in static_inputs]))
     inputs = set(storages_of(program, primals)) - parameters
     gradients = {number for number in storages_of(program, program.backward_outputs) if not problem.values[number].resident}

@@ -5,10 +5,9 @@ import warnings
 from typing import Optional, Sequence
 
 import torch
-from torch._guards import CompileContext, TracingContext
-from torch.fx.experimental.symbolic_shapes import StrictMinMaxConstraint
 
 from ._errors import UnsupportedGraphError
+from ._private import CompileContext, StrictMinMaxConstraint, TracingContext, hint_of, recompile_limit, source_of
 from ._program import hint
 
 
@@ -35,7 +34,7 @@ def _refuse_declared_sizes() -> None:
 
 
 def _warn_of_last() -> None:
-    compiled, limit = CompileContext.current_compile_id(), torch._dynamo.config.recompile_limit
+    compiled, limit = CompileContext.current_compile_id(), recompile_limit()
     if compiled is not None and compiled.frame_compile_id is not None and compiled.frame_compile_id + 1 >= limit:
         warnings.warn(f"llmmem.torch: one function was compiled for {limit} sizes, the most that PyTorch compiles: larger ones will run "
                       "without a plan and under no budget; make the first call with the largest sizes, or raise "
@@ -48,6 +47,5 @@ def describe_sizes(symbolic_bytes: Sequence[torch.SymInt]) -> Optional[str]:
     for size in symbolic_bytes:
         environment = size.node.shape_env
         for symbol in size.node.expr.free_symbols:
-            sources = environment.var_to_sources.get(symbol, ())
-            found[sources[0].name if sources else str(symbol)] = environment.backed_var_to_val.get(symbol)
+            found[source_of(environment, symbol)] = hint_of(environment, symbol)
     return ", ".join(f"{name} = {value}" for name, value in sorted(found.items())) or None

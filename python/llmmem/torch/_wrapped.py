@@ -13,13 +13,13 @@ FSDP2, for groups of parameters that are gathered together (torch/distributed/fs
   that is reduced where that is not the shard's.
 """
 
-import sys
 from dataclasses import dataclass
 from typing import Any, Callable, FrozenSet, List, Optional, Sequence, Set
 
 import torch
 
 from .._errors import BudgetError
+from . import _private
 from ._collectives import GLOO_WORKERS
 from ._errors import UnsupportedGraphError
 from ._live import key_of, tensors_in
@@ -38,7 +38,7 @@ def find_wrapped(inputs: Sequence[Any] = ()) -> Wrapped:
     """Returns what the wrappers of this process hold while a graph with these inputs runs; of DDP the one whose forward runs."""
     groups = _groups()
     given = {_key(value) for value in tensors_in(inputs)} if groups else set()
-    groups = _of_one_model(groups, given) or [group for group in groups if _is_running(group)]
+    groups = _of_one_model(groups, given) or [group for group in groups if _private.is_in_forward(group)]
     alone = [group for group in groups if not _stays_gathered(group)]
     shards = sum(_shard_bytes(group) for group in groups)
     kept = sum(2 * _gathered_bytes(group) for group in groups if group not in alone)
@@ -53,13 +53,6 @@ def _of_one_model(groups: List[Any], given: Set[int]) -> List[Any]:
     """Returns the groups of the model whose parameters are given. What other models hold is to be reserved."""
     contexts = {id(group.comm_ctx) for group in groups if not given.isdisjoint(_keys(group))}
     return [group for group in groups if id(group.comm_ctx) in contexts]
-
-
-def _is_running(group: Any) -> bool:
-    """Returns whether the model of a group is in its forward, of which a graph without parameters may be a part."""
-    from torch.distributed._composable_state import _get_module_state
-    states = [_get_module_state(module) for module in group.modules]
-    return any(state is not None and state._state_ctx.iter_forward_root is not None for state in states)
 
 
 def watch_wrapped(run: Callable[..., Any], planned: Wrapped, budget: Optional[int]) -> Callable[..., Any]:
@@ -85,13 +78,7 @@ def storages_of_groups() -> FrozenSet[int]:
 
 def _groups() -> List[Any]:
     """Returns the groups of all modules that were given to fully_shard and still exist."""
-    if "torch.distributed.fsdp._fully_shard._fsdp_state" not in sys.modules:
-        return []
-    from torch.distributed._composable_state import _module_state_mapping
-    from torch.distributed.fsdp._fully_shard._fsdp_state import FSDPState
-    states = {id(state): state for reference in list(_module_state_mapping.values())
-              if isinstance(state := reference(), FSDPState)}
-    groups = [group for state in states.values() for group in state._fsdp_param_groups]
+    groups = _private.sharded_groups()
     for group in groups:
         _refuse(group)
     return groups
@@ -102,16 +89,16 @@ def _refuse(group: Any) -> None:
         why = ("offload_policy=CPUOffloadPolicy() keeps shards in the host's memory" if parameter.offload_to_cpu and
                group.device.type != "cpu" else
                "a tensor subclass with fsdp_pre_all_gather gathers what it likes" if
-               hasattr(parameter._sharded_local_tensor, "fsdp_pre_all_gather") else None)
+               _private.is_gathered_by_itself(parameter) else None)
         if why:
-            raise UnsupportedGraphError(f"llmmem.torch: fully_shard of {parameter._param_fqn or 'a parameter'}: {why}, whose bytes are not "
-                                        "counted: leave that out, or put the gathers into the graph (parameters that are DTensors, "
-                                        "as SimpleFSDP has them)")
+            name = _private.full_name(parameter) or "a parameter"
+            raise UnsupportedGraphError(f"llmmem.torch: fully_shard of {name}: {why}, whose bytes are not counted: leave that out, or put "
+                                        "the gathers into the graph (parameters that are DTensors, as SimpleFSDP has them)")
 
 
 def _shard_bytes(group: Any) -> int:
     """Returns the bytes of the shards and of their gradients, which keep the type of the shard."""
-    return sum((1 + parameter.sharded_param.requires_grad) * _bytes(parameter._sharded_param_data) for parameter in group.fsdp_params)
+    return sum((1 + parameter.sharded_param.requires_grad) * _bytes(_private.shard_of(parameter)) for parameter in group.fsdp_params)
 
 
 def _gathered_bytes(group: Any) -> int:
@@ -120,44 +107,37 @@ def _gathered_bytes(group: Any) -> int:
 
 def _elements(parameter: Any) -> int:
     """Returns the elements of all ranks' shards, with what fills the last of them."""
-    return parameter._sharded_param_data.numel() * parameter.mesh_info.shard_mesh_size
+    return _private.shard_of(parameter).numel() * parameter.mesh_info.shard_mesh_size
 
 
 def _transfer_bytes(group: Any) -> int:
     """Returns the bytes of the buffers of the largest transfers, if this were the largest group."""
     gathered, parameters = _gathered_bytes(group), group.fsdp_params
     reduced = sum(_elements(parameter) * (parameter.reduce_dtype or parameter.orig_dtype).itemsize for parameter in parameters)
-    cast = sum(_bytes(parameter._sharded_param_data) * parameter.param_dtype.itemsize // parameter.orig_dtype.itemsize
+    cast = sum(_bytes(_private.shard_of(parameter)) * parameter.param_dtype.itemsize // parameter.orig_dtype.itemsize
                for parameter in parameters if parameter.param_dtype not in (None, parameter.orig_dtype))
     output = 0 if all(parameter.reduce_dtype in (None, parameter.orig_dtype) for parameter in parameters) else reduced
     # A shard of another dimension than the first is put into order in a copy.
-    gathers = max([1, *map(_prefetched, group.modules)]) + any(parameter.fsdp_placement.dim != 0 for parameter in parameters)
-    scatters = max(1, group.comm_ctx.reduce_scatter_max_input_buffers)
+    gathers = max([1, *map(_private.prefetched, group.modules)]) + any(parameter.fsdp_placement.dim != 0 for parameter in parameters)
+    scatters = max(1, _private.max_reduce_scatter_buffers(group))
     # gloo gathers into a buffer of its own and scatters a clone, and its workers let go of both late (_collectives.py).
     gloo = (1 + 2 * GLOO_WORKERS) * max(gathered, reduced) if group.device.type == "cpu" else 0
     return gathers * gathered + scatters * reduced + cast + output + gloo
 
 
-def _prefetched(module: torch.nn.Module) -> int:
-    from torch.distributed._composable_state import _get_module_state
-    state = _get_module_state(module)
-    return 0 if state is None else 1 + max(len(state._states_to_forward_prefetch), len(state._states_to_backward_prefetch))
-
-
 def _stays_gathered(group: Any) -> bool:
     """Returns whether a group stays gathered while others run, or keeps the gradients of its gathered parameters."""
-    from torch.distributed._composable_state import _module_state_mapping
-    inner = any(module in _module_state_mapping for outer in group.modules for module in outer.modules() if module not in group.modules)
+    inner = any(_private.is_sharded_module(module) for outer in group.modules for module in outer.modules() if module not in group.modules)
     return inner or group.post_forward_mesh_info is None or not group.reduce_grads or not group.reshard_after_backward
 
 
 def _bucket_bytes() -> int:
     """Returns the bytes of DDP's buckets, which hold a second copy of all gradients. Raises UnsupportedGraphError where DDP holds more."""
-    active = torch.nn.parallel.DistributedDataParallel._active_ddp_module
+    active = _private.active_ddp()
     if active is None:
         return 0
     why = ("mixed_precision keeps copies of parameters in another type" if active.mixed_precision is not None else
-           "a hook of register_comm_hook makes buffers of its own" if active._comm_hooks else None)
+           "a hook of register_comm_hook makes buffers of its own" if _private.has_communication_hooks(active) else None)
     if why:
         raise UnsupportedGraphError(f"llmmem.torch: DistributedDataParallel: {why}, whose bytes are not counted: leave that out")
     trained = [parameter for parameter in active.module.parameters() if parameter.requires_grad]
@@ -166,15 +146,11 @@ def _bucket_bytes() -> int:
 
 
 def _keys(group: Any) -> List[int]:
-    return [_key(parameter._unsharded_param) for parameter in group.fsdp_params if hasattr(parameter, "_unsharded_param")]
+    return [_key(tensor) for tensor in _private.gathered(group)]
 
 
 def _key(tensor: torch.Tensor) -> int:
-    return key_of(_local(tensor))
-
-
-def _local(tensor: torch.Tensor) -> torch.Tensor:
-    return getattr(tensor, "_local_tensor", tensor)
+    return key_of(_private.local_part(tensor))
 
 
 def _bytes(tensor: torch.Tensor) -> int:
