@@ -5,7 +5,7 @@ import math
 import os
 from ctypes import POINTER, byref, c_int64
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 from . import _library as c
 
@@ -69,6 +69,21 @@ def device(name: Union[str, "os.PathLike[str]"]) -> Device:
         read = found.contents
         return Device(read.flops_per_ns_bf16 * 1e9, read.bytes_per_ns * 1e9, read.launch_ns,
                       flops_per_ns=(read.flops_per_ns_f32, read.flops_per_ns_bf16, read.flops_per_ns_f64), link=_link(read.json))
+    finally:
+        c.library.llmmem_free_device(found)
+
+
+def table(name: Union[str, "os.PathLike[str]"]) -> Dict[str, Any]:
+    """All that the table of that name or file says, as lib/Device/Tables/README.md has it. Raises ValueError as `device` does.
+
+    >>> table("h100")["memory_bytes"]
+    80000000000
+    """
+    found = POINTER(c.Device)()
+    c.call(c.library.llmmem_load_device, os.fsencode(name), byref(found))
+    try:
+        read: Dict[str, Any] = json.loads(found.contents.json)
+        return read
     finally:
         c.library.llmmem_free_device(found)
 

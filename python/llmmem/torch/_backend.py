@@ -112,6 +112,7 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
     device: the table of costs, as a name of DEVICES, a file that ends in .json, or a Device. The default is that of the tensors' device.
     costs: "table", or "measured": each kind of kernel is run and timed.
     workspaces: whether each kind of kernel is run once to see which bytes it takes in addition to its results.
+    budget_of: which bytes of CUDA the budget is of: "allocated", or "reserved", those of PyTorch's caching allocator, simulated.
     seconds: bounds the planner's search, as a count of work. progress: called with each activity.
     on_report: called with the Report of each graph, as print for example.
 

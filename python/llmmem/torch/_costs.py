@@ -9,9 +9,10 @@ from torch.utils import flop_counter
 
 import llmmem
 from .._devices import Device
-from . import _collectives
+from . import _collectives, _workspaces
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
+from ._machine import Machine, table_at_hand
 from ._private import pytree
 from ._program import Kernel, hint, storage_bytes, tensors_of
 
@@ -31,12 +32,14 @@ NUMBERS = {torch.float16: "bf16", torch.bfloat16: "bf16", torch.float64: "f64"}
 @dataclass(frozen=True)
 class Price:
     """The price of a kernel. nanoseconds, flops: those of one run. workspace: bytes in addition to operands and results while it runs, 0
-    where it is not known. knows_workspace: whether the workspace was measured."""
+    where it is not known. knows_workspace: whether the workspace was measured, or is that of a table. blocks: of the workspace, one after
+    the other, where they are known."""
 
     nanoseconds: int
     workspace: int
     flops: int
     knows_workspace: bool
+    blocks: Tuple[int, ...] = ()
 
 
 def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device:
@@ -45,7 +48,7 @@ def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device
         return device
     if device is None:
         kinds = {tensor.device.type for node in nodes for tensor in tensors_of(node) if tensor is not None}
-        device = "cpu" if kinds <= {"cpu"} else "h100"
+        device = "cpu" if kinds <= {"cpu"} else table_at_hand(list(DEVICES)) or "h100"
     if device in DEVICES:
         return DEVICES[device]
     try:
@@ -82,6 +85,11 @@ def _bytes(tensor: Optional[torch.Tensor]) -> int:
     return 0 if tensor is None else min(hint(tensor.numel()) * tensor.itemsize, storage_bytes(tensor))
 
 
+def is_on_cuda(node: fx.Node) -> bool:
+    """Returns whether the kernel has an operand or a result on a GPU."""
+    return any(tensor is not None and tensor.device.type == "cuda" for each in (node, *node.all_input_nodes) for tensor in tensors_of(each))
+
+
 def signature(node: fx.Node) -> Hashable:
     """Returns a key that is equal for nodes that run the same kernel on the same shapes."""
 
@@ -95,9 +103,10 @@ def signature(node: fx.Node) -> Hashable:
     return node.target, tuple(map(describe, leaves)), str(spec)
 
 
-def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool) -> List[Price]:
+def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool, machine: Optional[Machine] = None) -> List[Price]:
     """Returns a price for each kernel; equal kernels are priced once. measured: take the time of a run of each kind. workspaces: take
-    the bytes that it allocates in addition to its results. Either runs it, where its tensors are on the CPU."""
+    the bytes that it allocates in addition to its results. Either runs it where its device is at hand; else a kernel of CUDA has the workspace
+    that PyTorch's source says for `machine`."""
     from ._measure import measure
     known: Dict[Hashable, Price] = {}
     if measured and any(map(is_collective, (kernel.node for kernel in kernels))):
@@ -117,7 +126,9 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
             continue
         flops = count_flops(node)
         nanoseconds = device.nanoseconds(flops, count_traffic(node), numbers_of(node))
-        time, workspace = runs.get(key, (nanoseconds, 0))
+        blocks = (_workspaces.workspace(node, machine) if workspaces and key not in runs and is_on_cuda(node) else None)
+        time, workspace = runs.get(key, (nanoseconds, sum(blocks or ())))
         known[key] = Price(time if measured else nanoseconds, workspace if workspaces else 0, flops,
-                           workspaces and key in runs)
+                           workspaces and (key in runs or blocks is not None),
+                           blocks or ((workspace,) if workspaces and workspace else ()))
     return [known[key] for key in keys]

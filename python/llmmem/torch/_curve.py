@@ -32,7 +32,7 @@ def point_of(problem: Problem, steps: Sequence[int]) -> Point:
     """Adds up what is live, step by step."""
     sizes = [0 if value.resident else value.bytes for value in problem.values]
     boundary = boundary_of(problem)
-    freed = _freed_after(problem, steps)
+    freed = freed_after(problem, steps)
     results, tangents = caller_bytes(problem)
     live = peak = forward = held = 0
     alive: Set[int] = set()
@@ -53,7 +53,7 @@ def point_of(problem: Problem, steps: Sequence[int]) -> Point:
     return Point(forward, held, backward, sum(problem.ops[step].cost for step in steps), tuple(steps))
 
 
-def _freed_after(problem: Problem, steps: Sequence[int]) -> List[List[int]]:
+def freed_after(problem: Problem, steps: Sequence[int]) -> List[List[int]]:
     """Returns for each step the values that are not read again before they are written again."""
     freed: List[List[int]] = [[] for _ in steps]
     is_needed: Dict[int, bool] = {number: True for number in problem.keep}

@@ -11,10 +11,11 @@ from torch import fx
 from .._model import Plan, Problem
 from .._planner import _budget, plan
 from ._calls import Calls
-from ._costs import Device, Price, get_device, price
+from ._costs import Device, Price, get_device, is_on_cuda, price
 from .._errors import BudgetError
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
+from ._machine import machine_of
 from ._modules import write_modules
 from ._private import CompileContext
 from ._problem import held_tangents, make_problem, storages_of
@@ -22,7 +23,9 @@ from ._program import Program, read
 from ._ranks import Agreement, facts_of
 from ._refusals import describe_held, refuse, suggest_reserve
 from ._report import Report
+from ._reserved import Allocator, plan_within, with_usage
 from ._sizes import describe_sizes, hold_sizes
+from ._workspaces import kept_workspaces
 from ._wrapped import Wrapped, find_wrapped, watch_wrapped
 
 Bytes = Union[int, str, None]
@@ -52,7 +55,7 @@ class Partition:
 
     def __init__(self, budget: Bytes, *, optimizer_state: Bytes = None, reserve: Bytes = None,
                  device: Union[str, Device, None] = None, costs: str = "table", workspaces: bool = True,
-                 seconds: float = 10.0, progress: Optional[Callable[[str], None]] = None,
+                 seconds: float = 10.0, budget_of: str = "allocated", progress: Optional[Callable[[str], None]] = None,
                  on_report: Optional[Callable[[Report], None]] = None) -> None:
         self.budget = budget if budget in (None, "min") else _budget(budget)
         self.optimizer_state, self.reserve = (0 if size in (None, 0) else _budget(size, name) for name, size in
@@ -68,6 +71,9 @@ class Partition:
         self.attempt, self.part = 0, 0
         self.compiler: Optional[str] = None
         self.symbolic_bytes: List[Any] = []
+        if budget_of not in ("allocated", "reserved"):
+            raise ValueError(f"budget_of: is {budget_of!r}; expected 'allocated' or 'reserved'")
+        self.budget_of = budget_of
         if costs not in ("table", "measured"):
             raise ValueError(f"costs: is {costs!r}; expected 'table' or 'measured'")
         self.device, self.measured, self.workspaces = device, costs == "measured", workspaces
@@ -89,20 +95,24 @@ class Partition:
         module.graph.eliminate_dead_code()
         program = read(module, num_fwd_outputs)
         program.is_part = self.chosen is not None
-        device = get_device(self.device, [kernel.node for kernel in program.kernels])
+        nodes = [kernel.node for kernel in program.kernels]
+        device, is_cuda = get_device(self.device, nodes), any(map(is_on_cuda, nodes))
+        machine = machine_of(self.device) if is_cuda else None
         after_read = time.perf_counter()
-        prices = price(program.kernels, device, self.measured, self.workspaces)
+        prices = price(program.kernels, device, self.measured, self.workspaces, machine)
+        kept = kept_workspaces(nodes, machine) if self.workspaces else ()
         after_price = time.perf_counter()
         key = self.key = self._next_key()
         others = [held for other, held in self.held.items() if other != key and not self.chosen]
         beside = max(self.reserve, sum(held.between for held in others))
         wrapped = self.wrapped = Wrapped() if self.chosen else find_wrapped(self.inputs)
-        self.fixed = self.optimizer_state + program.lingering + wrapped.bytes
+        of_graph = program.lingering + sum(kept) + wrapped.bytes
+        self.fixed = self.optimizer_state + of_graph
         # A step counts what is held in addition to its calls.
-        of_graph = program.lingering + wrapped.bytes
         problem = make_problem(program, prices, device.alignment, of_graph if self.chosen else self.fixed + beside)
         static_inputs = static_lifetime_input_indices or []
-        made = self._agree(program, problem, lambda: self._plan(problem, lambda budget, made, least: refuse(
+        allocator = Allocator(problem, prices, kept, is_cuda)
+        made = self._agree(program, problem, lambda: self._plan_for(allocator, lambda budget, made, least: refuse(
             budget, made, least, describe_held(program, problem, static_inputs, self.optimizer_state + beside, of_graph),
             self._describe_others(budget, least, beside, others), describe_sizes(program.symbolic_bytes))))
         after_plan = time.perf_counter()
@@ -111,7 +121,8 @@ class Partition:
             self.workspace_of[target] = max(self.workspace_of.get(target, 0), entry.workspace)
         modules = write_modules(program, made.steps, static_inputs)
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
-        report = _report(program, prices, problem, made, self.budget, seconds)
+        report = with_usage(_report(program, prices, problem, made, self.budget, seconds), allocator.usage(made),
+                            [str(node.target) for node, entry in zip(nodes, prices) if not entry.knows_workspace])
         if not self.chosen:
             self._hold(key, report, others, beside, program)
         self.symbolic_bytes = program.symbolic_bytes
@@ -218,9 +229,16 @@ class Partition:
         agreement.compare(facts_of(self.budget, problem, made, nodes))
         return made
 
-    def _plan(self, problem: Problem, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
-        """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
+    def _plan_for(self, allocator: Allocator, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
         budget = self.budget if self.planned_budget is None else self.planned_budget
+        if self.budget_of == "allocated" or not isinstance(budget, int):
+            return self._plan(allocator.problem, budget, refuse_budget)
+        if self.chosen:
+            raise ValueError('budget_of: "reserved" is of one graph; the calls of a step that are planned together have no reserved bytes')
+        return plan_within(budget, lambda asked: self._plan(allocator.problem, asked, refuse_budget), allocator.reserved)
+
+    def _plan(self, problem: Problem, budget: Bytes, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
+        """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
         if self.chosen:
             return self.chosen(problem, budget)
         made = plan(problem, budget, seconds=self.seconds, progress=self.progress)

@@ -1,9 +1,11 @@
 """What was planned, for people and for programs."""
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Tuple
 
+from .._caching_allocator import Usage
 from .._model import Plan, Problem
+from ._reserved import describe
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Report:
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
     order. is_one_of_several: other graphs or calls share the budget. is_first_step: this is the least for a step of which nothing was known;
     it is planned again after it. is_sharded: modules were given to fully_shard. has_collectives: ranks transfer tensors in it.
+    unknown_kernels: names of those of unknown_workspaces. usage: of CUDA, what PyTorch's caching allocator allocates and reserves for the plan.
     Many fields: each is a figure that users read.
     """
 
@@ -54,6 +57,8 @@ class Report:
     is_first_step: bool = False
     is_sharded: bool = False
     has_collectives: bool = False
+    unknown_kernels: Tuple[str, ...] = ()
+    usage: Optional[Usage] = None
 
     @property
     def of_model(self) -> Optional[str]:
@@ -65,7 +70,8 @@ class Report:
         if not self.runs_in_order and self.compiled_peak is None:
             return "whoever compiles the plan may fuse and reorder"
         if self.unknown_workspaces:
-            return (f"what {self.unknown_workspaces} kernels take in addition to their results while they run was not measured, and is "
+            names = f" ({', '.join(self.unknown_kernels)})" if self.unknown_kernels else ""
+            return (f"what {self.unknown_workspaces} kernels{names} take in addition to their results while they run is not known, and "
                     "not counted")
         if self.has_collectives:
             return "how long gloo holds what it transfers was measured and not proved"
@@ -95,6 +101,7 @@ class Report:
         if self.is_first_step:
             lines.append("llmmem: this graph is a part of its step, whose first run takes the least bytes; all parts are planned together "
                          "after it")
+        lines += describe(self.usage)
         if self.symbolic:
             lines.append("llmmem: sizes are symbols; the plan is made at their hints, and the peak holds up to them: larger ones "
                          "are planned again")
