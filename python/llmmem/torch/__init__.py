@@ -20,8 +20,9 @@ from ._costs import DEVICES, Device
 from ._errors import UnsupportedGraphError
 from ._measure import peak_bytes
 from ._named import by_name
+from ._pool import pool_usage, use_pool
 from ._report import Report
 from ._step_report import StepReport
 
 __all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "StepReport", "UnsupportedGraphError",
-           "backend", "by_name", "compile", "partitioner", "peak_bytes", "run_in_order"]
+           "backend", "by_name", "compile", "partitioner", "peak_bytes", "pool_usage", "run_in_order", "use_pool"]

@@ -13,6 +13,7 @@ from . import _private
 from ._compile import compile_model
 from ._partition import Bytes, Partition
 from ._parts import Part, is_part
+from ._pool import served_run
 from ._report import Report
 from ._step_report import StepReport
 from ._steps import StepPlan, Steps
@@ -169,4 +170,4 @@ def run_in_order(module: fx.GraphModule, inputs: List[Any]) -> Callable[[List[An
     def run(arguments: List[Any]) -> Any:
         return forward(arguments)
 
-    return _private.takes_a_list(run)
+    return served_run(module, _private.takes_a_list(run))

@@ -117,7 +117,7 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
     for key, kernel in zip(keys, kernels):
         first.setdefault(key, kernel.node)
     own = {key: node for key, node in first.items() if not is_collective(node)}
-    runs: Dict[Hashable, Tuple[int, int]] = measure(own) if measured or workspaces else {}
+    runs: Dict[Hashable, Tuple[int, int]] = measure(own, times=measured) if measured or workspaces else {}
     for key, node in first.items():
         if is_collective(node):
             # A transfer is never run to be measured: the other ranks would have to take part.

@@ -1,21 +1,27 @@
 """Runs kernels once each, on operands of their shapes, and reads time and memory from the profiler's events."""
 
-from typing import Any, Dict, Hashable, List, Tuple
+from typing import Any, Dict, Hashable, List, Set, Tuple
 
 import torch
 from torch import fx
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from ._measure_cuda import measure_on_cuda
 from ._private import OpOverload, disable_current_modes, profiler_is_enabled, pytree
 from ._program import hint, storage_bytes, tensors_of
 
 MARK = "llmmem::"
 
 
-def measure(nodes: Dict[Hashable, fx.Node]) -> Dict[Hashable, Tuple[int, int]]:
+def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable, Tuple[int, int]]:
     """Returns (nanoseconds, workspace in bytes) of each node's kernel. It omits kernels on a device that is absent, and those
-    that refuse operands made up from shapes. The state of random numbers stays as it was."""
+    that refuse operands made up from shapes. The state of random numbers stays as it was. times: whether times are wanted; those of a GPU
+    are 0 otherwise."""
     results: Dict[Hashable, Tuple[int, int]] = {}
+    if torch.cuda.is_available():
+        on_gpu = {key: node for key, node in nodes.items() if isinstance(node.target, OpOverload) and "cuda" in _devices(node)}
+        with _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[torch.cuda.current_device()]):
+            results.update(measure_on_cuda(on_gpu, _operands, times))
     runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
     # There is one profiler; a caller's own goes on.
     if not runs or profiler_is_enabled():
@@ -40,8 +46,11 @@ def peak_bytes(profiler: Any) -> int:
 
 
 def _can_run(node: fx.Node) -> bool:
-    tensors = [tensor for source in [node, *node.all_input_nodes] for tensor in tensors_of(source) if tensor is not None]
-    return isinstance(node.target, OpOverload) and all(tensor.device.type == "cpu" for tensor in tensors)
+    return isinstance(node.target, OpOverload) and _devices(node) <= {"cpu"}
+
+
+def _devices(node: fx.Node) -> Set[str]:
+    return {tensor.device.type for source in [node, *node.all_input_nodes] for tensor in tensors_of(source) if tensor is not None}
 
 
 def _operand(value: Any) -> Any:
@@ -55,11 +64,16 @@ def _operand(value: Any) -> Any:
     return hint(value) if isinstance(value, torch.SymInt) else value
 
 
-def _run(node: fx.Node, number: int) -> bool:
-    """Runs a kernel. Returns whether it accepted operands made up from shapes."""
-    args, kwargs = pytree.tree_map(
+def _operands(node: fx.Node) -> Any:
+    """Returns the arguments of a node's kernel, made up from shapes."""
+    return pytree.tree_map(
         lambda leaf: pytree.tree_map(_operand, leaf.meta["val"]) if isinstance(leaf, fx.Node) else _operand(leaf),
         (node.args, node.kwargs))
+
+
+def _run(node: fx.Node, number: int) -> bool:
+    """Runs a kernel. Returns whether it accepted operands made up from shapes."""
+    args, kwargs = _operands(node)
     try:
         warm = node.target(*args, **kwargs)
         del warm

@@ -17,6 +17,8 @@ from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
 from ._machine import machine_of
 from ._modules import write_modules
+from ._pool import Served, allocations_of, serve
+from ._pool_in_use import pool_in_use
 from ._private import CompileContext
 from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
@@ -120,8 +122,11 @@ class Partition:
             target = kernel.node.target
             self.workspace_of[target] = max(self.workspace_of.get(target, 0), entry.workspace)
         modules = write_modules(program, made.steps, static_inputs)
+        pool = pool_in_use()
+        if pool is not None and is_cuda and self.compiler == "eager" and not self.chosen:
+            serve(modules, Served(pool, allocations_of(problem, made, prices)))
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
-        report = with_usage(_report(program, prices, problem, made, self.budget, seconds), allocator.usage(made),
+        report = with_usage(_report(program, prices, problem, made, self.budget, seconds), allocator, made,
                             [str(node.target) for node, entry in zip(nodes, prices) if not entry.knows_workspace])
         if not self.chosen:
             self._hold(key, report, others, beside, program)
@@ -231,7 +236,7 @@ class Partition:
 
     def _plan_for(self, allocator: Allocator, refuse_budget: Callable[[int, Plan, Plan], BudgetError]) -> Plan:
         budget = self.budget if self.planned_budget is None else self.planned_budget
-        if self.budget_of == "allocated" or not isinstance(budget, int):
+        if self.budget_of == "allocated" and (self.chosen or not allocator.is_served) or not isinstance(budget, int):
             return self._plan(allocator.problem, budget, refuse_budget)
         if self.chosen:
             raise ValueError('budget_of: "reserved" is of one graph; the calls of a step that are planned together have no reserved bytes')

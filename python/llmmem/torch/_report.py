@@ -26,7 +26,8 @@ class Report:
     code holds at most by its own account, where it compiled the plan. runs_in_order: its kernels run one by one in the planned
     order. is_one_of_several: other graphs or calls share the budget. is_first_step: this is the least for a step of which nothing was known;
     it is planned again after it. is_sharded: modules were given to fully_shard. has_collectives: ranks transfer tensors in it.
-    unknown_kernels: names of those of unknown_workspaces. usage: of CUDA, what PyTorch's caching allocator allocates and reserves for the plan.
+    unknown_kernels: names of those of unknown_workspaces. usage: of CUDA, what PyTorch's caching allocator allocates and reserves for the plan. arena: where
+    the pool serves the plan instead (use_pool), what it reserves for that.
     Many fields: each is a figure that users read.
     """
 
@@ -59,6 +60,7 @@ class Report:
     has_collectives: bool = False
     unknown_kernels: Tuple[str, ...] = ()
     usage: Optional[Usage] = None
+    arena: Optional[int] = None
 
     @property
     def of_model(self) -> Optional[str]:
@@ -101,7 +103,7 @@ class Report:
         if self.is_first_step:
             lines.append("llmmem: this graph is a part of its step, whose first run takes the least bytes; all parts are planned together "
                          "after it")
-        lines += describe(self.usage)
+        lines += describe(self.usage, self.resident, self.arena)
         if self.symbolic:
             lines.append("llmmem: sizes are symbols; the plan is made at their hints, and the peak holds up to them: larger ones "
                          "are planned again")

@@ -8,8 +8,9 @@ from .._caching_allocator import Event, Usage, allocate, free, simulate
 from .._errors import BudgetError
 from .._model import Plan, Problem
 from ._costs import Price
-from ._curve import boundary_of, freed_after
+from ._curve import boundary_of, freed_after, resident_bytes
 from ._machine import setting
+from ._pool_in_use import pool_in_use
 
 ATTEMPTS = 8
 
@@ -25,8 +26,10 @@ class Allocator:
     def __init__(self, problem: Problem, prices: Sequence[Price], kept: Sequence[int], is_cuda: bool) -> None:
         self.problem, self.prices, self.kept, self.why = problem, prices, kept, ""
         self.settings: Optional[Settings] = None
+        # Then the caching allocator has no part in it.
+        self.is_served = is_cuda and pool_in_use() is not None
         try:
-            self.settings = current_settings() if is_cuda else None
+            self.settings = current_settings() if is_cuda and not self.is_served else None
         except ValueError as error:
             self.why = str(error)
 
@@ -34,7 +37,9 @@ class Allocator:
         return None if self.settings is None else usage_of(self.problem, made, self.prices, self.kept, self.settings)
 
     def reserved(self, made: Plan) -> int:
-        """Raises ValueError where that is not known."""
+        """Returns what is reserved for the plan; with a pool, its arena and what is resident. Raises ValueError where that is not known."""
+        if self.is_served:
+            return resident_bytes(self.problem) + made.arena
         usage = self.usage(made)
         if usage is None:
             raise ValueError(self.why or 'budget_of: "reserved" is a figure of CUDA, and the graph is on another device')
@@ -103,13 +108,16 @@ def _refused(budget: int, least: int) -> BudgetError:
                        'budget_of="allocated"', budget, least, 0)
 
 
-def describe(usage: Optional[Usage]) -> List[str]:
-    """Returns the line of a report."""
+def describe(usage: Optional[Usage], resident: int, arena: Optional[int]) -> List[str]:
+    """Returns the line of a report. arena: that of the pool, where it serves the plan."""
+    if arena is not None:
+        return [f"llmmem: the pool reserves {arena:,} bytes for the plan's arena; with what is resident {resident + arena:,}"]
     return [] if usage is None else [
         f"llmmem: PyTorch's caching allocator allocates {usage.allocated:,} bytes at most and reserves {usage.reserved:,} "
         f"({usage.fragmentation:.1%} more), simulated from an empty one"]
 
 
-def with_usage(report: Any, usage: Optional[Usage], names: Sequence[str]) -> Any:
-    """Returns the report with what was simulated, and the names of the kernels whose workspace is not known."""
-    return dataclasses.replace(report, usage=usage, unknown_kernels=tuple(sorted(set(names))))
+def with_usage(report: Any, allocator: Allocator, made: Plan, names: Sequence[str]) -> Any:
+    """Returns the report with what its allocator takes, and the names of the kernels whose workspace is not known."""
+    return dataclasses.replace(report, usage=allocator.usage(made), arena=made.arena if allocator.is_served else None,
+                               unknown_kernels=tuple(sorted(set(names))))

@@ -13,6 +13,7 @@ from torch._functorch.partitioners import default_partition
 from torch._subclasses import FakeTensorMode
 
 import llmmem.torch
+from llmmem.torch._costs import price
 from llmmem.torch._fake_cuda import on_cuda
 from llmmem.torch._machine import Machine, machine_of, table_named
 from llmmem.torch._workspaces import blas_bytes, kept_workspaces, workspace
@@ -43,6 +44,11 @@ def report_of(budget, dtype=torch.bfloat16, block="llama", budget_of="allocated"
 
 @functools.lru_cache(None)
 def make_report(budget, dtype, block, budget_of, settings):
+    return on_h200(budget, dtype, block, budget_of)[0]
+
+
+def on_h200(budget, dtype=torch.bfloat16, block="llama", budget_of="allocated"):
+    """Returns the report of such a step and the prices of its kernels."""
     partitioner = llmmem.torch.partitioner(budget, device="h200", budget_of=budget_of)
 
     def divide(module, joint_inputs, **given):
@@ -53,8 +59,9 @@ def make_report(budget, dtype, block, budget_of, settings):
     make = {"llama": lambda: models.LlamaBlock(256, 4, 4, 512), "gpt": lambda: models.GptBlock(256, 4, 0.1)}[block]
     ids = torch.zeros(4, 256, dtype=torch.long)
     model = models.Transformer(2, 256, 1024, 256, make, block == "gpt").to(dtype)
-    torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=divide))(ids, ids).backward()
-    return partitioner.reports[0]
+    with mock.patch("llmmem.torch._partition.price", wraps=price) as priced:
+        torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=divide))(ids, ids).backward()
+    return partitioner.reports[0], price(*priced.call_args.args)
 
 
 class WorkspacesTest(unittest.TestCase):
