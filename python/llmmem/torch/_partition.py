@@ -127,7 +127,7 @@ class Partition:
             serve(modules, Served(pool, allocations_of(problem, made, prices)))
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
         report = with_usage(_report(program, prices, problem, made, self.budget, seconds), allocator, made,
-                            [str(node.target) for node, entry in zip(nodes, prices) if not entry.knows_workspace])
+                            [str(node.target) for node, entry in zip(nodes, prices) if not entry.knows_workspace], self.chosen is not None)
         if not self.chosen:
             self._hold(key, report, others, beside, program)
         self.symbolic_bytes = program.symbolic_bytes

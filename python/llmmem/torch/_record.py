@@ -56,7 +56,7 @@ class Recorder(TorchDispatchMode):
 
     def measure_workspaces(self) -> int:
         """Runs each kind of op that was met once. Returns of how many it is not known what they take while they run."""
-        found = measure(self.nodes)
+        found = measure(self.nodes, times=False)
         unknown = [key for key in self.nodes if key not in found]
         self.workspaces.update({key: workspace for key, (_, workspace) in found.items()})
         self.workspaces.update(dict.fromkeys(unknown, 0))

@@ -117,7 +117,11 @@ def describe(usage: Optional[Usage], resident: int, arena: Optional[int]) -> Lis
         f"({usage.fragmentation:.1%} more), simulated from an empty one"]
 
 
-def with_usage(report: Any, allocator: Allocator, made: Plan, names: Sequence[str]) -> Any:
-    """Returns the report with what its allocator takes, and the names of the kernels whose workspace is not known."""
+def with_usage(report: Any, allocator: Allocator, made: Plan, names: Sequence[str], is_part: bool) -> Any:
+    """Returns the report with what its allocator takes, and the names of the kernels whose workspace is not known. is_part: whether it is of
+    a call of a step, whose sums do not have what libraries keep."""
+    if is_part and sum(allocator.kept):
+        report = dataclasses.replace(report, unknown_workspaces=report.unknown_workspaces + 1)
+        names = [*names, "what cuBLAS keeps for all calls"]
     return dataclasses.replace(report, usage=allocator.usage(made), arena=made.arena if allocator.is_served else None,
                                unknown_kernels=tuple(sorted(set(names))))

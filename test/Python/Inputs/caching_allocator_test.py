@@ -48,6 +48,19 @@ class PoolsTest(unittest.TestCase):
         self.assertEqual([(1, 2), (2, 2), (3, 4)], [(allocated // MIB, reserved // MIB)
                                                     for allocated, reserved in simulate(events, timeline=True).timeline])
 
+    def test_recorded_snapshot(self):
+        # torch.cuda.memory_snapshot() of `y = X @ W + b` in f32, W of 1000 x 10, as published in discuss.pytorch.org/t/178671: the product is
+        # freed, and cuBLAS keeps 8,519,680 bytes.
+        allocator = CachingAllocator()
+        blocks = [allocator.allocate(size) for size in (40000, 40, 4000, 8519680, 40, 40)]
+        allocator.free(blocks[4])
+        small = [block for block in blocks if block.pool.is_small]
+        self.assertEqual([40448, 512, 4096, 512, 512], [block.size for block in small])
+        self.assertEqual([0, 40448, 40960, 45056, 45568], [block.address - small[0].address for block in small])
+        self.assertEqual(2051072, small[-1].after.size)
+        self.assertEqual((8519680, 12451840), (blocks[3].size, blocks[3].after.size))
+        self.assertEqual((45568 + 8519680, 2097152 + 20971520), (allocator.allocated, allocator.reserved))
+
     def test_small_blocks_are_not_cut_from_large_segments(self):
         usage = simulate([allocate("large", 15 * MIB), free("large"), allocate("small", 512)])
         self.assertEqual(16 * MIB + 2 * MIB, usage.reserved)
