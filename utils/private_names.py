@@ -26,6 +26,11 @@ def own_names(trees):
     return found
 
 
+def is_operator(node):
+    """Returns whether an attribute is the name of an operator of ATen, a part of the graphs that PyTorch writes, not of its Python."""
+    return isinstance(node.value, ast.Name) and node.value.id == "aten"
+
+
 def private_in(node, own):
     """Returns the private names of others that a node of the syntax tree takes."""
     if isinstance(node, ast.Import):
@@ -34,7 +39,7 @@ def private_in(node, own):
     if isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] in FOREIGN:
         return [f"{node.module}.{alias.name}" for alias in node.names
                 if any(map(is_private, [*node.module.split("."), alias.name]))]
-    if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
+    if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own and not is_operator(node):
         return [node.attr]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr", "setattr"):
         return [name.value for name in node.args[1:2] if isinstance(name, ast.Constant) and is_private(str(name.value))

@@ -10,10 +10,9 @@ from typing import Any, Callable, Dict, Tuple
 
 import torch
 from torch import fx
-from torch._subclasses import FakeTensorMode
-from torch.utils import _pytree as pytree
 
 from ._errors import UnsupportedGraphError
+from ._private import FakeTensorMode, pytree
 
 aten = torch.ops.aten
 CUDA = torch.device("cuda", 0)

@@ -20,7 +20,7 @@ def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable
     results: Dict[Hashable, Tuple[int, int]] = {}
     if torch.cuda.is_available():
         on_gpu = {key: node for key, node in nodes.items() if isinstance(node.target, OpOverload) and "cuda" in _devices(node)}
-        with _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[torch.cuda.current_device()]):
+        with disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[torch.cuda.current_device()]):
             results.update(measure_on_cuda(on_gpu, _operands, times))
     runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
     # There is one profiler; a caller's own goes on.

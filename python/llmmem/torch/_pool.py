@@ -18,6 +18,7 @@ from .._model import Plan, Problem
 from ._costs import Price
 from ._curve import boundary_of
 from ._pool_in_use import pool_in_use, take_in_use
+from ._private import takes_a_list
 
 ROUNDING = 512
 _MESSAGE = 512
@@ -173,8 +174,7 @@ class Served:
             finally:
                 self.pool.end()
 
-        serve._boxed_call = True  # type: ignore[attr-defined]
-        return serve
+        return takes_a_list(serve)
 
 
 def use_pool() -> None:

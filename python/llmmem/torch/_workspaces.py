@@ -252,6 +252,11 @@ def _bytes(tensor: torch.Tensor) -> int:
     return hint(tensor.numel()) * tensor.itemsize
 
 
+def _known(*names: str) -> List[Any]:
+    """Returns the operators that this version of PyTorch has."""
+    return [getattr(aten, name) for name in names if hasattr(aten, name)]
+
+
 _PRODUCTS = {aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.addbmm, aten.mv, aten.addmv, aten.dot}
 
 _ENTRIES: Dict[Any, Callable[[fx.Node, Machine], Optional[Blocks]]] = {
@@ -261,7 +266,7 @@ _ENTRIES: Dict[Any, Callable[[fx.Node, Machine], Optional[Blocks]]] = {
     aten._scaled_dot_product_efficient_attention: _efficient_forward,
     aten.embedding_dense_backward: _embedding_backward,
     **dict.fromkeys((aten.sum, aten.mean, aten.amax, aten.amin, aten.prod, aten.any, aten.all), _reduction),
-    **dict.fromkeys((aten.native_layer_norm_backward, aten._fused_rms_norm_backward), _norm_backward),
+    **dict.fromkeys((aten.native_layer_norm_backward, *_known("_fused_rms_norm_backward")), _norm_backward),
     **dict.fromkeys((aten.native_layer_norm, aten._fused_rms_norm, aten._softmax, aten._log_softmax, aten._softmax_backward_data,
                      aten._log_softmax_backward_data, aten.nll_loss_forward, aten.nll_loss_backward), _copies),
     aten.index: _index,
