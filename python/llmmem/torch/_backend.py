@@ -11,9 +11,11 @@ from torch import fx, nn
 
 from . import _private
 from ._compile import compile_model
+from ._higher_order import refuse_loops
 from ._partition import Bytes, Partition
 from ._parts import Part, is_part
 from ._pool import served_run
+from ._regions import inline_regions
 from ._report import Report
 from ._step_report import StepReport
 from ._steps import StepPlan, Steps
@@ -48,6 +50,8 @@ class Backend:
         return self.partition.reports
 
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
+        refuse_loops(module)
+        inline_regions(module)
         # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step. A graph that was planned alone has
         # counted those after it as graphs of its own.
         if not find_wrapped(inputs).bytes and (

@@ -10,6 +10,7 @@ from torch.utils import flop_counter
 import llmmem
 from .._devices import Device
 from . import _collectives, _workspaces
+from . import _higher_order as higher_order
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
 from ._machine import Machine, table_at_hand
@@ -63,11 +64,11 @@ def numbers_of(node: fx.Node) -> str:
 
 
 def count_flops(node: fx.Node) -> int:
-    """Counts FLOPs by PyTorch's own formulas; a node without one has 0."""
-    packet = getattr(node.target, "overloadpacket", None)
+    """Counts FLOPs by PyTorch's own formulas; a node without one has those of its graphs."""
+    packet = getattr(node.target, "overloadpacket", node.target)
     if packet not in flop_counter.flop_registry:
-        return 0
-    args, kwargs = pytree.tree_map_only(fx.Node, lambda source: source.meta["val"], (node.args, node.kwargs))
+        return higher_order.flops_inside(node, count_flops) if higher_order.is_higher_order(node) else 0
+    args, kwargs = pytree.tree_map_only(fx.Node, higher_order.value_of, (node.args, node.kwargs))
     return hint(flop_counter.flop_registry[packet](*args, **kwargs, out_val=node.meta["val"]))
 
 
@@ -96,6 +97,9 @@ def signature(node: fx.Node) -> Hashable:
     def describe(argument: object) -> object:
         if not isinstance(argument, fx.Node):
             return argument if isinstance(argument, Hashable) else repr(argument)
+        value = higher_order.value_of(argument)
+        if isinstance(value, fx.GraphModule):
+            return higher_order.describe(value)
         return tuple(None if tensor is None else (tuple(map(hint, tensor.shape)), tuple(map(hint, tensor.stride())),
                                                   tensor.dtype, tensor.device) for tensor in tensors_of(argument))
 
@@ -127,8 +131,10 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
         flops = count_flops(node)
         nanoseconds = device.nanoseconds(flops, count_traffic(node), numbers_of(node))
         blocks = (_workspaces.workspace(node, machine) if workspaces and key not in runs and is_on_cuda(node) else None)
-        time, workspace = runs.get(key, (nanoseconds, sum(blocks or ())))
-        known[key] = Price(time if measured else nanoseconds, workspace if workspaces else 0, flops,
-                           workspaces and (key in runs or blocks is not None),
-                           blocks or ((workspace,) if workspaces and workspace else ()))
+        least = max((higher_order.live_bytes(graph, storage_bytes) for graph in higher_order.graphs_of(node)), default=0)
+        time, workspace = runs.get(key, (nanoseconds, sum(blocks or ()) or least))
+        workspace = workspace if workspaces else least
+        known[key] = Price(time if measured else nanoseconds, workspace, flops,
+                           workspaces and (key in runs or blocks is not None or higher_order.is_print(node)),
+                           blocks or ((workspace,) if workspace else ()))
     return [known[key] for key in keys]

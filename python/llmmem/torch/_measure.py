@@ -6,6 +6,7 @@ import torch
 from torch import fx
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from . import _higher_order as higher_order
 from ._measure_cuda import measure_on_cuda
 from ._private import OpOverload, disable_current_modes, profiler_is_enabled, pytree
 from ._program import hint, storage_bytes, tensors_of
@@ -32,11 +33,10 @@ def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable
         windows, events = _events(profiler)
     for number, (key, node) in enumerate(runs):
         if done[number] and number in windows:
-            begin, end = windows[number]
             kept = sum({id(tensor.untyped_storage()): storage_bytes(tensor) for tensor in tensors_of(node)
                         if tensor is not None}.values())
-            peak = _peak(event for event in events if begin <= event[0] <= end)
-            results[key] = (max(end - begin, 1), max(peak - kept, 0))
+            peak = max(_peak(event for event in events if begin <= event[0] <= end) for begin, end in windows[number])
+            results[key] = max(max(end - begin for begin, end in windows[number]), 1), max(peak - kept, 0)
     return results
 
 
@@ -46,7 +46,7 @@ def peak_bytes(profiler: Any) -> int:
 
 
 def _can_run(node: fx.Node) -> bool:
-    return isinstance(node.target, OpOverload) and _devices(node) <= {"cpu"}
+    return bool(higher_order.runs_of(node)) and _devices(node) <= {"cpu"}
 
 
 def _devices(node: fx.Node) -> Set[str]:
@@ -67,33 +67,36 @@ def _operand(value: Any) -> Any:
 def _operands(node: fx.Node) -> Any:
     """Returns the arguments of a node's kernel, made up from shapes."""
     return pytree.tree_map(
-        lambda leaf: pytree.tree_map(_operand, leaf.meta["val"]) if isinstance(leaf, fx.Node) else _operand(leaf),
+        lambda leaf: pytree.tree_map(_operand, higher_order.value_of(leaf)) if isinstance(leaf, fx.Node) else _operand(leaf),
         (node.args, node.kwargs))
 
 
 def _run(node: fx.Node, number: int) -> bool:
-    """Runs a kernel. Returns whether it accepted operands made up from shapes."""
+    """Runs a kernel, in each of the ways that data let it run. Returns whether it accepted operands made up from shapes."""
     args, kwargs = _operands(node)
     try:
-        warm = node.target(*args, **kwargs)
-        del warm
-        with record_function(f"{MARK}{number}"):
-            result = node.target(*args, **kwargs)
-        del result
-    except (RuntimeError, IndexError, ValueError):
+        for change in higher_order.runs_of(node):
+            warm = node.target(*change(args), **kwargs)
+            del warm
+            changed = change(args)
+            with record_function(f"{MARK}{number}"):
+                result = node.target(*changed, **kwargs)
+            del result
+    except (RuntimeError, IndexError, ValueError, NotImplementedError):
         return False
     return True
 
 
-def _events(profiler: Any) -> Tuple[Dict[int, Tuple[int, int]], List[Tuple[int, int]]]:
-    """Returns the times from begin to end of each marked run, and (time, bytes) of each allocation, in ns; freed bytes are negative."""
-    windows: Dict[int, Tuple[int, int]] = {}
+def _events(profiler: Any) -> Tuple[Dict[int, List[Tuple[int, int]]], List[Tuple[int, int]]]:
+    """Returns the times from begin to end of the marked runs of each number, and (time, bytes) of each allocation, in ns; freed bytes are
+    negative."""
+    windows: Dict[int, List[Tuple[int, int]]] = {}
     memory: List[Tuple[int, int]] = []
     for event in profiler.profiler.kineto_results.events():
         if event.name() == "[memory]":
             memory.append((event.start_ns(), event.nbytes()))
         elif event.name().startswith(MARK):
-            windows[int(event.name()[len(MARK):])] = (event.start_ns(), event.start_ns() + event.duration_ns())
+            windows.setdefault(int(event.name()[len(MARK):]), []).append((event.start_ns(), event.start_ns() + event.duration_ns()))
     return windows, memory
 
 

@@ -1,5 +1,6 @@
 """A plan as two graph modules: the joint graph in the planned order, cut into forward and backward."""
 
+import operator
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -57,9 +58,10 @@ class _Writer:
             if node.op in ("placeholder", "get_attr"):
                 self.made[node] = self.graph.node_copy(node)
         self.items: Dict[fx.Node, List[fx.Node]] = {}
-        for node in program.aliases:
-            if _is_item_of_kernel(node, program):
-                self.items.setdefault(node.args[0], []).append(node)
+        for node in program.module.graph.nodes:
+            kernel = _kernel_of_item(node, program)
+            if kernel is not None:
+                self.items.setdefault(kernel, []).append(node)
 
     def write(self, kernels: List[Kernel], tag: str) -> None:
         self.tag = tag
@@ -119,9 +121,13 @@ def copy_graph(graph: fx.Graph) -> fx.Graph:
     return copy
 
 
-def _is_item_of_kernel(node: fx.Node, program: Program) -> bool:
-    return len(node.args) == 2 and isinstance(node.args[0], fx.Node) and "getitem" in str(node.target) and \
-        node.args[0].op == "call_function" and node.args[0] not in program.aliases
+def _kernel_of_item(node: fx.Node, program: Program) -> Optional[fx.Node]:
+    """Returns the kernel of whose tuple, or of a tuple in that, a node is an item; None where it is none."""
+    if node.target is not operator.getitem or node not in program.aliases:
+        return None
+    source = node.args[0]
+    is_kernel = source.op == "call_function" and source not in program.aliases
+    return source if is_kernel else _kernel_of_item(source, program)
 
 
 def _restore_tags(module: fx.GraphModule) -> None:

@@ -15,6 +15,7 @@ from ._costs import Device, Price, get_device, is_on_cuda, price
 from .._errors import BudgetError
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
+from ._higher_order import has_graphs
 from ._machine import machine_of
 from ._modules import write_modules
 from ._pool import Served, allocations_of, serve
@@ -102,6 +103,10 @@ class Partition:
         machine = machine_of(self.device) if is_cuda else None
         after_read = time.perf_counter()
         prices = price(program.kernels, device, self.measured, self.workspaces, machine)
+        if self.compiler == "inductor":
+            # It makes code of their graphs, which was not run.
+            prices = [dataclasses.replace(entry, knows_workspace=entry.knows_workspace and not has_graphs(kernel.node))
+                      for kernel, entry in zip(program.kernels, prices)]
         kept = kept_workspaces(nodes, machine) if self.workspaces else ()
         after_price = time.perf_counter()
         key = self.key = self._next_key()

@@ -11,6 +11,7 @@ from torch import fx
 from .._errors import BudgetError
 from .._model import Plan, Problem
 from ._curve import least_of, plan_within, resident_bytes
+from ._higher_order import describe
 from ._modules import copy_graph
 from ._private import CompileContext, FakeTensor, TracingContext, compile_context, is_split_by_ddp, tracing
 from ._report import Report
@@ -34,6 +35,7 @@ def name_of(module: fx.GraphModule, inputs: Sequence[Any]) -> str:
     """Returns a text that is equal for graphs which differ in the names of their values alone."""
     numbers = {node: f"%{number}" for number, node in enumerate(module.graph.nodes)}
     lines = [str(torch.is_autocast_enabled("cpu"))]
+    lines += [f"{name} {describe(child)}" for name, child in sorted(module.named_children()) if isinstance(child, fx.GraphModule)]
     for node in module.graph.nodes:
         target = "" if node.op in ("placeholder", "output") else str(node.target)
         operands = fx.node.map_arg((node.args, node.kwargs), numbers.__getitem__) if node.op != "placeholder" else ""

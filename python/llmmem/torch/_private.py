@@ -7,7 +7,7 @@ this file. What is imported late is what not every user needs: Dynamo, Inductor,
 import contextlib
 import importlib
 import sys
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import fx
@@ -171,19 +171,39 @@ def traced_in_forward(graph: fx.Graph) -> Set[fx.Node]:
     return {node for node in graph.nodes if node not in backward and node.op == "call_function"}
 
 
+def overwrites_input(graph: fx.Graph, num_forward_outputs: int) -> List[bool]:
+    """Says of each result of the forward whether AOTAutograd's runtime overwrites an input with it, and hands it to nobody."""
+    described = _descriptions(graph, num_forward_outputs)
+    if described is None:  # They are the first ones.
+        return [number < len(_overwritten_numbers()) for number in range(num_forward_outputs)]
+    results, overwriting = described
+    return [isinstance(result, overwriting) for result in results]
+
+
 def changed_inputs(graph: fx.Graph, num_forward_outputs: int) -> Set[fx.Node]:
     """Returns the inputs that AOTAutograd's runtime overwrites after the forward, with results of the graph."""
     primals = [node for node in graph.find_nodes(op="placeholder") if is_primal(node)]
+    described = _descriptions(graph, num_forward_outputs)
+    if described is None:
+        return {primals[number] for number in _overwritten_numbers()}
+    results, overwriting = described
+    changed = {result.mutated_input for result in results if isinstance(result, overwriting)}
+    return {node for node in primals if node.meta.get("desc") in changed}
+
+
+def _descriptions(graph: fx.Graph, num_forward_outputs: int) -> Optional[Tuple[List[Any], type]]:
+    """Returns what AOTAutograd says of each result of the forward, and the class of those that overwrite inputs; None for 2.8, which knows
+    of the inputs alone."""
     try:
         from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
-    except ImportError:  # 2.8 describes no outputs, but what it knows of the inputs.
-        context = TracingContext.try_get()
-        metadata = getattr(context, "fw_metadata", None)
-        return {primals[number] for number in getattr(metadata, "mutated_inp_runtime_indices", ())}
+    except ImportError:
+        return None
     output = next(iter(graph.find_nodes(op="output")))
-    results = pytree.arg_tree_leaves(output.meta.get("desc", []))[:num_forward_outputs]
-    changed = {result.mutated_input for result in results if isinstance(result, InputMutationAOTOutput)}
-    return {node for node in primals if node.meta.get("desc") in changed}
+    return pytree.arg_tree_leaves(output.meta.get("desc", []))[:num_forward_outputs], InputMutationAOTOutput
+
+
+def _overwritten_numbers() -> Sequence[int]:
+    return getattr(getattr(TracingContext.try_get(), "fw_metadata", None), "mutated_inp_runtime_indices", ())
 
 
 def extract_modules(joint: fx.GraphModule, saved: List[fx.Node], numbers: List[fx.Node], objects: List[fx.Node], *,

@@ -28,7 +28,9 @@ def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, 
     _order_overwriting(program, ops, boundary, values)
     if reserved:
         values.append(Value(reserved, "reserved", True))
-    keep = dict.fromkeys([*results, *held_tangents(program), *storages_of(program, program.backward_outputs)])
+    # A step that is planned as a whole takes every result for one that the caller holds.
+    dropped = set() if program.is_part else program.copied
+    keep = dict.fromkeys([*(number for number in results if number not in dropped), *held_tangents(program), *storages_of(program, program.backward_outputs)])
     cut = program.boundary
     return Problem(values, [*ops[:cut], boundary, *ops[cut:]], [number for number in keep if not values[number].resident])
 

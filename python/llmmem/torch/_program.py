@@ -14,9 +14,10 @@ from torch import fx
 
 from ._collectives import (GLOO_WORKERS, PASSED_ON, class_name, is_collective, is_passed_on, is_start, is_wait, keeps_operand,
                            knows_workspace, refusal, staging)
+from . import _higher_order as higher_order
 from ._errors import UnsupportedGraphError
-from ._private import (READS_OF_A_NUMBER, HigherOrderOperator, OpOverload, changed_inputs, is_mutable, is_rng_op, is_seed_or_offset, is_tangent,
-                       must_be_in_forward, pytree, storage_key, traced_in_forward)
+from ._private import (READS_OF_A_NUMBER, HigherOrderOperator, OpOverload, changed_inputs, is_mutable, is_rng_op, is_seed_or_offset,
+                       is_tangent, must_be_in_forward, overwrites_input, pytree, storage_key, traced_in_forward)
 
 aten = torch.ops.aten
 
@@ -52,8 +53,9 @@ class Program:
 
     kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where
     there is no gradient. tangents: numbers of the storages that the caller's backward hands in, one for each. mutated: of those that the
-    forward overwrites. is_part: whether it is a part of a step, which counts tangents until its backward has returned. symbolic_bytes: of
-    the storages whose size is no number; the plan is made at their hints.
+    forward overwrites. copied: of results that AOTAutograd's runtime copies into inputs after the forward, and drops. is_part: whether it is
+    a part of a step, which counts tangents until its backward has returned. symbolic_bytes: of the storages whose size is no number; the
+    plan is made at their hints. Many fields: they are all that is read of a graph.
     """
 
     module: fx.GraphModule
@@ -65,6 +67,7 @@ class Program:
     backward_outputs: List[Optional[fx.Node]] = field(default_factory=list)
     tangents: List[int] = field(default_factory=list)
     mutated: Set[int] = field(default_factory=set)
+    copied: Set[int] = field(default_factory=set)
     is_part: bool = False
     symbolic: bool = False
     symbolic_bytes: List[torch.SymInt] = field(default_factory=list)
@@ -88,10 +91,10 @@ class Program:
 
 
 def tensors_of(node: fx.Node) -> List[Optional[torch.Tensor]]:
-    """Returns the tensors of the node's value, a tuple's in order, with None for what is no tensor."""
+    """Returns the tensors of the node's value, those of tuples and dictionaries in order, with None for what is no tensor."""
     value = node.meta.get("val")
-    values = value if isinstance(value, (tuple, list)) else [value]
-    return [item if isinstance(item, torch.Tensor) else None for item in values]
+    leaves = pytree.tree_leaves(value) if isinstance(value, (tuple, list, dict)) else [value]
+    return [leaf if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
 
 
 def hint(size: Any) -> int:
@@ -130,6 +133,7 @@ class _Reader:
         # tangent of the storage of an input or of another tangent; when it runs, each tangent is a tensor of its own.
         self.numbers_of: Dict[int, List[int]] = {}
         self.reads_of: Dict[fx.Node, List[int]] = {}
+        self.overwrites_input = overwrites_input(module.graph, num_forward_outputs)
         self.changed_inputs = changed_inputs(module.graph, num_forward_outputs)
 
     def run(self) -> Program:
@@ -149,8 +153,18 @@ class _Reader:
             elif node.op != "output":
                 raise _refuse(node, f"is a {node.op}; expected a graph of functions, as AOTAutograd makes it")
         self._guard_mutations()
+        program.copied = self._copied()
         program.kernels.sort(key=lambda kernel: not kernel.is_forward)
         return program
+
+    def _copied(self) -> Set[int]:
+        """Returns the storages that are results for AOTAutograd's runtime alone."""
+        copied: Set[int] = set()
+        given: Set[int] = set()
+        for node, is_copy in zip(self.program.forward_outputs, self.overwrites_input):
+            if isinstance(node, fx.Node):
+                (copied if is_copy else given).update(self.program.sources(node))
+        return copied - given
 
     def _forward_nodes(self) -> Set[fx.Node]:
         """Returns what the forward's results depend on, and what tracing ran in the forward."""
@@ -176,6 +190,9 @@ class _Reader:
         return number
 
     def _new_storage(self, node: fx.Node, key: int, size: Any, resident: bool) -> int:
+        if isinstance(size, torch.SymInt) and size.node.hint is None:
+            raise _refuse(node, "gives a tensor whose size depends on data, so that its bytes are not known: move it outside of the compiled "
+                                "model")
         number = len(self.program.storages)
         self.numbers_of.setdefault(key, []).append(number)
         self.program.storages.append(Storage(hint(size), node, resident))
@@ -224,15 +241,14 @@ class _Reader:
                                 "torch._functorch.config.functionalize_rng_ops to False")
 
     def _attribute(self, node: fx.Node) -> None:
-        value = node.meta.get("val")
-        if value is None:
-            value = operator.attrgetter(str(node.target))(self.program.module)
-        if is_passed_on(node):
+        value = higher_order.value_of(node)
+        if is_passed_on(node) or isinstance(value, fx.GraphModule):
             self.reads_of[node] = []
             return
         if not isinstance(value, torch.Tensor):
-            raise _refuse(node, f"is a {class_name(value)}: operators with graphs inside (cond, scan, flex_attention, "
-                                "invoke_subgraph) are not planned; inline them, or leave them outside by a graph break")
+            raise _refuse(node, f"is a {class_name(value)}; of the attributes that are no tensors, graphs and "
+                                f"{' and '.join(PASSED_ON)} are planned: leave what needs this one outside of the compiled model by a "
+                                "graph break")
         self.reads_of[node] = [self._storage(node, 0, value, resident=True)]
 
     def _call(self, node: fx.Node, is_forward: bool) -> None:
@@ -265,7 +281,7 @@ class _Reader:
             self._storage(node, index, tensor) for index, tensor in enumerate(tensors) if tensor is not None)
         if is_copy:
             self._copy_into(node)
-        ordered = is_copy or not writes or is_rng_op(node) or node.is_impure() and not is_start(node)
+        ordered = is_copy or not writes or _runs_once(node)
         policy = node.meta.get("recompute")
         must_save = policy == torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
         if is_start(node) and (size := staging(node)):
@@ -291,16 +307,20 @@ class _Reader:
         self.reads_of[node] = [written]
 
     def _item(self, node: fx.Node) -> None:
-        source, index = node.args
-        tensor = node.meta.get("val")
-        number = self.program.storage_of.get((source, index))
-        if number is None and isinstance(tensor, torch.Tensor):
-            number = self._number_of(node, _storage_key(tensor))
-        if number is None:
-            raise _refuse(node, "is an item of a tuple whose storage is not known")
-        self.program.storage_of[node, 0] = number
+        source, key = node.args
+        first = _first_leaf(source.meta["val"], key)
+        numbers: List[int] = []
+        for place, tensor in enumerate(tensors_of(node)):
+            number = self.program.storage_of.get((source, first + place))
+            if number is None and tensor is not None:
+                number = self._number_of(node, _storage_key(tensor))
+            if number is not None:
+                self.program.storage_of[node, place] = number
+                numbers.append(number)
+            elif tensor is not None or _is_number(node):
+                raise _refuse(node, "is an item of a tuple whose storage is not known")
         self.program.aliases.add(node)
-        self.reads_of[node] = [number]
+        self.reads_of[node] = _unique(numbers)
 
     def _view(self, node: fx.Node, operands: Sequence[int], aliases: Sequence[bool]) -> None:
         if not all(aliases):
@@ -323,15 +343,12 @@ class _Reader:
 
     def _check_target(self, node: fx.Node) -> None:
         target = node.target
-        if isinstance(target, HigherOrderOperator):
-            raise _refuse(node, "operators with graphs or effects inside (cond, scan, flex_attention, with_effects, "
-                                "triton kernels) are not planned; leave them outside by a graph break")
-        if not isinstance(target, OpOverload):
+        if not isinstance(target, (OpOverload, HigherOrderOperator)):
             return
-        refused = refusal(node) if is_collective(node) else None
+        refused = higher_order.refusal(node) if higher_order.is_higher_order(node) else refusal(node) if is_collective(node) else None
         if refused:
             raise _refuse(node, refused)
-        if is_mutable(target) and target is not aten.copy_.default:
+        if isinstance(target, OpOverload) and is_mutable(target) and target is not aten.copy_.default:
             raise _refuse(node, "overwrites its operand; only the copies into inputs that functionalization leaves are planned")
 
     def _guard_mutations(self) -> None:
@@ -352,6 +369,20 @@ def _storage_key(tensor: torch.Tensor) -> int:
         return storage_key(tensor)
     except (NotImplementedError, RuntimeError):
         return -1
+
+
+def _first_leaf(value: Any, key: Any) -> int:
+    """Returns the number of the first leaf of an item of a tuple or dictionary among the leaves of the whole."""
+    items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+    before = items[:[name for name, _ in items].index(key)]
+    return sum(len(pytree.tree_leaves(item)) for _, item in before)
+
+
+def _runs_once(node: fx.Node) -> bool:
+    """Returns whether a kernel has an effect or draws random numbers. Starts of transfers repeat with their waits."""
+    if higher_order.is_higher_order(node):
+        return higher_order.runs_once(node)
+    return is_rng_op(node) or node.is_impure() and not is_start(node)
 
 
 def _is_pure_number(node: fx.Node) -> bool:

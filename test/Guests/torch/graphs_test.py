@@ -295,20 +295,6 @@ class RefusedTest(unittest.TestCase):
         self.refuse_graph("relu_.*overwrites its operand", lambda primals_1, tangents_1: (
             torch.ops.aten.relu_(primals_1 * 2), tangents_1 * 2))
 
-    def test_control_flow(self) -> None:
-        w = torch.ones(4, requires_grad=True)
-        self.refuse("graphs (or effects )?inside .cond", lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x * w,)).sum(),
-                    torch.ones(4))
-
-    def test_effect_tokens(self) -> None:
-        w = torch.ones(4, requires_grad=True)
-
-        def loss(x: torch.Tensor) -> torch.Tensor:
-            torch.ops.aten._print("a step")
-            return (x * w).sum()
-
-        self.refuse(r"with_effects \(with_effects\): operators with graphs or effects inside", loss, torch.ones(4))
-
     def test_an_unknown_budget_leaves_nothing_compiled(self) -> None:
         """A search is cancelled half-way: the exception of progress arrives, and the next call plans again."""
         def stop(activity: str) -> None:
