@@ -69,7 +69,10 @@ class Calls:
         held = {key: storage for call in self.calls for key, storage in {**call.results, **_saved(call)}.items()
                 if key not in given and storage.is_alive()}
         others = {key: storage for key, storage in self.parameters.items() if key not in given}
-        beside = sum(storage.bytes for storage in {**held, **others}.values())
+        # The plan's gradients are new tensors.
+        added_to = {} if pending else {key_of(tensor.grad): Storage(tensor.grad) for tensor in tensors_in(arguments)
+                                       if tensor.is_leaf and tensor.grad is not None}
+        beside = sum(storage.bytes for storage in {**held, **others, **added_to}.values())
         gradients = sum(storage.gradient for storage in others.values())
         if pending:
             # The backward of the last call leaves gradients, to which those of the earlier calls are added.
@@ -81,7 +84,7 @@ class Calls:
         if pending and (needed > promised or has_other_graphs):
             raise BudgetError(_again(len(pending), beside, gradients, needed, promised, has_other_graphs), promised, None, 0)
         if needed > promised and report.budget is not None:
-            raise BudgetError(_left(held, others, peak, needed, promised, beside + gradients), promised, None, 0)
+            raise BudgetError(_left(held, others, added_to, peak, needed, promised, beside + gradients), promised, None, 0)
 
     def _remember(self, arguments: Sequence[Any], results: Any) -> None:
         for tensor in tensors_in(arguments):
@@ -105,13 +108,17 @@ def _again(count: int, beside: int, gradients: int, needed: int, promised: int, 
             f"{fix}")
 
 
-def _left(held: Dict[int, Storage], others: Dict[int, Storage], peak: int, needed: int, promised: int,
+def _left(held: Dict[int, Storage], others: Dict[int, Storage], added_to: Dict[int, Storage], peak: int, needed: int, promised: int,
           reserve: int) -> str:
     if others:
         what = (f"other parameters that this graph was called with, {sum(storage.bytes for storage in others.values()):,} bytes "
                 "and their gradients")
         fix = ("compile the whole model in place of its blocks, or the blocks with llmmem.torch.compile(..., regions=...), or drop the other "
                "model")
+    elif added_to:
+        what = f"gradients of earlier backwards, {sum(storage.bytes for storage in added_to.values()):,} bytes,"
+        fix = ("drop them before the next call (zero_grad(set_to_none=True)), or where gradients accumulate plan with llmmem.torch.compile, "
+               "which plans both kinds of step")
     else:
         what = f"results of earlier calls, {sum(storage.bytes for storage in held.values()):,} bytes,"
         fix = "delete them before the next call (`del outputs`)"
