@@ -40,6 +40,7 @@ class Backend:
             raise ValueError(f"compiler: is {compiler!r}; expected 'eager' or 'inductor'")
         budget = partition.budget if isinstance(partition.budget, int) else None
         self.steps = Steps(budget, partition.optimizer_state + partition.reserve, partition.seconds, self._note_plan)
+        self.steps.finds_least = partition.budget == "min"
         self.steps.is_symmetric = compiler == "inductor"
         self.step_reports: List[StepReport] = []
         # Whether every graph is a part of a step that is recorded.
@@ -55,7 +56,7 @@ class Backend:
         # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step. A graph that was planned alone has
         # counted those after it as graphs of its own.
         if not find_wrapped(inputs).bytes and (
-                self.is_recorded or self.steps.budget is not None and (
+                self.is_recorded or self.partition.budget is not None and (
                     self.steps.graphs or not self.partition.held and is_part(module, inputs))):
             part = Part(self, module, inputs, options)
             return part if part.is_planned else next(iter(part.runs.values()))
@@ -76,7 +77,7 @@ class Backend:
         partition.budget, partition.on_report, partition.reports = "min", None, []
         partition.held, partition.calls = {}, {}
         twin = Backend(partition, "eager")
-        twin.is_recorded, twin.steps.is_symmetric = True, self.steps.is_symmetric
+        twin.is_recorded, twin.steps.finds_least, twin.steps.is_symmetric = True, False, self.steps.is_symmetric
         return twin
 
     def _note_plan(self, plan: StepPlan) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
@@ -11,8 +12,8 @@ from .._errors import BudgetError
 from ._errors import UnsupportedGraphError, find_error
 from ._private import FakeTensorMode, pytree
 from ._record import Recorder
-from ._steps import Graph, Steps, make_plan
-from ._step import Moment, least_budget
+from ._steps import Graph, Steps, least_of_step, make_plan
+from ._step import Moment
 
 if TYPE_CHECKING:
     from ._backend import Backend
@@ -29,15 +30,14 @@ def compile_model(backend: "Backend", model: nn.Module, inputs: Any, loss: Optio
     missing = [region for region in chosen if not any(region is module for module in model.modules())]
     if missing:
         raise ValueError(f"regions: {type(missing[0]).__name__} is no module of the model")
-    recorded = _record(backend, model, inputs, loss or loss_of_results, chosen)
+    recorded = _record(backend, model, inputs, loss, chosen)
     _adopt(backend, recorded, strict)
     return _apply(model, regions, backend)
 
 
-def loss_of_results(model: nn.Module, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """Runs the model, and returns the loss among its results: what is called so, the result itself, or the first of several. A result
-    that is no single number is summed."""
-    results = model(*args, **kwargs)
+def loss_of_results(results: Any) -> torch.Tensor:
+    """Returns the loss among a model's results: what is called so, the result itself, or the first of several. A result that is no single
+    number is summed."""
     found = results.get("loss") if isinstance(results, dict) else getattr(results, "loss", results)
     found = found[0] if isinstance(found, (tuple, list)) else found
     if not isinstance(found, torch.Tensor) or not found.requires_grad:
@@ -56,7 +56,7 @@ def _apply(model: nn.Module, regions: Optional[Sequence[nn.Module]], backend: "B
 _Recorded = Tuple[Steps, List[Tuple[List[Graph], List[Moment]]]]
 
 
-def _record(backend: "Backend", model: nn.Module, inputs: Any, loss: Loss, regions: Sequence[nn.Module]) -> _Recorded:
+def _record(backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss], regions: Sequence[nn.Module]) -> _Recorded:
     """Runs the step on fake tensors, or on the model's own where a number is read out of one."""
     try:
         return _record_on(FakeTensorMode(allow_non_fake_inputs=True), backend, model, inputs, loss, regions)
@@ -71,7 +71,7 @@ def _record(backend: "Backend", model: nn.Module, inputs: Any, loss: Loss, regio
             raise again from error
 
 
-def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", model: nn.Module, inputs: Any, loss: Loss,
+def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss],
                regions: Sequence[nn.Module]) -> _Recorded:
     """Runs the step of a copy of the model: its parameters are fake ones, which have no bytes, or without `fakes` the model's own. Returns
     what was seen without gradients, and with those of an earlier backward."""
@@ -84,6 +84,7 @@ def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", model: nn.Mo
         stack.enter_context(_without_gradients(model))
         memo: Dict[int, Any] = {id(tensor): convert(tensor) for tensor in tensors}
         twin = copy.deepcopy(model, memo)
+        step = functools.partial(loss, twin) if loss else twin
         args, kwargs = _arguments(pytree.tree_map_only(torch.Tensor, convert, inputs))
         dry = backend.twin()
         _compile_all([memo[id(region)] for region in regions], dry)
@@ -91,7 +92,7 @@ def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", model: nn.Mo
         known = [*twin.parameters(), *twin.buffers(), *(leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))]
         for mode in (fakes, recorder):
             stack.enter_context(mode or contextlib.nullcontext())
-        return dry.steps, list(_run(dry.steps, recorder, known, lambda: loss(twin, *args, **kwargs), twin))
+        return dry.steps, list(_run(dry.steps, recorder, known, lambda: step(*args, **kwargs), twin))
 
 
 @contextlib.contextmanager
@@ -130,9 +131,10 @@ def _compile_all(regions: Sequence[nn.Module], backend: "Backend") -> None:
         region.compile(backend=backend)
 
 
-def _run(steps: Steps, recorder: Recorder, known: Sequence[torch.Tensor], step: Callable[[], torch.Tensor],
+def _run(steps: Steps, recorder: Recorder, known: Sequence[torch.Tensor], step: Callable[[], Any],
          model: nn.Module) -> Iterator[Tuple[List[Graph], List[Moment]]]:
-    """Runs the step to compile it, to meet each op, without gradients, and with those of the last."""
+    """Runs the step to compile it, to meet each op, without gradients, and with those of the last. What `step` returns is held until its
+    backward has returned, as callers do with a model's results."""
     steps.recorder = recorder
     for number in range(4):
         if number < 3:
@@ -142,7 +144,9 @@ def _run(steps: Steps, recorder: Recorder, known: Sequence[torch.Tensor], step: 
         recorder.forget(storages=number < 2)
         recorder.live.add(known)
         recorder.open()
-        step().backward()
+        results = step()
+        loss_of_results(results).backward()
+        del results
         steps.close_segment()
         if number == 1:
             steps.unknown_workspaces = recorder.measure_workspaces()
@@ -158,7 +162,7 @@ def _adopt(backend: "Backend", recorded: _Recorded, strict: bool) -> None:
     steps.unknown_workspaces = seen.unknown_workspaces
     for number, (graphs, moments) in enumerate(episodes if episodes[0][0] else []):
         if steps.budget is None:
-            steps.budget = backend.partition.budget = least_budget(moments, [[*graph.curve, graph.least] for graph in graphs])
+            steps.budget = backend.partition.budget = least_of_step(graphs, moments)
         try:
             made = make_plan(graphs, moments, steps.budget, steps.seconds)
         except BudgetError:

@@ -3,17 +3,19 @@
 import contextlib
 import dataclasses
 import hashlib
+import inspect
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 import torch
-from torch import fx
+from torch import fx, nn
 
 from .._errors import BudgetError
 from .._model import Plan, Problem
 from ._curve import least_of, plan_within, resident_bytes
 from ._higher_order import describe
 from ._modules import copy_graph
-from ._private import CompileContext, FakeTensor, TracingContext, compile_context, is_split_by_ddp, tracing
+from ._private import CompileContext, FakeTensor, TracingContext, compile_context, file_of, is_split_by_ddp, tracing
 from ._report import Report
 from ._step import Point
 from ._steps import Graph
@@ -23,12 +25,33 @@ if TYPE_CHECKING:
 
 
 def is_part(module: fx.GraphModule, inputs: Sequence[Any]) -> bool:
-    """Returns whether a graph that Dynamo hands over is evidently not all of its step: its frame goes on after a graph break, or something
-    before it wants a gradient. DDP's parts of a graph are planned where they are compiled."""
+    """Returns whether a graph that Dynamo hands over is evidently not all of its step: its frame goes on after a graph break, something
+    before it wants a gradient, or the function that was to be compiled runs without Dynamo and calls this one. DDP's parts of a graph are
+    planned where they are compiled."""
     reason, traced = getattr(module, "compile_subgraph_reason", None), TracingContext.try_get()
     if reason is None or traced is None or is_split_by_ddp(traced):
         return False
-    return reason.graph_break or any(isinstance(value, torch.Tensor) and value.requires_grad and not value.is_leaf for value in inputs)
+    wants_gradient = any(isinstance(value, torch.Tensor) and value.requires_grad and not value.is_leaf for value in inputs)
+    return reason.graph_break or wants_gradient or not _is_outermost()
+
+
+def _is_outermost() -> bool:
+    """Returns whether the frame that is compiled is the one that torch.compile was given, which Dynamo's own wrapper calls, with nothing in
+    between but a module that calls its forward. Dynamo compiles where a frame begins, so that the frame's caller stands below it on
+    Python's stack."""
+    frame: Optional[FrameType] = inspect.currentframe()
+    while frame is not None and not _enters_dynamo(frame):
+        frame = frame.f_back
+    caller = frame.f_back if frame is not None else None
+    while caller is not None and caller.f_code.co_filename == nn.modules.module.__file__:
+        caller = caller.f_back
+    return caller is None or caller.f_code.co_filename == file_of("eval_frame")
+
+
+def _enters_dynamo(frame: FrameType) -> bool:
+    caller = frame.f_back
+    return frame.f_code.co_name == "__call__" and frame.f_code.co_filename == file_of("convert_frame") and (
+        caller is None or caller.f_code.co_filename != file_of("convert_frame"))
 
 
 def name_of(module: fx.GraphModule, inputs: Sequence[Any]) -> str:

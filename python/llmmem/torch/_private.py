@@ -218,6 +218,11 @@ def extract_modules(joint: fx.GraphModule, saved: List[fx.Node], numbers: List[f
 # Dynamo and Inductor.
 
 
+def file_of(module: str) -> Optional[str]:
+    """Returns the file of one of Dynamo's modules."""
+    return importlib.import_module(f"torch._dynamo.{module}").__file__
+
+
 def recompile_limit() -> int:
     return importlib.import_module("torch._dynamo.config").recompile_limit
 

@@ -6,9 +6,10 @@ then one plan covers all of its calls (_step.py). Before each forward the bytes 
 which the plan did not know is refused before it takes memory.
 """
 
+import gc
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, TYPE_CHECKING
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, Tuple, TYPE_CHECKING
 
 import torch
 
@@ -16,6 +17,7 @@ from .._errors import BudgetError
 from .._model import Problem
 from ._curve import caller_bytes, curve_of, plan_within
 from ._live import Live, Storage, key_of, made_by, saved_by, tensors_in
+from ._order import calls_after
 from ._step import Moment, Point, bytes_of, choose, least_budget, peak_of, slack_of
 
 if TYPE_CHECKING:
@@ -71,7 +73,16 @@ class StepPlan:
         forward, _, backward = slack_of(self.moments, self.points, numbers, self.budget)
         return min(forward, backward + sum(caller_bytes(graph.problem)))
 
-    def moment_of(self, number: int) -> int:
+    def more(self, number: int, seen: int) -> int:
+        """Returns by how much the bytes that are seen when the forward of a call begins are more than were when the step was planned."""
+        return max(seen - self.moments[self._moment_of(number)].seen, 0)
+
+    def needed_from(self, number: int, seen: int) -> int:
+        """Returns the most bytes that the forward of a call and all that follows take, if as much more is held to the end."""
+        moments = self.moments[self._moment_of(number):]
+        return max(bytes_of(moment, self.points) for moment in moments) + self.more(number, seen)
+
+    def _moment_of(self, number: int) -> int:
         """Returns where in `moments` the forward of a call stands."""
         return next(index for index, moment in enumerate(self.moments) if moment.call == number and not moment.is_backward)
 
@@ -104,11 +115,14 @@ class Steps:
         self.graphs: Dict[str, Graph] = {}
         self.plans: List[StepPlan] = []
         self.waiting: List[Call] = []
-        # Of the episode that runs.
+        # Of the episode that runs; kept: results that no later call was given, which the caller may hold until the episode ends.
+        self.kept: Dict[int, Storage] = {}
         self.current: Optional[StepPlan] = None
         self.started: List[Graph] = []
         self.moments: List[Moment] = []
         self.recorder: Optional["Recorder"] = None
+        # Without a budget, whether that of each kind of step is the least that is found for it.
+        self.finds_least = False
         # Whether a compiler is given one number for both phases of a call.
         self.is_symmetric = False
         # Whether a recorder saw the step, and how many ops of it have workspaces that are not known.
@@ -120,7 +134,7 @@ class Steps:
         """Forgets the episode that runs, and every storage if `storages` says so."""
         if storages:
             self.live = Live()
-        self.waiting, self.started, self.moments, self.current = [], [], [], None
+        self.waiting, self.started, self.moments, self.current, self.kept = [], [], [], None, {}
 
     # Forward.
 
@@ -130,12 +144,17 @@ class Steps:
         if not self.waiting:
             self.end_episode()
         self._see(arguments)
-        number, seen = len(self.started), self.seen()
-        plan = self._plan_for(graph, number, seen) if self.budget is not None else None
+        for tensor in tensors_in(arguments):
+            self.kept.pop(key_of(tensor), None)
+        number = len(self.started)
+        try:
+            plan, seen = self._take_plan(graph, number, arguments)
+        except BudgetError:
+            # Compiling leaves cycles, which may hold results of the first step.
+            gc.collect()
+            plan, seen = self._take_plan(graph, number, arguments)
         if number == 0 or plan is None:
             self.current = plan
-        if plan is None and self.budget is not None:
-            self._check_unknown(graph, arguments, seen)
         self.close_segment()
         self.moments.append(Moment(self.base(), self._numbers(), number, False, seen))
         self.started.append(graph)
@@ -145,6 +164,8 @@ class Steps:
         """Ends the forward of the call that was begun last."""
         made, nodes = made_by(arguments, results)
         given = self._add(tensors_in([*arguments, *made]))
+        if self.recorder is None:  # It sees what is held.
+            self.kept.update((key_of(tensor), given[key_of(tensor)]) for tensor in made)
         private = self._add(tensor for node in nodes for tensor in saved_by(node) if key_of(tensor) not in given)
         call = Call(len(self.started) - 1, graph, point, _new_gradients(arguments), list(given.values()), list(private.values()),
                     [weakref.ref(node) for node in nodes])
@@ -197,8 +218,9 @@ class Steps:
     def _bytes(self, live: Live) -> int:
         waiting = [call for call in self.waiting if call.waits()]
         given = {id(storage): storage for call in waiting for storage in call.given}
+        given.update((id(storage), storage) for storage in self.kept.values())
         private = [storage for call in waiting for storage in call.private]
-        # Arguments and results that this plan does not need another one may.
+        # Arguments and results that this plan does not need another one may, and results that this caller drops another may hold.
         gone = sum(storage.bytes for storage in given.values() if not storage.is_alive())
         return self.reserved + live.bytes_without(private) + gone
 
@@ -221,42 +243,63 @@ class Steps:
 
     # Plans.
 
-    def _plan_for(self, graph: Graph, number: int, seen: int) -> Optional[StepPlan]:
-        """Returns the plan that knows this call and whose later moments all fit if as much more is seen now as was."""
-        def fits(plan: StepPlan) -> bool:
-            index = plan.moment_of(number)
-            more = max(seen - plan.moments[index].seen, 0)
-            return max(bytes_of(moment, plan.points) for moment in plan.moments[index:]) + more <= plan.budget
-
+    def _take_plan(self, graph: Graph, number: int, arguments: Sequence[Any]) -> Tuple[Optional[StepPlan], int]:
+        """Returns the plan that knows this call, and the bytes that are seen to be held. Raises BudgetError where there is none, and the call
+        might not fit."""
+        seen = self.seen()
         plans = [plan for plan in ([self.current] if number else self.plans) if plan is not None]
-        known = [plan for plan in plans if number < len(plan.graphs) and plan.graphs[number] is graph and fits(plan)]
-        return min(known, key=lambda plan: plan.cost, default=None)
+        known = [plan for plan in plans if number < len(plan.graphs) and plan.graphs[number] is graph]
+        fitting = [plan for plan in known if plan.needed_from(number, seen) <= plan.budget]
+        if not fitting and self.budget is not None:
+            self._check_unknown(graph, arguments, seen, min((plan.more(number, seen) for plan in known), default=None))
+        return min(fitting, key=lambda plan: plan.cost, default=None), seen
 
-    def _check_unknown(self, graph: Graph, arguments: Sequence[Any], seen: int) -> None:
+    def _check_unknown(self, graph: Graph, arguments: Sequence[Any], seen: int, more: Optional[int]) -> None:
         """Raises BudgetError where a call that no plan knows might not fit, at the least bytes, with those that wait. Each other call holds
-        its saved tensors until its backward, and the gradients of its parameters afterwards."""
-        calls = [*self.waiting, Call(-1, graph, graph.least, _new_gradients(arguments))]
+        its saved tensors until its backward, and the gradients of its parameters afterwards, which no call has whose backward must come
+        later. more: where a plan knows the call, the bytes by which more is held than was when it was made."""
+        new = Call(-1, graph, graph.least, _new_gradients(arguments))
+        calls, after = [*self.waiting, new], self._calls_after(arguments)
         results, _ = caller_bytes(graph.problem)
         needed = sum(call.point.held for call in self.waiting) + graph.least.forward
         for call in calls:
             _, tangents = caller_bytes(call.graph.problem)
-            others = sum(max(other.point.held, other.gradients) for other in calls if other is not call)
+            others = sum(other.point.held if other.number in after[call.number] else max(other.point.held, other.gradients)
+                         for other in calls if other is not call)
             needed = max(needed, results + call.point.backward + tangents + others)
         needed += seen + max((plan.unseen for plan in self.plans), default=0)
         assert self.budget is not None
         if needed > self.budget or self.is_strict and self.plans:
-            raise BudgetError(_refusal(len(self.waiting), seen, needed, self.budget, bool(self.plans)), self.budget, needed, 0)
+            raise BudgetError(_refusal(len(self.waiting), seen, needed, self.budget, bool(self.plans), more), self.budget, needed, 0)
+
+    def _calls_after(self, arguments: Sequence[Any]) -> Dict[int, FrozenSet[int]]:
+        """Returns for each call that waits, and for the one with these arguments, whose number is -1, the calls whose backward comes later."""
+        nodes = {call.number: [node for node in (reference() for reference in call.nodes) if node is not None] for call in self.waiting}
+        made = {node: number for number, own in nodes.items() for node in own}
+        sources = {number: [source for node in own for source, _ in node.next_functions] for number, own in nodes.items()}
+        sources[-1] = [tensor.grad_fn for tensor in tensors_in(arguments)]
+        return {number: calls_after(begin, made) - {number} for number, begin in sources.items()}
 
     def end_episode(self) -> None:
         """Plans the episode that is over, unless a plan covered all of it."""
         graphs, moments, current = self.started, self.moments, self.current
         self.close_segment()
-        self.started, self.moments, self.current = [], [], None
+        self.started, self.moments, self.current, self.kept = [], [], None, {}
         is_complete = {moment.call for moment in moments if moment.is_backward} >= set(range(len(graphs)))
-        if graphs and is_complete and current is None and self.budget is not None:
-            made = make_plan(graphs, moments, self.budget, self.seconds)
+        if graphs and is_complete and current is None and (self.budget is not None or self.finds_least):
+            budget = least_of_step(graphs, moments) if self.budget is None else self.budget
+            made = make_plan(graphs, moments, budget, self.seconds)
             self.plans.insert(0, made)
             self.on_plan(made)
+
+
+def least_of_step(graphs: Sequence[Graph], moments: Sequence[Moment]) -> int:
+    """Returns the least budget that a plan of an episode is found for."""
+    return least_budget(moments, _curves(graphs))
+
+
+def _curves(graphs: Sequence[Graph]) -> List[List[Point]]:
+    return [[*graph.curve, graph.least] for graph in graphs]
 
 
 def make_plan(graphs: List[Graph], moments: List[Moment], budget: int, seconds: float) -> StepPlan:
@@ -269,7 +312,7 @@ def make_plan(graphs: List[Graph], moments: List[Moment], budget: int, seconds: 
                            graphs[0].is_symmetric)
         if only is not None:
             return StepPlan(graphs, moments, [only], budget, unseen)
-    curves = [[*graph.curve, graph.least] for graph in graphs]
+    curves = _curves(graphs)
     points = choose(moments, curves, budget)
     if points is None:
         found = least_budget(moments, curves)
@@ -297,8 +340,9 @@ def _new_gradients(arguments: Iterable[Any]) -> int:
                if tensor.is_leaf and tensor.requires_grad and tensor.grad is None)
 
 
-def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool) -> str:
-    known = "the step that was planned does not make this call" if has_plan else "no plan covers this call yet"
+def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool, more: Optional[int]) -> str:
+    known = ("no plan covers this call yet" if not has_plan else "the step that was planned does not make this call" if more is None else
+             f"{more:,} bytes more are held before this call than when its step was planned, and its plan does not leave them")
     waits = "1 earlier call waits for its" if waiting == 1 else f"{waiting} earlier calls wait for their"
     held = f"while {waits} backward and" if waiting else "while"
     return (f"llmmem.torch: {known}; {held} {seen:,} bytes are seen to be held, it may "

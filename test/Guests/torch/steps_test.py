@@ -14,6 +14,7 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 import llmmem.torch
+from llmmem.torch._order import calls_after
 from models import GptBlock, Step, Transformer, cross_entropy, gpt, is_equal, llama, loss_of, measure_step, resident_bytes
 
 LOG = logging.getLogger("a model")
@@ -43,8 +44,20 @@ class ReadsANumber(Transformer):
         return super().forward(ids, targets)
 
 
+TWO_BLOCKS = dict(layers=2, hidden=64, vocabulary=128, tokens=64, block=lambda: GptBlock(64, 4, 0.0))
+
+
 def logs_before_loss() -> LogsBeforeLoss:
-    return LogsBeforeLoss(2, 64, 128, 64, lambda: GptBlock(64, 4, 0.0))
+    return LogsBeforeLoss(**TWO_BLOCKS)
+
+
+class RunsOutsideOfDynamo(Transformer):
+    """Dynamo leaves its forward to Python, and compiles what that calls, as where a decorator of transformers stops it."""
+
+    @torch.compiler.disable(recursive=False)
+    def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> Any:
+        logits = self.logits(ids)
+        return cross_entropy(logits, targets), logits
 
 
 class Experts(nn.Module):
@@ -172,6 +185,42 @@ class StepsTest(unittest.TestCase):
         for taken in (first, step):
             self.assertLessEqual(taken.peak, budget)
             self.assertTrue(is_equal(taken, plain))
+
+    def test_a_backend_plans_graphs_of_a_function_that_dynamo_left(self) -> None:
+        model = self.make(RunsOutsideOfDynamo, **TWO_BLOCKS)
+        plain = measure_step(model, model, self.ids, self.ids)
+        self.compile(model, "min")
+        budget = (self.backend.steps.budget + plain.peak) // 2
+        model, backend = self.make(RunsOutsideOfDynamo, **TWO_BLOCKS), llmmem.torch.backend(budget)
+        compiled = torch.compile(model, backend=backend)
+        first = measure(model, lambda: loss_of(compiled(self.ids, self.ids)), self.ids)
+        self.assertTrue(all(report.is_first_step for report in backend.reports))
+        step = measure_step(model, compiled, self.ids, self.ids)
+        self.assertEqual(backend.step_reports[0].graphs, 2)
+        for taken in (first, step):
+            self.assertLessEqual(taken.peak, budget)
+        self.assertTrue(is_equal(step, plain))
+
+    def test_a_backend_finds_the_least_of_blocks_after_their_first_step(self) -> None:
+        model = self.make(llama, layers=3)
+        plain = measure_step(model, model, self.ids, self.ids)
+        self.compile(model, "min", list(model.blocks))
+        least = self.backend.steps.budget
+        model, backend = self.make(llama, layers=3), llmmem.torch.backend("min")
+        for block in model.blocks:
+            block.compile(backend=backend)
+        step = measure_step(model, model, self.ids, self.ids)
+        self.assertEqual([report.calls for report in backend.step_reports], [3])
+        self.assertLessEqual(step.peak, least)
+        self.assertTrue(is_equal(step, plain))
+
+    def test_a_backward_waits_for_those_of_calls_that_read_its_results(self) -> None:
+        x = torch.ones(2, requires_grad=True)
+        first = x * 2
+        second, beside = first.sin() + 1, first.cos()
+        made = {first.grad_fn: 0, second.grad_fn: 1, beside.grad_fn: 2}
+        for node, behind in ((first, set()), (second, {0}), (beside, {0}), (second + beside, {0, 1, 2})):
+            self.assertEqual(calls_after([node.grad_fn], made) - {made.get(node.grad_fn)}, behind)
 
     def test_gradients_accumulate(self) -> None:
         model = self.make(llama, layers=3)
