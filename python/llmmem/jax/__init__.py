@@ -5,14 +5,14 @@
 ...     for _ in range(4):
 ...         x = jnp.tanh(x @ w)
 ...     return jnp.mean(x ** 2)
->>> planned = llmmem.jax.checkpoint(loss, budget="200kB")
+>>> planned = llmmem.jax.checkpoint(loss, budget="150kB")
 >>> value, gradient = jax.value_and_grad(planned)(jnp.ones((64, 64)), jnp.ones((64, 64)))
 
 `checkpoint` decides which intermediate values of a loss are kept for its gradient, and says so to JAX by public means:
-`checkpoint_name` on each value, and `jax.checkpoint` with the policy that saves the names of those kept. Values and
-gradients stay what they are. `plan` plans a
-whole step, in the program that JAX hands to XLA. Budgets are of what both plan, op by op, and not of what XLA compiles from it:
-`measure` of the planned function asks XLA, and so does `compiled_bytes`. JAX is imported here and nowhere else in llmmem.
+`checkpoint_name` on values, and `jax.checkpoint` of parts of the loss, with the policy that saves the names of those kept. Values and
+gradients stay what they are. It asks XLA what the compiled gradient holds, and plans again until that keeps the budget. `plan` plans a
+whole step, in the program that JAX hands to XLA, under a budget of what it plans op by op: `measure` of the planned function asks XLA.
+JAX is imported here and nowhere else in llmmem.
 """
 
 from .._errors import BudgetError

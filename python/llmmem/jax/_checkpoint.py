@@ -1,142 +1,168 @@
-"""A loss whose gradient is planned under a budget, in a model of the memory that it takes."""
+"""A loss whose compiled gradient keeps a budget in bytes."""
 
-import dataclasses
 import functools
+import time
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import jax
-
-import llmmem
+from jax.extend.core import Literal
 
 from .._planner import _budget as check_budget
-from .._errors import BudgetError
+from ._arguments import Arguments, sharding_of
 from ._batching import refuse_vmap
-from ._cpu import warn_of_cpu
+from ._cpu import default_options, warn_of_cpu
 from ._errors import UnsupportedLossError
-from ._memory import compiled_bytes, describe_measured
-from ._peaks import plan_within
-from ._program import Loss, evaluate, evaluate_in_segments, kept_values, read_program
+from ._layout import Layout, Part, evaluate, kept_of
+from ._program import Program
+from ._trials import Trials
 
 
 @dataclass(frozen=True)
 class Report:
-    """Says what was planned for one signature of arguments. Bytes and costs are those of the model, in which each primitive is one
-    kernel, and kernels run one by one in the planned order. XLA fuses and reorders kernels, and its program may hold more or less.
+    """Says what was planned for one signature of arguments, and what XLA made of it.
 
-    budget: the bytes that were planned for, or None for the least. peak: the bytes of the plan's arguments, gradients, kept and
-    temporary values at their most. least: a proved bound of the model; no order and no choice of kept values has a lower peak. overhead:
-    the cost of recomputation, as a part of the cost of the step. names: the names of the values that are kept. kept, named: how many
-    values are kept, and how many could be. seconds: the time that planning took. problem, plan: what the planner read and wrote.
-    measured: the bytes that XLA reports for the gradient that it compiled, `other_bytes` included, or None where `measure` was not
-    called.
+    budget: the bytes that were asked for, or None for the least. planned: bytes of arguments, gradients and what is held between, in the
+    model. compiled: bytes by XLA's own account of the compiled gradient, arguments and results included, or None where XLA could not be
+    asked. unplanned: those of the loss as it was. Each has `other_bytes` in it, and is that of one device. overhead: FLOPs that are computed
+    again, as a part of those of the gradient, in the model. names: of the values that a policy keeps. trials: how many programs XLA compiled.
+    seconds: the time that all took. compiler_options: those of the compiled program.
     """
 
-    budget: Any
-    peak: int
-    least: int
+    budget: Optional[int]
+    planned: int
+    compiled: Optional[int]
+    unplanned: Optional[int]
     overhead: float
     names: Tuple[str, ...]
-    named: int
+    trials: int
     seconds: float
-    problem: llmmem.Problem
-    plan: llmmem.Plan
-    measured: Optional[int] = None
-
-    @property
-    def kept(self) -> int:
-        return len(self.names)
+    compiler_options: Dict[str, Any]
 
     def __str__(self) -> str:
         budget = "the least" if self.budget is None else f"a budget of {self.budget:,} bytes"
-        return (f"llmmem.jax.checkpoint: planned for {budget}: {self.peak:,} bytes of the model, {self.kept} of {self.named} values "
-                f"kept, cost +{self.overhead:.1%} of the model; {describe_measured(self.budget, self.measured, 'gradient')}")
+        said = f"llmmem.jax.checkpoint: planned for {budget}: {self.planned:,} bytes and +{self.overhead:.1%} FLOPs in the model"
+        if self.compiled is None:
+            return f"{said}; XLA could not be asked what it makes of it, so no budget counts as kept"
+        options = f" with compiler_options={self.compiler_options}" if self.compiler_options else ""
+        unplanned = f", and unplanned {self.unplanned:,}" if self.unplanned is not None else ""
+        return (f"{said}; the gradient compiled{options} holds {self.compiled:,} bytes by XLA's own account{unplanned}; {self.trials} programs "
+                f"were compiled in {self.seconds:.1f} s")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `checkpoint` was given, as its description has it."""
+
+    budget: Union[int, str]
+    argnums: Union[int, Tuple[int, ...]]
+    has_aux: bool
+    other_bytes: int
+    attempts: int
+    compiler_options: Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A traced loss and how it is written. structure: that of what it returns."""
+
+    program: Program
+    parts: Tuple[Layout, ...]
+    structure: Any
+    report: Report
 
 
 class _Checkpointed:
-    def __init__(self, loss: Callable[..., Any], budget: Any, argnums: Any, other_bytes: int, seconds: float) -> None:
-        self.loss, self.argnums, self.other_bytes, self.seconds = loss, argnums, other_bytes, seconds
-        self.budget = budget if budget == "min" else check_budget(budget)
-        self.reports: List[Report] = []
-        self._planned: Dict[Any, Tuple[Loss, Tuple[str, ...], int]] = {}
+    def __init__(self, loss: Callable[..., Any], settings: Settings) -> None:
+        self.loss, self.settings = loss, settings
+        self._planned: Dict[Any, _Planned] = {}
         functools.update_wrapper(self, loss)
 
+    @property
+    def reports(self) -> List[Report]:
+        """One report for each signature of arguments, in the order in which they came."""
+        return [planned.report for planned in self._planned.values()]
+
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        leaves, tree = jax.tree.flatten((arguments, keywords))
-        traced, names, _ = self._look_up(leaves, tree)
-        return evaluate_in_segments(traced, refuse_vmap(leaves, "checkpoint"), names)
+        given = Arguments(arguments, keywords)
+        planned = self._look_up(given, [None] * len(given.traced))
+        results = evaluate(planned.program, planned.parts, refuse_vmap(given.traced, "checkpoint"))
+        count = planned.structure.num_leaves
+        numbers = planned.program.results[count:]
+        given.update({place: results[count + place] for place, number in enumerate(numbers) if number is not place})
+        return jax.tree.unflatten(planned.structure, results[:count])
 
-    def measure(self, *arguments: Any, compiler_options: Optional[Dict[str, Any]] = None, **keywords: Any) -> Report:
-        """Returns the report of these arguments, with what XLA says that the gradient of the planned loss holds. It compiles the gradient
-        as jax.jit(jax.value_and_grad(planned), compiler_options=...) does, and does not run it."""
-        gradient = jax.jit(jax.value_and_grad(self, argnums=self.argnums), compiler_options=compiler_options)
-        measured = compiled_bytes(gradient.lower(*arguments, **keywords).compile()) + self.other_bytes
-        _, _, number = self._look_up(*jax.tree.flatten((arguments, keywords)))
-        self.reports[number] = dataclasses.replace(self.reports[number], measured=measured)
-        return self.reports[number]
+    def prepare(self, *arguments: Any, **keywords: Any) -> Report:
+        """Plans for these arguments, where they were not planned for, and returns their report. Arrays count as they lie on devices, and so they
+        do in later calls with the same types. Inside of jax.jit, where no type says how an array lies on devices, it counts as whole."""
+        given = Arguments(arguments, keywords)
+        return self._look_up(given, [sharding_of(leaf) for leaf in given.traced]).report
 
-    def _look_up(self, leaves: Sequence[Any], tree: Any) -> Tuple[Loss, Tuple[str, ...], int]:
-        """Returns the loss as it is traced for these arguments, the names of what is kept, and the number of the report."""
-        types = tuple(jax.typeof(leaf) for leaf in leaves)
-        key = (tree, types)
+    def _look_up(self, given: Arguments, shardings: Sequence[Any]) -> _Planned:
+        key = given.key
         if key not in self._planned:
-            traced, report = self._plan(types, tree)
-            self._planned[key] = traced, report.names, len(self.reports)
-            self.reports.append(report)
-            if report.overhead > 0:
+            self._planned[key] = planned = self._plan(given, shardings)
+            if planned.report.overhead > 0:
                 warn_of_cpu("checkpoint")
         return self._planned[key]
 
-    def _plan(self, types: Sequence[Any], tree: Any) -> Tuple[Loss, Report]:
-        def flat(*leaves: Any) -> Any:
-            arguments, keywords = jax.tree.unflatten(tree, leaves)
-            return self.loss(*arguments, **keywords)
+    def _plan(self, given: Arguments, shardings: Sequence[Any]) -> _Planned:
+        began = time.monotonic()
+        program, structure = self._trace(given)
+        trials = Trials(program, given.is_active(self.settings.argnums), shardings, self.settings)
+        chosen = trials.choose()
+        parts = chosen.parts or (Part(0, len(program.steps)),)
+        budget = self.settings.budget
+        report = Report(None if budget == "min" else budget, trials.planned_bytes(chosen), chosen.held, trials.unplanned, trials.overhead(chosen),
+                        tuple(kept_of(parts, program)), trials.count, time.monotonic() - began, self.settings.compiler_options)
+        return _Planned(program, parts, structure, report)
 
-        closed = jax.make_jaxpr(flat)(*types)
-        if len(closed.out_avals) != 1 or closed.out_avals[0].shape != () or not jax.numpy.issubdtype(
-                closed.out_avals[0].dtype, jax.numpy.floating):
-            raise UnsupportedLossError("llmmem.jax.checkpoint: the function gives "
-                                       f"{', '.join(str(aval) for aval in closed.out_avals) or 'nothing'}; a loss is one "
-                                       "floating-point number: return it alone")
+    def _trace(self, given: Arguments) -> Tuple[Program, Any]:
+        """Returns the traced loss, whose results are what it returns and the arguments after it, and the structure of what it returns."""
+        structures: List[Any] = []
 
-        traced = Loss(closed)
+        def flat(*traced: Any) -> List[Any]:
+            result, after = given.call(self.loss, traced)
+            leaves, structure = jax.tree.flatten(result)
+            structures.append(structure)
+            return [*leaves, *after]
 
-        def with_tree(*arguments: Any, **keywords: Any) -> Any:
-            return evaluate(traced, jax.tree.leaves((arguments, keywords)))
+        closed = jax.make_jaxpr(flat)(*given.types)
+        structure = structures[-1]
+        self._check(structure, [variable.aval for variable in closed.jaxpr.outvars[:structure.num_leaves]])
+        return Program(closed), structure
 
-        arguments, keywords = jax.tree.unflatten(tree, types)
-        joint = jax.make_jaxpr(jax.value_and_grad(with_tree, argnums=self.argnums))(*arguments, **keywords)
-        return traced, self._make_report(read_program(joint, self.other_bytes))
-
-    def _make_report(self, program: Any) -> Report:
-        problem = program.problem
-        if self.budget == "min":
-            plan, fits = llmmem.plan(problem, budget="min", seconds=self.seconds), True
-        else:
-            plan, fits = plan_within(problem, self.budget, self.seconds)
-        if not fits:
-            raise BudgetError(
-                f"llmmem.jax.checkpoint: no plan of the model keeps a budget of {self.budget} bytes: the least that was found there "
-                f"needs {plan.peak}, and every plan there at least {plan.peak_lower_bound}. The model runs each primitive by itself; "
-                "what XLA's program holds llmmem.jax.compiled_bytes says", self.budget, plan.peak, plan.peak_lower_bound)
-        kept, cost = kept_values(problem, plan.steps)
-        names = tuple(sorted(program.name_of[value] for value in kept if value in program.name_of))
-        return Report(None if self.budget == "min" else self.budget, plan.peak, plan.peak_lower_bound,
-                      cost / max(1, plan.base_cost), names, len(program.name_of), plan.seconds, problem, plan)
+    def _check(self, structure: Any, types: Sequence[Any]) -> None:
+        """Refuses what is no loss."""
+        is_pair = structure.num_nodes > 1 and len(structure.children()) == 2
+        loss = structure.children()[0] if self.settings.has_aux and is_pair else structure
+        is_leaf = loss.num_nodes == 1 and loss.num_leaves == 1
+        if self.settings.has_aux and not is_pair or not is_leaf or types[0].shape != () or not jax.numpy.issubdtype(
+                types[0].dtype, jax.numpy.floating):
+            expected = "return the loss and what else there is, as a pair" if self.settings.has_aux else \
+                "return it alone, or with something else as a pair and has_aux=True"
+            raise UnsupportedLossError(f"llmmem.jax.checkpoint: the function gives {', '.join(map(str, types)) or 'nothing'}; a loss is one "
+                                       f"floating-point number: {expected}")
 
 
-def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Union[int, Sequence[int]] = 0,
-               other_bytes: int = 0, seconds: float = 10.0) -> Any:
-    """Returns `loss` so that it keeps for its gradient what a plan under `budget` keeps, and recomputes the rest.
+def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Union[int, Sequence[int]] = 0, has_aux: bool = False,
+               other_bytes: int = 0, attempts: int = 8, compiler_options: Optional[Dict[str, Any]] = None) -> Any:
+    """Returns `loss` so that its gradient, as XLA compiles it, holds at most `budget` bytes on each device, at few FLOPs that run again.
 
-    loss: returns one floating-point number. budget: bytes of arguments, gradients, kept and temporary values: a number, a text
-    ("4GB"), or "min". argnums: the arguments whose gradient is taken, as in jax.grad. other_bytes: what else is held, such
-    as optimizer state. seconds: bounds the search. The result's `reports` has one Report for each signature of arguments.
+    loss: returns one floating-point number, or with has_aux a pair of it and something else. budget: bytes as a number, a text ("4GB"), or
+    "min". argnums, has_aux: as in jax.grad. other_bytes: what else is held, such as optimizer state. attempts: how many programs XLA may
+    compile to find the plan; 0 asks XLA nothing, and then no budget counts as kept. compiler_options: those with which the step is compiled,
+    as in jax.jit. If none are given it is what XLA:CPU needs so as to recompute anything, and nothing elsewhere.
 
-    The plan keeps the budget in a model: each primitive is one kernel there, and the gradient of one call is taken at once. XLA fuses
-    and reorders kernels, so its peak differs, and no plan bounds it. The result's `measure(*arguments)` compiles the gradient
-    and notes in its report what XLA says; `llmmem.jax.compiled_bytes` asks the same of any compiled program. Raises BudgetError where no
-    plan of the model fits, ValueError where the budget has no unit or is no whole number, UnsupportedLossError where the function is no
-    loss, or where jax.vmap would hold once for each example what is planned once.
+    What holds the bytes is the program jax.jit(jax.value_and_grad(planned, argnums), compiler_options=...) of the arguments: arguments,
+    results and temporary values by XLA's own account, and `other_bytes`. Each new signature of arguments is planned when it comes, which
+    compiles programs and runs none; the result's `reports` has one Report for each, and `prepare(*arguments)` plans ahead of the first call.
+    A larger program around the gradient has bytes of its own.
+
+    Raises BudgetError, with the least compiled bytes that were found, where no plan keeps the budget, ValueError where the budget has no unit
+    or is no whole number, UnsupportedLossError where the function is no loss, or where jax.vmap would hold once for each example what is
+    planned once.
     """
-    return _Checkpointed(loss, budget, argnums, other_bytes, seconds)
+    numbers = argnums if isinstance(argnums, int) else tuple(argnums)
+    return _Checkpointed(loss, Settings(budget if budget == "min" else check_budget(budget), numbers, has_aux, other_bytes, attempts,
+                                        default_options(compiler_options)))

@@ -17,6 +17,13 @@ def compiled_bytes(compiled: Any) -> int:
                - memory.alias_size_in_bytes)
 
 
+def compiled_flops(compiled: Any) -> float:
+    """Returns the FLOPs of a compiled program by XLA's own account, in which a loop counts once; 0 where there is none."""
+    costs = compiled.cost_analysis()
+    costs = costs[0] if isinstance(costs, (list, tuple)) else costs
+    return float((costs or {}).get("flops", 0))
+
+
 def describe_measured(budget: Any, measured: Any, what: str) -> str:
     """Says whether XLA's program keeps the budget, which only its own account shows. what: names the program."""
     if measured is None:

@@ -1,20 +1,18 @@
-"""Values and gradients stay what they are, and less is kept: the planner's prediction is compared with what XLA says of itself. What is said
-of a budget is said of the model, or was measured."""
+"""What jax.jit(jax.value_and_grad(planned)) compiles to keeps the budget by XLA's own account, and values and gradients stay what they are."""
 
 import unittest
 import warnings
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 import jax
 import jax.numpy as jnp
 
-import llmmem
 import llmmem.jax
 
 KEEP_BARRIERS = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 
 
-def perceptron(layers: int = 8, width: int = 128, rows: int = 2048) -> Tuple[Any, Any, Any]:
+def perceptron(layers: int = 6, width: int = 64, rows: int = 1024) -> Tuple[Any, Any, Any]:
     def loss(layer_weights: Any, x: Any) -> Any:
         for weights in layer_weights:
             x = x + jax.nn.gelu(x @ weights["up"]) @ weights["down"]
@@ -27,79 +25,91 @@ def perceptron(layers: int = 8, width: int = 128, rows: int = 2048) -> Tuple[Any
     return loss, weights, jax.random.normal(key, (rows, width))
 
 
-def transformer(width: int, tokens: int) -> Tuple[Any, Any, Any]:
-    """Makes one layer with one head, for one sequence."""
-    def normalize(x: Any, scale: Any) -> Any:
-        return x * jax.lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-6) * scale
-
-    def loss(weights: Any, ids: Any) -> Any:
-        x = weights["embedding"][ids]
-        h = normalize(x, weights["norm"])
-        q, k, v = (h @ weights[name] for name in "qkv")
-        scores = jnp.where(jnp.tril(jnp.ones((tokens, tokens), bool)), q @ k.T, -1e9)
-        x = x + jax.nn.softmax(scores, -1) @ v @ weights["out"]
-        h = normalize(x, weights["norm"])
-        x = x + (jax.nn.silu(h @ weights["gate"]) * (h @ weights["up"])) @ weights["down"]
-        return -jnp.take_along_axis(jax.nn.log_softmax(x @ weights["embedding"].T), ids[..., None], -1).mean()
-
-    shapes = {"embedding": (32, width), "norm": (width,), "q": (width, width), "k": (width, width), "v": (width, width),
-              "out": (width, width), "gate": (width, 2 * width), "up": (width, 2 * width), "down": (2 * width, width)}
-    weights = {name: 0.1 * jax.random.normal(jax.random.key(number), shape) for number, (name, shape) in enumerate(shapes.items())}
-    return loss, weights, jax.random.randint(jax.random.key(99), (tokens,), 0, 32)
-
-
 def compiled(loss: Any, arguments: Any, options: Any = None) -> Tuple[Any, int]:
     """Returns the compiled gradient, and the bytes that XLA gives it."""
     program = jax.jit(jax.value_and_grad(loss), compiler_options=options).lower(*arguments).compile()
-    memory = program.memory_analysis()
-    return program, (memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
-                     - memory.alias_size_in_bytes)
+    return program, llmmem.jax.compiled_bytes(program)
 
 
-def same_numbers(mine: Any, its: Any) -> bool:
-    return all(bool(jnp.allclose(a, b, rtol=1e-6)) for a, b in zip(jax.tree.leaves(mine), jax.tree.leaves(its)))
+def same_numbers(mine: Any, its: Any, rtol: float = 1e-6) -> bool:
+    return all(bool(jnp.allclose(a, b, rtol=rtol, atol=rtol * float(jnp.abs(b).max()))) for a, b in zip(jax.tree.leaves(mine), jax.tree.leaves(its)))
 
 
 class CheckpointTest(unittest.TestCase):
     def setUp(self) -> None:
         warnings.simplefilter("ignore")
 
-    def test_budgets(self) -> None:
+    def test_keeps_the_budget(self) -> None:
         loss, weights, x = perceptron()
-        plain, most = compiled(loss, (weights, x))
+        plain, most = compiled(loss, (weights, x), KEEP_BARRIERS)
         value, gradients = plain(weights, x)
-        free = llmmem.jax.checkpoint(loss, budget="1TB")
-        jax.value_and_grad(free)(weights, x)
-        high = free.reports[0].peak
-        last = most + 1
-        for part in (0.7, 0.5, 0.4):
+        overheads = []
+        for part in (0.8, 0.6, 0.4):
             with self.subTest(part=part):
-                planned = llmmem.jax.checkpoint(loss, budget=int(part * high))
+                planned = llmmem.jax.checkpoint(loss, budget=int(part * most))
                 program, measured = compiled(planned, (weights, x), KEEP_BARRIERS)
                 again, its_gradients = program(weights, x)
                 report = planned.reports[0]
-                print(f"budget {report.budget} predicted {report.peak} XLA {measured} (plain {most}) kept {report.kept} of "
-                      f"{report.named} recompute +{report.overhead:.1%} planned in {report.seconds:.2f} s")
-                self.assertLessEqual(report.peak, report.budget)
-                self.assertEqual(llmmem.verify(report.problem, report.plan, report.budget), [])
+                print(report)
+                self.assertLessEqual(measured, part * most)
+                self.assertEqual((report.compiled, report.unplanned), (measured, most))
+                self.assertLessEqual(abs(report.planned - measured), 0.25 * measured)
                 self.assertEqual(float(again), float(value))
-                for mine, its in zip(jax.tree.leaves(its_gradients), jax.tree.leaves(gradients)):
-                    self.assertLessEqual(float(jnp.abs(mine - its).max()), 1e-6 * float(jnp.abs(its).max()))
-                self.assertLess(measured, last)
-                last = measured
+                self.assertTrue(same_numbers(its_gradients, gradients))
+                overheads.append(report.overhead)
+        self.assertEqual(overheads, sorted(overheads))
+        self.assertLess(overheads[0], 0.2)
 
-    def test_costs_of_the_shipped_table(self) -> None:
-        """A product in bf16 has that rate of the table which llmmem-opt reads."""
-        def loss(x: jax.Array) -> jax.Array:
-            return jnp.sum(jnp.tanh(x @ x).astype(jnp.float32))
+    def test_the_least_is_a_budget(self) -> None:
+        loss, weights, x = perceptron(layers=4, width=32, rows=512)
+        least = llmmem.jax.checkpoint(loss, "min").prepare(weights, x)
+        self.assertLess(least.compiled, 0.6 * least.unplanned)
+        refused = least.compiled // 2
+        with self.assertRaisesRegex(llmmem.jax.BudgetError, f"no layout of the loss was found whose compiled gradient keeps a budget of {refused:,} "
+                                    "bytes: of the [0-9]+ that XLA compiled the least holds [0-9,]+ by its own account") as raised:
+            llmmem.jax.checkpoint(loss, refused)(weights, x)
+        self.assertGreater(raised.exception.least_bytes, refused)
+        again = llmmem.jax.checkpoint(loss, raised.exception.least_bytes)
+        self.assertLessEqual(again.prepare(weights, x).compiled, raised.exception.least_bytes)
 
-        planned = llmmem.jax.checkpoint(loss, budget="1TB")
-        jax.eval_shape(planned, jax.ShapeDtypeStruct((2048, 2048), jnp.bfloat16))
-        costs = [op.cost for op in planned.reports[0].problem.ops if op.name == "dot_general"]
-        self.assertEqual(max(costs), llmmem.device("h100").nanoseconds(2 * 2048**3, 2 * 2048**2 * 2, "bf16"))
+    def test_no_more_flops_than_policies_of_jax(self) -> None:
+        """In as many bytes as jax.checkpoint of each layer holds with one of JAX's policies, the plan needs no more FLOPs."""
+        loss, weights, x = perceptron(layers=4)
+
+        def block(x: Any, weights: Dict[str, Any]) -> Any:
+            return x + jax.nn.gelu(x @ weights["up"]) @ weights["down"]
+
+        for policy in ("dots_saveable", "nothing_saveable"):
+            def remembered(layers: Any, x: Any, policy: str = policy) -> Any:
+                for layer in layers:
+                    x = jax.checkpoint(block, policy=getattr(jax.checkpoint_policies, policy))(x, layer)
+                return jnp.mean(jnp.square(x))
+
+            its, held = compiled(remembered, (weights, x), KEEP_BARRIERS)
+            mine, measured = compiled(llmmem.jax.checkpoint(loss, held), (weights, x), KEEP_BARRIERS)
+            with self.subTest(policy=policy):
+                self.assertLessEqual(measured, held)
+                self.assertLessEqual(mine.cost_analysis()["flops"], its.cost_analysis()["flops"])
+
+    def test_other_bytes_and_options(self) -> None:
+        """The budget is kept by the program of the compiler options that are given; without any, by that which keeps barriers."""
+        loss, weights, x = perceptron(layers=2, rows=256)
+        report = llmmem.jax.checkpoint(loss, "1GB", other_bytes=1000, compiler_options={}).prepare(weights, x)
+        self.assertEqual((report.compiled, report.compiler_options), (compiled(loss, (weights, x))[1] + 1000, {}))
+        self.assertNotIn("compiler_options", str(report))
+        self.assertIn(f"the gradient compiled with compiler_options={KEEP_BARRIERS} holds", str(llmmem.jax.checkpoint(loss, "1GB").prepare(weights, x)))
+
+    def test_without_xla(self) -> None:
+        """Where XLA is not asked, no budget counts as kept."""
+        loss, weights, x = perceptron(layers=4, rows=256)
+        report = llmmem.jax.checkpoint(loss, "min", attempts=0).prepare(weights, x)
+        self.assertEqual((report.compiled, report.trials), (None, 0))
+        self.assertIn("no budget counts as kept", str(report))
+        with self.assertRaisesRegex(llmmem.jax.BudgetError, "no layout in the model keeps a budget of 1,000 bytes"):
+            llmmem.jax.checkpoint(loss, 1000, attempts=0).prepare(weights, x)
 
     def test_says_what_the_cpu_drops(self) -> None:
-        loss, weights, x = perceptron(layers=4, rows=512)
+        loss, weights, x = perceptron(layers=3, rows=512)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             jax.value_and_grad(llmmem.jax.checkpoint(loss, budget="min"))(weights, x)
@@ -111,51 +121,6 @@ class CheckpointTest(unittest.TestCase):
         for rows in (64, 64, 32):
             planned(weights, x[:rows])
         self.assertEqual(len(planned.reports), 2)
-
-    def test_too_little(self) -> None:
-        loss, weights, x = perceptron(layers=2, rows=64)
-        with self.assertRaisesRegex(llmmem.jax.BudgetError, "no plan of the model keeps a budget of 1000 bytes: the least that was "
-                                    "found there needs [0-9]+, and every plan there at least [0-9]+. The model runs each primitive by "
-                                    "itself; what XLA's program holds llmmem.jax.compiled_bytes says"):
-            llmmem.jax.checkpoint(loss, budget=1000)(weights, x)
-
-    def test_the_least_is_a_budget(self) -> None:
-        """The least is a budget even where that plan's values do not fit an arena of so many bytes: XLA has none."""
-        for width, tokens in ((8, 12), (16, 12), (24, 64)):
-            loss, weights, ids = transformer(width, tokens)
-
-            def report(budget: Any) -> Any:
-                planned = llmmem.jax.checkpoint(loss, budget)
-                jax.eval_shape(planned, weights, ids)
-                return planned.reports[0]
-
-            needed = report("min").peak
-            for more in (0, 1, 64):
-                with self.subTest(width=width, more=more):
-                    self.assertLessEqual(report(needed + more).peak, needed + more)
-            with self.assertRaises(llmmem.jax.BudgetError) as refused:
-                report(needed - 1)
-            self.assertEqual(refused.exception.least_bytes, needed)
-
-    def test_says_what_was_measured(self) -> None:
-        """No budget counts as kept before XLA was asked, and what it says is what counts then. This loop saves nothing: XLA's step
-        takes more than the budget, which the model keeps."""
-        def loss(layers: Any, x: Any) -> Any:
-            return jnp.mean(jnp.square(jax.lax.scan(lambda h, layer: (jnp.tanh(h @ layer), None), x, layers)[0]))
-
-        arguments = 0.1 * jax.random.normal(jax.random.key(0), (8, 64, 64)), jax.random.normal(jax.random.key(1), (512, 64))
-        planned = llmmem.jax.checkpoint(loss, budget="min", other_bytes=1000)
-        jax.eval_shape(jax.value_and_grad(planned), *arguments)
-        report = planned.reports[0]
-        self.assertRegex(str(report), r"planned for the least: [0-9,]+ bytes of the model, .* not measured, so no budget counts as kept")
-        planned = llmmem.jax.checkpoint(loss, budget=report.peak, other_bytes=1000)
-        report = planned.measure(*arguments, compiler_options=KEEP_BARRIERS)
-        program, measured = compiled(planned, arguments, KEEP_BARRIERS)
-        self.assertEqual(llmmem.jax.compiled_bytes(program), measured)
-        self.assertEqual((report.measured, planned.reports), (measured + 1000, [report]))
-        self.assertIn(f"holds {measured + 1000:,} bytes by its own account, "
-                      f"{'within' if measured + 1000 <= report.budget else 'ABOVE'} the budget", str(report))
-        self.assertIn("within the budget of 1,000,000,000", str(llmmem.jax.checkpoint(loss, "1GB").measure(*arguments)))
 
     def test_no_vmap(self) -> None:
         loss, weights, x = perceptron(layers=2, width=8, rows=4)
@@ -187,18 +152,12 @@ class CheckpointTest(unittest.TestCase):
         for name, loss in losses.items():
             for w, x, s, argnums in ((half, half, 0.5, (0, 2)), (half, single, 0.5, (0, 1)), (half, half, jnp.float32(0.5), (0, 2)),
                                      (single, half, jnp.bfloat16(0.5), (0, 1))):
-                with self.subTest(loss=name, w=w.dtype, x=x.dtype, s=s):
-                    planned = llmmem.jax.checkpoint(loss, "1MB", argnums=argnums)
-                    its = [jax.value_and_grad(each, argnums=argnums)(w, x, s) for each in (loss, planned)]
-                    types = [[(jax.typeof(leaf), jax.typeof(leaf).weak_type) for leaf in jax.tree.leaves(one)] for one in its]
-                    self.assertEqual(types[1], types[0])
+                with self.subTest(loss=name, w=w.dtype, x=x.dtype, s=type(s)):
+                    planned = llmmem.jax.checkpoint(loss, "min", argnums=argnums, attempts=0)
+                    its = tuple(jax.value_and_grad(each, argnums=argnums)(w, x, s) for each in (planned, loss))
+                    mine, plain = (jax.tree.map(jax.typeof, found) for found in its)
+                    self.assertEqual(mine, plain)
                     self.assertTrue(same_numbers(*its))
-
-    def test_arguments_by_name(self) -> None:
-        loss, weights, x = perceptron(layers=2, width=8, rows=4)
-        planned = llmmem.jax.checkpoint(loss, budget="1GB")
-        self.assertTrue(same_numbers(jax.value_and_grad(planned)(weights, x=x), jax.value_and_grad(loss)(weights, x)))
-        self.assertEqual(planned.measure(weights, x=x), planned.reports[0])
 
     def test_wrong_units(self) -> None:
         for budget in (4e9, "4 gigs", "", -1, None):
@@ -208,8 +167,10 @@ class CheckpointTest(unittest.TestCase):
     def test_no_loss(self) -> None:
         with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, r"gives float32\[4\]; a loss is one floating-point number"):
             llmmem.jax.checkpoint(lambda x: x * 2, budget="1GB")(jnp.ones(4))
-        with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "a loss is one floating-point number"):
+        with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "as a pair and has_aux=True"):
             llmmem.jax.checkpoint(lambda x: (x.sum(), x), budget="1GB")(jnp.ones(4))
+        with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "return the loss and what else there is, as a pair"):
+            llmmem.jax.checkpoint(lambda x: x.sum(), budget="1GB", has_aux=True)(jnp.ones(4))
 
 
 if __name__ == "__main__":
