@@ -12,6 +12,7 @@
 
 #include "ImprovingSearchers.h"
 #include "LeastMemorySchedules.h"
+#include "Reversals.h"
 
 namespace llmmem::planning {
 
@@ -52,6 +53,7 @@ public:
   void reportTo(SearchProgress::Listener listener) {
     shared.progress.reportTo(std::move(listener));
   }
+  Reversals &reversals() { return reversalsOfGraph; }
   const Chain &mainChain() const { return shared.chain; }
   SearchContext &context() { return shared; }
   const SearchContext &context() const { return shared; }
@@ -69,6 +71,7 @@ private:
 
   SearchContext shared;
   NestedTables tables;
+  Reversals reversalsOfGraph;
   LeastMemorySchedules leastSchedules;
   std::vector<std::unique_ptr<Searcher>> searchers; // in the order of searcherTable()
 };

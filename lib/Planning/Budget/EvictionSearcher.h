@@ -8,15 +8,14 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 #define LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 
-#include "NestedTables.h"
 #include "Schedulers/Eviction.h"
-#include "Searcher.h"
+#include "Searchers.h"
 
 namespace llmmem::planning {
 
 class EvictionSearcher final : public Searcher {
 public:
-  EvictionSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
+  explicit EvictionSearcher(const SearcherSources &sources) : context(sources.context) {}
   llvm::StringRef name() const override { return "eviction"; }
   int64_t search(const SearchRequest &request, Candidates &found) override;
 

@@ -48,7 +48,29 @@ PlacedPlan Frontier::orCheaper(PlacedPlan plan, int64_t budget) {
   return plan;
 }
 
+/// Returns the cheaper of both plans. The costs of each fall with the budget, so those of the
+/// cheaper one do, too.
 PlacedPlan Frontier::at(int64_t budget) {
+  PlacedPlan found = search(budget);
+  // The canonical frontier has a reversal of its own.
+  if (shared.isOfGraph() || (found && found->cost == shared.graph.baseCost()))
+    return found;
+  PlacedPlan other = reversal.at(budget);
+  return other && (!found || other->cost < found->cost) ? other : found;
+}
+
+PlacedPlan Frontier::least() {
+  const PlacedPlan found = leastMemory.plan();
+  const PlacedPlan other = shared.isOfGraph() ? nullptr : reversal.least();
+  if (!other)
+    return found;
+  // A footprint that is smaller by less than searches can tell apart is worth no recomputation.
+  const int64_t gained = shared.footprintOf(found) - shared.footprintOf(other);
+  const int64_t indistinct = found->arena >> tuning::finestDescentShift;
+  return gained > indistinct || (gained >= 0 && other->cost < found->cost) ? other : found;
+}
+
+PlacedPlan Frontier::search(int64_t budget) {
   if (shared.isOfGraph())
     return budget >= shared.footprintOf(samples.given()) ? samples.given()
                                                          : shared.canonicalFrontier()->at(budget);
@@ -61,9 +83,10 @@ PlacedPlan Frontier::at(int64_t budget) {
   for (size_t number = 1; const Sample *below = samples.sample(number); ++number)
     if (index >= below->index)
       return bisect(index, *below, *samples.sample(number - 1), /*deeply=*/false);
-  const int64_t leastFootprint = shared.footprintOf(least());
+  const PlacedPlan least = leastMemory.plan();
+  const int64_t leastFootprint = shared.footprintOf(least);
   if (budget <= leastFootprint)
-    return budget == leastFootprint ? least() : nullptr;
-  const Sample lowest{shared.grid.indexBelow(leastFootprint), least(), samples.work()};
+    return budget == leastFootprint ? least : nullptr;
+  const Sample lowest{shared.grid.indexBelow(leastFootprint), least, samples.work()};
   return orCheaper(bisect(index, lowest, samples.lowest(), /*deeply=*/true), budget);
 }

@@ -15,6 +15,7 @@
 #define LLMMEM_LIB_PLANNING_BUDGET_FRONTIER_H
 
 #include "LeastMemory.h"
+#include "ReversalFrontier.h"
 
 namespace llmmem::planning {
 
@@ -23,12 +24,13 @@ public:
   /// `packWork` bounds the search for offsets of each plan (Placement.h).
   Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork,
            Numbering numbering = Numbering::AsGiven)
-      : shared(graph, search, packWork, numbering), samples(shared), leastMemory(shared, samples) {}
+      : shared(graph, search, packWork, numbering), samples(shared), leastMemory(shared, samples),
+        reversal(shared) {}
 
   /// Returns the placed plan for `budget`, or null where even the least memory does not fit.
   PlacedPlan at(int64_t budget);
   /// Returns the plan of the smallest footprint that was found.
-  PlacedPlan least() { return leastMemory.plan(); }
+  PlacedPlan least();
   /// Returns what LeastMemory::cheaperWithin returns.
   PlacedPlan cheaperWithin(int64_t budget, int64_t leastCost, int64_t cost) {
     return leastMemory.cheaperWithin(budget, leastCost, cost);
@@ -38,11 +40,13 @@ public:
 
 private:
   PlacedPlan bisect(int64_t index, Sample below, Sample above, bool deeply);
+  PlacedPlan search(int64_t budget);
   PlacedPlan orCheaper(PlacedPlan plan, int64_t budget);
 
   FrontierContext shared;
   CoarseSamples samples;
   LeastMemory leastMemory;
+  ReversalFrontier reversal;
 };
 
 } // namespace llmmem::planning

@@ -9,6 +9,7 @@
 #define LLMMEM_LIB_PLANNING_BUDGET_SEARCHERS_H
 
 #include "NestedTables.h"
+#include "Reversals.h"
 #include "Searcher.h"
 
 namespace llmmem::planning {
@@ -25,8 +26,15 @@ struct SearchTurn {
   bool anyFits() const { return planning::anyFits(found, request.capacity); }
 };
 
+/// What searchers are made from. All of it outlives them.
+struct SearcherSources {
+  SearchContext &context;
+  NestedTables &tables;
+  Reversals &reversals;
+};
+
 struct SearcherEntry {
-  std::unique_ptr<Searcher> (*make)(SearchContext &context, NestedTables &tables);
+  std::unique_ptr<Searcher> (*make)(const SearcherSources &sources);
   bool (*isDue)(const SearchTurn &turn);
 };
 
