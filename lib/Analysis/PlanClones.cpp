@@ -115,19 +115,19 @@ void CloneVerifier::checkMeaning(Operation &op) {
 
 /// Returns the device-to-host copy whose bits `down` brings back within this step; null where they
 /// lie on the host throughout, or were made there.
-static llm::CopyUpOp deviceToHostCopyOf(llm::CopyDownOp down) {
+static llm::CopyToHostOp deviceToHostCopyOf(llm::CopyToDeviceOp down) {
   Operation *writer = down ? down.getHost().getDefiningOp() : nullptr;
   if (auto wait = dyn_cast_or_null<llm::WaitOp>(writer))
     writer = wait.getStart();
-  return dyn_cast_or_null<llm::CopyUpOp>(writer);
+  return dyn_cast_or_null<llm::CopyToHostOp>(writer);
 }
 
 /// Returns the value that went to the host where `storage` is a copy of one, there or back on the
 /// device; null for all else.
 static Value copiedBefore(Value storage) {
-  auto up = storage.getDefiningOp<llm::CopyUpOp>();
+  auto up = storage.getDefiningOp<llm::CopyToHostOp>();
   if (!up)
-    up = deviceToHostCopyOf(storage.getDefiningOp<llm::CopyDownOp>());
+    up = deviceToHostCopyOf(storage.getDefiningOp<llm::CopyToDeviceOp>());
   return up ? up.getX() : Value();
 }
 

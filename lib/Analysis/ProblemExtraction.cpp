@@ -170,7 +170,8 @@ static bool findsHostUnchanged(Operation &op) {
     return false;
   if (!llm::isHostCopy(&op))
     return true;
-  auto argument = isa<llm::CopyDownOp>(op) ? dyn_cast<BlockArgument>(op.getOperand(0)) : nullptr;
+  auto argument =
+      isa<llm::CopyToDeviceOp>(op) ? dyn_cast<BlockArgument>(op.getOperand(0)) : nullptr;
   return argument && getRole(argument) == llm::Role::Param;
 }
 

@@ -39,7 +39,7 @@ static Value pointerTo(OpBuilder &builder, Location loc, Value buffer) {
 }
 
 static int64_t directionOf(Operation &copy) {
-  return isa<llm::CopyUpOp>(copy) ? LLMMEM_COPY_UP : LLMMEM_COPY_DOWN;
+  return isa<llm::CopyToHostOp>(copy) ? LLMMEM_COPY_TO_HOST : LLMMEM_COPY_TO_DEVICE;
 }
 
 func::CallOp llmmem::emitHostCopy(OpBuilder &builder, Operation &copy, Value from, Value to,

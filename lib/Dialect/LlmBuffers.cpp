@@ -99,8 +99,10 @@ static Operands destinationOperand(Value destination) {
   return destination ? Operands{1} : Operands{};
 }
 
-Operands CopyUpOp::getInPlaceOperands(unsigned) { return destinationOperand(getDestination()); }
-Operands CopyDownOp::getInPlaceOperands(unsigned) { return destinationOperand(getDestination()); }
+Operands CopyToHostOp::getInPlaceOperands(unsigned) { return destinationOperand(getDestination()); }
+Operands CopyToDeviceOp::getInPlaceOperands(unsigned) {
+  return destinationOperand(getDestination());
+}
 
 //===----------------------------------------------------------------------===//
 // Collectives

@@ -11,7 +11,7 @@ bool llm::isOnHost(Type type) {
   return tensor && isa_and_nonnull<HostAttr>(tensor.getEncoding());
 }
 
-bool llm::isHostCopy(Operation *op) { return isa<CopyUpOp, CopyDownOp>(op); }
+bool llm::isHostCopy(Operation *op) { return isa<CopyToHostOp, CopyToDeviceOp>(op); }
 
 bool llm::runsOnHost(Operation *op) {
   return op->hasTrait<InOneMemory>() && op->getNumResults() > 0 &&
@@ -19,10 +19,10 @@ bool llm::runsOnHost(Operation *op) {
 }
 
 StartQueue llm::queueOf(Operation *op) {
-  return isa<CopyUpOp>(op)     ? StartQueue::Up
-         : isa<CopyDownOp>(op) ? StartQueue::Down
-         : runsOnHost(op)      ? StartQueue::Host
-                               : StartQueue::Network;
+  return isa<CopyToHostOp>(op)     ? StartQueue::ToHost
+         : isa<CopyToDeviceOp>(op) ? StartQueue::ToDevice
+         : runsOnHost(op)          ? StartQueue::Host
+                                   : StartQueue::Network;
 }
 
 Value llm::copiedFrom(Value value) {
@@ -90,13 +90,13 @@ static LogicalResult verifyDestination(Operation *op, Value destination, Value r
                            << result.getType();
 }
 
-LogicalResult CopyUpOp::verify() {
+LogicalResult CopyToHostOp::verify() {
   if (failed(verifyDestination(*this, getDestination(), getHost())))
     return failure();
   return verifyCopy(*this, getX(), getHost());
 }
 
-LogicalResult CopyDownOp::verify() {
+LogicalResult CopyToDeviceOp::verify() {
   if (failed(verifyDestination(*this, getDestination(), getY())))
     return failure();
   return verifyCopy(*this, getY(), getHost());

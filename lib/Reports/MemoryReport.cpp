@@ -230,7 +230,7 @@ static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t
     if (!llm::isHostCopy(&op))
       continue;
     host.leavesWithin |= !isOnHostInEveryPlan(&op);
-    bool isUp = isa<llm::CopyUpOp>(op);
+    bool isUp = isa<llm::CopyToHostOp>(op);
     Value state = stateOf(&op);
     Value source = state ? state : llm::copiedFrom(op.getResult(0));
     int64_t bytes = bytesOfType(source.getType());

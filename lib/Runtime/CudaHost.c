@@ -51,13 +51,15 @@ void llmmem_cuda_host_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t
   if (!launches(run))
     return;
   CUresult result =
-      direction == LLMMEM_COPY_UP
+      direction == LLMMEM_COPY_TO_HOST
           ? run->driver.download((void *)(uintptr_t)to, from, (size_t)bytes, run->stream)
           : run->driver.upload(to, (const void *)(uintptr_t)from, (size_t)bytes, run->stream);
   check(run, result, WHAT);
 }
 
-static int link_of(int64_t direction) { return direction == LLMMEM_COPY_UP ? LINK_UP : LINK_DOWN; }
+static int link_of(int64_t direction) {
+  return direction == LLMMEM_COPY_TO_HOST ? LINK_TO_HOST : LINK_TO_DEVICE;
+}
 
 void llmmem_cuda_host_copy_start(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
                                  int64_t direction) {
@@ -85,7 +87,7 @@ void llmmem_cuda_host_copy_wait(llmmem_cuda *run, int64_t direction) {
 }
 
 void llmmem_cuda_forget_copies(llmmem_cuda *run) {
-  for (int number = LINK_UP; number <= LINK_OF_UPDATES; ++number)
+  for (int number = LINK_TO_HOST; number <= LINK_OF_UPDATES; ++number)
     run->links[number].started = run->links[number].waited = 0;
 }
 

@@ -40,7 +40,7 @@ typedef struct {
                                        * starts. */
   int64_t started, waited;            /* Count copies or updates of this run. */
 } Link;
-enum { LINK_OF_RANKS, LINK_UP, LINK_DOWN, LINK_OF_UPDATES, LINKS };
+enum { LINK_OF_RANKS, LINK_TO_HOST, LINK_TO_DEVICE, LINK_OF_UPDATES, LINKS };
 
 /* Describes a function of the step. Its kernels and modules are those from its first ones to the
  * next program's, and its graph is what was captured. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { kUpdates = LLMMEM_COPY_DOWN + 1, kQueues };
+enum { kUpdates = LLMMEM_COPY_TO_DEVICE + 1, kQueues };
 
 static _Atomic int64_t throttle; /* Bytes per second; 0 means no limit. */
 

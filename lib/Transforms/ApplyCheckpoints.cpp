@@ -257,10 +257,10 @@ Operation *ScheduleApplier::copy(int64_t number) {
                                       llm::HostAttr::get(builder.getContext()));
   Operation *made = nullptr;
   if (isDown)
-    made = llm::CopyDownOp::create(builder, writer->getLoc(), type, leaving.onHost);
+    made = llm::CopyToDeviceOp::create(builder, writer->getLoc(), type, leaving.onHost);
   else
-    made = llm::CopyUpOp::create(builder, writer->getLoc(), onHost, latest(leaving.value),
-                                 /*destination=*/Value());
+    made = llm::CopyToHostOp::create(builder, writer->getLoc(), onHost, latest(leaving.value),
+                                     /*destination=*/Value());
   made->setAttr(LlmDialect::kName,
                 builder.getStringAttr(getName(leaving.value) + (isDown ? "" : " on the host")));
   if (Attribute block = writer->getAttr(LlmDialect::kBlock))

@@ -138,8 +138,8 @@ private:
     Operation *first = visit.front(), *before = comesBefore.lookup(first);
     bool isOfOnePhase = before && getPhase(before) == getPhase(first);
     builder.setInsertionPoint(isOfOnePhase ? before : first);
-    auto down = llm::CopyDownOp::create(builder, first->getLoc(), type, argument,
-                                        /*destination=*/Value());
+    auto down = llm::CopyToDeviceOp::create(builder, first->getLoc(), type, argument,
+                                            /*destination=*/Value());
     describe(down, argument, *first,
              planning::timeOfCopy(bytesOfType(type), link.down, link.latency));
     argument.replaceUsesWithIf(
@@ -153,7 +153,8 @@ private:
     if (!writer || llm::isOnHost(returned.get().getType())) // an update there has made it
       return;
     builder.setInsertionPointAfter(writer);
-    auto up = llm::CopyUpOp::create(builder, writer->getLoc(), onHost, returned.get(), argument);
+    auto up =
+        llm::CopyToHostOp::create(builder, writer->getLoc(), onHost, returned.get(), argument);
     describe(up, argument, *writer,
              planning::timeOfCopy(bytesOfType(onHost), link.up, link.latency));
     returned.set(up.getHost());

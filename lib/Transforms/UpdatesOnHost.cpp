@@ -159,7 +159,7 @@ private:
       unread.insert(part);
     for (Value result : update.getResults())
       result.setType(onHost(result));
-    previous = {&update, llm::CopyDownOp(), placeOf.lookup(&update)};
+    previous = {&update, llm::CopyToDeviceOp(), placeOf.lookup(&update)};
     if (!isThere || !returned)
       previous.down = copyToDevice(update, getName(param),
                                    returned ? cast<BlockArgument>(param) : BlockArgument());
@@ -193,8 +193,8 @@ private:
       builder.setInsertionPointAfter(writer);
     else
       builder.setInsertionPoint(&place);
-    auto up = llm::CopyUpOp::create(builder, update.getLoc(), onHost(value), value,
-                                    /*destination=*/Value());
+    auto up = llm::CopyToHostOp::create(builder, update.getLoc(), onHost(value), value,
+                                        /*destination=*/Value());
     describe(up, name.str(), update, link.up);
     return up.getHost();
   }
@@ -223,8 +223,8 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     argument ? builder.setInsertionPointToStart(&body)
              : builder.setInsertionPointAfterValue(scalar);
-    auto up = llm::CopyUpOp::create(builder, scalar.getLoc(), onHost(scalar), scalar,
-                                    /*destination=*/Value());
+    auto up = llm::CopyToHostOp::create(builder, scalar.getLoc(), onHost(scalar), scalar,
+                                        /*destination=*/Value());
     describeHostCopy(up, getName(scalar),
                      planning::timeOfCopy(bytesOfType(scalar.getType()), link.up, link.latency));
     llm::writePhase(up, llm::Phase::Update);
@@ -232,11 +232,11 @@ private:
   }
 
   /// Copies into the bytes of `destination`, where one is given.
-  llm::CopyDownOp copyToDevice(Operation &update, StringRef name, BlockArgument destination) {
+  llm::CopyToDeviceOp copyToDevice(Operation &update, StringRef name, BlockArgument destination) {
     Value there = update.getResult(0);
     builder.setInsertionPointAfter(&update);
     auto type = cast<RankedTensorType>(there.getType());
-    auto down = llm::CopyDownOp::create(
+    auto down = llm::CopyToDeviceOp::create(
         builder, update.getLoc(), RankedTensorType::get(type.getShape(), type.getElementType()),
         there, destination);
     describe(down, name, update, link.down);
@@ -289,7 +289,7 @@ private:
   llvm::DenseMap<Operation *, size_t> placeOf; // of each op of the step as it was
   struct Pending {
     Operation *update = nullptr; // still where it stood
-    llm::CopyDownOp down;
+    llm::CopyToDeviceOp down;
     size_t place = 0; // of the update
   };
   Pending previous;

@@ -50,10 +50,10 @@ protected:
   }
 
   void up(uint64_t to, uint64_t from) {
-    llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_UP);
+    llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_TO_HOST);
   }
   void down(uint64_t to, uint64_t from) {
-    llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_DOWN);
+    llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_TO_DEVICE);
   }
   void wait(int64_t direction) { llmmem_cuda_host_copy_wait(run, direction); }
   /// The gradient is copied to the begin of the page, and the parameter lies after it.
@@ -79,10 +79,10 @@ protected:
 TEST_F(CudaHost, CopiesInEachReplay) {
   std::string why = capture([&] {
     up(host, argument);
-    wait(LLMMEM_COPY_UP);
+    wait(LLMMEM_COPY_TO_HOST);
     down(arena + kBytes, host);
     launch(arena);
-    wait(LLMMEM_COPY_DOWN);
+    wait(LLMMEM_COPY_TO_DEVICE);
     launch(arena + kBytes);
   });
   EXPECT_EQ(why, "");
@@ -98,8 +98,8 @@ TEST_F(CudaHost, CopiesInEachReplay) {
 
 TEST_F(CudaHost, CopiesInOrderWithoutAStream) {
   EXPECT_EQ(capture([&] {
-              llmmem_cuda_host_copy(run, host, argument, kBytes, LLMMEM_COPY_UP);
-              llmmem_cuda_host_copy(run, arena, host, kBytes, LLMMEM_COPY_DOWN);
+              llmmem_cuda_host_copy(run, host, argument, kBytes, LLMMEM_COPY_TO_HOST);
+              llmmem_cuda_host_copy(run, arena, host, kBytes, LLMMEM_COPY_TO_DEVICE);
               launch(arena);
             }),
             "");
@@ -109,7 +109,7 @@ TEST_F(CudaHost, RefusesAReadBeforeTheCopyIsBack) {
   EXPECT_TRUE(llvm::StringRef(capture([&] {
                 down(arena, host);
                 launch(arena);
-                wait(LLMMEM_COPY_DOWN);
+                wait(LLMMEM_COPY_TO_DEVICE);
               })).starts_with("read: "));
 }
 
@@ -117,8 +117,8 @@ TEST_F(CudaHost, RefusesAReuseBeforeTheCopyHasLeft) {
   EXPECT_TRUE(llvm::StringRef(capture([&] {
                 up(host, arena);
                 down(arena, host + kBytes);
-                wait(LLMMEM_COPY_UP);
-                wait(LLMMEM_COPY_DOWN);
+                wait(LLMMEM_COPY_TO_HOST);
+                wait(LLMMEM_COPY_TO_DEVICE);
               })).starts_with("copying between the device and the host: "));
 }
 
@@ -126,9 +126,9 @@ TEST_F(CudaHost, RefusesAWaitForTheWrongDirection) {
   EXPECT_TRUE(llvm::StringRef(capture([&] {
                 down(arena, host);
                 up(host + kBytes, argument);
-                wait(LLMMEM_COPY_UP);
+                wait(LLMMEM_COPY_TO_HOST);
                 launch(arena);
-                wait(LLMMEM_COPY_DOWN);
+                wait(LLMMEM_COPY_TO_DEVICE);
               })).starts_with("read: "));
 }
 
@@ -141,24 +141,24 @@ TEST_F(CudaHost, RefusesMemoryThatIsNotPinned) {
   llmmem_cuda_unpin(run, page);
   EXPECT_TRUE(llvm::StringRef(capture([&] {
                 up(host, argument);
-                wait(LLMMEM_COPY_UP);
+                wait(LLMMEM_COPY_TO_HOST);
               })).starts_with("copying between the device and the host: "));
 }
 
 TEST_F(CudaHost, RefusesAWaitForNothing) {
-  EXPECT_EQ(capture([&] { wait(LLMMEM_COPY_UP); }),
+  EXPECT_EQ(capture([&] { wait(LLMMEM_COPY_TO_HOST); }),
             "copying between the device and the host: waits for a copy that nobody started");
 }
 
 TEST_F(CudaHost, UpdatesInEachReplay) {
   std::string why = capture([&] {
     up(host, argument);
-    wait(LLMMEM_COPY_UP);
+    wait(LLMMEM_COPY_TO_HOST);
     update();
     launch(arena);
     llmmem_cuda_update_wait(run);
     down(arena + kBytes, host + kBytes);
-    wait(LLMMEM_COPY_DOWN);
+    wait(LLMMEM_COPY_TO_DEVICE);
     launch(arena + kBytes);
   });
   EXPECT_EQ(why, "");
@@ -174,9 +174,9 @@ TEST_F(CudaHost, UpdatesInEachReplay) {
 TEST_F(CudaHost, UpdatesInOrderWithoutAStream) {
   uint64_t words[] = {host, host + kBytes};
   EXPECT_EQ(capture([&] {
-              llmmem_cuda_host_copy(run, host, argument, kBytes, LLMMEM_COPY_UP);
+              llmmem_cuda_host_copy(run, host, argument, kBytes, LLMMEM_COPY_TO_HOST);
               llmmem_cuda_update(run, addGradient, words, 2);
-              llmmem_cuda_host_copy(run, arena, host + kBytes, kBytes, LLMMEM_COPY_DOWN);
+              llmmem_cuda_host_copy(run, arena, host + kBytes, kBytes, LLMMEM_COPY_TO_DEVICE);
             }),
             "");
 }
@@ -205,7 +205,7 @@ TEST_F(CudaHost, UpdatesNothingBehindARunThatFails) {
   auto launches = [&] {
     llmmem_cuda_mark(run, 0);
     update();
-    wait(LLMMEM_COPY_UP);
+    wait(LLMMEM_COPY_TO_HOST);
   };
   llvm::function_ref<void()> step = launches;
   auto call = [](void *opaque) { (*static_cast<llvm::function_ref<void()> *>(opaque))(); };
@@ -218,7 +218,7 @@ TEST_F(CudaHost, RefusesAnUpdateBeforeItsGradient) {
   EXPECT_TRUE(llvm::StringRef(capture([&] {
                 up(host, argument);
                 update();
-                wait(LLMMEM_COPY_UP);
+                wait(LLMMEM_COPY_TO_HOST);
                 llmmem_cuda_update_wait(run);
               })).starts_with("updating on the host: "));
 }
@@ -228,7 +228,7 @@ TEST_F(CudaHost, RefusesACopyOfWhatIsUpdated) {
                 update();
                 down(arena, host + kBytes);
                 llmmem_cuda_update_wait(run);
-                wait(LLMMEM_COPY_DOWN);
+                wait(LLMMEM_COPY_TO_DEVICE);
               })).starts_with("copying between the device and the host: "));
 }
 
@@ -237,7 +237,7 @@ TEST_F(CudaHost, RefusesAReuseBeforeTheUpdateHasRead) {
                 update();
                 up(host, argument);
                 llmmem_cuda_update_wait(run);
-                wait(LLMMEM_COPY_UP);
+                wait(LLMMEM_COPY_TO_HOST);
               })).starts_with("copying between the device and the host: "));
 }
 

@@ -30,21 +30,21 @@ TEST(HostCopies, BringsBackWhatLeft) {
   constexpr size_t count = 200, size = 100;
   Bytes device = numbers(count * size), host(count * size), back(count * size);
   for (size_t copy = 0; copy < count; ++copy)
-    llmmem_copy_start(&host[copy * size], &device[copy * size], size, LLMMEM_COPY_UP);
+    llmmem_copy_start(&host[copy * size], &device[copy * size], size, LLMMEM_COPY_TO_HOST);
   for (size_t copy = 0; copy < count; ++copy) {
-    llmmem_copy_wait(LLMMEM_COPY_UP);
-    llmmem_copy_start(&back[copy * size], &host[copy * size], size, LLMMEM_COPY_DOWN);
+    llmmem_copy_wait(LLMMEM_COPY_TO_HOST);
+    llmmem_copy_start(&back[copy * size], &host[copy * size], size, LLMMEM_COPY_TO_DEVICE);
   }
   for (size_t copy = 0; copy < count; ++copy)
-    llmmem_copy_wait(LLMMEM_COPY_DOWN);
+    llmmem_copy_wait(LLMMEM_COPY_TO_DEVICE);
   EXPECT_EQ(back, device);
 }
 
 TEST(HostCopies, AreDoneBeforeTheWaitReturns) {
   llmmem_throttle_copies(10'000);
   Bytes device = numbers(1000), host(1000);
-  llmmem_copy_start(host.data(), device.data(), 1000, LLMMEM_COPY_UP); // a tenth of a second
-  llmmem_copy_wait(LLMMEM_COPY_UP);
+  llmmem_copy_start(host.data(), device.data(), 1000, LLMMEM_COPY_TO_HOST); // a tenth of a second
+  llmmem_copy_wait(LLMMEM_COPY_TO_HOST);
   llmmem_throttle_copies(0);
   EXPECT_EQ(host, device);
 }
@@ -53,10 +53,10 @@ TEST(HostCopies, OfOneDirectionRunOneAfterAnother) {
   llmmem_throttle_copies(10'000);
   double seconds = secondsOf([] {
     Bytes from = numbers(500), to(1000);
-    llmmem_copy_start(&to[0], &from[0], 500, LLMMEM_COPY_UP);
-    llmmem_copy_start(&to[500], &from[0], 500, LLMMEM_COPY_UP);
-    llmmem_copy_wait(LLMMEM_COPY_UP);
-    llmmem_copy_wait(LLMMEM_COPY_UP);
+    llmmem_copy_start(&to[0], &from[0], 500, LLMMEM_COPY_TO_HOST);
+    llmmem_copy_start(&to[500], &from[0], 500, LLMMEM_COPY_TO_HOST);
+    llmmem_copy_wait(LLMMEM_COPY_TO_HOST);
+    llmmem_copy_wait(LLMMEM_COPY_TO_HOST);
   });
   llmmem_throttle_copies(0);
   EXPECT_GE(seconds, 0.1);
@@ -64,13 +64,13 @@ TEST(HostCopies, OfOneDirectionRunOneAfterAnother) {
 
 TEST(HostCopies, OfOtherThreadsAreTheirOwn) {
   Bytes from = numbers(64), mine(64), its(64);
-  llmmem_copy_start(mine.data(), from.data(), 64, LLMMEM_COPY_UP);
+  llmmem_copy_start(mine.data(), from.data(), 64, LLMMEM_COPY_TO_HOST);
   std::thread([&] {
-    llmmem_copy_start(its.data(), from.data(), 64, LLMMEM_COPY_UP);
-    llmmem_copy_wait(LLMMEM_COPY_UP);
+    llmmem_copy_start(its.data(), from.data(), 64, LLMMEM_COPY_TO_HOST);
+    llmmem_copy_wait(LLMMEM_COPY_TO_HOST);
     EXPECT_EQ(its, from);
   }).join();
-  llmmem_copy_wait(LLMMEM_COPY_UP);
+  llmmem_copy_wait(LLMMEM_COPY_TO_HOST);
   EXPECT_EQ(mine, from);
 }
 
@@ -114,7 +114,7 @@ TEST(HostUpdatesDeathTest, AWaitForNothingEndsTheProcess) {
 
 TEST(HostCopiesDeathTest, AWaitForNothingEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(llmmem_copy_wait(LLMMEM_COPY_DOWN), testing::ExitedWithCode(1),
+  EXPECT_EXIT(llmmem_copy_wait(LLMMEM_COPY_TO_DEVICE), testing::ExitedWithCode(1),
               "waits for a copy that nobody started");
 }
 

@@ -11,9 +11,9 @@ namespace llmmem {
 /// to; null for all other copies.
 inline mlir::BlockArgument stateOf(mlir::Operation *copy) {
   mlir::Value host;
-  if (auto up = mlir::dyn_cast<llm::CopyUpOp>(copy))
+  if (auto up = mlir::dyn_cast<llm::CopyToHostOp>(copy))
     host = up.getDestination();
-  else if (auto down = mlir::dyn_cast<llm::CopyDownOp>(copy))
+  else if (auto down = mlir::dyn_cast<llm::CopyToDeviceOp>(copy))
     host = down.getHost();
   return mlir::dyn_cast_or_null<mlir::BlockArgument>(host);
 }
@@ -42,9 +42,9 @@ inline bool isMadeOnHost(mlir::Value value) {
 inline bool isOnHostInEveryPlan(mlir::Operation *op) {
   if (llm::runsOnHost(op) || stateOf(op))
     return true;
-  if (auto up = mlir::dyn_cast<llm::CopyUpOp>(op))
+  if (auto up = mlir::dyn_cast<llm::CopyToHostOp>(op))
     return isReadOnHost(up.getHost());
-  auto down = mlir::dyn_cast<llm::CopyDownOp>(op);
+  auto down = mlir::dyn_cast<llm::CopyToDeviceOp>(op);
   return down && isMadeOnHost(down.getHost());
 }
 

@@ -32,7 +32,7 @@ class Llm_HostCopyOp<string mnemonic, list<Trait> traits>
   let hasVerifier = 1;
 }
 
-def Llm_CopyUpOp : Llm_HostCopyOp<"copy_up", [BuffersInPlace]> {
+def Llm_CopyToHostOp : Llm_HostCopyOp<"copy_up", [BuffersInPlace]> {
   let summary = "Copies a value from the device to the host.";
   let description = [{
     host = x, bit for bit, in the host's memory. With a destination, whose elements are not read, the result may reuse
@@ -50,7 +50,7 @@ def Llm_CopyUpOp : Llm_HostCopyOp<"copy_up", [BuffersInPlace]> {
   let assemblyFormat = "$x (`into` `(` $destination^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Llm_CopyDownOp : Llm_HostCopyOp<"copy_down", [BuffersInPlace]> {
+def Llm_CopyToDeviceOp : Llm_HostCopyOp<"copy_down", [BuffersInPlace]> {
   let summary = "Copies a value from the host to the device.";
   let description = [{
     y = host, bit for bit, in the device's memory. With a destination, whose elements are not read, the result may reuse

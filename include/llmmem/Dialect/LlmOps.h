@@ -45,7 +45,7 @@ bool isStartable(mlir::Operation *op);
 bool isStarted(mlir::Operation *op);
 
 /// Started ops run one after another within a queue, and concurrently with those of other queues.
-enum class StartQueue { Network, Up, Down, Host };
+enum class StartQueue { Network, ToHost, ToDevice, Host };
 inline constexpr size_t kStartQueues = 4;
 
 /// Returns the queue of a Startable op: that of collectives, of copies in one direction, or of what

@@ -141,10 +141,10 @@ void llmmem_cuda_mark(llmmem_cuda *run, int64_t number);
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes);
 
 /* Copies between the device and pinned memory of the host, to the host with direction
- * LLMMEM_COPY_UP and from it with LLMMEM_COPY_DOWN (HostCopies.h). llmmem_cuda_host_copy runs in
- * the order of launches. A start runs on a stream of its direction, after everything launched
- * before it and concurrently with later launches. What is launched after a wait runs after the
- * first copy of the direction that nothing has waited for. */
+ * LLMMEM_COPY_TO_HOST and from it with LLMMEM_COPY_TO_DEVICE (HostCopies.h). llmmem_cuda_host_copy
+ * runs in the order of launches. A start runs on a stream of its direction, after everything
+ * launched before it and concurrently with later launches. What is launched after a wait runs after
+ * the first copy of the direction that nothing has waited for. */
 void llmmem_cuda_host_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
                            int64_t direction);
 void llmmem_cuda_host_copy_start(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,

@@ -3,9 +3,9 @@
 |* On a CPU, llm.copy_up, llm.copy_down and updates on the host are lowered to these calls. There
 |* the device's memory and the host's are two arenas of one machine:
 |*
-|*   llmmem_copy_start(to, from, bytes, LLMMEM_COPY_UP);      a copying thread runs it
-|*   ...                                                      overlaps the copy
-|*   llmmem_copy_wait(LLMMEM_COPY_UP);                        and follows it
+|*   llmmem_copy_start(to, from, bytes, LLMMEM_COPY_TO_HOST);    a copying thread runs it
+|*   ...                                                         overlaps the copy
+|*   llmmem_copy_wait(LLMMEM_COPY_TO_HOST);                      and follows it
 |*
 |* Each direction has a thread, which runs its copies one after another in the order of the starts.
 |* Updates have a thread, too. The thread that starts the first call owns them, and they end with
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-enum { LLMMEM_COPY_UP, LLMMEM_COPY_DOWN };
+enum { LLMMEM_COPY_TO_HOST, LLMMEM_COPY_TO_DEVICE };
 
 /* Copies at once. Source and destination do not overlap. */
 void llmmem_copy(void *to, const void *from, int64_t bytes);

@@ -293,16 +293,16 @@ static void copy(void *context) {
   for (int k = 0; k < REPEATS; ++k) {
     if (copying->direction < 0)
       llmmem_cuda_copy(copying->run, arena + COPY_BYTES, arena, COPY_BYTES);
-    else if (copying->direction == LLMMEM_COPY_UP)
-      llmmem_cuda_host_copy(copying->run, host, arena, COPY_BYTES, LLMMEM_COPY_UP);
+    else if (copying->direction == LLMMEM_COPY_TO_HOST)
+      llmmem_cuda_host_copy(copying->run, host, arena, COPY_BYTES, LLMMEM_COPY_TO_HOST);
     else
-      llmmem_cuda_host_copy(copying->run, arena, host, COPY_BYTES, LLMMEM_COPY_DOWN);
+      llmmem_cuda_host_copy(copying->run, arena, host, COPY_BYTES, LLMMEM_COPY_TO_DEVICE);
   }
 }
 
 int probe_copies(llmmem_cuda *run) {
   static const char *const names[] = {"on_device", "to_host", "from_host"};
-  const int64_t directions[] = {-1, LLMMEM_COPY_UP, LLMMEM_COPY_DOWN};
+  const int64_t directions[] = {-1, LLMMEM_COPY_TO_HOST, LLMMEM_COPY_TO_DEVICE};
   Copying copying = {run, allocate_pages(COPY_BYTES), 0};
   if (!copying.host)
     return 1;
