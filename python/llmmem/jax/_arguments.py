@@ -72,11 +72,16 @@ class Arguments:
 
     def update(self, changed: Dict[int, Any]) -> None:
         """Gives the modules these values for some of the traced leaves."""
-        if changed:
-            leaves = list(self._static)
-            for number, place in enumerate(self._places):
-                leaves[place] = changed.get(number, self.traced[number])
-            _nnx().update(self._given, jax.tree.unflatten(self._tree, leaves))
+        if not changed:
+            return
+        leaves = list(self._static)
+        for number, place in enumerate(self._places):
+            leaves[place] = changed.get(number, self.traced[number])
+        state = jax.tree.unflatten(self._tree, leaves)
+        for place, given in ((0, dict(enumerate(self._given[0]))), (1, self._given[1])):
+            for name, argument in given.items():
+                if _has_modules(argument):
+                    _nnx().update(argument, state[place][name])
 
 
 def sharding_of(leaf: Any) -> Optional[Any]:

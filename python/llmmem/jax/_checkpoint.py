@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import jax
-from jax.extend.core import Literal
 
 from .._planner import _budget as check_budget
 from ._arguments import Arguments, sharding_of
@@ -89,7 +88,7 @@ class _Checkpointed:
         results = evaluate(planned.program, planned.parts, refuse_vmap(given.traced, "checkpoint"))
         count = planned.structure.num_leaves
         numbers = planned.program.results[count:]
-        given.update({place: results[count + place] for place, number in enumerate(numbers) if number is not place})
+        given.update({place: results[count + place] for place, number in enumerate(numbers) if number != place})
         return jax.tree.unflatten(planned.structure, results[:count])
 
     def prepare(self, *arguments: Any, **keywords: Any) -> Report:

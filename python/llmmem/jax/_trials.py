@@ -33,14 +33,10 @@ class Trials:
     def choose(self) -> Trial:
         """Returns the layout that is used. Raises BudgetError where none keeps the budget."""
         budget = self.settings.budget
-        if self.settings.attempts == 0 or not self._can_compile():
+        if self.settings.attempts == 0 or _is_inside_shard_map():
             return self._by_model()
         search = Search(self._chain, self._compile, self.settings.attempts, has_loops(self.program))
         return search.find_least() if budget == "min" else search.find_within(budget, self.base)
-
-    def _can_compile(self) -> bool:
-        """Says whether the loss is a program by itself: what runs inside of shard_map is none."""
-        return not any(getattr(type_, "vma", None) for type_ in self.program.types)
 
     def _by_model(self) -> Trial:
         chain, budget = self._chain, self.settings.budget
@@ -81,6 +77,11 @@ class Trials:
         """Returns the FLOPs that a layout computes again, as a part of those of the gradient of the loss as it was, in the model."""
         least = self._chain.cost(self._chain.most)
         return (trial.cost - least) / max(1, least + sum(self._chain.links.flops))
+
+
+def _is_inside_shard_map() -> bool:
+    """Says whether the loss is a part of what a device runs inside of jax.shard_map, which is no program by itself."""
+    return bool(getattr(jax.sharding.get_abstract_mesh(), "manual_axes", ()))
 
 
 def _sharding_in(type_: Any) -> Any:

@@ -12,7 +12,7 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_p
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AxisType, PartitionSpec
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import llmmem.jax
 
@@ -41,8 +41,21 @@ class ShardingTest(unittest.TestCase):
         mine, its = mean_of(planned)(self.weight, self.x), mean_of(loss)(self.weight, self.x)
         self.assertAlmostEqual(float(mine[0]), float(its[0]), places=6)
         self.assertTrue(bool(jnp.allclose(mine[1], its[1], rtol=1e-5)))
-        arguments = [value.bytes for value in planned.reports[0].problem.values[:2]]
-        self.assertEqual(arguments, [self.weight.nbytes, self.x.nbytes // 2])  # of one device
+        self.assertIsNone(planned.reports[0].compiled)  # The part of one device is no program by itself.
+        self.assertIn("no budget counts as kept", str(planned.reports[0]))
+
+    def test_bytes_of_one_device(self) -> None:
+        """A budget is that of a device, where the arrays that are planned for say how they lie on several."""
+        mesh = jax.make_mesh((2,), ("rows",), axis_types=(AxisType.Auto,))
+        x = jnp.tile(self.x, (64, 1))
+        arguments = (jax.device_put(self.weight, NamedSharding(mesh, PartitionSpec())),
+                     jax.device_put(x, NamedSharding(mesh, PartitionSpec("rows"))))
+        whole = llmmem.jax.checkpoint(loss, "1GB").prepare(self.weight, x)
+        planned = llmmem.jax.checkpoint(loss, "1GB")
+        report = planned.prepare(*arguments)
+        program = jax.jit(jax.value_and_grad(planned), compiler_options=report.compiler_options).lower(*arguments).compile()
+        self.assertEqual(report.compiled, llmmem.jax.compiled_bytes(program))
+        self.assertLess(report.compiled, 0.7 * whole.compiled)
 
     def test_types_with_shardings(self) -> None:
         mesh = jax.make_mesh((2,), ("rows",), axis_types=(AxisType.Explicit,))
