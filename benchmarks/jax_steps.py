@@ -64,7 +64,8 @@ class Table:
         try:
             report = planned.prepare(*self.arguments)
         except llmmem.jax.BudgetError as error:
-            print(f"| planned | {budget:,} | refused: the least that was found holds {error.least_bytes:,} | | | | {time.monotonic() - began:.0f} |", flush=True)
+            print(f"| planned | {budget:,} | refused: the least that was found holds {error.least_bytes:,} | | | | "
+                  f"{time.monotonic() - began:.0f} |", flush=True)
             return
         compiled, held, flops = gradient_of(planned, self.arguments)
         asked = budget if isinstance(budget, str) else f"{budget:,}"
@@ -94,7 +95,7 @@ def step_of(loss):
 
 
 def plan_steps(table):
-    """Prints whole steps, planned by llmmem.jax.plan: what XLA compiles is told beside the budget, which is of the model."""
+    """Prints whole steps, planned by llmmem.jax.plan: what XLA compiles is compared with the budget, which is of the model."""
     weights, *data = table.arguments
     zeros = jax.tree.map(jnp.zeros_like, weights)
     arguments, step = ((weights, zeros, zeros), *data), step_of(table.loss)

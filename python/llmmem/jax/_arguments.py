@@ -66,8 +66,8 @@ class Arguments:
         result = function(*arguments, **keywords)
         after, tree = jax.tree.flatten(_nnx().state(merged))
         if tree != self._tree:
-            raise UnsupportedLossError("llmmem.jax.checkpoint: the loss gives a module of flax.nnx other variables than it had, as `sow` does; return "
-                                       "them with has_aux=True instead")
+            raise UnsupportedLossError("llmmem.jax.checkpoint: the loss gives a module of flax.nnx other variables than it had, as `sow` does; "
+                                       "return them with has_aux=True instead")
         return result, [after[place] for place in self._places]
 
     def update(self, changed: Dict[int, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tup
 
 import jax
 
-from ._program import Program, Step, named, read, run_step
+from ._program import Program, named, read, run_step
 from ._stages import make_stage
 
 

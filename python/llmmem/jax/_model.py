@@ -55,9 +55,12 @@ class _Finder:
             self._known[key] = stage, options_of(self.program, stage, self.active)
         first, options = self._known[key]
         place_of = dict(zip(_results(self.program, first), _results(self.program, stage)))
-        return [replace(option, part=Part(stage.start, stage.stop, option.part.kept and frozenset(
-            place_of[number] for number in option.part.kept), option.part.loop)) if option.part.kept is not None
-                else replace(option, part=Part(stage.start, stage.stop, None, option.part.loop)) for option in options]
+
+        def move(part: Part) -> Part:
+            kept = None if part.kept is None else frozenset(place_of[number] for number in part.kept)
+            return Part(stage.start, stage.stop, kept, part.loop)
+
+        return [replace(option, part=move(option.part)) for option in options]
 
     def signature(self, stage: Stage) -> Any:
         """Returns what is the same for stages that compute the same."""

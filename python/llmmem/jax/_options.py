@@ -1,21 +1,20 @@
 """The ways in which a stage of a loss can be written, each with what it keeps, holds and computes again."""
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Sequence, Set, Tuple
 
 import jax
 from jax.extend.core import Literal
 
 from ._account import Buffers, account, is_fused, is_view
-from ._layout import Group, Layout, Loop, Part, body_of, evaluate, run_parts
-from ._program import Program, bodies_of, bytes_of, flops_of, is_float
+from ._layout import Group, Loop, Part, body_of, run_parts
+from ._program import Program, bytes_of, flops_of, is_float
 from ._stages import Stage, find_cuts, is_loop, make_stage
 
 
 @dataclass(frozen=True)
 class Option:
-    """One way to write a stage. saved: bytes that it keeps for its backward beside its inputs and results. forward, backward: the most bytes that
+    """One way to write a stage. saved: bytes that it keeps for its backward in addition to its inputs and results. forward, backward: the most bytes that
     either holds, what is saved included. again: FLOPs of the backward."""
 
     part: Part

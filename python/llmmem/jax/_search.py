@@ -20,11 +20,11 @@ _SHARED = 0.7
 @dataclass(frozen=True)
 class Trial:
     """A layout that XLA compiled. bound: the bytes for which the chain was planned, or None for the loss as it was written. held: bytes by
-    XLA's account. flops: of the whole gradient, with loops counted once, by XLA's account. cost: of the backward, by the model."""
+    XLA's account, or None where it was not asked. flops: of the whole gradient, with loops counted once, by XLA's account. cost: of the backward, by the model."""
 
     bound: Optional[int]
     parts: Optional[Tuple[Layout, ...]]
-    held: int
+    held: Optional[int]
     flops: float
     cost: int
 

@@ -1,6 +1,6 @@
 """The layouts of a loss as programs that XLA compiles, and the choice among them."""
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 import jax
 

@@ -1,4 +1,4 @@
-"""Losses as people write them: something beside the loss, arguments by name, argnums as jax.grad takes them, static arguments."""
+"""Losses as people write them: something in addition to the loss, arguments by name, argnums as jax.grad takes them, static arguments."""
 
 import unittest
 import warnings
@@ -84,7 +84,8 @@ class ArgumentsTest(unittest.TestCase):
         def outer(weights: Any, each: Any) -> Any:
             return jnp.sum(jax.grad(each(lambda x: loss(weights, x)))(self.x))
 
-        self.assert_same(jax.jit(outer, static_argnums=1)(self.weights, planned_of), jax.jit(outer, static_argnums=1)(self.weights, lambda loss: loss))
+        mine, its = (jax.jit(outer, static_argnums=1)(self.weights, each) for each in (planned_of, lambda loss: loss))
+        self.assert_same(mine, its)
 
 
 if __name__ == "__main__":
