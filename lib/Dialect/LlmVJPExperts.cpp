@@ -1,7 +1,6 @@
 //===- LlmVJPExperts.cpp - Gradients of mixtures of experts ----------------===//
 
 #include "LlmVJP.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace llmmem::llm;
@@ -18,21 +17,17 @@ LogicalResult RouteOp::buildVJP(OpBuilder &builder, Gradients resultGradients, F
   return success();
 }
 
-/// With weights the op is already a gradient.
-static LogicalResult expectForward(Operation *op, Value weights, StringRef name) {
-  if (!weights)
-    return success();
-  return op->emitOpError() << "with weights has no rule for its gradient; give the weights to "
-                           << name;
-}
-
 LogicalResult DispatchOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                    OperandGradients operandGradients) {
-  if (failed(expectForward(*this, getWeights(), "llm.combine")))
-    return failure();
+  Value dy = resultGradients[0];
+  // Of y[e, b, c] = weights[b, s, j] x[b, s], what llm.combine reads as rows of experts is dy here,
+  // and what it gets as the gradient of a token is x.
+  if (getWeights() && active[3])
+    operandGradients[3] = CombineWeightsGradOp::create(builder, getLoc(), getWeights().getType(),
+                                                       dy, getPlaces(), getX());
   if (active[0])
-    operandGradients[0] = CombineOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                                            getPlaces(), getChoices(), /*weights=*/Value());
+    operandGradients[0] = CombineOp::create(builder, getLoc(), getX().getType(), dy, getPlaces(),
+                                            getChoices(), getWeights());
   return success();
 }
 

@@ -86,6 +86,17 @@ TEST(ExpertGradients, DispatchWithDroppedChoices) {
                  {{1, kExperts}});
 }
 
+TEST(ExpertGradients, DispatchByWeights) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x3x5xf64>, %e: tensor<2x3x2xi32>, %w: tensor<2x3x2xf64>) -> tensor<4x2x2x5xf64> {
+      %p, %c = llm.assign_places %e : tensor<2x3x2xi32> -> (tensor<2x3x2xi32>, tensor<4x2x2xi32>)
+      %y = llm.dispatch %x, %p, %c weights(%w)
+         : (tensor<2x3x5xf64>, tensor<2x3x2xi32>, tensor<4x2x2xi32>, tensor<2x3x2xf64>) -> tensor<4x2x2x5xf64>
+      return %y : tensor<4x2x2x5xf64>
+    })",
+                 {{1, kExperts}});
+}
+
 TEST(ExpertGradients, CombineWithDroppedChoices) {
   checkGradients(R"(
     func.func @f(%x: tensor<4x2x2x5xf64>, %e: tensor<2x3x2xi32>, %w: tensor<2x3x2xf64>) -> tensor<2x3x5xf64> {
