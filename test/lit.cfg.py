@@ -56,6 +56,8 @@ data = os.environ.get("LLMMEM_DATA", os.path.join(config.source_root, "..", "sha
 if os.path.isdir(os.path.join(data, "golden")):
     config.available_features.add("llmmem-data")
     config.substitutions.append(("%data", os.path.abspath(data)))
+    if os.path.isdir(os.path.join(data, "field", "configs")):
+        config.available_features.add("llmmem-field")
 
 # Sweeps that need hours say REQUIRES: long; utils/check --long runs them.
 if os.environ.get("LLMMEM_LONG"):

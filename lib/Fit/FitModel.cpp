@@ -25,6 +25,7 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
     return count.takeError();
   FitModel result;
   result.model = std::move(*model);
+  importer::holdAsInFile(options, result.model->facts);
   result.options = std::move(options);
   result.table = std::move(device);
   result.seconds = seconds;

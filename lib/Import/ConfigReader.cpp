@@ -5,6 +5,7 @@
 #include "llmmem/Support/JsonTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <limits>
@@ -14,16 +15,44 @@ using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
 
-llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, StringRef file) {
-  text.consume_front("\xEF\xBB\xBF"); // Editors write this mark, and RFC 8259 lets readers skip it.
-  llvm::Expected<json::Value> value = parseJsonTree(text);
-  if (!value)
-    return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
-  // Of two values of one key, the tree has the last and does not report the first.
+/// Puts numbers that JSON does not have between quotes.
+static std::string quoteNonNumbers(StringRef text) {
+  std::string quoted;
+  bool inString = false;
+  while (!text.empty()) {
+    size_t length = 1;
+    if (inString && text.starts_with("\\"))
+      length = 2;
+    else if (text.starts_with("\""))
+      inString = !inString;
+    for (StringRef name : {"NaN", "-Infinity", "Infinity"})
+      if (!inString && text.starts_with(name)) {
+        quoted += ("\"" + name + "\"").str();
+        text = text.drop_front(name.size());
+        length = 0;
+        break;
+      }
+    quoted += text.take_front(length);
+    text = text.drop_front(std::min(length, text.size()));
+  }
+  return quoted;
+}
+
+llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef given, StringRef file) {
+  given.consume_front("\xEF\xBB\xBF"); // Editors write this mark; RFC 8259 lets readers skip it.
+  if (given.trim().empty())
+    return llvm::createStringError(file + ": the file is empty, expected a JSON object with a "
+                                          "model's config");
+  const std::string text = quoteNonNumbers(given);
+  // The reader says line and column, and refuses a key that is given twice, of which the tree has
+  // the last value.
   JsonReader reader(text);
   reader.skip();
   if (llvm::Error error = reader.finish())
     return llvm::createStringError(file + ": " + llvm::toString(std::move(error)));
+  llvm::Expected<json::Value> value = parseJsonTree(text);
+  if (!value)
+    return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();
   if (!object)
     return llvm::createStringError(file + ": expected a JSON object with a model's config");
@@ -44,6 +73,7 @@ void ConfigReader::fail(const Twine &text) {
 }
 
 void ConfigReader::absorb(ConfigReader &nested) {
+  llvm::append_range(unusedOfNested, nested.unusedKeys());
   if (nested.message.empty())
     return;
   if (nested.missing)
@@ -62,14 +92,44 @@ llvm::Error ConfigReader::takeError(StringRef what) {
   return llvm::createStringError(text);
 }
 
-/// Describes briefly what is at `key`.
-void ConfigReader::expected(StringRef key, StringRef what) {
+std::string llmmem::importer::shortText(const json::Value &value) {
   constexpr size_t kLongest = 40;
-  std::string found;
-  llvm::raw_string_ostream(found) << *find(key);
-  if (found.size() > kLongest)
-    found = found.substr(0, kLongest) + "...";
-  fail("key " + quoted(key) + " is " + found + ", expected " + what);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (value.kind() == json::Value::Number && !value.getAsInteger())
+    os << llvm::format("%g", *value.getAsNumber());
+  else
+    os << value;
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+}
+
+void ConfigReader::expected(StringRef key, StringRef what) {
+  fail("key " + quoted(key) + " is " + shortText(*find(key)) + ", expected " + what);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys that nothing asks for
+//===----------------------------------------------------------------------===//
+
+void ConfigReader::dismiss(llvm::ArrayRef<StringRef> keys) {
+  for (StringRef key : keys)
+    dismissed.push_back(key.str());
+}
+
+std::vector<UnusedKey> ConfigReader::unusedKeys() const {
+  auto missing = std::make_shared<std::vector<std::string>>();
+  llvm::copy_if(asked, std::back_inserter(*missing), [&](StringRef key) { return !mentions(key); });
+  std::vector<UnusedKey> unused;
+  for (const auto &[key, value] : object) {
+    const StringRef name = key;
+    if (value.kind() == json::Value::Null || llvm::is_contained(asked, name) ||
+        llvm::is_contained(dismissed, name))
+      continue;
+    unused.push_back({name.str(), StringRef(quoted(name)).trim('\'').str(), &value, missing});
+  }
+  llvm::sort(unused, [](const auto &a, const auto &b) { return a.name < b.name; });
+  llvm::append_range(unused, unusedOfNested);
+  return unused;
 }
 
 //===----------------------------------------------------------------------===//

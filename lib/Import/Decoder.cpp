@@ -14,14 +14,17 @@ public:
   /// The user may ask for fewer layers than the config has (`facts`).
   std::vector<Parameter> parameters() const override { return parametersOf(parts, facts.layers); }
   Value buildLogits(GraphBuilder &graph, Value ids) const override;
+  void nameAsTextPart(const TextNames &names) override;
 
 private:
   Value activate(GraphBuilder &graph, StringRef name, Value x) const;
-  Value buildGated(const BlockGraph &block, StringRef name, Value x, const MlpParts &mlp) const;
+  Value buildInner(const BlockGraph &block, StringRef name, Value x, const MlpParts &mlp) const;
   Value buildExperts(const BlockGraph &block, Value x) const;
   Value buildEachExpert(const BlockGraph &block, Value rows, const Routing &routing) const;
   Value buildJoinedExperts(const BlockGraph &block, Value rows, const Routing &routing,
                            const JoinedExperts &joined) const;
+  Value buildClampedGate(GraphBuilder &graph, Value both, const ClampedGate &clamped) const;
+  Value addBranch(GraphBuilder &graph, StringRef name, Value x, Value branch) const;
   Value buildMlp(const BlockGraph &block, Value x) const;
   Value buildBlock(const BlockGraph &block, Value x) const;
 
@@ -36,11 +39,17 @@ private:
 Decoder::Decoder(DecoderParts all)
     : parts(std::move(all)), attention(parts.attention), mlp(parts.mlp), experts(parts.experts) {
   facts.experts = experts.count;
+  facts.chosenExperts = experts.chosen;
   facts.balanceLoss = experts.balanceLoss;
   facts.hasSinks = !attention.sinks.empty();
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
+  facts.whyNotLonger = parts.whyNotLonger;
+  if (parts.furtherTokens > 0)
+    facts.notes.push_back("the layers that predict further tokens (" +
+                          std::to_string(parts.furtherTokens) +
+                          ") are left out, as the public library leaves them out of training");
   for (int64_t layer = 0; layer < parts.layers; ++layer)
     if (attention.isWindowed(layer))
       facts.window = attention.window;
@@ -48,6 +57,13 @@ Decoder::Decoder(DecoderParts all)
       llvm::any_of(std::initializer_list<double>{parts.embeddingDropout, attention.dropout,
                                                  attention.outputDropout, mlp.outputDropout},
                    [](double p) { return p > 0; });
+}
+
+void Decoder::nameAsTextPart(const TextNames &names) {
+  for (std::string *module : {&parts.embedding, &parts.block.prefix, &parts.finalNorm})
+    if (StringRef(*module).starts_with("model."))
+      *module = names.decoder + module->substr(StringRef("model.").size());
+  parts.head.module = names.head + parts.head.module;
 }
 
 Value llmmem::importer::normalize(GraphBuilder &graph, const NormStyle &norm, StringRef name,
@@ -68,11 +84,18 @@ Value Decoder::activate(GraphBuilder &graph, StringRef name, Value x) const {
   return graph.gelu(name, x, /*exact=*/mlp.activation == Activation::GeluExact);
 }
 
-/// Builds the projections of a gate and of what it gates, separately; `name` is that of the part.
-Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
+/// Returns what the last projection of an MLP reads; `name` is that of the part.
+Value Decoder::buildInner(const BlockGraph &block, StringRef name, Value x,
                           const MlpParts &mlp) const {
   GraphBuilder &graph = block.graph;
   auto named = [&](StringRef what) { return (name + what).str(); };
+  if (mlp.gate.module.empty())
+    return activate(graph, named(".act"), block.project(named(".up"), x, mlp.up));
+  if (mlp.isFused()) {
+    Value both = block.project(named(".gate_up"), x, mlp.gate);
+    SmallVector<Value> halves = graph.split(named(".split"), both, {mlp.inner, mlp.inner});
+    return graph.mul(named(".gated"), activate(graph, named(".act"), halves[0]), halves[1]);
+  }
   Value gate = block.project(named(".gate"), x, mlp.gate);
   Value up = block.project(named(".up"), x, mlp.up);
   return graph.mul(named(".gated"), activate(graph, named(".act"), gate), up);
@@ -97,19 +120,26 @@ Value Decoder::buildJoinedExperts(const BlockGraph &block, Value rows, const Rou
                                   const JoinedExperts &joined) const {
   GraphBuilder &graph = block.graph;
   auto byExpert = [&](StringRef name, Value input, const std::string &weight) {
-    return graph.experts.groupedLinear(name, input, routing, block.prefix + weight,
-                                       llm::WeightLayout::InOut, block.prefix + weight + "_bias");
+    return graph.experts.groupedLinear(name, input, routing, block.prefix + weight, joined.layout,
+                                       block.prefix + weight + "_bias");
   };
   Value both = byExpert("mlp.gate_up", rows, joined.gateUp);
+  if (joined.clamped)
+    return byExpert("mlp.down", buildClampedGate(graph, both, *joined.clamped), joined.down);
+  SmallVector<Value> halves = graph.split("mlp.split", both, {experts.inner, experts.inner});
+  Value gated = graph.mul("mlp.gated", activate(graph, "mlp.act", halves[0]), halves[1]);
+  return byExpert("mlp.down", gated, joined.down);
+}
+
+Value Decoder::buildClampedGate(GraphBuilder &graph, Value both, const ClampedGate &clamped) const {
   Value pairs = graph.separateHeads("mlp.pairs", both, experts.inner);
   SmallVector<Value> apart = graph.split("mlp.split", pairs, {1, 1});
   Value gate = graph.clamp("mlp.gate", graph.joinHeads("mlp.gate.unclamped", apart[0]),
-                           std::nullopt, joined.limit);
-  Value up = graph.clamp("mlp.up", graph.joinHeads("mlp.up.unclamped", apart[1]), -joined.limit,
-                         joined.limit);
-  Value act = graph.silu("mlp.act", gate, joined.alpha);
-  Value gated = graph.add("mlp.gated", graph.mul("mlp.gated.up", act, up), act);
-  return byExpert("mlp.down", gated, joined.down);
+                           std::nullopt, clamped.limit);
+  Value up = graph.clamp("mlp.up", graph.joinHeads("mlp.up.unclamped", apart[1]), -clamped.limit,
+                         clamped.limit);
+  Value act = graph.silu("mlp.act", gate, clamped.alpha);
+  return graph.add("mlp.gated", graph.mul("mlp.gated.up", act, up), act);
 }
 
 Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
@@ -124,11 +154,13 @@ Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
                                          .groupBest = experts.groupBest,
                                          .logistic = experts.logistic,
                                          .bias = bias.empty() ? "" : block.prefix + bias});
-  Value rows = buildEachExpert(block, graph.experts.dispatch("mlp.dispatch", x, routing), routing);
-  Value y = graph.experts.combine("mlp.combine", rows, routing);
+  const bool weighsInput = experts.weighsInput;
+  Value read = graph.experts.dispatch("mlp.dispatch", x, routing, weighsInput);
+  Value rows = buildEachExpert(block, read, routing);
+  Value y = graph.experts.combine("mlp.combine", rows, routing, !weighsInput);
   if (!experts.shared)
     return y;
-  Value own = buildGated(block, "mlp.shared", x, *experts.shared);
+  Value own = buildInner(block, "mlp.shared", x, *experts.shared);
   own = block.project("mlp.shared.down", own, experts.shared->down);
   if (!experts.sharedGate.empty())
     own = graph.experts.gateRows("mlp.shared.taken", own,
@@ -141,28 +173,25 @@ Value Decoder::buildMlp(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
   if (experts.isIn(block.layer))
     return buildExperts(block, x);
-  Value y;
-  if (mlp.gate.module.empty()) {
-    y = activate(graph, "mlp.act", block.project("mlp.up", x, mlp.up));
-  } else if (mlp.isFused()) {
-    Value both = block.project("mlp.gate_up", x, mlp.gate);
-    SmallVector<Value> halves = graph.split("mlp.split", both, {mlp.inner, mlp.inner});
-    y = graph.mul("mlp.gated", activate(graph, "mlp.act", halves[0]), halves[1]);
-  } else {
-    y = buildGated(block, "mlp", x, mlp);
-  }
-  y = block.project("mlp.down", y, mlp.down);
+  Value y = block.project("mlp.down", buildInner(block, "mlp", x, mlp), mlp.down);
   y = block.normalizeIfAny("mlp.post_norm", y, parts.block.mlpPostNorm);
   return graph.dropout("mlp.dropout", y, mlp.outputDropout);
+}
+
+/// Adds what a branch says to the residual.
+Value Decoder::addBranch(GraphBuilder &graph, StringRef name, Value x, Value branch) const {
+  if (parts.block.branchScale != 1)
+    branch = graph.scale((name + ".scaled").str(), branch, parts.block.branchScale);
+  return graph.add((name + ".residual").str(), x, branch);
 }
 
 Value Decoder::buildBlock(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
   Value read = block.normalizeIfAny("attn.norm", x, parts.block.attentionNorm);
-  Value sum = graph.add("attn.residual", x, buildAttention(block, read));
+  Value sum = addBranch(graph, "attn", x, buildAttention(block, read));
   Value before = !parts.block.parallel ? sum : parts.block.mlpNorm.empty() ? read : x;
   Value added = buildMlp(block, block.normalizeIfAny("mlp.norm", before, parts.block.mlpNorm));
-  return graph.add("mlp.residual", sum, added);
+  return addBranch(graph, "mlp", sum, added);
 }
 
 Value Decoder::buildLogits(GraphBuilder &graph, Value ids) const {
@@ -175,6 +204,8 @@ Value Decoder::buildLogits(GraphBuilder &graph, Value ids) const {
     x = buildBlock({parts, graph, parts.block.prefix + std::to_string(layer) + ".", layer}, x);
   }
   x = normalize(graph, parts.norm, "norm", graph.attention.lastRows("last", x), parts.finalNorm);
+  if (parts.logitsScale != 1) // of what the head reads, so that the loss head keeps its chunks
+    x = graph.scale("norm.scaled", x, parts.logitsScale);
   x = graph.linear(parts.softcap ? "logits.uncapped" : "logits", x,
                    parts.tied ? parts.embedding : parts.head.module);
   return parts.softcap ? graph.softcap("logits", x, *parts.softcap) : x;

@@ -193,10 +193,12 @@ Value BlockAttention::buildHeads(Value x) const {
   bool isWindowed = attention.isWindowed(block.layer);
   const Rotary &rotary =
       isWindowed && attention.windowRotary ? *attention.windowRotary : attention.rotary;
-  RotaryShape turned{rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary),
-                     rotary.interleaved};
-  q = graph.rope("attn.q.rope", q, attention.heads, turned);
-  k = graph.rope("attn.k.rope", k, attention.kvHeads, turned);
+  if (attention.isTurned(block.layer)) {
+    RotaryShape turned{rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary),
+                       rotary.interleaved};
+    q = graph.rope("attn.q.rope", q, attention.heads, turned);
+    k = graph.rope("attn.k.rope", k, attention.kvHeads, turned);
+  }
   return graph.attention.attend(
       q, k, qkv[2],
       {.heads = attention.heads,

@@ -58,6 +58,8 @@ static void readRotary(ConfigReader &config, const ImportOptions &options, const
   rotary.theta = config.positiveRealOr(names.theta, names.thetaOr);
   double fraction = config.positiveRealOr(names.rotaryFraction, names.rotaryFractionOr);
   rotary.elements = static_cast<int64_t>(static_cast<double>(attention.headSize) * fraction);
+  if (!names.rotaryElements.empty())
+    rotary.elements = config.optionalPositive(names.rotaryElements).value_or(rotary.elements);
   // Phi-3's files have this key outside of the scaling.
   RotaryContext context{attention.headSize, options.longest(), parts.maxSeq,
                         config.optionalPositive("original_max_position_embeddings")};
@@ -124,12 +126,28 @@ void llmmem::importer::readLayerTypes(ConfigReader &config, DecoderParts &parts)
   };
 }
 
+/// Of lists that are longer than the model the rest is not read, as in the public library.
+void llmmem::importer::readLayersWithoutPositions(ConfigReader &config, DecoderParts &parts,
+                                                  int64_t intervalOr) {
+  std::vector<int64_t> turned = config.counts("no_rope_layers");
+  const int64_t interval = config.optionalPositive("no_rope_layer_interval").value_or(intervalOr);
+  if (!turned.empty() && static_cast<int64_t>(turned.size()) < parts.layers)
+    config.fail("key 'no_rope_layers' lists " + Twine(turned.size()) +
+                " layers, 'num_hidden_layers' is " + Twine(parts.layers));
+  parts.attention.hasPositions = [turned, interval](int64_t layer) {
+    return turned.empty() ? (layer + 1) % interval != 0
+                          : turned[layer % static_cast<int64_t>(turned.size())] != 0;
+  };
+}
+
 void llmmem::importer::readSwitchedWindow(ConfigReader &config, DecoderParts &parts) {
   // The published files give a window and switch it off.
   if (config.flagOr("use_sliding_window", false)) {
     parts.attention.window = config.positive("sliding_window");
     int64_t first = config.countOr("max_window_layers", 0);
     parts.attention.hasWindow = [first](int64_t layer) { return layer >= first; };
+  } else {
+    config.dismiss({"sliding_window", "max_window_layers"});
   }
   readLayerTypes(config, parts);
 }

@@ -27,8 +27,9 @@ struct KeyNames {
   double thetaOr = 10000;
   llvm::StringRef rotaryFraction = "partial_rotary_factor";
   double rotaryFractionOr = 1;
-  bool rotaryByLayerType = false; ///< The family reads its rotary positions itself.
-  int64_t maxSeqOr = 0;           ///< The value 0 makes max_position_embeddings required.
+  llvm::StringRef rotaryElements = ""; ///< A key of the number of elements that turn.
+  bool rotaryByLayerType = false;      ///< The family reads its rotary positions itself.
+  int64_t maxSeqOr = 0;                ///< The value 0 makes max_position_embeddings required.
   bool tiedOr = false;
 };
 
@@ -56,6 +57,16 @@ void readRotaryObject(ConfigReader &rope, RotaryContext &context, Rotary &rotary
 /// Reads the layers with a window from `layer_types`, where the file has it.
 void readLayerTypes(ConfigReader &config, DecoderParts &parts);
 
+/// Reads which layers have no positions: those with a 0 in `no_rope_layers` or, without that list,
+/// one in every `no_rope_layer_interval`, or in every `intervalOr`.
+void readLayersWithoutPositions(ConfigReader &config, DecoderParts &parts, int64_t intervalOr);
+
+/// Reads rotary positions of which layers with a window have their own. Newer files have an object
+/// of `rope_parameters` for each kind of layer. In older ones `rope_scaling` is of layers without a
+/// window, and `windowTheta` is the base of the others.
+void readRotaryByLayerType(ConfigReader &config, const ImportOptions &options, DecoderParts &parts,
+                           double thetaOr, std::optional<double> windowTheta = std::nullopt);
+
 /// Reads Qwen's window, which use_sliding_window switches on, from layer max_window_layers on.
 void readSwitchedWindow(ConfigReader &config, DecoderParts &parts);
 
@@ -63,11 +74,25 @@ void readSwitchedWindow(ConfigReader &config, DecoderParts &parts);
 struct ExpertKeys {
   llvm::StringRef count = "num_experts";
   llvm::StringRef inner = "moe_intermediate_size";
+  llvm::StringRef chosen = "num_experts_per_tok";
   bool hasBalance = true; ///< The public library computes an auxiliary loss.
 };
 
 /// Reads the experts of each layer, how many a token chooses, and the loss for unequal choices.
 ExpertParts readExperts(ConfigReader &config, const ExpertKeys &keys = {});
+
+/// Reads the router of DeepSeek-V3: scores are logistic, and experts are chosen by score and a bias
+/// that a rule and no gradient trains, in the groups whose two best experts have the largest sum.
+/// Without `groupsOr` the keys of the groups are required.
+void readLogisticRouter(ConfigReader &config, ExpertParts &experts,
+                        std::optional<int64_t> groupsOr = std::nullopt);
+
+/// Returns `count` experts that every token goes through, as one MLP of DeepSeek's names.
+MlpParts sharedExperts(const DecoderParts &parts, int64_t count);
+
+/// Reads which layers have experts from `mlp_layer_types`, where the file has it; `dense` says how
+/// many layers at the beginning have none otherwise.
+void readLayersWithExperts(ConfigReader &config, DecoderParts &parts, int64_t dense);
 
 /// Reads Qwen's keys: whether the weights are normalised, and which layers have an ordinary MLP.
 void readQwenExperts(ConfigReader &config, DecoderParts &parts);

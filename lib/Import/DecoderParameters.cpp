@@ -98,10 +98,14 @@ void ParameterList::addExpertWeights() {
     matrices(experts.down + ".weight", width, inner);
     return;
   }
-  matrices(experts.joined->gateUp, width, 2 * inner);
-  list.push_back({experts.joined->gateUp + "_bias", {count, 2 * inner}});
-  matrices(experts.joined->down, inner, width);
-  list.push_back({experts.joined->down + "_bias", {count, width}});
+  auto joined = [&](const std::string &name, int64_t in, int64_t out) {
+    const bool isInOut = experts.joined->layout == llm::WeightLayout::InOut;
+    matrices(name, isInOut ? in : out, isInOut ? out : in);
+    if (experts.joined->clamped)
+      list.push_back({name + "_bias", {count, out}});
+  };
+  joined(experts.joined->gateUp, width, 2 * inner);
+  joined(experts.joined->down, inner, width);
 }
 
 void ParameterList::addExperts() {

@@ -82,12 +82,15 @@ struct AttentionParts {
   std::optional<int64_t> window;
   /// Says by its number whether a layer has a window. Without it all layers do.
   std::function<bool(int64_t)> hasWindow;
+  /// Says by its number whether queries and keys of a layer have positions. Without it all do.
+  std::function<bool(int64_t)> hasPositions;
   std::optional<double> scale;   ///< Multiplies the scores; none means 1 / sqrt(headSize).
   std::optional<double> softcap; ///< Limits the scores.
   double dropout = 0;            ///< The dropout of probabilities.
   double outputDropout = 0;
 
   bool isWindowed(int64_t layer) const { return window && (!hasWindow || hasWindow(layer)); }
+  bool isTurned(int64_t layer) const { return !hasPositions || hasPositions(layer); }
   int64_t queryWidth() const { return heads * headSize; }
   int64_t kvWidth() const { return kvHeads * headSize; }
 };
@@ -103,14 +106,22 @@ struct MlpParts {
   bool isFused() const { return up.module.empty(); }
 };
 
-/// Holds gates and ups of all experts in one weight [experts, in, 2 inner] with alternating
-/// columns; each weight has a `_bias`. A gate g of at most `limit` and an up u between its bounds
-/// are multiplied as (u + 1) g / (1 + exp(-alpha g)) (OpenAI 2025).
+/// A gate g of at most `limit` and an up u between its bounds are multiplied as
+/// (u + 1) g / (1 + exp(-alpha g)) (OpenAI 2025).
+struct ClampedGate {
+  double limit = 7;
+  double alpha = 1.702;
+};
+
+/// Holds gates and ups of all experts in one weight, [experts, in, 2 inner] or, `OutIn`, [experts,
+/// 2 inner, in], the gates before the ups. With a clamped gate they alternate, and each weight has
+/// a
+/// `_bias`. The names are those of the parameters.
 struct JoinedExperts {
   std::string gateUp = "mlp.experts.gate_up_proj";
   std::string down = "mlp.experts.down_proj";
-  double limit = 7;
-  double alpha = 1.702;
+  llm::WeightLayout layout = llm::WeightLayout::InOut;
+  std::optional<ClampedGate> clamped;
 };
 
 /// Describes a mixture that replaces the MLP: each token goes through the best of many experts. It
@@ -127,7 +138,8 @@ struct ExpertParts {
   std::optional<JoinedExperts> joined; ///< Replaces these three.
   bool normalized = true;              ///< The weights of the chosen experts add up to 1.
   double factor = 1;                   ///< Multiplies the weights.
-  int64_t groups = 1;                  ///< Groups of neighbours, of which each token uses the best.
+  bool weighsInput = false; ///< The weights multiply what experts read, not what they write.
+  int64_t groups = 1;       ///< Groups of neighbours, of which each token uses the best.
   int64_t keptGroups = 1;
   int64_t groupBest = 1;    ///< The number of experts whose scores represent their group.
   bool logistic = false;    ///< Scores are the logistic of logits; otherwise they are their
@@ -154,6 +166,7 @@ struct BlockParts {
   /// The MLP reads the input of attention, not its result. Without a norm of its own it reads the
   /// norm of attention.
   bool parallel = false;
+  double branchScale = 1; ///< Multiplies what a branch adds to the residual.
   /// Lists the modules that the checkpoint has before the projections of attention and MLP; by
   /// default these are the norms, each in the order above.
   std::vector<std::string> listedFirst;
@@ -173,11 +186,16 @@ struct DecoderParts {
   NormStyle norm;
   std::string finalNorm = "model.norm";
   Projection head{"lm_head"};
-  bool tied = false;             ///< The head is the embedding.
+  bool tied = false; ///< The head is the embedding.
+  double logitsScale = 1;
   std::optional<double> softcap; ///< Limits the logits.
   int64_t layers = 0;
+  /// Counts the layers after these that predict further tokens. They are left out, as the public
+  /// library leaves them out of training.
+  int64_t furtherTokens = 0;
   int64_t maxSeq = 0;
   std::string maxSeqKey = "max_position_embeddings";
+  std::string whyNotLonger; ///< Names what longer sequences need, where the model has that.
 };
 
 /// Lists the parameters of the first `layers` layers of a decoder, and of all that is no layer, in

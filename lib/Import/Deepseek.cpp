@@ -51,9 +51,13 @@ static void readLatentAttention(ConfigReader &config, DecoderParts &parts) {
 }
 
 /// Reads the experts in `n_group` groups, of which a token keeps `topk_group`.
-static void readExpertGroups(ConfigReader &config, ExpertParts &experts) {
-  experts.groups = config.positive("n_group");
-  experts.keptGroups = config.positive("topk_group");
+static void readExpertGroups(ConfigReader &config, ExpertParts &experts,
+                             std::optional<int64_t> groupsOr = std::nullopt) {
+  auto groups = [&](StringRef key) {
+    return groupsOr ? config.optionalPositive(key).value_or(*groupsOr) : config.positive(key);
+  };
+  experts.groups = groups("n_group");
+  experts.keptGroups = groups("topk_group");
   if (experts.count % experts.groups != 0)
     return config.fail("key 'n_group' is " + Twine(experts.groups) +
                        ", which does not divide 'n_routed_experts', " + Twine(experts.count));
@@ -64,7 +68,7 @@ static void readExpertGroups(ConfigReader &config, ExpertParts &experts) {
                 " experts, expected enough for 'num_experts_per_tok', " + Twine(experts.chosen));
 }
 
-static MlpParts sharedExperts(const DecoderParts &parts, int64_t count) {
+MlpParts llmmem::importer::sharedExperts(const DecoderParts &parts, int64_t count) {
   MlpParts mlp = parts.mlp;
   mlp.inner = count * parts.experts.inner;
   mlp.gate.module = "mlp.shared_experts.gate_proj";
@@ -93,8 +97,8 @@ static DecoderParts readDeepseekKeys(ConfigReader &config, const ImportOptions &
   parts.experts.factor = config.positiveRealOr("routed_scaling_factor", defaults.factor);
   if (config.optionalPositive("moe_layer_freq").value_or(1) != 1)
     config.fail("key 'moe_layer_freq' is not 1; nothing else is supported");
-  int64_t dense = config.countOr("first_k_dense_replace", defaults.denseLayers);
-  parts.experts.hasExperts = [dense](int64_t layer) { return layer >= dense; };
+  readLayersWithExperts(config, parts,
+                        config.countOr("first_k_dense_replace", defaults.denseLayers));
   if (int64_t shared = config.countOr("n_shared_experts", defaults.sharedExperts))
     parts.experts.shared = sharedExperts(parts, shared);
   return parts;
@@ -121,30 +125,42 @@ std::unique_ptr<Model> llmmem::importer::readDeepseekV2(ConfigReader &config,
   return makeDecoder(std::move(parts));
 }
 
-/// Scores are logistic. Experts are chosen by score and a bias that a rule and no gradient trains,
-/// in the groups whose two best experts have the largest sum.
-static void readRouterOfV3(ConfigReader &config, ExpertParts &experts) {
+void llmmem::importer::readLogisticRouter(ConfigReader &config, ExpertParts &experts,
+                                          std::optional<int64_t> groupsOr) {
   experts.logistic = true;
   experts.biasOfChoice = "mlp.gate.e_score_correction_bias";
   experts.normalized = config.flagOr("norm_topk_prob", true);
   config.onlyText("scoring_func", "sigmoid");
   config.onlyText("topk_method", "noaux_tc");
-  readExpertGroups(config, experts);
+  readExpertGroups(config, experts, groupsOr);
   experts.groupBest = 2;
   if (experts.count / experts.groups < experts.groupBest)
     config.fail("key 'n_group' is " + Twine(experts.groups) + " for " + Twine(experts.count) +
                 " experts, expected groups of two or more: the two best speak for theirs");
 }
 
-/// Reads DeepSeek-V3 and R1 (DeepSeek-AI 2024). This is DeepSeek-V2 with another router. The layers
-/// after the last one that predict further tokens (`num_nextn_predict_layers`) are left out, as the
-/// public library leaves them out of training.
+/// Reads DeepSeek-V3 and R1 (DeepSeek-AI 2024), and Kimi-K2 (Moonshot AI 2025). This is DeepSeek-V2
+/// with another router. The layers after the last one that predict further tokens
+/// (`num_nextn_predict_layers`) are left out, as the public library leaves them out of training.
 std::unique_ptr<Model> llmmem::importer::readDeepseekV3(ConfigReader &config,
                                                         const ImportOptions &options) {
   DecoderParts parts =
       readDeepseekKeys(config, options, {.factor = 2.5, .denseLayers = 3, .sharedExperts = 1});
   parts.attention.rotary.interleaved = config.flagOr("rope_interleave", true);
-  readRouterOfV3(config, parts.experts);
-  config.countOr("num_nextn_predict_layers", 0);
+  readLogisticRouter(config, parts.experts);
+  parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads GLM-4.7-Flash (Z.ai 2025): DeepSeek-V3 with one group of experts.
+std::unique_ptr<Model> llmmem::importer::readGlm4MoeLite(ConfigReader &config,
+                                                         const ImportOptions &options) {
+  DecoderParts parts =
+      readDeepseekKeys(config, options, {.factor = 1.8, .denseLayers = 1, .sharedExperts = 1});
+  // The public library overrides it.
+  config.dismiss({"head_dim"});
+  parts.attention.rotary.interleaved = config.flagOr("rope_interleave", true);
+  readLogisticRouter(config, parts.experts, 1);
+  parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
   return makeDecoder(std::move(parts));
 }

@@ -9,10 +9,10 @@ using llvm::Twine;
 ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys &keys) {
   ExpertParts experts;
   experts.count = config.positive(keys.count);
-  experts.chosen = config.positive("num_experts_per_tok");
+  experts.chosen = config.positive(keys.chosen);
   experts.inner = config.positive(keys.inner);
   if (experts.chosen > experts.count)
-    config.fail("key 'num_experts_per_tok' is " + Twine(experts.chosen) + ", more than '" +
+    config.fail("key '" + keys.chosen + "' is " + Twine(experts.chosen) + ", more than '" +
                 keys.count + "', " + Twine(experts.count));
   if (!keys.hasBalance)
     return experts;
@@ -21,6 +21,25 @@ ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys
   if (config.flagOr("output_router_logits", false))
     experts.balanceLoss = coefficient;
   return experts;
+}
+
+void llmmem::importer::readLayersWithExperts(ConfigReader &config, DecoderParts &parts,
+                                             int64_t dense) {
+  parts.experts.hasExperts = [dense](int64_t layer) { return layer >= dense; };
+  std::optional<std::vector<std::string>> types = config.optionalTexts("mlp_layer_types");
+  if (!types)
+    return;
+  std::vector<bool> sparse;
+  for (auto [layer, type] : llvm::enumerate(*types)) {
+    if (type != "dense" && type != "sparse")
+      config.fail("key 'mlp_layer_types' says \"" + type + "\" of layer " + Twine(layer) +
+                  ", expected one of dense, sparse");
+    sparse.push_back(type == "sparse");
+  }
+  if (static_cast<int64_t>(sparse.size()) != parts.layers)
+    return config.fail("key 'mlp_layer_types' lists " + Twine(sparse.size()) +
+                       " layers, 'num_hidden_layers' is " + Twine(parts.layers));
+  parts.experts.hasExperts = [sparse](int64_t layer) { return sparse[layer % sparse.size()]; };
 }
 
 void llmmem::importer::readQwenExperts(ConfigReader &config, DecoderParts &parts) {

@@ -33,18 +33,18 @@ Routing ExpertWriter::route(Value x, StringRef module, const RouterShape &router
   return routing;
 }
 
-Value ExpertWriter::dispatch(StringRef name, Value x, const Routing &routing) {
+Value ExpertWriter::dispatch(StringRef name, Value x, const Routing &routing, bool weighs) {
   SmallVector<int64_t> shape(tensorType(routing.choices).getShape());
   shape.push_back(tensorType(x).getShape().back());
   return graph.create<llm::DispatchOp>(name, graph.typeOf(shape), x, routing.places,
-                                       routing.choices, /*weights=*/Value());
+                                       routing.choices, weighs ? routing.weights : Value());
 }
 
-Value ExpertWriter::combine(StringRef name, Value x, const Routing &routing) {
+Value ExpertWriter::combine(StringRef name, Value x, const Routing &routing, bool weighs) {
   SmallVector<int64_t> shape(tensorType(routing.places).getShape());
   shape.back() = tensorType(x).getShape().back();
   return graph.create<llm::CombineOp>(name, graph.typeOf(shape), x, routing.places, routing.choices,
-                                      routing.weights);
+                                      weighs ? routing.weights : Value());
 }
 
 Value ExpertWriter::groupedLinear(StringRef name, Value x, const Routing &routing,

@@ -6,6 +6,8 @@ using namespace llmmem::importer;
 
 Model::~Model() = default;
 
+void Model::nameAsTextPart(const TextNames &) {}
+
 llvm::ArrayRef<Family> llmmem::importer::families() {
   static const Family table[] = {
 #define FAMILY(modelType, reader) {#modelType, read##reader},

@@ -7,10 +7,10 @@ using namespace llmmem::importer;
 static void readJoinedExperts(ConfigReader &config, DecoderParts &parts) {
   parts.experts = readExperts(config, {.count = "num_local_experts", .inner = "intermediate_size"});
   parts.experts.router = {"mlp.router", /*bias=*/true};
-  JoinedExperts joined;
-  joined.limit = config.positiveRealOr("swiglu_limit", joined.limit);
-  joined.alpha = config.positiveRealOr("swiglu_alpha", joined.alpha);
-  parts.experts.joined = joined;
+  ClampedGate clamped;
+  clamped.limit = config.positiveRealOr("swiglu_limit", clamped.limit);
+  clamped.alpha = config.positiveRealOr("swiglu_alpha", clamped.alpha);
+  parts.experts.joined.emplace().clamped = clamped;
 }
 
 /// Has sinks, a window in every other layer from the first on, and experts with biases and a

@@ -118,6 +118,12 @@ static llvm::Error checkExperts(const ImportOptions &options, const ModelFacts &
   return llvm::Error::success();
 }
 
+static std::string longerNeeds(const ModelFacts &facts) {
+  return facts.whyNotLonger.empty()
+             ? ""
+             : "; longer sequences need " + facts.whyNotLonger + ", which is not supported";
+}
+
 /// Checks a step with caches: what a sequence, a page and a step may be.
 static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &facts) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
@@ -137,7 +143,7 @@ static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &f
   if (context > facts.maxSeq)
     return llvm::createStringError(Twine(facts.file) + ": --context is " + Twine(context) +
                                    ", but key '" + facts.maxSeqKey + "' allows " +
-                                   Twine(facts.maxSeq));
+                                   Twine(facts.maxSeq) + longerNeeds(facts));
   if (options.seq > context)
     return llvm::createStringError("--seq is " + Twine(options.seq) +
                                    ", but a sequence has at most " + Twine(context) +
@@ -195,7 +201,7 @@ static llvm::Error checkSequence(const ImportOptions &options, const ModelFacts 
   if (options.seq > facts.maxSeq)
     return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
                                    ", but key '" + facts.maxSeqKey + "' allows " +
-                                   Twine(facts.maxSeq));
+                                   Twine(facts.maxSeq) + longerNeeds(facts));
   return llvm::Error::success();
 }
 

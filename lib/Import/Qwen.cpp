@@ -13,14 +13,30 @@ std::unique_ptr<Model> llmmem::importer::readQwen2(ConfigReader &config,
   return makeDecoder(std::move(parts));
 }
 
+/// Reads MiMo (Xiaomi 2025): Qwen2 with layers after the last one that predict further tokens.
+std::unique_ptr<Model> llmmem::importer::readMimo(ConfigReader &config,
+                                                  const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options);
+  setInputBias(parts.attention, config.flagOr("attention_bias", true));
+  readSwitchedWindow(config, parts);
+  config.onlyFlag("use_mrope", false);
+  parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
+  return makeDecoder(std::move(parts));
+}
+
+/// Versions of the public library differ in which layers of a mixture have a window.
+static void refuseSwitchedWindow(ConfigReader &config) {
+  config.onlyFlag("use_sliding_window", false);
+  config.dismiss({"sliding_window", "max_window_layers"});
+}
+
 /// Reads Qwen1.5-MoE and Qwen2-MoE (Yang et al. 2024). This is Qwen2 with experts, and a shared one
 /// of which each token takes a share.
 std::unique_ptr<Model> llmmem::importer::readQwen2Moe(ConfigReader &config,
                                                       const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   setInputBias(parts.attention, config.flagOr("qkv_bias", true));
-  // Versions of the public library differ in which layers have one.
-  config.onlyFlag("use_sliding_window", false);
+  refuseSwitchedWindow(config);
   readQwenExperts(config, parts);
   MlpParts shared = parts.mlp;
   shared.inner = config.positive("shared_expert_intermediate_size");
@@ -41,6 +57,7 @@ static DecoderParts readQwen3Keys(ConfigReader &config, const ImportOptions &opt
   parts.attention.queryNorm = "self_attn.q_norm";
   parts.attention.keyNorm = "self_attn.k_norm";
   parts.attention.normsHeads = true;
+  config.onlyFlag("use_qk_norm", true); // Some files say so.
   return parts;
 }
 
@@ -56,7 +73,7 @@ std::unique_ptr<Model> llmmem::importer::readQwen3(ConfigReader &config,
 std::unique_ptr<Model> llmmem::importer::readQwen3Moe(ConfigReader &config,
                                                       const ImportOptions &options) {
   DecoderParts parts = readQwen3Keys(config, options);
-  config.onlyFlag("use_sliding_window", false);
+  refuseSwitchedWindow(config);
   readQwenExperts(config, parts);
   return makeDecoder(std::move(parts));
 }

@@ -1,10 +1,15 @@
 //===- ReadModel.cpp - From a config.json to a Model -----------------------===//
 
+#include "ConfigKeys.h"
+#include "Quantized.h"
+#include "TextPart.h"
 #include "llmmem/Import/Import.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llmmem;
 using namespace llmmem::importer;
@@ -14,14 +19,32 @@ using llvm::Twine;
 /// This is far beyond any model. A typing error must not fill the memory with ops.
 static constexpr int64_t kMostLayers = 65536;
 
-static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
+/// Says what the nearest names are, or all, and what can be done with a model that is none.
+static std::string otherNames(StringRef modelType) {
   auto names = llvm::map_to_vector(families(), [](const Family &f) { return f.modelType; });
+  std::vector<StringRef> nearest = nearestNames(modelType, names);
+  if (nearest.empty())
+    nearest.assign(names.begin(), names.end());
+  return std::string("expected one of ") + llvm::join(nearest, ", ") +
+         (nearest.size() < names.size() ? " (the nearest; --help lists all)" : "") +
+         "; llmmem.torch plans any model that PyTorch traces (docs/Recipes/TrainInPyTorch.md)";
+}
+
+static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
   if (!config.has("model_type"))
-    config.fail("missing key 'model_type', one of " + llvm::join(names, ", "));
-  std::string modelType = config.choice("model_type", names);
+    config.fail("missing key 'model_type'; --help lists what it may be");
+  const std::string modelType = config.optionalText("model_type").value_or("");
+  const Family *family =
+      llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
+  if (family == families().end()) {
+    const StringRef idea = missingIdea(modelType);
+    config.fail("key 'model_type' is \"" + modelType + "\", " +
+                (idea.empty() ? otherNames(modelType)
+                              : "whose models have " + idea.str() + "; this is not supported"));
+  }
   if (llvm::Error error = config.takeError("a config"))
     return std::move(error);
-  return llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
+  return family;
 }
 
 /// Returns the type in which the public library would load the weights: float32 where the config
@@ -43,16 +66,8 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
   return kind.value_or(ElementKind::F32);
 }
 
-/// Refuses keys that make another model of the same sizes, which an import without them would
-/// present as this one.
-static void checkMeaning(ConfigReader &config, const ModelFacts &facts) {
-  if (const llvm::json::Object *quantized = config.optionalObject("quantization_config")) {
-    std::optional<StringRef> method = quantized->getString("quant_method");
-    config.fail("key 'quantization_config' says that the weights are quantized" +
-                (method ? " (" + *method + ")" : Twine()) +
-                ", and quantized weights are not trained; take the config of the model that they "
-                "were made from, or of a copy that was converted to bfloat16");
-  }
+/// Refuses a class that makes another model of the same sizes.
+static void checkClass(ConfigReader &config, const ModelFacts &facts) {
   std::vector<std::string> classes =
       config.optionalTexts("architectures").value_or(std::vector<std::string>());
   auto predictsTokens = [&](StringRef name) {
@@ -86,28 +101,76 @@ std::string importer::familyHelp() {
   return text;
 }
 
+/// Reads keys that all families share, and judges those that nothing has read. An import that
+/// passed over a key that makes another model would present that model as this one.
+static void readSharedKeys(ConfigReader &config, StringRef modelType, const ImportOptions &options,
+                           ModelFacts &facts) {
+  facts.dtype = readElementKind(config, options);
+  facts.file = config.getFile().str();
+  facts.quantized = readQuantization(config);
+  if (facts.quantized)
+    facts.notes.push_back(judgeQuantization(config, *facts.quantized, options));
+  checkClass(config, facts);
+  facts.layers = options.layers.value_or(facts.layers);
+  if (facts.layers < 1 || facts.layers > kMostLayers)
+    config.fail("the model has " + Twine(facts.layers) + " layers, supported are 1 to " +
+                Twine(kMostLayers));
+  std::vector<std::string> unused = judgeUnusedKeys(config, modelType);
+  if (!unused.empty())
+    facts.notes.push_back("these keys are not used: " + llvm::join(unused, ", "));
+}
+
 llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, StringRef file,
                                                            const ImportOptions &options) {
   llvm::Expected<llvm::json::Object> object = parseConfig(text, file);
   if (!object)
     return object.takeError();
-  ConfigReader typeReader(*object, file);
+  // A model of its own may have a part of this name, too.
+  const StringRef whole = object->getString("model_type").value_or("");
+  const bool isPart = missingIdea(whole).empty() && llvm::none_of(families(), [&](const Family &f) {
+                        return f.modelType == whole;
+                      });
+  std::optional<TextPart> part = isPart ? findTextPart(*object) : std::nullopt;
+  llvm::json::Object &own = part ? part->config : *object;
+  const std::string where = part ? part->key : "";
+  ConfigReader typeReader(own, file, where);
   llvm::Expected<const Family *> family = findFamily(typeReader);
   if (!family)
     return family.takeError();
 
-  ConfigReader config(*object, file);
+  std::vector<std::string> added = addLibraryDefaults(own, (*family)->modelType);
+  ConfigReader config(own, file, where);
   std::unique_ptr<Model> model = (*family)->read(config, options);
-  model->facts.dtype = readElementKind(config, options);
-  model->facts.file = file.str();
-  checkMeaning(config, model->facts);
-  model->facts.layers = options.layers.value_or(model->facts.layers);
-  if (model->facts.layers < 1 || model->facts.layers > kMostLayers)
-    config.fail("the model has " + Twine(model->facts.layers) + " layers, supported are 1 to " +
-                Twine(kMostLayers));
+  std::vector<std::string> &notes = model->facts.notes;
+  if (part) {
+    model->nameAsTextPart(part->names);
+    notes.push_back(
+        "the text part ('" + where + "') alone is imported" +
+        (part->leftOut.empty() ? "" : "; left out: " + llvm::join(part->leftOut, ", ")));
+  }
+  if (!added.empty())
+    notes.push_back("keys that the file does not have are as in the public library: " +
+                    llvm::join(added, ", "));
+  readSharedKeys(config, (*family)->modelType, options, model->facts);
   if (llvm::Error error = config.takeError(("a " + (*family)->modelType + " config").str()))
     return std::move(error);
   return model;
+}
+
+std::string importer::placesNote(const ModelFacts &facts, const ImportOptions &options) {
+  if (facts.experts <= facts.chosenExperts || facts.chosenExperts == 0 || options.expertCapacity ||
+      options.seq == 1)
+    return "";
+  const double times =
+      static_cast<double>(facts.experts) / static_cast<double>(facts.chosenExperts);
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "each of " << facts.experts << " experts has a place for every token, so that no choice "
+      << "is dropped; a token chooses " << facts.chosenExperts << ", so products of experts have "
+      << llvm::format("%.1f", times)
+      << " times the FLOPs and the bytes of the rows that routing fills; --expert-capacity bounds "
+         "the places, and counts what is dropped";
+  return text;
 }
 
 static llvm::Expected<int64_t> countElements(llvm::ArrayRef<Parameter> parameters) {

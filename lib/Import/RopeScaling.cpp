@@ -56,7 +56,7 @@ RopeScaling llmmem::importer::llama3Scaling(double theta, int64_t elements,
   auto divisorOf = [&](double wavelength) {
     if (wavelength > original / numbers.lowFrequency)
       return numbers.factor;
-    if (wavelength < original / numbers.highFrequency)
+    if (wavelength <= original / numbers.highFrequency)
       return 1.0;
     double smooth = (original / wavelength - numbers.lowFrequency) /
                     (numbers.highFrequency - numbers.lowFrequency);

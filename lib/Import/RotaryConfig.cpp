@@ -31,8 +31,8 @@ static RopeScaling readLlama3(ConfigReader &rope, const Rotary &rotary) {
   numbers.lowFrequency = rope.positiveReal("low_freq_factor");
   numbers.highFrequency = rope.positiveReal("high_freq_factor");
   numbers.originalMaxSeq = rope.positive("original_max_position_embeddings");
-  if (numbers.highFrequency <= numbers.lowFrequency)
-    rope.fail("key 'high_freq_factor' must be larger than 'low_freq_factor'");
+  if (numbers.highFrequency < numbers.lowFrequency)
+    rope.fail("key 'high_freq_factor' must be at least 'low_freq_factor'");
   return llama3Scaling(rotary.theta, rotary.elements, numbers);
 }
 
@@ -88,4 +88,30 @@ void llmmem::importer::readRotaryObject(ConfigReader &rope, RotaryContext &conte
     rotary.scaling = readLlama3(rope, rotary);
   else if (kind == "longrope" || kind == "su") // This is its older name.
     rotary.scaling = readLongRope(rope, context, rotary);
+}
+
+void llmmem::importer::readRotaryByLayerType(ConfigReader &config, const ImportOptions &options,
+                                             DecoderParts &parts, double thetaOr,
+                                             std::optional<double> windowTheta) {
+  AttentionParts &attention = parts.attention;
+  attention.rotary = {config.positiveRealOr("rope_theta", thetaOr), attention.headSize, {}};
+  attention.windowRotary =
+      Rotary{windowTheta.value_or(attention.rotary.theta), attention.headSize, {}};
+  RotaryContext context{attention.headSize, options.longest(), parts.maxSeq, {}};
+  auto readObject = [&](const llvm::json::Object *object, StringRef where, Rotary &rotary) {
+    if (!object)
+      return;
+    ConfigReader nested(*object, config.getFile(), where);
+    readRotaryObject(nested, context, rotary);
+    config.absorb(nested);
+  };
+  readObject(config.optionalObject("rope_scaling"), "rope_scaling", attention.rotary);
+  if (const llvm::json::Object *all = config.optionalObject("rope_parameters")) {
+    ConfigReader kinds(*all, config.getFile(), "rope_parameters");
+    readObject(kinds.optionalObject("full_attention"), "rope_parameters.full_attention",
+               attention.rotary);
+    readObject(kinds.optionalObject("sliding_attention"), "rope_parameters.sliding_attention",
+               *attention.windowRotary);
+    config.absorb(kinds);
+  }
 }

@@ -206,6 +206,12 @@ int run() {
                      card->second, seconds);
   if (!model)
     return fail(model.takeError());
+  std::vector<std::string> notes = model->facts().notes;
+  if (std::string places = importer::placesNote(model->facts(), options);
+      !places.empty() && !inference)
+    notes.push_back(places);
+  for (const std::string &note : notes)
+    llvm::WithColor::note(llvm::errs(), "llmmem-fit") << note << '\n';
   return inference ? answerInference(*model, card->first) : answerTraining(*model, card->first);
 }
 

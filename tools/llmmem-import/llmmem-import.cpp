@@ -413,6 +413,11 @@ int run() {
   auto model = readModel((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options);
   if (!model)
     return fail(model.takeError());
+  std::vector<std::string> &notes = (*model)->facts.notes;
+  if (std::string places = placesNote((*model)->facts, options); !counts && !places.empty())
+    notes.push_back(places);
+  for (const std::string &note : notes)
+    llvm::WithColor::note(llvm::errs(), "llmmem-import") << note << '\n';
   if (counts) {
     llvm::Expected<int64_t> count =
         countTrainedOnly ? countTrained(**model, options) : countParameters(**model);
@@ -420,6 +425,7 @@ int run() {
       return fail(count.takeError());
     return write(llvm::Twine(*count).str() + "\n");
   }
+  holdAsInFile(options, (*model)->facts);
   if (std::optional<std::string> flag = findFlagWithoutEffect(options, (*model)->facts))
     return fail(*flag);
   if (mode == Mode::Decode && (!batch.getNumOccurrences() || !context.getNumOccurrences()))

@@ -15,14 +15,28 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace llmmem::importer {
 
-/// Parses `text` as one JSON object. Messages name `file`.
+/// Parses `text` as one JSON object. `NaN`, `Infinity` and `-Infinity`, which Python writes, are
+/// read as texts of these names. Messages name `file`, and the line and the column.
 llvm::Expected<llvm::json::Object> parseConfig(llvm::StringRef text, llvm::StringRef file);
+
+/// Describes briefly a value of a config.
+std::string shortText(const llvm::json::Value &value);
+
+/// Describes a key whose value nothing has read.
+struct UnusedKey {
+  std::string key;
+  std::string name; ///< The key with those of the objects that it is in.
+  const llvm::json::Value *value = nullptr;
+  /// Lists the keys that were asked for in its object and are not there.
+  std::shared_ptr<const std::vector<std::string>> missing;
+};
 
 /// Reads the keys of one object. It has many methods because each reads one kind of value that a
 /// key may have, and all of them keep the first complaint and the list of what was asked for.
@@ -68,16 +82,31 @@ public:
 
   /// Returns whether the file has the key with a value other than null.
   bool has(llvm::StringRef key) const { return find(key) != nullptr; }
+  /// Returns whether the file has the key with a text.
+  bool hasText(llvm::StringRef key) const {
+    const llvm::json::Value *value = find(key);
+    return value && value->kind() == llvm::json::Value::String;
+  }
+  /// Returns whether the file has the key with this number.
+  bool isNumber(llvm::StringRef key, double number) const {
+    const llvm::json::Value *value = find(key);
+    return value && value->getAsNumber() == number;
+  }
   /// Returns whether the file has the key, even if its value is null.
   bool mentions(llvm::StringRef key) const { return object.get(key) != nullptr; }
   llvm::StringRef getFile() const { return file; }
+  /// Says that these keys mean nothing next to the values of others.
+  void dismiss(llvm::ArrayRef<llvm::StringRef> keys);
+  /// Lists the keys with a value other than null that were not asked for and not dismissed, those
+  /// of absorbed objects as well.
+  std::vector<UnusedKey> unusedKeys() const;
   /// Return the required and the optional keys asked for so far, in the order of asking.
   llvm::ArrayRef<std::string> requiredKeys() const { return required; }
   std::vector<std::string> optionalKeys() const;
 
   /// Keeps `message` unless there was an earlier one.
   void fail(const llvm::Twine &message);
-  /// Takes over the complaint of the reader of a nested object.
+  /// Takes over the complaint and the unused keys of the reader of a nested object.
   void absorb(ConfigReader &nested);
   /// Returns the first complaint, with the file's name. `what` says what needs the keys, for
   /// example "model_type 'gpt2'".
@@ -99,6 +128,8 @@ private:
   bool missing = false; // The message is about a missing key of this object.
   llvm::SmallVector<std::string> required;
   mutable std::vector<std::string> asked; // Each key occurs at least once.
+  std::vector<std::string> dismissed;
+  std::vector<UnusedKey> unusedOfNested;
 };
 
 } // namespace llmmem::importer

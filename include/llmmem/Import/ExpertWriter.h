@@ -36,8 +36,10 @@ public:
 
   /// Chooses the best experts of each token by a projection of `x`.
   Routing route(mlir::Value x, llvm::StringRef module, const RouterShape &shape);
-  mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing);
-  mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing);
+  /// Copies tokens to the places of their experts and, `weighs`, multiplies them by their weights.
+  mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing, bool weighs);
+  /// Adds up what experts say of a token and, `weighs`, multiplies it by their weights.
+  mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing, bool weighs);
   /// Multiplies the rows of each expert by its own slice of the parameter `weight` and adds its
   /// slice of the parameter `bias` where that is given. Rows in places that `routing` leaves empty
   /// are zero in input and output.

@@ -28,6 +28,14 @@ namespace llmmem::importer {
 llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::StringRef file,
                                                  const ImportOptions &options);
 
+/// Says what places for all choices of experts cost next to those that routing fills. Returns
+/// nothing where a step has a bound, or reads one token of a sequence.
+std::string placesNote(const ModelFacts &facts, const ImportOptions &options);
+
+/// Lets a step with caches hold weights as a quantized file does, where `options` say nothing of it
+/// and there is such a type.
+void holdAsInFile(ImportOptions &options, const ModelFacts &facts);
+
 /// Returns a line of help for each family: the keys that its config needs, and those that are
 /// optional.
 std::string familyHelp();

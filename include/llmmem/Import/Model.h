@@ -66,12 +66,27 @@ inline void addLayerNorm(std::vector<Parameter> &list, const std::string &module
   list.push_back({module + ".bias", {width}});
 }
 
-/// Holds what the shared code needs to know of any model.
+/// Says how a checkpoint of several parts names those of its text part: what stands in place of the
+/// leading `model.`, and before the head's name.
+struct TextNames {
+  std::string decoder, head;
+};
+
+/// Describes the weights of a quantized file.
+struct Quantization {
+  std::string words;                ///< Such as "fp8 in blocks of 128 x 128".
+  std::optional<HeldFormat> format; ///< How `--weights` says it; none where no type is equal.
+  std::string missing;              ///< Names what is missing where there is no format.
+};
+
+/// Holds what the shared code needs to know of any model. Many fields: each is one such fact.
 struct ModelFacts {
   std::string file; ///< The path of the config, for messages.
   int64_t layers = 0;
   int64_t maxSeq = 0;    ///< The length of the longest sequence.
   std::string maxSeqKey; ///< The key that sets `maxSeq`.
+  /// Names what longer sequences need and is not supported, where the model has that.
+  std::string whyNotLonger;
   bool dropsOut = false; ///< Some dropout has a probability above 0.
   ElementKind dtype = ElementKind::F32;
   /// Tokens are predicted at their own positions, not from the previous ones. The caller says which
@@ -83,11 +98,16 @@ struct ModelFacts {
   /// An encoder reads the ids, and a decoder predicts the labels, which are a sequence of their
   /// own.
   bool encodes = false;
-  bool hasSinks = false;  ///< Rows of attention have a score that no value belongs to.
-  int64_t experts = 0;    ///< The number of experts of a mixture.
-  double balanceLoss = 0; ///< The coefficient of the loss for unequally chosen experts.
+  bool hasSinks = false;     ///< Rows of attention have a score that no value belongs to.
+  int64_t experts = 0;       ///< The number of experts of a mixture.
+  int64_t chosenExperts = 0; ///< The number of them that a token goes through.
+  double balanceLoss = 0;    ///< The coefficient of the loss for unequally chosen experts.
   /// Says why attention cannot read caches. Empty means that it can.
   std::string whyNoCaches;
+  /// Says how the file holds the weights, where it is quantized.
+  std::optional<Quantization> quantized;
+  /// Lists sentences about the import that a user should read: keys without use, parts left out.
+  std::vector<std::string> notes;
   /// Gives the window of the layers that have one; none means that all layers see every token.
   std::optional<int64_t> window;
 };
@@ -99,6 +119,9 @@ public:
   /// Lists the parameters in the order of the public state_dict, without a tied head.
   virtual std::vector<Parameter> parameters() const = 0;
   virtual mlir::Value buildLogits(GraphBuilder &graph, mlir::Value ids) const = 0;
+  /// Makes this the text part of a larger model, in whose checkpoint the modules of the decoder and
+  /// its head have other names.
+  virtual void nameAsTextPart(const TextNames &names);
 
   ModelFacts facts;
 };

@@ -1,0 +1,68 @@
+//===- Llama4.cpp - Llama 4, text alone (Meta 2025) ------------------------===//
+
+#include "DecoderConfig.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llmmem::importer;
+
+/// Scores multiply what experts read. A layer without experts has a wider MLP of its own.
+static void readLlama4Experts(ConfigReader &config, DecoderParts &parts) {
+  parts.experts = readExperts(config, {.count = "num_local_experts", .inner = "intermediate_size"});
+  parts.experts.logistic = true;
+  parts.experts.normalized = false;
+  parts.experts.weighsInput = true;
+  parts.experts.router.module = "feed_forward.router";
+  parts.experts.joined = JoinedExperts{.gateUp = "feed_forward.experts.gate_up_proj",
+                                       .down = "feed_forward.experts.down_proj",
+                                       .clamped = std::nullopt};
+  MlpParts shared = parts.mlp;
+  shared.gate.module = "feed_forward.shared_expert.gate_proj";
+  shared.up.module = "feed_forward.shared_expert.up_proj";
+  shared.down.module = "feed_forward.shared_expert.down_proj";
+  parts.experts.shared = shared;
+  expectNoNoise(config, {}, "router_jitter_noise");
+  std::vector<int64_t> layers = config.counts("moe_layers");
+  const int64_t every = config.optionalPositive("interleave_moe_layer_step").value_or(1);
+  parts.experts.hasExperts = [layers, every](int64_t layer) {
+    return layers.empty() ? (layer + 1) % every == 0 : llvm::is_contained(layers, layer);
+  };
+  parts.mlp.inner = config.optionalPositive("intermediate_size_mlp").value_or(16384);
+  parts.mlp.gate.module = "feed_forward.gate_proj";
+  parts.mlp.up.module = "feed_forward.up_proj";
+  parts.mlp.down.module = "feed_forward.down_proj";
+}
+
+/// Layers with positions attend within chunks, and queries of the others grow with the logarithm of
+/// their position from `floor_scale` on. A sequence that is shorter than both sees neither, so this
+/// is the longest that is imported.
+static void readLongContext(ConfigReader &config, DecoderParts &parts) {
+  auto limit = [&](int64_t longest, llvm::StringRef key) {
+    if (longest >= parts.maxSeq)
+      return;
+    parts.maxSeq = longest;
+    parts.maxSeqKey = key;
+    parts.whyNotLonger = key == "floor_scale"
+                             ? "a temperature of attention that grows with the position"
+                             : "attention within chunks of the sequence";
+  };
+  limit(config.optionalPositive("attention_chunk_size").value_or(8192), "attention_chunk_size");
+  const int64_t floorScale = config.optionalPositive("floor_scale").value_or(8192);
+  if (config.flagOr("attn_temperature_tuning", true))
+    limit(floorScale - 1, "floor_scale");
+  config.dismiss({"attn_scale", "layer_types"});
+}
+
+std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
+                                                        const ImportOptions &options) {
+  DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true, .thetaOr = 5e5});
+  parts.attention.rotary.interleaved = true;
+  parts.attention.output.bias = config.flagOr("attention_bias", false);
+  setInputBias(parts.attention, parts.attention.output.bias);
+  if (config.flagOr("use_qk_norm", true))
+    config.fail("key 'use_qk_norm' is true, which asks for norms without weights of queries and "
+                "keys after their rotation; these are not supported");
+  readLayersWithoutPositions(config, parts, 4);
+  readLlama4Experts(config, parts);
+  readLongContext(config, parts);
+  return makeDecoder(std::move(parts));
+}
