@@ -101,6 +101,59 @@ CONFIGS["gpt_oss"] = {
     "layer_types": ["sliding_attention", "full_attention"],
     "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.5, "truncate": False,
                      "original_max_position_embeddings": 8}}
+SIGMOID = {**EXPERTS, "moe_intermediate_size": 10, "n_routed_experts": 6, "n_shared_experts": 1,
+           "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1, "norm_topk_prob": True}
+LATENT = {"num_key_value_heads": 2, "q_lora_rank": 12, "kv_lora_rank": 8, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4}
+MUP = {**EXPERTS, "attention_bias": False, "embedding_multiplier": 3.0, "residual_multiplier": 0.25,
+       "attention_multiplier": 0.125, "logits_scaling": 4.0, "tie_word_embeddings": True}
+CONFIGS |= {
+    "smollm3": {**GATED, "model_type": "smollm3", "rope_theta": 100.0, "no_rope_layers": [1, 0],
+                "no_rope_layer_interval": 4, "use_sliding_window": False, "max_window_layers": 28,
+                "layer_types": ["full_attention", "full_attention"], "pad_token_id": 0},
+    "seed_oss": {**GATED, "model_type": "seed_oss", "head_dim": 6, "rope_theta": 100.0, "attention_bias": True,
+                 "attention_out_bias": False, "attention_dropout": 0.0, "residual_dropout": 0.0},
+    "mimo": {**GATED, "model_type": "mimo", "head_dim": 8, "rope_theta": 100.0, "attention_bias": True,
+             "use_sliding_window": False, "sliding_window": 32, "max_window_layers": 2, "use_mrope": False,
+             "num_nextn_predict_layers": 1},
+    "olmo3": {**GATED, "model_type": "olmo3", "num_hidden_layers": 4, "sliding_window": 4, "rope_theta": 500000.0,
+              "attention_bias": False, "rope_scaling": {
+                  "rope_type": "yarn", "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.5, "attention_factor": 1.1,
+                  "original_max_position_embeddings": 8}},
+    "exaone4": {**GATED, "model_type": "exaone4", "head_dim": 6, "num_hidden_layers": 3, "rope_theta": 100.0,
+                "sliding_window": 4, "sliding_window_pattern": "LG",
+                "layer_types": ["sliding_attention", "full_attention", "full_attention"]},
+    "ernie4_5": {**GATED, "model_type": "ernie4_5", "head_dim": 6, "rope_theta": 100.0, "use_bias": True,
+                 "tie_word_embeddings": True},
+    "ernie4_5_moe": {**GATED, "model_type": "ernie4_5_moe", "rope_theta": 100.0, "use_bias": False, "moe_k": 2,
+                     "moe_num_experts": 4, "moe_num_shared_experts": 2, "moe_intermediate_size": 10,
+                     "moe_layer_start_index": 1, "moe_layer_end_index": -1, "moe_layer_interval": 1,
+                     "tie_word_embeddings": True},
+    "glm4_moe": {**SIGMOID, "model_type": "glm4_moe", "head_dim": 8, "num_attention_heads": 4, "num_key_value_heads": 2,
+                 "attention_bias": True, "use_qk_norm": True, "partial_rotary_factor": 0.5,
+                 "routed_scaling_factor": 1.5, "num_nextn_predict_layers": 1},
+    "glm4_moe_lite": {**SIGMOID, **LATENT, "model_type": "glm4_moe_lite", "v_head_dim": 10, "head_dim": 4,
+                      "routed_scaling_factor": 1.8, "mlp_layer_types": ["dense", "sparse"]},
+    "kimi_k2": {**SIGMOID, **LATENT, "model_type": "kimi_k2", "v_head_dim": 5, "scoring_func": "sigmoid",
+                "topk_method": "noaux_tc", "routed_scaling_factor": 2.827, "num_nextn_predict_layers": 0},
+    "minimax_m2": {**EXPERTS, "model_type": "minimax_m2", "head_dim": 8, "num_local_experts": 4, "intermediate_size": 10,
+                   "rotary_dim": 4, "use_qk_norm": True, "qk_norm_type": "per_layer", "use_routing_bias": True,
+                   "scoring_func": "sigmoid", "use_mtp": True, "num_mtp_modules": 3, "mtp_transformer_layers": 1},
+    "granite": {**MUP, "model_type": "granite"},
+    "granitemoe": {**MUP, "model_type": "granitemoe", "num_local_experts": 4, "intermediate_size": 10},
+    "granitemoeshared": {**MUP, "model_type": "granitemoeshared", "num_local_experts": 4, "intermediate_size": 10,
+                         "shared_intermediate_size": 6},
+    "llama4_text": {**EXPERTS, "model_type": "llama4_text", "head_dim": 6, "num_hidden_layers": 4, "num_local_experts": 3,
+                    "num_experts_per_tok": 1, "intermediate_size": 10, "intermediate_size_mlp": 12,
+                    "interleave_moe_layer_step": 2, "use_qk_norm": False, "attention_chunk_size": 32,
+                    "floor_scale": 64, "no_rope_layer_interval": 4},
+    "qwen3_vl": {"model_type": "qwen3_vl", "torch_dtype": "float32", "tie_word_embeddings": False,
+                 "text_config": {**GATED, "model_type": "qwen3_vl_text", "num_attention_heads": 4,
+                                 "num_key_value_heads": 2, "head_dim": 8, "attention_bias": False, "rope_scaling": {
+                                     "mrope_interleaved": True, "mrope_section": [2, 1, 1], "rope_type": "default"},
+                                 "rope_theta": 100.0},
+                 "vision_config": {"depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 2, "patch_size": 2,
+                                   "out_hidden_size": 16, "num_position_embeddings": 4, "deepstack_visual_indexes": []}},
+}
 CONFIGS["bert"] = {
     **COMMON, "model_type": "bert", "intermediate_size": 20, "hidden_act": "gelu", "type_vocab_size": 2,
     "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "pad_token_id": 0}
@@ -120,7 +173,10 @@ PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
 
 
 # What the public files call the matrices of an expert, where not gate_proj, up_proj and down_proj.
-EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2")}
+EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2"), "minimax_m2": ("w1", "w3", "w2")}
+# Models that the library has under another name.
+LIBRARY_TYPES = {"mimo": "qwen2", "kimi_k2": "deepseek_v3"}
+TEXT_PARTS = ("qwen3_vl",)  # of whose several parts the text alone is trained
 ENCODED = ("t5",)   # that predict a sequence from another one
 DECODER_SEQ = 12
 MASKED = ("bert",)  # that predict tokens in their own places
@@ -129,8 +185,13 @@ IMAGES = ("vit",)   # that sort images into classes
 VIT_MODULES = {"vit.layers.": "vit.encoder.layer.", "attention.q_proj": "attention.attention.query",
                "attention.k_proj": "attention.attention.key", "attention.v_proj": "attention.attention.value",
                "attention.o_proj": "attention.output.dense", "mlp.fc1": "intermediate.dense", "mlp.fc2": "output.dense"}
-JOINED_EXPERTS = ("gpt_oss",)  # whose public files have all experts in one tensor too
-EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
+# Those whose public files have all experts in one tensor too.
+JOINED_EXPERTS = ("gpt_oss", "llama4_text", "granitemoe", "granitemoeshared")
+GRANITE = {"router.": "router.layer.", "experts.gate_up_proj": "input_linear.weight",
+           "experts.down_proj": "output_linear.weight"}
+EXPERT_MODULES = {"mixtral": {"mlp.": "block_sparse_moe."}, "minimax_m2": {"mlp.": "block_sparse_moe."},
+                  "granitemoe": GRANITE, "granitemoeshared": GRANITE,
+                  "ernie4_5_moe": {"gate.moe_statics.": "moe_statics."}}
 
 
 def public_views(model_type, key, tensor):
@@ -139,8 +200,10 @@ def public_views(model_type, key, tensor):
     if model_type in IMAGES:
         for module, public in VIT_MODULES.items():
             key = key.replace(module, public)
-    if model_type in EXPERT_MODULES:
-        key = key.replace(*EXPERT_MODULES[model_type])
+    for module, public in EXPERT_MODULES.get(model_type, {}).items():
+        key = key.replace(module, public)
+    if key.endswith("correction_bias"):
+        tensor = tensor.flatten()
     if model_type in JOINED_EXPERTS:
         return [(key, tensor)]
     gate, up, down = EXPERT_NAMES.get(model_type, ("gate_proj", "up_proj", "down_proj"))
@@ -196,18 +259,21 @@ def routing_biases(model):
 
 def make_model(config):
     import torch
-    from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForImageClassification, AutoModelForMaskedLM,
-                              AutoModelForSeq2SeqLM)
+    from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForImageClassification,
+                              AutoModelForImageTextToText, AutoModelForMaskedLM, AutoModelForSeq2SeqLM)
     keys = dict(config)
     auto = AutoModelForMaskedLM if config["model_type"] in MASKED else AutoModelForCausalLM
     if config["model_type"] in ENCODED:
         auto = AutoModelForSeq2SeqLM
+    if config["model_type"] in TEXT_PARTS:
+        auto = AutoModelForImageTextToText
     if config["model_type"] in IMAGES:
         auto = AutoModelForImageClassification
         if "id2label" in keys:
             keys["id2label"] = {int(number): name for number, name in keys["id2label"].items()}
-    model = auto.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
-                                             attn_implementation="eager", experts_implementation="eager")
+    model_type = keys.pop("model_type")
+    model = auto.from_config(AutoConfig.for_model(LIBRARY_TYPES.get(model_type, model_type), **keys),
+                             attn_implementation="eager", experts_implementation="eager")
     if config["model_type"] in ENCODED and not config.get("tie_word_embeddings", True):
         # Newer libraries tie the head in memory whatever the config says; files have one of its own.
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
@@ -255,7 +321,8 @@ def make_batch(config):
         pixels, classes = make_images(config)
         kept = {"pixels": pixels.numpy().astype(np.float32), "labels": classes.numpy()}
         return {"pixel_values": pixels}, kept, lambda logits: cross_entropy(logits, classes)
-    numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    vocabulary = config.get("text_config", config)["vocab_size"]
+    numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(vocabulary)
     if config["model_type"] in ENCODED:
         ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
         labels, read = make_sequences(config)
@@ -280,7 +347,8 @@ def write_family(name):
     config = CONFIGS[name]
     model = make_model(config)
     tensors = {}
-    for key, parameter in [*model.named_parameters(), *routing_biases(model)]:
+    parameters = [(key, p) for key, p in model.named_parameters() if ".visual." not in key]
+    for key, parameter in [*parameters, *routing_biases(model)]:
         for name_of_part, part in public_views(config["model_type"], key, parameter.data):
             tensors["param." + name_of_part] = make_parameter(name_of_part, tuple(part.shape))
             part.copy_(torch.from_numpy(tensors["param." + name_of_part]))
@@ -301,7 +369,8 @@ def write_family(name):
         loss.backward()
         losses.append(loss.item())
         if step == 0:
-            tensors.update(("grad." + name_of_part, part.numpy().copy()) for key, p in model.named_parameters()
+            trained = [(key, p) for key, p in parameters if p.requires_grad]
+            tensors.update(("grad." + name_of_part, part.numpy().copy()) for key, p in trained
                            for name_of_part, part in public_views(config["model_type"], key, p.grad))
         optimizer.step()
     tensors["losses"] = np.array(losses)
