@@ -21,8 +21,10 @@ from ._errors import UnsupportedGraphError
 from ._measure import peak_bytes
 from ._named import by_name
 from ._pool import pool_usage, use_pool
+from ._predict import predict
+from ._prediction import Prediction
 from ._report import Report
 from ._step_report import StepReport
 
-__all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "StepReport", "UnsupportedGraphError",
-           "backend", "by_name", "compile", "partitioner", "peak_bytes", "pool_usage", "run_in_order", "use_pool"]
+__all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Prediction", "Report", "StepReport", "UnsupportedGraphError",
+           "backend", "by_name", "compile", "partitioner", "peak_bytes", "pool_usage", "predict", "run_in_order", "use_pool"]

@@ -57,8 +57,8 @@ _LATE = {"aot_autograd": "torch._dynamo.backends.common",
          "compile_fx": "torch._inductor.compile_fx",
          "memory": "torch._inductor",
          "V": "torch._inductor.virtualized",
-         "CustomPartitionerFn": "torch._inductor.custom_graph_pass",  # Since 2.9.
-         "CustomSchedulerPass": "torch._inductor.custom_graph_pass"}  # Since 2.13; before, any function will do.
+         "CustomPartitionerFn": "torch._inductor.custom_graph_pass",  # From 2.9 on.
+         "CustomSchedulerPass": "torch._inductor.custom_graph_pass"}  # In 2.13; in 2.11 any function will do.
 _ABSENT: Dict[str, Any] = {"CustomPartitionerFn": object, "CustomSchedulerPass": object}
 
 
@@ -123,7 +123,7 @@ if hasattr(fx.graph, "_BoxedCodeGen"):
     from torch.fx.graph import _BoxedCodeGen as BoxedCodeGen
 else:
     class BoxedCodeGen(fx.graph.CodeGen):  # type: ignore[no-redef]
-        """Makes functions that take their arguments in a list and empty it. PyTorch has it since 2.10."""
+        """Makes functions that take their arguments in a list and empty it. PyTorch has its own in 2.11."""
 
         def gen_fn_def(self, free_vars: List[str], maybe_return_annotation: str, **unused: Any) -> str:
             lines = [f"def {self._func_name}(self, arguments){maybe_return_annotation}:", "    taken = iter(arguments)"]
@@ -143,7 +143,7 @@ def is_seed_or_offset(node: fx.Node) -> bool:
 
 def is_rng_op(node: fx.Node) -> bool:
     """Returns whether a node draws random numbers."""
-    if hasattr(partitioners, "is_rng_op"):  # Since 2.14; it tells attention without dropout from that with it.
+    if hasattr(partitioners, "is_rng_op"):  # In 2.15; it tells attention without dropout from that with it.
         return partitioners.is_rng_op(node)
     return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
@@ -163,7 +163,7 @@ def traced_in_forward(graph: fx.Graph) -> Set[fx.Node]:
     """Returns the nodes that tracing made in the forward, and those that must stay there."""
     if HAS_FORWARD_TAGS:
         return {node for node in graph.nodes if partitioners._has_tag_is_forward(node) or must_be_in_forward(node)}
-    # Before 2.10 only the backward was tagged; what reads a tangent is a part of it, too.
+    # 2.9 tags the backward alone; what reads a tangent is a part of it, too.
     backward: Set[fx.Node] = set()
     for node in graph.nodes:
         if is_tangent(node) or _is_tagged_backward(node) or not backward.isdisjoint(node.all_input_nodes):
@@ -209,7 +209,7 @@ def _overwritten_numbers() -> Sequence[int]:
 def extract_modules(joint: fx.GraphModule, saved: List[fx.Node], numbers: List[fx.Node], objects: List[fx.Node], *,
                     num_fwd_outputs: int, static_inputs: OrderedSet) -> Tuple[fx.GraphModule, fx.GraphModule]:
     """Cuts a joint graph into forward and backward. saved, numbers, objects: what passes from one to the other."""
-    # Since 2.12 meshes and groups have an argument of their own; earlier graphs hand on tensors and numbers alone.
+    # Meshes and groups have an argument of their own in 2.13; in 2.11 graphs hand on tensors and numbers alone.
     others = (objects,) if objects else ()
     return _extract_fwd_bwd_modules(joint, saved, numbers, *others, num_fwd_outputs=num_fwd_outputs,
                                     static_lifetime_input_nodes=static_inputs)
@@ -244,7 +244,7 @@ def elements_of(size_variables: Any, size: Any) -> int:
 
 
 def compiles_backward_at_once() -> ContextManager[Any]:
-    """Has AOTAutograd compile a backward together with its forward, not when it first runs. Before 2.10 it does so where sizes are numbers."""
+    """Has AOTAutograd compile a backward together with its forward, not when it first runs. 2.9 does so where sizes are numbers."""
     config = importlib.import_module("torch._functorch.config")
     has_setting = hasattr(config, "force_non_lazy_backward_lowering")
     return config.patch(force_non_lazy_backward_lowering=True) if has_setting else contextlib.nullcontext()
@@ -255,7 +255,7 @@ def source_of(environment: Any, symbol: Any) -> str:
     sources = environment.var_to_sources.get(symbol, ())
     if not sources:
         return str(symbol)
-    return sources[0].name() if callable(sources[0].name) else sources[0].name  # A property since 2.10.
+    return sources[0].name() if callable(sources[0].name) else sources[0].name  # A property in later versions.
 
 
 def hint_of(environment: Any, symbol: Any) -> Any:
@@ -315,7 +315,7 @@ def sharded_groups() -> List[Any]:
 def _groups_of(state: Any) -> Iterator[Any]:
     if hasattr(state, "_fsdp_param_groups"):
         return iter(state._fsdp_param_groups)
-    return iter([] if state._fsdp_param_group is None else [state._fsdp_param_group])  # Until 2.11 a state has at most one.
+    return iter([] if state._fsdp_param_group is None else [state._fsdp_param_group])  # In 2.11 a state has at most one.
 
 
 def is_sharded_module(module: torch.nn.Module) -> bool:
@@ -353,7 +353,7 @@ def gathered(group: Any) -> List[torch.Tensor]:
 
 
 def max_reduce_scatter_buffers(group: Any) -> int:
-    """Returns how many inputs of reduce-scatters FSDP2 keeps. It is a setting since 2.13; before, each waits for the one before it."""
+    """Returns how many inputs of reduce-scatters FSDP2 keeps. It is a setting in 2.13; in 2.11 each waits for the one before it."""
     return getattr(group.comm_ctx, "reduce_scatter_max_input_buffers", 1)
 
 

@@ -1,0 +1,185 @@
+"""What a step allocates and frees, in its order: from the ops that PyTorch runs on tensors that have shapes and no bytes.
+
+The step itself runs, with autograd's own engine and the optimizer's own code, so what is saved, and when it is let go of, is what PyTorch
+does. An op's results are new storages, and a storage is freed where nobody holds it any longer. What an op takes only while it runs is
+measured once for each kind of op, on a CPU (_measure.py).
+"""
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any, Dict, Hashable, Iterable, Iterator, List, Optional, Tuple
+
+import torch
+from torch import fx
+
+from ._live import Storage, key_of, tensors_in
+from ._measure import measure
+from ._private import READS_OF_A_NUMBER, TorchDispatchMode, pytree
+from ._program import storage_bytes
+
+FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
+PARAMETER, GRADIENT, STATE, ACTIVATION, TEMPORARY, INPUT = KINDS = (
+    "parameters", "gradients", "optimizer state", "activations", "temporaries", "inputs")
+
+
+@dataclass(eq=False)
+class Allocation:
+    """Bytes that are held from one event to another. kind: one of KINDS, or None until it is known."""
+
+    bytes: int
+    kind: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """The begin or the end of an allocation, in the phase of a step. Steps count from 0; what is there before the first has no phase."""
+
+    allocation: Allocation
+    is_begin: bool
+    step: int
+    phase: Optional[str]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """An op that ran, of which it is not known yet what it takes meanwhile."""
+
+    key: Hashable
+    step: int
+    phase: Optional[str]
+
+
+class Tracer(TorchDispatchMode):
+    """Writes down what steps allocate while it is entered, inside of a mode of fake tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: List[Any] = []
+        self.alive: Dict[int, Tuple[Storage, Allocation]] = {}
+        self.nodes: Dict[Hashable, fx.Node] = {}
+        self.step, self.phase = 0, None
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True
+
+    def adopt(self, tensors: Iterable[torch.Tensor], kind: Optional[str]) -> None:
+        """Says of which kind the tensors' storages are, which may be new ones."""
+        for allocation in self._add(tensors):
+            allocation.kind = kind or allocation.kind
+
+    @contextlib.contextmanager
+    def during(self, step: int, phase: str) -> Iterator[None]:
+        """Tells in which phase of which step the ops run meanwhile are. What was let go of since the last is freed before."""
+        self._free()
+        self.step, self.phase = step, phase
+        try:
+            yield
+        finally:
+            self._free()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        kwargs = kwargs or {}
+        if self.phase is None:
+            return func(*args, **kwargs)
+        self._free()
+        if self.phase == OPTIMIZER and func in READS_OF_A_NUMBER:
+            # An optimizer reads its count of steps, on which no bytes depend.
+            return 1.0
+        key = _key_of(func, args, kwargs)
+        node = None
+        if key not in self.nodes:
+            node = self.nodes[key] = _node_of(func, args, kwargs)
+        results = func(*args, **kwargs)
+        if node is not None:
+            node.meta["val"] = _copies(results, node.meta.pop("copies"))
+        self._add(tensors_in(pytree.tree_leaves((args, kwargs, results))))
+        self.written.append(_Run(key, self.step, self.phase))
+        return results
+
+    def _add(self, tensors: Iterable[torch.Tensor]) -> List[Allocation]:
+        found = []
+        for tensor in tensors:
+            key = key_of(tensor)
+            known = self.alive.get(key)
+            if known is None or not known[0].is_alive():
+                if known is not None:
+                    self._end(known[1])
+                storage = Storage(tensor)
+                known = self.alive[key] = storage, Allocation(storage.bytes)
+                self.written.append(Event(known[1], True, self.step, self.phase))
+            found.append(known[1])
+        return found
+
+    def _free(self) -> None:
+        for key in [key for key, (storage, _) in self.alive.items() if not storage.is_alive()]:
+            self._end(self.alive.pop(key)[1])
+
+    def _end(self, allocation: Allocation) -> None:
+        self.written.append(Event(allocation, False, self.step, self.phase))
+
+    def events(self, measures: bool) -> Tuple[List[Event], int]:
+        """Returns all events, and of how many kinds of ops it is not known what they take while they run. measures: whether to run each kind
+        of op once, on the CPU, to know it."""
+        taken = {key: workspace for key, (_, workspace) in measure(self.nodes).items()} if measures else {}
+        found: List[Event] = []
+        for item in self.written:
+            if isinstance(item, Event):
+                found.append(item)
+            elif taken.get(item.key):
+                workspace = Allocation(taken[item.key], TEMPORARY)
+                found += [Event(workspace, is_begin, item.step, item.phase) for is_begin in (True, False)]
+        _name_kinds(found)
+        return found, len(self.nodes.keys() - taken.keys())
+
+
+def _name_kinds(events: List[Event]) -> None:
+    """Names what nobody has: what outlives the forward are activations, and the rest is temporary."""
+    begun = {event.allocation: event for event in events if event.is_begin}
+    for event in events:
+        begin = begun[event.allocation]
+        if not event.is_begin and event.allocation.kind is None:
+            leaves = begin.phase == FORWARD and (event.step, event.phase) != (begin.step, FORWARD)
+            event.allocation.kind = ACTIVATION if leaves else TEMPORARY
+    for allocation, begin in begun.items():
+        allocation.kind = allocation.kind or (ACTIVATION if begin.phase == FORWARD else TEMPORARY)
+
+
+def _key_of(func: Any, args: Any, kwargs: Any) -> Hashable:
+    """Returns a key that is equal for ops that run the same kernel on the same shapes."""
+    def describe(leaf: Any) -> Hashable:
+        if isinstance(leaf, torch.Tensor):
+            return tuple(leaf.shape), leaf.stride(), leaf.dtype, leaf.device
+        return leaf if isinstance(leaf, Hashable) else repr(leaf)
+
+    leaves, structure = pytree.tree_flatten((args, kwargs))
+    return func, tuple(map(describe, leaves)), str(structure)
+
+
+def _node_of(func: Any, args: Any, kwargs: Any) -> fx.Node:
+    """Returns the op as a node of a graph, as `measure` wants it, with copies of its operands, so that it holds none."""
+    graph, copies = fx.Graph(), {}
+
+    def place(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        node = graph.placeholder("operand")
+        node.meta["val"] = _copies(leaf, copies)
+        return node
+
+    node = graph.call_function(func, *pytree.tree_map(place, (tuple(args), kwargs)))
+    node.meta["copies"] = copies
+    return node
+
+
+def _copies(values: Any, copies: Dict[int, torch.Tensor]) -> Any:
+    """Returns tensors of the same shapes, which share storages where those of `values` do. copies: the storage of each that was seen."""
+    def copy(tensor: torch.Tensor) -> torch.Tensor:
+        key = key_of(tensor)
+        if key not in copies:
+            copies[key] = torch.empty(storage_bytes(tensor), dtype=torch.uint8, device=tensor.device)
+        if storage_bytes(tensor) % tensor.itemsize:
+            return copies[key]
+        return copies[key].view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+    return pytree.tree_map_only(torch.Tensor, copy, values)
