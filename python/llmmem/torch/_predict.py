@@ -11,14 +11,16 @@ from torch.utils.checkpoint import checkpoint
 
 from .._caching_allocator import Event as Request
 from .._caching_allocator import simulate
+from .._errors import BudgetError
 from . import _private
 from ._backend import backend, run_in_order
 from ._compile import Loss, _arguments, loss_of_results
 from ._costs import get_device
+from ._errors import UnsupportedGraphError, find_error
 from ._partition import Bytes
 from ._private import FakeTensorMode, pytree
 from ._prediction import Peak, Prediction, Strategy
-from ._trace import BACKWARD, FORWARD, GRADIENT, INPUT, KINDS, OPTIMIZER, PARAMETER, PHASES, STATE, Event, Tracer
+from ._trace import BACKWARD, FORWARD, GRADIENT, HOST, INPUT, KINDS, OPTIMIZER, PARAMETER, PHASES, STATE, Event, Tracer
 
 STRATEGIES = ("eager", "checkpointed", "compiled", "planned")
 # The first step makes the optimizer's state; the second is like all others.
@@ -75,16 +77,16 @@ def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional
             if update is not None and not measures:
                 _take_lists(update)
             for number in range(STEPS):
-                _run_step(tracer, number, model, step, update)
+                _run_step(tracer, number, model, step, update, not measures)
     except (RuntimeError, NotImplementedError) as error:
-        if "BudgetError" in repr(error) or "no plan within" in str(error):
+        if find_error(error, (BudgetError, UnsupportedGraphError)):
             raise
         raise ValueError(f"llmmem.torch.predict: the {strategy} step cannot run on tensors without bytes: {error}") from error
     return tracer.events(measures)
 
 
 def _run_step(tracer: Tracer, number: int, model: nn.Module, step: Callable[[], torch.Tensor],
-              update: Optional[torch.optim.Optimizer]) -> None:
+              update: Optional[torch.optim.Optimizer], on_gpu: bool) -> None:
     with tracer.during(number, FORWARD):
         result = step()
     with tracer.during(number, BACKWARD):
@@ -94,8 +96,20 @@ def _run_step(tracer: Tracer, number: int, model: nn.Module, step: Callable[[], 
     with tracer.during(number, OPTIMIZER):
         if update is not None:
             update.step()
-            tracer.adopt([leaf for leaf in pytree.tree_leaves(list(update.state.values())) if isinstance(leaf, torch.Tensor)], STATE)
+            tracer.adopt(_state_of(update, is_count=False), STATE)
+            tracer.adopt(_state_of(update, is_count=True), HOST if on_gpu and not _counts_on_device(update) else STATE)
         model.zero_grad(set_to_none=True)
+
+
+def _state_of(update: torch.optim.Optimizer, is_count: bool) -> List[torch.Tensor]:
+    """Returns the tensors of an optimizer's state, its counts of steps or the others."""
+    leaves = pytree.tree_leaves(list(update.state.values()))
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and (leaf.dim() == 0) == is_count]
+
+
+def _counts_on_device(update: torch.optim.Optimizer) -> bool:
+    """Returns whether counts of steps are on the device, as PyTorch's optimizers put them where a kernel reads them."""
+    return any(group.get("fused") or group.get("capturable") for group in update.param_groups)
 
 
 def _take_lists(update: torch.optim.Optimizer) -> None:

@@ -20,6 +20,8 @@ from ._program import storage_bytes
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
 PARAMETER, GRADIENT, STATE, ACTIVATION, TEMPORARY, INPUT = KINDS = (
     "parameters", "gradients", "optimizer state", "activations", "temporaries", "inputs")
+# What is in the host's memory, not the device's, and so is no event.
+HOST = "host"
 
 
 @dataclass(eq=False)
@@ -130,6 +132,7 @@ class Tracer(TorchDispatchMode):
                 workspace = Allocation(taken[item.key], TEMPORARY)
                 found += [Event(workspace, is_begin, item.step, item.phase) for is_begin in (True, False)]
         _name_kinds(found)
+        found = [event for event in found if event.allocation.kind != HOST]
         return found, len(self.nodes.keys() - taken.keys())
 
 

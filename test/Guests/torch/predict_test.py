@@ -82,7 +82,8 @@ class PredictTest(unittest.TestCase):
                         self.assertGreaterEqual(peak.reserved, peak.allocated)
             self.assertEqual(strategy.steps[0]["forward"].by_kind["optimizer state"], 0)
             parameters = strategy.steps[1]["forward"].by_kind["parameters"]
-            self.assertGreaterEqual(strategy.steps[1]["forward"].by_kind["optimizer state"], 2 * parameters)
+            # The counts of steps are the host's.
+            self.assertEqual(strategy.steps[1]["forward"].by_kind["optimizer state"], 2 * parameters)
         eager, checkpointed = (prediction.strategies[name].steps[0]["forward"].by_kind for name in ("eager", "checkpointed"))
         self.assertLess(checkpointed["activations"], eager["activations"])
         self.assertIn("bytes are of the model", str(prediction))

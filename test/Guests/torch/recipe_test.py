@@ -1,4 +1,4 @@
-"""docs/Recipes/TrainInPyTorch.md, run as it stands with a small model."""
+"""docs/Recipes/TrainInPyTorch.md and PredictInPyTorch.md, run as they stand with a small model."""
 
 import os
 import sys
@@ -25,6 +25,16 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(len(reports), 1)
         self.assertLessEqual(reports[0].peak, 20 * 10**9)
         self.assertTrue(all(parameter.grad is not None for parameter in names["model"].parameters()))
+
+    def test_the_prediction_runs(self) -> None:
+        ids = torch.randint(0, 256, (2, 16))
+        names: Dict[str, Any] = {"model": gpt(layers=2), "ids": ids, "targets": ids}
+        blocks = python_blocks("PredictInPyTorch.md")
+        self.assertEqual(len(blocks), 1)
+        exec(blocks[0], names)
+        strategies = names["prediction"].strategies
+        self.assertEqual(list(strategies), ["eager", "checkpointed", "compiled"])
+        self.assertTrue(all(strategy.reserved >= strategy.peak for strategy in strategies.values()))
 
 
 if __name__ == "__main__":
