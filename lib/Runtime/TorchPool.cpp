@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Runtime/ArenaPool.h"
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <stdexcept>
@@ -28,8 +29,11 @@ extern "C" {
 /// libcuda.so.1.
 llmmem_pool *llmmem_torch_pool(int device, char *message, size_t size) {
   std::lock_guard<std::mutex> lock(opening);
-  if (device < 0 || device >= kMostDevices)
+  if (device < 0 || device >= kMostDevices) {
+    std::snprintf(message, size, "device %d is none of the first %d, which the pool knows", device,
+                  kMostDevices);
     return nullptr;
+  }
   if (!pools[device]) {
     const char *driver = std::getenv("LLMMEM_CUDA_DRIVER");
     pools[device] =

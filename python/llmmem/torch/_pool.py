@@ -161,6 +161,11 @@ class Served:
         self.pool, self.sequence = pool, sequence
         self.plan: Optional[int] = None
 
+    def __del__(self) -> None:
+        # What is still in use of the arena keeps it.
+        if self.plan is not None:
+            self.pool.remove(self.plan)
+
     def wrap(self, run: Callable[[List[Any]], Any], is_backward: bool) -> Callable[[List[Any]], Any]:
         """Returns `run` with its allocations served."""
 

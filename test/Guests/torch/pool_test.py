@@ -1,5 +1,7 @@
 """The pool as PyTorch's allocator: planned steps of CUDA over a driver whose memory is the host's, and kernels measured by a GPU's means."""
 
+import ctypes
+import gc
 import os
 import types
 import unittest
@@ -79,6 +81,23 @@ class PoolTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "found no CUDA driver: no-such"):
             _pool.Pool(driver="no-such.so")
 
+    def test_functions_of_pytorch_allocate_from_the_pool_of_the_process(self):
+        library = ctypes.CDLL(_pool.library_path())
+        library.llmmem_torch_allocate.restype = ctypes.c_void_p
+        library.llmmem_torch_allocate.argtypes = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p
+        library.llmmem_torch_free.argtypes = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p
+        with mock.patch.dict(os.environ, LLMMEM_CUDA_DRIVER=DRIVER):
+            address = library.llmmem_torch_allocate(1000, 0, 8)
+        pool = _pool.Pool()
+        plan = pool.add(_pool.Allocations(2048, [(0, 1024, 1024)], 1))
+        pool.begin(plan, 0, 1, 8)
+        served = library.llmmem_torch_allocate(300, 0, 8), library.llmmem_torch_allocate(1024, 0, 8)
+        self.assertEqual((1, 1, 1024 + 512 + 1024), (pool.usage().planned, pool.usage().unknown, pool.usage().allocated))
+        for address in (address, *served):
+            library.llmmem_torch_free(address, 0, 0, 8)
+        self.assertEqual(0, pool.usage().allocated)
+        self.assertIsNone(library.llmmem_torch_allocate(0, 0, 8))
+
     def test_pytorch_finds_the_functions(self):
         torch.cuda.memory.CUDAPluggableAllocator(_pool.library_path(), "llmmem_torch_allocate", "llmmem_torch_free")
 
@@ -97,6 +116,9 @@ class ServedTest(unittest.TestCase):
                 _pool.served_run(modules[0], lambda arguments: 1 // 0)([])
         self.assertEqual([mock.call(3, 0, 1, 8), mock.call(3, 1, 3, 8), mock.call(3, 0, 1, 8)], pool.begin.call_args_list)
         self.assertEqual((1, 3), (pool.add.call_count, pool.end.call_count))
+        modules = served = module = None
+        gc.collect()
+        pool.remove.assert_called_once_with(3)
 
     def test_plans_keep_their_budget_with_the_arena(self):
         with mock.patch.object(_pool_in_use, "_pools", [mock.Mock()]):
