@@ -73,9 +73,10 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.0, fused=True)
 
     def step(self):
-        loss = self.run(input_ids=self.ids, labels=self.ids).loss
-        loss.backward()
-        return loss.detach()
+        # The logits are held until the backward has returned, as trainers do and a plan assumes.
+        outputs = self.run(input_ids=self.ids, labels=self.ids)
+        outputs.loss.backward()
+        return outputs.loss.detach()
 
     def update(self):
         self.optimizer.step()
