@@ -67,9 +67,10 @@ class Backend:
         return self.partition.watch(run) if len(self.reports) > planned else run
 
     def compile(self, model: nn.Module, inputs: Any, *, loss: Optional[Callable[..., torch.Tensor]] = None,
-                regions: Optional[Sequence[nn.Module]] = None, strict: bool = False) -> nn.Module:
+                regions: Optional[Sequence[nn.Module]] = None, strict: bool = False,
+                optimizers_in_backward: Sequence[torch.optim.Optimizer] = ()) -> nn.Module:
         """Returns `model` compiled, with one plan for all calls of its training step; llmmem.torch.compile says how."""
-        return compile_model(self, model, inputs, loss, regions, strict)
+        return compile_model(self, model, inputs, loss, regions, strict, optimizers_in_backward)
 
     def twin(self) -> "Backend":
         """Returns a backend of the same prices that finds out what a step calls."""
@@ -128,7 +129,8 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
 
 
 def compile(model: nn.Module, *, budget: Bytes, inputs: Any, compiler: str = "eager", loss: Optional[Callable[..., torch.Tensor]] = None,
-            regions: Optional[Sequence[nn.Module]] = None, strict: bool = False, **options: Any) -> nn.Module:
+            regions: Optional[Sequence[nn.Module]] = None, strict: bool = False,
+            optimizers_in_backward: Sequence[torch.optim.Optimizer] = (), **options: Any) -> nn.Module:
     """Returns `model` compiled, so that its whole training step keeps the budget: all graphs, all calls of them, and what PyTorch runs
     between them.
 
@@ -139,11 +141,15 @@ def compile(model: nn.Module, *, budget: Bytes, inputs: Any, compiler: str = "ea
     loss: a function of the model and its inputs that returns the loss; the default calls the model and finds the loss among its results.
     regions: modules of the model that are compiled one by one (regional compilation), in place; the default is the model as a whole.
     strict: whether a call that no plan knows is refused though it fits at the least bytes. Such a step is planned after it has run.
+    optimizers_in_backward: optimizers of one parameter each. Every one steps in the backward, as soon as its gradient is complete, and frees
+        the gradient; their state counts, and reserve or optimizer_state need not name it. A compiled backward gives all its
+        gradients at once, so give regions for this to save bytes.
     budget, compiler, options: those of `backend`. on_report gets a StepReport for each kind of step, in addition to each graph's Report.
 
     Raises ValueError where an argument is wrong, BudgetError where no plan fits, and UnsupportedGraphError.
     """
-    return Backend(Partition(budget, **options), compiler).compile(model, inputs, loss=loss, regions=regions, strict=strict)
+    return Backend(Partition(budget, **options), compiler).compile(model, inputs, loss=loss, regions=regions, strict=strict,
+                                                                optimizers_in_backward=optimizers_in_backward)
 
 
 def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:

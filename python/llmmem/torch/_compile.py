@@ -3,13 +3,14 @@
 import contextlib
 import copy
 import functools
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
 
 from .._errors import BudgetError
 from ._errors import UnsupportedGraphError, find_error
+from ._in_backward import check_optimizers, state_of, twins_of, update_in_backward
 from ._private import FakeTensorMode, pytree
 from ._record import Recorder
 from ._steps import Graph, Steps, least_of_step, make_plan
@@ -22,7 +23,7 @@ Loss = Callable[..., torch.Tensor]
 
 
 def compile_model(backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss], regions: Optional[Sequence[nn.Module]],
-                  strict: bool) -> nn.Module:
+                  strict: bool, optimizers: Sequence[torch.optim.Optimizer] = ()) -> nn.Module:
     """See llmmem.torch.compile."""
     if backend.steps.budget is None and backend.partition.budget != "min":
         raise ValueError('llmmem.torch.compile: needs a budget: bytes, a text such as "20GB", or "min" for the least that is found')
@@ -30,8 +31,10 @@ def compile_model(backend: "Backend", model: nn.Module, inputs: Any, loss: Optio
     missing = [region for region in chosen if not any(region is module for module in model.modules())]
     if missing:
         raise ValueError(f"regions: {type(missing[0]).__name__} is no module of the model")
-    recorded = _record(backend, model, inputs, loss, chosen)
+    check_optimizers(optimizers, model)
+    recorded = _record(backend, _Step(model, inputs, loss, chosen, optimizers))
     _adopt(backend, recorded, strict)
+    update_in_backward(optimizers)
     return _apply(model, regions, backend)
 
 
@@ -53,46 +56,64 @@ def _apply(model: nn.Module, regions: Optional[Sequence[nn.Module]], backend: "B
     return model
 
 
+class _Step(NamedTuple):
+    """A training step: of a model, its inputs, its loss, and the modules that are compiled. loss: None where it is among the model's
+    results. optimizers: those that step in the backward."""
+
+    model: nn.Module
+    inputs: Any
+    loss: Optional[Loss]
+    regions: Sequence[nn.Module]
+    optimizers: Sequence[torch.optim.Optimizer]
+
+
 _Recorded = Tuple[Steps, List[Tuple[List[Graph], List[Moment]]]]
 
 
-def _record(backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss], regions: Sequence[nn.Module]) -> _Recorded:
+def _record(backend: "Backend", step: _Step) -> _Recorded:
     """Runs the step on fake tensors, or on the model's own where a number is read out of one."""
     try:
-        return _record_on(FakeTensorMode(allow_non_fake_inputs=True), backend, model, inputs, loss, regions)
+        return _record_on(FakeTensorMode(allow_non_fake_inputs=True), backend, step)
     except Exception as error:
         # Dynamo wraps what a backend raises. A graph that is refused would be refused again.
         if find_error(error, (BudgetError, UnsupportedGraphError)):
             raise
+        if step.optimizers:
+            raise ValueError("optimizers_in_backward: the step could not run on tensors without bytes, and with the model's own the optimizers "
+                             "would train it: give optimizers that read no number out of a tensor, such as those with fused=True or "
+                             "capturable=True") from error
         try:
-            with _left_as_it_was(model):
-                return _record_on(None, backend, model, inputs, loss, regions)
+            with _left_as_it_was(step.model):
+                return _record_on(None, backend, step)
         except Exception as again:
             raise again from error
 
 
-def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss],
-               regions: Sequence[nn.Module]) -> _Recorded:
+def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", step: _Step) -> _Recorded:
     """Runs the step of a copy of the model: its parameters are fake ones, which have no bytes, or without `fakes` the model's own. Returns
     what was seen without gradients, and with those of an earlier backward."""
 
     def convert(tensor: torch.Tensor) -> torch.Tensor:
         return fakes.from_tensor(tensor) if fakes else tensor
 
+    model = step.model
     tensors = [*model.parameters(), *model.buffers()]
     with contextlib.ExitStack() as stack:
         stack.enter_context(_without_gradients(model))
         memo: Dict[int, Any] = {id(tensor): convert(tensor) for tensor in tensors}
         twin = copy.deepcopy(model, memo)
-        step = functools.partial(loss, twin) if loss else twin
-        args, kwargs = _arguments(pytree.tree_map_only(torch.Tensor, convert, inputs))
+        run = functools.partial(step.loss, twin) if step.loss else twin
+        args, kwargs = _arguments(pytree.tree_map_only(torch.Tensor, convert, step.inputs))
+        optimizers = twins_of(step.optimizers, memo, convert)
+        update_in_backward(optimizers)
         dry = backend.twin()
-        _compile_all([memo[id(region)] for region in regions], dry)
+        _compile_all([memo[id(region)] for region in step.regions], dry)
         recorder = Recorder(dry.steps)
         known = [*twin.parameters(), *twin.buffers(), *(leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))]
         for mode in (fakes, recorder):
             stack.enter_context(mode or contextlib.nullcontext())
-        return dry.steps, list(_run(dry.steps, recorder, known, lambda: step(*args, **kwargs), twin))
+        return dry.steps, list(_run(dry.steps, recorder, lambda: [*known, *state_of(optimizers)], lambda: run(*args, **kwargs),
+                                    twin, 3 if optimizers else 4))
 
 
 @contextlib.contextmanager
@@ -131,18 +152,18 @@ def _compile_all(regions: Sequence[nn.Module], backend: "Backend") -> None:
         region.compile(backend=backend)
 
 
-def _run(steps: Steps, recorder: Recorder, known: Sequence[torch.Tensor], step: Callable[[], Any],
-         model: nn.Module) -> Iterator[Tuple[List[Graph], List[Moment]]]:
-    """Runs the step to compile it, to meet each op, without gradients, and with those of the last. What `step` returns is held until its
-    backward has returned, as callers do with a model's results."""
+def _run(steps: Steps, recorder: Recorder, known: Callable[[], Sequence[torch.Tensor]], step: Callable[[], Any], model: nn.Module,
+         times: int) -> Iterator[Tuple[List[Graph], List[Moment]]]:
+    """Runs the step to compile it, to meet each op, without gradients, and, the fourth time, with those of the last. known: returns the
+    tensors that live throughout. What `step` returns is held until its backward has returned, as callers do with a model's results."""
     steps.recorder = recorder
-    for number in range(4):
+    for number in range(times):
         if number < 3:
             model.zero_grad(set_to_none=True)
         # Compiling makes tensors of its own, which are no part of the step.
         steps.forget(storages=number < 2)
         recorder.forget(storages=number < 2)
-        recorder.live.add(known)
+        recorder.live.add(known())
         recorder.open()
         results = step()
         loss_of_results(results).backward()
