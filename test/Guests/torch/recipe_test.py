@@ -18,13 +18,16 @@ class RecipeTest(unittest.TestCase):
         ids = torch.randint(0, 256, (2, 16))
         names: Dict[str, Any] = {"model": gpt(layers=2), "ids": ids, "targets": ids}
         blocks = python_blocks("TrainInPyTorch.md")
-        self.assertEqual(len(blocks), 3)
-        for block in blocks:
+        self.assertEqual(len(blocks), 4)
+        for block in blocks[:3]:
             exec(block, names)
         reports = names["backend"].reports
         self.assertEqual(len(reports), 1)
         self.assertLessEqual(reports[0].peak, 20 * 10**9)
         self.assertTrue(all(parameter.grad is not None for parameter in names["model"].parameters()))
+        names["model"] = gpt(layers=2)
+        exec(blocks[3], names)
+        self.assertTrue(all(parameter.grad is None for parameter in names["model"].parameters()))
 
     def test_the_prediction_runs(self) -> None:
         ids = torch.randint(0, 256, (2, 16))
