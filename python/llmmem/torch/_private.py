@@ -211,6 +211,9 @@ def extract_modules(joint: fx.GraphModule, saved: List[fx.Node], numbers: List[f
     """Cuts a joint graph into forward and backward. saved, numbers, objects: what passes from one to the other."""
     # Meshes and groups have an argument of their own in 2.13; in 2.11 graphs hand on tensors and numbers alone.
     others = (objects,) if objects else ()
+    if not HAS_FORWARD_TAGS:
+        for node in (*saved, *numbers):  # 2.9 refuses to hand on what is tagged as the forward's.
+            node.meta.pop("partitioner_tag", None)
     return _extract_fwd_bwd_modules(joint, saved, numbers, *others, num_fwd_outputs=num_fwd_outputs,
                                     static_lifetime_input_nodes=static_inputs)
 
