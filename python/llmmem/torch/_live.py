@@ -39,6 +39,10 @@ class Live:
             found[key] = known
         return found
 
+    def has(self, tensor: torch.Tensor) -> bool:
+        known = self.storages.get(key_of(tensor))
+        return known is not None and known.is_alive()
+
     def bytes_without(self, private: Iterable[Storage]) -> int:
         """Returns the bytes of all that is alive but for `private`, and forgets what is not alive."""
         self.storages = {key: storage for key, storage in self.storages.items() if storage.is_alive()}

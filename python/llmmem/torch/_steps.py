@@ -8,7 +8,7 @@ which the plan did not know is refused before it takes memory.
 
 import gc
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, Tuple, TYPE_CHECKING
 
 import torch
@@ -72,6 +72,10 @@ class StepPlan:
             return None
         forward, _, backward = slack_of(self.moments, self.points, numbers, self.budget)
         return min(forward, backward + sum(caller_bytes(graph.problem)))
+
+    def knows(self, graph: Graph, number: int, waiting: FrozenSet[int]) -> bool:
+        """Returns whether the step makes this call while `waiting` wait, and knows of all of those."""
+        return number < len(self.graphs) and self.graphs[number] is graph and waiting <= self.moments[self._moment_of(number)].waiting
 
     def more(self, number: int, seen: int) -> int:
         """Returns by how much the bytes that are seen when the forward of a call begins are more than were when the step was planned."""
@@ -226,6 +230,11 @@ class Steps:
 
     def _see(self, arguments: Sequence[Any]) -> None:
         tensors = tensors_in(arguments)
+        late = {key_of(tensor): Storage(tensor).bytes for tensor in tensors if tensor.is_leaf and not self.live.has(tensor)}
+        if late and self.recorder is None:
+            # Parameters of a later graph were there before a call showed them.
+            more = sum(late.values())
+            self.moments = [replace(moment, base=moment.base + more, seen=moment.seen + more) for moment in self.moments]
         self._add(tensors)
         self._add(tensors_in(tensor.grad for tensor in tensors if tensor.is_leaf and tensor.grad is not None))
 
@@ -248,9 +257,10 @@ class Steps:
         might not fit."""
         seen = self.seen()
         plans = [plan for plan in ([self.current] if number else self.plans) if plan is not None]
-        known = [plan for plan in plans if number < len(plan.graphs) and plan.graphs[number] is graph]
-        fitting = [plan for plan in known if plan.needed_from(number, seen) <= plan.budget]
+        waiting = self._numbers()
+        fitting = [plan for plan in plans if plan.knows(graph, number, waiting) and plan.needed_from(number, seen) <= plan.budget]
         if not fitting and self.budget is not None:
+            known = [plan for plan in self.plans if plan.knows(graph, number, waiting)]
             self._check_unknown(graph, arguments, seen, min((plan.more(number, seen) for plan in known), default=None))
         return min(fitting, key=lambda plan: plan.cost, default=None), seen
 
@@ -285,12 +295,20 @@ class Steps:
         graphs, moments, current = self.started, self.moments, self.current
         self.close_segment()
         self.started, self.moments, self.current, self.kept = [], [], None, {}
-        is_complete = {moment.call for moment in moments if moment.is_backward} >= set(range(len(graphs)))
-        if graphs and is_complete and current is None and (self.budget is not None or self.finds_least):
+        if graphs and is_complete(moments, len(graphs)) and current is None and (self.budget is not None or self.finds_least):
             budget = least_of_step(graphs, moments) if self.budget is None else self.budget
             made = make_plan(graphs, moments, budget, self.seconds)
             self.plans.insert(0, made)
             self.on_plan(made)
+
+
+def is_complete(moments: Sequence[Moment], calls: int) -> bool:
+    """Returns whether each of so many calls had its backward, or had its results dropped before a later call began, which is noticed there where
+    another step keeps them."""
+    done = {moment.call for moment in moments if moment.is_backward}
+    forwards = [moment for moment in moments if moment.call is not None and not moment.is_backward]
+    return bool(done) and all(number in done or any(moment.call > number and number not in moment.waiting for moment in forwards)
+                              for number in range(calls))
 
 
 def least_of_step(graphs: Sequence[Graph], moments: Sequence[Moment]) -> int:

@@ -222,6 +222,35 @@ class StepsTest(unittest.TestCase):
         for node, behind in ((first, set()), (second, {0}), (beside, {0}), (second + beside, {0, 1, 2})):
             self.assertEqual(calls_after([node.grad_fn], made) - {made.get(node.grad_fn)}, behind)
 
+    def test_a_call_whose_results_are_dropped_needs_no_backward(self) -> None:
+        class Layer(nn.Linear):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return super().forward(x).sin()
+
+        class Drops(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first, self.second, self.third, self.is_kept = Layer(64, 64), Layer(64, 64), Layer(64, 64), False
+
+            @torch.compiler.disable(recursive=False)
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = self.first(x)
+                dropped = self.second(y)
+                z = dropped.sum() if self.is_kept else 0
+                del dropped
+                return (self.third(y).sum() + z).square()
+
+        x, model, backend = torch.ones(64, 64), self.make(Drops), llmmem.torch.backend("1MB")
+        compiled = torch.compile(model, backend=backend)
+        for _ in range(2):
+            compiled(x).backward()
+        # All calls, the parameters of the last included, are known after one step.
+        self.assertEqual([report.calls for report in backend.step_reports], [3])
+        model.is_kept = True
+        for _ in range(2):
+            compiled(x).backward()
+        self.assertEqual([report.calls for report in backend.step_reports], [3, 3])
+
     def test_gradients_accumulate(self) -> None:
         model = self.make(llama, layers=3)
         model(self.ids, self.ids).backward()
