@@ -106,7 +106,10 @@ def read(operand: Any, known: Dict[int, Any]) -> Any:
 def run_step(step: Step, known: Dict[int, Any]) -> List[Any]:
     """Returns the results of a primitive on the values that are known by number."""
     primitive = step.equation.primitive
-    results = primitive.bind(*(read(operand, known) for operand in step.operands), **primitive.get_bind_params(step.equation.params))
+    functions, params = (), primitive.get_bind_params(step.equation.params)
+    if isinstance(params, tuple):  # JAX before 0.9 takes functions of a primitive as operands.
+        functions, params = params
+    results = primitive.bind(*functions, *(read(operand, known) for operand in step.operands), **params)
     return list(results) if primitive.multiple_results else [results]
 
 

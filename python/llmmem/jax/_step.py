@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import jax
 import jax.export
-from jax.extend.mlir import serialize_portable_artifact
+from jax.extend.mlir.dialects import stablehlo
 
 from .._planner import _budget as check_budget
 from .._errors import BudgetError
@@ -144,7 +144,7 @@ class _PlannedStep:
         version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", exported.mlir_module_serialized[:64])
         if not version:
             raise RuntimeError("llmmem.jax.plan: the exported step is of an unknown version of StableHLO")
-        artifact = serialize_portable_artifact(type(module).parse(planned, module.context), version.group(1).decode())
+        artifact = stablehlo.serialize_portable_artifact(type(module).parse(planned, module.context), version.group(1).decode())
         return dataclasses.replace(exported, mlir_module_serialized=artifact)
 
 
