@@ -166,9 +166,9 @@ inline int64_t ReversalRecurrence::segment(int64_t bytes, int i, Choice there,
   const int64_t state = own.readsState ? size(i) : 0, tape = own.readsTape ? own.tape : 0;
   const int64_t inputAfter = keepsForEnd ? input : 0;
   int64_t most = 0;
-  if (again) // F(i) beside the gradient, if there is one
+  if (again) // F(i) next to the gradient, if there is one
     most = std::max(most, gradientBefore(i) + forward(i, keepsForEnd));
-  if (i == count) // the loss, beside what B(i) reads
+  if (i == count) // the loss, next to what B(i) reads
     most = std::max(most, inputAfter + size(i) + tape + own.gradient);
   const int64_t inputAtEnd = own.readsInput || keepsInput ? input : 0;
   most = std::max(most, inputAtEnd + state + tape + own.gradient + result);

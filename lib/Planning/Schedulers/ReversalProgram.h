@@ -14,8 +14,8 @@
 //            segment; without |l| where neither the segment nor anything later needs boundary l
 //   alone    l + 1 is r: run the segment and what it needs of the stage
 //
-// Beside l and r, a state says what of stage r is saved, whether boundary l is needed when the
-// segments are over, and whether it is the original forward, whose ops cost nothing more. Every
+// In addition to l and r, a state says what of stage r is saved, whether boundary l is needed when
+// the segments are over, and whether it is the original forward, whose ops cost nothing more. Every
 // move is allowed where the peak of its ops fits into m (ReversalStages.h).
 // A boundary that is held stays until its own segment has run: the schedules are *persistent*.
 //

@@ -64,7 +64,7 @@ int64_t StageBuilder::bytesOf(Values list) const {
   return bytes;
 }
 
-/// Measures a forward that leaves the boundary and the saved values behind.
+/// Measures a forward after which the boundary and the saved values stay live.
 StageRun StageBuilder::passOf(int32_t stage, std::vector<OpIndex> ops, Values saved) {
   StageRun run;
   run.needsInput = true;
@@ -133,7 +133,7 @@ void StageBuilder::measureSegment(int32_t segment, Values input, StageRun &run) 
     for (OpIndex op : run.ops)
       for (Values touched : {graph.reads(op), graph.writes(op)})
         for (ValueIndex value : touched)
-          if (values.isExtra[value] && values.isLiveBehind(value, segment))
+          if (values.isExtra[value] && values.isLiveAfter(value, segment))
             scan.leave(value);
     if (leavesInput)
       llvm::for_each(input, [&](ValueIndex value) { scan.leave(value); });

@@ -5,7 +5,7 @@
 // to i, boundary 0 the inputs that stage 1 alone reads. Each run is a list of ops whose cost and
 // peak are those of our own model: sizes aligned, results in place, workspaces.
 //
-// The peak of a run counts what its ops read and write, and what they leave behind. It leaves out
+// The peak of a run counts what its ops read and write, and what stays live after them. It omits
 // what other stages hold meanwhile. A run of a segment counts the gradients and other values that
 // are live there in every schedule, and a pass leaves them out (`extraBytes`).
 //

@@ -1,10 +1,10 @@
 //===- StageScan.h - The bytes of a few ops of a schedule ----------------------------===//
 //
 // Computes what a list of ops holds, from its last op to its first, as BackwardScan does for a
-// whole schedule. Values that the list does not touch, and that are not left behind, are not
+// whole schedule. Values that the list does not touch, and that do not stay live after it, are not
 // counted. A scan takes time in the ops of the list alone.
 //
-// Example: b = f(a), c = g(b), with c left behind: g holds b and c, f holds a and b.
+// Example: b = f(a), c = g(b), where c stays live: g holds b and c, f holds a and b.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ public:
       : graph(graph), isExtra(isExtra), seenIn(graph.numValues(), 0),
         isRead(graph.numValues(), false) {}
 
-  /// Begins a scan behind whose last op `bytes` are live.
+  /// Begins a scan after whose last op `bytes` are live.
   void start(int64_t bytes, bool countsExtras);
-  /// Says that `value` is among what is live behind the last op. Its bytes are in `bytes` already.
+  /// Says that `value` is among what is live after the last op. Its bytes are in `bytes` already.
   void leave(ValueIndex value) { mark(value, true); }
   /// Returns the peak of the ops.
   int64_t peakOf(llvm::ArrayRef<OpIndex> ops);

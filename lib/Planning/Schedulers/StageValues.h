@@ -31,8 +31,8 @@ public:
 
   /// Returns the extra bytes that are live between two segments, just before `segment`.
   int64_t extraBytesBefore(int32_t segment) const { return extraBytes[segment]; }
-  /// Says whether an extra value is live behind a segment.
-  bool isLiveBehind(ValueIndex value, int32_t segment) const {
+  /// Says whether an extra value is live after a segment.
+  bool isLiveAfter(ValueIndex value, int32_t segment) const {
     return birth[value] <= segment && death[value] > segment;
   }
 
