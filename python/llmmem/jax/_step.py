@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import jax
 import jax.export
-from jax.extend.mlir.dialects import stablehlo
+import jax.extend.mlir
 
 from .._planner import _budget as check_budget
 from .._errors import BudgetError
@@ -20,6 +20,11 @@ from ._batching import refuse_vmap
 from ._cpu import warn_of_cpu
 from ._errors import UnsupportedLossError
 from ._memory import compiled_bytes, describe_measured
+
+if hasattr(jax.extend.mlir, "serialize_portable_artifact"):
+    from jax.extend.mlir import serialize_portable_artifact
+else:  # JAX before 0.10.
+    from jax.extend.mlir.dialects.stablehlo import serialize_portable_artifact
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ class _PlannedStep:
         version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", exported.mlir_module_serialized[:64])
         if not version:
             raise RuntimeError("llmmem.jax.plan: the exported step is of an unknown version of StableHLO")
-        artifact = stablehlo.serialize_portable_artifact(type(module).parse(planned, module.context), version.group(1).decode())
+        artifact = serialize_portable_artifact(type(module).parse(planned, module.context), version.group(1).decode())
         return dataclasses.replace(exported, mlir_module_serialized=artifact)
 
 
