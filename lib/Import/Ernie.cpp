@@ -13,6 +13,7 @@ static DecoderParts readErnieParts(ConfigReader &config, const ImportOptions &op
   setInputBias(parts.attention, bias);
   parts.attention.output.bias = bias;
   setBias(parts.mlp, bias);
+  expectNoNoise(config, options, "attention_dropout");
   parts.attention.dropout = 0;
   parts.attention.rotary.interleaved = true;
   return parts;

@@ -6,7 +6,8 @@
 using namespace llmmem::importer;
 
 /// Scores multiply what experts read. A layer without experts has a wider MLP of its own.
-static void readLlama4Experts(ConfigReader &config, DecoderParts &parts) {
+static void readLlama4Experts(ConfigReader &config, const ImportOptions &options,
+                              DecoderParts &parts) {
   parts.experts = readExperts(config, {.count = "num_local_experts", .inner = "intermediate_size"});
   parts.experts.logistic = true;
   parts.experts.normalized = false;
@@ -20,7 +21,7 @@ static void readLlama4Experts(ConfigReader &config, DecoderParts &parts) {
   shared.up.module = "feed_forward.shared_expert.up_proj";
   shared.down.module = "feed_forward.shared_expert.down_proj";
   parts.experts.shared = shared;
-  expectNoNoise(config, {}, "router_jitter_noise");
+  expectNoNoise(config, options, "router_jitter_noise");
   std::vector<int64_t> layers = config.counts("moe_layers");
   const int64_t every = config.optionalPositive("interleave_moe_layer_step").value_or(1);
   parts.experts.hasExperts = [layers, every](int64_t layer) {
@@ -62,7 +63,7 @@ std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
     config.fail("key 'use_qk_norm' is true, which asks for norms without weights of queries and "
                 "keys after their rotation; these are not supported");
   readLayersWithoutPositions(config, parts, 4);
-  readLlama4Experts(config, parts);
+  readLlama4Experts(config, options, parts);
   readLongContext(config, parts);
   return makeDecoder(std::move(parts));
 }
