@@ -101,8 +101,8 @@ def Llm_DispatchOp : Llm_PureOp<"dispatch", [Shardable, CostWithTraffic, Differe
   let summary = "Copies each token to the places of its experts.";
   let description = [{
     y[e, b, c, :] = x[b, s, :] where choices[e, b, c] = s * k + j; 0 where it is -1. With `weights`, that is multiplied
-    by weights[b, s, j]: the gradient of what llm.combine reads. Only the gradient reads places. Keeps for the backward:
-    places and choices.
+    by weights[b, s, j]: the gradient of what llm.combine reads, or what experts read where their scores multiply their
+    input (Llama 4). Only the gradient reads places. Keeps for the backward: places and choices, and with weights x, too.
 
     ```mlir
     %y = llm.dispatch %x, %places, %choices
