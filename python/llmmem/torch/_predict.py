@@ -1,6 +1,5 @@
 """`llmmem.torch.predict`: what a training step will hold, before it runs anywhere."""
 
-import contextlib
 import copy
 import functools
 import os
@@ -78,7 +77,7 @@ def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional
             if update is not None and not measures:
                 _take_lists(update)
             for number in range(STEPS):
-                _run_step(tracer, number, model, step, update, not measures, measures and strategy in ("eager", "checkpointed"))
+                _run_step(tracer, number, model, step, update, not measures)
     except (RuntimeError, NotImplementedError) as error:
         if find_error(error, (BudgetError, UnsupportedGraphError)):
             raise
@@ -87,9 +86,8 @@ def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional
 
 
 def _run_step(tracer: Tracer, number: int, model: nn.Module, step: Callable[[], torch.Tensor],
-              update: Optional[torch.optim.Optimizer], on_gpu: bool, sees_numbers: bool) -> None:
-    # Compiled code has its numbers in its text.
-    with tracer.during(number, FORWARD), tracer.numbers() if sees_numbers else contextlib.nullcontext():
+              update: Optional[torch.optim.Optimizer], on_gpu: bool) -> None:
+    with tracer.during(number, FORWARD):
         result = step()
     with tracer.during(number, BACKWARD):
         result.backward()

@@ -14,7 +14,7 @@ from torch import fx
 
 from ._live import Storage, key_of, tensors_in
 from ._measure import measure
-from ._private import READS_OF_A_NUMBER, FakeTensor, TorchDispatchMode, pytree
+from ._private import READS_OF_A_NUMBER, TorchDispatchMode, pytree
 from ._program import storage_bytes
 
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
@@ -98,16 +98,6 @@ class Tracer(TorchDispatchMode):
         self._add(tensors_in(pytree.tree_leaves((args, kwargs, results))))
         self.written.append(_Run(key, self.step, self.phase))
         return results
-
-    def numbers(self) -> torch.autograd.graph.saved_tensors_hooks:
-        """Sees meanwhile which numbers autograd saves: a factor that is a number of Python becomes a tensor of 8 bytes, which no op makes. Hooks
-        see what is saved without its history, so that holding it holds nothing else."""
-        def pack(saved: torch.Tensor) -> torch.Tensor:
-            if not isinstance(saved, FakeTensor) and saved.layout == torch.strided:
-                self._add([saved])
-            return saved
-
-        return torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved)
 
     def _add(self, tensors: Iterable[torch.Tensor]) -> List[Allocation]:
         found = []
