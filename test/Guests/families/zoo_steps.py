@@ -88,12 +88,17 @@ def count_unread(model: nn.Module) -> int:
     return sum(buffer.nbytes for name, buffer in model.named_buffers() if name.endswith("original_inv_freq"))
 
 
-def run(entry: Entry, backend: Any) -> Step:
-    """Compiles the model, and measures a step after those that compile. Equal seeds make models, batches and dropout equal."""
+def run(entry: Entry, backend: Any, is_whole: bool = False) -> Step:
+    """Compiles the model, and measures a step after those that compile. Equal seeds make models, batches and dropout equal. is_whole: whether the
+    backend plans the whole step before, as llmmem.torch.compile does."""
     torch._dynamo.reset()
     torch.manual_seed(0)
     model = entry.make().train()
-    step = torch.compile(model, backend=backend, dynamic=entry.dynamic)
+    if is_whole:
+        with entry.context():
+            step = backend.compile(model, entry.batch(0))
+    else:
+        step = torch.compile(model, backend=backend, dynamic=entry.dynamic)
     seconds = []
     for number in (0, 1):  # Where experts are chosen in loops, another batch takes another graph.
         start = time.perf_counter()
@@ -119,9 +124,9 @@ def _measure(entry: Entry, model: nn.Module, step: Any, seconds: float) -> Step:
                 [parameter.grad for parameter in model.parameters()], seconds)
 
 
-def measure(name: str, compiler: str, budgets: Sequence[str] = BUDGETS) -> List[Line]:
+def measure(name: str, compiler: str, budgets: Sequence[str] = BUDGETS, is_whole: bool = False) -> List[Line]:
     """Measures a model under the least budget, half way from there to the peak of the unplanned step of the same compiler, and a tenth above
-    that peak."""
+    that peak. is_whole: see `run`."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     with reproducible() if compiler == "inductor" else contextlib.nullcontext():
@@ -129,19 +134,19 @@ def measure(name: str, compiler: str, budgets: Sequence[str] = BUDGETS) -> List[
             plain = run(MODELS[name], unplanned(compiler))
         except Exception as error:
             return [Line(name, compiler, "unplanned", error=_shorten(error))]
-        lines = [_measure_line(Line(name, compiler, "min"), plain)]
+        lines = [_measure_line(Line(name, compiler, "min"), plain, is_whole)]
         least = lines[0].promised
         if least is not None:
             sizes = {"half": (least + max(least, plain.peak)) // 2, "loose": plain.peak * 11 // 10}
-            lines += [_measure_line(Line(name, compiler, budget, sizes[budget]), plain) for budget in budgets if budget in sizes]
+            lines += [_measure_line(Line(name, compiler, budget, sizes[budget]), plain, is_whole) for budget in budgets if budget in sizes]
     return lines
 
 
-def _measure_line(line: Line, plain: Step) -> Line:
+def _measure_line(line: Line, plain: Step, is_whole: bool) -> Line:
     unread = count_unread(MODELS[line.model].make())
-    backend = llmmem.torch.backend("min" if line.bytes is None else line.bytes, compiler=line.compiler, reserve=unread)
+    backend = llmmem.torch.backend("min" if line.bytes is None else line.bytes, compiler=line.compiler, reserve=0 if is_whole else unread)
     try:
-        step = run(MODELS[line.model], backend)
+        step = run(MODELS[line.model], backend, is_whole)
         line.measured, line.has_bits, line.seconds = step.peak, is_equal(step, plain), step.seconds
     except Exception as error:
         line.error = _shorten(error)
@@ -168,11 +173,12 @@ def _shorten(error: Exception) -> str:
     return f"{type(error).__name__}: {text[begin:begin + 900]}"
 
 
-def measure_all(names: Iterable[str], compiler: str, budgets: Sequence[str] = BUDGETS, jobs: int = 2) -> Iterator[List[Line]]:
-    """Measures models, `jobs` at a time in processes of their own, and gives the lines of each in order."""
+def measure_all(names: Iterable[str], compiler: str, budgets: Sequence[str] = BUDGETS, jobs: int = 2,
+                is_whole: bool = False) -> Iterator[List[Line]]:
+    """Measures models, `jobs` at a time in processes of their own, and gives the lines of each in order. is_whole: see `run`."""
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(jobs, context, torch.set_num_threads, (1,)) as pool:
-        yield from pool.map(measure, names, *map(_repeat, (compiler, budgets)))
+        yield from pool.map(measure, names, *map(_repeat, (compiler, budgets, is_whole)))
 
 
 def _repeat(value: Any) -> Iterator[Any]:

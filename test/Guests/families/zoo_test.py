@@ -7,17 +7,18 @@ from typing import Callable, Iterable
 from zoo import MODELS
 from zoo_steps import Line, measure_all
 
-# Their graphs break, and under a budget that graphs share "min" promises nothing; half way there they are held or refused.
+# Their graphs break. The first step takes the least bytes, and then the parts are planned together; what PyTorch runs between them is not
+# seen, so that "min" promises nothing.
 SEVERAL_GRAPHS = ("gpt2", "llama-lora-bf16", "mixtral", "mixtral-grouped", "llava", "qwen2-vl")
-# Of them those whose first graph is evidently a part of its step, which is planned as a whole.
-RUN_HALF_WAY = ("gpt2",)
+# llmmem.torch.compile sees what runs between graphs. It records a step before, which takes as long as several.
+WHOLE_STEPS = ("mixtral", "llava")
 # Generating and compiling code takes several times as long, so Inductor runs one of each kind: text, experts, pictures.
 OF_INDUCTOR = ("llama", "qwen3-moe", "vit")
 
 
 class ZooTest(unittest.TestCase):
-    def check(self, names: Iterable[str], compiler: str, check_line: Callable[[Line], None]) -> None:
-        for lines in measure_all(names, compiler, ("half",)):
+    def check(self, names: Iterable[str], compiler: str, check_line: Callable[[Line], None], is_whole: bool = False) -> None:
+        for lines in measure_all(names, compiler, ("half",), is_whole=is_whole):
             for line in lines:
                 print(line)
                 with self.subTest(model=line.model, budget=line.budget):
@@ -37,10 +38,7 @@ class ZooTest(unittest.TestCase):
             self.assertEqual(line.measured, line.promised)
 
     def check_shared_budget(self, line: Line) -> None:
-        if line.error is not None:
-            self.assertFalse(line.model in RUN_HALF_WAY and line.budget == "half", line.error)
-            self.assertRegex(line.error, "BudgetError|llmmem.torch: .* bytes")
-            return
+        self.assertIsNone(line.error)
         self.assertTrue(line.has_bits)
         self.assertFalse(line.is_over)
 
@@ -49,6 +47,9 @@ class ZooTest(unittest.TestCase):
 
     def test_several_graphs(self) -> None:
         self.check(SEVERAL_GRAPHS, "eager", self.check_shared_budget)
+
+    def test_whole_steps(self) -> None:
+        self.check(WHOLE_STEPS, "eager", self.check_shared_budget, is_whole=True)
 
     def test_inductor(self) -> None:
         self.check(OF_INDUCTOR, "inductor", self.check_promise)
