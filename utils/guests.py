@@ -121,7 +121,7 @@ def run_test(python, path, library):
     if not ran or bool(result.returncode) != bool(failed):
         failed = max(failed, 1)
     if failed:
-        print(result.stderr[-6000:])
+        print("\n".join(re.findall(r"^(?:ERROR|FAIL): .*", result.stderr, re.M)), result.stderr[-6000:], sep="\n")
     return max(int(ran.group(1)) - failed - skipped, 0) if ran else 0, failed, skipped
 
 
