@@ -131,7 +131,8 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
         flops = count_flops(node)
         nanoseconds = device.nanoseconds(flops, count_traffic(node), numbers_of(node))
         blocks = (_workspaces.workspace(node, machine) if workspaces and key not in runs and is_on_cuda(node) else None)
-        least = max((higher_order.live_bytes(graph, storage_bytes) for graph in higher_order.graphs_of(node)), default=0)
+        least = max((higher_order.live_bytes(graph, lambda tensor: -(-storage_bytes(tensor) // device.alignment) * device.alignment)
+                     for graph in higher_order.graphs_of(node)), default=0)
         time, workspace = runs.get(key, (nanoseconds, sum(blocks or ()) or least))
         workspace = workspace if workspaces else least
         known[key] = Price(time if measured else nanoseconds, workspace, flops,

@@ -154,16 +154,23 @@ class NestedRegionsTest(ExactTest):
 
 
 class UnmeasuredTest(unittest.TestCase):
-    def test_graphs_inside_count_where_nothing_is_run(self) -> None:
-        """As on a device that is absent: what the larger branch holds by itself counts, and the report says what is not known."""
+    def report_of(self, width: int, **options: Any) -> llmmem.torch.Report:
         torch._dynamo.reset()
-        backend = llmmem.torch.backend("min")
+        backend = llmmem.torch.backend("min", **options)
         with mock.patch.object(_measure, "_can_run", lambda node: False):
             torch.compile(Model(lambda x: torch.cond(x.sum() < 1e9, lambda a: (a @ a @ a).sin(), lambda a: a.cos(), (x,)).sum(),
-                                weights((32, 32))), backend=backend)()
-        report = backend.reports[0]
+                                weights((width, width))), backend=backend)()
+        return backend.reports[0]
+
+    def test_graphs_inside_count_where_nothing_is_run(self) -> None:
+        """As on a device that is absent: what the larger branch holds by itself counts, and the report says what is not known."""
+        report = self.report_of(32)
         self.assertEqual(kernels(report, "cond")[0].workspace, 4096)
-        self.assertIn("was not measured", report.of_model)
+        self.assertRegex(report.of_model, r"kernels \(.*cond\) take .*is not known")
+
+    def test_on_a_gpu_they_are_blocks(self) -> None:
+        """A place in an arena of a GPU is a multiple of 512 bytes; the product has 36."""
+        self.assertEqual(kernels(self.report_of(3, device="h100"), "cond")[0].workspace, 512)
 
 
 if __name__ == "__main__":
