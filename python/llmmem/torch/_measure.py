@@ -8,8 +8,8 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from . import _higher_order as higher_order
 from ._measure_cuda import measure_on_cuda
-from ._private import OpOverload, disable_current_modes, profiler_is_enabled, pytree, storage_key
-from ._program import hint, storage_bytes, tensors_of
+from ._private import OpOverload, disable_current_modes, profiler_is_enabled, pytree
+from ._program import hint, made_bytes, storage_bytes, tensors_of
 
 MARK = "llmmem::"
 
@@ -33,11 +33,8 @@ def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable
         windows, events = _events(profiler)
     for number, (key, node) in enumerate(runs):
         if done[number] and number in windows:
-            given = {storage_key(tensor) for source in node.all_input_nodes for tensor in tensors_of(source) if tensor is not None}
-            kept = sum({storage_key(tensor): storage_bytes(tensor) for tensor in tensors_of(node)
-                        if tensor is not None and storage_key(tensor) not in given}.values())
             peak = max(_peak(event for event in events if begin <= event[0] <= end) for begin, end in windows[number])
-            results[key] = max(max(end - begin for begin, end in windows[number]), 1), max(peak - kept, 0)
+            results[key] = max(max(end - begin for begin, end in windows[number]), 1), max(peak - made_bytes(node), 0)
     return results
 
 

@@ -6,8 +6,9 @@ from typing import Any, Callable, Dict, Hashable, Optional, Tuple
 import torch
 from torch import fx
 
+from .._caching_allocator import MIN_BLOCK
 from ._pool_in_use import pool_in_use
-from ._program import storage_bytes, tensors_of
+from ._program import made_bytes
 
 ROUNDS, RUNS = 3, 5
 
@@ -60,9 +61,7 @@ def measure_on_cuda(nodes: Dict[Hashable, fx.Node], operands: Callable[[fx.Node]
 
             # The first run loads the kernel, and gives libraries what they keep.
             run()
-            kept = sum({id(tensor.untyped_storage()): -(-storage_bytes(tensor) // 512) * 512 for tensor in tensors_of(node)
-                        if tensor is not None}.values())
-            found[key] = meter.nanoseconds(run) if times else 0, max(meter.peak(run) - kept, 0)
+            found[key] = meter.nanoseconds(run) if times else 0, max(meter.peak(run) - made_bytes(node, MIN_BLOCK), 0)
         except (RuntimeError, IndexError, ValueError):
             continue
     return found

@@ -107,6 +107,14 @@ def storage_bytes(tensor: torch.Tensor) -> int:
     return hint(tensor.untyped_storage().nbytes())
 
 
+def made_bytes(node: fx.Node, multiple: int = 1) -> int:
+    """Returns the bytes of the storages that a node makes, each rounded up to a multiple of `multiple`. What it gives on of its operands is
+    not made by it."""
+    given = {storage_key(tensor) for source in node.all_input_nodes for tensor in tensors_of(source) if tensor is not None}
+    made = {storage_key(tensor): -(-storage_bytes(tensor) // multiple) * multiple for tensor in tensors_of(node) if tensor is not None}
+    return sum(size for key, size in made.items() if key not in given)
+
+
 def read(module: fx.GraphModule, num_forward_outputs: int) -> Program:
     """Takes a joint graph apart. Raises UnsupportedGraphError, with the node, for what cannot be planned."""
     return _Reader(module, num_forward_outputs).run()
