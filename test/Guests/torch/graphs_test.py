@@ -1,7 +1,6 @@
 """Tests what real graphs have in addition to kernels: each is planned with unchanged numbers, or refused by name."""
 
 import os
-import re
 import tempfile
 import threading
 import unittest

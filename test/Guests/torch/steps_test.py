@@ -6,7 +6,7 @@ import io
 import logging
 import unittest
 import unittest.mock
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 import torch
 import torch.nn.functional as F
