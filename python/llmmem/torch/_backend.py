@@ -10,7 +10,8 @@ import torch
 from torch import fx, nn
 
 from . import _private
-from ._compile import compile_model
+from ._compile import NO_GRAPH, compile_model
+from ._errors import UnsupportedGraphError
 from ._higher_order import refuse_loops
 from ._partition import Bytes, Partition
 from ._parts import Part, is_part
@@ -24,7 +25,8 @@ from ._wrapped import find_wrapped
 
 class Backend:
     """The result of `backend`, which torch.compile calls. `reports` has one Report for each graph that was planned, or of a graph that is a
-    part of its step for each of its plans; `step_reports` has a StepReport for each kind of step whose calls were planned together."""
+    part of its step for each of its plans; `step_reports` has a StepReport for each kind of step whose calls were planned together. As a
+    text it is all of these, or says that no graph was planned."""
 
     def __init__(self, partition: Partition, compiler: str) -> None:
         self.partition = partition
@@ -50,9 +52,25 @@ class Backend:
     def reports(self) -> List[Report]:
         return self.partition.reports
 
+    def __str__(self) -> str:
+        return "\n".join(map(str, [*self.reports, *self.step_reports])) or f"llmmem: {NO_GRAPH}"
+
     def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
+        """Compiles a graph of Dynamo. Raises UnsupportedGraphError in place of the errors for which Dynamo would run a step without a plan, in
+        silence unless fullgraph=True."""
         refuse_loops(module)
         inline_regions(module)
+        try:
+            return self._compile(module, inputs, options)
+        except _private.fallback_errors() as error:
+            if not torch.is_grad_enabled() or not any(isinstance(value, torch.Tensor) and value.requires_grad for value in inputs):
+                raise  # It has no backward, and runs without a plan in any case.
+            raise UnsupportedGraphError(
+                "llmmem.torch: a graph cannot be traced together with its backward, and PyTorch would run it without a plan: "
+                f"{type(error).__name__}: {error}: leave what is named outside of the compiled model by a graph break "
+                "(torch._dynamo.disable)") from error
+
+    def _compile(self, module: fx.GraphModule, inputs: List[Any], options: Dict[str, Any]) -> Callable[..., Any]:
         # What wrappers of several ranks hold is counted for one graph, and is no part of a recorded step. A graph that was planned alone has
         # counted those after it as graphs of its own.
         if not find_wrapped(inputs).bytes and (

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Loss = Callable[..., torch.Tensor]
 
+NO_GRAPH = ("no graph was planned: PyTorch has compiled none that has a backward, and what it runs itself is under no budget; "
+            "TORCH_LOGS=graph_breaks shows why")
+
 
 def compile_model(backend: "Backend", model: nn.Module, inputs: Any, loss: Optional[Loss], regions: Optional[Sequence[nn.Module]],
                   strict: bool, optimizers: Sequence[torch.optim.Optimizer] = ()) -> nn.Module:
@@ -112,8 +115,11 @@ def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", step: _Step)
         known = [*twin.parameters(), *twin.buffers(), *(leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))]
         for mode in (fakes, recorder):
             stack.enter_context(mode or contextlib.nullcontext())
-        return dry.steps, list(_run(dry.steps, recorder, lambda: [*known, *state_of(optimizers)], lambda: run(*args, **kwargs),
-                                    twin, 3 if optimizers else 4))
+        episodes = list(_run(dry.steps, recorder, lambda: [*known, *state_of(optimizers)], lambda: run(*args, **kwargs), twin,
+                             3 if optimizers else 4))
+    if not dry.reports:
+        raise UnsupportedGraphError(f"llmmem.torch.compile: {NO_GRAPH}")
+    return dry.steps, episodes
 
 
 @contextlib.contextmanager

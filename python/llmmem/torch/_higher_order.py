@@ -79,8 +79,8 @@ def refusal(node: fx.Node) -> Optional[str]:
 
 
 def refuse_loops(module: fx.GraphModule) -> None:
-    """Raises UnsupportedGraphError for a loop of a graph of Dynamo that needs a gradient. AOTAutograd may fail to trace its backward, and
-    without fullgraph=True Dynamo would then run the whole model without any plan."""
+    """Raises UnsupportedGraphError for a loop of a graph of Dynamo that needs a gradient. AOTAutograd may fail to trace its backward, with
+    an error that does not say why."""
     for node in module.graph.find_nodes(op="call_function", target=torch.ops.higher_order.while_loop):
         results = pytree.tree_leaves(node.meta.get("example_value"))
         if any(isinstance(result, torch.Tensor) and result.requires_grad for result in results):

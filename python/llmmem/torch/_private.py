@@ -7,7 +7,7 @@ this file. What is imported late is what not every user needs: Dynamo, Inductor,
 import contextlib
 import importlib
 import sys
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Type
 
 import torch
 from torch import fx
@@ -224,6 +224,11 @@ def extract_modules(joint: fx.GraphModule, saved: List[fx.Node], numbers: List[f
 def file_of(module: str) -> Optional[str]:
     """Returns the file of one of Dynamo's modules."""
     return importlib.import_module(f"torch._dynamo.{module}").__file__
+
+
+def fallback_errors() -> Tuple[Type[Exception], ...]:
+    """Returns the errors of a backend for which Dynamo runs the function without it. They are those of tracing."""
+    return importlib.import_module("torch._dynamo.exc").exceptions_allowed_to_be_fallback
 
 
 def recompile_limit() -> int:
