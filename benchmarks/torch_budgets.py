@@ -27,7 +27,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import llmmem.torch
 from llmmem.torch._costs import count_flops
-from llmmem.torch._inductor import copy_graph
+from llmmem.torch._modules import copy_graph
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "Guests", "torch"))
 import models

@@ -205,7 +205,8 @@ class WorkflowsTest(unittest.TestCase):
             model(**batch)
 
     def test_blocks_as_torchtitan_compiles_them(self) -> None:
-        """Its apply_compile compiles each block by itself. Its own models attend by flex attention alone, which is refused."""
+        """Its apply_compile compiles each block by itself. Its own models attend by flex attention alone, which
+        PyTorch does not train on a CPU."""
         ids = torch.randint(3, 256, (2, 64), generator=torch.Generator().manual_seed(0))
         outcomes = []
         for is_planned in (False, True):
