@@ -262,7 +262,9 @@ int llmmem_pool_remove_plan(llmmem_pool *pool, int number) {
       end_plan(pool);
     return_to_driver(pool, plan->begin, plan->arena);
     pool->usage.arenas -= plan->arena;
-    plan->begin = 0;
+    free(plan->places);
+    free(plan->live);
+    *plan = (Plan){0};
   }
   pthread_mutex_unlock(&pool->mutex);
   return failed;
