@@ -47,7 +47,7 @@ def loss_of_results(results: Any) -> torch.Tensor:
     found = results.get("loss") if isinstance(results, dict) else getattr(results, "loss", results)
     found = found[0] if isinstance(found, (tuple, list)) else found
     if not isinstance(found, torch.Tensor) or not found.requires_grad:
-        raise ValueError(f"llmmem.torch.compile: the model's result, a {type(results).__name__}, has no loss: give loss=, a function of "
+        raise ValueError(f"llmmem.torch: the model's result, a {type(results).__name__}, has no loss: give loss=, a function of "
                          "the model and its inputs that returns one")
     return found if found.dim() == 0 else found.sum()
 

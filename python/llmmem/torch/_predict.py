@@ -56,18 +56,20 @@ def predict(model_or_config: Any, inputs: Any, *, optimizer: Optional[Callable[.
     alignment = get_device(device, []).alignment
     found: Dict[str, Strategy] = {}
     for name in chosen:
-        events, unmeasured = _trace(name, model_or_config, inputs, optimizer, alignment == 1, budget, loss or loss_of_results)
+        events, unmeasured = _trace(name, model_or_config, inputs, optimizer, device, budget, loss)
         found[name] = Strategy(_peaks(events, alignment), unmeasured)
     return Prediction(device, optimizer is not None, found)
 
 
-def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional[Callable[..., torch.optim.Optimizer]], measures: bool,
-           budget: Bytes, loss: Loss) -> Tuple[List[Event], int]:
+def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional[Callable[..., torch.optim.Optimizer]], device: str,
+           budget: Bytes, loss: Optional[Loss]) -> Tuple[List[Event], int]:
     """Runs the steps of one strategy on fake tensors."""
     fakes = FakeTensorMode(allow_non_fake_inputs=True)
     model = _fake_model(model_or_config, fakes)
     args, kwargs = _arguments(_fake_inputs(inputs, fakes))
-    step = _prepare(strategy, model, budget, lambda: (args, kwargs), loss, fakes)
+    measures = get_device(device, []).alignment == 1
+    compiler = _compiler_of(strategy, budget, device)
+    step = _prepare(strategy, model, compiler, lambda: (args, kwargs), loss, fakes)
     tracer = Tracer()
     try:
         with fakes, tracer:
@@ -85,13 +87,13 @@ def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional
     return tracer.events(measures)
 
 
-def _run_step(tracer: Tracer, number: int, model: nn.Module, step: Callable[[], torch.Tensor],
+def _run_step(tracer: Tracer, number: int, model: nn.Module, step: Callable[[], Any],
               update: Optional[torch.optim.Optimizer], on_gpu: bool) -> None:
     with tracer.during(number, FORWARD):
-        result = step()
+        results = step()
     with tracer.during(number, BACKWARD):
-        result.backward()
-        del result
+        loss_of_results(results).backward()
+        del results
     tracer.adopt([parameter.grad for parameter in model.parameters() if parameter.grad is not None], GRADIENT)
     with tracer.during(number, OPTIMIZER):
         if update is not None:
@@ -120,20 +122,29 @@ def _take_lists(update: torch.optim.Optimizer) -> None:
             group["foreach"] = True
 
 
-def _prepare(strategy: str, model: nn.Module, budget: Bytes, inputs: Callable[[], Any], loss: Loss,
-             fakes: FakeTensorMode) -> Callable[[], torch.Tensor]:
-    """Returns the forward of a strategy. What compiles is compiled here, by a step that is not traced."""
-    def run() -> torch.Tensor:
+def _compiler_of(strategy: str, budget: Bytes, device: str) -> Optional[Callable[..., Any]]:
+    """Returns the backend of torch.compile for a strategy, None where it compiles nothing."""
+    if strategy == "planned":
+        return backend(budget, device=device)
+    if strategy == "compiled":
+        return _private.aot_autograd(fw_compiler=run_in_order, partition_fn=_private.partitioners.min_cut_rematerialization_partition)
+    return None
+
+
+def _prepare(strategy: str, model: nn.Module, compiler: Optional[Callable[..., Any]], inputs: Callable[[], Any],
+             loss: Optional[Loss], fakes: FakeTensorMode) -> Callable[[], Any]:
+    """Returns the forward of a strategy, which returns the model's results or the loss. What compiles is compiled here, by a step that is not
+    traced."""
+    def run() -> Any:
         args, kwargs = inputs()
-        return loss(model, *args, **kwargs)
+        return loss(model, *args, **kwargs) if loss else model(*args, **kwargs)
 
     if strategy == "checkpointed":
         wrap_blocks(model)
-    elif strategy != "eager":
-        model.compile(backend=backend(budget) if strategy == "planned" else _private.aot_autograd(
-            fw_compiler=run_in_order, partition_fn=_private.partitioners.min_cut_rematerialization_partition))
+    elif compiler is not None:
+        model.compile(backend=compiler)
         with fakes:
-            run().backward()
+            loss_of_results(run()).backward()
             model.zero_grad(set_to_none=True)
     return run
 

@@ -12,6 +12,7 @@ import llmmem.torch
 from models import Transformer, gpt, measure_step
 
 AGAIN = "called again before the backward of .* earlier calls?, .* compile the whole model in place of its blocks"
+OF_STEP = "no plan covers this call yet; while 1 earlier call waits for its backward .* it may need .* of 1,000,000 bytes at the least"
 
 
 class Logits(nn.Module):
@@ -63,7 +64,7 @@ class CallsTest(unittest.TestCase):
                 try:
                     step = measure_step(model, model, ids, ids)
                 except llmmem.torch.BudgetError as error:
-                    self.assertRegex(str(error), AGAIN)
+                    self.assertRegex(str(error), OF_STEP)
                     outcomes.add("refused")
                     continue
                 print(f"compiled blocks: budget {budget} measured {step.peak}")

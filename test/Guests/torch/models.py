@@ -143,9 +143,9 @@ def measure_step(model: nn.Module, compiled: Callable[..., Any], *inputs: torch.
     return Step(resident_bytes(model, *inputs) + llmmem.torch.peak_bytes(profiler), loss_of(results).detach(), gradients)
 
 
-def measure_updates(model: nn.Module, step: Callable[[], torch.Tensor], inputs: Sequence[torch.Tensor], optimizer: Any) -> List[int]:
-    """Returns the peaks of two steps of `step`, a forward that returns the loss, each with what is held before it. optimizer: makes one of
-    the parameters, or None."""
+def measure_updates(model: nn.Module, step: Callable[[], Any], inputs: Sequence[torch.Tensor], optimizer: Any) -> List[int]:
+    """Returns the peaks of two steps of `step`, a forward whose results are held until the backward has returned, each with what is held before
+    it. optimizer: makes one of the parameters, or None."""
     update = optimizer(model.parameters()) if optimizer else None
     resident, peaks = resident_bytes(model, *inputs), []
     for _ in range(2):
@@ -153,9 +153,9 @@ def measure_updates(model: nn.Module, step: Callable[[], torch.Tensor], inputs: 
         state = 0 if update is None else sum(tensor.untyped_storage().nbytes() for values in update.state.values()
                                              for tensor in values.values() if isinstance(tensor, torch.Tensor))
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-            loss = step()
-            loss.backward()
-            del loss
+            results = step()
+            getattr(results, "loss", results).backward()
+            del results
             if update is not None:
                 update.step()
             model.zero_grad(set_to_none=True)

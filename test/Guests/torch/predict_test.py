@@ -90,6 +90,14 @@ class PredictTest(unittest.TestCase):
         content = json.loads(prediction.to_json())
         self.assertEqual(content["strategies"]["eager"]["allocated"], prediction.strategies["eager"].peak)
 
+    def test_a_plan_for_a_gpu_keeps_the_budget_in_its_blocks(self) -> None:
+        model = gpt(layers=2, hidden=24, heads=2, tokens=7)
+        ids = self.ids[:, :7]
+        options = {"device": "h100", "strategies": ["planned"]}
+        free = llmmem.torch.predict(model, (ids, ids), device="h100", strategies=["compiled"]).strategies["compiled"].peak
+        for budget in (free, free * 95 // 100, free * 9 // 10):
+            self.assertLessEqual(llmmem.torch.predict(model, (ids, ids), budget=budget, **options).strategies["planned"].peak, budget)
+
     def test_wrong_arguments(self) -> None:
         with self.assertRaisesRegex(ValueError, "strategies: 'fast' is none; expected some of eager, checkpointed"):
             llmmem.torch.predict(gpt(), (self.ids, self.ids), strategies=["fast"])

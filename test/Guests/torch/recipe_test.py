@@ -1,4 +1,4 @@
-"""docs/Recipes/TrainInPyTorch.md and PredictInPyTorch.md, run as they stand with a small model."""
+"""docs/Recipes/TrainInPyTorch.md and PredictInPyTorch.md, run as they stand with a small model, but for the block that needs a GPU."""
 
 import os
 import sys
@@ -18,16 +18,18 @@ class RecipeTest(unittest.TestCase):
         ids = torch.randint(0, 256, (2, 16))
         names: Dict[str, Any] = {"model": gpt(layers=2), "ids": ids, "targets": ids}
         blocks = python_blocks("TrainInPyTorch.md")
-        self.assertEqual(len(blocks), 4)
-        for block in blocks[:3]:
+        self.assertEqual(len(blocks), 5)
+        *first, on_cuda, in_backward = blocks
+        for block in first:
             exec(block, names)
         reports = names["backend"].reports
         self.assertEqual(len(reports), 1)
         self.assertLessEqual(reports[0].peak, 20 * 10**9)
         self.assertTrue(all(parameter.grad is not None for parameter in names["model"].parameters()))
         names["model"] = gpt(layers=2)
-        exec(blocks[3], names)
+        exec(in_backward, names)
         self.assertTrue(all(parameter.grad is None for parameter in names["model"].parameters()))
+        self.assertIn("use_pool()", on_cuda)
 
     def test_the_prediction_runs(self) -> None:
         ids = torch.randint(0, 256, (2, 16))
