@@ -1,19 +1,56 @@
 """The arguments of a loss: those that JAX traces, those that it does not, and the modules of flax.nnx, which a loss may change."""
 
+import inspect
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple, Union
 
 import jax
 
 from ._errors import UnsupportedLossError
 
 
-class Arguments:
-    """Arguments and keywords of one call as leaves. Arrays and floating-point numbers are traced. Python's bools and whole numbers, and what
-    JAX has no type for, stay what they are, as static arguments of jax.jit do, and are part of the signature."""
+@dataclass(frozen=True)
+class _Static:
+    """A static argument, which JAX takes for one leaf. kind: its type, since True equals 1."""
 
-    def __init__(self, arguments: Sequence[Any], keywords: Dict[str, Any]) -> None:
-        self._given: Any = (tuple(arguments), keywords)
+    kind: type
+    value: Any
+
+
+def static_arguments(function: Callable[..., Any], argnums: Union[int, Sequence[int]],
+                     argnames: Union[str, Sequence[str]]) -> FrozenSet[Union[int, str]]:
+    """Returns the numbers and names of static arguments. As in jax.jit, a number stands for the name of that parameter too, and a name for its
+    number. Raises ValueError where the function has no such parameter."""
+    numbers = {argnums} if isinstance(argnums, int) else set(argnums)
+    names = {argnames} if isinstance(argnames, str) else set(argnames)
+    if not numbers and not names:
+        return frozenset()
+    parameters = inspect.signature(function).parameters.values()
+    kinds = {parameter.kind for parameter in parameters}
+    by_number = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    by_name = [each.name for each in parameters if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    for number in numbers:
+        if not -len(by_number) <= number < len(by_number) and (number < 0 or inspect.Parameter.VAR_POSITIONAL not in kinds):
+            raise ValueError(f"llmmem.jax.checkpoint: static_argnums: {number} is none of the {len(by_number)} positional parameters of the loss")
+    if inspect.Parameter.VAR_KEYWORD not in kinds and not names.issubset(by_name):
+        raise ValueError(f"llmmem.jax.checkpoint: static_argnames: '{min(names.difference(by_name))}' is no parameter of the loss, whose are "
+                         f"{', '.join(by_name)}")
+    numbers = {number % len(by_number) if number < 0 else number for number in numbers}
+    names.update(by_number[number] for number in numbers if number < len(by_number))
+    return frozenset([*numbers, *names, *(number for number, name in enumerate(by_number) if name in names)])
+
+
+class Arguments:
+    """Arguments and keywords of one call as leaves. Arrays and Python's numbers and bools are traced, as jax.jit does. Arguments whose number or
+    name is in `static`, and leaves that JAX has no type for, stay what they are and are part of the signature."""
+
+    def __init__(self, arguments: Sequence[Any], keywords: Dict[str, Any], static: FrozenSet[Union[int, str]] = frozenset()) -> None:
+        def given(place: Union[int, str], argument: Any) -> Any:
+            return _Static(type(argument), argument) if place in static else argument
+
+        self._given: Any = (tuple(given(place, argument) for place, argument in enumerate(arguments)),
+                            {name: given(name, argument) for name, argument in keywords.items()})
         self._graph: Any = None
         state = self._given
         if _has_modules(self._given):
@@ -36,7 +73,8 @@ class Arguments:
         try:
             hash((static, self._graph))
         except TypeError:
-            named = next((leaf for leaf in self._static if getattr(type(leaf), "__hash__", None) is None), self._graph)
+            values = (leaf.value if isinstance(leaf, _Static) else leaf for leaf in self._static)
+            named = next((value for value in values if getattr(type(value), "__hash__", None) is None), self._graph)
             raise UnsupportedLossError(f"llmmem.jax.checkpoint: an argument of {type(named)} is no array, and has no hash by which its plan could "
                                        "be found again; pass arrays, or close over it") from None
         return self._tree, self._graph, static, tuple(self.types)
@@ -60,10 +98,9 @@ class Arguments:
             leaves[place] = value
         given = jax.tree.unflatten(self._tree, leaves)
         if self._graph is None:
-            arguments, keywords = given
-            return function(*arguments, **keywords), []
-        arguments, keywords = merged = _nnx().merge(self._graph, given)
-        result = function(*arguments, **keywords)
+            return _call(function, given), []
+        merged = _nnx().merge(self._graph, given)
+        result = _call(function, merged)
         after, tree = jax.tree.flatten(_nnx().state(merged))
         if tree != self._tree:
             raise UnsupportedLossError("llmmem.jax.checkpoint: the loss gives a module of flax.nnx other variables than it had, as `sow` does; "
@@ -84,6 +121,15 @@ class Arguments:
                     _nnx().update(argument, state[place][name])
 
 
+def _call(function: Callable[..., Any], given: Any) -> Any:
+    arguments, keywords = given
+
+    def value(argument: Any) -> Any:
+        return argument.value if isinstance(argument, _Static) else argument
+
+    return function(*map(value, arguments), **{name: value(argument) for name, argument in keywords.items()})
+
+
 def sharding_of(leaf: Any) -> Optional[Any]:
     """Returns how an array lies on several devices, or None."""
     sharding = None if isinstance(leaf, jax.core.Tracer) else getattr(leaf, "sharding", None)
@@ -91,7 +137,7 @@ def sharding_of(leaf: Any) -> Optional[Any]:
 
 
 def _is_traced(leaf: Any) -> bool:
-    return hasattr(leaf, "dtype") and hasattr(leaf, "shape") or isinstance(leaf, (float, complex))
+    return hasattr(leaf, "dtype") and hasattr(leaf, "shape") or isinstance(leaf, (int, float, complex))
 
 
 def _positional(path: Sequence[Any]) -> Optional[int]:

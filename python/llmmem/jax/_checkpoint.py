@@ -3,12 +3,12 @@
 import functools
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple, Union
 
 import jax
 
 from .._planner import _budget as check_budget
-from ._arguments import Arguments, sharding_of
+from ._arguments import Arguments, sharding_of, static_arguments
 from ._batching import refuse_vmap
 from ._cpu import default_options, warn_of_cpu
 from ._errors import UnsupportedLossError
@@ -55,6 +55,7 @@ class Settings:
 
     budget: Union[int, str]
     argnums: Union[int, Tuple[int, ...]]
+    static: FrozenSet[Union[int, str]]
     has_aux: bool
     other_bytes: int
     attempts: int
@@ -83,7 +84,7 @@ class _Checkpointed:
         return [planned.report for planned in self._planned.values()]
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        given = Arguments(arguments, keywords)
+        given = Arguments(arguments, keywords, self.settings.static)
         planned = self._look_up(given, [None] * len(given.traced))
         results = evaluate(planned.program, planned.parts, refuse_vmap(given.traced, "checkpoint"))
         count = planned.structure.num_leaves
@@ -94,7 +95,7 @@ class _Checkpointed:
     def prepare(self, *arguments: Any, **keywords: Any) -> Report:
         """Plans for these arguments, where they were not planned for, and returns their report. Arrays count as they lie on devices, and so they
         do in later calls with the same types. Inside of jax.jit, where no type says how an array lies on devices, it counts as whole."""
-        given = Arguments(arguments, keywords)
+        given = Arguments(arguments, keywords, self.settings.static)
         return self._look_up(given, [sharding_of(leaf) for leaf in given.traced]).report
 
     def _look_up(self, given: Arguments, shardings: Sequence[Any]) -> _Planned:
@@ -145,11 +146,13 @@ class _Checkpointed:
 
 
 def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Union[int, Sequence[int]] = 0, has_aux: bool = False,
-               other_bytes: int = 0, attempts: int = 8, compiler_options: Optional[Dict[str, Any]] = None) -> Any:
+               static_argnums: Union[int, Sequence[int]] = (), static_argnames: Union[str, Sequence[str]] = (), other_bytes: int = 0,
+               attempts: int = 8, compiler_options: Optional[Dict[str, Any]] = None) -> Any:
     """Returns `loss` so that its gradient, as XLA compiles it, holds at most `budget` bytes on each device, at few FLOPs that run again.
 
     loss: returns one floating-point number, or with has_aux a pair of it and something else. budget: bytes as a number, a text ("4GB"), or
-    "min". argnums, has_aux: as in jax.grad. other_bytes: what else is held, such as optimizer state. attempts: how many programs XLA may
+    "min". argnums, has_aux: as in jax.grad. static_argnums, static_argnames: as in jax.jit, the arguments that stay what they are, of which each
+    new value is planned; Python's other numbers and bools are traced, and what JAX has no type for is static. other_bytes: what else is held, such as optimizer state. attempts: how many programs XLA may
     compile to find the plan; 0 asks XLA nothing, and then no budget counts as kept. compiler_options: those with which the step is compiled,
     as in jax.jit. If none are given it is what XLA:CPU needs so as to recompute anything, and nothing elsewhere.
 
@@ -159,9 +162,10 @@ def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Un
     A larger program around the gradient has bytes of its own.
 
     Raises BudgetError, with the least compiled bytes that were found, where no plan keeps the budget, ValueError where the budget has no unit
-    or is no whole number, UnsupportedLossError where the function is no loss, or where jax.vmap would hold once for each example what is
+    or is no whole number, or a static argument is no parameter of the loss, UnsupportedLossError where the function is no loss, or where jax.vmap would hold once for each example what is
     planned once.
     """
     numbers = argnums if isinstance(argnums, int) else tuple(argnums)
-    return _Checkpointed(loss, Settings(budget if budget == "min" else check_budget(budget), numbers, has_aux, other_bytes, attempts,
+    return _Checkpointed(loss, Settings(budget if budget == "min" else check_budget(budget), numbers,
+                                        static_arguments(loss, static_argnums, static_argnames), has_aux, other_bytes, attempts,
                                         default_options(compiler_options)))

@@ -56,18 +56,57 @@ class ArgumentsTest(unittest.TestCase):
         self.assert_same(jax.value_and_grad(planned)(self.weights, x=self.x, scale=2.0), jax.value_and_grad(loss)(self.weights, x=self.x, scale=2.0))
         self.assertIs(planned.prepare(self.weights, x=self.x, scale=3.0), planned.reports[0])
 
+    def test_numbers_are_traced(self) -> None:
+        """Python's numbers and bools are traced as jax.jit does, so the count of a step is planned once, also ahead of jax.jit."""
+        def counted(weights: Any, x: Any, count: Any, is_summed: Any = False) -> Any:
+            x = jnp.tanh(x @ weights) / (1 + count)
+            return jnp.where(is_summed, jnp.sum(x), jnp.mean(x))
+
+        planned = planned_of(counted)
+        planned.prepare(self.weights, self.x, 0, is_summed=True)
+        step = jax.jit(jax.value_and_grad(planned))
+        for count, is_summed in ((0, False), (1, True), (7, True)):
+            with self.subTest(count=count, is_summed=is_summed):
+                its = jax.value_and_grad(counted)(self.weights, self.x, count, is_summed=is_summed)
+                self.assert_same(jax.value_and_grad(planned)(self.weights, self.x, count, is_summed=is_summed), its)
+                self.assert_same(step(self.weights, self.x, count, is_summed=is_summed), its)
+        self.assertEqual(len(planned.reports), 1)
+
     def test_static_arguments(self) -> None:
-        """Whole numbers, bools, texts and None stay what they are, and each new one is planned."""
-        planned = planned_of(loss)
-        for static in ({"layers": 3}, {"activation": "sin"}, {"is_summed": True}, {"layers": 3}):
+        """Static arguments, texts and None stay what they are, and each new one is planned."""
+        planned = planned_of(loss, static_argnums=3, static_argnames=["is_summed"])
+        for static in ({"layers": 3}, {"activation": "sin"}, {"is_summed": True}, {"is_summed": 1}, {"layers": 3}):
             with self.subTest(static=static):
                 self.assert_same(jax.value_and_grad(planned)(self.weights, self.x, **static),
                                  jax.value_and_grad(loss)(self.weights, self.x, **static))
-        self.assertEqual(len(planned.reports), 3)
+        self.assertEqual(len(planned.reports), 4)
         step = jax.jit(jax.value_and_grad(planned), static_argnames="layers")
         self.assert_same(step(self.weights, self.x, layers=4), jax.value_and_grad(loss)(self.weights, self.x, layers=4))
-        with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "is no array, and has no hash"):
+        with self.assertRaises(jax.errors.TracerIntegerConversionError):
+            planned_of(loss)(self.weights, self.x, layers=4)
+        with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "set'> is no array, and has no hash"):
             planned(self.weights, self.x, activation={1, 2})
+
+    def test_static_arguments_by_number_and_by_name(self) -> None:
+        def named(weights: Any, x: Any, sizes: Any) -> Any:
+            return jnp.mean(jnp.tanh(x @ weights)[:sizes["rows"]])
+
+        class Sizes(dict):
+            def __hash__(self) -> int:
+                return hash(tuple(self.items()))
+
+        sizes = Sizes(rows=2)
+        for static in ({"static_argnums": 2}, {"static_argnums": (-1,)}, {"static_argnames": "sizes"}):
+            planned = planned_of(named, **static)
+            with self.subTest(static=static):
+                self.assert_same(planned(self.weights, self.x, sizes), named(self.weights, self.x, sizes))
+                self.assert_same(planned(self.weights, self.x, sizes=sizes), named(self.weights, self.x, sizes))
+        for static, said in (({"static_argnums": 3}, "3 is none of the 3 positional parameters"),
+                             ({"static_argnames": "size"}, "'size' is no parameter of the loss, whose are weights, x, sizes")):
+            with self.subTest(static=static), self.assertRaisesRegex(ValueError, said):
+                planned_of(named, **static)
+        with self.assertRaisesRegex(llmmem.jax.UnsupportedLossError, "dict'> is no array, and has no hash"):
+            planned_of(named, static_argnums=2)(self.weights, self.x, {"rows": 2})
 
     def test_a_conditional(self) -> None:
         """Branches read values from around them."""

@@ -50,6 +50,20 @@ class ModulesTest(unittest.TestCase):
         self.assertEqual(int(nets[0].dropout.rngs.count[...]), 2)
         self.assertEqual(len(planned.reports), 1)
 
+    def test_static_arguments_next_to_nnx(self) -> None:
+        def loss(net: Any, x: Any, times: int, step: Any) -> Any:
+            for _ in range(times):
+                x = net(x)
+            return jnp.mean(jnp.square(x)) * step
+
+        planned = llmmem.jax.checkpoint(loss, "min", attempts=0, static_argnames="times")
+        nets = [Net(nnx.Rngs(0)) for _ in range(2)]
+        for step in (1, 2):
+            mine, its = (nnx.value_and_grad(each)(net, self.x, 2, step) for each, net in zip((planned, loss), nets))
+            self.assert_same(mine, its)
+        self.assert_same(nnx.state(nets[0]), nnx.state(nets[1]))
+        self.assertEqual(len(planned.reports), 1)
+
     def test_linen(self) -> None:
         net = LinenNet()
         variables = net.init(jax.random.key(0), self.x)
