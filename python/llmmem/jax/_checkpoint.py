@@ -157,13 +157,13 @@ def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Un
     as in jax.jit. If none are given it is what XLA:CPU needs so as to recompute anything, and nothing elsewhere.
 
     What holds the bytes is the program jax.jit(jax.value_and_grad(planned, argnums), compiler_options=...) of the arguments: arguments,
-    results and temporary values by XLA's own account, and `other_bytes`. Each new signature of arguments is planned when it comes, which
-    compiles programs and runs none; the result's `reports` has one Report for each, and `prepare(*arguments)` plans ahead of the first call.
-    A larger program around the gradient has bytes of its own.
+    results and temporary values by XLA's own account, and `other_bytes`. A larger program around the gradient has bytes of its own. Each new
+    signature of arguments is planned when it comes, which compiles programs, those of JAX's policies on each repeated block among them, and
+    runs none; the result's `reports` has one Report for each, and `prepare(*arguments)` plans ahead of the first call.
 
     Raises BudgetError, with the least compiled bytes that were found, where no plan keeps the budget, ValueError where the budget has no unit
-    or is no whole number, or a static argument is no parameter of the loss, UnsupportedLossError where the function is no loss, or where jax.vmap would hold once for each example what is
-    planned once.
+    or is no whole number, or a static argument is no parameter of the loss, UnsupportedLossError where the function is no loss, or where
+    jax.vmap would hold once for each example what is planned once.
     """
     numbers = argnums if isinstance(argnums, int) else tuple(argnums)
     return _Checkpointed(loss, Settings(budget if budget == "min" else check_budget(budget), numbers,

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
 from jax.extend.core import Literal
 
@@ -20,7 +20,7 @@ def make_chain(program: Program, active: Sequence[bool]) -> Tuple[Chain, int]:
     cuts = find_cuts(program)
     carried, throughout = carried_bytes(program, cuts)
     count = len(cuts) - 1
-    find = _Finder(program, find_active(program, active))
+    find = Finder(program, find_active(program, active), options_of)
     stages = [make_stage(program, start, stop) for start, stop in zip(cuts, cuts[1:])]
     options = {(place, place + 1): find(stage) for place, stage in enumerate(stages)}
     for start, end in _blocks([find.signature(stage) for stage in stages]):
@@ -29,30 +29,37 @@ def make_chain(program: Program, active: Sequence[bool]) -> Tuple[Chain, int]:
     return Chain(Links(options, [*carried[1:count], 0], flops)), throughout
 
 
-def _blocks(signatures: Sequence[Any]) -> List[Tuple[int, int]]:
-    """Returns the ranges of several stages that repeat with the period of the chain, beginning anywhere in it."""
+def find_period(signatures: Sequence[Any]) -> int:
+    """Returns the shortest distance at which most signatures are equal, or 0 where none are."""
     count = len(signatures)
     repeats = {period: sum(signatures[place] == signatures[place + period] for place in range(count - period))
                for period in range(1, count // 2 + 1)}
-    period = max(repeats, key=lambda length: (repeats[length], -length), default=1)
-    if period == 1 or not repeats[period]:
+    period = max(repeats, key=lambda length: (repeats[length], -length), default=0)
+    return period if repeats.get(period) else 0
+
+
+def _blocks(signatures: Sequence[Any]) -> List[Tuple[int, int]]:
+    """Returns the ranges of several stages that repeat with the period of the chain, beginning anywhere in it."""
+    count = len(signatures)
+    period = find_period(signatures)
+    if period < 2:
         return []
     ranges = {(start, start + period): tuple(signatures[start:start + period]) for start in range(count - period + 1)}
     times = Counter(ranges.values())
     return [place for place, signature in ranges.items() if times[signature] > 1]
 
 
-class _Finder:
-    """Finds the options of stages, once for all that are equal."""
+class Finder:
+    """Finds the options of stages, once for all that are equal. options: returns those of a stage, of a program in which some values are active."""
 
-    def __init__(self, program: Program, active: Set[int]) -> None:
-        self.program, self.active = program, active
+    def __init__(self, program: Program, active: Set[int], options: Callable[[Program, Stage, Set[int]], List[Option]]) -> None:
+        self.program, self.active, self.options = program, active, options
         self._known: Dict[Any, Tuple[Stage, List[Option]]] = {}
 
     def __call__(self, stage: Stage) -> List[Option]:
         key = self.signature(stage)
         if key not in self._known:
-            self._known[key] = stage, options_of(self.program, stage, self.active)
+            self._known[key] = stage, self.options(self.program, stage, self.active)
         first, options = self._known[key]
         place_of = dict(zip(_results(self.program, first), _results(self.program, stage)))
 

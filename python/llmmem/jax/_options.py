@@ -37,12 +37,12 @@ def options_of(program: Program, stage: Stage, active: Set[int]) -> List[Option]
     """Returns the ways to write a stage of which no other needs less of everything."""
     whole = Part(stage.start, stage.stop)
     if not active.intersection(stage.inputs):
-        return [_priced(program, stage, active, whole)]
+        return [priced(program, stage, active, whole)]
     if is_loop(program.steps[stage.start]):
         parts = [whole, *(replace(whole, loop=loop) for loop in _loops(program, stage.start, active))]
     else:
         parts = [whole, *(replace(whole, kept=kept) for kept in _kept_sets(program, stage))]
-    return _best(_priced(program, stage, active, part) for part in parts)
+    return _best(priced(program, stage, active, part) for part in parts)
 
 
 def _best(options: Any) -> List[Option]:
@@ -111,7 +111,7 @@ def _active_in_body(step: Any, active: Set[int]) -> List[bool]:
         given[first:first + carried] = more
 
 
-def _priced(program: Program, stage: Stage, active: Set[int], part: Part) -> Option:
+def priced(program: Program, stage: Stage, active: Set[int], part: Part) -> Option:
     """Traces the gradient of a stage as it is written, and takes the account of that."""
     def run(*values: Any) -> List[Any]:
         known = dict(zip(stage.inputs, values))

@@ -9,6 +9,7 @@ from ._cpu import trial_options
 from ._layout import Layout, Part, evaluate
 from ._memory import compiled_bytes, compiled_flops
 from ._model import make_chain
+from ._policies import policy_chains
 from ._program import Program, bytes_of, has_loops
 from ._search import Search, Trial
 
@@ -35,7 +36,8 @@ class Trials:
         budget = self.settings.budget
         if self.settings.attempts == 0 or _is_inside_shard_map():
             return self._by_model()
-        search = Search(self._chain, self._compile, self.settings.attempts, has_loops(self.program))
+        search = Search([self._chain, *policy_chains(self.program, self.is_active)], self._compile, self.settings.attempts,
+                        has_loops(self.program))
         return search.find_least() if budget == "min" else search.find_within(budget, self.base)
 
     def _by_model(self) -> Trial:
