@@ -42,7 +42,7 @@ class Backend:
             raise ValueError(f"compiler: is {compiler!r}; expected 'eager' or 'inductor'")
         budget = partition.budget if isinstance(partition.budget, int) else None
         self.steps = Steps(budget, partition.optimizer_state + partition.reserve, partition.seconds, self._note_plan)
-        self.steps.finds_least = partition.budget == "min"
+        self.steps.finds_least, self.steps.is_outside_reserved = partition.budget == "min", partition.reserve > 0
         self.steps.is_symmetric = compiler == "inductor"
         self.step_reports: List[StepReport] = []
         # Whether every graph is a part of a step that is recorded.

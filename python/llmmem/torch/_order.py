@@ -1,6 +1,10 @@
-"""Which backwards must come first: autograd runs that of a call only after those of the calls that read its results."""
+"""What autograd's graph says of calls: which backwards must come first, since autograd runs that of a call only after those of the calls that
+read its results, and which parameters are trained before a call, outside of all others."""
 
 from typing import Any, Dict, FrozenSet, Iterable, List, Set
+
+from torch import nn
+from torch.autograd.function import BackwardCFunction
 
 
 def calls_after(nodes: Iterable[Any], made: Dict[Any, int]) -> FrozenSet[int]:
@@ -21,3 +25,21 @@ def calls_after(nodes: Iterable[Any], made: Dict[Any, int]) -> FrozenSet[int]:
             found.append(made[node])
         pending += [source for source, _ in node.next_functions if source is not None]
     return frozenset(found)
+
+
+def parameters_before(nodes: Iterable[Any]) -> List[nn.Parameter]:
+    """Returns the parameters that gradients reach from `nodes` of autograd without a compiled call in between. A custom function
+    is taken for a call."""
+    found: List[nn.Parameter] = []
+    pending: List[Any] = [node for node in nodes if node is not None]
+    seen: Set[Any] = set()
+    while pending:
+        node = pending.pop()
+        if node in seen or isinstance(node, BackwardCFunction):
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if isinstance(leaf, nn.Parameter):
+            found.append(leaf)
+        pending += [source for source, _ in node.next_functions if source is not None]
+    return found

@@ -17,7 +17,7 @@ from .._errors import BudgetError
 from .._model import Problem
 from ._curve import caller_bytes, curve_of, plan_within
 from ._live import Live, Storage, key_of, made_by, saved_by, tensors_in
-from ._order import calls_after
+from ._order import calls_after, parameters_before
 from ._step import Moment, Point, bytes_of, choose, least_budget, peak_of, slack_of
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class Steps:
         self.is_symmetric = False
         # Whether a recorder saw the step, and how many ops of it have workspaces that are not known.
         self.sees_all, self.unknown_workspaces = False, 0
+        # Whether the user says by `reserve` what is held outside of the graphs.
+        self.is_outside_reserved = False
         # Whether a call that no plan knows is refused though it fits.
         self.is_strict = False
 
@@ -260,9 +262,27 @@ class Steps:
         waiting = self._numbers()
         fitting = [plan for plan in plans if plan.knows(graph, number, waiting) and plan.needed_from(number, seen) <= plan.budget]
         if not fitting and self.budget is not None:
+            self._check_outside(arguments)
             known = [plan for plan in self.plans if plan.knows(graph, number, waiting)]
             self._check_unknown(graph, arguments, seen, min((plan.more(number, seen) for plan in known), default=None))
         return min(fitting, key=lambda plan: plan.cost, default=None), seen
+
+    def _check_outside(self, arguments: Sequence[Any]) -> None:
+        """Raises BudgetError where layers before the call are trained outside of all graphs, and nobody says what they take: then the layers
+        after it, such as the head and the loss, may be outside too, of which nothing can be seen before they run."""
+        if self.sees_all or self.is_outside_reserved:
+            return
+        outside = self._bytes_outside(arguments)
+        if outside:
+            assert self.budget is not None
+            raise BudgetError(_outside(outside, self.budget), self.budget, None, 0)
+
+    def _bytes_outside(self, arguments: Sequence[Any]) -> int:
+        """Returns the bytes of the parameters that are trained before a call, and that no graph was given."""
+        tensors = tensors_in(arguments)
+        given = {key_of(tensor) for tensor in tensors}
+        found = parameters_before(tensor.grad_fn for tensor in tensors)
+        return sum({key_of(leaf): Storage(leaf).bytes for leaf in found if key_of(leaf) not in given and not self.live.has(leaf)}.values())
 
     def _check_unknown(self, graph: Graph, arguments: Sequence[Any], seen: int, more: Optional[int]) -> None:
         """Raises BudgetError where a call that no plan knows might not fit, at the least bytes, with those that wait. Each other call holds
@@ -356,6 +376,13 @@ def _new_gradients(arguments: Iterable[Any]) -> int:
     """Returns the bytes of the gradients that a backward leaves and that are not there yet."""
     return sum(tensor.numel() * tensor.itemsize for tensor in tensors_in(arguments)
                if tensor.is_leaf and tensor.requires_grad and tensor.grad is None)
+
+
+def _outside(parameters: int, budget: int) -> str:
+    return (f"llmmem.torch: parameters of {parameters:,} bytes are trained outside of the graphs of this backend, as where blocks are compiled one "
+            f"by one, and what runs there is not seen, so that nothing says whether the step keeps {budget:,} bytes: compile the whole model "
+            "in place of its blocks, or the blocks with llmmem.torch.compile(..., regions=...), which sees it all, or give reserve=, the bytes "
+            "of all parameters outside, of their gradients, and of what runs there")
 
 
 def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool, more: Optional[int]) -> str:
