@@ -30,6 +30,8 @@ class Backend:
 
     def __init__(self, partition: Partition, compiler: str) -> None:
         self.partition = partition
+        # What Dynamo calls it in its errors.
+        self.__name__ = "llmmem"
         partition.compiler = compiler
         if compiler == "eager":
             self.compile_graph = functools.partial(_compile_in_order, _private.aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
