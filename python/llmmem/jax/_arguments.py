@@ -54,7 +54,8 @@ class Arguments:
         self._graph: Any = None
         state = self._given
         if _has_modules(self._given):
-            self._graph, state = _nnx().split(self._given)
+            # Python's numbers next to modules would be static there.
+            self._graph, state = _nnx().split(jax.tree.map(_number_as_array, self._given, is_leaf=_is_module))
         paths, self._tree = jax.tree_util.tree_flatten_with_path(state)
         leaves = [leaf for _, leaf in paths]
         self._places = [place for place, leaf in enumerate(leaves) if _is_traced(leaf)]
@@ -153,5 +154,12 @@ def _nnx() -> Any:
 def _has_modules(given: Any) -> bool:
     """Says whether there is a module of flax.nnx. Without an import of it there is none."""
     nnx = _nnx()
-    return nnx is not None and any(isinstance(leaf, nnx.Module)
-                                   for leaf in jax.tree.leaves(given, is_leaf=lambda node: isinstance(node, nnx.Module)))
+    return nnx is not None and any(map(_is_module, jax.tree.leaves(given, is_leaf=_is_module)))
+
+
+def _is_module(node: Any) -> bool:
+    return isinstance(node, _nnx().Module)
+
+
+def _number_as_array(leaf: Any) -> Any:
+    return jax.numpy.asarray(leaf) if isinstance(leaf, (int, float, complex)) else leaf
