@@ -1,6 +1,7 @@
 """A whole step under a budget, by way of StableHLO and llmmem-opt."""
 
 import dataclasses
+import io
 import json
 import os
 import re
@@ -20,11 +21,6 @@ from ._batching import refuse_vmap
 from ._cpu import warn_of_cpu
 from ._errors import UnsupportedLossError
 from ._memory import compiled_bytes, describe_measured
-
-if hasattr(jax.extend.mlir, "serialize_portable_artifact"):
-    from jax.extend.mlir import serialize_portable_artifact
-else:  # JAX before 0.10.
-    from jax.extend.mlir.dialects.stablehlo import serialize_portable_artifact
 
 
 @dataclass(frozen=True)
@@ -96,6 +92,16 @@ def _plan_text(text: str, budget: Union[int, str], options: Sequence[str]) -> Tu
         return exported.stdout, facts
 
 
+def _serialize(module: Any, version: str) -> bytes:
+    """Returns a module as a portable artifact of a version of StableHLO."""
+    if not hasattr(jax.extend.mlir, "serialize_portable_artifact"):  # JAX before 0.8 takes the module.
+        from jax.extend.mlir.dialects import stablehlo
+        return stablehlo.serialize_portable_artifact(module, version)
+    bytecode = io.BytesIO()
+    module.operation.write_bytecode(file=bytecode)
+    return jax.extend.mlir.serialize_portable_artifact(bytecode.getvalue(), version)
+
+
 class _PlannedStep:
     def __init__(self, step: Callable[..., Any], budget: Any, donate_argnums: Any, options: Sequence[str]) -> None:
         self.budget = budget if budget == "min" else check_budget(budget)
@@ -149,7 +155,7 @@ class _PlannedStep:
         version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", exported.mlir_module_serialized[:64])
         if not version:
             raise RuntimeError("llmmem.jax.plan: the exported step is of an unknown version of StableHLO")
-        artifact = serialize_portable_artifact(type(module).parse(planned, module.context), version.group(1).decode())
+        artifact = _serialize(type(module).parse(planned, module.context), version.group(1).decode())
         return dataclasses.replace(exported, mlir_module_serialized=artifact)
 
 
