@@ -22,10 +22,10 @@ class Report:
     """Says what was planned for one signature of arguments, and what XLA made of it.
 
     budget: the bytes that were asked for, or None for the least. planned: bytes of arguments, gradients and what is held between, in the
-    model. compiled: bytes by XLA's own account of the compiled gradient, arguments and results included, or None where XLA could not be
+    model. compiled: bytes by XLA's own account of the compiled gradient, arguments and results included, or None where XLA was not
     asked. unplanned: those of the loss as it was. Each has `other_bytes` in it, and is that of one device. overhead: FLOPs that are computed
     again, as a part of those of the gradient, in the model. names: of the values that a policy keeps. trials: how many programs XLA compiled.
-    seconds: the time that all took. compiler_options: those of the compiled program.
+    seconds: the time that planning took. compiler_options: those of the compiled program.
     """
 
     budget: Optional[int]
@@ -42,11 +42,11 @@ class Report:
         budget = "the least" if self.budget is None else f"a budget of {self.budget:,} bytes"
         said = f"llmmem.jax.checkpoint: planned for {budget}: {self.planned:,} bytes and +{self.overhead:.1%} FLOPs in the model"
         if self.compiled is None:
-            return f"{said}; XLA could not be asked what it makes of it, so no budget counts as kept"
+            return f"{said}; XLA was not asked what it makes of it, so no budget counts as kept"
         options = f" with compiler_options={self.compiler_options}" if self.compiler_options else ""
         unplanned = f", and unplanned {self.unplanned:,}" if self.unplanned is not None else ""
-        return (f"{said}; the gradient compiled{options} holds {self.compiled:,} bytes by XLA's own account{unplanned}; {self.trials} programs "
-                f"were compiled in {self.seconds:.1f} s")
+        return (f"{said}; the gradient compiled{options} holds {self.compiled:,} bytes by XLA's own account{unplanned}; planning took "
+                f"{self.seconds:.1f} s, with {self.trials} compiled program{'' if self.trials == 1 else 's'}")
 
 
 @dataclass(frozen=True)

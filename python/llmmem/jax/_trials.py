@@ -46,7 +46,7 @@ class Trials:
         parts = chain.plan(bound) if bound >= 0 else None
         if parts is None:
             raise BudgetError(f"llmmem.jax.checkpoint: no layout in the model keeps a budget of {budget:,} bytes; the least that was found there "
-                              f"needs {chain.least + self.base:,}, and XLA could not be asked", budget, chain.least + self.base, 0)
+                              f"needs {chain.least + self.base:,}, and XLA was not asked", budget, chain.least + self.base, 0)
         return Trial(bound, parts, None, 0.0, chain.cost(bound))
 
     def _compile(self, parts: Optional[Tuple[Layout, ...]]) -> Tuple[int, float]:
