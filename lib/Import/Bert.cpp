@@ -59,7 +59,7 @@ Bert::Bert(ConfigReader &config, const ImportOptions &options) {
   facts.predictsMasked = true;
   facts.whyNoCaches = "attention reads later tokens, too, so that no row of a cache stays as it is";
   if (width % heads != 0)
-    config.fail("key 'num_attention_heads' is " + Twine(heads) +
+    config.fail("key " + config.quoted("num_attention_heads") + " is " + Twine(heads) +
                 ", which does not divide 'hidden_size', " + Twine(width));
 }
 

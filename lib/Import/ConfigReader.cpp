@@ -15,9 +15,10 @@ using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
 
-/// Puts numbers that JSON does not have between quotes.
-static std::string quoteNonNumbers(StringRef text) {
-  std::string quoted;
+/// Replaces the numbers that JSON does not have.
+static std::string replaceNonNumbers(StringRef text,
+                                     llvm::function_ref<std::string(StringRef name)> replacement) {
+  std::string replaced;
   bool inString = false;
   while (!text.empty()) {
     size_t length = 1;
@@ -27,15 +28,15 @@ static std::string quoteNonNumbers(StringRef text) {
       inString = !inString;
     for (StringRef name : {"NaN", "-Infinity", "Infinity"})
       if (!inString && text.starts_with(name)) {
-        quoted += ("\"" + name + "\"").str();
+        replaced += replacement(name);
         text = text.drop_front(name.size());
         length = 0;
         break;
       }
-    quoted += text.take_front(length);
+    replaced += text.take_front(length);
     text = text.drop_front(std::min(length, text.size()));
   }
-  return quoted;
+  return replaced;
 }
 
 llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef given, StringRef file) {
@@ -43,14 +44,16 @@ llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef given, Stri
   if (given.trim().empty())
     return llvm::createStringError(file + ": the file is empty, expected a JSON object with a "
                                           "model's config");
-  const std::string text = quoteNonNumbers(given);
   // The reader says line and column, and refuses a key that is given twice, of which the tree has
-  // the last value.
-  JsonReader reader(text);
+  // the last value. Numbers of the same length leave each column what it is in the file.
+  const std::string sameLength = replaceNonNumbers(
+      given, [](StringRef name) { return "1" + std::string(name.size() - 1, '0'); });
+  JsonReader reader(sameLength);
   reader.skip();
   if (llvm::Error error = reader.finish())
     return llvm::createStringError(file + ": " + llvm::toString(std::move(error)));
-  llvm::Expected<json::Value> value = parseJsonTree(text);
+  llvm::Expected<json::Value> value = parseJsonTree(
+      replaceNonNumbers(given, [](StringRef name) { return ("\"" + name + "\"").str(); }));
   if (!value)
     return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();

@@ -38,11 +38,11 @@ static void readHeads(ConfigReader &config, const KeyNames &names, DecoderParts 
   std::optional<int64_t> ownSize = config.optionalPositive("head_dim");
   attention.headSize = ownSize.value_or(parts.width / attention.heads);
   if (!ownSize && parts.width % attention.heads != 0)
-    config.fail("key 'num_attention_heads' is " + Twine(attention.heads) +
+    config.fail("key " + config.quoted("num_attention_heads") + " is " + Twine(attention.heads) +
                 ", which does not divide 'hidden_size', " + Twine(parts.width) +
                 ", and there is no 'head_dim'");
   if (attention.heads % attention.kvHeads != 0)
-    config.fail("key '" + names.kvHeads + "' is " + Twine(attention.kvHeads) +
+    config.fail("key " + config.quoted(names.kvHeads) + " is " + Twine(attention.kvHeads) +
                 ", which does not divide 'num_attention_heads', " + Twine(attention.heads));
   if (attention.headSize % 2 != 0)
     config.fail("the head size is " + Twine(attention.headSize) +
@@ -73,9 +73,12 @@ static void readRotary(ConfigReader &config, const ImportOptions &options, const
   }
   parts.maxSeq = std::max(parts.maxSeq, context.longestSeq);
   if (rotary.elements < 2 || rotary.elements > attention.headSize || rotary.elements % 2 != 0)
-    config.fail("key '" + names.rotaryFraction + "' turns " + Twine(rotary.elements) +
-                " elements of heads of " + Twine(attention.headSize) +
-                "; expected an even number of them, from 2 up");
+    config.fail("key " +
+                config.quoted(!names.rotaryElements.empty() && config.has(names.rotaryElements)
+                                  ? names.rotaryElements
+                                  : names.rotaryFraction) +
+                " turns " + Twine(rotary.elements) + " elements of heads of " +
+                Twine(attention.headSize) + "; expected an even number of them, from 2 up");
 }
 
 DecoderParts llmmem::importer::readLlamaKeys(ConfigReader &config, const ImportOptions &options,
@@ -110,15 +113,16 @@ void llmmem::importer::readLayerTypes(ConfigReader &config, DecoderParts &parts)
   std::vector<bool> windowed;
   for (auto [layer, type] : llvm::enumerate(*types)) {
     if (type != "full_attention" && type != "sliding_attention")
-      config.fail("key 'layer_types' says \"" + type + "\" of layer " + Twine(layer) +
-                  ", expected one of full_attention, sliding_attention");
+      config.fail("key " + config.quoted("layer_types") + " says \"" + type + "\" of layer " +
+                  Twine(layer) + ", expected one of full_attention, sliding_attention");
     windowed.push_back(type == "sliding_attention");
   }
   if (static_cast<int64_t>(windowed.size()) != parts.layers)
-    return config.fail("key 'layer_types' lists " + Twine(windowed.size()) +
+    return config.fail("key " + config.quoted("layer_types") + " lists " + Twine(windowed.size()) +
                        " layers, 'num_hidden_layers' is " + Twine(parts.layers));
   if (llvm::is_contained(windowed, true) && !parts.attention.window)
-    config.fail("key 'layer_types' has sliding_attention, but the config gives no window "
+    config.fail("key " + config.quoted("layer_types") +
+                " has sliding_attention, but the config gives no window "
                 "('sliding_window')");
   // More layers than the file has (--layers) repeat its pattern.
   parts.attention.hasWindow = [windowed](int64_t layer) {
@@ -132,7 +136,7 @@ void llmmem::importer::readLayersWithoutPositions(ConfigReader &config, DecoderP
   std::vector<int64_t> turned = config.counts("no_rope_layers");
   const int64_t interval = config.optionalPositive("no_rope_layer_interval").value_or(intervalOr);
   if (!turned.empty() && static_cast<int64_t>(turned.size()) < parts.layers)
-    config.fail("key 'no_rope_layers' lists " + Twine(turned.size()) +
+    config.fail("key " + config.quoted("no_rope_layers") + " lists " + Twine(turned.size()) +
                 " layers, 'num_hidden_layers' is " + Twine(parts.layers));
   parts.attention.hasPositions = [turned, interval](int64_t layer) {
     return turned.empty() ? (layer + 1) % interval != 0

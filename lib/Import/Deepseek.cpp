@@ -40,10 +40,10 @@ static void readLatentAttention(ConfigReader &config, DecoderParts &parts) {
   attention.kvHeads = attention.heads;
   attention.headSize = latent.plain + latent.turning;
   if (latent.turning % 2 != 0)
-    config.fail("key 'qk_rope_head_dim' is " + Twine(latent.turning) +
+    config.fail("key " + config.quoted("qk_rope_head_dim") + " is " + Twine(latent.turning) +
                 "; rotary positions need an even number");
   if (latent.value > attention.headSize)
-    config.fail("key 'v_head_dim' is " + Twine(latent.value) +
+    config.fail("key " + config.quoted("v_head_dim") + " is " + Twine(latent.value) +
                 ", more than 'qk_nope_head_dim' and 'qk_rope_head_dim' together, " +
                 Twine(attention.headSize) + ", which is not supported");
   attention.latent = latent;
@@ -59,11 +59,11 @@ static void readExpertGroups(ConfigReader &config, ExpertParts &experts,
   experts.groups = groups("n_group");
   experts.keptGroups = groups("topk_group");
   if (experts.count % experts.groups != 0)
-    return config.fail("key 'n_group' is " + Twine(experts.groups) +
+    return config.fail("key " + config.quoted("n_group") + " is " + Twine(experts.groups) +
                        ", which does not divide 'n_routed_experts', " + Twine(experts.count));
   if (experts.keptGroups > experts.groups ||
       experts.keptGroups * (experts.count / experts.groups) < experts.chosen)
-    config.fail("key 'topk_group' is " + Twine(experts.keptGroups) + " of " +
+    config.fail("key " + config.quoted("topk_group") + " is " + Twine(experts.keptGroups) + " of " +
                 Twine(experts.groups) + " groups of " + Twine(experts.count / experts.groups) +
                 " experts, expected enough for 'num_experts_per_tok', " + Twine(experts.chosen));
 }
@@ -96,7 +96,7 @@ static DecoderParts readDeepseekKeys(ConfigReader &config, const ImportOptions &
   parts.experts = readExperts(config, {.count = "n_routed_experts", .hasBalance = false});
   parts.experts.factor = config.positiveRealOr("routed_scaling_factor", defaults.factor);
   if (config.optionalPositive("moe_layer_freq").value_or(1) != 1)
-    config.fail("key 'moe_layer_freq' is not 1; nothing else is supported");
+    config.fail("key " + config.quoted("moe_layer_freq") + " is not 1; nothing else is supported");
   readLayersWithExperts(config, parts,
                         config.countOr("first_k_dense_replace", defaults.denseLayers));
   if (int64_t shared = config.countOr("n_shared_experts", defaults.sharedExperts))
@@ -112,7 +112,7 @@ static void readRouterOfV2(ConfigReader &config, ExpertParts &experts) {
   if (method == "group_limited_greedy")
     readExpertGroups(config, experts);
   else if (method != "greedy")
-    config.fail("key 'topk_method' is \"" + method +
+    config.fail("key " + config.quoted("topk_method") + " is \"" + method +
                 "\", expected one of greedy, group_limited_greedy");
 }
 
@@ -135,7 +135,8 @@ void llmmem::importer::readLogisticRouter(ConfigReader &config, ExpertParts &exp
   readExpertGroups(config, experts, groupsOr);
   experts.groupBest = 2;
   if (experts.count / experts.groups < experts.groupBest)
-    config.fail("key 'n_group' is " + Twine(experts.groups) + " for " + Twine(experts.count) +
+    config.fail("key " + config.quoted("n_group") + " is " + Twine(experts.groups) + " for " +
+                Twine(experts.count) +
                 " experts, expected groups of two or more: the two best speak for theirs");
 }
 

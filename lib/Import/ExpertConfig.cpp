@@ -12,8 +12,8 @@ ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys
   experts.chosen = config.positive(keys.chosen);
   experts.inner = config.positive(keys.inner);
   if (experts.chosen > experts.count)
-    config.fail("key '" + keys.chosen + "' is " + Twine(experts.chosen) + ", more than '" +
-                keys.count + "', " + Twine(experts.count));
+    config.fail("key " + config.quoted(keys.chosen) + " is " + Twine(experts.chosen) +
+                ", more than '" + keys.count + "', " + Twine(experts.count));
   if (!keys.hasBalance)
     return experts;
   // The public library adds the loss where the file requests the routers' logits.
@@ -32,13 +32,14 @@ void llmmem::importer::readLayersWithExperts(ConfigReader &config, DecoderParts 
   std::vector<bool> sparse;
   for (auto [layer, type] : llvm::enumerate(*types)) {
     if (type != "dense" && type != "sparse")
-      config.fail("key 'mlp_layer_types' says \"" + type + "\" of layer " + Twine(layer) +
-                  ", expected one of dense, sparse");
+      config.fail("key " + config.quoted("mlp_layer_types") + " says \"" + type + "\" of layer " +
+                  Twine(layer) + ", expected one of dense, sparse");
     sparse.push_back(type == "sparse");
   }
   if (static_cast<int64_t>(sparse.size()) != parts.layers)
-    return config.fail("key 'mlp_layer_types' lists " + Twine(sparse.size()) +
-                       " layers, 'num_hidden_layers' is " + Twine(parts.layers));
+    return config.fail("key " + config.quoted("mlp_layer_types") + " lists " +
+                       Twine(sparse.size()) + " layers, 'num_hidden_layers' is " +
+                       Twine(parts.layers));
   parts.experts.hasExperts = [sparse](int64_t layer) { return sparse[layer % sparse.size()]; };
 }
 

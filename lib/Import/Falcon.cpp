@@ -50,7 +50,8 @@ std::unique_ptr<Model> llmmem::importer::readFalcon(ConfigReader &config,
   // The public code applies dropout to the sum of both branches, or by attention_dropout after
   // attention.
   if (config.probabilityOr("hidden_dropout", 0.0) > 0 && options.trains())
-    config.fail("key 'hidden_dropout' is above 0; nothing else than 0 is supported");
+    config.fail("key " + config.quoted("hidden_dropout") +
+                " is above 0; nothing else than 0 is supported");
   parts.embedding = "transformer.word_embeddings";
   parts.finalNorm = "transformer.ln_f";
   return makeDecoder(std::move(parts));

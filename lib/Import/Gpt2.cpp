@@ -67,8 +67,8 @@ Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) : layout(layoutFo
   facts.maxSeq = config.positive(facts.maxSeqKey);
   facts.dropsOut = embeddingDropout > 0 || attentionDropout > 0 || residualDropout > 0;
   if (width % heads != 0)
-    config.fail("key 'n_head' is " + Twine(heads) + ", which does not divide 'n_embd', " +
-                Twine(width));
+    config.fail("key " + config.quoted("n_head") + " is " + Twine(heads) +
+                ", which does not divide 'n_embd', " + Twine(width));
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,7 +60,8 @@ std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
   parts.attention.output.bias = config.flagOr("attention_bias", false);
   setInputBias(parts.attention, parts.attention.output.bias);
   if (config.flagOr("use_qk_norm", true))
-    config.fail("key 'use_qk_norm' is true, which asks for norms without weights of queries and "
+    config.fail("key " + config.quoted("use_qk_norm") +
+                " is true, which asks for norms without weights of queries and "
                 "keys after their rotation; these are not supported");
   readLayersWithoutPositions(config, parts, 4);
   readLlama4Experts(config, options, parts);

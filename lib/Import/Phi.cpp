@@ -28,7 +28,8 @@ std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
   parts.finalNorm = "model.final_layernorm";
   parts.head.bias = true;
   if (parts.tied)
-    config.fail("key 'tie_word_embeddings' is true, expected false: a tied head with a bias is not "
+    config.fail("key " + config.quoted("tie_word_embeddings") +
+                " is true, expected false: a tied head with a bias is not "
                 "supported");
   return makeDecoder(std::move(parts));
 }

@@ -32,13 +32,13 @@ static std::string otherNames(StringRef modelType) {
 
 static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
   if (!config.has("model_type"))
-    config.fail("missing key 'model_type'; --help lists what it may be");
+    config.fail("missing key " + config.quoted("model_type") + "; --help lists what it may be");
   const std::string modelType = config.optionalText("model_type").value_or("");
   const Family *family =
       llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
   if (family == families().end()) {
     const StringRef idea = missingIdea(modelType);
-    config.fail("key 'model_type' is \"" + modelType + "\", " +
+    config.fail("key " + config.quoted("model_type") + " is \"" + modelType + "\", " +
                 (idea.empty() ? otherNames(modelType)
                               : "whose models have " + idea.str() + "; this is not supported"));
   }
@@ -61,7 +61,7 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
                   .Case("float64", ElementKind::F64)
                   .Default(std::nullopt);
   if (!kind)
-    config.fail("key '" + key + "' is \"" + text +
+    config.fail("key " + config.quoted(key) + " is \"" + text +
                 "\", expected one of bfloat16, float16, float32, float64; --dtype overrides it");
   return kind.value_or(ElementKind::F32);
 }
@@ -84,7 +84,7 @@ static void checkClass(ConfigReader &config, const ModelFacts &facts) {
       : facts.predictsMasked ? "masked tokens (its name ends in ForMaskedLM)"
                              : "the next token (its name ends in ForCausalLM or LMHeadModel)";
   if (!classes.empty() && llvm::none_of(classes, predictsTokens))
-    config.fail("key 'architectures' is " + llvm::join(classes, ", ") +
+    config.fail("key " + config.quoted("architectures") + " is " + llvm::join(classes, ", ") +
                 ", expected a class that predicts " + expected);
 }
 

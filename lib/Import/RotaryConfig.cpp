@@ -32,7 +32,7 @@ static RopeScaling readLlama3(ConfigReader &rope, const Rotary &rotary) {
   numbers.highFrequency = rope.positiveReal("high_freq_factor");
   numbers.originalMaxSeq = rope.positive("original_max_position_embeddings");
   if (numbers.highFrequency < numbers.lowFrequency)
-    rope.fail("key 'high_freq_factor' must be at least 'low_freq_factor'");
+    rope.fail("key " + rope.quoted("high_freq_factor") + " must be at least 'low_freq_factor'");
   return llama3Scaling(rotary.theta, rotary.elements, numbers);
 }
 
@@ -45,7 +45,7 @@ static RopeScaling readLongRope(ConfigReader &rope, const RotaryContext &context
   for (StringRef key : {"short_factor", "long_factor"}) {
     std::vector<double> list = rope.positiveReals(key);
     if (static_cast<int64_t>(list.size()) != rotary.elements / 2)
-      rope.fail("key '" + key + "' lists " + Twine(list.size()) +
+      rope.fail("key " + rope.quoted(key) + " lists " + Twine(list.size()) +
                 " numbers, expected one for each of the " + Twine(rotary.elements / 2) +
                 " pairs of a head");
     if ((key == "long_factor") == (context.seq > original))
@@ -108,6 +108,10 @@ void llmmem::importer::readRotaryByLayerType(ConfigReader &config, const ImportO
   readObject(config.optionalObject("rope_scaling"), "rope_scaling", attention.rotary);
   if (const llvm::json::Object *all = config.optionalObject("rope_parameters")) {
     ConfigReader kinds(*all, config.getFile(), "rope_parameters");
+    for (StringRef key : {"rope_theta", "rope_type", "factor"})
+      if (kinds.mentions(key))
+        kinds.fail("key " + kinds.quoted(key) + " is of no kind of layer, expected an object " +
+                   "for each: full_attention, sliding_attention");
     readObject(kinds.optionalObject("full_attention"), "rope_parameters.full_attention",
                attention.rotary);
     readObject(kinds.optionalObject("sliding_attention"), "rope_parameters.sliding_attention",

@@ -70,7 +70,7 @@ private:
 void T5::readActivation(ConfigReader &config) {
   std::string projection = config.optionalText("feed_forward_proj").value_or("relu");
   if (projection != "relu" && projection != "gated-gelu" && projection != "gated-silu")
-    config.fail("key 'feed_forward_proj' is \"" + projection +
+    config.fail("key " + config.quoted("feed_forward_proj") + " is \"" + projection +
                 "\", expected one of relu, gated-gelu, gated-silu");
   StringRef function = projection;
   isGated = function.consume_front("gated-");
@@ -81,12 +81,12 @@ void T5::readBuckets(ConfigReader &config) {
   buckets = config.optionalPositive("relative_attention_num_buckets").value_or(32);
   maxDistance = config.optionalPositive("relative_attention_max_distance").value_or(128);
   if (buckets % 4 != 0)
-    config.fail("key 'relative_attention_num_buckets' is " + Twine(buckets) +
+    config.fail("key " + config.quoted("relative_attention_num_buckets") + " is " + Twine(buckets) +
                 ", expected a multiple of 4");
   else if (maxDistance <= buckets / 2)
-    config.fail("key 'relative_attention_max_distance' is " + Twine(maxDistance) +
-                ", expected more than half of 'relative_attention_num_buckets', " +
-                Twine(buckets / 2));
+    config.fail(
+        "key " + config.quoted("relative_attention_max_distance") + " is " + Twine(maxDistance) +
+        ", expected more than half of 'relative_attention_num_buckets', " + Twine(buckets / 2));
 }
 
 T5::T5(ConfigReader &config, const ImportOptions &options) {
@@ -108,7 +108,7 @@ T5::T5(ConfigReader &config, const ImportOptions &options) {
   readBuckets(config);
   for (auto [key, id] : {std::pair("decoder_start_token_id", start), {"pad_token_id", padding}})
     if (id < 0 || id >= vocabulary)
-      config.fail("key '" + Twine(key) + "' is " + Twine(id) +
+      config.fail("key " + config.quoted(key) + " is " + Twine(id) +
                   ", which is outside of 'vocab_size', " + Twine(vocabulary));
 
   layers = options.layers.value_or(layers);

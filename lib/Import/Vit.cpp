@@ -50,8 +50,8 @@ void Vit::readImage(ConfigReader &config) {
   patch = config.optionalPositive("patch_size").value_or(16);
   int64_t channels = config.optionalPositive("num_channels").value_or(3);
   if (size % patch != 0)
-    config.fail("key 'patch_size' is " + Twine(patch) + ", which does not divide 'image_size', " +
-                Twine(size));
+    config.fail("key " + config.quoted("patch_size") + " is " + Twine(patch) +
+                ", which does not divide 'image_size', " + Twine(size));
   facts.image = ImageShape{channels, size, size};
   int64_t side = std::max<int64_t>(size / patch, 1);
   patches = llvm::checkedMul(side, side).value_or(1);
@@ -64,7 +64,8 @@ void Vit::readClasses(ConfigReader &config) {
   std::optional<int64_t> given = config.optionalPositive("num_labels");
   auto named = names ? std::optional<int64_t>(names->size()) : std::nullopt;
   if (given && named && *given != *named)
-    config.fail("key 'num_labels' is " + Twine(*given) + ", but 'id2label' names " + Twine(*named));
+    config.fail("key " + config.quoted("num_labels") + " is " + Twine(*given) +
+                ", but 'id2label' names " + Twine(*named));
   classes = given.value_or(named.value_or(kPublicDefault));
   if (classes < 2)
     config.fail("the config has " + Twine(classes) +
@@ -93,7 +94,7 @@ Vit::Vit(ConfigReader &config, const ImportOptions &options) {
   facts.dropsOut = hiddenDropout > 0 || attentionDropout > 0;
   facts.whyNoCaches = "an image has no tokens that come one after another";
   if (width % heads != 0)
-    config.fail("key 'num_attention_heads' is " + Twine(heads) +
+    config.fail("key " + config.quoted("num_attention_heads") + " is " + Twine(heads) +
                 ", which does not divide 'hidden_size', " + Twine(width));
 }
 

@@ -104,6 +104,8 @@ public:
   llvm::ArrayRef<std::string> requiredKeys() const { return required; }
   std::vector<std::string> optionalKeys() const;
 
+  /// Returns a key for messages: between quotes, after the objects that it is in.
+  std::string quoted(llvm::StringRef key) const;
   /// Keeps `message` unless there was an earlier one.
   void fail(const llvm::Twine &message);
   /// Takes over the complaint and the unused keys of the reader of a nested object.
@@ -119,7 +121,6 @@ private:
   void expected(llvm::StringRef key, llvm::StringRef what);
   int64_t integer(llvm::StringRef key, int64_t least);
   double real(llvm::StringRef key, bool (*holds)(double), llvm::StringRef what);
-  std::string quoted(llvm::StringRef key) const;
 
   const llvm::json::Object &object;
   std::string file;
