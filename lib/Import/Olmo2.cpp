@@ -43,21 +43,23 @@ std::unique_ptr<Model> llmmem::importer::readOlmo3(ConfigReader &config,
   return makeDecoder(std::move(parts));
 }
 
-/// Reads which layers have a window: "LLLG" and 4 say that every fourth has none.
+/// Reads which layers have a window: "LLLG" and 4 say that every fourth has none, nor has the last.
 static void readWindowPattern(ConfigReader &config, DecoderParts &parts) {
-  std::string pattern = "LLLG";
-  if (!config.mentions("layer_types") && config.has("sliding_window_pattern")) {
-    if (config.hasText("sliding_window_pattern"))
-      pattern = config.optionalText("sliding_window_pattern").value_or(pattern);
-    else
-      pattern = std::string(config.positive("sliding_window_pattern") - 1, 'L') + "G";
-  } else {
-    config.dismiss({"sliding_window_pattern"});
+  const int64_t last = parts.layers - 1;
+  if (config.mentions("layer_types"))
+    return config.dismiss({"sliding_window_pattern"});
+  if (!config.hasText("sliding_window_pattern")) {
+    const int64_t every = config.optionalPositive("sliding_window_pattern").value_or(4);
+    parts.attention.hasWindow = [every, last](int64_t layer) {
+      return layer != last && (layer + 1) % every != 0;
+    };
+    return;
   }
+  const std::string pattern = config.optionalText("sliding_window_pattern").value_or("");
   if (pattern.empty() || pattern.find_first_not_of("LG") != std::string::npos)
-    return config.fail("key 'sliding_window_pattern' is \"" + pattern +
+    return config.fail("key " + config.quoted("sliding_window_pattern") + " is \"" + pattern +
                        "\", expected a text of L (a window) and G (none)");
-  parts.attention.hasWindow = [pattern, last = parts.layers - 1](int64_t layer) {
+  parts.attention.hasWindow = [pattern, last](int64_t layer) {
     return layer != last && pattern[layer % pattern.size()] == 'L';
   };
 }
