@@ -70,7 +70,6 @@ static constexpr StringRef kMeaningless[] = {"_attn_implementation",
                                              "prefix",
                                              "pretraining_tp",
                                              "problem_type",
-                                             "pruned_heads",
                                              "remove_invalid_values",
                                              "repetition_penalty",
                                              "resid_mid_pdrop",
@@ -88,7 +87,6 @@ static constexpr StringRef kMeaningless[] = {"_attn_implementation",
                                              "task_specific_params",
                                              "temperature",
                                              "tf_legacy_loss",
-                                             "tie_encoder_decoder",
                                              "tokenizer_class",
                                              "top_k",
                                              "top_p",
@@ -166,6 +164,8 @@ static constexpr Meaning kMeanings[] = {
     {"use_bidirectional_attention", "attention in both directions"},
     {"add_cross_attention", "attention to a second sequence"},
     {"is_encoder_decoder", "an encoder and a decoder"},
+    {"tie_encoder_decoder", "an encoder and a decoder that share their weights"},
+    {"pruned_heads", "layers with different numbers of heads"},
     // Positions.
     {"no_rope_layers", "layers without positions"},
     {"no_rope_layer_interval", "layers without positions"},
@@ -271,6 +271,8 @@ static bool resemble(StringRef a, StringRef b, unsigned most) {
 
 std::vector<StringRef> llmmem::importer::nearestNames(StringRef name,
                                                       llvm::ArrayRef<StringRef> names) {
+  if (name.empty())
+    return {};
   constexpr size_t kMost = 3;
   std::vector<std::pair<unsigned, StringRef>> found;
   const unsigned most = std::max<unsigned>(1, static_cast<unsigned>(name.size()) / 3);
