@@ -16,13 +16,15 @@ bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions
   return options.weights && isRead && !isTrained && !parameter.wide;
 }
 
-/// Lists groups of other sizes that divide a row, the largest first.
-static std::string mendOf(const HeldFormat &format, int64_t width) {
+/// Names the largest smaller group that divides a row. The format of a quantized file cannot be
+/// left out.
+static std::string mendOf(const HeldFormat &format, int64_t width, bool isOfFile) {
   for (int64_t group = llvm::alignDown(width, llm::kGroupStep); group > 0; group -= llm::kGroupStep)
     if (width % group == 0 && group <= format.group)
       return "; " + HeldFormat{format.kind, group}.text() + " divides it";
-  return "; no multiple of " + std::to_string(llm::kGroupStep) +
-         " divides it, so leave --weights out";
+  return "; no multiple of " + std::to_string(llm::kGroupStep) + " divides it" +
+         (isOfFile ? ", so steps with caches cannot hold it as the file does"
+                   : ", so leave --weights out");
 }
 
 static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOptions &options,
@@ -38,11 +40,11 @@ static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOpti
   for (const Parameter &parameter : parameters)
     if (isHeldInFewerBits(parameter, options) &&
         parameter.shape.back() % options.weights->group != 0)
-      return llvm::createStringError("--weights is " + options.weights->text() + ", but '" +
-                                     parameter.name + "' has rows of " +
-                                     Twine(parameter.shape.back()) + " elements, which groups of " +
-                                     Twine(options.weights->group) + " do not divide" +
-                                     mendOf(*options.weights, parameter.shape.back()));
+      return llvm::createStringError(
+          "--weights is " + options.weights->text() + ", but '" + parameter.name +
+          "' has rows of " + Twine(parameter.shape.back()) + " elements, which groups of " +
+          Twine(options.weights->group) + " do not divide" +
+          mendOf(*options.weights, parameter.shape.back(), facts.quantized.has_value()));
   return llvm::Error::success();
 }
 

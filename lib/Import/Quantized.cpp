@@ -1,6 +1,7 @@
 //===- Quantized.cpp - Configs of quantized weights ------------------------===//
 
 #include "Quantized.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Import/Import.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
@@ -14,18 +15,30 @@ using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
 
-/// Integers with a scale for each group of neighbours of a row; no group means a whole row.
+static Quantization withScaleOfRow(const Twine &words) {
+  return {(words + ", a scale for each row").str(), std::nullopt,
+          "one scale for each row of a weight"};
+}
+
+/// A scale for each group of neighbours of a row.
+static Quantization withGroups(const Twine &words, HeldFormat format) {
+  if (format.group % llm::kGroupStep == 0)
+    return {words.str(), format, ""};
+  return {
+      words.str(), std::nullopt,
+      ("groups of " + Twine(format.group) + ", which is no multiple of " + Twine(llm::kGroupStep))
+          .str()};
+}
+
+/// Integers with a scale for each group of neighbours of a row. No group, or -1, means a whole row.
 static Quantization integers(StringRef method, int64_t bits, std::optional<int64_t> group) {
-  Quantization quantized;
-  quantized.words = (method + ", " + Twine(bits) + " bits" +
-                     (group ? " in groups of " + Twine(*group) : Twine(", a scale for each row")))
-                        .str();
-  if ((bits == 4 || bits == 8) && group && *group > 0)
-    quantized.format = HeldFormat{bits == 4 ? HeldKind::Int4 : HeldKind::Int8, *group};
-  else
-    quantized.missing = group ? "integers of " + std::to_string(bits) + " bits"
-                              : "one scale for each row of a weight";
-  return quantized;
+  const std::string words = (method + ", " + Twine(bits) + " bits").str();
+  if (group.value_or(0) <= 0)
+    return withScaleOfRow(words);
+  const std::string grouped = words + " in groups of " + std::to_string(*group);
+  if (bits != 4 && bits != 8)
+    return {grouped, std::nullopt, "integers of " + std::to_string(bits) + " bits"};
+  return withGroups(grouped, {bits == 4 ? HeldKind::Int4 : HeldKind::Int8, *group});
 }
 
 static Quantization floats4(StringRef method, StringRef words, StringRef scales) {
@@ -33,21 +46,22 @@ static Quantization floats4(StringRef method, StringRef words, StringRef scales)
           ("floats of 4 bits (E2M1) with " + scales).str()};
 }
 
-/// Floats of 8 bits: a scale for each block, or for a whole tensor.
-static Quantization floats8(StringRef method, const json::Object &object) {
-  const json::Array *block = object.getArray("weight_block_size");
+/// Floats of 8 bits with a scale for each block, which is an array under `blockKey`, or for a whole
+/// tensor.
+static Quantization floats8(StringRef method, const json::Object &object, StringRef blockKey) {
+  const json::Array *block = object.getArray(blockKey);
   std::optional<int64_t> rows, columns;
   if (block && block->size() == 2) {
     rows = (*block)[0].getAsInteger();
     columns = (*block)[1].getAsInteger();
   }
-  if (!rows || !columns || *columns <= 0)
+  if (!rows || !columns || *rows <= 0 || *columns <= 0)
     return {(method + ", a scale for each weight").str(), std::nullopt,
             "one scale for a whole weight"};
   HeldFormat format{HeldKind::F8E4M3, *columns};
   if (object.getString("fmt").value_or("e4m3").contains("e5m2"))
     format.kind = HeldKind::F8E5M2;
-  return {(method + " in blocks of " + Twine(*rows) + " x " + Twine(*columns)).str(), format, ""};
+  return withGroups(method + " in blocks of " + Twine(*rows) + " x " + Twine(*columns), format);
 }
 
 /// The first group of `config_groups` speaks for all, as published files have one.
@@ -62,8 +76,12 @@ static Quantization compressed(StringRef method, const json::Object &object) {
   std::optional<int64_t> size = weights->getInteger("group_size");
   if (weights->getString("type").value_or("int") == "int")
     return integers(method, bits, size);
+  if (bits == 8 && weights->getString("strategy") == StringRef("channel"))
+    return withScaleOfRow(method + ", floats of 8 bits");
   if (bits == 8)
-    return floats8(method, *weights);
+    return floats8(method, *weights, "block_structure");
+  if (bits != 4)
+    return {method.str(), std::nullopt, "floats of " + std::to_string(bits) + " bits"};
   const bool isMx = object.getString("format").value_or("").starts_with("mxfp4");
   return floats4(method, "floats of 4 bits in groups of " + std::to_string(size.value_or(0)),
                  isMx ? "scales that are powers of two" : "scales of 8 bits (E4M3)");
@@ -72,14 +90,16 @@ static Quantization compressed(StringRef method, const json::Object &object) {
 static Quantization describe(const json::Object &object) {
   const StringRef method = object.getString("quant_method").value_or("");
   const StringRef algorithm = object.getString("quant_algo").value_or("");
-  if (method == "fp8" || method == "fbgemm_fp8")
-    return floats8(method, object);
+  if (method == "fp8")
+    return floats8(method, object, "weight_block_size");
+  if (method == "fbgemm_fp8" || algorithm.starts_with("FP8_PER_CHANNEL"))
+    return withScaleOfRow(method.empty() ? algorithm : method);
   if (method == "mxfp4")
     return floats4(method, "groups of 32", "scales that are powers of two");
   if (algorithm.contains("NVFP4"))
     return floats4("NVFP4", "groups of 16", "scales of 8 bits (E4M3)");
   if (algorithm.starts_with("FP8"))
-    return floats8("FP8", object);
+    return floats8("FP8", object, "weight_block_size");
   if (object.getObject("config_groups"))
     return compressed(method.empty() ? "compressed-tensors" : method, object);
   if (method == "gptq" || method == "awq")
@@ -94,23 +114,28 @@ static Quantization describe(const json::Object &object) {
   return {name.str(), std::nullopt, ("the format '" + name + "'").str()};
 }
 
-/// Returns the object that NVIDIA's tool writes next to a config that says nothing.
-static std::optional<json::Value> readNeighbour(StringRef file) {
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(file));
-  llvm::sys::path::append(path, "hf_quant_config.json");
-  if (!llvm::sys::fs::is_regular_file(path))
+static constexpr StringRef kNeighbour = "hf_quant_config.json";
+
+/// Reads the file that NVIDIA's tool writes next to a config that says nothing. A config from stdin
+/// has no neighbours.
+static std::optional<Quantization> readNeighbour(ConfigReader &config) {
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(config.getFile()));
+  llvm::sys::path::append(path, kNeighbour);
+  if (!llvm::sys::fs::exists(config.getFile()) || !llvm::sys::fs::exists(path))
     return std::nullopt;
   auto text = readTextFile(path);
-  if (!text) {
-    llvm::consumeError(text.takeError());
-    return std::nullopt;
-  }
-  llvm::Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
+  llvm::Expected<json::Value> value = text ? parseJsonTree((*text)->getBuffer()) : text.takeError();
   if (!value) {
-    llvm::consumeError(value.takeError());
+    config.fail(kNeighbour + " next to it says how the weights are quantized: " +
+                llvm::toString(value.takeError()));
     return std::nullopt;
   }
-  return std::move(*value);
+  const json::Object *whole = value->getAsObject();
+  if (const json::Object *object = whole ? whole->getObject("quantization") : nullptr)
+    return describe(*object);
+  config.fail(kNeighbour + " next to it has no object 'quantization', expected one that says how "
+                           "the weights are quantized");
+  return std::nullopt;
 }
 
 /// Returns the word of a name that says how weights are quantized, or nothing.
@@ -123,19 +148,22 @@ static StringRef findWord(StringRef name) {
 }
 
 std::optional<Quantization> importer::readQuantization(ConfigReader &config) {
-  if (const json::Object *object = config.optionalObject("quantization_config"))
-    return describe(*object);
-  if (std::optional<json::Value> neighbour = readNeighbour(config.getFile()))
-    if (const json::Object *object = neighbour->getAsObject())
-      if (const json::Object *quantized = object->getObject("quantization"))
-        return describe(*quantized);
+  auto from = [](const Twine &source, Quantization quantized) {
+    quantized.source = source.str();
+    return quantized;
+  };
+  constexpr StringRef key = "quantization_config";
+  if (const json::Object *object = config.optionalObject(key))
+    return from("key " + config.quoted(key), describe(*object));
+  if (std::optional<Quantization> neighbour = readNeighbour(config))
+    return from(kNeighbour + " next to it", *neighbour);
   StringRef word = findWord(llvm::sys::path::filename(config.getFile()));
   if (word.empty())
     word = findWord(config.optionalText("_name_or_path").value_or(""));
   if (word.empty())
     return std::nullopt;
-  return Quantization{(word + ", by the model's name alone").str(), std::nullopt,
-                      "the 'quantization_config' that says how"};
+  return from("the name", {(word + ", by the model's name alone").str(), std::nullopt,
+                           "the 'quantization_config' that says how"});
 }
 
 void importer::holdAsInFile(ImportOptions &options, const ModelFacts &facts) {
@@ -155,7 +183,7 @@ std::string importer::judgeQuantization(ConfigReader &config, const Quantization
   const std::string way = quantized.format ? "--weights " + quantized.format->text() +
                                                  " holds them so in inference and under adapters"
                                            : "what is missing is " + quantized.missing;
-  config.fail("key 'quantization_config' says that " + what +
+  config.fail(quantized.source + " says that " + what +
               (options.keepsCaches() ? ", and steps with caches have no such weights; "
                                      : ", and quantized weights are not trained; ") +
               way + "; --dtype bf16 takes them dequantized");

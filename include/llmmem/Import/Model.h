@@ -77,6 +77,7 @@ struct Quantization {
   std::string words;                ///< Such as "fp8 in blocks of 128 x 128".
   std::optional<HeldFormat> format; ///< How `--weights` says it; none where no type is equal.
   std::string missing;              ///< Names what is missing where there is no format.
+  std::string source = {};          ///< Says where it was read, for messages.
 };
 
 /// Holds what the shared code needs to know of any model. Many fields: each is one such fact.
