@@ -52,6 +52,11 @@ std::string llmmem::budgetFlag(const Card &card) {
   return "--checkpoint-budget=" + std::to_string(card.budget());
 }
 
+std::string llmmem::importCommand(const FitModel &model) {
+  const std::string &file = model.facts().file;
+  return "llmmem-import " + (file == "<stdin>" ? "-" : file);
+}
+
 std::string llmmem::planCommand(const FitModel &model, const Card &card, const std::string &file,
                                 const std::string &planned) {
   return "llmmem-opt " + budgetFlag(card) +
@@ -63,8 +68,8 @@ std::string llmmem::planCommand(const FitModel &model, const Card &card, const s
 static std::vector<std::string> commandsOf(const FitModel &model, const FitAnswer &answer,
                                            int64_t batch) {
   const importer::ImportOptions &options = model.importOptions();
-  std::string import = "llmmem-import " + model.facts().file + " --batch " + std::to_string(batch) +
-                       " --seq " + std::to_string(answer.request.seq);
+  std::string import = importCommand(model) + " --batch " + std::to_string(batch) + " --seq " +
+                       std::to_string(answer.request.seq);
   if (options.dtype)
     import += (" --dtype " + dtypeName(*options.dtype)).str();
   return {import + " -o model.mlir", planCommand(model, answer.card, "model", "step")};

@@ -107,7 +107,7 @@ choosePrefill(FitModel &model, const InferenceAnswer &answer, int64_t batch) {
 static void addCommands(const FitModel &model, InferenceAnswer &answer, int64_t batch,
                         const std::string &mode, const std::string &file) {
   const importer::ImportOptions &options = model.importOptions();
-  std::string import = "llmmem-import " + model.facts().file + " --mode " + mode + " --batch " +
+  std::string import = importCommand(model) + " --mode " + mode + " --batch " +
                        std::to_string(batch) + " --context " +
                        std::to_string(answer.request.context);
   if (options.dtype)

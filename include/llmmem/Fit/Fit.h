@@ -83,6 +83,10 @@ llvm::StringRef dtypeName(importer::ElementKind kind);
 std::string fewestBytesFlag();
 std::string budgetFlag(const Card &card);
 
+/// Returns the beginning of the command that imports the model, with its file; that of a config
+/// from stdin reads it from there again.
+std::string importCommand(const FitModel &model);
+
 /// Returns the command that plans `file`.mlir under the card's budget with the search that the
 /// model's plans use.
 std::string planCommand(const FitModel &model, const Card &card, const std::string &file,
