@@ -12,9 +12,9 @@ using namespace llmmem::planning;
 BudgetSearch::BudgetSearch(const Graph &graph, Chain chain, Candidate given, int64_t work)
     : annealing(shared), headroom(shared), ruin(shared), lowering(shared),
       shared(graph, std::move(chain), std::move(given), work), tables(shared),
-      reversalsOfGraph(shared), leastSchedules(shared, tables) {
+      leastSchedules(shared, tables) {
   for (const SearcherEntry &entry : searcherTable())
-    searchers.push_back(entry.make({shared, tables, reversalsOfGraph}));
+    searchers.push_back(entry.make(shared, tables));
 }
 
 BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)

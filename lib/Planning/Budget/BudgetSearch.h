@@ -12,7 +12,6 @@
 
 #include "ImprovingSearchers.h"
 #include "LeastMemorySchedules.h"
-#include "Reversals.h"
 
 namespace llmmem::planning {
 
@@ -53,7 +52,6 @@ public:
   void reportTo(SearchProgress::Listener listener) {
     shared.progress.reportTo(std::move(listener));
   }
-  Reversals &reversals() { return reversalsOfGraph; }
   const Chain &mainChain() const { return shared.chain; }
   SearchContext &context() { return shared; }
   const SearchContext &context() const { return shared; }
@@ -71,7 +69,6 @@ private:
 
   SearchContext shared;
   NestedTables tables;
-  Reversals reversalsOfGraph;
   LeastMemorySchedules leastSchedules;
   std::vector<std::unique_ptr<Searcher>> searchers; // in the order of searcherTable()
 };

@@ -8,14 +8,15 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 #define LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 
+#include "NestedTables.h"
 #include "Schedulers/Eviction.h"
-#include "Searchers.h"
+#include "Searcher.h"
 
 namespace llmmem::planning {
 
 class EvictionSearcher final : public Searcher {
 public:
-  explicit EvictionSearcher(const SearcherSources &sources) : context(sources.context) {}
+  EvictionSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
   llvm::StringRef name() const override { return "eviction"; }
   int64_t search(const SearchRequest &request, Candidates &found) override;
 

@@ -49,25 +49,28 @@ PlacedPlan Frontier::orCheaper(PlacedPlan plan, int64_t budget) {
 }
 
 /// Returns the cheaper of both plans. The costs of each fall with the budget, so those of the
-/// cheaper one do, too.
+/// cheaper one do, too. No plan costs less than one that is known to be the cheapest.
 PlacedPlan Frontier::at(int64_t budget) {
-  PlacedPlan found = search(budget);
   // The canonical frontier has a reversal of its own.
-  if (shared.isOfGraph() || (found && found->cost == shared.graph.baseCost()))
-    return found;
+  if (shared.isOfGraph() || budget >= shared.footprintOf(samples.given()))
+    return search(budget);
+  if (PlacedPlan cheapest = reversal.cheapestAt(budget))
+    return cheapest;
+  PlacedPlan found = search(budget);
   PlacedPlan other = reversal.at(budget);
   return other && (!found || other->cost < found->cost) ? other : found;
 }
 
 PlacedPlan Frontier::least() {
-  const PlacedPlan found = leastMemory.plan();
-  const PlacedPlan other = shared.isOfGraph() ? nullptr : reversal.least();
+  if (shared.isOfGraph())
+    return leastMemory.plan();
+  if (PlacedPlan plan = reversal.leastOfAll())
+    return plan;
+  const PlacedPlan found = leastMemory.plan(), other = reversal.least();
   if (!other)
     return found;
-  // A footprint that is smaller by less than searches can tell apart is worth no recomputation.
-  const int64_t gained = shared.footprintOf(found) - shared.footprintOf(other);
-  const int64_t indistinct = found->arena >> tuning::finestDescentShift;
-  return gained > indistinct || (gained >= 0 && other->cost < found->cost) ? other : found;
+  const int64_t bytes = shared.footprintOf(found), otherBytes = shared.footprintOf(other);
+  return std::pair(otherBytes, other->cost) < std::pair(bytes, found->cost) ? other : found;
 }
 
 PlacedPlan Frontier::search(int64_t budget) {

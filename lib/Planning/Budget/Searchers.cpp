@@ -13,7 +13,7 @@ namespace {
 /// recomputation.
 class StageOptionsSearcher final : public Searcher {
 public:
-  explicit StageOptionsSearcher(const SearcherSources &sources) : context(sources.context) {}
+  StageOptionsSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
   llvm::StringRef name() const override { return "options of stages"; }
 
   /// The options were measured in uniform plans. Where a mixed plan holds more than measured, the
@@ -46,8 +46,7 @@ private:
 /// Runs the recursion, which also drops inputs of stages and recomputes them from earlier ones.
 class NestedSearcher final : public Searcher {
 public:
-  explicit NestedSearcher(const SearcherSources &sources)
-      : context(sources.context), tables(sources.tables) {}
+  NestedSearcher(SearchContext &context, NestedTables &tables) : context(context), tables(tables) {}
   llvm::StringRef name() const override { return "nested recomputation"; }
 
   /// Realizes levels from that of the capacity downwards until a few fit: the modelled peak is
@@ -87,29 +86,10 @@ private:
   NestedTables &tables;
 };
 
-/// Returns the best reversal of the chain within the capacity.
-class ReversalSearcher final : public Searcher {
-public:
-  explicit ReversalSearcher(const SearcherSources &sources)
-      : context(sources.context), reversals(sources.reversals) {}
-  llvm::StringRef name() const override { return "reversal"; }
-
-  int64_t search(const SearchRequest &request, Candidates &found) override {
-    int64_t spent = 0;
-    if (const CostStep *step = reversals.within(request.capacity))
-      found.push_back(context.improved(reversals.realize(*step), request.capacity, name(), spent));
-    return spent;
-  }
-
-private:
-  SearchContext &context;
-  Reversals &reversals;
-};
-
 /// Returns the cheapest schedule that fits from the way down to the least memory.
 class LeastMemorySearcher final : public Searcher {
 public:
-  explicit LeastMemorySearcher(const SearcherSources &sources) : context(sources.context) {}
+  LeastMemorySearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
   llvm::StringRef name() const override { return "least memory"; }
 
   int64_t search(const SearchRequest &request, Candidates &found) override {
@@ -128,8 +108,8 @@ private:
 };
 
 template <typename SomeSearcher>
-std::unique_ptr<Searcher> make(const SearcherSources &sources) {
-  return std::make_unique<SomeSearcher>(sources);
+std::unique_ptr<Searcher> make(SearchContext &context, NestedTables &tables) {
+  return std::make_unique<SomeSearcher>(context, tables);
 }
 
 bool isAlwaysDue(const SearchTurn & /*turn*/) { return true; }
@@ -152,9 +132,9 @@ bool isDueForEviction(const SearchTurn &turn) {
 }
 
 constexpr SearcherEntry table[] = {
-    {make<ReversalSearcher>, isAlwaysDue},         {make<StageOptionsSearcher>, isAlwaysDue},
-    {make<NestedSearcher>, isDueForMarkedStages},  {make<EvictionSearcher>, isDueForEviction},
-    {make<NestedSearcher>, isDueForGuessedStages}, {make<LeastMemorySearcher>, isAlwaysDue},
+    {make<StageOptionsSearcher>, isAlwaysDue},  {make<NestedSearcher>, isDueForMarkedStages},
+    {make<EvictionSearcher>, isDueForEviction}, {make<NestedSearcher>, isDueForGuessedStages},
+    {make<LeastMemorySearcher>, isAlwaysDue},
 };
 
 } // namespace

@@ -9,7 +9,6 @@
 #define LLMMEM_LIB_PLANNING_BUDGET_SEARCHERS_H
 
 #include "NestedTables.h"
-#include "Reversals.h"
 #include "Searcher.h"
 
 namespace llmmem::planning {
@@ -26,15 +25,8 @@ struct SearchTurn {
   bool anyFits() const { return planning::anyFits(found, request.capacity); }
 };
 
-/// What searchers are made from. All of it outlives them.
-struct SearcherSources {
-  SearchContext &context;
-  NestedTables &tables;
-  Reversals &reversals;
-};
-
 struct SearcherEntry {
-  std::unique_ptr<Searcher> (*make)(const SearcherSources &sources);
+  std::unique_ptr<Searcher> (*make)(SearchContext &context, NestedTables &tables);
   bool (*isDue)(const SearchTurn &turn);
 };
 

@@ -42,21 +42,3 @@ void CostSteps::lower(llvm::ArrayRef<CostStep> other) {
   }
   steps.swap(merged);
 }
-
-void CostSteps::thin(size_t most) {
-  if (steps.size() <= most)
-    return;
-  // What a step saves against the one before it, the largest first.
-  std::vector<int64_t> gains;
-  for (size_t index = 1; index + 1 < steps.size(); ++index)
-    gains.push_back(steps[index - 1].cost - steps[index].cost);
-  std::nth_element(gains.begin(), gains.begin() + ptrdiff_t(most - 2), gains.end(),
-                   std::greater<>());
-  const int64_t least = gains[most - 2];
-  std::vector<CostStep> kept{steps.front()};
-  for (size_t index = 1; index + 1 < steps.size(); ++index)
-    if (kept.back().cost - steps[index].cost > least)
-      kept.push_back(steps[index]);
-  kept.push_back(steps.back());
-  steps.swap(kept);
-}

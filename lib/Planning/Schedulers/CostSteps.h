@@ -12,6 +12,7 @@
 #define LLMMEM_LIB_PLANNING_SCHEDULERS_COSTSTEPS_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,9 +35,8 @@ public:
   const CostStep *at(int64_t bytes) const;
   /// Takes the lower of both functions everywhere. `other` falls in steps, too.
   void lower(llvm::ArrayRef<CostStep> other);
-  /// Drops steps until at most `most` are left: never the first or the last, and those first that
-  /// cost the least more than the step that is kept in their place.
-  void thin(size_t most);
+  /// Keeps the first `most` steps.
+  void truncate(size_t most) { steps.resize(std::min(most, steps.size())); }
 
 private:
   bool isLowered(llvm::ArrayRef<CostStep> other) const;

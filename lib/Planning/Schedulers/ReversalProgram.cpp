@@ -6,15 +6,13 @@
 
 using namespace llmmem::planning;
 
-ReversalProgram::ReversalProgram(const ReversalStages &stages, int64_t mostBytes, int64_t work,
-                                 int64_t leastSteps)
+ReversalProgram::ReversalProgram(const ReversalStages &stages, int64_t mostBytes, int64_t work)
     : stages(stages), mostBytes(mostBytes), nothing(0, 0) {
-  const int64_t most = work / std::max<int64_t>(1, numberChains());
-  if (most < leastSteps) {
-    complete = false;
+  mostSteps = static_cast<size_t>(work / std::max<int64_t>(1, numberChains(work)));
+  if (mostSteps == 0) {
+    this->mostBytes = -1;
     return;
   }
-  mostSteps = static_cast<size_t>(std::max<int64_t>(most, 2));
   fillRows();
   const StageRun &tail = stages.tail();
   lowerBySum(result, of({0, stages.count(), true, -1, stages.keepsInput()}), 0, nothing,
@@ -22,13 +20,14 @@ ReversalProgram::ReversalProgram(const ReversalStages &stages, int64_t mostBytes
 }
 
 /// Gives one number to all sub-chains of equal stages.
-int64_t ReversalProgram::numberChains() {
+int64_t ReversalProgram::numberChains(int64_t work) {
   const int32_t count = stages.count();
   llvm::DenseMap<std::pair<int32_t, int32_t>, int32_t> known; // (one stage less, last stage)
   int64_t compared = 0;
   size_t numRows = 0;
   chainNumber.resize(count + 1);
-  for (int32_t from = 0; from < count; ++from) {
+  for (int32_t from = 0; from < count && compared <= work; ++from) {
+    stages.poll();
     int64_t passes = 0;
     for (int32_t to = from + 1, before = -1; to <= count; ++to) {
       const auto ends = static_cast<int64_t>(stages[to].farSaves.size()) + 1;
@@ -86,8 +85,9 @@ void ReversalProgram::fill(const State &state) {
   trySaves(state, row);
   tryPasses(state, row);
   if (row.all().size() > mostSteps) {
-    row.thin(mostSteps);
-    complete = false;
+    // All functions hold what they say below this step. Dropping steps would leave no such bound.
+    mostBytes = std::min(mostBytes, row.all()[mostSteps].bytes - 1);
+    row.truncate(mostSteps);
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // The dynamic program for the reversal of chains: Griewank and Walther, "Algorithm 799: revolve"
 // (2000), and for unequal stages Beaumont, Herrmann et al., "Optimal checkpointing for
-// heterogeneous chains" (arXiv 1911.13214), with what stages may save as in Rockmate (ICML 2023).
+// heterogeneous chains" (arXiv 1911.13214).
 // Let cost(l, r, m) be the least cost of the segments r to l + 1 with boundary l in memory and m
 // bytes for it and everything that the stages after it hold. It is the least of
 //
@@ -38,17 +38,15 @@ namespace llmmem::planning {
 class ReversalProgram {
 public:
   /// `mostBytes` bounds what schedules hold, resident bytes left out. `work` bounds the steps that
-  /// are compared: no function has more steps than it allows, and where these are fewer than
-  /// `leastSteps`, there is no schedule.
-  ReversalProgram(const ReversalStages &stages, int64_t mostBytes, int64_t work,
-                  int64_t leastSteps = 1);
+  /// are compared: where a function has more than it allows, the bound is lowered.
+  ReversalProgram(const ReversalStages &stages, int64_t mostBytes, int64_t work);
 
   /// Returns the least cost of what runs again, as a function of the bytes without resident ones.
   llvm::ArrayRef<CostStep> steps() const { return result.all(); }
   /// Returns the schedule of a step of that function.
   std::vector<OpIndex> realize(const CostStep &step) const;
-  /// Says whether no schedule of the family was left out to save work.
-  bool isComplete() const { return complete; }
+  /// Returns the bytes up to which no schedule of the family was left out.
+  int64_t mostExactBytes() const { return mostBytes; }
 
 private:
   /// A sub-chain, and what is known when it begins and ends.
@@ -73,8 +71,8 @@ private:
     }
   };
 
-  /// Returns how many sums of two functions are compared.
-  int64_t numberChains();
+  /// Returns how many sums of two functions are compared, or more than `work` allows.
+  int64_t numberChains(int64_t work);
   void fillRows();
   void fill(const State &state);
   void tryPasses(const State &state, CostSteps &row);
@@ -118,9 +116,8 @@ private:
   int64_t heldBySave(const State &state, const StageSave &save) const;
 
   const ReversalStages &stages;
-  const int64_t mostBytes;
-  size_t mostSteps = 0; // of one function
-  bool complete = true;
+  int64_t mostBytes;
+  size_t mostSteps = 0;                          // of one function
   std::vector<std::vector<int32_t>> chainNumber; // by first stage and length
   std::vector<size_t> firstRow;                  // by the number of a chain
   std::vector<CostSteps> rows, originalRows;

@@ -3,7 +3,6 @@
 #include "ReversalStages.h"
 #include "StageScan.h"
 #include "StageValues.h"
-#include "Tuning/Constants.h"
 #include <algorithm>
 #include <map>
 
@@ -12,7 +11,7 @@ namespace llmmem::planning {
 /// Makes the runs of all stages.
 class StageBuilder {
 public:
-  StageBuilder(const Graph &graph, const Chain &chain, HeldChoices held, ReversalStages &result);
+  StageBuilder(const Graph &graph, const Chain &chain, ReversalStages &result);
   void run();
 
 private:
@@ -24,15 +23,14 @@ private:
   std::vector<OpIndex> opsFor(int32_t stage, Values wanted, StageRun &run);
   void measureSegment(int32_t segment, Values input, StageRun &run);
   void addSaves(int32_t stage);
-  static void findFarSaves(ReversalStage &stage);
+  bool isUniform() const;
   void addSave(int32_t stage, std::vector<ValueIndex> values, bool keepsBoundary);
-  std::vector<std::vector<ValueIndex>> choicesOf(int32_t stage);
+  std::vector<std::vector<ValueIndex>> choicesOf(int32_t stage) const;
   void numberKinds();
   int64_t bytesOf(Values values) const;
   bool isAvailable(ValueIndex value) const { return availableIn[value] == round; }
 
   const Graph &graph;
-  const HeldChoices held;
   ReversalStages &result;
   const StageValues values;
   StageScan scan;
@@ -42,9 +40,8 @@ private:
   int32_t round = 0;
 };
 
-StageBuilder::StageBuilder(const Graph &graph, const Chain &chain, HeldChoices held,
-                           ReversalStages &result)
-    : graph(graph), held(held), result(result), values(graph, chain), scan(graph, values.isExtra),
+StageBuilder::StageBuilder(const Graph &graph, const Chain &chain, ReversalStages &result)
+    : graph(graph), result(result), values(graph, chain), scan(graph, values.isExtra),
       position(graph.numOps()), forwardOps(chain.numStages + 1), backwardOps(chain.numStages + 1),
       availableIn(graph.numValues(), 0) {
   for (size_t place = 0; place < chain.order.size(); ++place) {
@@ -156,27 +153,14 @@ StageRun StageBuilder::segmentOf(int32_t stage, Values available) {
   return run;
 }
 
-/// Returns what the stage may save: every subset where there are few, else the given choices.
-std::vector<std::vector<ValueIndex>> StageBuilder::choicesOf(int32_t stage) {
-  const std::vector<ValueIndex> &all = values.saved[stage];
+/// Returns every subset of what the stage may save.
+std::vector<std::vector<ValueIndex>> StageBuilder::choicesOf(int32_t stage) const {
   std::vector<std::vector<ValueIndex>> choices{{}};
-  if (all.size() <= tuning::mostValuesOfEveryChoice) {
-    for (ValueIndex value : all)
-      for (size_t count = choices.size(), index = 0; index < count; ++index) {
-        choices.push_back(choices[index]);
-        choices.back().push_back(value);
-      }
-    return choices;
-  }
-  result.exact = false;
-  choices.push_back(all);
-  for (const std::vector<bool> &choice : held()) {
-    std::vector<ValueIndex> kept;
-    llvm::copy_if(all, std::back_inserter(kept), [&](ValueIndex value) { return choice[value]; });
-    choices.push_back(std::move(kept));
-  }
-  llvm::sort(choices);
-  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+  for (ValueIndex value : values.saved[stage])
+    for (size_t count = choices.size(), index = 0; index < count; ++index) {
+      choices.push_back(choices[index]);
+      choices.back().push_back(value);
+    }
   return choices;
 }
 
@@ -193,7 +177,10 @@ void StageBuilder::addSave(int32_t stage, std::vector<ValueIndex> saved, bool ke
     return;
   save.again = passAgain(stage, save.values);
   save.first = passOf(stage, forwardOps[stage], save.values);
-  result.stages[stage].saves.push_back(std::move(save));
+  std::vector<StageSave> &saves = result.stages[stage].saves;
+  if (keepsBoundary || !save.values.empty())
+    result.stages[stage].farSaves.push_back(static_cast<int32_t>(saves.size()));
+  saves.push_back(std::move(save));
 }
 
 void StageBuilder::addSaves(int32_t stage) {
@@ -209,15 +196,17 @@ void StageBuilder::addSaves(int32_t stage) {
   }
 }
 
-/// Lists the choices that hold anything: all of them where there are few, else those that hold the
-/// boundary alone.
-void StageBuilder::findFarSaves(ReversalStage &stage) {
-  constexpr size_t few = 8;
-  for (size_t number = 0; number < stage.saves.size(); ++number) {
-    const StageSave &save = stage.saves[number];
-    if (save.values.empty() ? save.keepsBoundary : stage.saves.size() <= few)
-      stage.farSaves.push_back(static_cast<int32_t>(number));
+bool StageBuilder::isUniform() const {
+  const int64_t state = result.stages[0].boundaryBytes;
+  for (int32_t number = 1; number <= result.count(); ++number) {
+    const ReversalStage &stage = result.stages[number];
+    const size_t mostOps = number == result.count() ? 2 : 1; // the last segment has the loss
+    if (stage.boundaryBytes != state || stage.first.peakTaking != state ||
+        !values.saved[number].empty() || backwardOps[number].empty() ||
+        backwardOps[number].size() > mostOps)
+      return false;
   }
+  return true;
 }
 
 /// Gives equal numbers to stages that the recursion cannot tell apart.
@@ -245,7 +234,12 @@ void StageBuilder::numberKinds() {
 }
 
 void StageBuilder::run() {
-  result.exact = !values.hasForeign;
+  // The last op writes a state that no op of the forward reads.
+  constexpr size_t most = 2;
+  result.exact = !values.hasForeign &&
+                 llvm::all_of(values.saved, [](const auto &saved) { return saved.size() <= most; });
+  if (!result.exact)
+    return;
   result.inputIsKept = values.keepsInput;
   result.stages.resize(forwardOps.size());
   for (size_t number = 0; number < result.stages.size(); ++number) {
@@ -260,17 +254,16 @@ void StageBuilder::run() {
     stage.again = passAgain(number, {});
     stage.alone = segmentOf(number, {});
     addSaves(number);
-    findFarSaves(stage);
   }
   result.tailRun.needsInput = result.inputIsKept;
   result.tailRun.ops = backwardOps[0];
   measureSegment(values.lastSegment(), values.boundary[0], result.tailRun);
   numberKinds();
+  result.uniform = isUniform();
 }
 
-ReversalStages::ReversalStages(const Graph &graph, const Chain &chain, HeldChoices held)
-    : graph(graph) {
-  StageBuilder(graph, chain, held, *this).run();
+ReversalStages::ReversalStages(const Graph &graph, const Chain &chain) : graph(graph) {
+  StageBuilder(graph, chain, *this).run();
 }
 
 } // namespace llmmem::planning

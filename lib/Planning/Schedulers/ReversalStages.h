@@ -18,7 +18,6 @@
 #define LLMMEM_LIB_PLANNING_SCHEDULERS_REVERSALSTAGES_H
 
 #include "llmmem/Planning/Model/Blocks.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace llmmem::planning {
 
@@ -47,24 +46,25 @@ struct ReversalStage {
   StageRun first, again; // the forward that saves nothing
   StageRun alone;        // the segment from the input alone
   std::vector<StageSave> saves;
-  std::vector<int32_t> farSaves; // the choices that may be held without the input
+  std::vector<int32_t> farSaves; // the choices that hold anything, with or without the input
   int64_t extraBytes = 0;        // live in every schedule before the segment
 };
 
-/// Returns choices, each of which says per value whether it is held.
-using HeldChoices = llvm::function_ref<llvm::ArrayRef<std::vector<bool>>()>;
-
 class ReversalStages {
 public:
-  /// A stage that saves more than a few values takes the choices of `held`, which is not called
-  /// where there is none.
-  ReversalStages(const Graph &graph, const Chain &chain, HeldChoices held);
+  /// The chain is that of ReversalChain.h.
+  ReversalStages(const Graph &graph, const Chain &chain);
 
   int32_t count() const { return static_cast<int32_t>(stages.size()) - 1; }
   const ReversalStage &operator[](int32_t stage) const { return stages[stage]; }
-  /// Says whether every value is in a boundary, belongs to one stage, or is live by the clock of
-  /// the backward alone; and whether each stage has every choice of what it saves.
+  /// Says whether the graph is a chain to the byte: each op of the forward writes a state and at
+  /// most one value more, which its own segment alone reads, and all other bytes depend on the
+  /// segments alone. Else there are no choices.
   bool isExact() const { return exact; }
+  /// Says whether a state that is dropped before its segment has run saves nothing
+  /// (docs/Design/Planning.md, "Reversal"): all states have one size, each op of the forward writes
+  /// its state alone, in place of the one before it, and each segment has one op, the loss aside.
+  bool isUniform() const { return uniform; }
   /// Says whether boundary 0 is needed after all segments.
   bool keepsInput() const { return inputIsKept; }
   /// Returns the ops that follow all segments.
@@ -80,7 +80,7 @@ private:
   std::vector<ReversalStage> stages; // [0] has a boundary alone
   std::vector<int32_t> kindOf;
   StageRun tailRun;
-  bool exact = true, inputIsKept = false;
+  bool exact = true, uniform = false, inputIsKept = false;
 };
 
 } // namespace llmmem::planning
