@@ -256,7 +256,8 @@ TEST(SocketJobTest, MoreStrangersThanAreHeardAtOnce) {
 TEST(SocketJobTest, WhoGoesForLackOfRoomIsNotSaidToLackTheToken) {
   int port = freePort();
   SocketJob job = jobOf(0, 2, port);
-  job.seconds = 1;
+  // All strangers come while rank 0 listens, on a busy machine, too.
+  job.seconds = 5;
   Rank first = start(job);
   std::vector<Socket> strangers;
   strangers.reserve(70);
