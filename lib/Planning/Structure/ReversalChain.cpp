@@ -71,5 +71,8 @@ std::optional<Chain> llmmem::planning::findReversalChain(const Graph &graph) {
   chain.isBlock.assign(chain.numStages, true);
   chain.isOfGraph = chain.isInTurn = true;
   assignSegments(graph, chain);
+  // The first segment has the loss and one op more. Where it has others, the forward has not ended.
+  if (const OpIndex third = *cut + 2; third < graph.numOps() && chain.segmentOf[third] == 1)
+    return std::nullopt;
   return chain;
 }

@@ -3,7 +3,7 @@
 // Recognises chains of single ops: each op reads what the op before it wrote, so that there is one
 // order, whatever the labels, the ids and the given order. The forward ends before the op after
 // which the backward first reads what it saved. Of what an op of the forward writes, the next one
-// reads one value, the state.
+// reads one value, the state; and the first segment of the backward has two ops at most.
 //
 // Example: F1 F2 F3 L B3 B2 B1, where Bi reads what Fi reads: the stages {F1} {F2} {F3}, and the
 // segments {L} {B3} {B2} {B1}, of which the last one reads the input alone.
