@@ -3,7 +3,6 @@
 #include "ChainProblem.h"
 #include "FromEnvironment.h"
 #include "ReversalChainProblem.h"
-#include "RotorChain.h"
 #include "ScheduleOracle.h"
 #include "Schedulers/ReversalProgram.h"
 #include "ShuffledProblem.h"
