@@ -10,6 +10,7 @@ from typing import Any, Dict
 
 import torch
 import transformers
+from accelerate.state import AcceleratorState
 from torch import nn
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -64,6 +65,8 @@ class RecipeTest(unittest.TestCase):
                                                             disable_tqdm=True)}
             for block in blocks:
                 torch._dynamo.reset()
+                # Each block is a program of its own, and accelerate's settings are of the process.
+                AcceleratorState._reset_state(reset_partial_state=True)
                 names.update(model=make_model(), loader=torch.utils.data.DataLoader(Texts(), batch_size=2))
                 exec(block, names)
         self.assertEqual(len(names["backend"].reports), 1)
