@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Runs llmmem inside other frameworks; ends with `N passed, N failed, N skipped`.
 
-  guests.py [NAME...]     NAME: a folder of test/Guests with a requirements.txt, or one with versions and `-versions`; by default all
+  guests.py [NAME...]     NAME: a folder of test/Guests with a requirements.txt, by default all of them; or one with versions and
+                          `-versions`, which runs only where it is named, or with LLMMEM_LONG=1
 
 Each guest gets an environment of its own under build-guests/, made from its pinned requirements; where they cannot be
 installed its tests count as skipped, and say so. A folder `versions` has requirements of other versions of the guest, NUMBER.txt, each of
 which gets an environment too (PyTorch's with NVIDIA's libraries take 4 to 7 GB), and `tests`, the names of those that every version
-runs. The planner's library is built by the preset `planner`, unless
-LLMMEM_LIBRARY names one. Each guest also imports its part of the package as `pip install .` installs it. LLMMEM_LONG=1
-runs the tests that need long too.
+runs. The planner's library is built by the preset `planner`, unless LLMMEM_LIBRARY names one. Each guest also imports its part of the
+package as `pip install .` installs it. LLMMEM_LONG=1 runs the tests that need long too.
 """
 
 import hashlib
@@ -127,7 +127,7 @@ def run_test(python, path, library):
 
 def main():
     known = [*find_guests(), *(f"{name}-versions" for name in find_guests() if find_versions(name))]
-    guests = sys.argv[1:] or known
+    guests = sys.argv[1:] or (known if os.environ.get("LLMMEM_LONG") else find_guests())
     unknown = sorted(set(guests) - set(known))
     if unknown:
         print(f"guests: unknown guest '{unknown[0]}', expected {' or '.join(known)}", file=sys.stderr)
