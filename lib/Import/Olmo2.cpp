@@ -43,11 +43,10 @@ std::unique_ptr<Model> llmmem::importer::readOlmo3(ConfigReader &config,
   return makeDecoder(std::move(parts));
 }
 
-/// Reads which layers have a window: "LLLG" and 4 say that every fourth has none, nor has the last.
+/// Reads which layers have a window where `layer_types` does not say so: "LLLG" and 4 say that
+/// every fourth has none, nor has the last.
 static void readWindowPattern(ConfigReader &config, DecoderParts &parts) {
   const int64_t last = parts.layers - 1;
-  if (config.mentions("layer_types"))
-    return config.dismiss({"sliding_window_pattern"});
   if (!config.hasText("sliding_window_pattern")) {
     const int64_t every = config.optionalPositive("sliding_window_pattern").value_or(4);
     parts.attention.hasWindow = [every, last](int64_t layer) {
