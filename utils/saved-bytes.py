@@ -40,12 +40,12 @@ def measures_decoder(config):
 
 
 def configs():
-    """Returns each family with three layers."""
+    """Returns each family with three layers. A text part of another model is one of these."""
     for name, config in {**families.CONFIGS, **EXTRA}.items():
-        config = {**config, **{key: 3 for key in LAYERS if key in config}}
-        if "layer_types" in config:
-            config["layer_types"] = [*config["layer_types"], config["layer_types"][0]]
-        yield name, config
+        if "text_config" in config:
+            continue
+        of_layers = {key: [*value, *value][:3] for key, value in config.items() if "layer" in key and isinstance(value, list)}
+        yield name, {**config, **{key: 3 for key in LAYERS if key in config}, **of_layers}
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -54,14 +54,15 @@ def configs():
 
 # The first rule that matches the place that made a storage ("module op"; `#` is the block, `-` the one before) names its part.
 TORCH_RULES = (
-    (r"expert|#\.mlp\.(gate|router) |^#\.mlp sigmoid$", "experts"),
+    (r"expert|#\.(mlp|block_sparse_moe|feed_forward)\.(gate|router)\b|^#\.mlp sigmoid$|^#\.(block_sparse_moe|shared_mlp)|^#\.feed_forward ",
+     "experts"),
     (r"(norm|ln_\w+|LayerNorm)\S* ", "norms"),
     (r"^[-#] |^#(\.attention)?\.output add", "stream"),
     (r"rotary", "heads"),
     (r"(o_proj|down_proj|attention\.dense) (mm|addmm)", "branches"),
     (r"^#\.layer\.\d add$", "stream"),
     (r"^#\.(\w*attn|\w*attention)|Attention\b", "heads"),
-    (r"^#\.(mlp|intermediate)|DenseReluDense", "MLP"),
+    (r"^#\.(mlp|intermediate)|^#\.feed_forward|DenseReluDense", "MLP"),
 )
 
 
