@@ -17,6 +17,8 @@ class Recorder(TorchDispatchMode):
     """Counts the bytes that are alive after each op outside of planned calls, with the op's workspace. It is entered around steps whose
     graphs are compiled already; `measure_workspaces` and `clear` come between two of them."""
 
+    supports_higher_order_operators = True
+
     def __init__(self, steps: Steps) -> None:
         super().__init__()
         self.steps, self.live = steps, Live()
