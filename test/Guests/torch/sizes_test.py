@@ -56,6 +56,7 @@ class SizesTest(unittest.TestCase):
             call(4)
         backend.reports.clear()
         for batch in (8, 4, 6):
+            self.model.zero_grad(set_to_none=True)
             call(batch).backward()
         self.assertEqual(len(backend.reports), 1)
 
