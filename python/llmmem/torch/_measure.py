@@ -1,6 +1,6 @@
 """Runs kernels once each, on operands of their shapes, and reads time and memory from the profiler's events."""
 
-from typing import Any, Dict, Hashable, List, Set, Tuple
+from typing import Any, Callable, Dict, Hashable, List, Set, Tuple
 
 import torch
 from torch import fx
@@ -36,6 +36,20 @@ def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable
             peak = max(_peak(event for event in events if begin <= event[0] <= end) for begin, end in windows[number])
             results[key] = max(max(end - begin for begin, end in windows[number]), 1), max(peak - made_bytes(node), 0)
     return results
+
+
+def node_of(func: Any, args: Any, kwargs: Any, value_of: Callable[[torch.Tensor], Any]) -> fx.Node:
+    """Returns an op as a node of a graph, as `measure` wants it, without its result. value_of: what stands for an operand."""
+    graph = fx.Graph()
+
+    def place(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        node = graph.placeholder("operand")
+        node.meta["val"] = value_of(leaf)
+        return node
+
+    return graph.call_function(func, *pytree.tree_map(place, (tuple(args), kwargs)))
 
 
 def peak_bytes(profiler: Any) -> int:

@@ -7,7 +7,7 @@ from torch import fx
 
 from ._costs import signature
 from ._live import Live, tensors_in
-from ._measure import measure
+from ._measure import measure, node_of
 from ._private import FakeTensor, FakeTensorMode, TorchDispatchMode, pytree
 from ._step import Moment
 from ._steps import Steps
@@ -34,7 +34,8 @@ class Recorder(TorchDispatchMode):
         results = func(*args, **(kwargs or {}))
         if self.is_outside:
             self.live.add(tensors_in(pytree.tree_leaves((args, kwargs, results))))
-            node = _node_of(func, args, kwargs or {}, results)
+            node = node_of(func, args, kwargs or {}, lambda operand: operand)
+            node.meta["val"] = results
             key = signature(node)
             if key in self.workspaces or key in self.nodes:
                 _release(node)
@@ -83,19 +84,3 @@ def _release(node: fx.Node) -> None:
     """Drops the tensors, which a node and its graph, a cycle of references, would hold until Python collects it."""
     for other in node.graph.nodes:
         other.meta.clear()
-
-
-def _node_of(func: Any, args: Any, kwargs: Any, results: Any) -> fx.Node:
-    """Returns the op as a node of a graph, as `signature` and `measure` want it."""
-    graph = fx.Graph()
-
-    def place(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
-        node = graph.placeholder("operand")
-        node.meta["val"] = leaf
-        return node
-
-    node = graph.call_function(func, *pytree.tree_map(place, (tuple(args), kwargs)))
-    node.meta["val"] = results
-    return node

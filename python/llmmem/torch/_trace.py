@@ -13,7 +13,7 @@ import torch
 from torch import fx
 
 from ._live import Storage, key_of, tensors_in
-from ._measure import measure
+from ._measure import measure, node_of
 from ._private import READS_OF_A_NUMBER, TorchDispatchMode, pytree
 from ._program import storage_bytes
 
@@ -160,17 +160,9 @@ def _key_of(func: Any, args: Any, kwargs: Any) -> Hashable:
 
 
 def _node_of(func: Any, args: Any, kwargs: Any) -> fx.Node:
-    """Returns the op as a node of a graph, as `measure` wants it, with copies of its operands, so that it holds none."""
-    graph, copies = fx.Graph(), {}
-
-    def place(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
-        node = graph.placeholder("operand")
-        node.meta["val"] = _copies(leaf, copies)
-        return node
-
-    node = graph.call_function(func, *pytree.tree_map(place, (tuple(args), kwargs)))
+    """Returns the op as a node with copies of its operands, so that it holds none."""
+    copies: Dict[int, torch.Tensor] = {}
+    node = node_of(func, args, kwargs, lambda operand: _copies(operand, copies))
     node.meta["copies"] = copies
     return node
 
