@@ -32,7 +32,7 @@ llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::Str
 /// nothing where a step has a bound, or reads one token of a sequence.
 std::string placesNote(const ModelFacts &facts, const ImportOptions &options);
 
-/// Lets a step with caches hold weights as a quantized file does, where `options` say nothing of it
+/// Lets a step with caches hold weights as a quantized file does, where `options` do not say how
 /// and there is such a type.
 void holdAsInFile(ImportOptions &options, const ModelFacts &facts);
 

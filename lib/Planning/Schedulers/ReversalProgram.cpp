@@ -202,7 +202,7 @@ int64_t ReversalProgram::heldBySave(const State &state, const StageSave &save) c
 
 void ReversalProgram::trySaves(const State &state, CostSteps &row) {
   const llvm::ArrayRef<StageSave> saves = stages[state.from + 1].saves;
-  // A stage alone has no use for what is saved of it already.
+  // A stage that runs alone does not use the values that it saved before.
   if (state.from + 1 == state.to && state.end >= 0)
     return;
   for (size_t number = 0; number < saves.size(); ++number) {

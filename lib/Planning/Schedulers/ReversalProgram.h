@@ -53,7 +53,7 @@ private:
   struct State {
     int32_t from, to;
     bool isOriginal;
-    int32_t end; // a choice of the last stage, or -1 where nothing of it is saved
+    int32_t end; // a choice of the last stage, or -1 where it saves no value
     bool keepsStart;
   };
   enum class Move : uint32_t { Split, Reach, Consume, Save, Alone };
