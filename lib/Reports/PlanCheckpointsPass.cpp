@@ -35,18 +35,20 @@ static llvm::Error take(const std::string &option, llvm::Expected<T> parsed, Val
 static llvm::Error readHost(const PlanCheckpointsOptions &options,
                             llvm::function_ref<std::string(StringRef)> spell,
                             CheckpointRequest &request) {
-  std::string budget = spell("host-budget"), link = spell("link"), latency = spell("link-latency");
-  if (options.linkLatency < -1)
-    return llvm::createStringError(latency + ": expected a number of ns, 0 or more");
-  if (options.hostBudget.empty()) {
-    if (options.link.empty() && options.linkLatency == -1)
-      return llvm::Error::success();
-    return llvm::createStringError((options.link.empty() ? latency : link) +
-                                   ": it leads to no memory; give the host's bytes with " + budget +
-                                   "=64GB");
-  }
-  if (llvm::Error error = take(budget, parseByteSize(options.hostBudget), request.host.budget))
-    return error;
+  planning::HostOptions given;
+  if (!options.hostBudget.empty())
+    given.budget = options.hostBudget;
+  if (!options.link.empty())
+    given.link = options.link;
+  if (options.linkLatency != -1)
+    given.latency = options.linkLatency;
+  Result<planning::HostRequest> host = planning::readHostRequest(given, spell);
+  if (!host)
+    return llvm::createStringError(host.error());
+  request.host = *host;
+  if (!host->budget)
+    return llvm::Error::success();
+  const std::string budget = spell("host-budget");
   if (options.savedBits != 0)
     return llvm::createStringError(budget + " and " + spell("saved-bits") +
                                    " do not go together yet: take one of them");
@@ -56,14 +58,6 @@ static llvm::Error readHost(const PlanCheckpointsOptions &options,
   if (!options.emitProof.empty() || !options.explain.empty())
     return llvm::createStringError(spell(options.explain.empty() ? "emit-proof" : "explain") +
                                    " is of plans of one memory; leave it or " + budget + " out");
-  if (options.linkLatency >= 0)
-    request.host.linkLatency = options.linkLatency;
-  if (options.link.empty())
-    return llvm::Error::success();
-  Result<planning::HostLink> parsed = planning::parseHostLink(options.link);
-  if (!parsed)
-    return llvm::createStringError(link + ": " + parsed.error());
-  request.host.link = *parsed;
   return llvm::Error::success();
 }
 

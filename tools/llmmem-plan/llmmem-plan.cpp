@@ -8,7 +8,7 @@
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
-#include "llmmem/Planning/Offload/OffloadProblem.h"
+#include "llmmem/Planning/Offload/HostRequest.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
 #include "llmmem/Planning/Sweep/Sweep.h"
@@ -94,26 +94,22 @@ int writeFiles(const Problem &problem, const Plan &plan, int code) {
 
 /// Lets values leave for the host in every form, where --host-budget asks for it.
 llvm::Error addHostCopies(VariantSet &variants) {
-  if (!asked.hostBudget.getNumOccurrences())
-    return asked.link.getNumOccurrences() || asked.linkLatency.getNumOccurrences()
-               ? llvm::createStringError(
-                     "--link: it leads to no memory; give the host's bytes with "
-                     "--host-budget=64GB")
-               : llvm::Error::success();
-  llvm::Expected<int64_t> bytes = parseByteSize(asked.hostBudget);
-  if (!bytes)
-    return llvm::createStringError("--host-budget: " + llvm::toString(bytes.takeError()));
-  if (!asked.link.getNumOccurrences())
+  const auto given = [](const auto &flag) {
+    return flag.getNumOccurrences() ? std::optional(flag.getValue()) : std::nullopt;
+  };
+  Result<HostRequest> host =
+      readHostRequest({given(asked.hostBudget), given(asked.link), given(asked.linkLatency)},
+                      [](llvm::StringRef name) { return "--" + name.str(); });
+  if (!host)
+    return llvm::createStringError(host.error());
+  if (!host->budget)
+    return llvm::Error::success();
+  if (!host->link)
     return llvm::createStringError("--host-budget: nothing leads to the host; give the rate of its "
                                    "link with --link=25GB/s");
-  Result<HostLink> link = parseHostLink(asked.link.getValue());
-  if (!link)
-    return llvm::createStringError("--link: " + link.error());
-  if (asked.linkLatency < 0)
-    return llvm::createStringError("--link-latency must be 0 ns or more");
-  link->latency = asked.linkLatency;
+  host->link->latency = asked.linkLatency;
   for (ProblemVariant &it : variants.alternatives) {
-    Result<Problem> copied = withHostCopies(it.problem, *bytes, *link);
+    Result<Problem> copied = withHostCopies(it.problem, *host->budget, *host->link);
     if (!copied)
       return llvm::createStringError(inputs[0] + ": --host-budget: " + copied.error());
     it.problem = std::move(*copied);

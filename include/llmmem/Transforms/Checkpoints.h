@@ -9,19 +9,11 @@
 #define LLMMEM_TRANSFORMS_CHECKPOINTS_H
 
 #include "llmmem/Analysis/ChunkTilings.h"
-#include "llmmem/Planning/Offload/OffloadProblem.h"
+#include "llmmem/Planning/Offload/HostRequest.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Transforms/Epilogues.h"
 
 namespace llmmem {
-
-/// Says what of the host's memory a plan may use.
-struct HostRequest {
-  std::optional<int64_t> budget; // bytes that values may leave for; without it nothing leaves
-  /// Says what copies take; without it the device's table says so of its link to the host.
-  std::optional<planning::HostLink> link;
-  std::optional<int64_t> linkLatency; // ns, in the place of the link's
-};
 
 /// Names the files for the planner's JSON; an empty name writes none.
 struct RequestedFiles {
@@ -37,7 +29,7 @@ struct CheckpointRequest {
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
   bool packsSaved = false;               // saved values may be held in 8 bits
   bool overlap = false;                  // collectives run at the same time as compute, on the link
-  HostRequest host;
+  planning::HostRequest host;
   RequestedFiles files;
   std::string explain; // the name of a value or op, or all; empty: nothing
 };
