@@ -95,70 +95,63 @@ static int read_products(Reader *reader, const char *value) {
              : 0;
 }
 
-static int read_number(Reader *reader, const char *name, const char *value) {
-  Options *options = reader->options;
+static int read_steps(Reader *reader, const char *value) {
   char *end = NULL;
   errno = 0;
-  if (strcmp(name, "steps") == 0) {
-    options->steps = strtoll(value, &end, 10);
-    return *end || end == value || errno || options->steps < 1
-               ? fail(reader, "--steps", "expected a number of steps, 1 or more")
-               : 0;
-  }
-  if (strcmp(name, "seed") == 0) {
-    options->seed = strtoull(value, &end, 10);
-    return *end || end == value || errno || *value == '-'
-               ? fail(reader, "--seed", "expected a number, 0 or more")
-               : 0;
-  }
-  options->rate = strtod(value, &end);
-  return *end || end == value || !isfinite(options->rate) || options->rate < 0
+  reader->options->steps = strtoll(value, &end, 10);
+  return *end || end == value || errno || reader->options->steps < 1
+             ? fail(reader, "--steps", "expected a number of steps, 1 or more")
+             : 0;
+}
+
+static int read_seed(Reader *reader, const char *value) {
+  char *end = NULL;
+  errno = 0;
+  reader->options->seed = strtoull(value, &end, 10);
+  return *end || end == value || errno || *value == '-'
+             ? fail(reader, "--seed", "expected a number, 0 or more")
+             : 0;
+}
+
+static int read_rate(Reader *reader, const char *value) {
+  char *end = NULL;
+  double rate = reader->options->rate = strtod(value, &end);
+  return *end || end == value || !isfinite(rate) || rate < 0
              ? fail(reader, "--lr", "expected a number, 0 or more")
              : 0;
 }
 
-static int read_value(Reader *reader, const char *name, const char *value) {
+/* Reads --name=value, or --name and then the value. */
+static int read_flag(Reader *reader, int argc, char **argv, int *at) {
   Options *options = reader->options;
   const struct {
     const char *name, **text;
-  } texts[] = {{"data", &options->data},
-               {"tokens", &options->tokens},
-               {"cuda-driver", &options->driver},
-               {"cublas-lt", &options->cublas_lt},
-               {"product-algorithms", &options->algorithms},
-               {"prices-json", &options->prices_json},
-               {"profile-json", &options->profile_json}};
-  for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k)
-    if (strcmp(name, texts[k].name) == 0) {
-      *texts[k].text = value;
-      return 0;
-    }
-  return strcmp(name, "products") == 0 ? read_products(reader, value)
-                                       : read_number(reader, name, value);
-}
-
-static int takes_value(const char *name) {
-  static const char *const names[] = {
-      "data",         "tokens",      "cuda-driver", "cublas-lt",
-      "profile-json", "prices-json", "products",    "product-algorithms",
-      "steps",        "seed",        "lr"};
-  for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
-    if (strcmp(name, names[k]) == 0)
-      return 1;
-  return 0;
-}
-
-/* Reads --name=value, or --name and then the value. */
-static int read_flag(Reader *reader, int argc, char **argv, int *at) {
-  char name[64];
-  const char *flag = argv[*at], *sign = strchr(flag, '=');
-  size_t length = sign ? (size_t)(sign - flag) : strlen(flag);
-  snprintf(name, sizeof name, "%.*s", (int)(length < 2 ? 0 : length - 2), flag + 2);
-  if (!takes_value(name))
-    return fail(reader, flag, "there is no such flag; see --help");
-  if (!sign && *at + 1 == argc)
-    return fail(reader, flag, "expected a value");
-  return read_value(reader, name, sign ? sign + 1 : argv[++*at]);
+    int (*read)(Reader *reader, const char *value); /* Null means that the text is the value. */
+  } known[] = {{"data", &options->data, NULL},
+               {"tokens", &options->tokens, NULL},
+               {"cuda-driver", &options->driver, NULL},
+               {"cublas-lt", &options->cublas_lt, NULL},
+               {"product-algorithms", &options->algorithms, NULL},
+               {"prices-json", &options->prices_json, NULL},
+               {"profile-json", &options->profile_json, NULL},
+               {"products", NULL, read_products},
+               {"steps", NULL, read_steps},
+               {"seed", NULL, read_seed},
+               {"lr", NULL, read_rate}};
+  const char *flag = argv[*at], *name = flag + 2, *sign = strchr(name, '=');
+  size_t length = sign ? (size_t)(sign - name) : strlen(name);
+  for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
+    if (strlen(known[k].name) != length || strncmp(name, known[k].name, length) != 0)
+      continue;
+    if (!sign && *at + 1 == argc)
+      return fail(reader, flag, "expected a value");
+    const char *value = sign ? sign + 1 : argv[++*at];
+    if (known[k].read)
+      return known[k].read(reader, value);
+    *known[k].text = value;
+    return 0;
+  }
+  return fail(reader, flag, "there is no such flag; see --help");
 }
 
 static int check(Reader *reader) {
