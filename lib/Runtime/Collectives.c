@@ -195,19 +195,19 @@ void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element,
                          int64_t shift, int64_t wraps) {
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
-  int64_t to = neighbour(&members, shift, wraps), from = neighbour(&members, -shift, wraps);
+  Neighbours near = {neighbour(&members, shift, wraps), neighbour(&members, -shift, wraps)};
   DeviceRanks *device = llmmem_device_of_job();
   if (device) {
-    llmmem_device_send_receive(device, x, y, count, element, axes, to, from);
+    llmmem_device_send_receive(device, x, y, count, element, axes, near);
     return;
   }
-  if (from < 0)
+  if (near.from < 0)
     clear(y, bytes);
-  else if (from == members.position)
+  else if (near.from == members.position)
     copy(y, x, bytes);
-  if (members.transport && to != members.position)
-    move_piece(&members, "send_receive", (Sent){x, to < 0 ? 0 : bytes, to},
-               (Received){y, from < 0 ? 0 : bytes, from});
+  if (members.transport && near.to != members.position)
+    move_piece(&members, "send_receive", (Sent){x, near.to < 0 ? 0 : bytes, near.to},
+               (Received){y, near.from < 0 ? 0 : bytes, near.from});
 }
 
 /* A step of one rank has no stages: an exchange is between different positions. */

@@ -206,23 +206,23 @@ void llmmem_device_all_to_all(DeviceRanks *self, const void *x, void *y, int64_t
 }
 
 void llmmem_device_send_receive(DeviceRanks *self, const void *x, void *y, int64_t count,
-                                int64_t element, int64_t axes, int64_t to, int64_t from) {
+                                int64_t element, int64_t axes, Neighbours neighbours) {
   DeviceCall call = begin_call(self, "send_receive", count, element, axes);
   if (!call.is_recorded)
     return;
-  if (from < 0)
+  if (neighbours.from < 0)
     clear(&call, y, call.bytes);
-  if (from == call.members.position) {
+  if (neighbours.from == call.members.position) {
     copy(&call, x, y, call.bytes);
     return;
   }
   if (!call.comm)
     return;
   begin_messages(&call);
-  if (to >= 0)
-    send(&call, x, count, to);
-  if (from >= 0)
-    receive(&call, y, count, from);
+  if (neighbours.to >= 0)
+    send(&call, x, count, neighbours.to);
+  if (neighbours.from >= 0)
+    receive(&call, y, count, neighbours.from);
   end_messages(&call);
 }
 

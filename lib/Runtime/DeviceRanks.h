@@ -20,10 +20,14 @@ void llmmem_device_reduce(DeviceRanks *self, const void *x, void *sum, int64_t c
                           int64_t element, int64_t axes, int64_t root);
 void llmmem_device_all_to_all(DeviceRanks *self, const void *x, void *y, int64_t count,
                               int64_t element, int64_t axes);
-/* `to` and `from` are positions in the group; -1 means none. What is received from none is 0. It
- * has many parameters because they are those of llmmem_send_receive, which compiled code calls. */
+/* Holds the positions in the group that a member sends to and receives from; -1 means none. */
+typedef struct {
+  int64_t to, from;
+} Neighbours;
+
+/* What is received from none is 0. */
 void llmmem_device_send_receive(DeviceRanks *self, const void *x, void *y, int64_t count,
-                                int64_t element, int64_t axes, int64_t to, int64_t from);
+                                int64_t element, int64_t axes, Neighbours neighbours);
 void llmmem_device_exchange_send(DeviceRanks *self, const void *x, int64_t count, int64_t element,
                                  int64_t axes, int64_t to);
 void llmmem_device_exchange_receive(DeviceRanks *self, void *y, int64_t count, int64_t element,
