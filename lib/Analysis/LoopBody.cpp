@@ -2,7 +2,6 @@
 
 #include "LoopBody.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/InPlace.h"
 #include "llmmem/Layout/LastReads.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -10,7 +10,6 @@
 #include "llmmem/Layout/LoopLayout.h"
 #include "llmmem/Layout/Workspaces.h"
 #include "llmmem/Upstream/Loops.h"
-#include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;

@@ -4,7 +4,6 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Model/Decisions.h"
 #include "llvm/ADT/MapVector.h"
 

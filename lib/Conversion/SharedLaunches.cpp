@@ -5,8 +5,6 @@
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
-#include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;

@@ -1,7 +1,6 @@
 //===- LlmMesh.cpp - The axes that ranks are arranged by -------------------===//
 
 #include "llmmem/Dialect/LlmOps.h"
-#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CheckedArithmetic.h"

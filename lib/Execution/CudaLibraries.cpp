@@ -2,7 +2,6 @@
 
 #include "llmmem/Execution/CudaLibraries.h"
 #include "llmmem/Runtime/CudaLibraries.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <dlfcn.h>
 

@@ -1,7 +1,6 @@
 //===- CudaProgram.cpp - The kernels of a step, ready to load --------------===//
 
 #include "CudaProgram.h"
-#include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringMap.h"

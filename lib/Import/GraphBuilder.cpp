@@ -4,7 +4,6 @@
 #include "Adapters.h"
 #include "CachedGraph.h"
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace llmmem;

@@ -5,7 +5,6 @@
 #include "llmmem/Import/Import.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 

@@ -1,7 +1,6 @@
 //===- RotaryConfig.cpp - The keys of a scaling of rotary positions --------===//
 
 #include "DecoderConfig.h"
-#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace llmmem::importer;

@@ -4,7 +4,6 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/LastReads.h"
 
 using namespace mlir;

@@ -4,7 +4,6 @@
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/Bytes.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -7,7 +7,6 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;

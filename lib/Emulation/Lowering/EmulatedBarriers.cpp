@@ -1,7 +1,6 @@
 //===- EmulatedBarriers.cpp - mbarriers and their copies, on the emulator ---===//
 
 #include "KernelEmulation.h"
-#include "llmmem/Codegen/Gpu/Cluster.h"
 #include "llmmem/Codegen/Gpu/TensorMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
