@@ -146,6 +146,23 @@ CONFIGS |= {
                     "num_experts_per_tok": 1, "intermediate_size": 10, "intermediate_size_mlp": 12,
                     "interleave_moe_layer_step": 2, "use_qk_norm": False, "attention_chunk_size": 32,
                     "floor_scale": 64, "no_rope_layer_interval": 4},
+    "llama4_text-chunks": {**EXPERTS, "model_type": "llama4_text", "head_dim": 6, "num_hidden_layers": 4,
+                           "num_local_experts": 3, "num_experts_per_tok": 1, "intermediate_size": 10,
+                           "intermediate_size_mlp": 12, "interleave_moe_layer_step": 2, "use_qk_norm": True,
+                           "attention_chunk_size": 6, "attn_temperature_tuning": True, "floor_scale": 5, "attn_scale": 0.3,
+                           "no_rope_layer_interval": 4},
+    "mimo_v2_flash": {**SIGMOID, "model_type": "mimo_v2_flash", "num_hidden_layers": 3, "num_attention_heads": 4,
+                      "num_key_value_heads": 1, "head_dim": 8, "v_head_dim": 6, "attention_bias": False,
+                      "sliding_window": 5, "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+                      "mlp_layer_types": ["dense", "sparse", "sparse"], "n_shared_experts": None, "rope_parameters": {
+                          "full_attention": {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5},
+                          "sliding_attention": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.25}}},
+    "nemotron-nas": {**LLAMA, "model_type": "nemotron-nas", "num_hidden_layers": 4, "num_attention_heads": 4,
+                     "intermediate_size": None, "num_key_value_heads": None, "block_configs": [
+                         {"attention": {"no_op": False, "n_heads_in_group": 2}, "ffn": {"no_op": False, "ffn_mult": 1.25}},
+                         {"attention": {"no_op": True, "n_heads_in_group": None}, "ffn": {"no_op": False, "ffn_mult": 26.0}},
+                         {"attention": {"no_op": False, "n_heads_in_group": 4}, "ffn": {"no_op": True, "ffn_mult": None}},
+                         {"attention": {"no_op": False, "n_heads_in_group": 1}, "ffn": {"no_op": False, "ffn_mult": 0.5}}]},
     "qwen3_vl": {"model_type": "qwen3_vl", "torch_dtype": "float32", "tie_word_embeddings": False,
                  "text_config": {**GATED, "model_type": "qwen3_vl_text", "num_attention_heads": 4,
                                  "num_key_value_heads": 2, "head_dim": 8, "attention_bias": False, "rope_scaling": {
@@ -175,7 +192,7 @@ PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
 # What the public files call the matrices of an expert, where not gate_proj, up_proj and down_proj.
 EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2"), "minimax_m2": ("w1", "w3", "w2")}
 # Models that the library has under another name.
-LIBRARY_TYPES = {"mimo": "qwen2", "kimi_k2": "deepseek_v3"}
+LIBRARY_TYPES = {"mimo": "qwen2", "kimi_k2": "deepseek_v3", "nemotron-nas": "llama"}
 TEXT_PARTS = ("qwen3_vl",)  # of whose several parts the text alone is trained
 ENCODED = ("t5",)   # that predict a sequence from another one
 DECODER_SEQ = 12
@@ -202,6 +219,8 @@ def public_views(model_type, key, tensor):
             key = key.replace(module, public)
     for module, public in EXPERT_MODULES.get(model_type, {}).items():
         key = key.replace(module, public)
+    if model_type == "mimo_v2_flash":
+        key = key.replace("self_attn.sinks", "self_attn.attention_sink_bias")
     if key.endswith("correction_bias"):
         tensor = tensor.flatten()
     if model_type in JOINED_EXPERTS:
@@ -243,7 +262,7 @@ def make_parameter(name, shape):
     float32."""
     import numpy as np
     u = ((samples(name, math.prod(shape)) >> np.uint64(48)).astype(np.int64) - 32768) / 32768.0
-    if name.endswith("sinks"):
+    if name.endswith(("sinks", "sink_bias")):
         values = u
     elif len(shape) >= 2 or name.endswith("correction_bias"):
         values = u / 2
@@ -255,6 +274,35 @@ def make_parameter(name, shape):
 def routing_biases(model):
     """Returns what experts are chosen by and no gradient trains: buffers of the library, and parameters of the files."""
     return [(key, buffer) for key, buffer in model.named_buffers() if key.endswith("e_score_correction_bias")]
+
+
+def make_nothing(result):
+    """Returns what stands in place of a branch, or of its norm, that a layer does not have."""
+    import torch
+
+    class Nothing(torch.nn.Module):
+        def forward(self, x=None, **others):
+            return result(others.get("hidden_states", x))
+
+    return Nothing()
+
+
+def size_layers(model, config):
+    """Gives each layer of a Llama the heads and the width that a search found, as the published code of these models does."""
+    import copy
+    for layer, sizes in zip(model.model.layers, config["block_configs"]):
+        attention, mlp = sizes["attention"], sizes["ffn"]
+        own = copy.deepcopy(model.config)
+        if attention["no_op"]:
+            layer.self_attn, layer.input_layernorm = make_nothing(lambda x: (0 * x, None)), make_nothing(lambda x: x)
+        else:
+            own.num_key_value_heads = own.num_attention_heads // attention["n_heads_in_group"]
+            layer.self_attn = type(layer.self_attn)(own, layer.self_attn.layer_idx)
+        if mlp["no_op"]:
+            layer.mlp, layer.post_attention_layernorm = make_nothing(lambda x: 0 * x), make_nothing(lambda x: x)
+        else:
+            own.intermediate_size = -(-int(2 * mlp["ffn_mult"] * own.hidden_size / 3) // 256) * 256
+            layer.mlp = type(layer.mlp)(own)
 
 
 def make_model(config):
@@ -272,11 +320,16 @@ def make_model(config):
         if "id2label" in keys:
             keys["id2label"] = {int(number): name for number, name in keys["id2label"].items()}
     model_type = keys.pop("model_type")
+    sizes = keys.pop("block_configs", None)
+    if sizes:
+        keys.update(intermediate_size=256, num_key_value_heads=keys["num_attention_heads"])
     model = auto.from_config(AutoConfig.for_model(LIBRARY_TYPES.get(model_type, model_type), **keys),
                              attn_implementation="eager", experts_implementation="eager")
     if config["model_type"] in ENCODED and not config.get("tie_word_embeddings", True):
         # Newer libraries tie the head in memory whatever the config says; files have one of its own.
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
+    if sizes:
+        size_layers(model, config)
     return model.to(torch.float64)
 
 

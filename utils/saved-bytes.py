@@ -44,7 +44,8 @@ def configs():
     for name, config in {**families.CONFIGS, **EXTRA}.items():
         if "text_config" in config:
             continue
-        of_layers = {key: [*value, *value][:3] for key, value in config.items() if "layer" in key and isinstance(value, list)}
+        of_layers = {key: [*value, *value][:3] for key, value in config.items()
+                     if ("layer" in key or key == "block_configs") and isinstance(value, list)}
         yield name, {**config, **{key: 3 for key in LAYERS if key in config}, **of_layers}
 
 

@@ -122,6 +122,7 @@ struct Meaning {
   StringRef key;
   StringRef idea;
   double neutral = 0;
+  StringRef flag = ""; ///< Where the object has this key and it is false, the key means nothing.
 };
 } // namespace
 
@@ -157,9 +158,9 @@ static constexpr Meaning kMeanings[] = {
     {"q_lora_rank", "latent attention"},
     {"index_topk", "sparse attention, whose indexer chooses the keys"},
     {"sparse_attention_config", "sparse attention, which chooses blocks of keys"},
-    {"sliding_window", "a window of attention"},
+    {"sliding_window", "a window of attention", 0, "use_sliding_window"},
     {"use_sliding_window", "a window of attention"},
-    {"sliding_window_pattern", "a window of attention in some layers"},
+    {"sliding_window_pattern", "a window of attention in some layers", 0, "use_sliding_window"},
     {"layer_types", "layers of several kinds"},
     {"use_bidirectional_attention", "attention in both directions"},
     {"add_cross_attention", "attention to a second sequence"},
@@ -254,6 +255,11 @@ static bool asksForNothing(const Meaning &meaning, const json::Value &value) {
   return !object || object->empty();
 }
 
+/// Says whether another key of the object switches this one off.
+static bool isSwitchedOff(const Meaning &meaning, const json::Object &object) {
+  return !meaning.flag.empty() && object.getBoolean(meaning.flag) == false;
+}
+
 static const Meaning *findMeaning(const UnusedKey &unused) {
   const Meaning *meaning =
       llvm::find_if(kMeanings, [&](const Meaning &known) { return known.key == unused.key; });
@@ -293,7 +299,7 @@ std::vector<std::string> llmmem::importer::judgeUnusedKeys(ConfigReader &config,
     if (isMeaningless(unused.key))
       continue;
     if (const Meaning *meaning = findMeaning(unused)) {
-      if (!asksForNothing(*meaning, *unused.value))
+      if (!asksForNothing(*meaning, *unused.value) && !isSwitchedOff(*meaning, *unused.object))
         config.fail("key '" + unused.name + "' is " + shortText(*unused.value) +
                     ", which asks for " + meaning->idea + "; this is not supported for '" + family +
                     "'");

@@ -128,7 +128,8 @@ std::vector<UnusedKey> ConfigReader::unusedKeys() const {
     if (value.kind() == json::Value::Null || llvm::is_contained(asked, name) ||
         llvm::is_contained(dismissed, name))
       continue;
-    unused.push_back({name.str(), StringRef(quoted(name)).trim('\'').str(), &value, missing});
+    unused.push_back(
+        {name.str(), StringRef(quoted(name)).trim('\'').str(), &value, &object, missing});
   }
   llvm::sort(unused, [](const auto &a, const auto &b) { return a.name < b.name; });
   llvm::append_range(unused, unusedOfNested);
@@ -299,6 +300,19 @@ std::string ConfigReader::choice(StringRef key, llvm::ArrayRef<StringRef> suppor
     return text->str();
   expected(key, "one of " + llvm::join(supported, ", "));
   return "";
+}
+
+std::vector<const json::Object *> ConfigReader::objects(StringRef key) {
+  const json::Value *value = require(key);
+  const json::Array *array = value ? value->getAsArray() : nullptr;
+  std::vector<const json::Object *> list;
+  if (array)
+    for (const json::Value &element : *array)
+      if (const json::Object *nested = element.getAsObject())
+        list.push_back(nested);
+  if (value && (!array || list.size() != array->size()))
+    expected(key, "a list of objects");
+  return list;
 }
 
 const json::Object *ConfigReader::optionalObject(StringRef key) {

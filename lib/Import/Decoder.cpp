@@ -17,6 +17,7 @@ public:
   void nameAsTextPart(const TextNames &names) override;
 
 private:
+  void noteLayers();
   Value activate(GraphBuilder &graph, StringRef name, Value x) const;
   Value buildInner(const BlockGraph &block, StringRef name, Value x, const MlpParts &mlp) const;
   Value buildExperts(const BlockGraph &block, Value x) const;
@@ -29,34 +30,50 @@ private:
   Value buildBlock(const BlockGraph &block, Value x) const;
 
   DecoderParts parts;
-  const AttentionParts &attention;
-  const MlpParts &mlp;
   const ExpertParts &experts;
 };
 
 } // namespace
 
 Decoder::Decoder(DecoderParts all)
-    : parts(std::move(all)), attention(parts.attention), mlp(parts.mlp), experts(parts.experts) {
+    : parts(std::move(all)), experts(parts.experts) {
   facts.experts = experts.count;
   facts.chosenExperts = experts.chosen;
   facts.balanceLoss = experts.balanceLoss;
-  facts.hasSinks = !attention.sinks.empty();
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
   facts.whyNotLonger = parts.whyNotLonger;
+  facts.countedAlone = parts.countedAlone;
+  facts.notes = parts.notes;
   if (parts.furtherTokens > 0)
     facts.notes.push_back("the layers that predict further tokens (" +
                           std::to_string(parts.furtherTokens) +
                           ") are left out, as the public library leaves them out of training");
-  for (int64_t layer = 0; layer < parts.layers; ++layer)
+  facts.dropsOut = parts.embeddingDropout > 0;
+  noteLayers();
+}
+
+/// Notes what any of the layers has.
+void Decoder::noteLayers() {
+  for (int64_t layer = 0; layer < parts.layers; ++layer) {
+    const LayerParts own = parts.ofLayer(layer);
+    facts.dropsOut |= own.hasMlp && own.mlp.outputDropout > 0;
+    if (!own.attends)
+      continue;
+    const AttentionParts &attention = own.attention;
+    facts.dropsOut |= attention.dropout > 0 || attention.outputDropout > 0;
+    facts.hasSinks |= !attention.sinks.empty();
     if (attention.isWindowed(layer))
       facts.window = attention.window;
-  facts.dropsOut =
-      llvm::any_of(std::initializer_list<double>{parts.embeddingDropout, attention.dropout,
-                                                 attention.outputDropout, mlp.outputDropout},
-                   [](double p) { return p > 0; });
+    auto limit = [&](int64_t rows) {
+      facts.longestApart = std::min(facts.longestApart.value_or(rows), rows);
+    };
+    if (attention.isTurned(layer) && attention.chunk)
+      limit(*attention.chunk);
+    else if (!attention.isTurned(layer) && attention.temperature)
+      limit(attention.temperature->step - 1);
+  }
 }
 
 void Decoder::nameAsTextPart(const TextNames &names) {
@@ -79,6 +96,7 @@ Value llmmem::importer::normalize(GraphBuilder &graph, const NormStyle &norm, St
 
 Value Decoder::activate(GraphBuilder &graph, StringRef name, Value x) const {
   using Activation = MlpParts::Activation;
+  const MlpParts &mlp = parts.mlp;
   if (mlp.activation == Activation::Silu)
     return graph.silu(name, x);
   return graph.gelu(name, x, /*exact=*/mlp.activation == Activation::GeluExact);
@@ -173,6 +191,7 @@ Value Decoder::buildMlp(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
   if (experts.isIn(block.layer))
     return buildExperts(block, x);
+  const MlpParts &mlp = block.own.mlp;
   Value y = block.project("mlp.down", buildInner(block, "mlp", x, mlp), mlp.down);
   y = block.normalizeIfAny("mlp.post_norm", y, parts.block.mlpPostNorm);
   return graph.dropout("mlp.dropout", y, mlp.outputDropout);
@@ -187,8 +206,13 @@ Value Decoder::addBranch(GraphBuilder &graph, StringRef name, Value x, Value bra
 
 Value Decoder::buildBlock(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
-  Value read = block.normalizeIfAny("attn.norm", x, parts.block.attentionNorm);
-  Value sum = addBranch(graph, "attn", x, buildAttention(block, read));
+  Value read = x, sum = x;
+  if (block.own.attends) {
+    read = block.normalizeIfAny("attn.norm", x, parts.block.attentionNorm);
+    sum = addBranch(graph, "attn", x, buildAttention(block, read));
+  }
+  if (!block.own.hasMlp)
+    return sum;
   Value before = !parts.block.parallel ? sum : parts.block.mlpNorm.empty() ? read : x;
   Value added = buildMlp(block, block.normalizeIfAny("mlp.norm", before, parts.block.mlpNorm));
   return addBranch(graph, "mlp", sum, added);
@@ -201,7 +225,8 @@ Value Decoder::buildLogits(GraphBuilder &graph, Value ids) const {
   x = graph.dropout("embed.dropout", x, parts.embeddingDropout);
   for (int64_t layer = 0; layer < facts.layers; ++layer) {
     GraphBuilder::BlockScope scope(graph, layer);
-    x = buildBlock({parts, graph, parts.block.prefix + std::to_string(layer) + ".", layer}, x);
+    const std::string prefix = parts.block.prefix + std::to_string(layer) + ".";
+    x = buildBlock({parts, graph, prefix, layer, parts.ofLayer(layer)}, x);
   }
   x = normalize(graph, parts.norm, "norm", graph.attention.lastRows("last", x), parts.finalNorm);
   if (parts.logitsScale != 1) // of what the head reads, so that the loss head keeps its chunks

@@ -2,6 +2,7 @@
 
 #include "DecoderBlock.h"
 #include "mlir/IR/Builders.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace llmmem;
@@ -17,6 +18,25 @@ static llm::RopeScalingAttr scalingAttr(MLIRContext *context, const Rotary &rota
   return llm::RopeScalingAttr::get(
       context, cast<DenseFPElementsAttr>(DenseElementsAttr::get(type, divisors)),
       builder.getF64FloatAttr(rotary.scaling->magnitude));
+}
+
+/// Pads the heads of a row with zeros up to `size` elements.
+static Value padHeads(GraphBuilder &graph, StringRef name, Value x, int64_t heads, int64_t size) {
+  if (tensorType(x).getShape().back() == heads * size)
+    return x;
+  Value apart = graph.separateHeads((name + ".heads").str(), x, heads);
+  return graph.joinHeads((name + ".row").str(),
+                         graph.padWidth((name + ".padded").str(), apart, size));
+}
+
+/// Keeps the first `size` elements of each head of what attention returns.
+static Value cutHeads(GraphBuilder &graph, Value y, int64_t heads, int64_t size) {
+  const int64_t padding = tensorType(y).getShape().back() / heads - size;
+  if (padding == 0)
+    return y;
+  y = graph.separateHeads("attn.out.heads", y, heads);
+  y = graph.split("attn.out.values", y, {size, padding}).front();
+  return graph.joinHeads("attn.out.row", y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,12 +141,7 @@ Value LatentAttention::build(Value x) const {
                                     .headSize = attention.headSize,
                                     .dropout = attention.dropout,
                                     .scale = attention.scale});
-  int64_t padding = attention.headSize - latent.value;
-  if (padding == 0)
-    return y;
-  y = graph.separateHeads("attn.out.heads", y, attention.heads);
-  y = graph.split("attn.out.values", y, {latent.value, padding}).front();
-  return graph.joinHeads("attn.out.row", y);
+  return cutHeads(graph, y, attention.heads, latent.value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,13 +152,16 @@ namespace {
 class BlockAttention {
 public:
   explicit BlockAttention(const BlockGraph &block)
-      : block(block), graph(block.graph), attention(block.parts.attention) {}
+      : block(block), graph(block.graph), attention(block.own.attention) {}
   Value build(Value x) const;
 
 private:
   Value normalizeHeads(StringRef name, Value x, const std::string &module, int64_t heads) const;
   SmallVector<Value> splitFused(Value fused) const;
   SmallVector<Value> makeQueriesKeysValues(Value x) const;
+  Value turn(StringRef name, Value x, int64_t heads) const;
+  Value scaleByPosition(StringRef name, Value x) const;
+  Value attend(Value q, Value k, Value v) const;
   Value buildHeads(Value x) const;
 
   const BlockGraph &block;
@@ -180,7 +198,69 @@ SmallVector<Value> BlockAttention::makeQueriesKeysValues(Value x) const {
     return splitFused(block.project("attn.qkv", x, attention.query));
   Value q = block.project("attn.q", x, attention.query);
   Value k = block.project("attn.k", x, attention.key);
-  return {q, k, block.project("attn.v", x, attention.value)};
+  Value v = block.project("attn.v", x, attention.value);
+  if (attention.valueScale != 1)
+    v = graph.scale("attn.v.scaled", v, attention.valueScale);
+  return {q, k, v};
+}
+
+/// Rotates the heads of queries or keys by their positions, and normalises what has turned.
+Value BlockAttention::turn(StringRef name, Value x, int64_t heads) const {
+  const bool hasOwn = attention.isWindowed(block.layer) && attention.windowRotary;
+  const Rotary &rotary = hasOwn ? *attention.windowRotary : attention.rotary;
+  x = graph.rope((name + ".rope").str(), x, heads,
+                 {rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary),
+                  rotary.interleaved});
+  if (!attention.turnedNormEps)
+    return x;
+  Value apart = graph.separateHeads((name + ".turned").str(), x, heads);
+  apart = graph.plainRmsNorm((name + ".turned.norm").str(), apart, *attention.turnedNormEps);
+  return graph.joinHeads((name + ".turned.row").str(), apart);
+}
+
+/// Multiplies rows of queries by what their positions say. Positions with the same factor are
+/// neighbours.
+Value BlockAttention::scaleByPosition(StringRef name, Value x) const {
+  const Temperature &temperature = *attention.temperature;
+  const int64_t rows = tensorType(x).getDimSize(1);
+  if (rows < temperature.step)
+    return x;
+  SmallVector<RowFactor> factors = {{temperature.step - 1, 1.0}};
+  for (int64_t first = temperature.step - 1; first < rows; first += temperature.step) {
+    const double steps = static_cast<double>((first + 1) / temperature.step);
+    factors.push_back({std::min(temperature.step, rows - first),
+                       1.0 + temperature.factor * std::log1p(steps)});
+  }
+  return graph.scaleRows(name, x, factors);
+}
+
+/// Attention's kernels have heads of one size, so narrower values are padded with zeros. Chunks
+/// attend as sequences of their own.
+Value BlockAttention::attend(Value q, Value k, Value v) const {
+  const int64_t size = attention.headSize, values = attention.valueElements();
+  v = padHeads(graph, "attn.v", v, attention.kvHeads, size);
+  const std::optional<int64_t> chunk =
+      attention.isTurned(block.layer) ? attention.chunk : std::nullopt;
+  const int64_t batch = tensorType(q).getDimSize(0), rows = tensorType(q).getDimSize(1);
+  const bool isCut = chunk && *chunk < rows;
+  if (isCut) {
+    q = graph.cutRows("attn.q.chunks", q, *chunk);
+    k = graph.cutRows("attn.k.chunks", k, *chunk);
+    v = graph.cutRows("attn.v.chunks", v, *chunk);
+  }
+  Value y = graph.attention.attend(
+      q, k, v,
+      {.heads = attention.heads,
+       .kvHeads = attention.kvHeads,
+       .headSize = size,
+       .window = attention.isWindowed(block.layer) ? attention.window : std::nullopt,
+       .dropout = attention.dropout,
+       .scale = attention.scale,
+       .softcap = attention.softcap,
+       .sinks = attention.sinks.empty() ? "" : block.prefix + attention.sinks});
+  if (isCut)
+    y = graph.joinRows("attn.out.rows", y, batch, rows);
+  return cutHeads(graph, y, attention.heads, values);
 }
 
 /// Returns the results of attention's heads next to each other.
@@ -190,25 +270,13 @@ Value BlockAttention::buildHeads(Value x) const {
   SmallVector<Value> qkv = makeQueriesKeysValues(x);
   Value q = normalizeHeads("attn.q.norm", qkv[0], attention.queryNorm, attention.heads);
   Value k = normalizeHeads("attn.k.norm", qkv[1], attention.keyNorm, attention.kvHeads);
-  bool isWindowed = attention.isWindowed(block.layer);
-  const Rotary &rotary =
-      isWindowed && attention.windowRotary ? *attention.windowRotary : attention.rotary;
   if (attention.isTurned(block.layer)) {
-    RotaryShape turned{rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary),
-                       rotary.interleaved};
-    q = graph.rope("attn.q.rope", q, attention.heads, turned);
-    k = graph.rope("attn.k.rope", k, attention.kvHeads, turned);
+    q = turn("attn.q", q, attention.heads);
+    k = turn("attn.k", k, attention.kvHeads);
+  } else if (attention.temperature) {
+    q = scaleByPosition("attn.q.scaled", q);
   }
-  return graph.attention.attend(
-      q, k, qkv[2],
-      {.heads = attention.heads,
-       .kvHeads = attention.kvHeads,
-       .headSize = attention.headSize,
-       .window = isWindowed ? attention.window : std::nullopt,
-       .dropout = attention.dropout,
-       .scale = attention.scale,
-       .softcap = attention.softcap,
-       .sinks = attention.sinks.empty() ? "" : block.prefix + attention.sinks});
+  return attend(q, k, qkv[2]);
 }
 
 Value BlockAttention::build(Value x) const {

@@ -18,6 +18,7 @@ struct BlockGraph {
   GraphBuilder &graph;
   std::string prefix;
   int64_t layer;
+  LayerParts own; ///< The parts of this layer.
 
   mlir::Value project(llvm::StringRef name, mlir::Value x, const Projection &projection) const {
     return graph.linear(name, x, prefix + projection.module);

@@ -11,23 +11,21 @@ using Fusion = AttentionParts::Fusion;
 namespace {
 class ParameterList {
 public:
-  explicit ParameterList(const DecoderParts &parts)
-      : parts(parts), attention(parts.attention), experts(parts.experts) {}
+  explicit ParameterList(const DecoderParts &parts) : parts(parts), experts(parts.experts) {}
   std::vector<Parameter> make(int64_t layers) &&;
 
 private:
   void addProjection(const Projection &projection, int64_t out, int64_t in);
   void addNorm(const std::string &module, int64_t width);
-  void addLatentAttention(const LatentParts &latent);
-  void addAttention();
+  void addLatentAttention(const AttentionParts &attention, const LatentParts &latent);
+  void addAttention(const AttentionParts &attention);
   void addMlp(const MlpParts &mlp);
   void addExpertWeights();
   void addExperts();
-  void addNorms();
+  void addNorms(const LayerParts &own);
   void addBlock(int64_t layer);
 
   const DecoderParts &parts;
-  const AttentionParts &attention;
   const ExpertParts &experts;
   std::vector<Parameter> list;
 };
@@ -49,7 +47,8 @@ void ParameterList::addNorm(const std::string &module, int64_t width) {
     list.push_back({module + ".bias", {width}});
 }
 
-void ParameterList::addLatentAttention(const LatentParts &latent) {
+void ParameterList::addLatentAttention(const AttentionParts &attention,
+                                       const LatentParts &latent) {
   if (latent.queryRank) {
     addProjection(latent.queryDown, latent.queryRank, parts.width);
     addNorm(latent.queryNorm, latent.queryRank);
@@ -63,9 +62,9 @@ void ParameterList::addLatentAttention(const LatentParts &latent) {
   addProjection(attention.output, parts.width, attention.heads * latent.value);
 }
 
-void ParameterList::addAttention() {
+void ParameterList::addAttention(const AttentionParts &attention) {
   if (attention.latent)
-    return addLatentAttention(*attention.latent);
+    return addLatentAttention(attention, *attention.latent);
   bool isFused = attention.fusion != Fusion::Apart;
   if (!attention.sinks.empty())
     list.push_back({attention.sinks, {attention.heads}});
@@ -73,9 +72,9 @@ void ParameterList::addAttention() {
                 parts.width);
   if (!isFused) {
     addProjection(attention.key, attention.kvWidth(), parts.width);
-    addProjection(attention.value, attention.kvWidth(), parts.width);
+    addProjection(attention.value, attention.kvHeads * attention.valueElements(), parts.width);
   }
-  addProjection(attention.output, parts.width, attention.queryWidth());
+  addProjection(attention.output, parts.width, attention.heads * attention.valueElements());
   addNorm(attention.queryNorm, attention.normsHeads ? attention.headSize : attention.queryWidth());
   addNorm(attention.keyNorm, attention.normsHeads ? attention.headSize : attention.kvWidth());
 }
@@ -122,17 +121,24 @@ void ParameterList::addExperts() {
     list.push_back({experts.sharedGate + ".weight", {1, parts.width}});
 }
 
-void ParameterList::addNorms() {
-  for (const std::string *module : {&parts.block.attentionNorm, &parts.block.attentionPostNorm,
-                                    &parts.block.mlpNorm, &parts.block.mlpPostNorm})
-    addNorm(*module, parts.width);
+void ParameterList::addNorms(const LayerParts &own) {
+  if (own.attends)
+    for (const std::string *module : {&parts.block.attentionNorm, &parts.block.attentionPostNorm})
+      addNorm(*module, parts.width);
+  if (own.hasMlp)
+    for (const std::string *module : {&parts.block.mlpNorm, &parts.block.mlpPostNorm})
+      addNorm(*module, parts.width);
 }
 
 void ParameterList::addBlock(int64_t layer) {
   const size_t first = list.size();
-  addAttention();
-  experts.isIn(layer) ? addExperts() : addMlp(parts.mlp);
-  addNorms();
+  const LayerParts own = parts.ofLayer(layer);
+  if (own.attends)
+    addAttention(own.attention);
+  llvm::append_range(list, own.unread);
+  if (own.hasMlp)
+    experts.isIn(layer) ? addExperts() : addMlp(own.mlp);
+  addNorms(own);
   std::stable_partition(list.begin() + first, list.end(), [&](const Parameter &parameter) {
     StringRef module = StringRef(parameter.name).rsplit('.').first;
     return llvm::is_contained(parts.block.listedFirst, module);
@@ -152,6 +158,15 @@ std::vector<Parameter> ParameterList::make(int64_t layers) && {
   for (Parameter &parameter : list)
     parameter.head = parameter.name == head;
   return std::move(list);
+}
+
+LayerParts DecoderParts::ofLayer(int64_t layer) const {
+  LayerParts own;
+  own.attention = attention;
+  own.mlp = mlp;
+  if (vary)
+    vary(layer, own);
+  return own;
 }
 
 std::vector<Parameter> llmmem::importer::parametersOf(const DecoderParts &parts, int64_t layers) {

@@ -58,11 +58,18 @@ struct LatentParts {
   Projection up{"self_attn.kv_b_proj"};
 };
 
+/// Queries at position p are multiplied by 1 + factor ln(1 + floor((p + 1) / step)) (Nakanishi 2025).
+struct Temperature {
+  int64_t step = 0;
+  double factor = 0;
+};
+
 /// It has many fields because each is a difference between two families of models.
 struct AttentionParts {
   int64_t heads = 0;
   int64_t kvHeads = 0;
   int64_t headSize = 0;
+  int64_t valueSize = 0; ///< Elements of a head's value, where it is narrower than its key.
   /// Says where queries, keys and values come from: a projection each, or `query` is that of all
   /// three. A fused projection has all queries before all keys (Phi-3), or the queries, the key and
   /// the value of each group of heads together (GPT-NeoX, Falcon).
@@ -76,6 +83,8 @@ struct AttentionParts {
   std::string queryNorm;
   std::string keyNorm;
   bool normsHeads = false; ///< Normalises each head separately; otherwise the row of all heads.
+  /// The eps of norms without weights of each head of queries and keys, which follow the rotation.
+  std::optional<double> turnedNormEps;
   Rotary rotary;
   /// Applies to layers with a window, where theirs differ.
   std::optional<Rotary> windowRotary;
@@ -86,6 +95,11 @@ struct AttentionParts {
   std::function<bool(int64_t)> hasPositions;
   std::optional<double> scale;   ///< Multiplies the scores; none means 1 / sqrt(headSize).
   std::optional<double> softcap; ///< Limits the scores.
+  double valueScale = 1;         ///< Multiplies the values.
+  /// Layers with positions attend within chunks of this many tokens.
+  std::optional<int64_t> chunk;
+  /// Queries of layers without positions grow with their position.
+  std::optional<Temperature> temperature;
   double dropout = 0;            ///< The dropout of probabilities.
   double outputDropout = 0;
 
@@ -93,6 +107,8 @@ struct AttentionParts {
   bool isTurned(int64_t layer) const { return !hasPositions || hasPositions(layer); }
   int64_t queryWidth() const { return heads * headSize; }
   int64_t kvWidth() const { return kvHeads * headSize; }
+  /// Returns the elements of a head's value.
+  int64_t valueElements() const { return valueSize ? valueSize : headSize; }
 };
 
 struct MlpParts {
@@ -156,6 +172,16 @@ struct ExpertParts {
   bool isIn(int64_t layer) const { return count > 0 && (!hasExperts || hasExperts(layer)); }
 };
 
+/// Holds the parts of one layer, which may differ from those of others.
+struct LayerParts {
+  /// A layer without attention, or without an MLP, has no norm of that branch either.
+  bool attends = true, hasMlp = true;
+  AttentionParts attention;
+  MlpParts mlp;
+  /// Lists parameters that the checkpoint has after those of attention and the graph does not read.
+  std::vector<Parameter> unread;
+};
+
 struct BlockParts {
   std::string prefix = "model.layers."; ///< Precedes the number of the layer.
   /// The norms before and after a branch.
@@ -182,6 +208,9 @@ struct DecoderParts {
   BlockParts block;
   AttentionParts attention;
   MlpParts mlp;
+  /// Changes what the layer of this number has of its own. Without it all layers have the parts
+  /// above.
+  std::function<void(int64_t, LayerParts &)> vary;
   ExpertParts experts;
   NormStyle norm;
   std::string finalNorm = "model.norm";
@@ -196,6 +225,12 @@ struct DecoderParts {
   int64_t maxSeq = 0;
   std::string maxSeqKey = "max_position_embeddings";
   std::string whyNotLonger; ///< Names what longer sequences need, where the model has that.
+  /// Names what the model has and no graph can express. Its parameters are counted alone.
+  std::string countedAlone;
+  std::vector<std::string> notes; ///< Lists sentences about this import.
+
+  /// Returns the parts of the layer of this number.
+  LayerParts ofLayer(int64_t layer) const;
 };
 
 /// Lists the parameters of the first `layers` layers of a decoder, and of all that is no layer, in

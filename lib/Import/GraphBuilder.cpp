@@ -159,6 +159,15 @@ Value LayerWriter::rmsNorm(StringRef name, Value x, StringRef module, double eps
   return op.getY();
 }
 
+Value LayerWriter::plainRmsNorm(StringRef name, Value x, double eps) {
+  Value ones = create<llm::FillOp>((name + ".ones").str(),
+                                   typeOf({tensorType(x).getShape().back()}),
+                                   builder.getF64FloatAttr(1.0));
+  auto op = create<llm::RmsNormOp>(name, x.getType(), rowStatistic(x), x, ones,
+                                   builder.getF64FloatAttr(eps), builder.getF64FloatAttr(0.0));
+  return op.getY();
+}
+
 //===----------------------------------------------------------------------===//
 // Elements
 //===----------------------------------------------------------------------===//
@@ -183,6 +192,18 @@ Value LayerWriter::scale(StringRef name, Value x, double factor) {
                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return create<llm::ScaleOp>(name, x.getType(), x,
                               builder.getF64FloatAttr(rounded.convertToDouble()));
+}
+
+Value LayerWriter::scaleRows(StringRef name, Value x, ArrayRef<RowFactor> parts) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  const int64_t width = shape[2];
+  Value flat = view((name + ".flat").str(), x, {shape[0], shape[1] * width});
+  auto widths = llvm::map_to_vector(parts, [&](const RowFactor &part) { return part.rows * width; });
+  SmallVector<Value> apart = split((name + ".parts").str(), flat, widths);
+  for (auto [value, part] : llvm::zip_equal(apart, parts))
+    if (part.factor != 1)
+      value = scale((name + ".part").str(), value, part.factor);
+  return view(name, concat((name + ".both").str(), apart), shape);
 }
 
 Value LayerWriter::softcap(StringRef name, Value x, double cap) {
@@ -314,6 +335,24 @@ Value ShapeWriter::padRows(StringRef name, Value x, int64_t before, int64_t afte
   Value padded = create<llm::PadOp>((name + ".padded").str(), withWidth(flat, rows * width), flat,
                                     builder.getI64IntegerAttr(before * width));
   return view(name, padded, {batch, rows, width});
+}
+
+Value ShapeWriter::cutRows(StringRef name, Value x, int64_t chunk) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  const int64_t chunks = llvm::divideCeil(shape[1], chunk), padding = chunks * chunk - shape[1];
+  if (padding > 0)
+    x = padRows(name, x, 0, padding);
+  return view(name, x, {shape[0] * chunks, chunk, shape[2]});
+}
+
+Value ShapeWriter::joinRows(StringRef name, Value x, int64_t batch, int64_t rows) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  const int64_t width = shape[2], all = shape[0] / batch * shape[1];
+  if (all == rows)
+    return view(name, x, {batch, rows, width});
+  Value flat = view((name + ".flat").str(), x, {batch, all * width});
+  Value kept = split((name + ".kept").str(), flat, {rows * width, (all - rows) * width}).front();
+  return view(name, kept, {batch, rows, width});
 }
 
 Value ShapeWriter::firstRow(StringRef name, Value x) {

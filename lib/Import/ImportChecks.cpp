@@ -205,8 +205,25 @@ static llvm::Error checkSequence(const ImportOptions &options, const ModelFacts 
   return llvm::Error::success();
 }
 
+/// Checks rows whose positions are not those of the tensor, where the model needs them to be.
+static llvm::Error checkPositions(const ImportOptions &options, const ModelFacts &facts) {
+  const int64_t rows = options.keepsCaches() ? options.context.value_or(0) : options.seq;
+  if (!facts.longestApart || rows <= *facts.longestApart ||
+      (!options.packed && !options.keepsCaches()))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      Twine(facts.file) + ": " + (options.packed ? "--packed takes rows" : "caches take sequences") +
+      " of up to " + Twine(*facts.longestApart) + " tokens of this model, not " + Twine(rows) +
+      ": longer ones need attention within chunks, or a temperature that grows with the position, "
+      "which " + (options.packed ? "packed rows" : "steps with caches") + " do not support");
+}
+
 llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  if (!facts.countedAlone.empty())
+    return llvm::createStringError(Twine(facts.file) + ": this model has " + facts.countedAlone +
+                                   ", whose parameters are counted alone (--count-parameters); a "
+                                   "graph of this model is not supported");
   const bool seqFollows = facts.image && options.seq == 0;
   for (auto [flag, value] :
        {std::pair("--batch", options.batch), {"--seq", seqFollows ? facts.maxSeq : options.seq}})
@@ -227,6 +244,8 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
         "--param-dtype differs from the compute type; only f32 may, with "
         "--dtype bf16 or f16");
   if (llvm::Error error = checkPacked(options, facts))
+    return error;
+  if (llvm::Error error = checkPositions(options, facts))
     return error;
   if (llvm::Error error = checkExperts(options, facts))
     return error;

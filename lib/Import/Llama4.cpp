@@ -34,23 +34,18 @@ static void readLlama4Experts(ConfigReader &config, const ImportOptions &options
 }
 
 /// Layers with positions attend within chunks, and queries of the others grow with the logarithm of
-/// their position from `floor_scale` on. A sequence that is shorter than both sees neither, so this
-/// is the longest that is imported.
+/// their position from `floor_scale` on.
 static void readLongContext(ConfigReader &config, DecoderParts &parts) {
-  auto limit = [&](int64_t longest, llvm::StringRef key) {
-    if (longest >= parts.maxSeq)
-      return;
-    parts.maxSeq = longest;
-    parts.maxSeqKey = key;
-    parts.whyNotLonger = key == "floor_scale"
-                             ? "a temperature of attention that grows with the position"
-                             : "attention within chunks of the sequence";
-  };
-  limit(config.optionalPositive("attention_chunk_size").value_or(8192), "attention_chunk_size");
-  const int64_t floorScale = config.optionalPositive("floor_scale").value_or(8192);
+  parts.attention.chunk = config.optionalPositive("attention_chunk_size").value_or(8192);
+  const std::vector<std::string> none;
+  const Temperature temperature{config.optionalPositive("floor_scale").value_or(8192),
+                                config.positiveRealOr("attn_scale", 0.1)};
   if (config.flagOr("attn_temperature_tuning", true))
-    limit(floorScale - 1, "floor_scale");
-  config.dismiss({"attn_scale", "layer_types"});
+    parts.attention.temperature = temperature;
+  for (auto [layer, type] : llvm::enumerate(config.optionalTexts("layer_types").value_or(none)))
+    if ((type == "chunked_attention") != parts.attention.isTurned(static_cast<int64_t>(layer)))
+      config.fail("key " + config.quoted("layer_types") + " says \"" + type + "\" of layer " +
+                  llvm::Twine(layer) + ", expected chunked_attention of those with positions alone");
 }
 
 std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
@@ -60,9 +55,7 @@ std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
   parts.attention.output.bias = config.flagOr("attention_bias", false);
   setInputBias(parts.attention, parts.attention.output.bias);
   if (config.flagOr("use_qk_norm", true))
-    config.fail("key " + config.quoted("use_qk_norm") +
-                " is true, which asks for norms without weights of queries and "
-                "keys after their rotation; these are not supported");
+    parts.attention.turnedNormEps = parts.norm.eps;
   readLayersWithoutPositions(config, parts, 4);
   readLlama4Experts(config, options, parts);
   readLongContext(config, parts);

@@ -46,8 +46,6 @@ static constexpr KnownType kTypes[] = {
     {"deepseek_v4", kHyper},
     {"deepseek_ref", kHyper},
     {"minimax_m3", "sparse attention, which chooses blocks of keys"},
-    {"mimo_v2_flash",
-     "layers with different numbers of key/value heads, and values narrower than keys"},
     {"step3p7", "layers with different numbers of heads, and gates of heads"},
     {"gemma3n_text",
      "several residual streams (AltUp), embeddings of each layer and shared keys and "
@@ -56,7 +54,6 @@ static constexpr KnownType kTypes[] = {
      "several residual streams (AltUp), embeddings of each layer and shared keys and values"},
     {"gemma4", "heads of two sizes, and layers that share keys and values"},
     {"gemma4_text", "heads of two sizes, and layers that share keys and values"},
-    {"nemotron-nas", "layers of different sizes ('block_configs')"},
     {"modernbert", "an encoder with rotary positions and windows in both directions"},
     {"whisper",
      "an encoder of sound, whose convolutions overlap, and attention to a second sequence"},

@@ -34,6 +34,7 @@ struct UnusedKey {
   std::string key;
   std::string name; ///< The key with those of the objects that it is in.
   const llvm::json::Value *value = nullptr;
+  const llvm::json::Object *object = nullptr; ///< The object that has the key.
   /// Lists the keys that were asked for in its object and are not there.
   std::shared_ptr<const std::vector<std::string>> missing;
 };
@@ -79,6 +80,8 @@ public:
   void onlyZero(llvm::StringRef key);
   /// Returns null where the key is missing or null.
   const llvm::json::Object *optionalObject(llvm::StringRef key);
+  /// Reads a required list of objects.
+  std::vector<const llvm::json::Object *> objects(llvm::StringRef key);
 
   /// Returns whether the file has the key with a value other than null.
   bool has(llvm::StringRef key) const { return find(key) != nullptr; }

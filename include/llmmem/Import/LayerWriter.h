@@ -29,6 +29,12 @@ struct HeadProduct {
   llm::WeightLayout layout = llm::WeightLayout::OutIn;
 };
 
+/// A factor of so many rows that follow each other.
+struct RowFactor {
+  int64_t rows;
+  double factor;
+};
+
 /// Holds what layers read in addition to ids; null where the graph does not have it.
 struct ModelInputs {
   mlir::Value seed;
@@ -70,6 +76,8 @@ public:
   /// The scale is `offset` plus the weight.
   mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps,
                       double offset = 0);
+  /// Normalises without a weight.
+  mlir::Value plainRmsNorm(llvm::StringRef name, mlir::Value x, double eps);
   mlir::Value rope(llvm::StringRef name, mlir::Value x, int64_t heads, const RotaryShape &rotary);
   mlir::Value gelu(llvm::StringRef name, mlir::Value x, bool exact = false);
   /// Returns x times the logistic of alpha x.
@@ -80,6 +88,8 @@ public:
   mlir::Value mul(llvm::StringRef name, mlir::Value a, mlir::Value b);
   /// Rounds the factor to the element type, as the public implementation does.
   mlir::Value scale(llvm::StringRef name, mlir::Value x, double factor);
+  /// Multiplies the rows of each sequence by the factors of `parts`, which cover all rows.
+  mlir::Value scaleRows(llvm::StringRef name, mlir::Value x, llvm::ArrayRef<RowFactor> parts);
   mlir::Value softcap(llvm::StringRef name, mlir::Value x, double cap);
   /// Writes nothing where p is 0.
   mlir::Value dropout(llvm::StringRef name, mlir::Value x, double p);

@@ -88,6 +88,11 @@ struct ModelFacts {
   std::string maxSeqKey; ///< The key that sets `maxSeq`.
   /// Names what longer sequences need and is not supported, where the model has that.
   std::string whyNotLonger;
+  /// Names what the model has and no graph can express: its parameters are counted alone.
+  std::string countedAlone;
+  /// The longest sequence of rows that pack several, or of steps with caches, where the model has
+  /// attention within chunks or queries that grow with their position: neither is built for these.
+  std::optional<int64_t> longestApart;
   bool dropsOut = false; ///< Some dropout has a probability above 0.
   ElementKind dtype = ElementKind::F32;
   /// Tokens are predicted at their own positions, not from the previous ones. The caller says which

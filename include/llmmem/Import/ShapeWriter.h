@@ -34,6 +34,11 @@ public:
   void viewAsMatrix(llvm::StringRef name);
   /// Adds rows of zeros before and after those of [batch, rows, width].
   mlir::Value padRows(llvm::StringRef name, mlir::Value x, int64_t before, int64_t after);
+  /// Cuts sequences, [batch, rows, width], into sequences of `chunk` rows each, the last one padded
+  /// with zeros: [batch * chunks, chunk, width].
+  mlir::Value cutRows(llvm::StringRef name, mlir::Value x, int64_t chunk);
+  /// Joins such chunks to sequences of `rows` rows, without the padding.
+  mlir::Value joinRows(llvm::StringRef name, mlir::Value x, int64_t batch, int64_t rows);
   /// Returns the first row of each sequence of [batch, rows, width], as [batch, width].
   mlir::Value firstRow(llvm::StringRef name, mlir::Value x);
   /// Adds [1, rows, width] to each of [batch, rows, width].
