@@ -86,10 +86,12 @@ constexpr Rule kRules[] = {
     rule("llm.grouped_weight_grad", Meaning::NewValues, 2),
     rule("llm.sum_group_rows", Meaning::NewValues, 1),
     rule("llm.relative_bias_grad", Meaning::NewValues, 1),
+    rule("llm.causal_conv_weight_grad", Meaning::NewValues, 2),
 
     // These are caches with new rows.
     rule("llm.append_cache", Meaning::NewValues, 0, 1),
     rule("llm.append_rows", Meaning::NewValues, 0),
+    rule("llm.append_state", Meaning::NewValues, 0),
 
     // What is sent has left its bytes before the first of a result arrives.
     rule("llm.all_reduce", Meaning::NewValues, 0),

@@ -1,5 +1,6 @@
 //===- LlmDialect.cpp - Registration of ops and attributes -----------------===//
 
+#include "llmmem/Dialect/ConvolutionOps.h"
 #include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/Builders.h"
@@ -24,6 +25,10 @@ void llm::LlmDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "llmmem/Dialect/LlmOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "llmmem/Dialect/ConvolutionOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -371,6 +371,14 @@ TEST(RuleGradients, RelativeBiasOfOneSide) {
     })");
 }
 
+TEST(RuleGradients, CausalConvolution) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x5x3xf64>, %w: tensor<4x3xf64>) -> tensor<2x5x3xf64> {
+      %y = llm.causal_conv %x, %w : tensor<2x5x3xf64>, tensor<4x3xf64>
+      return %y : tensor<2x5x3xf64>
+    })");
+}
+
 TEST(RuleGradients, Transpose) {
   checkGradients(R"(
     func.func @f(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64> {

@@ -13,6 +13,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachCachedAttentionKernel(context);
     attachCollectiveKernels(context);
     attachColumnKernels(context);
+    attachConvolutionKernels(context);
     attachElementKernels(context);
     attachExpertKernels(context);
     attachGroupKernels(context);

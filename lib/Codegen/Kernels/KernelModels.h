@@ -64,6 +64,7 @@ void attachCacheKernels(mlir::MLIRContext *context);
 void attachCachedAttentionKernel(mlir::MLIRContext *context);
 void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachColumnKernels(mlir::MLIRContext *context);
+void attachConvolutionKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);
 void attachExpertKernels(mlir::MLIRContext *context);
 void attachGroupKernels(mlir::MLIRContext *context);
