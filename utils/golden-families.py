@@ -151,6 +151,17 @@ CONFIGS |= {
                            "intermediate_size_mlp": 12, "interleave_moe_layer_step": 2, "use_qk_norm": True,
                            "attention_chunk_size": 6, "attn_temperature_tuning": True, "floor_scale": 5, "attn_scale": 0.3,
                            "no_rope_layer_interval": 4},
+    "lfm2": {**{key: GATED[key] for key in GATED if key != "rms_norm_eps"}, "model_type": "lfm2", "num_hidden_layers": 3, "num_attention_heads": 2, "num_key_value_heads": 1,
+             "norm_eps": 1e-5, "block_multiple_of": 4, "block_ffn_dim_multiplier": 1.0, "block_auto_adjust_ff_dim": True,
+             "intermediate_size": 28, "conv_L_cache": 3, "conv_bias": True, "tie_word_embeddings": True,
+             "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
+             "layer_types": ["conv", "conv", "full_attention"]},
+    "deepseek_v32": {**SIGMOID, **LATENT, "model_type": "deepseek_v32", "v_head_dim": 5, "scoring_func": "sigmoid",
+                     "topk_method": "noaux_tc", "n_group": 2, "index_topk": 16, "index_head_dim": 6, "index_n_heads": 2,
+                     "routed_scaling_factor": 2.5},
+    "glm_moe_dsa": {**SIGMOID, **LATENT, "model_type": "glm_moe_dsa", "v_head_dim": 10, "routed_scaling_factor": 2.5,
+                    "index_topk": 16, "index_head_dim": 6, "index_n_heads": 2, "indexer_types": ["full", "shared"],
+                    "rope_interleave": True, "mlp_layer_types": ["dense", "sparse"]},
     "mimo_v2_flash": {**SIGMOID, "model_type": "mimo_v2_flash", "num_hidden_layers": 3, "num_attention_heads": 4,
                       "num_key_value_heads": 1, "head_dim": 8, "v_head_dim": 6, "attention_bias": False,
                       "sliding_window": 5, "layer_types": ["full_attention", "sliding_attention", "full_attention"],
@@ -422,7 +433,7 @@ def write_family(name):
         loss.backward()
         losses.append(loss.item())
         if step == 0:
-            trained = [(key, p) for key, p in parameters if p.requires_grad]
+            trained = [(key, p) for key, p in parameters if p.grad is not None]  # indexers have no gradient
             tensors.update(("grad." + name_of_part, part.numpy().copy()) for key, p in trained
                            for name_of_part, part in public_views(config["model_type"], key, p.grad))
         optimizer.step()

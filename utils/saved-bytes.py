@@ -31,6 +31,7 @@ EXTRA = {
 }
 
 
+LISTS = ("block_configs", "indexer_types")  # that have an element for each layer
 LAYERS = ("n_layer", "num_layers", "num_decoder_layers", "num_hidden_layers")
 
 
@@ -45,7 +46,7 @@ def configs():
         if "text_config" in config:
             continue
         of_layers = {key: [*value, *value][:3] for key, value in config.items()
-                     if ("layer" in key or key == "block_configs") and isinstance(value, list)}
+                     if ("layer" in key or key in LISTS) and isinstance(value, list)}
         yield name, {**config, **{key: 3 for key in LAYERS if key in config}, **of_layers}
 
 
@@ -62,7 +63,7 @@ TORCH_RULES = (
     (r"rotary", "heads"),
     (r"(o_proj|down_proj|attention\.dense) (mm|addmm)", "branches"),
     (r"^#\.layer\.\d add$", "stream"),
-    (r"^#\.(\w*attn|\w*attention)|Attention\b", "heads"),
+    (r"^#\.(\w*attn|\w*attention|conv)|Attention\b", "heads"),
     (r"^#\.(mlp|intermediate)|^#\.feed_forward|DenseReluDense", "MLP"),
 )
 
@@ -114,6 +115,7 @@ def torch_parts(config):
     inputs = {name: value.float() if value.is_floating_point() else value for name, value in inputs.items()}
     block = block_list(model, config)
     places, seen, parts = Places(model, block), set(), dict.fromkeys(PARTS, 0)
+    mixes = any(name.endswith("experts") for name, _ in model.named_modules())
     seen.update(tensor.untyped_storage().data_ptr() for tensor in [*model.parameters(), *model.buffers()])
     lengths = [value.shape[1] for value in inputs.values() if value.ndim == 2]
     lengths = lengths or [(config["image_size"] // config["patch_size"]) ** 2 + 1]
@@ -133,6 +135,7 @@ def torch_parts(config):
         if any(name == block + ".1" for name in places.stack):
             place, shape = places.of[storage.data_ptr()]
             part = torch_part(place, shape, lengths)
+            part = "MLP" if part == "experts" and not mixes else part
             if part is None:
                 sys.exit(f"saved-bytes: no rule names '{place}', {list(shape)}, of {config['model_type']}")
             parts[part] += storage.nbytes()
@@ -155,7 +158,7 @@ LLMMEM_RULES = (
     (r"^(attn|cross)\.out", "output"),
     (r"^(attn|cross)\.(scores|biased|masked|probabilities)$", "squares"),
     (r"^(attn\.proj|mlp\.down)$", "branches"),
-    (r"^(attn|cross)\.", "heads"),
+    (r"^(attn|cross|conv)\.", "heads"),
     (r"^mlp\.", "MLP"),
 )
 

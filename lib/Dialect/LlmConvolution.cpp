@@ -52,9 +52,7 @@ static LogicalResult verifyState(Operation *op, Value state, Value x, Value posi
   return expectShape(op, "positions", positions, {rows[0], rows[1]});
 }
 
-LogicalResult CausalConvOp::verify() {
-  return verifyTaps(*this, "weight", getWeight(), getX());
-}
+LogicalResult CausalConvOp::verify() { return verifyTaps(*this, "weight", getWeight(), getX()); }
 
 LogicalResult CausalConvWeightGradOp::verify() {
   if (failed(expectInto(*this, getInto(), getDw())))

@@ -35,18 +35,27 @@ Value CachedGraph::input(StringRef name) {
 }
 
 Value CachedGraph::addCache(StringRef name, Value x, int64_t rows) {
+  if (!options.page)
+    return addState(name, x, rows);
+  const int64_t pages = options.pages.value_or(options.batch * (rows / *options.page));
+  return addArgument(name,
+                     tensorType(x).clone({pages, *options.page, tensorType(x).getShape().back()}));
+}
+
+Value CachedGraph::addState(StringRef name, Value x, int64_t rows) {
+  return addArgument(name,
+                     tensorType(x).clone({options.batch, rows, tensorType(x).getShape().back()}));
+}
+
+Value CachedGraph::addArgument(StringRef name, RankedTensorType type) {
   OpBuilder builder(function.getContext());
-  int64_t width = tensorType(x).getShape().back();
-  SmallVector<int64_t> shape = {options.batch, rows, width};
-  if (options.page)
-    shape = {options.pages.value_or(options.batch * (rows / *options.page)), *options.page, width};
   auto attributes = builder.getDictionaryAttr(
       {builder.getNamedAttr(llm::LlmDialect::kRole,
                             builder.getStringAttr(llm::stringifyRole(llm::Role::KvCache))),
        builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(name))});
   unsigned number = function.getNumArguments();
   // The argument is the last one, so none moves and nothing can fail.
-  (void)function.insertArgument(number, tensorType(x).clone(shape), attributes,
+  (void)function.insertArgument(number, type, attributes,
                                 NameLoc::get(builder.getStringAttr(name)));
   return function.getArgument(number);
 }

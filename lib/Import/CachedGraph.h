@@ -38,6 +38,8 @@ public:
   /// Adds an argument: a cache of `rows` rows a sequence, or of the pages, for rows like those of
   /// `x`.
   mlir::Value addCache(llvm::StringRef name, mlir::Value x, int64_t rows);
+  /// Adds an argument of `rows` rows a sequence like those of `x`, which is never in pages.
+  mlir::Value addState(llvm::StringRef name, mlir::Value x, int64_t rows);
   /// Sets the cache of `argument` after the step.
   void setUpdated(mlir::Value argument, mlir::Value updated);
   /// Returns the results of the function after its first, each of which has a donated argument.
@@ -46,6 +48,8 @@ public:
   mlir::Value positions; ///< Those of the new tokens, [batch, seq].
 
 private:
+  mlir::Value addArgument(llvm::StringRef name, mlir::RankedTensorType type);
+
   mlir::func::FuncOp function;
   const ImportOptions &options;
   llvm::SmallVector<mlir::Value> results;

@@ -35,8 +35,7 @@ private:
 
 } // namespace
 
-Decoder::Decoder(DecoderParts all)
-    : parts(std::move(all)), experts(parts.experts) {
+Decoder::Decoder(DecoderParts all) : parts(std::move(all)), experts(parts.experts) {
   facts.experts = experts.count;
   facts.chosenExperts = experts.chosen;
   facts.balanceLoss = experts.balanceLoss;
@@ -44,7 +43,6 @@ Decoder::Decoder(DecoderParts all)
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
   facts.whyNotLonger = parts.whyNotLonger;
-  facts.countedAlone = parts.countedAlone;
   facts.notes = parts.notes;
   if (parts.furtherTokens > 0)
     facts.notes.push_back("the layers that predict further tokens (" +
@@ -59,6 +57,8 @@ void Decoder::noteLayers() {
   for (int64_t layer = 0; layer < parts.layers; ++layer) {
     const LayerParts own = parts.ofLayer(layer);
     facts.dropsOut |= own.hasMlp && own.mlp.outputDropout > 0;
+    if (own.convolution)
+      facts.whyNotPacked = "convolutions would reach from one sequence into the next";
     if (!own.attends)
       continue;
     const AttentionParts &attention = own.attention;
@@ -210,6 +210,9 @@ Value Decoder::buildBlock(const BlockGraph &block, Value x) const {
   if (block.own.attends) {
     read = block.normalizeIfAny("attn.norm", x, parts.block.attentionNorm);
     sum = addBranch(graph, "attn", x, buildAttention(block, read));
+  } else if (block.own.convolution) {
+    read = block.normalizeIfAny("conv.norm", x, parts.block.attentionNorm);
+    sum = addBranch(graph, "conv", x, buildConvolution(block, read));
   }
   if (!block.own.hasMlp)
     return sum;

@@ -208,9 +208,9 @@ SmallVector<Value> BlockAttention::makeQueriesKeysValues(Value x) const {
 Value BlockAttention::turn(StringRef name, Value x, int64_t heads) const {
   const bool hasOwn = attention.isWindowed(block.layer) && attention.windowRotary;
   const Rotary &rotary = hasOwn ? *attention.windowRotary : attention.rotary;
-  x = graph.rope((name + ".rope").str(), x, heads,
-                 {rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary),
-                  rotary.interleaved});
+  x = graph.rope(
+      (name + ".rope").str(), x, heads,
+      {rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary), rotary.interleaved});
   if (!attention.turnedNormEps)
     return x;
   Value apart = graph.separateHeads((name + ".turned").str(), x, heads);
@@ -228,8 +228,8 @@ Value BlockAttention::scaleByPosition(StringRef name, Value x) const {
   SmallVector<RowFactor> factors = {{temperature.step - 1, 1.0}};
   for (int64_t first = temperature.step - 1; first < rows; first += temperature.step) {
     const double steps = static_cast<double>((first + 1) / temperature.step);
-    factors.push_back({std::min(temperature.step, rows - first),
-                       1.0 + temperature.factor * std::log1p(steps)});
+    factors.push_back(
+        {std::min(temperature.step, rows - first), 1.0 + temperature.factor * std::log1p(steps)});
   }
   return graph.scaleRows(name, x, factors);
 }

@@ -35,6 +35,9 @@ struct BlockGraph {
 /// Returns what attention adds to the residual, from its normalised input `x`.
 mlir::Value buildAttention(const BlockGraph &block, mlir::Value x);
 
+/// Returns what a short convolution adds to the residual, from its normalised input `x`.
+mlir::Value buildConvolution(const BlockGraph &block, mlir::Value x);
+
 } // namespace llmmem::importer
 
 #endif // LLMMEM_LIB_IMPORT_DECODERBLOCK_H

@@ -19,6 +19,7 @@ private:
   void addNorm(const std::string &module, int64_t width);
   void addLatentAttention(const AttentionParts &attention, const LatentParts &latent);
   void addAttention(const AttentionParts &attention);
+  void addConvolution(const ConvolutionParts &convolution);
   void addMlp(const MlpParts &mlp);
   void addExpertWeights();
   void addExperts();
@@ -47,8 +48,7 @@ void ParameterList::addNorm(const std::string &module, int64_t width) {
     list.push_back({module + ".bias", {width}});
 }
 
-void ParameterList::addLatentAttention(const AttentionParts &attention,
-                                       const LatentParts &latent) {
+void ParameterList::addLatentAttention(const AttentionParts &attention, const LatentParts &latent) {
   if (latent.queryRank) {
     addProjection(latent.queryDown, latent.queryRank, parts.width);
     addNorm(latent.queryNorm, latent.queryRank);
@@ -77,6 +77,14 @@ void ParameterList::addAttention(const AttentionParts &attention) {
   addProjection(attention.output, parts.width, attention.heads * attention.valueElements());
   addNorm(attention.queryNorm, attention.normsHeads ? attention.headSize : attention.queryWidth());
   addNorm(attention.keyNorm, attention.normsHeads ? attention.headSize : attention.kvWidth());
+}
+
+void ParameterList::addConvolution(const ConvolutionParts &convolution) {
+  list.push_back({convolution.module + ".weight", {parts.width, 1, convolution.taps}});
+  if (convolution.bias)
+    list.push_back({convolution.module + ".bias", {parts.width}});
+  addProjection(convolution.input, 3 * parts.width, parts.width);
+  addProjection(convolution.output, parts.width, parts.width);
 }
 
 void ParameterList::addMlp(const MlpParts &mlp) {
@@ -122,7 +130,7 @@ void ParameterList::addExperts() {
 }
 
 void ParameterList::addNorms(const LayerParts &own) {
-  if (own.attends)
+  if (own.attends || own.convolution)
     for (const std::string *module : {&parts.block.attentionNorm, &parts.block.attentionPostNorm})
       addNorm(*module, parts.width);
   if (own.hasMlp)
@@ -135,6 +143,8 @@ void ParameterList::addBlock(int64_t layer) {
   const LayerParts own = parts.ofLayer(layer);
   if (own.attends)
     addAttention(own.attention);
+  if (own.convolution)
+    addConvolution(*own.convolution);
   llvm::append_range(list, own.unread);
   if (own.hasMlp)
     experts.isIn(layer) ? addExperts() : addMlp(own.mlp);

@@ -58,7 +58,8 @@ struct LatentParts {
   Projection up{"self_attn.kv_b_proj"};
 };
 
-/// Queries at position p are multiplied by 1 + factor ln(1 + floor((p + 1) / step)) (Nakanishi 2025).
+/// Queries at position p are multiplied by 1 + factor ln(1 + floor((p + 1) / step)) (Nakanishi
+/// 2025).
 struct Temperature {
   int64_t step = 0;
   double factor = 0;
@@ -100,7 +101,7 @@ struct AttentionParts {
   std::optional<int64_t> chunk;
   /// Queries of layers without positions grow with their position.
   std::optional<Temperature> temperature;
-  double dropout = 0;            ///< The dropout of probabilities.
+  double dropout = 0; ///< The dropout of probabilities.
   double outputDropout = 0;
 
   bool isWindowed(int64_t layer) const { return window && (!hasWindow || hasWindow(layer)); }
@@ -172,11 +173,22 @@ struct ExpertParts {
   bool isIn(int64_t layer) const { return count > 0 && (!hasExperts || hasExperts(layer)); }
 };
 
+/// Describes a short convolution between two gates, which replaces attention: of three rows the
+/// first multiplies the third before the convolution, and the second what comes out.
+struct ConvolutionParts {
+  int64_t taps = 0;
+  bool bias = false; ///< Of the convolution.
+  Projection input{"conv.in_proj"};
+  std::string module = "conv.conv";
+  Projection output{"conv.out_proj"};
+};
+
 /// Holds the parts of one layer, which may differ from those of others.
 struct LayerParts {
   /// A layer without attention, or without an MLP, has no norm of that branch either.
   bool attends = true, hasMlp = true;
   AttentionParts attention;
+  std::optional<ConvolutionParts> convolution; ///< Of a layer that does not attend.
   MlpParts mlp;
   /// Lists parameters that the checkpoint has after those of attention and the graph does not read.
   std::vector<Parameter> unread;
@@ -224,9 +236,7 @@ struct DecoderParts {
   int64_t furtherTokens = 0;
   int64_t maxSeq = 0;
   std::string maxSeqKey = "max_position_embeddings";
-  std::string whyNotLonger; ///< Names what longer sequences need, where the model has that.
-  /// Names what the model has and no graph can express. Its parameters are counted alone.
-  std::string countedAlone;
+  std::string whyNotLonger;       ///< Names what longer sequences need, where the model has that.
   std::vector<std::string> notes; ///< Lists sentences about this import.
 
   /// Returns the parts of the layer of this number.

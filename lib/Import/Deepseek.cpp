@@ -140,16 +140,90 @@ void llmmem::importer::readLogisticRouter(ConfigReader &config, ExpertParts &exp
                 " experts, expected groups of two or more: the two best speak for theirs");
 }
 
-/// Reads DeepSeek-V3 and R1 (DeepSeek-AI 2024), and Kimi-K2 (Moonshot AI 2025). This is DeepSeek-V2
-/// with another router. The layers after the last one that predict further tokens
-/// (`num_nextn_predict_layers`) are left out, as the public library leaves them out of training.
-std::unique_ptr<Model> llmmem::importer::readDeepseekV3(ConfigReader &config,
-                                                        const ImportOptions &options) {
+/// Describes DeepSeek-V3: DeepSeek-V2 with another router. The layers after the last one that
+/// predict further tokens (`num_nextn_predict_layers`) are left out, as the public library leaves
+/// them out of training.
+static DecoderParts readDeepseekV3Keys(ConfigReader &config, const ImportOptions &options,
+                                       std::optional<int64_t> groupsOr = std::nullopt) {
   DecoderParts parts =
       readDeepseekKeys(config, options, {.factor = 2.5, .denseLayers = 3, .sharedExperts = 1});
   parts.attention.rotary.interleaved = config.flagOr("rope_interleave", true);
-  readLogisticRouter(config, parts.experts);
+  readLogisticRouter(config, parts.experts, groupsOr);
   parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
+  return parts;
+}
+
+/// Reads DeepSeek-V3 and R1 (DeepSeek-AI 2024), and Kimi-K2 (Moonshot AI 2025).
+std::unique_ptr<Model> llmmem::importer::readDeepseekV3(ConfigReader &config,
+                                                        const ImportOptions &options) {
+  return makeDecoder(readDeepseekV3Keys(config, options));
+}
+
+//===----------------------------------------------------------------------===//
+// Indexers
+//===----------------------------------------------------------------------===//
+
+/// Returns the parameters of an indexer, which no gradient of the loss trains.
+static std::vector<Parameter> indexerOf(ConfigReader &config, const DecoderParts &parts,
+                                        int64_t headsOr) {
+  const int64_t heads = config.optionalPositive("index_n_heads").value_or(headsOr),
+                size = config.optionalPositive("index_head_dim").value_or(128);
+  auto of = [](StringRef name, llvm::SmallVector<int64_t, 2> shape) {
+    Parameter parameter{("self_attn.indexer." + name).str(), std::move(shape)};
+    parameter.frozen = true;
+    return parameter;
+  };
+  return {of("wq_b.weight", {heads * size, parts.attention.latent->queryRank}),
+          of("wk.weight", {size, parts.width}), of("k_norm.weight", {size}),
+          of("k_norm.bias", {size}), of("weights_proj.weight", {heads, parts.width})};
+}
+
+/// Of a sequence of up to `index_topk` tokens the indexer of a layer chooses all keys, so that it
+/// changes nothing. Longer sequences are not imported.
+static void readIndexer(ConfigReader &config, DecoderParts &parts, int64_t headsOr) {
+  const std::vector<Parameter> indexer = indexerOf(config, parts, headsOr);
+  std::vector<bool> has;
+  for (const std::string &type :
+       config.optionalTexts("indexer_types").value_or(std::vector<std::string>()))
+    has.push_back(type == "full");
+  if (!has.empty() && static_cast<int64_t>(has.size()) != parts.layers)
+    config.fail("key " + config.quoted("indexer_types") + " lists " + Twine(has.size()) +
+                " layers, 'num_hidden_layers' is " + Twine(parts.layers));
+  parts.vary = [indexer, has](int64_t layer, LayerParts &own) {
+    if (has.empty() || has[static_cast<size_t>(layer) % has.size()])
+      own.unread = indexer;
+  };
+  const int64_t most = config.optionalPositive("index_topk").value_or(2048);
+  if (most < parts.maxSeq) {
+    parts.maxSeq = most;
+    parts.maxSeqKey = "index_topk";
+    parts.whyNotLonger = "sparse attention, whose indexer chooses the keys of a query";
+  }
+  parts.notes.push_back("the indexers of sparse attention are counted and not run: of a sequence "
+                        "of up to 'index_topk' tokens, " +
+                        std::to_string(most) + ", they choose all keys");
+}
+
+/// Reads DeepSeek-V3.2 (DeepSeek-AI 2025): DeepSeek-V3 with an indexer in each layer.
+std::unique_ptr<Model> llmmem::importer::readDeepseekV32(ConfigReader &config,
+                                                         const ImportOptions &options) {
+  DecoderParts parts = readDeepseekV3Keys(config, options);
+  readIndexer(config, parts, 64);
+  return makeDecoder(std::move(parts));
+}
+
+/// Reads GLM-5 (Z.ai 2026): DeepSeek-V3.2 with one group of experts, and layers that share what
+/// the indexer of an earlier one has chosen.
+std::unique_ptr<Model> llmmem::importer::readGlmMoeDsa(ConfigReader &config,
+                                                       const ImportOptions &options) {
+  DecoderParts parts = readDeepseekV3Keys(config, options, 1);
+  readIndexer(config, parts, 32);
+  for (StringRef key : {"index_topk_freq", "index_topk_pattern"})
+    if (config.has(key) && !config.has("indexer_types"))
+      config.fail("key " + config.quoted(key) +
+                  " says which layers have an indexer; only 'indexer_types' is supported");
+  config.dismiss({"head_dim", "qk_head_dim", "index_skip_topk_offset", "indexer_rope_interleave",
+                  "index_share_for_mtp_iteration", "moe_router_dtype"});
   return makeDecoder(std::move(parts));
 }
 

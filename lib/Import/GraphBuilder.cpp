@@ -160,9 +160,9 @@ Value LayerWriter::rmsNorm(StringRef name, Value x, StringRef module, double eps
 }
 
 Value LayerWriter::plainRmsNorm(StringRef name, Value x, double eps) {
-  Value ones = create<llm::FillOp>((name + ".ones").str(),
-                                   typeOf({tensorType(x).getShape().back()}),
-                                   builder.getF64FloatAttr(1.0));
+  Value ones =
+      create<llm::FillOp>((name + ".ones").str(), typeOf({tensorType(x).getShape().back()}),
+                          builder.getF64FloatAttr(1.0));
   auto op = create<llm::RmsNormOp>(name, x.getType(), rowStatistic(x), x, ones,
                                    builder.getF64FloatAttr(eps), builder.getF64FloatAttr(0.0));
   return op.getY();
@@ -198,7 +198,8 @@ Value LayerWriter::scaleRows(StringRef name, Value x, ArrayRef<RowFactor> parts)
   ArrayRef<int64_t> shape = tensorType(x).getShape();
   const int64_t width = shape[2];
   Value flat = view((name + ".flat").str(), x, {shape[0], shape[1] * width});
-  auto widths = llvm::map_to_vector(parts, [&](const RowFactor &part) { return part.rows * width; });
+  auto widths =
+      llvm::map_to_vector(parts, [&](const RowFactor &part) { return part.rows * width; });
   SmallVector<Value> apart = split((name + ".parts").str(), flat, widths);
   for (auto [value, part] : llvm::zip_equal(apart, parts))
     if (part.factor != 1)

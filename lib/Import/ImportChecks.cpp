@@ -175,6 +175,9 @@ static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &f
   if (!options.trains())
     return llvm::createStringError("--packed says how to train; leave it out of a step of "
                                    "inference");
+  if (!facts.whyNotPacked.empty())
+    return llvm::createStringError(Twine(facts.file) + ": " + facts.whyNotPacked +
+                                   " in packed rows; leave --packed out");
   if (options.attention == AttentionForm::Unfused)
     return llvm::createStringError("--packed keeps sequences apart in the fused form of attention "
                                    "alone; leave --attention=unfused out");
@@ -212,10 +215,12 @@ static llvm::Error checkPositions(const ImportOptions &options, const ModelFacts
       (!options.packed && !options.keepsCaches()))
     return llvm::Error::success();
   return llvm::createStringError(
-      Twine(facts.file) + ": " + (options.packed ? "--packed takes rows" : "caches take sequences") +
-      " of up to " + Twine(*facts.longestApart) + " tokens of this model, not " + Twine(rows) +
+      Twine(facts.file) + ": " +
+      (options.packed ? "--packed takes rows" : "caches take sequences") + " of up to " +
+      Twine(*facts.longestApart) + " tokens of this model, not " + Twine(rows) +
       ": longer ones need attention within chunks, or a temperature that grows with the position, "
-      "which " + (options.packed ? "packed rows" : "steps with caches") + " do not support");
+      "which " +
+      (options.packed ? "packed rows" : "steps with caches") + " do not support");
 }
 
 llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {

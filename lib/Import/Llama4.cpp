@@ -45,7 +45,8 @@ static void readLongContext(ConfigReader &config, DecoderParts &parts) {
   for (auto [layer, type] : llvm::enumerate(config.optionalTexts("layer_types").value_or(none)))
     if ((type == "chunked_attention") != parts.attention.isTurned(static_cast<int64_t>(layer)))
       config.fail("key " + config.quoted("layer_types") + " says \"" + type + "\" of layer " +
-                  llvm::Twine(layer) + ", expected chunked_attention of those with positions alone");
+                  llvm::Twine(layer) +
+                  ", expected chunked_attention of those with positions alone");
 }
 
 std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,

@@ -50,7 +50,9 @@ static int64_t readInner(ConfigReader &branch, int64_t width) {
     return 0;
   }
   const double times = branch.positiveReal("ffn_mult");
-  return llvm::alignTo(static_cast<int64_t>(2 * times * static_cast<double>(width) / 3), 256);
+  constexpr int64_t kMultiple = 256;
+  const auto inner = static_cast<int64_t>(2 * times * static_cast<double>(width) / 3);
+  return llvm::divideCeil(inner, kMultiple) * kMultiple;
 }
 
 static SearchedLayer readLayer(ConfigReader &config, const llvm::json::Object &object,
@@ -79,8 +81,8 @@ std::unique_ptr<Model> llmmem::importer::readNemotronNas(ConfigReader &config,
   setBias(parts.mlp, config.flagOr("mlp_bias", false));
   std::vector<SearchedLayer> layers;
   for (const llvm::json::Object *object : config.objects("block_configs"))
-    layers.push_back(readLayer(config, *object,
-                               "block_configs[" + std::to_string(layers.size()) + "]", parts));
+    layers.push_back(
+        readLayer(config, *object, "block_configs[" + std::to_string(layers.size()) + "]", parts));
   if (static_cast<int64_t>(layers.size()) != parts.layers)
     config.fail("key " + config.quoted("block_configs") + " lists " + Twine(layers.size()) +
                 " layers, 'num_hidden_layers' is " + Twine(parts.layers));

@@ -30,13 +30,21 @@ static std::string otherNames(StringRef modelType) {
          "; llmmem.torch plans any model that PyTorch traces (docs/Recipes/TrainInPyTorch.md)";
 }
 
+/// Returns null where no family has this name.
+static const Family *familyOf(StringRef modelType) {
+  for (llvm::ArrayRef<Family> list : {families(), countedFamilies()})
+    for (const Family &family : list)
+      if (family.modelType == modelType)
+        return &family;
+  return nullptr;
+}
+
 static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
   if (!config.has("model_type"))
     config.fail("missing key " + config.quoted("model_type") + "; --help lists what it may be");
   const std::string modelType = config.optionalText("model_type").value_or("");
-  const Family *family =
-      llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
-  if (family == families().end()) {
+  const Family *family = familyOf(modelType);
+  if (!family) {
     const StringRef idea = missingIdea(modelType);
     config.fail("key " + config.quoted("model_type") + " is \"" + modelType + "\", " +
                 (idea.empty() ? otherNames(modelType)
@@ -98,7 +106,9 @@ std::string importer::familyHelp() {
             llvm::join(config.requiredKeys(), ", ") + "\n    may have " +
             llvm::join(config.optionalKeys(), ", ") + "\n";
   }
-  return text;
+  auto counted = llvm::map_range(countedFamilies(), [](const Family &f) { return f.modelType; });
+  return text + "\n  counted alone (--count-parameters), without a graph:\n    " +
+         llvm::join(counted, ", ") + "\n";
 }
 
 /// Reads keys that all families share, and judges those that nothing has read. An import that
@@ -110,11 +120,17 @@ static void readSharedKeys(ConfigReader &config, StringRef modelType, const Impo
   facts.quantized = readQuantization(config);
   if (facts.quantized)
     facts.notes.push_back(judgeQuantization(config, *facts.quantized, options));
-  checkClass(config, facts);
+  if (facts.countedAlone.empty())
+    checkClass(config, facts);
   facts.layers = options.layers.value_or(facts.layers);
   if (facts.layers < 1 || facts.layers > kMostLayers)
     config.fail("the model has " + Twine(facts.layers) + " layers, supported are 1 to " +
                 Twine(kMostLayers));
+  if (!facts.countedAlone.empty()) { // Keys that change the graph alone change no count.
+    facts.notes.push_back("this model has " + facts.countedAlone +
+                          "; its parameters are counted, and no graph is built");
+    return;
+  }
   std::vector<std::string> unused = judgeUnusedKeys(config, modelType);
   if (!unused.empty())
     facts.notes.push_back("these keys are not used: " + llvm::join(unused, ", "));
@@ -127,9 +143,7 @@ llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, Strin
     return object.takeError();
   // A model of its own may have a part of this name, too.
   const StringRef whole = object->getString("model_type").value_or("");
-  const bool isPart = missingIdea(whole).empty() && llvm::none_of(families(), [&](const Family &f) {
-                        return f.modelType == whole;
-                      });
+  const bool isPart = missingIdea(whole).empty() && !familyOf(whole);
   std::optional<TextPart> part = isPart ? findTextPart(*object) : std::nullopt;
   llvm::json::Object &own = part ? part->config : *object;
   const std::string where = part ? part->key : "";

@@ -39,6 +39,8 @@ public:
   void setCaches(CachedGraph &cached);
   /// Returns whether attention reads and fills caches.
   bool keepsCaches() const { return caches != nullptr; }
+  /// Returns the caches, or null.
+  CachedGraph *keptCaches() const { return caches; }
 
   /// Builds the core of attention, named `attn.out`, fused or as separate ops according to the
   /// options. It uses separate ops where there is a bias or where queries and keys have different

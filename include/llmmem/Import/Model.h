@@ -112,6 +112,8 @@ struct ModelFacts {
   std::string whyNoCaches;
   /// Says how the file holds the weights, where it is quantized.
   std::optional<Quantization> quantized;
+  /// Says why rows cannot pack several sequences. Empty means that they can.
+  std::string whyNotPacked;
   /// Lists sentences about the import that a user should read: keys without use, parts left out.
   std::vector<std::string> notes;
   /// Gives the window of the layers that have one; none means that all layers see every token.
@@ -141,6 +143,8 @@ struct Family {
 };
 
 llvm::ArrayRef<Family> families();
+/// Lists the families whose parameters are counted and of which no graph is built.
+llvm::ArrayRef<Family> countedFamilies();
 
 #define FAMILY(modelType, reader)                                                                  \
   std::unique_ptr<Model> read##reader(ConfigReader &config, const ImportOptions &options);

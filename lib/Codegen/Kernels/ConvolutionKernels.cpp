@@ -51,8 +51,8 @@ struct CausalConvKernel : KernelModel<CausalConvKernel, CausalConvOp> {
       if (distance == 0)
         return load(row);
       Index s = row % sizes.seq;
-      Value isOutside = op.getInverse() ? less(e.index(sizes.seq - 1), s + distance)
-                                        : less(s, e.index(distance));
+      Value isOutside =
+          op.getInverse() ? less(e.index(sizes.seq - 1), s + distance) : less(s, e.index(distance));
       Index from = op.getInverse() ? minimum(row + distance, e.index(sizes.rows() - 1))
                                    : maximum(row, e.index(distance)) - distance;
       return select(isOutside, e.splat(0.0, lanes), load(from));

@@ -3,8 +3,8 @@
   check-published.py FOLDER
 
 FOLDER has configs.tsv and configs/. Each config is answered or refused by a reason that names what is missing: neither a list of
-families nor a parse error. A count that is known exactly is met: that of the file, less layers that predict further tokens, and less
-the tower of images, which is counted here by its own formula.
+families nor a parse error. An answer is a graph, or, where an op is missing, a count alone, which says so. A count that is known exactly
+is met: that of the file, less layers that predict further tokens, and less the tower of images, which is counted here by its own formula.
 """
 import csv
 import glob
@@ -15,6 +15,11 @@ import sys
 
 # Counts of other classes: the published one has a pooler and no head for masked tokens.
 OTHER_CLASSES = {"google-bert--bert-base-uncased": 109514298}
+# Counts of the text part by transformers 5.23, with the buffers that checkpoints have: published ones have towers, or none is known.
+TEXT_PARTS = {"google--gemma-4-26B-A4B": 25233141790, "google--gemma-4-E2B-it": 4628569379, "LiquidAI--LFM2.5-VL-1.6B": 1170340608,
+              "deepseek-ai--DeepSeek-V3.2": 671877944064, "zai-org--GLM-5.2": 743377019904}
+# Towers and projections of Llama 4, whose sizes the file leaves to the library.
+LLAMA4_TOWER = 871932416
 
 
 def count_qwen_tower(vision):
@@ -39,7 +44,9 @@ def count_gemma_tower(vision, out):
 
 
 def count_tower(config):
-    if config["model_type"].startswith("qwen3_vl"):
+    if config["model_type"] == "llama4":
+        return LLAMA4_TOWER
+    if config["model_type"].startswith(("qwen3_vl", "qwen3_5")):
         return count_qwen_tower(config["vision_config"])
     if config["model_type"] == "gemma3":
         return count_gemma_tower(config["vision_config"], config["text_config"]["hidden_size"])
@@ -48,14 +55,17 @@ def count_tower(config):
 
 def expected_count(name, row, config):
     """Returns the exact count of what an import has, or None where none is known."""
-    if name in OTHER_CLASSES:
-        return OTHER_CLASSES[name]
+    for known in (OTHER_CLASSES, TEXT_PARTS):
+        if name in known:
+            return known[name]
+    if "--gemma-4-" in name.lower():
+        return None
     known = row["counted_without_mtp"] or row["published_parameters"]
     return int(known) - count_tower(config) if known.isdigit() else None
 
 
 def main(folder):
-    answered, refused, exact, wrong = 0, 0, 0, 0
+    answered, counted, refused, exact, wrong = 0, 0, 0, 0, 0
     with open(os.path.join(folder, "configs.tsv")) as table:
         rows = {row["name"]: row for row in csv.DictReader(table, delimiter="\t")}
     for path in sorted(glob.glob(os.path.join(folder, "configs", "*.json"))):
@@ -66,7 +76,8 @@ def main(folder):
         if result.returncode == 0:
             answered += 1
             expected = expected_count(name, rows[name], config)
-            if expected is not None and config.get("vision_config", True) and config["model_type"] != "llama4":
+            counted += "its parameters are counted, and no graph is built" in result.stderr
+            if expected is not None and config.get("vision_config", True):
                 exact += 1
                 if int(result.stdout) != expected:
                     wrong += 1
@@ -76,7 +87,8 @@ def main(folder):
         else:
             wrong += 1
             print(f"{name}: no reason: {result.stderr.strip()}")
-    print(f"{answered + refused} configs: {answered} answered, {exact} counts exact, {refused} refused by what is missing")
+    print(f"{answered + refused} configs: {answered} answered, {counted} of them counted alone, {exact} counts exact, "
+          f"{refused} refused by what is missing")
     return 1 if wrong else 0
 
 

@@ -1,0 +1,27 @@
+//===- Counted.cpp - Models whose parameters are counted alone -------------===//
+
+#include "Counted.h"
+
+using namespace llmmem::importer;
+
+namespace {
+class CountedModel final : public Model {
+public:
+  CountedModel(std::vector<Parameter> list, int64_t layers, llvm::StringRef idea)
+      : list(std::move(list)) {
+    facts.layers = layers;
+    facts.countedAlone = idea.str();
+  }
+  std::vector<Parameter> parameters() const override { return list; }
+  /// Is not called: options for a graph are refused before.
+  mlir::Value buildLogits(GraphBuilder &, mlir::Value) const override { return {}; }
+
+private:
+  std::vector<Parameter> list;
+};
+} // namespace
+
+std::unique_ptr<Model> llmmem::importer::makeCounted(ShapeList shapes, int64_t layers,
+                                                     llvm::StringRef idea) {
+  return std::make_unique<CountedModel>(shapes.take(), layers, idea);
+}
