@@ -10,7 +10,7 @@ COLUMNS = ("name", "batch", "sequence", "device", "policy", "budget", "status", 
            "planning_seconds")
 
 
-def make_study(title: str, kind: str, results: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
+def make_study(title: str, kind: str, file: str, results: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     """Makes the study from the results of a Sweep. Plans of one program share its ops and values, which are named once in `programs`."""
     programs: List[Dict[str, Any]] = []
     numbers: Dict[str, int] = {}
@@ -27,8 +27,8 @@ def make_study(title: str, kind: str, results: Sequence[Dict[str, Any]]) -> Dict
             point["program"] = numbers[text]
             point["timeline"] = {key: timeline[key] for key in timeline if key not in ("format", "version")}
         points.append(point)
-    return {"format": "llmmem-study", "version": 1, "title": title, "input": kind, "unit": "ns" if kind != "problem" else "cost",
-            "programs": programs, "points": points}
+    return {"format": "llmmem-study", "version": 1, "title": title, "input": kind, "file": file,
+            "unit": "ns" if kind != "problem" else "cost", "programs": programs, "points": points}
 
 
 def to_json(study: Dict[str, Any]) -> str:
@@ -53,7 +53,7 @@ def to_markdown(study: Dict[str, Any]) -> str:
         least = min((it["time_ns"] for it in planned), default=0)
         words = [f"{name} {value}" for name, value in zip(("batch", "sequence", "device"), setting) if value is not None]
         lines += [f"## {', '.join(words)}", ""] if words else []
-        lines += ["| policy | budget | needs | step | more time | proved least time |", "|---|---:|---:|---:|---:|---:|"]
+        lines += [f"| policy | budget | needs | {'step, modelled' if study['unit'] == 'ns' else 'cost'} | more | proved least |", "|---|---:|---:|---:|---:|---:|"]
         for it in planned:
             budget = size_text(it["budget"]) if it["budget"] else ""
             more = 100 * (it["time_ns"] / least - 1) if least else 0

@@ -11,9 +11,11 @@ from ._data import COLUMNS, to_markdown
 from ._run import Request, finish, start
 from ._sweep import Progress
 
-#: Okabe and Ito's colours, which people of any colour vision tell apart; the page has the same.
-KIND_COLOURS = {"resident": "#999999", "saved": "#0072b2", "gradient": "#d55e00", "temporary": "#009e73",
+#: Okabe and Ito's colours, which people of any colour vision tell apart, and muted ones of resident bytes; the page has the same.
+KIND_COLOURS = {"saved": "#0072b2", "gradient": "#d55e00", "temporary": "#009e73",
                 "workspace": "#cc79a7", "input": "#e69f00"}
+RESIDENT_COLOURS = {"param": "#51606c", "gradient": "#a3978a", "optimizer_state": "#8088ab"}
+OTHER_RESIDENT_COLOUR = "#c3c6c9"
 
 
 def study(path: Union[str, "os.PathLike[str]"], *, batch: Union[int, Sequence[int], None] = None,
@@ -95,10 +97,20 @@ class Study:
         for changes in held.values():
             for step in range(1, len(changes)):
                 changes[step] += changes[step - 1]
-        stacks = {"resident": [timeline["resident"]] * len(timeline["steps"]), **{kind: held[kind][:-1] for kind in kinds}}
-        axes.stackplot([row[2] / 1e6 for row in timeline["steps"]], [[size / 1e9 for size in stack] for stack in stacks.values()],
-                       labels=list(stacks), colors=[KIND_COLOURS[kind] for kind in stacks], step="post")
+        residents = _residents(point)
+        stacks = [[size] * len(timeline["steps"]) for size in residents.values()] + [held[kind][:-1] for kind in kinds]
+        axes.stackplot([row[2] / 1e6 for row in timeline["steps"]], [[size / 1e9 for size in stack] for stack in stacks],
+                       labels=[f"resident: {role}" for role in residents] + kinds, step="post",
+                       colors=[RESIDENT_COLOURS.get(role, OTHER_RESIDENT_COLOUR) for role in residents] + [KIND_COLOURS[kind] for kind in kinds])
         axes.set_xlabel("time, modelled (ms)" if self.data["unit"] == "ns" else "cost")
         axes.set_ylabel("live bytes (GB)")
         axes.legend()
         return axes
+
+
+def _residents(point: Dict[str, Any]) -> Dict[str, int]:
+    """Returns resident bytes by role. Where roles name more than the device holds, as with state on the host, there is one entry."""
+    roles, resident = point["roles"], point["timeline"]["resident"]
+    if sum(roles.values()) > resident:
+        return {"resident": resident}
+    return {role: size for role, size in {**roles, "padding": resident - sum(roles.values())}.items() if size}

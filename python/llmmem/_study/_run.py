@@ -10,6 +10,7 @@ from ._page import find_d3, make_page
 from ._points import Input
 from ._snapshot import make_snapshot
 from ._sweep import Progress, Sweep, make_folder, write_bytes, write_text
+from ._title import title_of
 from ._tools import StudyError
 
 
@@ -67,7 +68,8 @@ def start(request: Request, progress: Optional[Progress] = None) -> Sweep:
 
 def finish(request: Request, sweep: Sweep, results: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     """Writes the files of a study that has run, and says in `request.written` which."""
-    study = make_study(request.title or os.path.basename(request.path), sweep.source.kind, results)
+    source = sweep.source
+    study = make_study(request.title or title_of(request.path, source.kind, source.text), source.kind, os.path.basename(request.path), results)
     texts = {".json": to_json(study), ".csv": to_csv(study), ".md": to_markdown(study)}
     if request.output.endswith(".html"):
         texts[".html"] = make_page(study, find_d3())

@@ -59,7 +59,7 @@ def make_parser() -> argparse.ArgumentParser:
                         help="more flags of llmmem-import, in one word: --import='--dtype bf16'")
     parser.add_argument("--opt", dest="opt_flags", metavar="flags", default="",
                         help="more flags of llmmem-opt, in one word: --opt='--mesh=dp=4 --zero=3'")
-    parser.add_argument("--title", help="of the page (default: the input's name)")
+    parser.add_argument("--title", help="of the page (default: the name of the model, or of the input)")
     parser.add_argument("--exports", metavar="folder",
                         help="write each plan there as a trace for Perfetto and as a snapshot for pytorch.org/memory_viz")
     parser.add_argument("--jobs", type=int, metavar="N", help="plans at a time (default: one for each core)")

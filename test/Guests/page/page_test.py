@@ -61,6 +61,9 @@ class PageTest(unittest.TestCase):
                         "-o", cls.page], check=True, env=environment, stderr=subprocess.DEVNULL)
         with open(os.path.join(cls.folder, "study.json"), encoding="utf-8") as file:
             cls.study = json.load(file)
+        cls.model_page = os.path.join(cls.folder, "model.html")
+        subprocess.run([sys.executable, "-m", "llmmem._study.command", os.path.join(ROOT, "examples", "configs", "tiny-gpt2.json"), "--batch", "2",
+                        "--seq", "64", "--policies", "none", "-o", cls.model_page], check=True, env=environment, stderr=subprocess.DEVNULL)
         options = webdriver.ChromeOptions()
         for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
             options.add_argument(flag)
@@ -75,10 +78,10 @@ class PageTest(unittest.TestCase):
     def setUp(self):
         self.open("")
 
-    def open(self, fragment):
+    def open(self, fragment, page=None):
         from selenium.webdriver.support.ui import WebDriverWait
         self.browser.get("about:blank")
-        self.browser.get("file://" + self.page + fragment)
+        self.browser.get("file://" + (page or self.page) + fragment)
         WebDriverWait(self.browser, 30).until(lambda browser: self.run_script("document.documentElement.dataset.drawn") == "true")
 
     def run_script(self, text, *arguments):
@@ -168,6 +171,44 @@ class PageTest(unittest.TestCase):
                 for (let at = 0; at < data.length; at += 4) seen.add(d3.rgb(data[at], data[at + 1], data[at + 2]).hex());
                 return ['saved', 'gradient', 'workspace'].map(kind => seen.has(d3.rgb(themeColour(kind)).hex())); })()""")
             self.assertEqual([True, True, True], colours, scheme)
+
+    def test_parameters_gradients_and_state_are_apart(self):
+        self.open("", self.model_page)
+        self.assertEqual("tiny-gpt2", self.find("h1")[0].text)
+        with open(os.path.join(self.folder, "model.json"), encoding="utf-8") as file:
+            point = json.load(file)["points"][0]
+        self.assertTrue(self.run_script("page.study.detail(page.study.planned[0]).addsUp()"))
+        stack = dict(self.run_script("page.study.detail(page.study.planned[0]).stacks.kind.map(([key, bytes]) => [key, bytes[0]])"))
+        colours = {self.run_script("themeColour(arguments[0])", f"role-{role}") for role in ("param", "gradient", "optimizer_state")}
+        self.assertEqual(3, len(colours))
+        for role in ("param", "gradient", "optimizer_state"):
+            self.assertEqual(point["roles"][role], stack[f"role-{role}"])
+        legend, bands = self.find("#kinds")[0].text, [label.text for label in self.find(".resident-label")]
+        for name in ("parameters", "gradients of parameters", "optimizer state"):
+            self.assertRegex(legend, name + r" \d+\.\d\d [kM]B")
+        self.assertTrue(any(band.startswith("optimizer state") for band in bands), bands)
+
+    def test_times_are_called_modelled(self):
+        self.open("", self.model_page)
+        self.assertIn("is modelled to take", self.find("#finding")[0].text)
+        self.assertIn("a step, modelled", self.find("#plan-a .facts")[0].text)
+        self.assertIn("a step, modelled", self.find("#points thead")[0].text)
+
+    def test_axes_that_begin_above_zero_are_marked(self):
+        self.assertEqual(2, len(self.find("#frontier .axis-break")))
+        self.assertIn("the axis begins at", self.find("#frontier")[0].text)
+        self.assertEqual([], self.find(".timeline .axis-break"))
+        self.open("#from=arena")
+        self.assertEqual(1, len(self.find(".timeline .axis-break")))
+        self.assertIn("the axis begins at", self.find(".timeline")[0].text)
+
+    def test_names_are_next_to_their_numbers(self):
+        for row in self.find("#ledger tbody tr:not(.group)"):
+            name, value = row.find_elements("css selector", "td")[:2]
+            if value.get_attribute("data-bytes"):
+                self.assertLess(value.rect["x"] + value.rect["width"] - name.rect["x"], 600)
+        for row in self.find("#plan-a .row-bytes"):
+            self.assertLess(row.rect["x"] - self.find("#plan-a .strip")[0].rect["x"], 230)
 
     def test_prints_on_white_without_controls(self):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})

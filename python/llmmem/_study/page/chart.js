@@ -14,6 +14,13 @@ function bytesAxis(axis, count) {
     .replace(".00", ""));
 }
 
+/// Marks at a corner that the axis which begins there does not begin at 0; `isUpright` is an axis of heights.
+function axisBreak(svg, x, y, isUpright) {
+  const path = isUpright ? "M-5,-6L5,-9M-5,-11L5,-14" : "M6,5L9,-5M11,5L14,-5";
+  svg.append("path").attr("class", "axis-break").attr("transform", `translate(${x},${y})`).attr("d", path)
+    .append("title").text("this axis begins above 0");
+}
+
 function grid(group, axis) {
   group.call(axis).call(it => it.select(".domain").remove());
 }

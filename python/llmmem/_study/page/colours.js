@@ -1,9 +1,10 @@
-// Colours. Kinds have Okabe and Ito's; blocks go from dark to light, which survives a grey printer.
+// Colours. Kinds have Okabe and Ito's; resident bytes have muted ones, since they stay the same all along; blocks go from dark to
+// light, which survives a grey printer.
 
-const KINDS = [RESIDENT, "saved", "gradient", "temporary", "workspace", "input"];
+const KINDS = ["saved", "gradient", "temporary", "workspace", "input"];
 const KIND_TEXTS = {
-  resident: "resident: parameters, gradients, state, inputs", saved: "saved for the backward", gradient: "gradients of activations",
-  temporary: "temporaries", workspace: "workspace of the running op", input: "inputs",
+  saved: "saved for the backward", gradient: "gradients of activations", temporary: "temporaries", workspace: "workspace of the running op",
+  input: "inputs",
 };
 
 function themeColour(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); }
@@ -24,12 +25,17 @@ const theme = {
 };
 
 function colourOf(key, detail) {
-  if (typeof key !== "number") return themeColour(key === OUTSIDE ? "line" : key);
+  if (typeof key !== "number") return themeColour(key === OUTSIDE ? "line" : key) || themeColour(RESIDENT);
   const last = Math.max(1, d3.max(detail.stacks.block, ([name]) => typeof name === "number" ? name : 0));
   return d3.interpolateViridis(theme.isDark() ? .25 + .75 * key / last : .08 + .84 * key / last);
 }
 
-function keyText(key) { return typeof key === "number" ? `block ${key}` : KIND_TEXTS[key] || key; }
+function isRole(key) { return typeof key === "string" && key.startsWith(ROLE); }
+
+function keyText(key) {
+  if (typeof key === "number") return `block ${key}`;
+  return isRole(key) ? roleText(key.slice(ROLE.length)) : KIND_TEXTS[key] || key;
+}
 
 function swatch(colour, isAgain) {
   const svg = d3.create("svg").attr("width", 14).attr("height", 14).attr("aria-hidden", true);

@@ -19,6 +19,8 @@ class FrontierChart {
     this.y = d3.scaleLinear([first - room, last + room], [height - margin.bottom, margin.top + 8]);
     this.drawForbidden(svg, d3.min(least), margin, height);
     this.drawAxes(svg, margin, width, height);
+    if (low > 0) axisBreak(svg, margin.left, height - margin.bottom, false);
+    if (first - room > 0) axisBreak(svg, margin.left, height - margin.bottom, true);
     for (const setting of study.settings) this.drawSetting(svg, setting);
     this.drawPoints(svg, state);
     this.drawLabels(svg, height - margin.bottom);
@@ -54,10 +56,11 @@ class FrontierChart {
     grid(svg.append("g").attr("transform", `translate(0,${bottom})`), bytesAxis(d3.axisBottom(x), width / 110).tickSizeOuter(0));
     grid(svg.append("g").attr("transform", `translate(${margin.left},0)`),
       d3.axisLeft(y).ticks(7).tickSize(-(width - margin.left - margin.right)).tickFormat(ns => roundTimeText(ns, study.unit)));
+    const from = (low, text) => low > 0 ? `; the axis begins at ${text(low)}` : "";
     svg.append("text").attr("class", "title").attr("x", width - margin.right).attr("y", height - 8).attr("text-anchor", "end")
-      .text("bytes needed: resident and arena");
+      .text(`bytes needed: resident and arena${from(x.domain()[0], bytesText)}`);
     svg.append("text").attr("class", "title").attr("x", 6).attr("y", margin.top - 8)
-      .text(study.unit === "ns" ? "a step, modelled" : "cost of a step");
+      .text(`${study.stepText()}${from(y.domain()[0], ns => timeText(Math.round(ns), study.unit))}`);
     if (study.settings.length > 1) return;
     const shortest = study.shortest(study.settings[0]), percent = y.copy().domain(y.domain().map(ns => 100 * (ns / shortest - 1)));
     grid(svg.append("g").attr("transform", `translate(${width - margin.right},0)`),
@@ -77,7 +80,7 @@ class FrontierChart {
     const {study, x} = this, points = [...study.planned].sort((a, b) => a.needed - b.needed);
     const marks = svg.append("g").selectAll("g").data(points).join("g").attr("class", "point").attr("tabindex", 0)
       .attr("role", "button").attr("data-name", point => point.name)
-      .attr("aria-label", point => `${study.fullName(point)}: needs ${bytesText(point.needed)}, step ${timeText(point.time_ns, study.unit)}`)
+      .attr("aria-label", point => `${study.fullName(point)}: needs ${bytesText(point.needed)}, ${study.stepText()} ${timeText(point.time_ns, study.unit)}`)
       .attr("transform", point => `translate(${x(point.needed)},${this.place(point.time_ns)})`);
     marks.append("circle").attr("r", 13).attr("fill", "transparent");
     marks.append("circle").attr("class", "ring").attr("r", 10);
@@ -117,7 +120,7 @@ class FrontierChart {
     const {study} = this, unit = study.unit;
     const more = point.time_ns / study.shortest(settingText(point)) - 1;
     tip.show(event, make("b", {}, study.fullName(point)), rowsTable([
-      ["needs", bytesText(point.needed)], ["a step", `${timeText(point.time_ns, unit)} (${percentText(more)})`],
+      ["needs", bytesText(point.needed)], [study.stepText(), `${timeText(point.time_ns, unit)} (${percentText(more)})`],
       ["proved least", timeText(point.time_lower_bound_ns, unit)], ["runs again", `${point.recompute_ops} ops`]]));
   }
 

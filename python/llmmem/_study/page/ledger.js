@@ -1,8 +1,5 @@
 // The ledger: where the bytes of each plan are, as a table.
 
-const ROLE_TEXTS = {param: "parameters", gradient: "gradients", optimizer_state: "optimizer state", input: "inputs", seed: "seeds", kv_cache: "caches",
-  constant: "constants", resident: "resident values"};
-
 /// Rows of [title, value of a point] under headings; values are bytes.
 function ledgerRows(details) {
   const roles = [...new Set(details.flatMap(detail => Object.keys(detail.point.roles)))]
@@ -12,12 +9,12 @@ function ledgerRows(details) {
   const kinds = KINDS.filter(kind => details.some(detail => atPeak(detail)(kind) > 0));
   return [
     {heading: "What is allocated"},
-    ...roles.map(role => ({title: ROLE_TEXTS[role] || role, of: detail => detail.point.roles[role] || 0})),
+    ...roles.map(role => ({title: roleText(role), of: detail => detail.point.roles[role] || 0})),
     {title: "padding of resident buffers", of: detail => detail.point.resident_padding},
     {title: "arena", of: detail => detail.point.arena},
     {title: "needs", of: detail => detail.point.needed, isSum: true},
     {heading: "What is live at the peak"},
-    {title: KIND_TEXTS.resident, of: detail => detail.point.resident},
+    {title: "resident, as above", of: detail => detail.point.resident},
     ...kinds.map(kind => ({title: KIND_TEXTS[kind], of: detail => atPeak(detail)(kind)})),
     {title: "peak", of: detail => detail.peak, isSum: true},
     {title: "proved: no plan has a lower peak than", of: detail => detail.point.peak_lower_bound},

@@ -1,6 +1,15 @@
-// The state of the page, what draws it, and what changes it. The address keeps it: study.html#a=...&b=...&by=block&across=step
+// The state of the page, what draws it, and what changes it. The address keeps it: study.html#a=...&b=...&by=block&across=step&from=arena
 
-const page = {study: null, state: {a: null, b: null, by: "kind", across: "time"}, plans: {}};
+/// The choices of the reader, the default first.
+const CHOICES = {by: ["kind", "block"], across: ["time", "step"], from: ["zero", "arena"]};
+const page = {study: null, state: {a: null, b: null, by: "kind", across: "time", from: "zero"}, plans: {}};
+
+/// What was studied: the model's size, and its file where the title names the model.
+function subjectOf(study) {
+  const {file, title} = study.data, parameters = new Set(study.planned.map(point => point.parameters).filter(count => count));
+  return [parameters.size === 1 ? `${d3.format(",")([...parameters][0])} parameters` : null, file && file !== title ? `read from ${file}` : null]
+    .filter(text => text).join(", ");
+}
 
 /// What the study says in a sentence.
 function findingOf(study) {
@@ -15,7 +24,7 @@ function findingOf(study) {
   const leanest = list => list.reduce((a, b) => b.needed < a.needed ? b : a), more = point => percentText(point.time_ns / shortest - 1);
   const fast = leanest(points.filter(point => point.time_ns === shortest)), least = leanest(points);
   const near = leanest(points.filter(point => point.time_ns <= 1.05 * shortest));
-  let text = `${upperFirst(setting || "this step")}: the fastest step takes ${timeText(shortest, study.unit)} in [[${bytesText(fast.needed)}]].`;
+  let text = `${upperFirst(setting || "this step")}: the fastest step ${study.unit === "ns" ? "is modelled to take" : "costs"} ${timeText(shortest, study.unit)} in [[${bytesText(fast.needed)}]].`;
   if (near.needed < fast.needed) text += ` [[${bytesText(near.needed)}]] will do for ${more(near)} of its time.`;
   if (least.needed < near.needed) text += ` The least that was found is [[${bytesText(least.needed)}]], for ${more(least)}.`;
   return bound > 0 ? `${text} No plan can need less than [[${bytesText(bound)}]]: that is proved.` : text;
@@ -35,7 +44,7 @@ class PlanCard {
     const timeline = make("div", {class: "chart timeline", "aria-label": `Live bytes of plan ${this.side.toUpperCase()}; arrow keys walk through the steps`, role: "group"});
     const arena = make("div", {class: "chart arena"}), why = make("div", {class: "why", "aria-live": "polite"}), strip = make("div", {class: "chart strip"});
     fill(this.box, make("h3", {}, `${this.side.toUpperCase()}: ${study.fullName(point)}`),
-      make("dl", {class: "facts"}, fact("needs", bytesText(point.needed)), fact("a step", timeText(point.time_ns, study.unit), percentText(more)),
+      make("dl", {class: "facts"}, fact("needs", bytesText(point.needed)), fact(study.stepText(), timeText(point.time_ns, study.unit), percentText(more)),
         fact("proved least", timeText(point.time_lower_bound_ns, study.unit)), fact("runs again", `${point.recompute_ops} ops`),
         fact("fragmentation", `${(100 * (point.arena / Math.max(1, point.peak - point.resident) - 1)).toFixed(2)} %`)),
       make("h3", {}, "Live bytes"), make("p", {class: "note peak"}, detail.peakText()), timeline,
@@ -82,10 +91,11 @@ function loadPlans() {
 function drawPlans() {
   const details = shownDetails();
   for (const side of ["a", "b"]) if (page.state[side]) page.plans[side].draw(details);
-  const keys = page.state.by === "kind" ? KINDS.filter(kind => details.some(detail => detail.stacks.kind.some(([key]) => key === kind)))
-    : [RESIDENT, OUTSIDE, ...details[0].stacks.block.map(([key]) => key).filter(key => typeof key === "number").filter((_, number, all) =>
-      number === 0 || number === all.length - 1 || number === all.length >> 1)];
-  fill(document.getElementById("kinds"), ...keys.map(key => make("span", {}, swatch(colourOf(key, details[0])), keyText(key))),
+  const keys = [...new Set(details.flatMap(detail => detail.stacks[page.state.by].map(([key]) => key)))], blocks = keys.filter(key => typeof key === "number");
+  const shown = keys.filter(key => typeof key !== "number" || [0, blocks.length >> 1, blocks.length - 1].some(number => blocks[number] === key));
+  const bytesOf = key => details.map(detail => detail.residents().filter(([role]) => ROLE + role === key).map(([, bytes]) => ` ${bytesText(bytes)}`));
+  fill(document.getElementById("kinds"), ...shown.map(key => make("span", {}, swatch(colourOf(key, details[0])), keyText(key) +
+    (isRole(key) ? [...new Set(bytesOf(key).flat())].join(",") : ""))),
     make("span", {}, swatch(themeColour("saved"), true), "striped: recomputed"));
   drawLedger(document.getElementById("ledger"), details);
   drawPoints(page.study, document.getElementById("points"), page.state, choose);
@@ -97,9 +107,8 @@ function drawAll() {
 }
 
 function keepState() {
-  const {a, b, by, across} = page.state;
-  history.replaceState(null, "", `#${new URLSearchParams({a, ...(b ? {b} : {}), ...(by === "kind" ? {} : {by}),
-    ...(across === "time" ? {} : {across})})}`);
+  const {a, b} = page.state, chosen = Object.entries(CHOICES).filter(([name, [first]]) => page.state[name] !== first).map(([name]) => [name, page.state[name]]);
+  history.replaceState(null, "", `#${new URLSearchParams({a, ...(b ? {b} : {}), ...Object.fromEntries(chosen)})}`);
 }
 
 /// What is shown first: the plan under the middle budget, unless the address names another.
@@ -109,7 +118,7 @@ function firstState(study) {
   const middle = budgets[budgets.length >> 1] || study.planned[0];
   page.state.a = isPlan(asked.get("a")) ? asked.get("a") : middle && middle.name;
   page.state.b = isPlan(asked.get("b")) ? asked.get("b") : null;
-  for (const [name, value] of [["by", "block"], ["across", "step"]])
+  for (const [name, [, value]] of Object.entries(CHOICES))
     if (asked.get(name) === value) {
       page.state[name] = value;
       document.querySelector(`input[name="${name}"][value="${value}"]`).checked = true;
@@ -141,6 +150,7 @@ function listen(study) {
 async function start() {
   theme.apply();
   const study = page.study = new Study(await readStudy());
+  document.getElementById("subject").textContent = subjectOf(study);
   fill(document.getElementById("finding"), ...rich(findingOf(study)));
   firstState(study);
   listen(study);

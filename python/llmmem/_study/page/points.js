@@ -1,7 +1,7 @@
 // All points of the study as a table; each can be taken as plan A or B.
 
 function drawPoints(study, box, state, choose) {
-  const columns = ["plan", ...(study.settings.length > 1 ? ["model"] : []), "needs", "peak", "a step", "more", "proved least", "gap", "runs again", "planned in", "A", "B"];
+  const columns = ["plan", ...(study.settings.length > 1 ? ["model"] : []), "needs", "peak", study.stepText(), "more", "proved least", "gap", "runs again", "planned in", "A", "B"];
   const pick = (side, point) => make("td", {}, make("input", {type: "radio", name: `pick-${side}`, value: point.name, checked: state[side] === point.name,
     "aria-label": `${study.fullName(point)} as plan ${side.toUpperCase()}`, on: {change: () => choose(side, point)}}));
   const rows = [...study.data.points].sort((a, b) => study.settings.indexOf(settingText(a)) - study.settings.indexOf(settingText(b)) ||

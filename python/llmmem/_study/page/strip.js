@@ -24,7 +24,7 @@ class DecisionStrip {
   bytes(row) { return d3.sum(row.entries, entry => entry.bytes); }
 
   draw() {
-    const {detail, rows, blocks} = this, high = 17, left = 150, right = 74;
+    const {detail, rows, blocks} = this, high = 17, nameRight = 142, left = 222, right = 14;
     const kept = d3.sum(detail.saved, entry => entry.kept ? entry.bytes : 0), all = d3.sum(detail.saved, entry => entry.bytes);
     const inBlocks = rows.filter(it => !it.isOutside).length, gap = inBlocks && inBlocks < rows.length ? 20 : 0;
     const {svg, width, height} = svgIn(this.box, 30 + high * rows.length + gap, `Decisions: ${bytesText(kept)} of ${bytesText(all)} kept`);
@@ -35,8 +35,8 @@ class DecisionStrip {
     if (blocks.length) svg.append("text").attr("x", left - 8).attr("y", 12).attr("text-anchor", "end").text("block");
     const row = svg.append("g").selectAll("g").data(rows).join("g").attr("transform", (it, number) => `translate(0,${20 + number * high + (it.isOutside ? gap : 0)})`);
     if (gap) svg.append("text").attr("x", left).attr("y", 20 + inBlocks * high + 15).text("outside blocks");
-    row.append("text").attr("x", left - 8).attr("y", 11).attr("text-anchor", "end").text(it => it.name.length > 21 ? `…${it.name.slice(-20)}` : it.name);
-    row.append("text").attr("x", width - right + 8).attr("y", 11).text(it => bytesText(this.bytes(it)));
+    row.append("text").attr("x", nameRight).attr("y", 11).attr("text-anchor", "end").text(it => it.name.length > 21 ? `…${it.name.slice(-20)}` : it.name);
+    row.append("text").attr("class", "row-bytes").attr("x", left - 8).attr("y", 11).attr("text-anchor", "end").text(it => bytesText(this.bytes(it)));
     const colour = themeColour("saved"), cells = row.selectAll("g").data(it => it.entries).join("g")
       .attr("transform", entry => `translate(${entry.block === undefined ? left : x(entry.block)},1)`);
     const wide = Math.min(x.bandwidth(), 60);

@@ -27,6 +27,9 @@ class Study {
     this.details = new Map();
   }
 
+  /// What the time of a step is called: no step of a study ran.
+  stepText() { return this.unit === "ns" ? "a step, modelled" : "cost of a step"; }
+
   /// The shortest step of a setting: what times are compared with.
   shortest(setting) {
     return d3.min(this.planned.filter(point => settingText(point) === setting), point => point.time_ns);
@@ -49,7 +52,14 @@ class Study {
   fullName(point) { return [planText(point), this.label(point)].filter(text => text).join(", "); }
 }
 
-const RESIDENT = "resident", OUTSIDE = "outside blocks";
+const RESIDENT = "resident", OUTSIDE = "outside blocks", ROLE = "role-";
+
+/// Resident bytes are named by role; those of the first four are stacked by role, in this order, and all others as one.
+const ROLES = {param: "parameters", gradient: "gradients of parameters", optimizer_state: "optimizer state", kv_cache: "caches", input: "inputs",
+  seed: "seeds", constant: "constants", resident: "resident values", other: "other resident bytes, as inputs"};
+const STACKED_ROLES = ["param", "gradient", "optimizer_state", "kv_cache"];
+
+function roleText(role) { return ROLES[role] || role; }
 
 class Detail {
   constructor(study, point) {
@@ -80,8 +90,16 @@ class Detail {
     }
     for (const bytes of changes.values()) for (let step = 1; step <= count; ++step) bytes[step] += bytes[step - 1];
     const order = key => key === OUTSIDE ? Infinity : typeof key === "number" ? key : this.kinds.indexOf(key);
-    const resident = [RESIDENT, new Float64Array(count + 1).fill(this.point.timeline.resident)];
-    return [resident, ...[...changes].sort((a, b) => order(a[0]) - order(b[0]))];
+    const resident = this.residents().map(([role, bytes]) => [ROLE + role, new Float64Array(count + 1).fill(bytes)]);
+    return [...resident, ...[...changes].sort((a, b) => order(a[0]) - order(b[0]))];
+  }
+
+  /// Resident bytes by role, as [role, bytes]. Where roles name more than the device holds, as with state on the host, there is one entry.
+  residents() {
+    const {roles, timeline} = this.point, stacked = STACKED_ROLES.map(role => [role, roles[role] || 0]);
+    const rest = timeline.resident - d3.sum(stacked, ([, bytes]) => bytes);
+    if (rest < 0 || rest === timeline.resident) return [[RESIDENT, timeline.resident]];
+    return [...stacked, ["other", rest]].filter(([, bytes]) => bytes > 0);
   }
 
   /// Whether both stacks add up to the tools' sum at every step.

@@ -22,9 +22,12 @@ class TimelineChart {
       bytesAxis(d3.axisLeft(this.y), 5).tickSize(-(width - margin.left - margin.right)));
     svg.append("g").attr("transform", `translate(0,${height - margin.bottom})`).call(acrossAxis(this.x, view.across, detail.study.unit));
     this.drawStack(svg);
-    if (this.lowest > 0)
-      svg.append("text").attr("class", "label").attr("x", margin.left + 6).attr("y", height - margin.bottom - 6)
-        .text(`the axis begins at ${bytesText(this.lowest)}; ${bytesText(detail.point.resident)} are resident`);
+    this.drawResidents(svg, margin.left + 16);
+    if (this.lowest > 0) {
+      axisBreak(svg, margin.left, height - margin.bottom, true);
+      svg.append("text").attr("class", "label").attr("x", margin.left + 16).attr("y", height - margin.bottom - 6)
+        .text(`the axis begins at ${bytesText(this.lowest)}; ${bytesText(detail.point.timeline.resident)} are resident`);
+    }
     this.drawBudget(svg, width - margin.right);
     this.drawPeak(svg, margin, width);
     this.cursor = svg.append("line").attr("class", "cursor").attr("y1", margin.top).attr("y2", height - margin.bottom).attr("display", "none");
@@ -33,10 +36,23 @@ class TimelineChart {
       .addEventListener("mousemove", event => this.follow(event, width));
   }
 
-  /// Where the axis begins: at 0, unless resident bytes would leave little room for what a plan can change.
+  /// Where the axis begins: at 0, unless the reader asks for what is above the resident bytes.
   cut(details, highest) {
-    const resident = d3.min(details, it => it.point.resident);
-    return resident > .7 * highest ? Math.max(0, resident - .25 * (highest - resident)) : 0;
+    const resident = d3.min(details, it => it.point.timeline.resident);
+    return this.view.from === "arena" ? Math.max(0, resident - .25 * (highest - resident)) : 0;
+  }
+
+  /// The names of resident bytes and their numbers, in the bands that are high enough.
+  drawResidents(svg, x) {
+    const {detail, y} = this, highEnough = 15;
+    let lower = 0;
+    for (const [role, bytes] of detail.residents()) {
+      const bottom = y(lower), top = y(lower + bytes);
+      lower += bytes;
+      if (bottom - top >= highEnough && (this.lowest === 0 || lower - bytes > this.lowest))
+        svg.append("text").attr("class", "label resident-label").attr("x", x).attr("y", (bottom + top) / 2 + 4)
+          .text(`${roleText(role)} ${bytesText(bytes)}`);
+    }
   }
 
   /// The steps that are drawn: where several share a pixel, the one that holds most.
@@ -95,7 +111,7 @@ class TimelineChart {
     this.cursor.attr("display", null).attr("x1", x).attr("x2", x);
     const rows = detail.stacks[view.by].filter(([, bytes]) => bytes[number] > 0).map(([key, bytes]) => [keyText(key), bytesText(bytes[number])]);
     tip.show(where, make("b", {}, detail.stepText(number)), rowsTable([["live", bytesText(step.live)],
-      ["runs for", detail.time(step.end - step.start)], ...rows.reverse().slice(0, 9)]));
+      ["modelled", detail.time(step.end - step.start)], ...rows.reverse().slice(0, 9)]));
   }
 
   hide() {
