@@ -1,6 +1,7 @@
 //===- DeviceModel.cpp - Device tables -------------------------------------===//
 
 #include "llmmem/Device/DeviceModel.h"
+#include "llmmem/Device/CardName.h"
 #include "llmmem/Device/Topology.h"
 #include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/TextFile.h"
@@ -336,7 +337,7 @@ static Expected<DeviceModel> loadKind(StringRef file, StringRef number) {
 }
 
 Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
-  if (auto [file, kind] = nameOrFile.rsplit('#'); file.ends_with(".json") && file != nameOrFile)
+  if (auto [file, kind] = nameOrFile.rsplit('#'); file != nameOrFile)
     return loadKind(file, kind);
   if (nameOrFile.ends_with(".json")) {
     Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFile(nameOrFile);
@@ -350,13 +351,12 @@ Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
       return topology.takeError();
     return topology->slowest().table;
   }
-  std::string names;
-  for (const DeviceModel &model : shippedDevices()) {
-    if (model.name == nameOrFile)
-      return model;
-    names += (names.empty() ? "" : ", ") + model.name;
-  }
-  return createStringError(
-      formatv("unknown device '{0}'; expected one of {1}, or a file that ends in .json", nameOrFile,
-              names));
+  Expected<NamedCards> cards = readCardName(nameOrFile);
+  if (!cards)
+    return cards.takeError();
+  if (cards->count > 1)
+    return createStringError("'" + nameOrFile + "' are " + Twine(cards->count) +
+                             " devices, and this is the table of one: " + cards->table.name +
+                             "; --topology=" + nameOrFile + " takes several");
+  return std::move(cards->table);
 }

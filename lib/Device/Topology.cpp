@@ -1,10 +1,12 @@
 //===- Topology.cpp - The devices of a cluster, and what joins them --------===//
 
 #include "llmmem/Device/Topology.h"
+#include "llmmem/Device/CardName.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llmmem;
@@ -193,7 +195,29 @@ Expected<Topology> llmmem::parseTopology(StringRef text, StringRef where) {
   return topology;
 }
 
+/// Returns the topology of `8xh100`: cards of one node, each with its memory less the reserve.
+static Expected<Topology> topologyOfCards(StringRef name) {
+  constexpr int64_t kMostOfNode = 8;
+  Expected<NamedCards> cards = readCardName(name);
+  if (!cards)
+    return cards.takeError();
+  const DeviceModel &table = cards->table;
+  if (cards->count > kMostOfNode)
+    return createStringError(
+        "'" + name + "' are several nodes of " + Twine(kMostOfNode) +
+        "; give a topology's file, whose 'between_nodes' says what joins them");
+  if (table.memoryBytes == 0)
+    return createStringError("the table of '" + table.name +
+                             "' has no 'memory_bytes'; give a topology's file with the memory");
+  const std::string text =
+      formatv(R"({{"devices": [{{"table": "{0}", "memory": "{1}", "count": {2}}]})", table.name,
+              table.memoryBytes - table.reserveBytes, cards->count);
+  return parseTopology(text, name);
+}
+
 Expected<Topology> llmmem::loadTopology(StringRef file) {
+  if (splitCount(file).first > 1 && !file.ends_with(".json"))
+    return topologyOfCards(file);
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFile(file);
   if (!buffer)
     return buffer.takeError();

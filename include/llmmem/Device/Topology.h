@@ -20,7 +20,9 @@
 //
 // A topology may stand where a device table does (`--checkpoint-device=cluster.json`): it is the
 // table of its slowest devices, with the links above; `cluster.json#1` is that of its second kind.
-// What a group pays then depends on where its ranks are (GroupPlace in DeviceModel.h).
+// Cards of one node need no file: `8xh100` (CardName.h) is a topology, too. Each card has the
+// memory of its table less the reserve. What a group pays then depends on where its ranks are
+// (GroupPlace in DeviceModel.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +66,8 @@ bool isTopology(llvm::StringRef text);
 /// Reads a topology's text; `where` comes before the error, which says line, column, what was
 /// expected there, and what is missing.
 llvm::Expected<Topology> parseTopology(llvm::StringRef text, llvm::StringRef where);
-llvm::Expected<Topology> loadTopology(llvm::StringRef file);
+/// Loads a file, or makes the topology of several cards of one node, as `8xh100`.
+llvm::Expected<Topology> loadTopology(llvm::StringRef fileOrCards);
 
 } // namespace llmmem
 
