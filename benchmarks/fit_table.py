@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--tools", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--seq", type=int, help="tokens (default: as llmmem-fit, 4096 or the most that the model has)")
     parser.add_argument("--only", default="", help="models whose names hold this text")
-    parser.add_argument("--seconds", type=float, help="of each search (default: as llmmem-fit)")
+    parser.add_argument("--seconds", type=float, default=10, help="of each search (default: 10)")
     options = parser.parse_args()
     print("| model | card | tokens | trains | resident | least | fastest batch | largest | longest sequence | else | wall | processor |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")

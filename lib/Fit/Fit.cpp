@@ -4,7 +4,7 @@
 #include "FastestBatch.h"
 #include "LargestSearch.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <set>
 
 using namespace llmmem;
@@ -26,19 +26,25 @@ static llvm::Error fillTables(FitModel &model, FitAnswer &answer) {
   const int64_t seq = answer.request.seq;
   std::set<int64_t, std::greater<>> batches{answer.largest.batch, answer.recommended.batch};
   llvm::copy(shownBatches(answer.largest.batch), std::inserter(batches, batches.end()));
+  // Gradients that are transient anyway are no measure.
+  llvm::SmallVector<const Measure *> taken;
+  for (const Measure &measure : measures())
+    if (measure.gradients == llm::GradientLifetime::Resident ||
+        model.importOptions().training.gradients == llm::GradientLifetime::Resident)
+      taken.push_back(&measure);
   std::vector<FitModel::Question> questions;
   for (int64_t batch : batches)
     questions.push_back({batch, seq, answer.card.budget()});
-  for (const Measure &measure : measures())
-    questions.push_back(model.questionOf(measure, answer.recommended.batch, seq));
+  for (const Measure *measure : taken)
+    questions.push_back(model.questionOf(*measure, answer.recommended.batch, seq));
   llvm::Expected<std::vector<FitPoint>> points = model.ask(questions);
   if (!points)
     return points.takeError();
   llvm::ArrayRef<FitPoint> all = *points;
-  for (const FitPoint &point : llvm::reverse(all.drop_back(measures().size())))
+  for (const FitPoint &point : llvm::reverse(all.drop_back(taken.size())))
     answer.batches.push_back(point);
-  for (auto [measure, point] : llvm::zip_equal(measures(), all.take_back(measures().size())))
-    answer.measures.push_back({measure.name, point});
+  for (auto [measure, point] : llvm::zip_equal(taken, all.take_back(taken.size())))
+    answer.measures.push_back({measure->name, point});
   return llvm::Error::success();
 }
 
@@ -46,39 +52,42 @@ static llvm::Error fillTables(FitModel &model, FitAnswer &answer) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-std::string llmmem::fewestBytesFlag() { return "--checkpoint-budget=min"; }
-
-std::string llmmem::budgetFlag(const Card &card) {
-  return "--checkpoint-budget=" + std::to_string(card.budget());
-}
-
-std::string llmmem::importCommand(const FitModel &model) {
-  const std::string &file = model.facts().file;
-  return "llmmem-import " + (file == "<stdin>" ? "-" : file);
-}
-
-std::string llmmem::planCommand(const FitModel &model, const Card &card, const std::string &file,
-                                const std::string &planned) {
-  return "llmmem-opt " + budgetFlag(card) +
-         (card.hasRates ? " --checkpoint-device=" + card.name : "") +
-         llvm::formatv(" --checkpoint-seconds={0}", model.searchSeconds()).str() + " " + file +
-         ".mlir -o " + planned + ".mlir";
-}
-
-static std::vector<std::string> commandsOf(const FitModel &model, const FitAnswer &answer,
-                                           int64_t batch) {
-  const importer::ImportOptions &options = model.importOptions();
-  std::string import = importCommand(model) + " --batch " + std::to_string(batch) + " --seq " +
-                       std::to_string(answer.request.seq);
-  if (options.dtype)
-    import += (" --dtype " + dtypeName(*options.dtype)).str();
-  return {import + " -o model.mlir", planCommand(model, answer.card, "model", "step")};
-}
-
 static void fillCommands(const FitModel &model, FitAnswer &answer) {
-  answer.commands = commandsOf(model, answer, answer.recommended.batch);
+  const int64_t seq = answer.request.seq;
+  answer.commands = stepCommands(model, answer.card, answer.recommended.batch, seq);
   if (answer.largest.batch != answer.recommended.batch)
-    answer.largestCommands = commandsOf(model, answer, answer.largest.batch);
+    answer.largestCommands = stepCommands(model, answer.card, answer.largest.batch, seq);
+}
+
+/// Plans a mixture with the places that routing fills, and a quarter more (Fedus et al. 2021, the
+/// capacity factor 1.25), where it has one for each token.
+static llvm::Error fillCapacity(const FitModel &model, FitAnswer &answer) {
+  const importer::ModelFacts &facts = model.facts();
+  if (model.importOptions().expertCapacity || facts.experts <= facts.chosenExperts)
+    return llvm::Error::success();
+  constexpr int64_t kNumerator = 5, kDenominator = 4;
+  const int64_t seq = answer.request.seq;
+  const int64_t places = std::min<int64_t>(
+      seq, llvm::divideCeil(seq * facts.chosenExperts * kNumerator, facts.experts * kDenominator));
+  importer::ImportOptions options = model.importOptions();
+  options.expertCapacity = places;
+  llvm::Expected<FitPoint> point = model.trainedBy(options, model.hostData())
+                                       .under(answer.recommended.batch, seq, answer.card.budget());
+  if (!point)
+    return point.takeError();
+  answer.capacity = CapacityOutcome{places, *point};
+  return llvm::Error::success();
+}
+
+static llvm::Error fillPhases(const FitModel &model, FitAnswer &answer) {
+  if (!answer.request.phases)
+    return llvm::Error::success();
+  llvm::Expected<StepPhases> phases =
+      model.phasesOf(answer.recommended.batch, answer.request.seq, answer.card.budget());
+  if (!phases)
+    return phases.takeError();
+  answer.phases = std::move(*phases);
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,6 +171,10 @@ llvm::Expected<FitAnswer> llmmem::fit(FitModel &model, const Card &card,
     return recommended.takeError();
   answer.recommended = *recommended;
   if (llvm::Error error = fillTables(model, answer))
+    return std::move(error);
+  if (llvm::Error error = fillCapacity(model, answer))
+    return std::move(error);
+  if (llvm::Error error = fillPhases(model, answer))
     return std::move(error);
   fillCommands(model, answer);
   return answer;

@@ -3,6 +3,7 @@
 #include "LargestSearch.h"
 #include "llmmem/Fit/FitInference.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
@@ -16,9 +17,7 @@ static int64_t tokensPerSecond(const FitPoint &point) {
 
 static int64_t weightBytes(const FitPoint &point) { return point.residentBytes - point.cacheBytes; }
 
-static std::string sequences(int64_t count) {
-  return (llvm::Twine(count) + (count == 1 ? " sequence" : " sequences")).str();
-}
+static std::string sequences(int64_t count) { return counted(count, "sequence"); }
 
 static int64_t bytesPerToken(const FitPoint &point) {
   return point.cacheBytes / std::max<int64_t>(point.batch * point.seq, 1);
@@ -137,7 +136,8 @@ static void printContexts(const FitModel &model, const InferenceAnswer &answer,
     os << formatv("{0,8}  {1,10}  {2,12}  {3,12}", point.seq, point.batch,
                   formatByteSize(point.cacheBytes), formatByteSize(point.neededBytes));
     if (answer.card.hasRates)
-      os << formatv("  {0,9:f2} ms  {1,8} tokens/s{2}", point.ns / 1e6, tokensPerSecond(point),
+      os << formatv("  {0,12}  {1,9} tokens/s{2}", formatDuration(point.ns),
+                    formatCount(tokensPerSecond(point)),
                     model.device().isMeasured() ? "" : " at most (datasheet)");
     os << "\n";
   }
@@ -150,12 +150,13 @@ static void printPrefill(const FitModel &model, const InferenceAnswer &answer,
     return;
   }
   const auto &[chunk, steps, point] = *answer.prefill;
-  os << formatv(
-      "\nprefill    {0} of up to {1} tokens are read by {2} steps of {3} tokens each: {4}",
-      point.batch == 1 ? "a prompt" : formatv("{0} prompts", point.batch).str(),
-      answer.request.context, steps, chunk, formatByteSize(point.neededBytes));
+  os << formatv("\nprefill    {0} of up to {1} {2} read by {3} of {4}{5}: {6}",
+                point.batch == 1 ? "a prompt" : formatv("{0} prompts", point.batch).str(),
+                counted(answer.request.context, "token"), point.batch == 1 ? "is" : "are",
+                counted(steps, "step"), counted(chunk, "token"), steps == 1 ? "" : " each",
+                formatByteSize(point.neededBytes));
   if (answer.card.hasRates)
-    os << formatv(", {0:f2} ms a step{1}", point.ns / 1e6,
+    os << formatv(", {0} a step{1}", formatDuration(point.ns),
                   model.device().isMeasured() ? "" : " at least (datasheet)");
   os << "\n";
 }

@@ -1,22 +1,24 @@
 //===- FitModel.cpp - Plans of a model's step at any batch and sequence -----===//
 
 #include "llmmem/Fit/FitModel.h"
+#include "InThreads.h"
+#include "Trainings.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Planning/Formats/PlanTimeline.h"
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Targets/Targets.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
-#include "llvm/Support/ThreadPool.h"
 
 using namespace mlir;
 using namespace llmmem;
 
 llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef file,
                                         importer::ImportOptions options, DeviceModel device,
-                                        double seconds) {
+                                        double seconds, HostData onHost) {
   llvm::Expected<std::unique_ptr<importer::Model>> model = importer::readModel(text, file, options);
   if (!model)
     return model.takeError();
@@ -26,16 +28,30 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
   FitModel result;
   result.model = std::move(*model);
   importer::holdAsInFile(options, result.model->facts);
+  if (options.lora && options.lora->targets.empty())
+    options.lora->targets = blockProjections(*result.model);
   result.options = std::move(options);
   result.table = std::move(device);
   result.seconds = seconds;
+  result.onHost = onHost;
   result.numParameters = *count;
   return std::move(result);
 }
 
+FitModel FitModel::trainedBy(importer::ImportOptions other, HostData data) const {
+  FitModel result;
+  result.model = model;
+  result.options = std::move(other);
+  result.table = table;
+  result.seconds = seconds;
+  result.onHost = data;
+  result.numParameters = numParameters;
+  return result;
+}
+
 /// Returns the link of the card's table. For a card that is only a number of bytes any link will
 /// do, because it moves no byte of the device.
-planning::HostLink FitModel::linkToHost() const {
+static planning::HostLink linkToHost(const DeviceModel &table) {
   constexpr int64_t nanoseconds = 1'000'000'000;
   const DeviceLink *own = table.linkTo(DeviceLink::To::Host);
   if (!own)
@@ -47,10 +63,34 @@ planning::HostLink FitModel::linkToHost() const {
   return {perSecond(own->upBytesPerNs), perSecond(own->downBytesPerNs), own->latencyNs};
 }
 
+llvm::Expected<OwningOpRef<ModuleOp>> FitModel::buildGraph(MLIRContext &context, int64_t batch,
+                                                           int64_t seq) const {
+  return importer::buildModule(context, *model, shapeOf(batch, seq));
+}
+
+/// Adds the bytes of an argument to those of its role. Those of caches and on the host have counts
+/// of their own.
+static void addResident(BlockArgument argument, StepPhases &residents) {
+  const int64_t bytes = bytesOfType(argument.getType());
+  switch (getRole(argument)) {
+  case llm::Role::Param:
+    residents.parameters += bytes;
+    return;
+  case llm::Role::Gradient:
+    residents.gradients += bytes;
+    return;
+  case llm::Role::OptimizerState:
+    residents.state += bytes;
+    return;
+  default:
+    residents.others += bytes;
+  }
+}
+
 /// Builds the step as the pipeline of llmmem-opt plans it by default: on one device, or that of
-/// each of several ranks which share the batch.
-llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, int64_t ranks,
-                                               bool onHost) const {
+/// each rank of a mesh.
+llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape,
+                                               const RankShape &rank) const {
   DialectRegistry registry;
   registerTargets(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -60,11 +100,9 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
   DiagnosticText diagnostics(&context);
   StepSettings settings;
   settings.usesLibrary = table.libraryWorkspace > 0;
-  if (onHost)
-    settings.host = linkToHost();
-  RankShape rank;
-  rank.dp = ranks;
-  rank.zeroStage = ranks > 1 ? 3 : 0;
+  if (onHost != HostData::None)
+    settings.host = linkToHost(table);
+  settings.onHost.parameters = onHost == HostData::StateAndParameters;
   FailureOr<RankProgram> program = buildRankProgram(**module, rank, settings, table);
   if (failed(program))
     return diagnostics.toError();
@@ -72,12 +110,15 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
       makeStepVariants(program->step, StepStorage(program->step), settings.request, table);
   if (failed(alternatives))
     return diagnostics.toError();
-  Step step{llmmem::variantSetOf(program->step, *alternatives, std::nullopt)};
+  Step step;
+  step.variants = llmmem::variantSetOf(program->step, *alternatives, std::nullopt);
   for (BlockArgument argument : program->step.getArguments()) {
     if (getRole(argument) == llm::Role::KvCache)
       step.cacheBytes += bytesOfType(argument.getType());
     if (llm::isOnHost(argument.getType()))
       step.hostBytes += bytesOfType(argument.getType());
+    else
+      addResident(argument, step.residents);
   }
   return step;
 }
@@ -95,9 +136,17 @@ importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq, int64_t ch
   return shape;
 }
 
+/// Returns the lifetime of gradients with a measure: transient where that is the measure, else as
+/// the model is trained.
+static llm::GradientLifetime gradientsWith(const Measure *measure,
+                                           const importer::ImportOptions &options) {
+  return measure && measure->gradients == llm::GradientLifetime::Transient
+             ? measure->gradients
+             : options.training.gradients;
+}
+
 FitModel::Shape FitModel::shapeOf(const Question &question) const {
-  return {question.batch, question.seq, question.chunk,
-          question.measure ? question.measure->gradients : options.training.gradients};
+  return {question.batch, question.seq, question.chunk, gradientsWith(question.measure, options)};
 }
 
 llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const {
@@ -106,15 +155,19 @@ llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const 
     return it->second;
   importer::ImportOptions options = shapeOf(question.batch, question.seq, question.chunk);
   options.training.gradients = std::get<llm::GradientLifetime>(shape);
-  return build(options);
+  return build(options, RankShape());
+}
+
+static planning::PlanOptions planOptions(planning::PolicyKind policy, double seconds) {
+  planning::PlanOptions options;
+  options.policy.kind = policy;
+  options.workSeconds = seconds;
+  options.provesCost = false; // No bound is shown.
+  return options;
 }
 
 FitPoint FitModel::pointOf(const planning::VariantSet &variants,
                            planning::PolicyKind policy) const {
-  planning::PlanOptions planOptions;
-  planOptions.policy.kind = policy;
-  planOptions.workSeconds = seconds;
-  planOptions.provesCost = false; // No bound is shown.
   FitPoint point;
   point.residentBytes = variants.alternatives.front().problem.residentBytes();
   // What is held throughout needs no search.
@@ -123,7 +176,7 @@ FitPoint FitModel::pointOf(const planning::VariantSet &variants,
     point.status = planning::Status::Infeasible;
     return point;
   }
-  const planning::ProblemVariantPlan best = planVariants(variants, planOptions);
+  const planning::ProblemVariantPlan best = planVariants(variants, planOptions(policy, seconds));
   const planning::Plan &plan = best.chosen.plan;
   point.status = plan.status;
   point.withoutBudgetNs = costWithoutBudget(variants).value_or(0);
@@ -158,14 +211,14 @@ llvm::Expected<std::vector<FitPoint>> FitModel::ask(llvm::ArrayRef<Question> que
 }
 
 FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, int64_t seq) const {
-  auto it = known.find({batch, seq, 0, measure.gradients});
+  const llm::GradientLifetime gradients = gradientsWith(&measure, options);
+  auto it = known.find({batch, seq, 0, gradients});
   const bool isWhole = it != known.end() &&
                        llvm::all_of(it->second.variants.alternatives, [](const auto &alternative) {
                          return alternative.tilings.size() == 1;
                        });
   const bool isAll = measure.policy == planning::PolicyKind::LeastPeak &&
-                     (measure.hasChunks || isWhole) &&
-                     measure.gradients == options.training.gradients;
+                     (measure.hasChunks || isWhole) && gradients == options.training.gradients;
   return {batch, seq, std::nullopt, isAll ? nullptr : &measure};
 }
 
@@ -186,6 +239,7 @@ llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) cons
   point.batch = question.batch;
   point.seq = question.seq;
   point.cacheBytes = step->cacheBytes;
+  point.hostBytes = step->hostBytes;
   return Answer{point, std::move(*step)};
 }
 
@@ -208,31 +262,42 @@ llvm::Error FitModel::learn(llvm::ArrayRef<Question> questions) {
   return error;
 }
 
-void FitModel::inThreads(size_t count, llvm::function_ref<void(size_t)> work) {
-  if (count < 2) {
-    for (size_t number = 0; number < count; ++number)
-      work(number);
-    return;
-  }
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(count));
-  for (size_t number = 0; number < count; ++number)
-    pool.async([&work, number] { work(number); });
-  pool.wait();
-}
-
-llvm::Expected<FitPoint> FitModel::with(const Relief &relief, int64_t batch, int64_t seq,
-                                        int64_t budget) const {
-  importer::ImportOptions shape = shapeOf(batch * relief.ranks, seq);
-  shape.training.gradients = relief.gradients;
-  shape.training.optimizer = relief.optimizer;
-  shape.training.state = relief.state;
-  llvm::Expected<Step> step = build(shape, relief.ranks, relief.onHost);
+llvm::Expected<FitPoint> FitModel::onRanks(const RankShape &rank, int64_t batch, int64_t seq,
+                                           int64_t budget) const {
+  llvm::Expected<Step> step = build(shapeOf(batch, seq), rank);
   if (!step)
     return step.takeError();
   step->variants.setBudget(budget);
   FitPoint point = pointOf(step->variants, planning::PolicyKind::Budget);
-  point.batch = shape.batch;
+  point.batch = batch;
   point.seq = seq;
   point.hostBytes = step->hostBytes;
   return point;
+}
+
+llvm::Expected<StepPhases> FitModel::phasesOf(int64_t batch, int64_t seq, int64_t budget) const {
+  llvm::Expected<Step> step = build(shapeOf(batch, seq), RankShape());
+  if (!step)
+    return step.takeError();
+  step->variants.setBudget(budget);
+  StepPhases result = step->residents;
+  const planning::ProblemVariantPlan best =
+      planVariants(step->variants, planOptions(planning::PolicyKind::Budget, seconds));
+  if (best.chosen.plan.status != planning::Status::Feasible)
+    return result;
+  const planning::ProblemVariant &variant = step->variants.alternatives[best.alternative];
+  const planning::Problem problem =
+      withTiling(variant.problem, variant.tilings[best.chosen.tiling]);
+  const planning::PlanTimeline timeline = timelineOf(problem, best.chosen.plan);
+  result.neededBytes = timeline.resident + timeline.arena;
+  for (planning::Phase phase :
+       {planning::Phase::Forward, planning::Phase::Backward, planning::Phase::Update}) {
+    std::optional<int64_t> most;
+    for (const planning::TimelineStep &it : timeline.steps)
+      if (problem.ops[it.op].phase == phase)
+        most = std::max(most.value_or(0), it.live - timeline.resident);
+    if (most)
+      result.phases.push_back({phase, *most});
+  }
+  return result;
 }

@@ -1,9 +1,11 @@
-//===- FitReport.cpp - The answer for people and for programs ---------------===//
+//===- FitReport.cpp - The answer for people --------------------------------===//
 
-#include "FastestBatch.h"
 #include "LargestSearch.h"
-#include "llmmem/Fit/Fit.h"
+#include "PointText.h"
+#include "ReliefReport.h"
+#include "Trainings.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -24,94 +26,34 @@ llvm::StringRef llmmem::dtypeName(importer::ElementKind kind) {
   return "";
 }
 
-static int64_t tokensPerSecond(const FitPoint &point) {
-  return static_cast<int64_t>(1e9 * tokensPerNs(point));
-}
-
-static double slowdownPercent(const FitPoint &point) {
-  return 100.0 * (static_cast<double>(point.ns) /
-                      static_cast<double>(std::max<int64_t>(point.withoutBudgetNs, 1)) -
-                  1.0);
-}
-
-//===----------------------------------------------------------------------===//
-// For programs
-//===----------------------------------------------------------------------===//
-
-static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
-  llvm::json::Object object{{"batch", point.batch},
-                            {"seq", point.seq},
-                            {"fits", point.fits()},
-                            {"needed_bytes", point.neededBytes}};
-  if (hasRates && point.fits()) {
-    object["time_ns"] = point.ns;
-    object["slowdown_percent"] = slowdownPercent(point);
-    object["tokens_per_second"] = tokensPerSecond(point);
+/// Says how the model is trained, where that is not with AdamW and all that it has.
+static std::string trainingText(const FitModel &model) {
+  const importer::ImportOptions &options = model.importOptions();
+  if (!options.trains())
+    return "";
+  importer::ImportOptions withoutType = options;
+  withoutType.dtype = std::nullopt; // The line before has it.
+  std::string text = importFlags(withoutType);
+  if (options.lora || !options.freeze.empty()) {
+    if (llvm::Expected<int64_t> trained = importer::countTrained(model.source(), options))
+      text = " " + counted(*trained, "parameter") + " of" + text;
+    else
+      llvm::consumeError(trained.takeError());
   }
-  return object;
+  text += hostFlags(model.hostData(), model.device());
+  return llvm::StringRef(text).ltrim().str();
 }
-
-llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer) {
-  auto pointOrNull = [&](const FitPoint &point) {
-    return point.fits() ? ::toJson(point, answer.card.hasRates) : llvm::json::Value(nullptr);
-  };
-  llvm::json::Array batches, measured, reliefs;
-  for (const FitPoint &point : answer.batches)
-    batches.push_back(::toJson(point, answer.card.hasRates));
-  for (const MeasureOutcome &it : answer.measures) {
-    llvm::json::Value point = ::toJson(it.point, answer.card.hasRates);
-    point.getAsObject()->insert({"measure", it.name});
-    measured.push_back(std::move(point));
-  }
-  for (const ReliefOutcome &it : answer.reliefs)
-    reliefs.push_back(llvm::json::Object{{"flags", it.relief.flags},
-                                         {"ranks", it.relief.ranks},
-                                         {"batch", it.point.batch},
-                                         {"fits", it.point.fits()},
-                                         {"resident_bytes", it.point.residentBytes},
-                                         {"needed_bytes", it.point.neededBytes},
-                                         {"host_bytes", it.point.hostBytes}});
-  return llvm::json::Object{
-      {"format", "llmmem-fit"},
-      {"version", 1},
-      {"model", model.facts().file},
-      {"parameters", model.parameters()},
-      {"dtype", dtypeName(model.facts().dtype)},
-      {"card", answer.card.name},
-      {"card_bytes", answer.card.memory},
-      {"reserve_bytes", answer.card.reserve},
-      {"seq", answer.request.seq},
-      {"batch", answer.request.batch ? llvm::json::Value(*answer.request.batch) : nullptr},
-      {"fits", answer.fits},
-      {"resident_bytes", answer.least.residentBytes},
-      {"least_bytes", answer.least.neededBytes},
-      {"least_bytes_search", fewestBytesFlag()},
-      {"recommended", pointOrNull(answer.recommended)},
-      {"largest", pointOrNull(answer.largest)},
-      {"largest_batch", answer.largest.batch},
-      {"longest_sequence", answer.longestSequence},
-      {"largest_search", budgetFlag(answer.card)},
-      {"times", !answer.card.hasRates         ? "none"
-                : model.device().isMeasured() ? "measured"
-                                              : "datasheet"},
-      {"batches", std::move(batches)},
-      {"measures", std::move(measured)},
-      {"reliefs", std::move(reliefs)},
-      {"search_seconds", model.searchSeconds()},
-      {"commands", llvm::json::Array(answer.commands)},
-      {"largest_commands", llvm::json::Array(answer.largestCommands)}};
-}
-
-//===----------------------------------------------------------------------===//
-// For people
-//===----------------------------------------------------------------------===//
 
 void llmmem::printModelAndCard(const FitModel &model, const Card &card, llvm::raw_ostream &os) {
-  os << formatv("model      {0}: {1} parameters, {2}\n", model.facts().file, model.parameters(),
-                dtypeName(model.facts().dtype));
+  os << formatv("model      {0}: {1}, {2}\n", model.facts().file,
+                counted(model.parameters(), "parameter"), dtypeName(model.facts().dtype));
+  const std::string training = trainingText(model);
+  if (!training.empty())
+    os << "trained    " << training << "\n";
   os << formatv(
-      "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
-      card.name, formatByteSize(card.memory), formatByteSize(card.reserve));
+      "card       {0}: {1}{2}, of which {3} are left to the program's context and libraries\n",
+      card.name, formatByteSize(card.memory), card.count > 1 ? " each" : "",
+      formatByteSize(card.reserve));
 }
 
 namespace {
@@ -121,12 +63,13 @@ public:
       : model(model), answer(answer), os(os) {}
 
   void printNo();
-  void printReliefs();
   void printYes();
   void printFastest();
   void printCommands();
   void printBatches();
   void printMeasures();
+  void printCapacity();
+  void printPhases();
 
 private:
   std::string timeOf(const FitPoint &point);
@@ -142,77 +85,57 @@ private:
 void FitPrinter::printNo() {
   const FitPoint &least = answer.least;
   const int64_t batch = answer.request.batch.value_or(1), budget = answer.card.budget();
-  os << formatv("no         batch {0} at {1} tokens does not train on {2}\n", batch,
-                answer.request.seq, formatByteSize(budget));
+  os << formatv("no         batch {0} at {1} does not train on {2}\n", batch,
+                counted(answer.request.seq, "token"), formatByteSize(budget));
   if (least.residentBytes > budget) {
     os << formatv(
         "           weights, gradients and optimizer state alone are {0}: no batch fits\n",
         formatByteSize(least.residentBytes));
-    printReliefs();
+    printReliefs(model, answer, os);
     return;
   }
   os << formatv(
       "           the least that a plan was found for is {0} ({1}), of which {2} are resident\n",
       formatByteSize(least.neededBytes), fewestBytesFlag(), formatByteSize(least.residentBytes));
-  os << formatv("           largest batch at {0} tokens {1}, longest sequence at batch {2} {3} "
-                "tokens\n",
-                answer.request.seq, answer.largest.batch, batch, answer.longestSequence);
-  printReliefs();
-}
-
-/// Each was planned, so the report says what was found.
-void FitPrinter::printReliefs() {
-  if (answer.reliefs.empty())
-    return;
-  os << "           ";
-  llvm::StringRef separator;
-  for (const ReliefOutcome &it : answer.reliefs) {
-    os << separator << it.relief.flags << ": ";
-    separator = "; ";
-    if (it.relief.ranks > 1)
-      os << formatv("batch {0}, ", it.point.batch);
-    if (it.point.fits())
-      os << formatv("trains in {0}", formatByteSize(it.point.neededBytes));
-    else
-      os << formatv("{0} resident{1}", formatByteSize(it.point.residentBytes),
-                    it.point.residentBytes > answer.card.budget() ? "" : ", no plan found");
-    os << (it.relief.ranks > 1 ? " on each" : "");
-    if (it.point.hostBytes > 0)
-      os << formatv(", with {0} on the host", formatByteSize(it.point.hostBytes));
-  }
-  os << "\n";
+  os << formatv("           largest batch at {0} {1}, longest sequence at batch {2} {3}\n",
+                counted(answer.request.seq, "token"), answer.largest.batch, batch,
+                counted(answer.longestSequence, "token"));
+  printReliefs(model, answer, os);
 }
 
 void FitPrinter::printYes() {
-  os << formatv("yes        batch {0} at {1} tokens: {2} are resident (weights, gradients, state), "
+  os << formatv("yes        batch {0} at {1}: {2} are resident (weights, gradients, state), "
                 "{3} the least in all ({4})\n",
-                answer.least.batch, answer.request.seq, formatByteSize(answer.least.residentBytes),
+                answer.least.batch, counted(answer.request.seq, "token"),
+                formatByteSize(answer.least.residentBytes),
                 formatByteSize(answer.least.neededBytes), fewestBytesFlag());
   if (!answer.request.batch)
     printFastest();
-  os << formatv("largest    batch {0}{1} at {2} tokens; {3} tokens at batch {4}{5}\n",
-                answer.largest.batch, endOfSearch(answer.largest.batch), answer.request.seq,
-                answer.longestSequence, answer.least.batch,
+  if (answer.least.hostBytes)
+    os << formatv("host       {0} lie in the host's memory between steps\n",
+                  formatByteSize(answer.least.hostBytes));
+  os << formatv("largest    batch {0}{1} at {2}; {3} at batch {4}{5}\n",
+                formatCount(answer.largest.batch), endOfSearch(answer.largest.batch),
+                counted(answer.request.seq, "token"), counted(answer.longestSequence, "token"),
+                answer.least.batch,
                 answer.longestSequence + kSequenceStep > model.longestSequence()
                     ? ", the most that the model has positions for"
                     : "");
 }
 
-/// Rates of a datasheet are never exceeded, so the resulting time is a bound.
 std::string FitPrinter::timeOf(const FitPoint &point) {
-  return formatv("  {0,10:f2} ms  {1,9} tokens/s{2}", point.ns / 1e6, tokensPerSecond(point),
-                 model.device().isMeasured() ? "" : " at most (datasheet)")
+  return formatv("  {0,12}  {1,9} tokens/s{2}", formatDuration(point.ns),
+                 formatCount(tokensPerSecond(point)), boundText(model))
       .str();
 }
 
 /// Prints the recommended batch. Without a table it uses the times that llmmem-opt then plans with.
 void FitPrinter::printFastest() {
   const FitPoint &point = answer.recommended;
-  os << formatv("fastest    batch {0} at {1} tokens: {2}", point.batch, point.seq,
-                formatByteSize(point.neededBytes));
+  os << formatv("fastest    batch {0} at {1}: {2}", formatCount(point.batch),
+                counted(point.seq, "token"), formatByteSize(point.neededBytes));
   if (answer.card.hasRates)
-    os << formatv(", {0} tokens/s{1}\n", tokensPerSecond(point),
-                  model.device().isMeasured() ? "" : " at most (datasheet)");
+    os << formatv(", {0} tokens/s{1}\n", formatCount(tokensPerSecond(point)), boundText(model));
   else
     os << formatv(", modelled for {0}, as llmmem-opt does without a device\n", model.device().name);
 }
@@ -227,11 +150,11 @@ llvm::StringRef FitPrinter::nameOf(const FitPoint &point) {
 
 void FitPrinter::printBatches() {
   os << formatv("\n{0,8}  {1,12}{2}\n", "batch", "bytes",
-                answer.card.hasRates ? "    slowdown     step time" : "");
+                answer.card.hasRates ? "  slowdown     step time" : "");
   for (const FitPoint &point : answer.batches) {
     os << formatv("{0,8}  {1,12}", point.batch, formatByteSize(point.neededBytes));
     if (answer.card.hasRates)
-      os << formatv("  {0,8:f2} %", slowdownPercent(point)) << timeOf(point);
+      os << formatv("  {0,6:f1} %", slowdownPercent(point)) << timeOf(point);
     os << nameOf(point) << "\n";
   }
 }
@@ -240,8 +163,8 @@ void FitPrinter::printMeasures() {
   if (answer.measures.empty())
     return;
   os << formatv(
-      "\nwhat each measure buys at batch {0}, {1} tokens; recomputation down to the fewest bytes\n",
-      answer.measures.front().point.batch, answer.request.seq);
+      "\nwhat each measure buys at batch {0}, {1}; recomputation down to the fewest bytes\n",
+      answer.measures.front().point.batch, counted(answer.request.seq, "token"));
   for (const MeasureOutcome &it : answer.measures) {
     os << formatv("  {0,-30}{1,12}", it.name,
                   it.point.fits() ? formatByteSize(it.point.neededBytes) : "no plan found");
@@ -249,6 +172,57 @@ void FitPrinter::printMeasures() {
       os << timeOf(it.point);
     os << "\n";
   }
+}
+
+/// Says what the places of a mixture cost, worst case and average.
+void FitPrinter::printCapacity() {
+  if (!answer.capacity)
+    return;
+  const auto &[places, point] = *answer.capacity;
+  os << formatv("\nexperts    each has a place for every token, as all may choose it. With {0} for "
+                "a sequence, 1.25 "
+                "times what even routing fills\n           (--expert-capacity {1}; choices beyond "
+                "are dropped and "
+                "counted), batch {2} takes ",
+                counted(places, "place"), places, point.batch);
+  if (!point.fits()) {
+    os << "no plan\n";
+    return;
+  }
+  os << formatByteSize(point.neededBytes);
+  if (answer.card.hasRates)
+    os << formatv(" and {0} for a step, in place of {1} and {2}", formatDuration(point.ns),
+                  formatByteSize(answer.recommended.neededBytes),
+                  formatDuration(answer.recommended.ns));
+  os << "\n";
+}
+
+/// Prints what is held when, for a program that allocates gradients and state when they are first
+/// written.
+void FitPrinter::printPhases() {
+  if (!answer.phases)
+    return;
+  const StepPhases &step = *answer.phases;
+  os << formatv("\nthe bytes over time at batch {0}\n  {1,-24}{2,12}{3,12}{4,12}{5,12}{6,12}\n",
+                answer.recommended.batch, "", "parameters", "gradients", "state", "arena",
+                "in all");
+  auto row = [&](const std::string &name, int64_t gradients, int64_t state, int64_t arena) {
+    os << formatv("  {0,-24}{1,12}{2,12}{3,12}{4,12}{5,12}\n", name,
+                  formatByteSize(step.parameters), formatByteSize(gradients), formatByteSize(state),
+                  formatByteSize(arena),
+                  formatByteSize(step.parameters + step.others + gradients + state + arena));
+  };
+  row("parameters are loaded", 0, 0, 0);
+  for (bool isFirst : {true, false})
+    for (const PhaseBytes &it : step.phases) {
+      const bool hasGradients = !isFirst || it.phase != planning::Phase::Forward;
+      const bool hasState = !isFirst || it.phase == planning::Phase::Update;
+      row((isFirst ? "first step, " : "later steps, ") + std::string(planning::nameOf(it.phase)),
+          hasGradients ? step.gradients : 0, hasState ? step.state : 0, it.arena);
+    }
+  os << "inputs are in the sums; llmmem-run allocates " << formatByteSize(step.neededBytes)
+     << " before the first step, and nothing after; the table is of a program that allocates\n"
+        "gradients and state when they are first written\n";
 }
 
 void FitPrinter::printCommands() {
@@ -271,7 +245,11 @@ void llmmem::printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_
     return;
   }
   printer.printYes();
+  if (model.importOptions().weights)
+    os << heldPriceText(*model.importOptions().weights, model.device());
   printer.printBatches();
   printer.printMeasures();
+  printer.printCapacity();
+  printer.printPhases();
   printer.printCommands();
 }

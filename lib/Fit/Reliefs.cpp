@@ -1,59 +1,67 @@
 //===- Reliefs.cpp - What would train where no plan fits --------------------===//
 
-#include "llmmem/Fit/Fit.h"
+#include "InThreads.h"
+#include "Trainings.h"
+#include "llmmem/Fit/FitCluster.h"
+#include "llmmem/Strategies/RankModel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
-using llm::GradientLifetime;
-using llm::OptimizerKind;
 
 /// A report of more ranks than this would not be useful.
 static constexpr int64_t kMostRanks = 4096;
 
-static std::vector<Relief> oneRankReliefs() {
-  return {
-      {"llmmem-import --gradients transient", GradientLifetime::Transient, OptimizerKind::AdamW},
-      {"llmmem-import --optimizer sgd", GradientLifetime::Resident, OptimizerKind::SGD},
-      {"llmmem-import --gradients transient --optimizer sgd", GradientLifetime::Transient,
-       OptimizerKind::SGD},
-      {"llmmem-import --optimizer-state int8", GradientLifetime::Resident, OptimizerKind::AdamW,
-       importer::StateType::Int8},
-  };
+/// Plans the step of a card, or of the best mesh of several.
+static llvm::Expected<FitPoint> planOf(FitModel &model, const Card &card,
+                                       const FitRequest &request) {
+  if (card.count == 1)
+    return model.under(request.batch.value_or(1), request.seq, card.budget());
+  llvm::Expected<ClusterPoint> best =
+      bestMesh(model, card, request.batch.value_or(card.count), request.seq);
+  if (!best)
+    return best.takeError();
+  return best->point;
 }
 
-/// The device holds activations alone. Without a table the tools need to know the link.
-static Relief allOnHost(const DeviceModel &device) {
-  const llvm::StringRef link = device.linkTo(DeviceLink::To::Host) ? "" : " --link=25GB/s";
-  return {.flags = "llmmem-import --gradients transient, llmmem-opt --optimizer-on=host "
-                   "--parameters-on=host" +
-                   link.str(),
-          .gradients = GradientLifetime::Transient,
-          .optimizer = OptimizerKind::AdamW,
-          .onHost = true};
-}
-
-static llvm::Expected<ReliefOutcome> outcomeOf(const FitModel &model, const FitAnswer &answer,
-                                               Relief relief) {
-  llvm::Expected<FitPoint> point = model.with(relief, answer.request.batch.value_or(1),
-                                              answer.request.seq, answer.card.budget());
-  if (!point)
-    return point.takeError();
-  return ReliefOutcome{std::move(relief), *point};
+/// Returns nothing where the model cannot be trained in this way.
+static std::optional<ReliefOutcome> outcomeOf(const FitModel &model, const Card &card,
+                                              const FitRequest &request, Relief relief) {
+  FitModel other = model.trainedBy(relief.options, relief.onHost);
+  llvm::Expected<FitPoint> point = planOf(other, card, request);
+  if (!point) {
+    llvm::consumeError(point.takeError());
+    return std::nullopt;
+  }
+  std::vector<std::string> commands = stepCommands(other, card, point->batch, request.seq);
+  return ReliefOutcome{std::move(relief), *point, std::move(commands)};
 }
 
 static llvm::Expected<ReliefOutcome> onRanks(const FitModel &model, const FitAnswer &answer,
                                              int64_t ranks) {
-  return outcomeOf(model, answer,
-                   {.flags = llvm::formatv("llmmem-opt --mesh=dp={0} --zero=3", ranks).str(),
-                    .gradients = GradientLifetime::Resident,
-                    .optimizer = OptimizerKind::AdamW,
-                    .ranks = ranks});
+  RankShape rank;
+  rank.dp = ranks;
+  rank.zeroStage = 3;
+  const int64_t batch = answer.request.batch.value_or(1) * ranks;
+  llvm::Expected<FitPoint> point =
+      model.onRanks(rank, batch, answer.request.seq, answer.card.budget());
+  if (!point)
+    return point.takeError();
+  Card one = answer.card;
+  if (one.count > 1)
+    one.name = model.device().name;
+  one.count = 1;
+  return ReliefOutcome{{llvm::formatv("{0} cards, ZeRO 3", ranks).str(),
+                        "parameters, gradients and state are shared by the cards",
+                        model.importOptions(), model.hostData(), ranks},
+                       *point,
+                       stepCommands(model, one, batch, answer.request.seq,
+                                    llvm::formatv(" --mesh=dp={0} --zero=3", ranks).str())};
 }
 
 /// Adds the fewest ranks, among powers of two, for which a plan was found.
 static llvm::Error addRanks(const FitModel &model, FitAnswer &answer) {
   // Where resident bytes alone exceed the card, there must be at least these bytes divided by it.
-  int64_t ranks = 2;
+  int64_t ranks = 2 * answer.card.count;
   while (ranks < kMostRanks && answer.least.residentBytes / ranks > answer.card.budget())
     ranks *= 2;
   for (; ranks <= kMostRanks; ranks *= 2) {
@@ -68,18 +76,31 @@ static llvm::Error addRanks(const FitModel &model, FitAnswer &answer) {
   return llvm::Error::success();
 }
 
+double llmmem::cardTimeOfToken(const ReliefOutcome &outcome, const Card &card) {
+  const FitPoint &point = outcome.point;
+  const int64_t cards = outcome.relief.ranks > 1 ? outcome.relief.ranks : card.count;
+  return static_cast<double>(point.ns) * static_cast<double>(cards) /
+         static_cast<double>(std::max<int64_t>(point.batch * point.seq, 1));
+}
+
 llvm::Error llmmem::findReliefs(const FitModel &model, FitAnswer &answer) {
-  for (Relief &relief : oneRankReliefs()) {
-    llvm::Expected<ReliefOutcome> outcome = outcomeOf(model, answer, std::move(relief));
-    if (!outcome)
-      return outcome.takeError();
-    answer.reliefs.push_back(std::move(*outcome));
-  }
+  std::vector<Relief> ways = otherTrainings(model);
+  std::vector<std::optional<ReliefOutcome>> found(ways.size());
+  inThreads(ways.size(), [&](size_t number) {
+    found[number] = outcomeOf(model, answer.card, answer.request, ways[number]);
+  });
+  for (std::optional<ReliefOutcome> &outcome : found)
+    if (outcome)
+      answer.reliefs.push_back(std::move(*outcome));
   if (llvm::Error error = addRanks(model, answer))
     return error;
-  llvm::Expected<ReliefOutcome> onHost = outcomeOf(model, answer, allOnHost(model.device()));
-  if (!onHost)
-    return onHost.takeError();
-  answer.reliefs.push_back(std::move(*onHost));
+  // Ways that train come first, the least time of a card for a token before all others.
+  auto rank = [&](const ReliefOutcome &outcome) {
+    return std::pair(!outcome.point.fits(),
+                     outcome.point.fits() ? cardTimeOfToken(outcome, answer.card) : 0.0);
+  };
+  llvm::stable_sort(answer.reliefs, [&](const ReliefOutcome &a, const ReliefOutcome &b) {
+    return rank(a) < rank(b);
+  });
   return llvm::Error::success();
 }

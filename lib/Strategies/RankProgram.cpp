@@ -8,7 +8,6 @@
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/ReserveLibraryWorkspace.h"
-#include "llmmem/Transforms/StateOnHost.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -75,8 +74,7 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   for (func::FuncOp function : {program.step, program.update}) {
     if (!function)
       continue;
-    if (settings.host && failed(moveStateToHost(function, *settings.host,
-                                                {.optimizerState = true, .parameters = true})))
+    if (settings.host && failed(moveStateToHost(function, *settings.host, settings.onHost)))
       return failure();
     if (settings.groupsLossHead)
       groupLossHeads(function, GroupLossHeadOptions().granule);

@@ -1,6 +1,9 @@
 //===- llmmem-fit.cpp - Does a model train on a card ------------------------===//
 
-#include "Flag.h"
+#include "TrainingFlags.h"
+#include "llmmem/Device/CardName.h"
+#include "llmmem/Device/Topology.h"
+#include "llmmem/Fit/FitCluster.h"
 #include "llmmem/Fit/FitInference.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
@@ -23,13 +26,34 @@ cl::OptionCategory category("llmmem-fit");
 cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::Required,
                            cl::cat(category));
 Flag<std::string> gpu(category, "gpu", "name, file or bytes",
-                      "The card: the name of a device table (rtx4090, h100, ...), a table's .json "
-                      "file, or its bytes (24GB), then no time is said",
+                      "The card, in any spelling (4090, 'RTX 4090', h100-80gb), or several of a "
+                      "node (2x3090, 8xh100); a table's .json file; or its bytes (24GB), then no "
+                      "time is said",
                       cl::Required);
 Flag<int64_t> batch(category, "batch", "B", "Sequences in a step (default: the largest that fits)");
 Flag<int64_t> seq(category, "seq", "S",
                   "Tokens in a sequence (default 4096, or the most that the model has)",
                   cl::init(4096));
+enum class Way { Full, Lora, Qlora };
+Choice<Way>
+    way("train", cl::desc("What is trained (default: full):"),
+        cl::values(clEnumValN(Way::Full, "full", "all parameters"),
+                   clEnumValN(Way::Lora, "lora",
+                              "adapters of rank 16 of all projections of blocks, unless "
+                              "--lora-rank and --lora-targets say otherwise"),
+                   clEnumValN(Way::Qlora, "qlora", "the same over a base of --weights int4:128")),
+        cl::init(Way::Full), cl::cat(category));
+TrainingFlags training(category);
+Choice<HostData> offload("offload",
+                         cl::desc("What lies in the host's memory between steps (default: none):"),
+                         cl::values(clEnumValN(HostData::None, "none", "nothing"),
+                                    clEnumValN(HostData::State, "state",
+                                               "the optimizer's state (--optimizer-on=host)"),
+                                    clEnumValN(HostData::StateAndParameters, "all",
+                                               "parameters, too (--parameters-on=host)")),
+                         cl::init(HostData::None), cl::cat(category));
+Flag<bool> phase(category, "phase", "",
+                 "Show the bytes over time: parameters loaded, the first step, later steps");
 Flag<bool> inference(category, "inference", "",
                      "Ask what the card holds of a model that only runs: weights, caches of "
                      "--context tokens, activations of steps that read prompts and decode");
@@ -46,7 +70,7 @@ Choice<ElementKind>
                      clEnumValN(ElementKind::F32, "f32", "float32")),
           cl::cat(category));
 Flag<std::string> weights(category, "weights", "type:G",
-                          "Of --inference: hold weights in fewer bits, as llmmem-import does: "
+                          "Hold weights that are not trained in fewer bits, as llmmem-import does: "
                           "int8:128, int4:128, f8e4m3:128");
 Flag<std::string> kvCache(category, "kv-cache", "type",
                           "Of --inference: hold caches in int8, f8 or f8e5m2");
@@ -54,7 +78,8 @@ Flag<std::string>
     reserve(category, "reserve", "bytes",
             "Bytes of the card for context and libraries (default: the table's, 1GB without one)");
 Flag<double> seconds(category, "seconds", "",
-                     "Bound on each plan's search, as of llmmem-opt (default 10)", cl::init(10));
+                     "Bound on the work of each plan's search, as of llmmem-opt (default 3)",
+                     cl::init(3));
 Flag<bool> json(category, "json", "", "JSON instead of a table");
 Flag<std::string> output(category, "o", "file", "Where to write (default: -, stdout)",
                          cl::init("-"));
@@ -63,6 +88,8 @@ const std::string help = R"(
 EXAMPLES
   llmmem-fit examples/configs/llama-3-8b.json --gpu h200 --seq 4096
   llmmem-fit examples/configs/gpt2.json --gpu 24GB --seq 1024 --dtype bf16 --json
+  llmmem-fit examples/configs/llama-3-8b.json --gpu 4090 --seq 2048 --train lora
+  llmmem-fit examples/configs/llama-3-8b.json --gpu 8xh100
   llmmem-fit examples/configs/llama-3-8b.json --gpu rtx4090 --inference --context 8192 --utilization 0.9
 )" + exitCodeHelp("llmmem-fit");
 cl::extrahelp extraHelp(help);
@@ -72,29 +99,67 @@ int fail(llvm::Error error) {
   return ExitBadInput;
 }
 
-/// Returns what --gpu names: a table, or bytes alone where it is a number.
-llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
-  constexpr int64_t kDefaultReserve = 1'000'000'000;
-  Card card{gpu, 0, kDefaultReserve, true};
-  const bool isBytes = llvm::isDigit(gpu.front());
-  llvm::Expected<DeviceModel> device = loadDeviceModel(isBytes ? "h100" : gpu.getValue());
-  if (!device)
-    return llvm::createStringError("--gpu: " + llvm::toString(device.takeError()) +
-                                   ", or bytes as in --gpu 24GB");
-  if (isBytes) {
-    llvm::Expected<int64_t> bytes = parseByteSize(gpu);
-    if (!bytes)
-      return llvm::createStringError("--gpu: " + llvm::toString(bytes.takeError()));
-    card.memory = *bytes;
-    card.hasRates = false;
-    device->libraryWorkspace = 0; // as nobody knows the device, nor does llmmem-opt have its name
-  } else if (device->memoryBytes == 0) {
-    return llvm::createStringError("--gpu: the table of '" + gpu +
-                                   "' has no 'memory_bytes'; add it, or give bytes: --gpu 24GB");
+/// Holds what --gpu names: the bytes, and the table that times are taken from.
+struct GivenCard {
+  Card card;
+  DeviceModel device;
+};
+
+constexpr int64_t kDefaultReserve = 1'000'000'000;
+
+/// Reads a table, of one card or of several of a node.
+llvm::Expected<GivenCard> readTable() {
+  llvm::Expected<NamedCards> cards = NamedCards();
+  if (llvm::StringRef(gpu).ends_with(".json")) {
+    llvm::Expected<DeviceModel> device = loadDeviceModel(gpu);
+    if (!device)
+      return device.takeError();
+    cards->table = std::move(*device);
   } else {
-    card.memory = device->memoryBytes;
-    card.reserve = device->reserveBytes;
+    cards = readCardName(gpu);
   }
+  if (!cards)
+    return cards.takeError();
+  DeviceModel &device = cards->table;
+  if (device.memoryBytes == 0)
+    return llvm::createStringError("the table of '" + gpu +
+                                   "' has no 'memory_bytes'; add it, or give bytes: --gpu 24GB");
+  // Commands take the name of a table; only a file and several cards have another.
+  const bool isFile = llvm::StringRef(gpu).ends_with(".json");
+  GivenCard given{{isFile ? gpu.getValue() : device.name, device.memoryBytes, device.reserveBytes},
+                  device};
+  given.card.count = cards->count;
+  if (cards->count == 1)
+    return given;
+  given.card.name = llvm::formatv("{0}x{1}", cards->count, device.name).str();
+  llvm::Expected<Topology> topology = loadTopology(given.card.name);
+  if (!topology)
+    return topology.takeError();
+  given.device = topology->kinds.front().table;
+  return given;
+}
+
+/// Reads bytes alone: they describe no device, and llmmem-opt then plans for an H100, too.
+llvm::Expected<GivenCard> readBytes() {
+  llvm::Expected<int64_t> bytes = parseByteSize(gpu);
+  llvm::Expected<DeviceModel> device = loadDeviceModel("h100");
+  if (!bytes || !device)
+    return llvm::joinErrors(bytes.takeError(), device.takeError());
+  device->libraryWorkspace = 0; // As llmmem-opt has no device's name.
+  return GivenCard{{gpu, *bytes, kDefaultReserve, false}, std::move(*device)};
+}
+
+llvm::Expected<GivenCard> readCard() {
+  llvm::Expected<GivenCard> given = readTable();
+  // A number that is no card is bytes, and so is its error.
+  if (!given && !gpu.empty() && llvm::isDigit(gpu.front()) && splitCount(gpu).first == 1) {
+    llvm::consumeError(given.takeError());
+    given = readBytes();
+  }
+  if (!given)
+    return llvm::createStringError("--gpu: " + llvm::toString(given.takeError()) +
+                                   ", or bytes as in --gpu 24GB");
+  Card &card = given->card;
   if (reserve.getNumOccurrences()) {
     llvm::Expected<int64_t> bytes = reserve == "0" ? 0 : parseByteSize(reserve);
     if (!bytes)
@@ -105,7 +170,7 @@ llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
     return llvm::createStringError(
         "--gpu: " + formatByteSize(card.memory) + " are no more than the reserve of " +
         formatByteSize(card.reserve) + "; write 24GB for 24 * 10^9 bytes, or give --reserve");
-  return std::pair(card, std::move(*device));
+  return given;
 }
 
 /// Refuses flags of the other question.
@@ -114,15 +179,28 @@ llvm::Error checkFlags() {
       !std::isfinite(seconds) || (context.getNumOccurrences() && context < 1))
     return llvm::createStringError(
         "--batch, --seq and --context are numbers from 1 up, --seconds one from 0 up");
+  if (inference)
+    if (const cl::Option *flag = firstGiven(
+            way, training.optimizer, training.optimizerState, training.gradients, training.freeze,
+            training.loraRank, training.loraAlpha, training.loraTargets, offload, phase))
+      return llvm::createStringError("--" + flag->ArgStr +
+                                     " is of a step of training; leave it out with --inference");
   if (inference && seq.getNumOccurrences())
     return llvm::createStringError("--seq is of a step of training; --inference has --context");
   for (auto [flag, isGiven] : {std::pair("--context", context.getNumOccurrences() > 0),
                                {"--utilization", utilization.getNumOccurrences() > 0},
-                               {"--weights", weights.getNumOccurrences() > 0},
                                {"--kv-cache", kvCache.getNumOccurrences() > 0}})
     if (!inference && isGiven)
       return llvm::createStringError(std::string(flag) + " is of --inference; add that, or leave " +
                                      flag + " out");
+  const bool hasAdapters = training.loraRank.getNumOccurrences() || way != Way::Full;
+  if (const cl::Option *flag = firstGiven(training.loraAlpha, training.loraTargets);
+      flag && !hasAdapters)
+    return llvm::createStringError("--" + flag->ArgStr +
+                                   " says something of adapters; add --train lora");
+  if (!inference && weights.getNumOccurrences() && !hasAdapters)
+    return llvm::createStringError("--weights is of --inference, or of a base under adapters; add "
+                                   "one of --inference and --train qlora, or leave it out");
   if (utilization.getNumOccurrences() && !(utilization > 0 && utilization <= 1))
     return llvm::createStringError("--utilization is a share of the card above 0, at most 1");
   return llvm::Error::success();
@@ -145,6 +223,29 @@ llvm::Error readHeldFormats(importer::ImportOptions &options) {
 }
 
 template <typename Answer>
+const Answer &answerOf(const Answer &answer) {
+  return answer;
+}
+const FitAnswer &answerOf(const ClusterAnswer &answer) { return answer.common; }
+
+/// Sets how the model is trained.
+void readTraining(importer::ImportOptions &options) {
+  constexpr double alphaOfRank = 2;
+  training.apply(options);
+  if (way == Way::Full)
+    return;
+  if (!options.lora)
+    options.lora =
+        importer::LoraOptions{kAdapterRank,
+                              alphaOfRank * kAdapterRank,
+                              {training.loraTargets.begin(), training.loraTargets.end()}};
+  if (training.loraAlpha.getNumOccurrences())
+    options.lora->alpha = training.loraAlpha;
+  if (way == Way::Qlora && !options.weights)
+    options.weights = importer::HeldFormat{importer::HeldKind::Int4};
+}
+
+template <typename Answer>
 int write(const FitModel &model, const Answer &answer) {
   std::string said;
   llvm::raw_string_ostream os(said);
@@ -154,15 +255,19 @@ int write(const FitModel &model, const Answer &answer) {
     printFit(model, answer, os);
   if (llvm::Error error = writeTextFile(output, said))
     return fail(std::move(error));
-  return answer.fits ? ExitSuccess : ExitNoPlan;
+  return answerOf(answer).fits ? ExitSuccess : ExitNoPlan;
 }
 
 int answerTraining(FitModel &model, const Card &card) {
-  FitRequest request{seq, std::nullopt};
+  FitRequest request{seq, std::nullopt, phase};
   if (!seq.getNumOccurrences())
     request.seq = std::min<int64_t>(seq, model.longestSequence());
   if (batch.getNumOccurrences())
     request.batch = batch;
+  if (card.count > 1) {
+    llvm::Expected<ClusterAnswer> answer = fitCluster(model, card, request);
+    return answer ? write(model, *answer) : fail(answer.takeError());
+  }
   llvm::Expected<FitAnswer> answer = fit(model, card, request);
   return answer ? write(model, *answer) : fail(answer.takeError());
 }
@@ -186,24 +291,30 @@ int run() {
     return fail(std::move(error));
   if (llvm::Error error = checkOutputs({output}))
     return fail(std::move(error));
-  llvm::Expected<std::pair<Card, DeviceModel>> card = readCard();
+  llvm::Expected<GivenCard> card = readCard();
   if (!card)
     return fail(card.takeError());
+  if (card->card.count > 1 && (inference || phase))
+    return fail(llvm::createStringError(std::string(inference ? "--inference" : "--phase") +
+                                        " is of one card; --gpu " + card->device.name +
+                                        " names one"));
   auto text = readTextFile(input);
   if (!text)
     return fail(text.takeError());
   importer::ImportOptions options;
   if (dtype.getNumOccurrences())
     options.dtype = dtype;
+  if (llvm::Error error = readHeldFormats(options))
+    return fail(std::move(error));
   if (inference) {
     options.mode = importer::Mode::Decode;
     options.context = context.getNumOccurrences() ? context.getValue() : 1;
-    if (llvm::Error error = readHeldFormats(options))
-      return fail(std::move(error));
+  } else {
+    readTraining(options);
   }
   llvm::Expected<FitModel> model =
       FitModel::read((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options,
-                     card->second, seconds);
+                     card->device, seconds, offload);
   if (!model)
     return fail(model.takeError());
   std::vector<std::string> notes = model->facts().notes;
@@ -212,7 +323,7 @@ int run() {
     notes.push_back(places);
   for (const std::string &note : notes)
     llvm::WithColor::note(llvm::errs(), "llmmem-fit") << note << '\n';
-  return inference ? answerInference(*model, card->first) : answerTraining(*model, card->first);
+  return inference ? answerInference(*model, card->card) : answerTraining(*model, card->card);
 }
 
 } // namespace

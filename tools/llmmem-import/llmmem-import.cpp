@@ -1,6 +1,6 @@
 //===- llmmem-import.cpp - A transformer graph from a config.json ----------===//
 
-#include "Flag.h"
+#include "TrainingFlags.h"
 #include "llmmem/Import/Import.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StartTool.h"
@@ -16,6 +16,7 @@ namespace llm = llmmem::llm;
 using llmmem::Choice;
 using llmmem::firstGiven;
 using llmmem::Flag;
+using llmmem::TrainingFlags;
 using namespace llmmem::importer;
 
 namespace {
@@ -91,24 +92,7 @@ Flag<std::string> activations(
 Flag<std::string> kvCache(category, "kv-cache", "type",
                           "Of prefill and decode: hold caches in int8, f8 (f8e4m3) or f8e5m2, with "
                           "a scale for each head of a row");
-Choice<llm::OptimizerKind> optimizer(
-    "optimizer", cl::desc("Update of the parameters (default: adamw):"),
-    cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
-               clEnumValN(llm::OptimizerKind::SGD, "sgd",
-                          "gradient descent, with --momentum or without"),
-               clEnumValN(llm::OptimizerKind::Lion, "lion", "the sign of an average of gradients"),
-               clEnumValN(llm::OptimizerKind::Adafactor, "adafactor",
-                          "the second moment of a matrix by rows and columns"),
-               clEnumValN(llm::OptimizerKind::Muon, "muon",
-                          "for the matrices of blocks; adamw for all else")),
-    cl::init(llm::OptimizerKind::AdamW), cl::cat(category));
-Choice<llm::GradientLifetime> gradients(
-    "gradients", cl::desc("How long a parameter's gradient lives (default: resident):"),
-    cl::values(clEnumValN(llm::GradientLifetime::Resident, "resident",
-                          "the whole step; micro-batches add to it"),
-               clEnumValN(llm::GradientLifetime::Transient, "transient",
-                          "until its parameter's update, which comes as early as it can")),
-    cl::init(llm::GradientLifetime::Resident), cl::cat(category));
+TrainingFlags training(category);
 Flag<double> clipNorm(category, "clip-norm", "X",
                       "Largest global norm of the gradients (default: 0, none)", cl::init(0));
 Flag<double> beta1(category, "beta1", "", "Of adamw and lion (default: 0.9)");
@@ -145,14 +129,6 @@ Flag<int64_t> lossScaleInterval(
 Flag<bool>
     master(category, "master", "",
            "Keep an f32 copy of bf16 parameters, which is updated (default: true; false for sgd)");
-Choice<StateType> optimizerState(
-    "optimizer-state", cl::desc("Type of AdamW's moments (default: f32):"),
-    cl::values(clEnumValN(StateType::Wide, "f32", "f64 with f64"),
-               clEnumValN(StateType::BF16, "bf16", "rounded stochastically, half the bytes"),
-               clEnumValN(StateType::Int8, "int8",
-                          "blocks of 256 with a scale, a quarter of the bytes; parameters of fewer "
-                          "than 4096 elements keep f32")),
-    cl::init(StateType::Wide), cl::cat(category));
 Flag<bool> packed(category, "packed", "",
                   "Rows have several sequences packed into them, or padding, which llmmem-run "
                   "--segments keeps apart");
@@ -162,26 +138,9 @@ Flag<double>
                    cl::init(0));
 Flag<double> zLoss(category, "z-loss", "Z",
                    "Add Z times the square of each row's log-sum-exp (default: 0)", cl::init(0));
-cl::list<std::string>
-    freeze("freeze", cl::CommaSeparated,
-           cl::desc("Parameters that are not trained, by their names; * stands for any part: "
-                    "--freeze=*.bias,model.embed_tokens.*"),
-           cl::value_desc("patterns"), cl::cat(category));
-Flag<int64_t> loraRank(category, "lora-rank", "R",
-                       "Train adapters of this rank and freeze all else (LoRA)");
-Flag<double> loraAlpha(category, "lora-alpha", "A",
-                       "What adapters give is scaled by this over the rank (default: 8)",
-                       cl::init(8));
-cl::list<std::string> loraTargets("lora-targets", cl::CommaSeparated,
-                                  cl::desc("Projections that get an adapter: q_proj,v_proj"),
-                                  cl::value_desc("names"), cl::cat(category));
 Flag<bool>
     countTrainedOnly(category, "count-trained", "",
                      "Write the exact number of parameters that are trained in place of the graph");
-Flag<int64_t>
-    expertCapacity(category, "expert-capacity", "N",
-                   "Places that each expert of a mixture has in a sequence; choices beyond them "
-                   "are dropped and counted (default: --seq, so that none is)");
 Flag<double> balanceLoss(
     category, "balance-loss", "X",
     "Coefficient of what unequally chosen experts cost, 0 for nothing (default: the config's own)");
@@ -256,8 +215,7 @@ ImportOptions readOptions() {
     options.seq = 1;
   if (mode == Mode::Prefill && !options.context)
     options.context = options.seq;
-  options.training.optimizer = optimizer;
-  options.training.gradients = gradients;
+  training.apply(options);
   options.training.beta1 = given<double>(beta1);
   options.training.beta2 = given<double>(beta2);
   options.training.eps = given<double>(eps);
@@ -270,13 +228,8 @@ ImportOptions readOptions() {
   options.training.beta2Decay = given<double>(beta2Decay);
   options.training.nesterov = given<bool>(nesterov);
   options.training.master = given<bool>(master);
-  options.training.state = optimizerState;
   options.training.labelSmoothing = labelSmoothing;
   options.training.zLoss = zLoss;
-  options.freeze = freeze;
-  if (loraRank.getNumOccurrences())
-    options.lora = LoraOptions{loraRank, loraAlpha, loraTargets};
-  options.expertCapacity = given<int64_t>(expertCapacity);
   options.balanceLoss = given<double>(balanceLoss);
   options.packed = packed;
   return options;
@@ -323,10 +276,11 @@ std::string nameOfMode() {
 const cl::Option *findMisplacedFlag() {
   if (mode == Mode::Train)
     return nullptr;
-  if (const cl::Option *option = firstGiven(
-          masks, optimizer, gradients, clipNorm, lossScale, lossScaleInitial, lossScaleInterval,
-          beta1, beta2, eps, weightDecay, noDecay, decayGroups, momentum, nesterov, beta2Decay,
-          master, optimizerState, labelSmoothing, zLoss, balanceLoss, packed, freeze))
+  if (const cl::Option *option =
+          firstGiven(masks, training.optimizer, training.gradients, clipNorm, lossScale,
+                     lossScaleInitial, lossScaleInterval, beta1, beta2, eps, weightDecay, noDecay,
+                     decayGroups, momentum, nesterov, beta2Decay, master, training.optimizerState,
+                     labelSmoothing, zLoss, balanceLoss, packed, training.freeze))
     return option;
   return dropout > 0 ? &dropout : nullptr;
 }
@@ -339,7 +293,9 @@ const cl::Option *findFlagOfOtherMode() {
 
 /// Returns the first flag of an adapter where no rank is given, or null.
 const cl::Option *findLoraWithoutRank() {
-  return loraRank.getNumOccurrences() ? nullptr : firstGiven(loraAlpha, loraTargets);
+  return training.loraRank.getNumOccurrences()
+             ? nullptr
+             : firstGiven(training.loraAlpha, training.loraTargets);
 }
 
 /// Returns what a flag of training acts on where the model lacks it, or nothing.
@@ -436,7 +392,7 @@ int run() {
       return fail("--batch is needed: llmmem-import config.json --batch 64");
   } else if (mode != Mode::Decode && (!batch.getNumOccurrences() || !seq.getNumOccurrences()))
     return fail("--batch and --seq are needed: llmmem-import config.json --batch 8 --seq 1024");
-  if (gradients == llm::GradientLifetime::Transient && clipNorm > 0)
+  if (training.gradients == llm::GradientLifetime::Transient && clipNorm > 0)
     llvm::WithColor::warning(llvm::errs(), "llmmem-import")
         << "--clip-norm needs the norm of all gradients before the first update, so they all live "
            "to the end of the backward although they are transient\n";

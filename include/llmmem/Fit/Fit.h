@@ -20,18 +20,20 @@
 
 namespace llmmem {
 
-/// Describes the bytes of a card.
+/// Describes the bytes of a card, or of each of several.
 struct Card {
-  std::string name;     // The name that the user gave: rtx4090, 24GB.
+  std::string name;     // As commands take it: rtx4090, 24GB, 8xh100.
   int64_t memory = 0;   // The card's memory.
   int64_t reserve = 0;  // The part of it for the context and libraries of a program.
   bool hasRates = true; // False: only the bytes are known, so no time is reported.
+  int64_t count = 1;    // The number of equal cards of a node.
   int64_t budget() const { return memory - reserve; }
 };
 
 struct FitRequest {
   int64_t seq = 0;
   std::optional<int64_t> batch; // None: the largest one is searched for.
+  bool phases = false;          // Whether the phases of the step are reported.
 };
 
 /// Says how one measure changes the bytes of the requested step.
@@ -40,12 +42,35 @@ struct MeasureOutcome {
   FitPoint point;
 };
 
+/// This is another way to train the same model where no plan fits. Each is planned before it is
+/// reported.
+struct Relief {
+  std::string name;    // Such as LoRA of rank 16.
+  std::string changes; // What the user gives up or gets used to.
+  importer::ImportOptions options;
+  HostData onHost = HostData::None;
+  int64_t ranks = 1; // The number of ranks that share parameters, state and gradients
+                     // (ZeRO 3). Each has the batch.
+};
+
 /// Says what another way to train needs of the card, where the requested step has no plan.
 struct ReliefOutcome {
   Relief relief;
   FitPoint point;
+  std::vector<std::string> commands;
 };
 
+/// The rank of the adapters that are proposed.
+inline constexpr int64_t kAdapterRank = 16;
+
+/// Says what the recommended batch needs where the experts of a mixture have the places that
+/// routing fills on average, and a quarter more, in place of one for each token.
+struct CapacityOutcome {
+  int64_t places = 0; // Of each expert in a sequence.
+  FitPoint point;     // Under the card's budget.
+};
+
+/// Many fields: each is a part of the report.
 struct FitAnswer {
   Card card;
   FitRequest request;
@@ -60,7 +85,9 @@ struct FitAnswer {
   std::vector<FitPoint> batches;
   std::vector<MeasureOutcome> measures;     // Apply to the recommended batch, without a budget.
   std::vector<ReliefOutcome> reliefs;       // Filled only where no batch and no sequence has a
-                                            // plan.
+                                            // plan; those that train first, the fastest first.
+  std::optional<StepPhases> phases;         // Of the recommended batch, where it is asked for.
+  std::optional<CapacityOutcome> capacity;  // Of a mixture without a capacity.
   std::vector<std::string> commands;        // Plan the recommended batch.
   std::vector<std::string> largestCommands; // Plan the largest batch, where it is another.
 };
@@ -71,9 +98,12 @@ inline constexpr int64_t kSequenceStep = 128;
 /// Answers by planning alone. Fails for a shape that the model does not have.
 llvm::Expected<FitAnswer> fit(FitModel &model, const Card &card, const FitRequest &request);
 
-/// Plans the step with a smaller state, with gradients that end at their update, on as many ranks
-/// as it takes, and with permanent data on the host. Appends to `answer.reliefs`.
+/// Plans the step with a smaller state, with gradients that end at their update, with adapters,
+/// with permanent data on the host, and on as many ranks as it takes. Fills `answer.reliefs`.
 llvm::Error findReliefs(const FitModel &model, FitAnswer &answer);
+
+/// Returns the modelled ns of a card for a token, by which ways to train are ordered.
+double cardTimeOfToken(const ReliefOutcome &outcome, const Card &card);
 
 /// Returns the name that flags use, such as `bf16`.
 llvm::StringRef dtypeName(importer::ElementKind kind);
@@ -91,6 +121,11 @@ std::string importCommand(const FitModel &model);
 /// model's plans use.
 std::string planCommand(const FitModel &model, const Card &card, const std::string &file,
                         const std::string &planned);
+
+/// Returns the commands that import the model as it is trained, and plan the step. `meshFlags`
+/// begin with a space, where there are any.
+std::vector<std::string> stepCommands(const FitModel &model, const Card &card, int64_t batch,
+                                      int64_t seq, const std::string &meshFlags = "");
 
 /// Prints the lines that begin every answer for people.
 void printModelAndCard(const FitModel &model, const Card &card, llvm::raw_ostream &os);

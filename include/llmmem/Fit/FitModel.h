@@ -7,9 +7,15 @@
 #include "llmmem/Import/Import.h"
 #include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "llmmem/Planning/Variants/ProblemVariants.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <map>
 
 namespace llmmem {
+
+struct RankShape;
+
+/// Says what lies in the host's memory between steps (Transforms/StateOnHost.h).
+enum class HostData { None, State, StateAndParameters };
 
 /// Describes a plan of the step at one shape.
 struct FitPoint {
@@ -35,16 +41,18 @@ struct Measure {
 
 llvm::ArrayRef<Measure> measures();
 
-/// This is another way to train the same model where no plan fits. Each is planned before it is
-/// reported.
-struct Relief {
-  std::string flags; // Flags of the tools, as a user writes them.
-  llm::GradientLifetime gradients;
-  llm::OptimizerKind optimizer;
-  importer::StateType state = importer::StateType::Wide;
-  int64_t ranks = 1;   // The number of ranks that share parameters, state and gradients
-                       // (ZeRO-3). Each has the batch.
-  bool onHost = false; // State and parameters lie on the host.
+/// Says what a device holds, at most, in one phase of a step.
+struct PhaseBytes {
+  planning::Phase phase = planning::Phase::None;
+  int64_t arena = 0; // Activations, their gradients, workspaces.
+};
+
+/// Describes the bytes of a step over time.
+struct StepPhases {
+  /// The bytes of arguments on the device, by role; what aligns them is not included.
+  int64_t parameters = 0, gradients = 0, state = 0, others = 0;
+  std::vector<PhaseBytes> phases; // In the order of a step; without those that have no op.
+  int64_t neededBytes = 0;        // Of the plan as a whole.
 };
 
 /// Plans a step at one shape after another. Batch and sequence describe a step of training. Batch
@@ -56,7 +64,9 @@ public:
   /// shape. `seconds` bounds each search, as in PlanOptions.
   static llvm::Expected<FitModel> read(llvm::StringRef text, llvm::StringRef file,
                                        importer::ImportOptions options, DeviceModel device,
-                                       double seconds);
+                                       double seconds, HostData onHost = HostData::None);
+  /// Returns the same model, trained in another way. `options` say everything except the shape.
+  FitModel trainedBy(importer::ImportOptions options, HostData onHost) const;
 
   /// Asks for a plan: a shape, and the budget or the measure that the plan is for.
   struct Question {
@@ -77,16 +87,22 @@ public:
   Question questionOf(const Measure &measure, int64_t batch, int64_t seq) const;
   /// Answers each question in this order. Plans every unknown one once, on all cores.
   llvm::Expected<std::vector<FitPoint>> ask(llvm::ArrayRef<Question> questions);
-  /// Plans the step of each rank, trained as `relief` says, under a budget. The point has the batch
-  /// of all ranks.
-  llvm::Expected<FitPoint> with(const Relief &relief, int64_t batch, int64_t seq,
-                                int64_t budget) const;
+  /// Plans the step of each rank of a mesh under a budget. `batch` is that of all ranks.
+  llvm::Expected<FitPoint> onRanks(const RankShape &rank, int64_t batch, int64_t seq,
+                                   int64_t budget) const;
+  /// Returns what the plan under a budget holds in each phase; no phases without a plan.
+  llvm::Expected<StepPhases> phasesOf(int64_t batch, int64_t seq, int64_t budget) const;
+  /// Builds the graph that the steps are made of.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildGraph(mlir::MLIRContext &context,
+                                                               int64_t batch, int64_t seq) const;
 
   int64_t parameters() const { return numParameters; }
+  const importer::Model &source() const { return *model; }
   int64_t longestSequence() const { return model->facts.maxSeq; }
   const importer::ModelFacts &facts() const { return model->facts; }
   const importer::ImportOptions &importOptions() const { return options; }
   const DeviceModel &device() const { return table; }
+  HostData hostData() const { return onHost; }
   double searchSeconds() const { return seconds; }
 
 private:
@@ -97,26 +113,25 @@ private:
   struct Step {
     planning::VariantSet variants;
     int64_t cacheBytes = 0, hostBytes = 0;
+    StepPhases residents; // Without phases.
   };
   struct Answer {
     FitPoint point;
     Step step;
   };
-  llvm::Expected<Step> build(importer::ImportOptions shape, int64_t ranks = 1,
-                             bool onHost = false) const;
-  planning::HostLink linkToHost() const;
+  llvm::Expected<Step> build(importer::ImportOptions shape, const RankShape &rank) const;
   importer::ImportOptions shapeOf(int64_t batch, int64_t seq, int64_t chunk = 0) const;
   llvm::Expected<Step> stepOf(const Question &question) const;
   llvm::Expected<FitPoint> askOne(const Question &question);
   llvm::Error learn(llvm::ArrayRef<Question> questions);
   llvm::Expected<Answer> answer(const Question &question) const;
-  static void inThreads(size_t count, llvm::function_ref<void(size_t)> work);
   FitPoint pointOf(const planning::VariantSet &variants, planning::PolicyKind policy) const;
 
-  std::unique_ptr<importer::Model> model;
+  std::shared_ptr<const importer::Model> model;
   importer::ImportOptions options;
   DeviceModel table;
   double seconds = 10;
+  HostData onHost = HostData::None;
   int64_t numParameters = 0;
   std::map<Shape, Step> known;
   std::map<Question, FitPoint> answers;

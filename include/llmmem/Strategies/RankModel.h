@@ -21,6 +21,7 @@
 #include "llmmem/Planning/Schedulers/RepeatedBlocks.h"
 #include "llmmem/Strategies/Layouts.h"
 #include "llmmem/Strategies/Strategy.h"
+#include "llmmem/Transforms/StateOnHost.h"
 #include "llmmem/Transforms/StepVariants.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -51,6 +52,7 @@ struct StepSettings {
   std::vector<LayoutGroup> groups; // Lists the groups that a shape may leave unsharded.
   /// Prices the host copies, where state and parameters lie on the host (StateOnHost.h).
   std::optional<planning::HostLink> host;
+  HostRoles onHost = {.optimizerState = true, .parameters = true}; // With `host`: what lies there.
   int64_t bucketBytes = 0; // The size of the gradients that share a collective (Parallelize.h).
 };
 
