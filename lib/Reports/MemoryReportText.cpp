@@ -390,6 +390,10 @@ static void printPrices(const MemoryReport &report, llvm::raw_ostream &os) {
 
 static void printRecomputation(const TimeEntry &time, llvm::raw_ostream &os) {
   const Work &again = time.recomputed;
+  if (time.recomputedOps == 0) {
+    os << "recompute      0 ops\n";
+    return;
+  }
   os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
                 time.recomputedOps, static_cast<double>(again.flops),
                 percent(again.flops, time.once.flops), again.ns / 1e6,
