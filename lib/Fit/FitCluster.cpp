@@ -37,16 +37,13 @@ searchMeshes(const FitModel &model, const Card &card, int64_t batch, int64_t seq
   request.devices = card.count;
   request.budget = card.budget();
   request.pins.microBatches = 1;
+  request.comparesLayouts = false; // They multiply the programs, too.
   request.settings.usesLibrary = model.device().libraryWorkspace > 0;
   request.refuse = refuseStages;
   FailureOr<SearchResult> result = searchStrategies(**module, request);
   if (failed(result))
     return diagnostics.toError();
-  std::vector<StrategyOutcome> best = std::move(result->best);
-  // Only plans of `--mesh=auto` leave groups of parameters whole.
-  for (StrategyOutcome &outcome : best)
-    outcome.strategy.whole = 0;
-  return best;
+  return std::move(result->best);
 }
 
 /// Returns the first of `outcomes` that has a plan as a whole.
@@ -69,8 +66,28 @@ static llvm::Expected<ClusterPoint> planFirst(const FitModel &model, const Card 
   return best;
 }
 
+/// Returns whether no mesh can fit: ranks share at most all that one card would hold for the whole
+/// step, so the fullest has its share of it. `alone` becomes the point of that card.
+static llvm::Expected<bool> exceedsAllCards(const FitModel &model, const Card &card, int64_t seq,
+                                            FitPoint &alone) {
+  FitModel one = model.trainedBy(model.importOptions(), model.hostData());
+  llvm::Expected<FitPoint> point = one.under(1, seq, card.budget());
+  if (!point)
+    return point.takeError();
+  alone = *point;
+  return alone.residentBytes / card.count > card.budget();
+}
+
 llvm::Expected<ClusterPoint> llmmem::bestMesh(const FitModel &model, const Card &card,
                                               int64_t batch, int64_t seq) {
+  ClusterPoint none;
+  llvm::Expected<bool> exceeds = exceedsAllCards(model, card, seq, none.point);
+  if (!exceeds)
+    return exceeds.takeError();
+  if (*exceeds) {
+    none.point.batch = batch;
+    return none;
+  }
   llvm::Expected<std::vector<StrategyOutcome>> outcomes = searchMeshes(model, card, batch, seq);
   if (!outcomes)
     return outcomes.takeError();
@@ -164,9 +181,13 @@ llvm::Expected<ClusterAnswer> llmmem::fitCluster(FitModel &model, const Card &ca
   FitAnswer &common = answer.common;
   common.card = card;
   common.request = request;
+  llvm::Expected<bool> exceeds = exceedsAllCards(model, card, request.seq, common.least);
+  if (!exceeds)
+    return exceeds.takeError();
   ClusterSearch search(model, card, request.seq);
-  if (llvm::Error error = request.batch ? search.add(*request.batch) : search.addBatches())
-    return std::move(error);
+  if (!*exceeds)
+    if (llvm::Error error = request.batch ? search.add(*request.batch) : search.addBatches())
+      return std::move(error);
   if (llvm::Error error = search.planFastest(answer))
     return std::move(error);
   common.fits = answer.fastest.point.fits();
@@ -175,10 +196,6 @@ llvm::Expected<ClusterAnswer> llmmem::fitCluster(FitModel &model, const Card &ca
     common.commands = stepCommands(model, card, common.recommended.batch, request.seq);
     return answer;
   }
-  llvm::Expected<FitPoint> one = model.under(request.batch.value_or(1), request.seq, card.budget());
-  if (!one)
-    return one.takeError();
-  common.least = *one;
   if (llvm::Error error = findReliefs(model, common))
     return std::move(error);
   return answer;

@@ -85,6 +85,11 @@ double llmmem::cardTimeOfToken(const ReliefOutcome &outcome, const Card &card) {
 
 llvm::Error llmmem::findReliefs(const FitModel &model, FitAnswer &answer) {
   std::vector<Relief> ways = otherTrainings(model);
+  // Meshes whose data lie on the host are not compared, and ranks run no weights in fewer bits.
+  if (answer.card.count > 1)
+    llvm::erase_if(ways, [](const Relief &way) {
+      return way.onHost != HostData::None || way.options.weights;
+    });
   std::vector<std::optional<ReliefOutcome>> found(ways.size());
   inThreads(ways.size(), [&](size_t number) {
     found[number] = outcomeOf(model, answer.card, answer.request, ways[number]);

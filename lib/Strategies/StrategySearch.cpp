@@ -266,7 +266,7 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
   ModelFacts facts{*batch, *blocks};
   SearchRequest withLayouts = request;
   constexpr int64_t fewRanks = 2;
-  if (request.devices >= fewRanks)
+  if (request.devices >= fewRanks && request.comparesLayouts)
     withLayouts.settings.groups = findLayoutGroups(*few, fewRanks);
   return Search(*few, facts, withLayouts).run();
 }
