@@ -84,7 +84,7 @@ struct SearchRequest {
   std::function<std::optional<std::string>(const Strategy &)> refuse;
   /// Plans a strategy as a whole; may be empty. The error says why there is no plan.
   std::function<llvm::Expected<WholePlan>(const Strategy &)> planWhole;
-  bool comparesLayouts = true; // Which groups of parameters tp leaves whole (Layouts.h).
+  bool comparesLayouts = true;  // Which groups of parameters tp leaves whole (Layouts.h).
   int64_t mostOpsOfStep = 2000; // Bounds the ops of a step that is planned as a whole.
   int64_t mostOps = 15000;      // Bounds the ops of all of those steps.
 };
