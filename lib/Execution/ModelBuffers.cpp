@@ -192,9 +192,9 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   mlir::Type element = info.type.getElementType();
   tensor.dtype =
       (llm::isPacked(element) ? packedDtypeOf(element) : dtypeOf(kindOf(argument))).str();
-  if (element.isInteger(4)) { // Files have no type of four bits.
-    tensor.shape = {info.bytes};
-    tensor.shard.shape = {info.bytes};
+  if (element.isInteger(4)) {                       // Files have no type of four bits.
+    tensor.shape = {info.bytes * info.shard.parts}; // Parts are whole bytes (Parallelize.cpp).
+    tensor.shard.shape = {tensor.shape[0]};
   }
   if (info.shard.isHere())
     tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);

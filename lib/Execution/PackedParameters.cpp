@@ -10,11 +10,12 @@ using namespace llmmem;
 llvm::Error PackedParameter::check(const CompiledStep &step,
                                    const StepRoles::Parameter &parameter) {
   for (std::optional<unsigned> extra : {parameter.scales, parameter.zeros})
-    if (step.arguments()[extra.value_or(parameter.argument)].shard.parts > 1)
+    if (const Shard &shard = step.arguments()[extra.value_or(parameter.argument)].shard;
+        shard.parts > 1 && !shard.areInOrder())
       return llvm::createStringError(
           "parameter '" + parameter.name +
-          "' is held in fewer bits and split over ranks, whose parts have no groups of their own; "
-          "leave --weights or the split out");
+          "' is held in fewer bits and split over ranks, whose parts are not whole rows; leave "
+          "--weights or the split out");
   return llvm::Error::success();
 }
 
@@ -32,16 +33,22 @@ PackedBytes PackedParameter::bytesOf() {
   return bytes;
 }
 
+/// Returns the number in the whole tensor of this rank's first element.
+static int64_t firstElementOf(const StepArgument &argument) {
+  return argument.shard.position() * argument.type.getNumElements();
+}
+
 /// Packs two groups at a time, because two zero points share a byte.
 bool PackedParameter::pack(
     llvm::function_ref<void(int64_t first, llvm::MutableArrayRef<double>)> read) {
   const PackedBytes bytes = bytesOf();
   const int64_t groups = step.arguments()[*parameter.scales].type.getNumElements();
+  const int64_t begin = firstElementOf(step.arguments()[parameter.argument]);
   std::atomic<bool> isFinite = true;
   auto packPair = [&](int64_t pair) {
     std::vector<double> weights(bytes.group);
     for (int64_t number = 2 * pair; number < std::min(2 * pair + 2, groups); ++number) {
-      read(number * bytes.group, weights);
+      read(begin + number * bytes.group, weights);
       if (!packGroup(bytes, number, weights))
         isFinite = false;
     }
@@ -73,7 +80,7 @@ llvm::Error PackedParameter::load(llvm::ArrayRef<const TensorEntry *> tensors,
     if (llvm::Error error = checkShape(*tensor, shape))
       return error;
   }
-  const int64_t ofTensor = argument.type.getNumElements() / static_cast<int64_t>(tensors.size());
+  const int64_t ofTensor = argument.whole.getNumElements() / static_cast<int64_t>(tensors.size());
   bool isFinite = pack([&](int64_t first, llvm::MutableArrayRef<double> weights) {
     const int64_t number = first / ofTensor; // Groups are parts of rows, and so belong to one
                                              // tensor.

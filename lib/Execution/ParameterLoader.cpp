@@ -250,6 +250,7 @@ llvm::Error ParameterLoader::loadStored(unsigned argument, const TensorEntry &te
                                    "dtype is " +
                                    tensor.dtype + ", expected " + own.dtype +
                                    ", or its shape is another");
-  std::memcpy(memory.argument(argument), tensor.bytes.data(), tensor.bytes.size());
+  const int64_t bytes = step.arguments()[argument].bytes;
+  std::memcpy(memory.argument(argument), tensor.bytes.data() + own.shard.position() * bytes, bytes);
   return llvm::Error::success();
 }

@@ -51,7 +51,7 @@ public:
 
 private:
   PackedBytes bytesOf();
-  /// Rounds all groups. `read` gives the weights from element `first` on. Returns false where one
+  /// Rounds this rank's groups. `read` gives the weights from element `first` of the whole on. Returns false where one
   /// is not finite.
   bool pack(llvm::function_ref<void(int64_t first, llvm::MutableArrayRef<double> weights)> read);
 

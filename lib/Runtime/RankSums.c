@@ -66,7 +66,7 @@ DEFINE_SUM(sum_i32, uint32_t, uint32_t, as_is_i32, as_is_i32)
 
 void llmmem_sum_in_order(const void *parts, int64_t members, int64_t count, void *sum,
                          int64_t element) {
-  static const llmmem_iterations sums[LLMMEM_ELEMENT_TYPES] = {sum_f32, sum_f64, sum_bf16, sum_i32};
+  static const llmmem_iterations sums[LLMMEM_ELEMENT_BYTE] = {sum_f32, sum_f64, sum_bf16, sum_i32};
   Sum context = {parts, members, count, sum};
   llmmem_parallel_for((count + kBlock - 1) / kBlock, sums[element], &context);
 }

@@ -49,9 +49,11 @@ LogicalResult Parallelizer::startArgument(BlockArgument argument) {
   llm::Role role = getRole(argument);
   if (role == llm::Role::Param) {
     ofParameters.insert(argument);
-    if (dataAxis)
+    // Numbers in fewer bits have no gradient.
+    const bool isPacked = llm::isPacked(getElementTypeOrSelf(argument.getType()));
+    if (dataAxis && !isPacked)
       state.own.push_back(dataAxis);
-    if (tensorAxis)
+    if (tensorAxis && !isPacked)
       state.shared.push_back(tensorAxis);
   }
   auto given =
@@ -119,7 +121,8 @@ void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
 }
 
 /// Gathers those of one block that a bucket has room for together, in the order of their first
-/// readers.
+/// readers. What is frozen has buckets of its own: every result of a bucket that one trained part
+/// enters would need a gradient.
 void Parallelizer::gatherParameters() {
   llvm::stable_sort(inParts, [](BlockArgument a, BlockArgument b) {
     return firstReaderOf(a)->isBeforeInBlock(firstReaderOf(b));
@@ -127,9 +130,10 @@ void Parallelizer::gatherParameters() {
   auto blockOf = [](BlockArgument argument) {
     return firstReaderOf(argument)->getAttr(LlmDialect::kBlock);
   };
-  llvm::MapVector<std::pair<Attribute, Type>, SmallVector<SmallVector<BlockArgument>>> buckets;
+  using Key = std::tuple<Attribute, Type, Attribute>; // block, elements, whether frozen
+  llvm::MapVector<Key, SmallVector<SmallVector<BlockArgument>>> buckets;
   SmallVector<SmallVector<BlockArgument>> all;
-  llvm::DenseMap<std::pair<Attribute, Type>, int64_t> bytesInLast;
+  llvm::DenseMap<Key, int64_t> bytesInLast;
   for (BlockArgument argument : inParts) {
     int64_t bytes = bytesOfType(argument.getType());
     Attribute block = blockOf(argument);
@@ -137,7 +141,8 @@ void Parallelizer::gatherParameters() {
       all.push_back({argument});
       continue;
     }
-    std::pair<Attribute, Type> key = {block, getElementTypeOrSelf(argument.getType())};
+    Attribute frozen = loss.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen);
+    const Key key = {block, getElementTypeOrSelf(argument.getType()), frozen};
     auto &ofBlock = buckets[key];
     if (ofBlock.empty() || bytesInLast[key] + bytes > strategy.bucketBytes ||
         ofBlock.back().size() == kMostInBucket) {
@@ -153,18 +158,31 @@ void Parallelizer::gatherParameters() {
     gatherTogether(bucket);
 }
 
+/// Returns whether parts of a tensor in fewer bits are whole rows, which have whole groups, and
+/// whole bytes.
+static bool hasWholeRows(RankedTensorType part, RankedTensorType gathered, RankedTensorType whole) {
+  return gathered == whole && part.getNumElements() * part.getElementTypeBitWidth() % 8 == 0;
+}
+
 /// Checks that ranks of dp can split what tp leaves of a parameter.
 LogicalResult Parallelizer::checkParts(BlockArgument argument) {
   auto shard = cast<RankedTensorType>(argument.getType());
   if (strategy.zeroStage == 0 || shardings.of(argument).isSplitOver(dataAxis))
     return success();
   int64_t ranks = shardings.ranksOf({dataAxis});
-  if (ParameterShard::of(shard, ranks))
+  const std::optional<ParameterShard> parts = ParameterShard::of(shard, ranks);
+  const bool isPacked = llm::isPacked(shard.getElementType()) && strategy.zeroStage == 3;
+  if (parts && (!isPacked || hasWholeRows(parts->part, parts->gathered, shard)))
     return success();
-  return emitError(argument.getLoc())
-         << "parameter '" << getName(argument) << "' of type " << shard << " has "
-         << shard.getNumElements() << " elements, which do not divide over dp = " << ranks
-         << "; take a dp that divides them, or zero=0";
+  InFlightDiagnostic error = emitError(argument.getLoc())
+                             << "parameter '" << getName(argument) << "' of type " << shard;
+  if (isPacked)
+    return error << " is held in fewer bits, in parts of whole rows and bytes, and dp = " << ranks
+                 << " does not divide it so; take a dp that divides " << shard.getDimSize(0)
+                 << ", or zero=2, which leaves frozen parameters whole";
+  return error << " has " << shard.getNumElements()
+               << " elements, which do not divide over dp = " << ranks
+               << "; take a dp that divides them, or zero=0";
 }
 
 /// Annotates a cache with the part that a rank holds, in the way of parameters.
@@ -238,6 +256,8 @@ LogicalResult Parallelizer::visitSplit(Operation *op, ShardingOpInterface rule) 
     addTo(own, operand.own);
     addTo(shared, operand.shared);
   }
+  const bool isOfParameters = llvm::all_of(
+      op->getOperands(), [&](Value operand) { return ofParameters.contains(operand); });
   FailureOr<SmallVector<Sharding>> results = propagate(op, operandShardings);
   OpBuilder builder(op);
   if (failed(results) || failed(rule.localize(builder, operandShardings)))
@@ -247,6 +267,8 @@ LogicalResult Parallelizer::visitSplit(Operation *op, ShardingOpInterface rule) 
     removeFrom(state.own, sharding.partial);
     if (failed(setResult(result, state)))
       return failure();
+    if (isOfParameters)
+      ofParameters.insert(result);
   }
   return success();
 }

@@ -34,6 +34,8 @@ bool ParameterChoice::follow(const Reading &reading, DimensionSharding &split,
       continue;
     ValueSharding state = shardings.of(reading.op->getOperand(number));
     for (auto [place, dimension] : llvm::enumerate(dimensions)) {
+      if (dimension.mustBeWhole())
+        continue;
       split = state.sharding.dimensions[place];
       factor = dimension.factors.front();
       bool isInParameters = llvm::any_of(reading.parameters, [&](unsigned parameter) {
@@ -46,6 +48,20 @@ bool ParameterChoice::follow(const Reading &reading, DimensionSharding &split,
     }
   }
   return false;
+}
+
+/// Returns whether an op reads the result of `sum`, a product, together with a value of its sizes
+/// whose last dimension the axis has split.
+bool ParameterChoice::isReadNextToParts(Operation *sum) const {
+  const Sharding whole = Sharding::whole(sum->getResult(0).getType());
+  auto isPart = [&](Value operand) {
+    const Sharding sharding = shardings.of(operand).sharding;
+    return sharding.wholeSizes == whole.wholeSizes && !sharding.dimensions.empty() &&
+           llvm::is_contained(sharding.dimensions.back().axes, axis);
+  };
+  return llvm::any_of(sum->getUsers(), [&](Operation *reader) {
+    return llvm::any_of(reader->getOperands(), isPart);
+  });
 }
 
 /// Returns whether everything that reads `value`, and what follows from it, can run on parts of a
@@ -80,6 +96,8 @@ bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
             places.insert({result, static_cast<unsigned>(at)});
             sizes.push_back(Sharding::whole(result.getType()).wholeSizes[at]);
           }
+      if (sizes.empty() && isReadNextToParts(user))
+        return false;
       if (read.factors.size() == 1)
         continue;
       if (!pieces.empty() && ArrayRef(pieces) != ArrayRef(sizes))

@@ -62,6 +62,10 @@ private:
 /// linear(x, w) with x whole, w is split along its outputs where y goes through gelu into another
 /// linear, and stays whole where y is added to a residual whose norm needs all of it. A cache
 /// follows the keys and values that are read together with it.
+///
+/// What would be summed over all ranks and then read together with parts stays whole, too: of an
+/// adapter's b(a(x)), whose b is added to a product that is split along its outputs, b is split
+/// like that product, and each rank has all of a.
 class ParameterChoice {
 public:
   /// `gathersResults` says that parts of what the function returns are gathered, so that they may
@@ -82,6 +86,7 @@ private:
                   DimensionSharding &split) const;
   bool canFollow(mlir::Value value, unsigned dimension, bool padded,
                  llvm::SmallVectorImpl<int64_t> &pieces) const;
+  bool isReadNextToParts(mlir::Operation *sum) const;
 
   ValueShardings &shardings;
   mlir::StringAttr axis;

@@ -23,6 +23,10 @@ def Llm_Shared : Llm_TensorOf<AnyTypeOf<[BF16, F32, F64, I32]>>;
 def Llm_SharedRows : RankedTensorOf<[BF16, F32, F64, I32],
     [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
     "statically shaped tensor of at least one dimension, none empty,">; // parts lie along a dimension
+// What is not summed may have fewer bits.
+def Llm_GatheredRows : RankedTensorOf<[BF16, F32, F64, I32, Llm_Packed],
+    [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
+    "statically shaped tensor of at least one dimension, none empty,">;
 
 def Collective : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getTransfer", "getWorkspaceBytes"]>;
 
@@ -56,8 +60,8 @@ def Llm_AllGatherOp : Llm_CollectiveOp<"all_gather", [BuffersInPlace, Shardable]
     }
     ```
   }];
-  let arguments = (ins Llm_SharedRows:$x, Optional<Llm_SharedRows>:$destination, Llm_Axes:$axes, I64Attr:$dimension);
-  let results = (outs Llm_SharedRows:$whole);
+  let arguments = (ins Llm_GatheredRows:$x, Optional<Llm_GatheredRows>:$destination, Llm_Axes:$axes, I64Attr:$dimension);
+  let results = (outs Llm_GatheredRows:$whole);
   let assemblyFormat = [{
     $x `over` $axes (`destination` `(` $destination^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
@@ -293,8 +297,8 @@ def Llm_AllGatherBucketOp : Llm_BucketOp<"all_gather_bucket", [BuffersInPlace, A
     }
     ```
   }];
-  let arguments = (ins Variadic<Llm_SharedRows>:$parts, Variadic<Llm_SharedRows>:$destinations, Llm_Axes:$axes);
-  let results = (outs Variadic<Llm_SharedRows>:$wholes);
+  let arguments = (ins Variadic<Llm_GatheredRows>:$parts, Variadic<Llm_GatheredRows>:$destinations, Llm_Axes:$axes);
+  let results = (outs Variadic<Llm_GatheredRows>:$wholes);
   let assemblyFormat = [{
     $parts `over` $axes (`destinations` `(` $destinations^ `)`)? attr-dict `:` functional-type(operands, results)
   }];

@@ -37,6 +37,7 @@ enum {
   LLMMEM_ELEMENT_F64,
   LLMMEM_ELEMENT_BF16,
   LLMMEM_ELEMENT_I32,
+  LLMMEM_ELEMENT_BYTE, /* It is moved and never summed. */
   LLMMEM_ELEMENT_TYPES
 };
 
