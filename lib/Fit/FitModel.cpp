@@ -52,15 +52,8 @@ FitModel FitModel::trainedBy(importer::ImportOptions other, HostData data) const
 /// Returns the link of the card's table. For a card that is only a number of bytes any link will
 /// do, because it moves no byte of the device.
 static planning::HostLink linkToHost(const DeviceModel &table) {
-  constexpr int64_t nanoseconds = 1'000'000'000;
-  const DeviceLink *own = table.linkTo(DeviceLink::To::Host);
-  if (!own)
-    return {25 * nanoseconds, 25 * nanoseconds, 0};
-  // A rate that is too large for 64 bits becomes the largest one.
-  auto perSecond = [&](int64_t bytesPerNs) {
-    return llvm::checkedMul(bytesPerNs, nanoseconds).value_or(INT64_MAX);
-  };
-  return {perSecond(own->upBytesPerNs), perSecond(own->downBytesPerNs), own->latencyNs};
+  constexpr int64_t usual = 25'000'000'000;
+  return llmmem::linkToHost({}, {}, table).value_or(planning::HostLink{usual, usual, 0});
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> FitModel::buildGraph(MLIRContext &context, int64_t batch,

@@ -4,7 +4,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"
-#include "llmmem/Strategies/StrategySearch.h"
+#include "llmmem/Strategies/StrategyReliefs.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/TextFile.h"
 #include "llmmem/Targets/Targets.h"
@@ -179,8 +179,11 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
   auto outcome = std::make_shared<CheckpointOutcome>();
   outcome->texts = CheckpointOutcome::Texts::Dropped;
   buildCheckpointPipeline(passes, *options, outcome);
-  if (failed(passes.run(*copy)))
-    return llvm::createStringError(text);
+  if (failed(passes.run(*copy))) {
+    if (outcome->noPlan)
+      return llvm::createStringError(text);
+    return WholePlan{.refusal = text};
+  }
   FailureOr<WholePlan> plan = measure(*copy, tables);
   if (failed(plan))
     return llvm::createStringError(text);
@@ -254,11 +257,15 @@ LogicalResult ChooseStrategy::report(ModuleOp module, const SearchResult &result
   return success();
 }
 
+static bool isEachRefused(const SearchResult &result) {
+  return llvm::all_of(result.others, [](const StrategyOutcome &outcome) {
+    return outcome.state == StrategyOutcome::State::Refused;
+  });
+}
+
 /// Fails, and says what could be changed.
 LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &result) const {
-  if (llvm::all_of(result.others, [](const StrategyOutcome &outcome) {
-        return outcome.state == StrategyOutcome::State::Refused;
-      }))
+  if (isEachRefused(result))
     return emitError(module.getLoc())
            << "no strategy divides this model over " << result.devices
            << " devices; take another number of devices, or import it with another --batch";
@@ -267,8 +274,16 @@ LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &r
   InFlightDiagnostic error = emitError(module.getLoc());
   error << (result.status == planning::Status::Infeasible ? "no strategy fits"
                                                           : "no strategy was found to fit")
-        << " under " << describeBudgets(result) << " on each of " << result.devices
-        << " devices; take more devices, a smaller batch or sequence";
+        << " under " << describeBudgets(result) << " on each of " << result.devices << " devices; ";
+  if (!result.reliefs.empty())
+    error << "what would fit is listed above";
+  else
+    error << "take more devices";
+  if (result.bytesBound > result.mostBudget)
+    error << "; a smaller batch or sequence does not help, as parameters and state alone take "
+          << formatByteSize(result.bytesBound) << " or more on some device";
+  else
+    error << ", or take a smaller batch or sequence";
   if (result.leastFound != INT64_MAX)
     error << ", or a budget of " << result.leastFound << " bytes";
   return error;
@@ -321,7 +336,11 @@ LogicalResult ChooseStrategy::run(ModuleOp module) {
     return planWhole(module, *options, strategy, *request);
   };
   FailureOr<SearchResult> result = searchStrategies(module, *request);
-  if (failed(result) || failed(report(module, *result)))
+  if (failed(result))
+    return failure();
+  if (result->best.empty() && !isEachRefused(*result))
+    result->reliefs = findStrategyReliefs(module, *request);
+  if (failed(report(module, *result)))
     return failure();
   if (result->best.empty())
     return failWithout(module, *result);

@@ -499,6 +499,8 @@ void MemoryReport::print(llvm::raw_ostream &os) const {
   os << formatv("policy         {0}\nparameters     {1}", plan.policy, resident.parameters);
   if (resident.trainedParameters != resident.parameters)
     os << formatv(", {0} of them trained", resident.trainedParameters);
+  if (ranks.count > 1)
+    os << formatv(", those of one of {0} ranks", ranks.count);
   os << "\n";
   for (auto &[role, bytes] : resident.byRole)
     if (bytes == 0)

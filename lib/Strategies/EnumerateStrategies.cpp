@@ -76,9 +76,12 @@ void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp) {
   if (model.batch % dp != 0)
     return count("a batch of " + llvm::Twine(model.batch) +
                  " does not divide over dp=" + llvm::Twine(dp));
-  if (pp > model.blocks)
+  if (pp > model.blocks) {
+    const std::string groups =
+        model.period > 1 ? "groups of " + std::to_string(model.period) + " blocks" : "blocks";
     return count("pp=" + llvm::Twine(pp) + " has more stages than the model's " +
-                 llvm::Twine(model.blocks) + " blocks");
+                 llvm::Twine(model.blocks) + " " + groups);
+  }
   Strategy mesh;
   mesh.pp = pp;
   mesh.dp = dp;

@@ -2,6 +2,7 @@
 
 #include "llmmem/Strategies/EqualBlocks.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include <map>
 
 using namespace mlir;
 using namespace llmmem;
@@ -25,6 +26,8 @@ public:
   }
 
   size_t size() const { return ops.size(); }
+  /// Returns for each block a number that is equal for blocks whose ops mean the same.
+  std::vector<size_t> findKinds() const;
   LogicalResult checkEqual() const;
   void keep(size_t count);
 
@@ -55,6 +58,24 @@ static DictionaryAttr meaningOf(Operation *op) {
         attribute.getName() != "key")
       kept.push_back(attribute);
   return DictionaryAttr::get(op->getContext(), kept);
+}
+
+std::vector<size_t> Blocks::findKinds() const {
+  std::map<std::vector<const void *>, size_t> numbers;
+  std::vector<size_t> kinds;
+  for (ArrayRef<Operation *> block : ops) {
+    std::vector<const void *> meaning;
+    for (Operation *op : block) {
+      meaning.push_back(op->getName().getAsOpaquePointer());
+      meaning.push_back(meaningOf(op).getAsOpaquePointer());
+      for (Type type : op->getOperandTypes())
+        meaning.push_back(type.getAsOpaquePointer());
+      for (Type type : op->getResultTypes())
+        meaning.push_back(type.getAsOpaquePointer());
+    }
+    kinds.push_back(numbers.try_emplace(std::move(meaning), numbers.size()).first->second);
+  }
+  return kinds;
 }
 
 /// `operand` belongs to a block, and `other` to the next one.
@@ -109,6 +130,40 @@ void Blocks::keep(size_t count) {
   for (size_t block = ops.size(); block-- > count;)
     for (Operation *op : llvm::reverse(ops[block]))
       op->erase();
+}
+
+BlockPattern llmmem::findBlockPattern(func::FuncOp loss) {
+  const std::vector<size_t> kinds = Blocks(loss).findKinds();
+  const auto blocks = static_cast<int64_t>(kinds.size());
+  constexpr int64_t fewest = 3;
+  BlockPattern best{0, 1, blocks};
+  int64_t covered = 0;
+  for (int64_t period = 1; period * fewest <= blocks; ++period)
+    for (int64_t first = 0, end = 0; first + period * fewest <= blocks;
+         first = std::max(end, first) + 1) {
+      for (end = first; end + period < blocks && kinds[end] == kinds[end + period];)
+        ++end;
+      const int64_t count = (end - first) / period + 1;
+      if (count >= fewest && count * period > covered) {
+        covered = count * period;
+        best = {first, period, count};
+      }
+    }
+  return best;
+}
+
+void llmmem::labelGroups(func::FuncOp loss, const BlockPattern &pattern) {
+  Builder builder(loss.getContext());
+  for (Operation &op : loss.getBody().front().without_terminator()) {
+    const std::optional<int64_t> block = getBlock(&op);
+    if (!block)
+      continue;
+    const int64_t number = *block - pattern.first;
+    if (number < 0 || number >= pattern.period * pattern.count)
+      op.removeAttr(LlmDialect::kBlock);
+    else
+      op.setAttr(LlmDialect::kBlock, builder.getI64IntegerAttr(number / pattern.period));
+  }
 }
 
 llvm::FailureOr<int64_t> llmmem::countEqualBlocks(func::FuncOp loss) {

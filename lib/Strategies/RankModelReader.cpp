@@ -151,7 +151,8 @@ void RankModelReader::Parts::fold() {
 
 void RankModelReader::addResidents(func::FuncOp step, Parts &parts) const {
   for (BlockArgument argument : step.getArguments())
-    parts.of(ownerOf(argument)).residentBytes += allocatedBytes(argument.getType());
+    if (!llm::isOnHost(argument.getType()))
+      parts.of(ownerOf(argument)).residentBytes += allocatedBytes(argument.getType());
 }
 
 /// Returns the ops of the backward that no other part's backward waits for: gradients of weights.

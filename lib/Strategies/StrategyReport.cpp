@@ -29,7 +29,7 @@ static std::vector<std::string> wholeNames(const SearchResult &result, const Str
 static void printBest(const SearchResult &result, llvm::raw_ostream &os) {
   for (auto [number, outcome] : llvm::enumerate(result.best)) {
     bool isWhole = outcome.state == State::Whole;
-    os << llvm::formatv("{0,2}  {1}  {2}", number + 1,
+    os << llvm::formatv("{0,2}  {1}  {2} a rank", number + 1,
                         llvm::right_justify(milliseconds(outcome.time()), 14),
                         llvm::right_justify(
                             formatByteSize(isWhole ? outcome.whole.bytes : outcome.bytes), 10))
@@ -37,10 +37,11 @@ static void printBest(const SearchResult &result, llvm::raw_ostream &os) {
     std::string model = outcome.ns > 0 ? milliseconds(outcome.ns) : "over the budget";
     os << (isWhole ? "  (planned whole; from blocks " + model + ")" : "  (modelled from blocks)");
     if (outcome.strategy.whole)
-      os << "  whole over tp: " << llvm::join(wholeNames(result, outcome.strategy, 1), ", ");
-    if (outcome.recomputeNs > 0 || outcome.waitingNs > 0)
-      os << "  of it " << milliseconds(outcome.recomputeNs) << " again, "
-         << milliseconds(outcome.waitingNs) << " waiting";
+      os << "  not split by tp: " << llvm::join(wholeNames(result, outcome.strategy, 1), ", ");
+    if (outcome.recomputeNs > 0)
+      os << "  recomputation takes " << milliseconds(outcome.recomputeNs);
+    if (outcome.waitingNs > 0)
+      os << "  stages wait " << milliseconds(outcome.waitingNs);
     os << "\n";
   }
 }
@@ -98,6 +99,13 @@ static void printLosers(const SearchResult &result, llvm::raw_ostream &os) {
     os << "refused        " << count << ": " << reason << "\n";
 }
 
+static void printReliefs(const SearchResult &result, llvm::raw_ostream &os) {
+  for (const StrategyRelief &relief : result.reliefs)
+    os << "would fit      " << relief.flags << ": " << formatByteSize(relief.best.bytes)
+       << " a rank, " << milliseconds(relief.best.ns) << ", " << relief.best.strategy.flags()
+       << "  (modelled from blocks)\n";
+}
+
 std::string llmmem::describeBudgets(const SearchResult &result) {
   std::string least = formatByteSize(result.budget);
   return result.mostBudget > result.budget ? least + " to " + formatByteSize(result.mostBudget)
@@ -124,6 +132,7 @@ void llmmem::printSearch(const SearchResult &result, llvm::raw_ostream &os) {
                ? std::string()
                : "; the least found needs " + std::to_string(result.leastFound) + " bytes")
        << "\n";
+  printReliefs(result, os);
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,5 +215,13 @@ llvm::json::Value llmmem::toJson(const SearchResult &result) {
     report["time_lower_bound_ns"] = result.timeBound;
   if (result.leastFound != INT64_MAX)
     report["least_bytes_found"] = result.leastFound;
+  llvm::json::Array reliefs;
+  for (const StrategyRelief &relief : result.reliefs)
+    reliefs.push_back(llvm::json::Object{{"change", relief.flags},
+                                         {"flags", relief.best.strategy.flags()},
+                                         {"bytes", relief.best.bytes},
+                                         {"time_ns", relief.best.ns}});
+  if (!reliefs.empty())
+    report["reliefs"] = std::move(reliefs);
   return report;
 }

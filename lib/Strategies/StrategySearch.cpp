@@ -38,6 +38,8 @@ private:
   void lookAt(const Entry &entry);
   void refuse(StrategyOutcome &outcome, llvm::Error error);
   llvm::Error modelIfBelow(StrategyOutcome &outcome, int64_t ns);
+  bool isNew(size_t number) const;
+  void keepBest(std::vector<size_t> numbers);
   void compareLayouts();
   bool planWhole(StrategyOutcome &outcome);
   void planWhole();
@@ -74,10 +76,39 @@ void Search::start(std::vector<Strategy> strategies) {
   }
 }
 
+/// Returns whether `other` is no other way to run the step: it differs in what tp leaves whole
+/// alone, or in a schedule that has no effect.
+static bool isSame(const StrategyOutcome &outcome, const StrategyOutcome &other) {
+  Strategy one = outcome.strategy, two = other.strategy;
+  one.whole = two.whole;
+  if (outcome.time() == other.time() && outcome.bytes == other.bytes) {
+    one.schedule = two.schedule;
+    one.chunks = two.chunks;
+  }
+  return one == two;
+}
+
+/// Returns whether none of the best is the same.
+bool Search::isNew(size_t number) const {
+  return llvm::none_of(best,
+                       [&](size_t other) { return isSame(outcomes[other], outcomes[number]); });
+}
+
+/// Keeps the fastest of `numbers`, and of those that are the same only the fastest.
+void Search::keepBest(std::vector<size_t> numbers) {
+  llvm::stable_sort(numbers,
+                    [&](size_t a, size_t b) { return outcomes[a].time() < outcomes[b].time(); });
+  best.clear();
+  for (size_t number : numbers)
+    if (best.size() < kBest && isNew(number))
+      best.push_back(number);
+}
+
 void Search::lookAt(const Entry &entry) {
   StrategyOutcome &outcome = outcomes[entry.number];
   if (entry.level == 3) {
-    best.push_back(entry.number);
+    if (isNew(entry.number))
+      best.push_back(entry.number);
     return;
   }
   int64_t before = outcome.timeBound;
@@ -128,9 +159,7 @@ void Search::compareLayouts() {
       outcomes.push_back(std::move(outcome));
     }
   }
-  llvm::stable_sort(found, [&](size_t a, size_t b) { return outcomes[a].ns < outcomes[b].ns; });
-  found.resize(std::min(found.size(), kBest));
-  best = std::move(found);
+  keepBest(std::move(found));
 }
 
 bool Search::planWhole(StrategyOutcome &outcome) {
@@ -142,6 +171,10 @@ bool Search::planWhole(StrategyOutcome &outcome) {
   if (!plan) {
     outcome.state = State::OverBudget;
     outcome.why = llvm::toString(plan.takeError());
+    return true;
+  }
+  if (!plan->refusal.empty()) {
+    refuse(outcome, llvm::createStringError(plan->refusal));
     return true;
   }
   outcome.state = State::Whole;
@@ -176,13 +209,10 @@ void Search::planWhole() {
     if (outcome.state == State::Whole)
       least = std::min(least, outcome.whole.ns);
   }
-  best.clear();
-  for (size_t number : order)
-    if (outcomes[number].state == State::Whole || outcomes[number].state == State::Modelled)
-      best.push_back(number);
-  llvm::stable_sort(best,
-                    [&](size_t a, size_t b) { return outcomes[a].time() < outcomes[b].time(); });
-  best.resize(std::min(best.size(), kBest));
+  llvm::erase_if(order, [&](size_t number) {
+    return outcomes[number].state != State::Whole && outcomes[number].state != State::Modelled;
+  });
+  keepBest(std::move(order));
 }
 
 /// No plan exists only where each strategy was proved too large.
@@ -202,6 +232,7 @@ void Search::conclude() {
   }
   for (size_t number : best)
     result.best.push_back(outcomes[number]);
+  isProved |= result.bytesBound > result.mostBudget;
   result.status = !best.empty() ? planning::Status::Feasible
                   : isProved    ? planning::Status::Infeasible
                                 : planning::Status::Unknown;
@@ -238,6 +269,14 @@ SearchResult Search::run() {
   return std::move(result);
 }
 
+static int64_t numBlocks(func::FuncOp loss) {
+  llvm::SmallDenseSet<int64_t> labels;
+  for (Operation &op : loss.getBody().front())
+    if (std::optional<int64_t> block = getBlock(&op))
+      labels.insert(*block);
+  return static_cast<int64_t>(labels.size());
+}
+
 /// The rows of the first input are the sequences of a step.
 static FailureOr<int64_t> batchOf(func::FuncOp loss) {
   for (BlockArgument argument : loss.getArguments())
@@ -253,20 +292,25 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
   if (!loss || !module->hasAttr(llm::LlmDialect::kTraining))
     return emitError(module.getLoc()) << "has no " << (loss ? "llm.training" : "function @loss")
                                       << " to choose a strategy for; start from the imported model";
-  FailureOr<int64_t> batch = batchOf(loss), blocks = countEqualBlocks(loss);
+  OwningOpRef<ModuleOp> few = module.clone();
+  auto fewLoss = few->lookupSymbol<func::FuncOp>("loss");
+  const BlockPattern pattern = findBlockPattern(loss);
+  labelGroups(fewLoss, pattern);
+  FailureOr<int64_t> batch = batchOf(loss), blocks = countEqualBlocks(fewLoss);
   if (failed(batch) || failed(blocks))
     return failure();
   if (*blocks < kFewBlocks)
     return loss.emitError() << "has " << *blocks << " blocks; strategies are compared on models of "
                             << kFewBlocks << " equal blocks or more: name the mesh, as in "
                             << "--mesh=dp=" << request.devices;
-  OwningOpRef<ModuleOp> few = module.clone();
-  if (failed(keepBlocks(few->lookupSymbol<func::FuncOp>("loss"), kFewBlocks)))
+  if (failed(keepBlocks(fewLoss, kFewBlocks)))
     return failure();
-  ModelFacts facts{*batch, *blocks};
+  ModelFacts facts{*batch, *blocks, pattern.period};
   SearchRequest withLayouts = request;
   constexpr int64_t fewRanks = 2;
-  if (request.devices >= fewRanks && request.comparesLayouts)
+  // Layouts are those of equal blocks.
+  if (request.devices >= fewRanks && request.comparesLayouts &&
+      pattern.coversEach(numBlocks(loss)))
     withLayouts.settings.groups = findLayoutGroups(*few, fewRanks);
   return Search(*few, facts, withLayouts).run();
 }

@@ -4,6 +4,7 @@
 #include "HostArena.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Layout/ResidentBytes.h"
+#include "llmmem/Transforms/StateOnHost.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/CheckedArithmetic.h"
 

@@ -16,12 +16,6 @@
 
 namespace llmmem {
 
-/// Returns what copies to the host take: the link that is given, or that of the device's table,
-/// with this latency where there is one. Returns nothing where there is no link.
-std::optional<planning::HostLink> linkToHost(std::optional<planning::HostLink> given,
-                                             std::optional<int64_t> latency,
-                                             const DeviceModel &device);
-
 /// Fails after a diagnostic at `step` that no link leads to the host.
 llvm::LogicalResult emitNoLink(mlir::func::FuncOp step, const DeviceModel &device);
 

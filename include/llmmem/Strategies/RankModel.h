@@ -50,7 +50,8 @@ struct StepSettings {
   bool groupsKernels = true;
   bool usesLibrary = false;
   std::vector<LayoutGroup> groups; // Lists the groups that a shape may leave unsharded.
-  /// Prices the host copies, where state and parameters lie on the host (StateOnHost.h).
+  /// Prices the host copies, where state lies on the host, with or without the parameters
+  /// (StateOnHost.h).
   std::optional<planning::HostLink> host;
   HostRoles onHost = {.optimizerState = true, .parameters = true}; // With `host`: what lies there.
   int64_t bucketBytes = 0; // The size of the gradients that share a collective (Parallelize.h).

@@ -48,7 +48,8 @@ struct Strategy {
 /// Holds the properties of a model that decide which strategies exist.
 struct ModelFacts {
   int64_t batch = 0;  // The number of sequences of a step over all ranks.
-  int64_t blocks = 0; // The number of equal blocks.
+  int64_t blocks = 0; // The number of equal groups of blocks (EqualBlocks.h).
+  int64_t period = 1; // The number of blocks in a group.
 };
 
 /// Holds what the user has already decided.

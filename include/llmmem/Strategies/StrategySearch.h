@@ -27,8 +27,9 @@ namespace llmmem {
 
 /// Describes what the pipeline made of a strategy: the step as it would run.
 struct WholePlan {
-  int64_t ns = 0;    // The modelled time of its ops.
-  int64_t bytes = 0; // Resident bytes plus arena of the fullest rank.
+  int64_t ns = 0;      // The modelled time of its ops.
+  int64_t bytes = 0;   // Resident bytes plus arena of the fullest rank.
+  std::string refusal; // Says why a pass refuses the strategy; empty where it is planned.
 };
 
 struct StrategyOutcome {
@@ -55,10 +56,18 @@ struct StrategyOutcome {
   int64_t time() const { return state == State::Whole ? whole.ns : ns; }
 };
 
+/// Is a change under which a strategy fits where none does without it (StrategyReliefs.h).
+struct StrategyRelief {
+  std::string flags; // The flags of the tools, or the number of devices.
+  StrategyOutcome best;
+};
+
 /// It has many fields because each is a figure of the report on strategies.
 struct SearchResult {
   planning::Status status = planning::Status::Unknown;
-  std::vector<StrategyOutcome> best;   // Has at most ten elements, and the first is chosen.
+  /// Has at most ten elements that differ in more than what tp leaves whole, and the first is
+  /// chosen.
+  std::vector<StrategyOutcome> best;
   std::vector<StrategyOutcome> others; // In the order of strategies.
   Refusals refused;
   int64_t devices = 0;
@@ -69,10 +78,11 @@ struct SearchResult {
   int64_t leastFound = 0; // The bytes of the strategy that needs the fewest, where none fits.
   bool isDecided = false; // No strategy has a better plan, because all that might were planned as a
                           // whole.
-  std::vector<LayoutGroup> groups; // The groups that `Strategy::whole` counts.
-  int64_t layouts = 0;             // The number that was compared in addition to those of
-                                   // `parallelize`.
-  int64_t shapes = 0;              // The number of programs that were made.
+  std::vector<LayoutGroup> groups;     // The groups that `Strategy::whole` counts.
+  int64_t layouts = 0;                 // The number that was compared in addition to those of
+                                       // `parallelize`.
+  int64_t shapes = 0;                  // The number of programs that were made.
+  std::vector<StrategyRelief> reliefs; // What would fit, where nothing does.
 };
 
 struct SearchRequest {

@@ -24,10 +24,17 @@
 #ifndef LLMMEM_TRANSFORMS_STATEONHOST_H
 #define LLMMEM_TRANSFORMS_STATEONHOST_H
 
+#include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Planning/Offload/OffloadProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {
+
+/// Returns what copies to the host take: the link that is given, or that of the device's table,
+/// with this latency where there is one. Returns nothing where there is no link.
+std::optional<planning::HostLink> linkToHost(std::optional<planning::HostLink> given,
+                                             std::optional<int64_t> latency,
+                                             const DeviceModel &device);
 
 /// Says which arguments move, and whether updates do; updates move only with their state.
 struct HostRoles {
