@@ -133,18 +133,22 @@ void ModelBuffers::sampleParameters(uint64_t seed) {
 void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream) {
   if (parameter.scales)
     return PackedParameter(*this, parameter).sample(stream);
+  sample(parameter.argument, parameter, stream);
+  if (parameter.master && step->arguments()[*parameter.master].shard.isHere())
+    sample(*parameter.master, parameter, stream);
+}
+
+/// Samples the parameter or its master. Ranks may have all of one and a part of the other.
+void ModelBuffers::sample(unsigned number, const StepRoles::Parameter &parameter, uint64_t stream) {
   const StepArgument &argument = step->arguments()[parameter.argument];
   const InitialSample initial = initialSampleOf(parameter.name, argument.type);
   const FileOrder order(argument);
+  const FloatKind kind = kindOf(number);
+  auto *elements = static_cast<char *>(memory.argument(number));
   constexpr int64_t kPiece = 1 << 14;
-  llvm::SmallVector<std::pair<FloatKind, char *>, 2> copies = {
-      {kindOf(parameter.argument), static_cast<char *>(memory.argument(parameter.argument))}};
-  if (parameter.master && step->arguments()[*parameter.master].shard.isHere())
-    copies.push_back(
-        {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
   // Samples depend on the element of the unsharded value, so the number of ranks changes no
   // parameter. Padding stays 0.
-  const std::vector<Shard::Run> pieces = runsOf(argument.shard, kPiece);
+  const std::vector<Shard::Run> pieces = runsOf(step->arguments()[number].shard, kPiece);
   auto samplePiece = [&](int64_t piece) {
     auto [first, begin, count] = pieces[piece];
     // Values are rounded to f32 first, so that runs in bf16 and in f32 begin with the same
@@ -155,8 +159,7 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
           initial.isNormal
               ? initial.value * llmmem_sample_normal(stream, order.placeOf(first + index))
               : initial.value);
-    for (auto [kind, bytes] : copies)
-      convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
+    convertFloats(FloatKind::F32, values, kind, elements + begin * bytesOf(kind), count);
   };
   parallelFor(static_cast<int64_t>(pieces.size()), samplePiece);
 }

@@ -17,7 +17,9 @@ using llm::LlmDialect;
 static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(unsigned)> accept) {
   if (!value)
     return std::nullopt;
-  value = llm::copiedFrom(value); // State may lie on the host.
+  value = llm::copiedFrom(value);                     // State may lie on the host.
+  if (auto part = value.getDefiningOp<llm::PartOp>()) // ZeRO updates a part of a whole parameter.
+    return sourceArgument(part.getX(), accept);
   if (auto argument = dyn_cast<BlockArgument>(value))
     return accept(argument.getArgNumber()) ? std::optional<unsigned>(argument.getArgNumber())
                                            : std::nullopt;

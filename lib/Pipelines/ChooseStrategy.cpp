@@ -265,10 +265,19 @@ static bool isEachRefused(const SearchResult &result) {
 
 /// Fails, and says what could be changed.
 LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &result) const {
-  if (isEachRefused(result))
-    return emitError(module.getLoc())
-           << "no strategy divides this model over " << result.devices
-           << " devices; take another number of devices, or import it with another --batch";
+  if (isEachRefused(result)) {
+    InFlightDiagnostic error = emitError(module.getLoc());
+    error << "no strategy divides this model over " << result.devices << " devices";
+    const auto most = llvm::max_element(
+        result.refused, [](const auto &a, const auto &b) { return a.second < b.second; });
+    if (most != result.refused.end())
+      error << "; most are refused because " << most->first;
+    if (result.dividing > 0)
+      return error << "; " << result.dividing
+                   << (result.dividing == 1 ? " device is" : " devices are")
+                   << " possible (--devices=" << result.dividing << ")";
+    return error << "; import it with another --batch";
+  }
   if (outcome)
     outcome->noPlan = true;
   InFlightDiagnostic error = emitError(module.getLoc());

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static int64_t bytes_of(int64_t element) {
-  static const int64_t bytes[LLMMEM_ELEMENT_TYPES] = {4, 8, 2, 4, 1};
+  static const int64_t bytes[LLMMEM_ELEMENT_TYPES] = {4, 8, 2, 4, 2, 1};
   return bytes[element];
 }
 

@@ -20,13 +20,13 @@ struct DeviceRanks {
 };
 
 static int64_t bytes_of(int64_t element) {
-  static const int64_t bytes[LLMMEM_ELEMENT_TYPES] = {4, 8, 2, 4, 1};
+  static const int64_t bytes[LLMMEM_ELEMENT_TYPES] = {4, 8, 2, 4, 2, 1};
   return bytes[element];
 }
 
 static int type_of(int64_t element) {
   static const int types[LLMMEM_ELEMENT_TYPES] = {NC_TYPE_F32, NC_TYPE_F64, NC_TYPE_BF16,
-                                                  NC_TYPE_I32, NC_TYPE_U8};
+                                                  NC_TYPE_I32, NC_TYPE_F16, NC_TYPE_U8};
   return types[element];
 }
 

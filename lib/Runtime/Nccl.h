@@ -26,6 +26,7 @@ extern "C" {
   CONSTANT(NC_SUM, ncclSum, 0)                                                                     \
   CONSTANT(NC_TYPE_U8, ncclUint8, 1)                                                               \
   CONSTANT(NC_TYPE_I32, ncclInt32, 2)                                                              \
+  CONSTANT(NC_TYPE_F16, ncclFloat16, 6)                                                            \
   CONSTANT(NC_TYPE_F32, ncclFloat32, 7)                                                            \
   CONSTANT(NC_TYPE_F64, ncclFloat64, 8)                                                            \
   CONSTANT(NC_TYPE_BF16, ncclBfloat16, 9)

@@ -67,6 +67,10 @@ llvm::Expected<int64_t> StrategyCosts::boundByProducts(const Strategy &strategy)
     if (kind.table.flopsPerNsBF16 > request.topology.kinds[fastest].table.flopsPerNsBF16)
       fastest = number;
   llvm::Expected<RankModel *> model = modelOf(shape, fastest);
+  if (!model) { // More micro-batches than the strategy has may be refused where it is not.
+    llvm::consumeError(model.takeError());
+    model = modelOf(RankShape::of(strategy), fastest);
+  }
   if (!model)
     return model.takeError();
   return (*model)->leastProducts(wholeStretch(blocks)) * strategy.microBatches / strategy.pp;

@@ -126,7 +126,7 @@ void llmmem::printSearch(const SearchResult &result, llvm::raw_ostream &os) {
     os << "decided        every strategy with a bound below the first's time was planned whole\n";
   if (result.status == planning::Status::Infeasible)
     os << "infeasible     every strategy is proved to need more than the budget\n";
-  if (result.status == planning::Status::Unknown)
+  if (result.status == planning::Status::Unknown && result.dividing == 0)
     os << "unknown        no strategy was found to fit"
        << (result.leastFound == INT64_MAX
                ? std::string()

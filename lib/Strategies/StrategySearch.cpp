@@ -44,6 +44,7 @@ private:
   bool planWhole(StrategyOutcome &outcome);
   void planWhole();
   void conclude();
+  int64_t findDividing();
 
   const ModelFacts &facts;
   const SearchRequest &request;
@@ -233,9 +234,13 @@ void Search::conclude() {
   for (size_t number : best)
     result.best.push_back(outcomes[number]);
   isProved |= result.bytesBound > result.mostBudget;
-  result.status = !best.empty() ? planning::Status::Feasible
-                  : isProved    ? planning::Status::Infeasible
-                                : planning::Status::Unknown;
+  const bool isRefused = llvm::all_of(
+      outcomes, [](const StrategyOutcome &outcome) { return outcome.state == State::Refused; });
+  if (isRefused)
+    result.dividing = findDividing();
+  result.status = !best.empty()            ? planning::Status::Feasible
+                  : isProved && !isRefused ? planning::Status::Infeasible
+                                           : planning::Status::Unknown;
   std::vector<bool> isBest(outcomes.size(), false);
   for (size_t number : best)
     isBest[number] = true;
@@ -244,6 +249,24 @@ void Search::conclude() {
       result.others.push_back(std::move(outcome));
   result.groups = request.settings.groups;
   result.shapes = costs.numShapes();
+}
+
+/// Returns the largest half, quarter, ... of the devices over which a strategy is not refused.
+int64_t Search::findDividing() {
+  int64_t devices = request.devices / 2;
+  for (; devices > 0; devices /= 2) {
+    Enumeration fewer = enumerateStrategies(facts, devices, request.pins, request.refuse);
+    if (llvm::any_of(fewer.strategies, [&](const Strategy &strategy) {
+          StrategyOutcome outcome;
+          outcome.strategy = strategy;
+          llvm::Error error = costs.bound(outcome);
+          const bool isRefused = static_cast<bool>(error);
+          llvm::consumeError(std::move(error));
+          return !isRefused;
+        }))
+      break;
+  }
+  return devices;
 }
 
 SearchResult Search::run() {

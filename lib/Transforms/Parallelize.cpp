@@ -319,28 +319,7 @@ LogicalResult Parallelizer::checkLoss() {
          << (ofParameters.contains(value) ? "the batch" : "what is split");
 }
 
-static bool isOfF16(Value value) { return getElementTypeOrSelf(value).isF16(); }
-
-/// Checks that ranks send each other types that the runtime sums (llmmem/Runtime/Collectives.h).
-LogicalResult Parallelizer::checkElements() {
-  auto refuse = [](Value value) {
-    return emitError(value.getLoc())
-           << "'" << getName(value)
-           << "' has elements of f16, which ranks cannot sum yet; import with --dtype bf16";
-  };
-  for (BlockArgument argument : body.getArguments())
-    if (isOfF16(argument))
-      return refuse(argument);
-  for (Operation &op : body)
-    for (Value result : op.getResults())
-      if (isOfF16(result))
-        return refuse(result);
-  return success();
-}
-
 LogicalResult Parallelizer::run() {
-  if (failed(checkElements()))
-    return failure();
   for (BlockArgument argument : body.getArguments())
     if (failed(startArgument(argument)))
       return failure();

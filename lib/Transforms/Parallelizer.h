@@ -25,7 +25,6 @@ private:
     return shardings.getMesh().findAxis(name) ? axis : mlir::StringAttr();
   }
 
-  llvm::LogicalResult checkElements();
   llvm::LogicalResult startArgument(mlir::BlockArgument argument);
   llvm::LogicalResult splitInput(mlir::BlockArgument argument);
   llvm::LogicalResult checkParts(mlir::BlockArgument argument);

@@ -175,7 +175,10 @@ static NcResult swap_all(NcComm *comm, const char *own, size_t stride, char *all
 /*===----------------------------------------------------------------------===*/
 
 static size_t width_of(int type) {
-  return type == NC_TYPE_F64 ? 8 : type == NC_TYPE_BF16 ? 2 : type == NC_TYPE_U8 ? 1 : 4;
+  return type == NC_TYPE_F64                           ? 8
+         : type == NC_TYPE_BF16 || type == NC_TYPE_F16 ? 2
+         : type == NC_TYPE_U8                          ? 1
+                                                       : 4;
 }
 
 static float from_half(uint16_t bits) {

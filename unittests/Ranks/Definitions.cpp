@@ -42,6 +42,12 @@ struct Element<BFloat> {
   static constexpr int64_t code = LLMMEM_ELEMENT_BF16;
 };
 
+template <>
+struct Element<_Float16> {
+  using Sum = float;
+  static constexpr int64_t code = LLMMEM_ELEMENT_F16;
+};
+
 template <typename T>
 T make(double value) {
   return static_cast<T>(value);
@@ -224,7 +230,8 @@ std::string checkElement(const std::vector<int64_t> &sizes) {
 
 std::string checkCollectives(const std::vector<int64_t> &sizes) {
   for (auto check :
-       {checkElement<float>, checkElement<double>, checkElement<BFloat>, checkElement<int32_t>})
+       {checkElement<float>, checkElement<double>, checkElement<BFloat>, checkElement<_Float16>,
+        checkElement<int32_t>})
     if (std::string said = check(sizes); !said.empty())
       return said;
   return "";

@@ -19,12 +19,12 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-def Llm_Shared : Llm_TensorOf<AnyTypeOf<[BF16, F32, F64, I32]>>;
-def Llm_SharedRows : RankedTensorOf<[BF16, F32, F64, I32],
+def Llm_Shared : Llm_TensorOf<AnyTypeOf<[BF16, F16, F32, F64, I32]>>;
+def Llm_SharedRows : RankedTensorOf<[BF16, F16, F32, F64, I32],
     [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
     "statically shaped tensor of at least one dimension, none empty,">; // parts lie along a dimension
 // What is not summed may have fewer bits.
-def Llm_GatheredRows : RankedTensorOf<[BF16, F32, F64, I32, Llm_Packed],
+def Llm_GatheredRows : RankedTensorOf<[BF16, F16, F32, F64, I32, Llm_Packed],
     [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
     "statically shaped tensor of at least one dimension, none empty,">;
 

@@ -73,6 +73,7 @@ private:
 
   static llvm::Error checkFloats(const CompiledStep &step, const StepRoles &roles);
   void sample(const StepRoles::Parameter &parameter, uint64_t stream);
+  void sample(unsigned number, const StepRoles::Parameter &parameter, uint64_t stream);
   std::vector<std::string> hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const;
 
   const CompiledStep *step;

@@ -78,10 +78,12 @@ struct SearchResult {
   int64_t leastFound = 0; // The bytes of the strategy that needs the fewest, where none fits.
   bool isDecided = false; // No strategy has a better plan, because all that might were planned as a
                           // whole.
-  std::vector<LayoutGroup> groups;     // The groups that `Strategy::whole` counts.
-  int64_t layouts = 0;                 // The number that was compared in addition to those of
-                                       // `parallelize`.
-  int64_t shapes = 0;                  // The number of programs that were made.
+  std::vector<LayoutGroup> groups; // The groups that `Strategy::whole` counts.
+  int64_t layouts = 0;             // The number that was compared in addition to those of
+                                   // `parallelize`.
+  int64_t shapes = 0;              // The number of programs that were made.
+  int64_t dividing = 0; // The number of devices that some strategy divides the model over, where
+                        // none does over those asked for; halves are tried.
   std::vector<StrategyRelief> reliefs; // What would fit, where nothing does.
 };
 

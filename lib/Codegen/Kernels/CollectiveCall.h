@@ -47,7 +47,8 @@ private:
         .Case<mlir::Float32Type>([](auto) { return 0; })
         .Case<mlir::Float64Type>([](auto) { return 1; })
         .Case<mlir::BFloat16Type>([](auto) { return 2; })
-        .Default([](mlir::Type other) { return other.isInteger(32) ? 3 : 4; }); // 4 is a byte.
+        .Case<mlir::Float16Type>([](auto) { return 4; })
+        .Default([](mlir::Type other) { return other.isInteger(32) ? 3 : 5; }); // 5 is a byte.
   }
 
   mlir::Operation *op;
