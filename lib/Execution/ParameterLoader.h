@@ -51,8 +51,8 @@ public:
 
 private:
   PackedBytes bytesOf();
-  /// Rounds this rank's groups. `read` gives the weights from element `first` of the whole on. Returns false where one
-  /// is not finite.
+  /// Rounds this rank's groups. `read` gives the weights from element `first` of the whole on.
+  /// Returns false where one is not finite.
   bool pack(llvm::function_ref<void(int64_t first, llvm::MutableArrayRef<double> weights)> read);
 
   ModelBuffers &buffers;

@@ -229,9 +229,8 @@ std::string checkElement(const std::vector<int64_t> &sizes) {
 } // namespace
 
 std::string checkCollectives(const std::vector<int64_t> &sizes) {
-  for (auto check :
-       {checkElement<float>, checkElement<double>, checkElement<BFloat>, checkElement<_Float16>,
-        checkElement<int32_t>})
+  for (auto check : {checkElement<float>, checkElement<double>, checkElement<BFloat>,
+                     checkElement<_Float16>, checkElement<int32_t>})
     if (std::string said = check(sizes); !said.empty())
       return said;
   return "";
