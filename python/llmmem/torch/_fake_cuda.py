@@ -85,7 +85,7 @@ class _Converter:
     def _attention(self, node: fx.Node) -> fx.Node:
         q, k, v = (self.copies[source] for source in node.args[:3])
         dropout, is_causal, mask, scale = self._options(node, 3)
-        if _is_flash(q, mask):
+        if is_flash(q.meta["val"], mask):
             copy = self._add(node, aten._scaled_dot_product_flash_attention.default, (q, k, v, dropout, is_causal), {"scale": scale})
             places = 6, 7
         else:
@@ -103,7 +103,7 @@ class _Converter:
         while forward not in self.seeds:
             forward = forward.args[0]
         seed, offset = self.seeds[forward]
-        if _is_flash(q, mask):
+        if is_flash(q.meta["val"], mask):
             lengths = q.meta["val"].shape[2], k.meta["val"].shape[2]
             return self._add(node, aten._scaled_dot_product_flash_attention_backward.default, (
                 gradient, q, k, v, result, sums, None, None, *lengths, dropout, is_causal, seed, offset), {"scale": scale})
@@ -135,6 +135,6 @@ def _values(arguments: Any) -> Any:
     return fx.map_arg(arguments, lambda source: source.meta["val"])
 
 
-def _is_flash(query: fx.Node, mask: Any) -> bool:
-    value = query.meta["val"]
+def is_flash(value: torch.Tensor, mask: Any) -> bool:
+    """Returns whether attention whose queries are `value` is flash attention on a GPU."""
     return mask is None and value.dtype in FLASH_TYPES and value.shape[-1] <= MOST_FLASH_WIDTH

@@ -31,6 +31,11 @@ def machine_of(device: Union[str, Device, None]) -> Optional[Machine]:
     if torch.cuda.is_available():
         at_hand = torch.cuda.get_device_properties(torch.cuda.current_device())
         return Machine(at_hand.major, at_hand.multi_processor_count, at_hand.max_threads_per_multi_processor)
+    return machine_of_table(device)
+
+
+def machine_of_table(device: Union[str, Device, None]) -> Optional[Machine]:
+    """Returns the GPU of the table `device`, whatever is at hand."""
     if isinstance(device, Device):
         return None
     found = table(device or "h100")

@@ -1,34 +1,40 @@
 """`llmmem.torch.predict`: what a training step will hold, before it runs anywhere."""
 
+import contextlib
 import copy
-import functools
 import os
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
 from .._caching_allocator import Event as Request
 from .._caching_allocator import simulate
 from .._errors import BudgetError
-from . import _private
+from . import _private, _taken
 from ._backend import backend, run_in_order
 from ._compile import Loss, _arguments, loss_of_results
 from ._costs import get_device
 from ._errors import UnsupportedGraphError, find_error
+from ._machine import machine_of_table
 from ._partition import Bytes
-from ._private import FakeTensorMode, pytree
+from ._private import READS_OF_A_NUMBER, FakeTensorMode, TorchDispatchMode, local_part, pytree
 from ._prediction import Peak, Prediction, Strategy
-from ._trace import BACKWARD, FORWARD, GRADIENT, HOST, INPUT, KINDS, OPTIMIZER, PARAMETER, PHASES, STATE, Event, Tracer
+from ._program import storage_bytes
+from ._simulated import Shard, refuse_wrapped, simulate_rank, wrap_blocks
+from ._trace import (BACKWARD, FORWARD, GRADIENT, HOST, INPUT, KINDS, OPTIMIZER, PARAMETER, PHASES, STATE, TRANSFER, Event, Tracer)
 
-STRATEGIES = ("eager", "checkpointed", "compiled", "planned")
+ALONE = ("eager", "checkpointed", "compiled", "planned")
+AMONG_RANKS = ("ddp", "fsdp2", "fsdp2-checkpointed")
+STRATEGIES = (*ALONE, *AMONG_RANKS)
 # The first step makes the optimizer's state; the second is like all others.
 STEPS = 2
 
 
 def predict(model_or_config: Any, inputs: Any, *, optimizer: Optional[Callable[..., torch.optim.Optimizer]] = None, device: str = "cpu",
-            strategies: Optional[Sequence[str]] = None, budget: Bytes = None, loss: Optional[Loss] = None) -> Prediction:
+            strategies: Optional[Sequence[str]] = None, budget: Bytes = None, loss: Optional[Loss] = None, ranks: Optional[int] = None,
+            shard: Optional[Shard] = None) -> Prediction:
     """Returns the bytes that training steps will hold at most, by phase and by kind, without a weight in memory.
 
     Two steps of each strategy run on tensors that have shapes and no bytes: forward, backward, optimizer, and gradients set to None.
@@ -40,51 +46,98 @@ def predict(model_or_config: Any, inputs: Any, *, optimizer: Optional[Callable[.
     optimizer: a function that makes one of an iterable of parameters, such as torch.optim.AdamW; None for no update.
     device: the table of a device, as for `backend`. On "cpu" each kind of op is run once to measure what it takes meanwhile. Of a GPU bytes
         are rounded as its allocator does, reserved bytes are those of that allocator simulated, and the kernels are taken to be those of
-        the CPU, whose results have the same sizes; the report says what is not known of them.
+        the CPU, whose results have the same sizes. What kernels take while they run is then known from PyTorch's source; the report names
+        the ops of which it is not.
     strategies: of "eager", "checkpointed" (torch.utils.checkpoint around each block), "compiled" (AOTAutograd's partition, kernels one by
-        one) and "planned" (`backend(budget)`); by default all, "planned" where a budget is given.
+        one) and "planned" (`backend(budget)`); and where `ranks` is given "ddp" (DistributedDataParallel), "fsdp2" (fully_shard of each
+        block and of the model) and "fsdp2-checkpointed". By default all, "planned" where a budget is given.
+    budget: of the planned step, with the optimizer's state.
     loss: a function of the model and its inputs that returns the loss, by default as for `compile`. Results are held until the backward
         has returned.
+    ranks: how many hold the model. The bytes are those of the first, and the inputs those of one rank. None of them has to exist.
+    shard: of "fsdp2", a function of the model and the mesh that calls fully_shard, for other settings than its own.
 
     Raises ValueError where an argument is wrong or the step cannot run without numbers, and BudgetError where no plan fits.
     """
-    chosen = tuple(strategies or [name for name in STRATEGIES if name != "planned" or budget is not None])
-    unknown = [name for name in chosen if name not in STRATEGIES]
-    if unknown or "planned" in chosen and budget is None:
-        raise ValueError(f"strategies: {unknown[0]!r} is none; expected some of {', '.join(STRATEGIES)}" if unknown else
-                         'strategies: "planned" needs a budget')
-    alignment = get_device(device, []).alignment
+    chosen = _check_strategies(strategies, budget, ranks)
+    if isinstance(model_or_config, nn.Module):
+        refuse_wrapped(model_or_config)
+    step = _Step(model_or_config, inputs, optimizer, device, budget, loss, ranks or 1, shard)
     found: Dict[str, Strategy] = {}
     for name in chosen:
-        events, unmeasured = _trace(name, model_or_config, inputs, optimizer, device, budget, loss)
-        found[name] = Strategy(_peaks(events, alignment), unmeasured)
+        events, unknown = _trace(name, step)
+        found[name] = Strategy(_peaks(events, step.alignment), unknown)
     return Prediction(device, optimizer is not None, found)
 
 
-def _trace(strategy: str, model_or_config: Any, inputs: Any, optimizer: Optional[Callable[..., torch.optim.Optimizer]], device: str,
-           budget: Bytes, loss: Optional[Loss]) -> Tuple[List[Event], int]:
-    """Runs the steps of one strategy on fake tensors."""
+def _check_strategies(strategies: Optional[Sequence[str]], budget: Bytes, ranks: Optional[int]) -> Sequence[str]:
+    if ranks is not None and (not isinstance(ranks, int) or ranks < 1):
+        raise ValueError(f"ranks: is {ranks!r}; expected a number from 1 up")
+    possible = STRATEGIES if ranks else ALONE
+    chosen = tuple(strategies or [name for name in possible if name != "planned" or budget is not None])
+    unknown = [name for name in chosen if name not in possible]
+    if unknown:
+        raise ValueError(f'strategies: "{unknown[0]}" needs ranks=' if unknown[0] in AMONG_RANKS else
+                         f"strategies: {unknown[0]!r} is none; expected some of {', '.join(STRATEGIES)}")
+    if "planned" in chosen and budget is None:
+        raise ValueError('strategies: "planned" needs a budget')
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is predicted: the arguments of `predict`."""
+
+    model_or_config: Any
+    inputs: Any
+    optimizer: Optional[Callable[..., torch.optim.Optimizer]]
+    device: str
+    budget: Bytes
+    loss: Optional[Loss]
+    ranks: int
+    shard: Optional[Shard]
+
+    @property
+    def alignment(self) -> int:
+        return get_device(self.device, []).alignment
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return self.alignment > 1
+
+
+def _trace(strategy: str, of: _Step) -> Tuple[List[Event], Sequence[str]]:
+    """Runs the steps of one strategy on fake tensors. Returns what they allocate and free, and the ops of which it is not known what they take
+    meanwhile."""
     fakes = FakeTensorMode(allow_non_fake_inputs=True)
-    model = _fake_model(model_or_config, fakes)
-    args, kwargs = _arguments(_fake_inputs(inputs, fakes))
-    measures = get_device(device, []).alignment == 1
-    compiler = _compiler_of(strategy, budget, device)
-    step = _prepare(strategy, model, compiler, lambda: (args, kwargs), loss, fakes)
-    tracer = Tracer()
-    try:
-        with fakes, tracer:
+    model = _fake_model(of.model_or_config, fakes)
+    args, kwargs = _arguments(_fake_inputs(of.inputs, fakes))
+    inputs = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    with contextlib.ExitStack() as stack:
+        rank = stack.enter_context(simulate_rank(strategy, of.ranks, of.shard, not of.is_on_gpu))
+        run = _prepare(strategy, model, of, lambda: (args, kwargs), fakes)
+        tracer = Tracer(rank.resized, rank.staging)
+        try:
+            stack.enter_context(fakes)
+            rank.wrap(model)
+            if strategy in AMONG_RANKS:
+                # DTensor finds the shapes of results by ops of its own, when it sees an op for the first time.
+                _rehearse_update(model, of)
+            stack.enter_context(tracer)
             tracer.adopt([*model.parameters(), *model.buffers()], PARAMETER)
-            tracer.adopt([leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)], INPUT)
-            update = optimizer([parameter for parameter in model.parameters() if parameter.requires_grad]) if optimizer else None
-            if update is not None and not measures:
+            tracer.adopt(inputs, INPUT)
+            tracer.hold(rank.buckets(model), TRANSFER)
+            update = of.optimizer([parameter for parameter in model.parameters() if parameter.requires_grad]) if of.optimizer else None
+            if update is not None and of.is_on_gpu:
                 _take_lists(update)
             for number in range(STEPS):
-                _run_step(tracer, number, model, step, update, not measures)
-    except (RuntimeError, NotImplementedError) as error:
-        if find_error(error, (BudgetError, UnsupportedGraphError)):
-            raise
-        raise ValueError(f"llmmem.torch.predict: the {strategy} step cannot run on tensors without bytes: {error}") from error
-    return tracer.events(measures)
+                _run_step(tracer, number, model, run, update, of.is_on_gpu)
+        except (RuntimeError, NotImplementedError) as error:
+            if find_error(error, (BudgetError, UnsupportedGraphError)):
+                raise
+            raise ValueError(f"llmmem.torch.predict: the {strategy} step cannot run on tensors without bytes: {error}") from error
+    taken = _taken.of_gpu(tracer.nodes, machine_of_table(of.device)) if of.is_on_gpu else _taken.measured(tracer.nodes)
+    return tracer.events(taken.blocks, taken.libraries, taken.users), taken.unknown
 
 
 def _run_step(tracer: Tracer, number: int, model: nn.Module, step: Callable[[], Any],
@@ -122,26 +175,28 @@ def _take_lists(update: torch.optim.Optimizer) -> None:
             group["foreach"] = True
 
 
-def _compiler_of(strategy: str, budget: Bytes, device: str) -> Optional[Callable[..., Any]]:
-    """Returns the backend of torch.compile for a strategy, None where it compiles nothing."""
+def _compiler_of(strategy: str, budget: Bytes, device: str, state: int = 0) -> Optional[Callable[..., Any]]:
+    """Returns the backend of torch.compile for a strategy, None where it compiles nothing. state: the bytes of the optimizer's state."""
     if strategy == "planned":
-        return backend(budget, device=device)
+        return backend(budget, device=device, optimizer_state=state)
     if strategy == "compiled":
         return _private.aot_autograd(fw_compiler=run_in_order, partition_fn=_private.partitioners.min_cut_rematerialization_partition)
     return None
 
 
-def _prepare(strategy: str, model: nn.Module, compiler: Optional[Callable[..., Any]], inputs: Callable[[], Any],
-             loss: Optional[Loss], fakes: FakeTensorMode) -> Callable[[], Any]:
+def _prepare(strategy: str, model: nn.Module, of: _Step, inputs: Callable[[], Any], fakes: FakeTensorMode) -> Callable[[], Any]:
     """Returns the forward of a strategy, which returns the model's results or the loss. What compiles is compiled here, by a step that is not
     traced."""
     def run() -> Any:
         args, kwargs = inputs()
-        return loss(model, *args, **kwargs) if loss else model(*args, **kwargs)
+        return of.loss(model, *args, **kwargs) if of.loss else model(*args, **kwargs)
 
-    if strategy == "checkpointed":
+    if strategy.endswith("checkpointed"):
         wrap_blocks(model)
-    elif compiler is not None:
+    with fakes:
+        state = _rehearse_update(model, of) if strategy == "planned" and of.budget != "min" else 0
+    compiler = _compiler_of(strategy, of.budget, of.device, state)
+    if compiler is not None:
         model.compile(backend=compiler)
         with fakes:
             loss_of_results(run()).backward()
@@ -149,16 +204,28 @@ def _prepare(strategy: str, model: nn.Module, compiler: Optional[Callable[..., A
     return run
 
 
-def wrap_blocks(model: nn.Module) -> None:
-    """Puts a checkpoint around each block that a model repeats: the members of its longest list of modules of one class. Raises ValueError
-    where there is none."""
-    lists = [list(module) for module in model.modules() if isinstance(module, nn.ModuleList) and len({type(member) for member in module}) == 1]
-    if not lists:
-        raise ValueError("llmmem.torch.predict: the model has no list of equal blocks (torch.nn.ModuleList), around each of which a checkpoint "
-                         "could stand")
-    for block in max(lists, key=len):
-        # States of random numbers, which a checkpoint may keep, are the host's.
-        block.forward = functools.partial(checkpoint, block.forward, use_reentrant=False, preserve_rng_state=False)
+class _WithoutNumbers(TorchDispatchMode):
+    """Gives an optimizer that reads its count of steps a number."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        return 1.0 if func in READS_OF_A_NUMBER else func(*args, **(kwargs or {}))
+
+
+def _rehearse_update(model: nn.Module, of: _Step) -> int:
+    """Lets an optimizer that nobody keeps take a step. Returns the bytes of the state that it has made."""
+    if of.optimizer is None:
+        return 0
+    with _WithoutNumbers():
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        update = of.optimizer(trained)
+        for parameter in trained:
+            parameter.grad = torch.empty_like(parameter)
+        update.step()
+    model.zero_grad(set_to_none=True)
+    state = _state_of(update, is_count=False)
+    if not of.is_on_gpu or _counts_on_device(update):
+        state += _state_of(update, is_count=True)
+    return sum(-(-storage_bytes(local_part(tensor)) // of.alignment) * of.alignment for tensor in state)
 
 
 def _fake_model(model_or_config: Any, fakes: FakeTensorMode) -> nn.Module:
@@ -221,5 +288,5 @@ def _peaks(events: Sequence[Event], alignment: int) -> List[Dict[str, Peak]]:
 
 def _reserved(events: Sequence[Event]) -> List[int]:
     """Returns what the allocator of a GPU has reserved after each event."""
-    requests = [Request(id(event.allocation), event.allocation.bytes if event.is_begin else None) for event in events]
+    requests = [Request(id(event.allocation), event.allocation.bytes if event.is_begin else None, event.allocation.stream) for event in events]
     return [reserved for _, reserved in simulate(requests, timeline=True).timeline]

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,16 @@ class Peak:
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to run the step. steps: the first and a later one, each the Peak of every phase by its name. unmeasured: kinds of ops of which
-    it is not known, and not counted, what they take in addition to their results while they run."""
+    """One way to run the step. steps: the first and a later one, each the Peak of every phase by its name. unknown: the ops of which it is
+    not known, and not counted, what they take in addition to their results while they run."""
 
     steps: List[Dict[str, Peak]]
-    unmeasured: int
+    unknown: Sequence[str]
+
+    @property
+    def unmeasured(self) -> int:
+        """Returns of how many ops it is not known what they take while they run."""
+        return len(self.unknown)
 
     @property
     def peak(self) -> int:
@@ -48,7 +53,7 @@ class Prediction:
             steps = {step: {phase: asdict(peak) for phase, peak in peaks.items()}
                      for step, peaks in zip(("first", "later"), strategy.steps)}
             content["strategies"][name] = {"allocated": strategy.peak, "reserved": strategy.reserved, "unmeasured": strategy.unmeasured,
-                                           "steps": steps}
+                                           "unknown": list(strategy.unknown), "steps": steps}
         return json.dumps(content, indent=1)
 
     def __str__(self) -> str:
@@ -61,5 +66,6 @@ class Prediction:
                     kinds = ", ".join(f"{kind} {size:,}" for kind, size in peak.by_kind.items() if size)
                     lines.append(f"llmmem:   {step}, {phase}: {peak.allocated:,}: {kinds}")
             if strategy.unmeasured:
-                lines.append(f"llmmem:   bytes are of the model: what {strategy.unmeasured} kinds of ops take while they run was not measured")
+                lines.append(f"llmmem:   bytes are of the model: what these ops take while they run is not known: "
+                             + ", ".join(strategy.unknown))
         return "\n".join(lines)

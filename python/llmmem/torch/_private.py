@@ -43,13 +43,14 @@ try:
     from torch.fx.experimental.symbolic_shapes import StrictMinMaxConstraint
     from torch.utils import _pytree as pytree
     from torch.utils._ordered_set import OrderedSet
-    from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes as disable_current_modes
+    from torch.utils._python_dispatch import (TorchDispatchMode, _disable_current_modes as disable_current_modes,
+                                              is_traceable_wrapper_subclass_type as is_wrapper)
 except ImportError as _error:
     raise ImportError(f"{describe_versions()} ({_error})") from _error
 
 __all__ = ["CompileContext", "FakeScriptObject", "FakeTensor", "FakeTensorMode", "HigherOrderOperator", "OpOverload", "OrderedSet",
            "StrictMinMaxConstraint", "TorchDispatchMode", "TracingContext", "compile_context", "disable_current_modes",
-           "is_primal", "is_tangent", "make_graph_module", "partitioners", "pytree", "tracing"]
+           "is_primal", "is_tangent", "is_wrapper", "make_graph_module", "partitioners", "pytree", "tracing"]
 
 # Names of modules that are imported when they are first asked for. Where a version lacks the name, the module's entry in _ABSENT stands
 # for it.
@@ -103,6 +104,12 @@ def profiler_is_enabled() -> bool:
 def op_name(operator: OpOverload) -> str:
     """Returns the name of an operator without its namespace, with the overload's where that is not the default."""
     return operator._opname if operator._overloadname == "default" else str(operator)
+
+
+def is_view(operator: OpOverload) -> bool:
+    """Returns whether all results of an operator are views of its operands."""
+    results = operator._schema.returns
+    return bool(results) and all(result.alias_info is not None and not result.alias_info.is_write for result in results)
 
 
 def is_mutable(operator: OpOverload) -> bool:
@@ -368,3 +375,22 @@ def max_reduce_scatter_buffers(group: Any) -> int:
 def local_part(tensor: torch.Tensor) -> torch.Tensor:
     """Returns this rank's part of a DTensor, or the tensor itself."""
     return getattr(tensor, "_local_tensor", tensor)
+
+
+
+def resized_by_groups() -> List[torch.Tensor]:
+    """Returns the tensors whose storages FSDP2 lets shrink to nothing and grow again: what its groups gather parameters into."""
+    return [tensor for group in sharded_groups() for parameter in group.fsdp_params for tensor in parameter.all_gather_outputs]
+
+
+@contextlib.contextmanager
+def simulated_group(ranks: int) -> Iterator[None]:
+    """Makes this process the first of so many ranks, none of which exists, for the time being."""
+    import torch.distributed as distributed
+    importlib.import_module("torch.distributed._tools.fake_collectives")
+    store = importlib.import_module("torch.testing._internal.distributed.fake_pg").FakeStore()
+    distributed.init_process_group("fake", store=store, rank=0, world_size=ranks)
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()

@@ -2,34 +2,37 @@
 
 The step itself runs, with autograd's own engine and the optimizer's own code, so what is saved, and when it is let go of, is what PyTorch
 does. An op's results are new storages, and a storage is freed where nobody holds it any longer. What an op takes only while it runs is
-measured once for each kind of op, on a CPU (_measure.py).
+told for each kind of op (_taken.py). Of storages that wrappers of several ranks let shrink to nothing and grow again, sizes are read before
+each op.
 """
 
 import contextlib
 from dataclasses import dataclass
-from typing import Any, Dict, Hashable, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Hashable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from torch import fx
 
 from ._live import Storage, key_of, tensors_in
-from ._measure import measure, node_of
-from ._private import READS_OF_A_NUMBER, TorchDispatchMode, pytree
+from ._measure import node_of
+from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_wrapper, local_part, pytree
 from ._program import storage_bytes
 
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
-PARAMETER, GRADIENT, STATE, ACTIVATION, TEMPORARY, INPUT = KINDS = (
-    "parameters", "gradients", "optimizer state", "activations", "temporaries", "inputs")
+PARAMETER, GRADIENT, STATE, ACTIVATION, TEMPORARY, INPUT, GATHERED, TRANSFER, LIBRARY = KINDS = (
+    "parameters", "gradients", "optimizer state", "activations", "temporaries", "inputs", "gathered parameters", "transfers", "libraries")
 # What is in the host's memory, not the device's, and so is no event.
 HOST = "host"
 
 
 @dataclass(eq=False)
 class Allocation:
-    """Bytes that are held from one event to another. kind: one of KINDS, or None until it is known."""
+    """Bytes that are held from one event to another. kind: one of KINDS, or None until it is known. stream: the number of the stream that
+    asked for them; of a GPU each stream has blocks of its own."""
 
     bytes: int
     kind: Optional[str] = None
+    stream: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,17 @@ class _Run:
 
 
 class Tracer(TorchDispatchMode):
-    """Writes down what steps allocate while it is entered, inside of a mode of fake tensors."""
+    """Writes down what steps allocate while it is entered, inside of a mode of fake tensors. resized: returns the tensors whose storages
+    change their sizes. staging: returns the bytes that a transfer between ranks takes while it runs, in addition to its operands."""
 
-    def __init__(self) -> None:
+    def __init__(self, resized: Callable[[], Iterable[torch.Tensor]] = tuple,
+                 staging: Callable[[Any, Sequence[torch.Tensor]], int] = lambda func, tensors: 0) -> None:
         super().__init__()
+        self.resized, self.staging = resized, staging
         self.written: List[Any] = []
         self.alive: Dict[int, Tuple[Storage, Allocation]] = {}
         self.nodes: Dict[Hashable, fx.Node] = {}
+        self.streams: Dict[Any, int] = {torch.cpu.current_stream(): 0}
         self.step, self.phase = 0, None
 
     @classmethod
@@ -67,8 +74,12 @@ class Tracer(TorchDispatchMode):
 
     def adopt(self, tensors: Iterable[torch.Tensor], kind: Optional[str]) -> None:
         """Says of which kind the tensors' storages are, which may be new ones."""
-        for allocation in self._add(tensors):
+        for allocation in self._add(map(local_part, tensors)):
             allocation.kind = kind or allocation.kind
+
+    def hold(self, size: int, kind: str) -> None:
+        """Says that so many bytes are held from now on, of which no op makes a tensor."""
+        self.written.append(Event(Allocation(size, kind), True, self.step, self.phase))
 
     @contextlib.contextmanager
     def during(self, step: int, phase: str) -> Iterator[None]:
@@ -82,12 +93,16 @@ class Tracer(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
+        if any(map(is_wrapper, types)):
+            return NotImplemented  # It runs ops on what it wraps.
         if self.phase is None:
             return func(*args, **kwargs)
         self._free()
         if self.phase == OPTIMIZER and func in READS_OF_A_NUMBER:
             # An optimizer reads its count of steps, on which no bytes depend.
             return 1.0
+        if func.namespace == "c10d":
+            return self._transfer(func, args, kwargs)
         key = _key_of(func, args, kwargs)
         node = None
         if key not in self.nodes:
@@ -99,8 +114,17 @@ class Tracer(TorchDispatchMode):
         self.written.append(_Run(key, self.step, self.phase))
         return results
 
+    def _transfer(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+        operands = tensors_in(pytree.tree_leaves((args, kwargs)))
+        for allocation in self._add(operands):
+            allocation.kind = allocation.kind or TRANSFER
+        buffer = Allocation(self.staging(func, operands), TRANSFER)
+        self.written += [Event(buffer, is_begin, self.step, self.phase) for is_begin in (True, False)]
+        return func(*args, **kwargs)
+
     def _add(self, tensors: Iterable[torch.Tensor]) -> List[Allocation]:
         found = []
+        stream = self.streams.setdefault(torch.cpu.current_stream(), len(self.streams))
         for tensor in tensors:
             key = key_of(tensor)
             known = self.alive.get(key)
@@ -108,7 +132,7 @@ class Tracer(TorchDispatchMode):
                 if known is not None:
                     self._end(known[1])
                 storage = Storage(tensor)
-                known = self.alive[key] = storage, Allocation(storage.bytes)
+                known = self.alive[key] = storage, Allocation(storage.bytes, stream=stream)
                 self.written.append(Event(known[1], True, self.step, self.phase))
             found.append(known[1])
         return found
@@ -116,24 +140,37 @@ class Tracer(TorchDispatchMode):
     def _free(self) -> None:
         for key in [key for key, (storage, _) in self.alive.items() if not storage.is_alive()]:
             self._end(self.alive.pop(key)[1])
+        changed = []
+        for tensor in self.resized():
+            known = self.alive.get(key_of(tensor))
+            if known is not None:
+                known[1].kind = GATHERED
+                if known[1].bytes != storage_bytes(tensor):
+                    changed.append(tensor)
+        for tensor in changed:
+            self._end(self.alive.pop(key_of(tensor))[1])
+        for allocation in self._add(changed):
+            allocation.kind = GATHERED
 
     def _end(self, allocation: Allocation) -> None:
         self.written.append(Event(allocation, False, self.step, self.phase))
 
-    def events(self, measures: bool) -> Tuple[List[Event], int]:
-        """Returns all events, and of how many kinds of ops it is not known what they take while they run. measures: whether to run each kind
-        of op once, on the CPU, to know it."""
-        taken = {key: workspace for key, (_, workspace) in measure(self.nodes).items()} if measures else {}
+    def events(self, taken: Dict[Hashable, Sequence[int]], libraries: Sequence[int] = (), users: Iterable[Hashable] = ()) -> List[Event]:
+        """Returns all events. taken: of kinds of ops, the blocks that one takes while it runs. libraries: blocks that are held from the first
+        op among `users` on."""
         found: List[Event] = []
+        waits = set(users) if libraries else set()
         for item in self.written:
             if isinstance(item, Event):
                 found.append(item)
-            elif taken.get(item.key):
-                workspace = Allocation(taken[item.key], TEMPORARY)
-                found += [Event(workspace, is_begin, item.step, item.phase) for is_begin in (True, False)]
+                continue
+            if item.key in waits:
+                waits = set()
+                found += [Event(Allocation(size, LIBRARY), True, item.step, item.phase) for size in libraries]
+            blocks = [Allocation(size, TEMPORARY) for size in taken.get(item.key, ()) if size]
+            found += [Event(block, is_begin, item.step, item.phase) for is_begin in (True, False) for block in blocks]
         _name_kinds(found)
-        found = [event for event in found if event.allocation.kind != HOST]
-        return found, len(self.nodes.keys() - taken.keys())
+        return [event for event in found if event.allocation.kind != HOST]
 
 
 def _name_kinds(events: List[Event]) -> None:

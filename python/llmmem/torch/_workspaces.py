@@ -26,24 +26,35 @@ KEEPS_WORKSPACES = tuple(int(part) for part in torch.__version__.split(".")[:2])
 THREADS = 2
 
 
-def workspace(node: fx.Node, machine: Optional[Machine]) -> Optional[Blocks]:
+def workspace(node: fx.Node, machine: Optional[Machine], kernel: Any = None) -> Optional[Blocks]:
     """Returns the sizes of the blocks that a kernel takes in addition to its results, at most and while it runs, rounded as the allocator
-    rounds them; None where that is not known."""
-    packet = getattr(node.target, "overloadpacket", None)
+    rounds them; None where that is not known. kernel: the operator that runs in place of the node's."""
+    packet = kernel or getattr(node.target, "overloadpacket", None)
     if packet is None or machine is None:
         return None
     entry = _ENTRIES.get(packet)
     if entry is None:
-        return NONE if torch.Tag.pointwise in node.target.tags or packet in _WITHOUT else None
+        return NONE if torch.Tag.pointwise in node.target.tags or packet in _WITHOUT or _updates_lists(str(packet)) else None
     blocks = entry(node, machine)
     return None if blocks is None else tuple(-(-size // MIN_BLOCK) * MIN_BLOCK for size in blocks if size)
 
 
+def _updates_lists(name: str) -> bool:
+    """Returns whether an operator runs element by element over lists of tensors (native/cuda/MultiTensorApply.cuh, whose lists are arguments
+    of the kernel)."""
+    return name.startswith(("aten._foreach_", "aten._fused_adam", "aten._fused_sgd")) and "norm" not in name
+
+
 def kept_workspaces(nodes: Sequence[fx.Node], machine: Optional[Machine]) -> Blocks:
     """Returns the blocks that matrix products leave allocated for the next ones, in the versions that keep them."""
-    if machine is None or not _keeps() or not any(getattr(node.target, "overloadpacket", None) in _PRODUCTS for node in nodes):
+    if machine is None or not _keeps() or not any(map(is_product, nodes)):
         return NONE
     return (blas_bytes(machine), lt_bytes()) * THREADS
+
+
+def is_product(node: fx.Node) -> bool:
+    """Returns whether cuBLAS may compute a node."""
+    return getattr(node.target, "overloadpacket", None) in _PRODUCTS
 
 
 def blas_bytes(machine: Machine) -> int:
@@ -280,4 +291,4 @@ _WITHOUT = {
     aten.arange, aten.scalar_tensor, aten.lift_fresh_copy, aten.cat, aten.stack, aten.embedding, aten.gather, aten.index_select,
     aten.select_backward, aten.slice_backward, aten.select_scatter, aten.slice_scatter, aten.constant_pad_nd, aten.native_dropout,
     aten.native_dropout_backward, aten.tril, aten.triu, aten.repeat, aten.flip, aten.rand, aten.rand_like, aten.randn, aten.randn_like,
-    aten.bernoulli, aten.fill, aten.detach, aten.view, aten.expand, aten.permute}
+    aten.bernoulli, aten.fill, aten.detach, aten.view, aten._unsafe_view, aten.expand, aten.permute}
