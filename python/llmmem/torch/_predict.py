@@ -116,7 +116,7 @@ def _trace(strategy: str, of: _Step) -> Tuple[List[Event], Sequence[str]]:
     with contextlib.ExitStack() as stack:
         rank = stack.enter_context(simulate_rank(strategy, of.ranks, of.shard, not of.is_on_gpu))
         run = _prepare(strategy, model, of, lambda: (args, kwargs), fakes)
-        tracer = Tracer(rank.resized, rank.staging)
+        tracer = Tracer(rank.resized, rank.staging, has_numbers=not of.is_on_gpu)
         try:
             stack.enter_context(fakes)
             rank.wrap(model)

@@ -94,6 +94,14 @@ def saved_tensors(node: Any) -> List[Any]:
     return [*(saved.data for saved in packed if saved.unpack_hook is None), *getattr(node, "_tensors_no_vc_check", ())]
 
 
+def saved_numbers(result: torch.Tensor) -> List[torch.Tensor]:
+    """Returns the tensors that autograd has made of numbers, and saved, for the op that made `result`."""
+    saved = getattr(result.grad_fn, "_raw_saved_other", None)
+    if saved is None or saved.unpack_hook is not None:
+        return []
+    return [] if saved.data is None or saved.data.dim() or isinstance(saved.data, FakeTensor) else [saved.data]
+
+
 def profiler_is_enabled() -> bool:
     return torch._C._autograd._profiler_enabled()
 

@@ -91,6 +91,6 @@ def _bucket_bytes(model: nn.Module) -> int:
 def _gloo_bytes(func: Any, tensors: Sequence[torch.Tensor]) -> int:
     """Returns what gloo takes during a transfer: it gathers into a buffer of its own, and scatters a clone (_collectives.py). NCCL's buffers
     are outside of PyTorch's allocator."""
-    if func in (torch.ops.c10d._allgather_base_.default, torch.ops.c10d._reduce_scatter_base_.default):
+    if _private.op_name(func) in ("_allgather_base_", "_reduce_scatter_base_"):
         return max(tensor.numel() * tensor.itemsize for tensor in tensors)
     return 0

@@ -16,9 +16,6 @@ aten = torch.ops.aten
 # The CPU's attention, which stands for that of a GPU. Of both kinds the first operands are the same.
 _FORWARD, _BACKWARD = aten._scaled_dot_product_flash_attention_for_cpu, aten._scaled_dot_product_flash_attention_for_cpu_backward
 
-# What says where a tensor is, or what a profiler shows.
-_NO_KERNELS = ("prim", "profiler")
-
 
 class Taken:
     """What ops take. blocks: of each kind of op, one after the other. unknown: the names of the kinds of which it is not known.
@@ -53,7 +50,7 @@ def of_gpu(nodes: Mapping[Hashable, fx.Node], machine: Optional[Machine]) -> Tak
 def _blocks(node: fx.Node, machine: Optional[Machine]) -> Optional[Sequence[int]]:
     if not isinstance(node.target, OpOverload):
         return None
-    if is_view(node.target) or node.target.namespace in _NO_KERNELS:
+    if is_view(node.target):
         return ()
     return workspace(node, machine, _kernel(node))
 

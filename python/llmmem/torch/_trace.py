@@ -7,6 +7,7 @@ each op.
 """
 
 import contextlib
+import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Hashable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
@@ -15,12 +16,14 @@ from torch import fx
 
 from ._live import Storage, key_of, tensors_in
 from ._measure import node_of
-from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_wrapper, local_part, pytree
+from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_wrapper, local_part, pytree, saved_numbers
 from ._program import storage_bytes
 
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
 PARAMETER, GRADIENT, STATE, ACTIVATION, TEMPORARY, INPUT, GATHERED, TRANSFER, LIBRARY = KINDS = (
     "parameters", "gradients", "optimizer state", "activations", "temporaries", "inputs", "gathered parameters", "transfers", "libraries")
+# What says where a tensor is, or what a profiler shows.
+NO_KERNELS = ("prim", "profiler")
 # What is in the host's memory, not the device's, and so is no event.
 HOST = "host"
 
@@ -56,12 +59,15 @@ class _Run:
 
 class Tracer(TorchDispatchMode):
     """Writes down what steps allocate while it is entered, inside of a mode of fake tensors. resized: returns the tensors whose storages
-    change their sizes. staging: returns the bytes that a transfer between ranks takes while it runs, in addition to its operands."""
+    change their sizes. staging: returns the bytes that a transfer between ranks takes while it runs, in addition to its operands.
+    has_numbers: whether the numbers that tensors are multiplied by, of which autograd makes tensors, are in the memory of the device."""
 
     def __init__(self, resized: Callable[[], Iterable[torch.Tensor]] = tuple,
-                 staging: Callable[[Any, Sequence[torch.Tensor]], int] = lambda func, tensors: 0) -> None:
+                 staging: Callable[[Any, Sequence[torch.Tensor]], int] = lambda func, tensors: 0, has_numbers: bool = False) -> None:
         super().__init__()
-        self.resized, self.staging = resized, staging
+        self.resized, self.staging, self.has_numbers = resized, staging, has_numbers
+        # The result of the last op where that had a number for an operand.
+        self.last: Callable[[], Optional[torch.Tensor]] = lambda: None
         self.written: List[Any] = []
         self.alive: Dict[int, Tuple[Storage, Allocation]] = {}
         self.nodes: Dict[Hashable, fx.Node] = {}
@@ -95,7 +101,7 @@ class Tracer(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(map(is_wrapper, types)):
             return NotImplemented  # It runs ops on what it wraps.
-        if self.phase is None:
+        if self.phase is None or func.namespace in NO_KERNELS:
             return func(*args, **kwargs)
         self._free()
         if self.phase == OPTIMIZER and func in READS_OF_A_NUMBER:
@@ -111,6 +117,8 @@ class Tracer(TorchDispatchMode):
         if node is not None:
             node.meta["val"] = _copies(results, node.meta.pop("copies"))
         self._add(tensors_in(pytree.tree_leaves((args, kwargs, results))))
+        if self.has_numbers and isinstance(results, torch.Tensor) and any(isinstance(operand, (int, float)) for operand in args):
+            self.last = weakref.ref(results)
         self.written.append(_Run(key, self.step, self.phase))
         return results
 
@@ -138,6 +146,9 @@ class Tracer(TorchDispatchMode):
         return found
 
     def _free(self) -> None:
+        # Autograd has noted by now what it saves of the last op.
+        last, self.last = self.last(), lambda: None
+        self._add(saved_numbers(last) if last is not None else ())
         for key in [key for key, (storage, _) in self.alive.items() if not storage.is_alive()]:
             self._end(self.alive.pop(key)[1])
         changed = []

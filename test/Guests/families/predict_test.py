@@ -18,9 +18,9 @@ from models import measure_updates
 
 SMALL = {"vocab_size": 128, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
          "num_key_value_heads": 2}
-# Of GPT-2 each step takes 48 bytes more than predicted; why is not known.
-CASES = ((LlamaForCausalLM, LlamaConfig(**SMALL), ("eager", "checkpointed", "compiled"), 0),
-         (GPT2LMHeadModel, GPT2Config(vocab_size=128, n_embd=64, n_layer=2, n_head=4, n_positions=64), ("eager",), 48))
+# GPT-2's activation multiplies by numbers, of which autograd makes tensors and saves them.
+CASES = ((LlamaForCausalLM, LlamaConfig(**SMALL), ("eager", "checkpointed", "compiled")),
+         (GPT2LMHeadModel, GPT2Config(vocab_size=128, n_embd=64, n_layer=2, n_head=4, n_positions=64), ("eager", "checkpointed")))
 
 
 def compiled(model: nn.Module, **batch: torch.Tensor) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ class PredictTest(unittest.TestCase):
     def test_steps_with_adamw(self) -> None:
         ids = torch.zeros((2, 32), dtype=torch.int64)
         batch = {"input_ids": ids, "labels": ids.clone()}
-        for make, config, strategies, missing in CASES:
+        for make, config, strategies in CASES:
             for strategy in strategies:
                 with self.subTest(model=make.__name__, strategy=strategy):
                     found = llmmem.torch.predict(config, (2, 32), optimizer=torch.optim.AdamW, strategies=[strategy]).strategies[strategy]
@@ -49,9 +49,7 @@ class PredictTest(unittest.TestCase):
                     predicted = [max(peak.allocated for peak in step.values()) for step in found.steps]
                     print(f"{make.__name__} {strategy}: predicted {predicted} measured {measured}")
                     self.assertEqual(unmeasured, 0)
-                    for expected, found in zip(predicted, measured):
-                        self.assertLessEqual(expected, found)
-                        self.assertLessEqual(found, expected + missing)
+                    self.assertEqual(predicted, measured)
 
 
 if __name__ == "__main__":
