@@ -19,6 +19,11 @@ using llvm::Twine;
 /// This is far beyond any model. A typing error must not fill the memory with ops.
 static constexpr int64_t kMostLayers = 65536;
 
+/// Says what can be done with a model that no family has.
+static constexpr StringRef kTraced =
+    "llmmem.torch plans any model that PyTorch traces, and llmmem-fit --as=all says what ways to "
+    "train one of transformers hold (docs/Recipes/PredictInPyTorch.md)";
+
 /// Says what the nearest names are, or all, and what can be done with a model that is none.
 static std::string otherNames(StringRef modelType) {
   auto names = llvm::map_to_vector(families(), [](const Family &f) { return f.modelType; });
@@ -26,8 +31,8 @@ static std::string otherNames(StringRef modelType) {
   if (nearest.empty())
     nearest.assign(names.begin(), names.end());
   return std::string("expected one of ") + llvm::join(nearest, ", ") +
-         (nearest.size() < names.size() ? " (the nearest; --help lists all)" : "") +
-         "; llmmem.torch plans any model that PyTorch traces (docs/Recipes/TrainInPyTorch.md)";
+         (nearest.size() < names.size() ? " (the nearest; --help lists all)" : "") + "; " +
+         kTraced.str();
 }
 
 /// Returns null where no family has this name.
@@ -48,7 +53,8 @@ static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
     const StringRef idea = missingIdea(modelType);
     config.fail("key " + config.quoted("model_type") + " is \"" + modelType + "\", " +
                 (idea.empty() ? otherNames(modelType)
-                              : "whose models have " + idea.str() + "; this is not supported"));
+                              : "whose models have " + idea.str() + "; this is not supported; " +
+                                    kTraced.str()));
   }
   if (llvm::Error error = config.takeError("a config"))
     return std::move(error);

@@ -5,15 +5,19 @@
 #include "llmmem/Device/Topology.h"
 #include "llmmem/Fit/FitCluster.h"
 #include "llmmem/Fit/FitInference.h"
+#include "llmmem/Fit/FitTorch.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
+#include <cstdlib>
 
 namespace cl = llvm::cl;
 using namespace llmmem;
@@ -23,8 +27,7 @@ namespace {
 
 cl::OptionCategory category("llmmem-fit");
 
-cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::Required,
-                           cl::cat(category));
+cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::cat(category));
 Flag<std::string> gpu(category, "gpu", "name, file or bytes",
                       "The card, in any spelling (4090, 'RTX 4090', h100-80gb), or several of a "
                       "node (2x3090, 8xh100); a table's .json file; or its bytes (24GB), then no "
@@ -74,6 +77,15 @@ Flag<std::string> weights(category, "weights", "type:G",
                           "int8:128, int4:128, f8e4m3:128");
 Flag<std::string> kvCache(category, "kv-cache", "type",
                           "Of --inference: hold caches in int8, f8 or f8e5m2");
+Flag<std::string> torchModel(category, "torch", "package.module:function",
+                             "Ask of what PyTorch traces in place of a config: a function that "
+                             "returns (model, inputs) or (model, inputs, loss)");
+Flag<std::string> as(category, "as", "way[,way]",
+                     "Ask what ways to train in PyTorch hold, of any config of transformers: all, "
+                     "pytorch-eager, pytorch-compiled, hf-checkpointing, ddp, fsdp2, "
+                     "fsdp2-checkpointing, ours (default with --torch: all)");
+Flag<int64_t> ranks(category, "ranks", "N", "Of --as: ranks that hold the model (default 8)",
+                    cl::init(8));
 Flag<std::string>
     reserve(category, "reserve", "bytes",
             "Bytes of the card for context and libraries (default: the table's, 1GB without one)");
@@ -91,6 +103,7 @@ EXAMPLES
   llmmem-fit examples/configs/llama-3-8b.json --gpu 4090 --seq 2048 --train lora
   llmmem-fit examples/configs/llama-3-8b.json --gpu 8xh100
   llmmem-fit examples/configs/llama-3-8b.json --gpu rtx4090 --inference --context 8192 --utilization 0.9
+  llmmem-fit examples/configs/gpt2.json --gpu rtx4090 --seq 1024 --as=pytorch-eager,fsdp2
 )" + exitCodeHelp("llmmem-fit");
 cl::extrahelp extraHelp(help);
 
@@ -203,6 +216,18 @@ llvm::Error checkFlags() {
                                    "one of --inference and --train qlora, or leave it out");
   if (utilization.getNumOccurrences() && !(utilization > 0 && utilization <= 1))
     return llvm::createStringError("--utilization is a share of the card above 0, at most 1");
+  if (const bool asksTorch = as.getNumOccurrences() || torchModel.getNumOccurrences(); asksTorch) {
+    if (inference)
+      return llvm::createStringError("--inference has no --torch and no --as; leave them out");
+    if (ranks < 1)
+      return llvm::createStringError("--ranks is a number from 1 up");
+  } else if (ranks.getNumOccurrences()) {
+    return llvm::createStringError("--ranks is of --as; add that, or leave --ranks out");
+  }
+  if (torchModel.getNumOccurrences() && input.getNumOccurrences())
+    return llvm::createStringError("--torch takes the place of a config; leave one of them out");
+  if (!torchModel.getNumOccurrences() && !input.getNumOccurrences())
+    return llvm::createStringError("expected a config.json, or --torch package.module:function");
   return llvm::Error::success();
 }
 
@@ -286,6 +311,47 @@ int answerInference(FitModel &model, const Card &card) {
   return answer ? write(model, *answer) : fail(answer.takeError());
 }
 
+/// Lets the module of this build find its library, unless another is named.
+void nameLibrary(const char *program) {
+  static int anchor;
+  const std::string own = llvm::sys::fs::getMainExecutable(program, &anchor);
+  llvm::SmallString<128> library(llvm::sys::path::parent_path(llvm::sys::path::parent_path(own)));
+  llvm::sys::path::append(library, "lib", "libllmmem-c.so");
+  if (llvm::sys::fs::exists(library))
+    setenv("LLMMEM_LIBRARY", library.c_str(), /*overwrite=*/0);
+}
+
+int answerTorch(const Card &card) {
+  TorchRequest request;
+  request.model = torchModel.getNumOccurrences() ? torchModel : input;
+  if (as.getNumOccurrences()) {
+    llvm::Expected<std::vector<std::string>> ways = readTorchWays(as);
+    if (!ways)
+      return fail(ways.takeError());
+    request.ways = *ways;
+  }
+  if (batch.getNumOccurrences())
+    request.batch = batch;
+  if (seq.getNumOccurrences())
+    request.seq = seq;
+  if (dtype.getNumOccurrences())
+    request.dtype = dtypeName(dtype).str();
+  request.ranks = ranks;
+  nameLibrary("llmmem-fit");
+  llvm::Expected<TorchAnswer> answer = fitTorch(request, card, LLMMEM_PYTHON_PACKAGE);
+  if (!answer)
+    return fail(answer.takeError());
+  std::string said;
+  llvm::raw_string_ostream os(said);
+  if (json)
+    os << llvm::formatv("{0:2}\n", toJson(*answer));
+  else
+    printTorch(*answer, os);
+  if (llvm::Error error = writeTextFile(output, said))
+    return fail(std::move(error));
+  return answer->fits ? ExitSuccess : ExitNoPlan;
+}
+
 int run() {
   if (llvm::Error error = checkFlags())
     return fail(std::move(error));
@@ -298,6 +364,8 @@ int run() {
     return fail(llvm::createStringError(std::string(inference ? "--inference" : "--phase") +
                                         " is of one card; --gpu " + card->device.name +
                                         " names one"));
+  if (torchModel.getNumOccurrences() || as.getNumOccurrences())
+    return answerTorch(card->card);
   auto text = readTextFile(input);
   if (!text)
     return fail(text.takeError());

@@ -62,7 +62,7 @@ def predict(model_or_config: Any, inputs: Any, *, optimizer: Optional[Callable[.
     chosen = _check_strategies(strategies, budget, ranks)
     if isinstance(model_or_config, nn.Module):
         refuse_wrapped(model_or_config)
-    step = _Step(model_or_config, inputs, optimizer, device, budget, loss, ranks or 1, shard)
+    step = Step(model_or_config, inputs, optimizer, device, budget, loss, ranks or 1, shard)
     found: Dict[str, Strategy] = {}
     for name in chosen:
         events, unknown = _trace(name, step)
@@ -85,7 +85,7 @@ def _check_strategies(strategies: Optional[Sequence[str]], budget: Bytes, ranks:
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
     """What is predicted: the arguments of `predict`."""
 
     model_or_config: Any
@@ -94,8 +94,8 @@ class _Step:
     device: str
     budget: Bytes
     loss: Optional[Loss]
-    ranks: int
-    shard: Optional[Shard]
+    ranks: int = 1
+    shard: Optional[Shard] = None
 
     @property
     def alignment(self) -> int:
@@ -106,23 +106,21 @@ class _Step:
         return self.alignment > 1
 
 
-def _trace(strategy: str, of: _Step) -> Tuple[List[Event], Sequence[str]]:
+def _trace(strategy: str, of: Step) -> Tuple[List[Event], Sequence[str]]:
     """Runs the steps of one strategy on fake tensors. Returns what they allocate and free, and the ops of which it is not known what they take
     meanwhile."""
     fakes = FakeTensorMode(allow_non_fake_inputs=True)
-    model = _fake_model(of.model_or_config, fakes)
-    args, kwargs = _arguments(_fake_inputs(of.inputs, fakes))
-    inputs = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    model, inputs, run = fake_step(of, fakes)
     with contextlib.ExitStack() as stack:
         rank = stack.enter_context(simulate_rank(strategy, of.ranks, of.shard, not of.is_on_gpu))
-        run = _prepare(strategy, model, of, lambda: (args, kwargs), fakes)
+        _prepare(strategy, model, run, of, fakes)
         tracer = Tracer(rank.resized, rank.staging, has_numbers=not of.is_on_gpu)
         try:
             stack.enter_context(fakes)
             rank.wrap(model)
             if strategy in AMONG_RANKS:
                 # DTensor finds the shapes of results by ops of its own, when it sees an op for the first time.
-                _rehearse_update(model, of)
+                rehearse_update(model, of)
             stack.enter_context(tracer)
             tracer.adopt([*model.parameters(), *model.buffers()], PARAMETER)
             tracer.adopt(inputs, INPUT)
@@ -184,24 +182,28 @@ def _compiler_of(strategy: str, budget: Bytes, device: str, state: int = 0) -> O
     return None
 
 
-def _prepare(strategy: str, model: nn.Module, of: _Step, inputs: Callable[[], Any], fakes: FakeTensorMode) -> Callable[[], Any]:
-    """Returns the forward of a strategy, which returns the model's results or the loss. What compiles is compiled here, by a step that is not
-    traced."""
+def fake_step(of: Step, fakes: FakeTensorMode) -> Tuple[nn.Module, List[torch.Tensor], Callable[[], Any]]:
+    """Returns a copy of the model without bytes, its inputs, and its forward, which returns the model's results or the loss."""
+    model = _fake_model(of.model_or_config, fakes)
+    args, kwargs = _arguments(_fake_inputs(of.inputs, fakes))
+
     def run() -> Any:
-        args, kwargs = inputs()
         return of.loss(model, *args, **kwargs) if of.loss else model(*args, **kwargs)
 
+    return model, [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)], run
+
+
+def _prepare(strategy: str, model: nn.Module, run: Callable[[], Any], of: Step, fakes: FakeTensorMode) -> None:
+    """Makes the model that of a strategy. What compiles is compiled here, by a step that is not traced."""
     if strategy.endswith("checkpointed"):
         wrap_blocks(model)
     with fakes:
-        state = _rehearse_update(model, of) if strategy == "planned" and of.budget != "min" else 0
-    compiler = _compiler_of(strategy, of.budget, of.device, state)
-    if compiler is not None:
-        model.compile(backend=compiler)
-        with fakes:
+        state = rehearse_update(model, of) if strategy == "planned" and of.budget != "min" else 0
+        compiler = _compiler_of(strategy, of.budget, of.device, state)
+        if compiler is not None:
+            model.compile(backend=compiler)
             loss_of_results(run()).backward()
             model.zero_grad(set_to_none=True)
-    return run
 
 
 class _WithoutNumbers(TorchDispatchMode):
@@ -211,13 +213,15 @@ class _WithoutNumbers(TorchDispatchMode):
         return 1.0 if func in READS_OF_A_NUMBER else func(*args, **(kwargs or {}))
 
 
-def _rehearse_update(model: nn.Module, of: _Step) -> int:
+def rehearse_update(model: nn.Module, of: Step) -> int:
     """Lets an optimizer that nobody keeps take a step. Returns the bytes of the state that it has made."""
     if of.optimizer is None:
         return 0
     with _WithoutNumbers():
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         update = of.optimizer(trained)
+        if of.is_on_gpu:
+            _take_lists(update)
         for parameter in trained:
             parameter.grad = torch.empty_like(parameter)
         update.step()

@@ -81,6 +81,9 @@ def storage_key(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
+# Returns whether the storage of a weak reference was freed.
+is_gone = torch.UntypedStorage._expired
+
 # Whether compiled backwards are given their tangents in a list, of which autograd's engine lets go.
 RELEASES_TANGENTS = hasattr(torch.autograd.Function, "boxed_grads_call")
 

@@ -16,7 +16,7 @@ from torch import fx
 
 from ._live import Storage, key_of, tensors_in
 from ._measure import node_of
-from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_wrapper, local_part, pytree, saved_numbers
+from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_gone, is_wrapper, local_part, pytree, saved_numbers
 from ._program import storage_bytes
 
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
@@ -70,6 +70,8 @@ class Tracer(TorchDispatchMode):
         self.last: Callable[[], Optional[torch.Tensor]] = lambda: None
         self.written: List[Any] = []
         self.alive: Dict[int, Tuple[Storage, Allocation]] = {}
+        # Of what is alive, that which may be freed by any op, as the storages' weak references.
+        self.passing: Dict[int, int] = {}
         self.nodes: Dict[Hashable, fx.Node] = {}
         self.streams: Dict[Any, int] = {torch.cpu.current_stream(): 0}
         self.step, self.phase = 0, None
@@ -79,9 +81,11 @@ class Tracer(TorchDispatchMode):
         return True
 
     def adopt(self, tensors: Iterable[torch.Tensor], kind: Optional[str]) -> None:
-        """Says of which kind the tensors' storages are, which may be new ones."""
-        for allocation in self._add(map(local_part, tensors)):
+        """Says of which kind the tensors' storages are, which may be new ones, and that none of them is freed before its phase ends."""
+        known = list(map(local_part, tensors))
+        for tensor, allocation in zip(known, self._add(known)):
             allocation.kind = kind or allocation.kind
+            self.passing.pop(key_of(tensor), None)
 
     def hold(self, size: int, kind: str) -> None:
         """Says that so many bytes are held from now on, of which no op makes a tensor."""
@@ -90,12 +94,12 @@ class Tracer(TorchDispatchMode):
     @contextlib.contextmanager
     def during(self, step: int, phase: str) -> Iterator[None]:
         """Tells in which phase of which step the ops run meanwhile are. What was let go of since the last is freed before."""
-        self._free()
+        self._free_all()
         self.step, self.phase = step, phase
         try:
             yield
         finally:
-            self._free()
+            self._free_all()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
@@ -141,6 +145,7 @@ class Tracer(TorchDispatchMode):
                     self._end(known[1])
                 storage = Storage(tensor)
                 known = self.alive[key] = storage, Allocation(storage.bytes, stream=stream)
+                self.passing[key] = storage.reference.cdata
                 self.written.append(Event(known[1], True, self.step, self.phase))
             found.append(known[1])
         return found
@@ -149,7 +154,8 @@ class Tracer(TorchDispatchMode):
         # Autograd has noted by now what it saves of the last op.
         last, self.last = self.last(), lambda: None
         self._add(saved_numbers(last) if last is not None else ())
-        for key in [key for key, (storage, _) in self.alive.items() if not storage.is_alive()]:
+        for key in [key for key, reference in self.passing.items() if is_gone(reference)]:
+            del self.passing[key]
             self._end(self.alive.pop(key)[1])
         changed = []
         for tensor in self.resized():
@@ -162,6 +168,13 @@ class Tracer(TorchDispatchMode):
             self._end(self.alive.pop(key_of(tensor))[1])
         for allocation in self._add(changed):
             allocation.kind = GATHERED
+
+    def _free_all(self) -> None:
+        self.passing = {key: storage.reference.cdata for key, (storage, _) in self.alive.items()}
+        self._free()
+        held = [key for key, (_, allocation) in self.alive.items() if allocation.kind in (PARAMETER, GRADIENT, STATE, INPUT)]
+        for key in held:
+            del self.passing[key]
 
     def _end(self, allocation: Allocation) -> None:
         self.written.append(Event(allocation, False, self.step, self.phase))
@@ -198,13 +211,14 @@ def _name_kinds(events: List[Event]) -> None:
 
 def _key_of(func: Any, args: Any, kwargs: Any) -> Hashable:
     """Returns a key that is equal for ops that run the same kernel on the same shapes."""
-    def describe(leaf: Any) -> Hashable:
-        if isinstance(leaf, torch.Tensor):
-            return tuple(leaf.shape), leaf.stride(), leaf.dtype, leaf.device
-        return leaf if isinstance(leaf, Hashable) else repr(leaf)
+    def describe(value: Any) -> Hashable:
+        if isinstance(value, torch.Tensor):
+            return value.shape, value.stride(), value.dtype, value.device
+        if isinstance(value, (list, tuple)):
+            return tuple(map(describe, value))
+        return value if isinstance(value, Hashable) else repr(value)
 
-    leaves, structure = pytree.tree_flatten((args, kwargs))
-    return func, tuple(map(describe, leaves)), str(structure)
+    return func, describe(args), tuple((name, describe(value)) for name, value in kwargs.items())
 
 
 def _node_of(func: Any, args: Any, kwargs: Any) -> fx.Node:

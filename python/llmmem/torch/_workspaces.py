@@ -291,4 +291,4 @@ _WITHOUT = {
     aten.arange, aten.scalar_tensor, aten.lift_fresh_copy, aten.cat, aten.stack, aten.embedding, aten.gather, aten.index_select,
     aten.select_backward, aten.slice_backward, aten.select_scatter, aten.slice_scatter, aten.constant_pad_nd, aten.native_dropout,
     aten.native_dropout_backward, aten.tril, aten.triu, aten.repeat, aten.flip, aten.rand, aten.rand_like, aten.randn, aten.randn_like,
-    aten.bernoulli, aten.fill, aten.detach, aten.view, aten._unsafe_view, aten.expand, aten.permute}
+    aten.bernoulli, aten.fill, aten.detach, aten.view, aten._unsafe_view, aten.softplus_backward, aten.expand, aten.permute}
