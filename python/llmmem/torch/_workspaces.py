@@ -226,6 +226,11 @@ def _copies(node: fx.Node, machine: Machine) -> Blocks:
     return tuple(_bytes(tensor) for tensor in _operands(node) if not _is_contiguous(tensor))
 
 
+def _softmax_backward(node: fx.Node, machine: Machine) -> Blocks:
+    """native/cuda/SoftMax.cu, softmax_backward_cuda_out: the product of the gradient and the result is a tensor of its own."""
+    return (_bytes(_operands(node)[0]), *_copies(node, machine))
+
+
 def _index(node: fx.Node, machine: Machine) -> Optional[Blocks]:
     """native/cuda/IndexKernel.cu: numbers are followed as they are; masks are made numbers first, as many as there are true ones."""
     return None if any(tensor.dtype in (torch.bool, torch.uint8) for tensor in _operands(node)[1:]) else NONE
@@ -278,8 +283,9 @@ _ENTRIES: Dict[Any, Callable[[fx.Node, Machine], Optional[Blocks]]] = {
     aten.embedding_dense_backward: _embedding_backward,
     **dict.fromkeys((aten.sum, aten.mean, aten.amax, aten.amin, aten.prod, aten.any, aten.all), _reduction),
     **dict.fromkeys((aten.native_layer_norm_backward, *_known("_fused_rms_norm_backward")), _norm_backward),
-    **dict.fromkeys((aten.native_layer_norm, aten._fused_rms_norm, aten._softmax, aten._log_softmax, aten._softmax_backward_data,
-                     aten._log_softmax_backward_data, aten.nll_loss_forward, aten.nll_loss_backward), _copies),
+    **dict.fromkeys((aten.native_layer_norm, aten._fused_rms_norm, aten._softmax, aten._log_softmax, aten._log_softmax_backward_data,
+                     aten.nll_loss_forward, aten.nll_loss_backward), _copies),
+    aten._softmax_backward_data: _softmax_backward,
     aten.index: _index,
     **dict.fromkeys((aten.cumsum, aten.cumprod), _scan)}
 

@@ -65,6 +65,12 @@ def on_h200(budget, dtype=torch.bfloat16, block="llama", budget_of="allocated"):
 
 
 class WorkspacesTest(unittest.TestCase):
+    def test_the_backward_of_softmax_multiplies_into_a_tensor_of_its_own(self):
+        scores = (2, 4, 128, 128)
+        self.assertEqual((4 * 2 * 4 * 128 * 128,), blocks_of(aten._softmax_backward_data.default, scores, scores, dtype=torch.float32,
+                                                             rest=(-1, torch.float32)))
+        self.assertEqual((), blocks_of(aten._log_softmax_backward_data.default, scores, scores, dtype=torch.float32, rest=(-1, torch.float32)))
+
     def test_products_have_what_cublas_is_given(self):
         # :4096:2:16:8 before Hopper, 32 MiB since.
         self.assertEqual([8_519_680, 33_554_432], [blas_bytes(machine) for machine in (AMPERE, HOPPER)])
