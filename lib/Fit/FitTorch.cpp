@@ -27,15 +27,17 @@ static constexpr Way kWays[] = {{"pytorch-eager", "eager"},
                                 {"fsdp2-checkpointing", "fsdp2-checkpointed"},
                                 {"ours", "planned"}};
 
-/// Imports what the answer comes from, or says what is missing.
-static constexpr StringRef kProgram = R"(import sys
-sys.path.append(sys.argv.pop(1))
+/// Imports what the answer comes from, or says what is missing. What is installed comes first.
+// clang-format off
+static constexpr StringRef kProgram = R"(import os, sys
+sys.path += [sys.argv.pop(1), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
 try:
     from llmmem.torch._command import main
 except ImportError as error:
-    sys.exit(f"llmmem.torch: error: {sys.executable} cannot import {error.name or 'llmmem'} ({error}): install it there (pip install torch), or "
-             "name a Python that has it in LLMMEM_PYTHON")
+    sys.exit(f"llmmem.torch: error: {sys.executable} cannot import {error.name or 'llmmem'} ({error}): install it there (pip install torch), "
+             "or name a Python that has it in LLMMEM_PYTHON")
 sys.exit(main()))";
+// clang-format on
 
 static constexpr StringRef kMark = "llmmem.torch: error: ";
 
@@ -122,7 +124,7 @@ static llvm::Expected<std::string> runPython(StringRef package,
     if (std::error_code code = llvm::sys::fs::createTemporaryFile("llmmem-fit", "json", *path))
       return llvm::createStringError(code, "cannot create a temporary file");
   llvm::FileRemover removeOut(out), removeErr(err);
-  llvm::SmallVector<StringRef> command = {*python, "-c", kProgram, package};
+  llvm::SmallVector<StringRef> command = {*python, "-I", "-c", kProgram, package};
   llvm::append_range(command, arguments);
   std::string why;
   const int code = llvm::sys::ExecuteAndWait(*python, command, std::nullopt, {"", out, err},

@@ -1,4 +1,4 @@
-"""`python -m llmmem.torch`."""
+"""`python -I -m llmmem.torch`."""
 
 import sys
 

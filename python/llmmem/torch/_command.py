@@ -1,4 +1,4 @@
-"""`python -m llmmem.torch`: what llmmem-fit, llmmem-plan and llmmem-study ask of PyTorch."""
+"""`python -I -m llmmem.torch`: what llmmem-fit, llmmem-plan and llmmem-study ask of PyTorch."""
 
 import argparse
 import json
@@ -20,9 +20,9 @@ MODEL is package.module:function, of (batch, tokens) or of nothing, which return
 transformers. Nothing of it is run with numbers, and no weight is in memory.
 
 examples:
-  python -m llmmem.torch predict config.json --batch 4 --seq 1024 --device rtx4090
-  python -m llmmem.torch predict train:make_step --batch 2 --seq 8192 --device h100 --ranks 8 --strategies fsdp2
-  python -m llmmem.torch problem config.json --batch 4 --seq 1024 -o problem.json
+  python -I -m llmmem.torch predict config.json --batch 4 --seq 1024 --device rtx4090
+  python -I -m llmmem.torch predict train:make_step --batch 2 --seq 8192 --device h100 --ranks 8 --strategies fsdp2
+  python -I -m llmmem.torch problem config.json --batch 4 --seq 1024 -o problem.json
   llmmem-plan problem.json --budget 8GB; llmmem-study problem.json -o study.html
 
 EXIT CODES
@@ -33,7 +33,7 @@ EXIT CODES
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m llmmem.torch", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = argparse.ArgumentParser(prog="python -I -m llmmem.torch", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description="Predicts what a training step of PyTorch holds, and writes it as the planner's problem.")
     commands = parser.add_subparsers(dest="command", required=True)
     predicting = commands.add_parser("predict", help="print the bytes that ways to train will hold")

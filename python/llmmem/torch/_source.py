@@ -61,9 +61,9 @@ def _of_function(module: str, name: str, batch: int, tokens: int) -> Source:
 
 
 def _find_function(module: str, name: str) -> Callable[..., Any]:
-    # As `python -m` does, which names a module of the folder that one is in.
+    # Modules of this folder come last, so that none of them stands for one that is installed.
     if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+        sys.path.append(os.getcwd())
     try:
         found = importlib.import_module(module)
     except ImportError as error:
@@ -80,7 +80,7 @@ def _of_config(path: str, batch: int, tokens: int, dtype: Optional[str]) -> Sour
         import transformers
     except ImportError as error:
         raise ValueError(f"a config needs transformers, which {sys.executable} cannot import ({error}): "
-                         f"{sys.executable} -m pip install transformers; package.module:function needs it not") from error
+                         "pip install transformers there; package.module:function does not need it") from error
     if not os.path.isfile(path):
         raise ValueError(f"cannot read {path!r}: there is no such file; expected a config.json, or package.module:function")
     try:
@@ -89,20 +89,17 @@ def _of_config(path: str, batch: int, tokens: int, dtype: Optional[str]) -> Sour
         config = transformers.AutoConfig.for_model(content.pop("model_type"), **content)
     except (KeyError, ValueError, TypeError) as error:
         raise ValueError(f"{path}: transformers {transformers.__version__} makes no config of it: {error}") from error
+    chosen = DTYPES[dtype] if dtype else config.dtype or torch.float32
     with torch.device("meta"):
-        model = _class_of(transformers, config, content.get("architectures")).from_config(config, dtype=DTYPES[dtype or "f32"]
-                                                                                         if dtype or config.dtype is None else config.dtype)
+        model = _class_of(transformers, content.get("architectures")).from_config(config, dtype=chosen)
     model.config.use_cache = False
     ids = torch.empty((batch, tokens), dtype=torch.int64, device="meta")
     return Source(model.train(), {"input_ids": ids, "labels": torch.empty_like(ids)}, None)
 
 
-def _class_of(transformers: Any, config: Any, architectures: Optional[Any]) -> Any:
+def _class_of(transformers: Any, architectures: Optional[Any]) -> Any:
     """Returns the class of transformers that makes the model of a config for training: by the name of the config's own class, else for the next
     token."""
     named = (architectures or [""])[0]
-    classes = (("ForMaskedLM", transformers.AutoModelForMaskedLM), ("ForConditionalGeneration", transformers.AutoModelForSeq2SeqLM))
-    for ending, made_by in classes:
-        if named.endswith(ending) and type(config) in getattr(made_by, "_model_mapping"):
-            return made_by
-    return transformers.AutoModelForCausalLM
+    classes = {"ForMaskedLM": transformers.AutoModelForMaskedLM, "ForConditionalGeneration": transformers.AutoModelForSeq2SeqLM}
+    return next((made_by for ending, made_by in classes.items() if named.endswith(ending)), transformers.AutoModelForCausalLM)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 from typing import Any, Dict, List
+from unittest import mock
 
 import transformers
 
@@ -97,15 +98,13 @@ class FamiliesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = write(folder, "mamba2")
             self.assertIn("llmmem-fit --as=all says what ways to train one of transformers hold", fit(path, "--gpu", "24GB").stderr)
-            for missing, arguments, text in (("torch", ["--torch", "steps:make"], "cannot import torch"),
-                                             ("transformers", [path, "--as=all"], "a config needs transformers, which")):
-                blocked = os.path.join(folder, missing)
-                os.mkdir(blocked)
-                with open(os.path.join(blocked, f"{missing}.py"), "w") as file:
-                    file.write(f"raise ModuleNotFoundError('no module', name={missing!r})\n")
-                answer = fit(*arguments, "--gpu", "24GB", PYTHONPATH=os.pathsep.join([blocked, PACKAGE]))
-                self.assertEqual(1, answer.returncode)
-                self.assertIn(text, answer.stderr)
+            # The Python that made this one's environment has no PyTorch.
+            bare = os.path.join(sys.base_prefix, "bin", "python3")
+            answer = fit("--torch", "steps:make", "--gpu", "24GB", LLMMEM_PYTHON=bare)
+            self.assertEqual(1, answer.returncode)
+            self.assertRegex(answer.stderr, f"{bare}.* cannot import torch .*or name a Python that has it in LLMMEM_PYTHON")
+            with mock.patch.dict(sys.modules, transformers=None), self.assertRaisesRegex(ValueError, "a config needs transformers, which"):
+                read_source(path, 1, 32)
 
 
 STEPS = """
