@@ -27,7 +27,10 @@ class Row:
 
 FITCHECK = "https://github.com/Anassbzdd/fitcheck/blob/main/data/measurements/"
 SOURCES: Dict[str, str] = {"a": FITCHECK + "t4-qlora-2026-09-01.json", "b": FITCHECK + "t4-sweep-2026-09-15.json",
-                           "c": FITCHECK + "t4-phase3-2026-09-16.json", "d": FITCHECK + "final-t4-20260921.json"}
+                           "c": FITCHECK + "t4-phase3-2026-09-16.json", "d": FITCHECK + "final-t4-20260921.json",
+                           "e": "https://github.com/pytorch/torchtitan/blob/main/benchmarks/llama3_h100_202412_torchtitan.md"}
+# What torchtitan's log shows of its Llama-3.1-8B on 8 H100 with FSDP2 alone.
+TITAN_GIB = 82.4
 
 
 def _llama(kind: Any, hidden: int, layers: int, heads: int, keys: int, inner: int, vocabulary: int, tied: bool = False) -> Any:
