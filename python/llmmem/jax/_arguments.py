@@ -137,6 +137,12 @@ def sharding_of(leaf: Any) -> Optional[Any]:
     return sharding if sharding is not None and sharding.num_devices > 1 else None
 
 
+def sharding_in(type_: Any) -> Any:
+    """Returns the sharding that a type has on a mesh with explicit axes, or None."""
+    sharding = getattr(type_, "sharding", None)
+    return sharding if sharding is not None and any(sharding.spec) else None
+
+
 def _is_traced(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and hasattr(leaf, "shape") or isinstance(leaf, (int, float, complex))
 

@@ -10,6 +10,8 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 # The bodies of these may be inlined where they are called.
 _CALLS = {"jit", "pjit", "closed_call", "core_call"}
+# These mark what the backward runs again.
+_CHECKPOINTS = {"remat2", "checkpoint", "remat"}
 
 PREFIX = "llmmem."
 
@@ -31,10 +33,11 @@ class Program:
     """A traced function. Its values are numbered, arguments first.
 
     arguments: how many there are. steps: what it runs, in order. results: numbers of values, or literals. constants: arrays by number.
-    types: the type of each value by number. prefix: begins the names of its values.
+    types: the type of each value by number. prefix: begins the names of its values. is_plain: what `jax.checkpoint` wraps is inlined too.
     """
 
-    def __init__(self, closed: ClosedJaxpr, prefix: str = PREFIX) -> None:
+    def __init__(self, closed: ClosedJaxpr, prefix: str = PREFIX, is_plain: bool = False) -> None:
+        self._inlined = _CALLS | _CHECKPOINTS if is_plain else _CALLS
         self.steps: List[Step] = []
         self.constants: Dict[int, Any] = {}
         self.types: List[Any] = []
@@ -60,8 +63,8 @@ class Program:
 
         for equation in jaxpr.eqns:
             inputs = tuple(read(atom) for atom in equation.invars)
-            if equation.primitive.name in _CALLS:
-                results = self._walk(_callee(equation), inputs)
+            if equation.primitive.name in self._inlined:
+                results = self._walk(bodies_of(equation)[0], inputs)
             else:
                 results = [self._number(variable.aval) for variable in equation.outvars]
                 self.steps.append(Step(equation, inputs, tuple(results)))
@@ -94,10 +97,6 @@ class Program:
         return [read(result, known) for result in self.results]
 
 
-def _callee(equation: Any) -> ClosedJaxpr:
-    return equation.params["jaxpr"] if "jaxpr" in equation.params else equation.params["call_jaxpr"]
-
-
 def read(operand: Any, known: Dict[int, Any]) -> Any:
     """Returns the value of a literal, or of a number."""
     return operand.val if isinstance(operand, Literal) else known[operand]
@@ -111,6 +110,11 @@ def run_step(step: Step, known: Dict[int, Any]) -> List[Any]:
         functions, params = params
     results = primitive.bind(*functions, *(read(operand, known) for operand in step.operands), **params)
     return list(results) if primitive.multiple_results else [results]
+
+
+def has_checkpoints(program: Program) -> bool:
+    """Says whether a program marks outside of its loops what runs again."""
+    return any(step.equation.primitive.name in _CHECKPOINTS for step in program.steps)
 
 
 def has_loops(program: Program) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, Optional, Sequence, Tuple
 import jax
 
 from .._errors import BudgetError
+from ._arguments import sharding_in
 from ._cpu import trial_options
 from ._layout import Layout, Part, evaluate
 from ._memory import compiled_bytes, compiled_flops
@@ -21,7 +22,7 @@ class Trials:
     def __init__(self, program: Program, is_active: Sequence[bool], shardings: Sequence[Any], settings: Any) -> None:
         self.program, self.is_active, self.settings = program, is_active, settings
         types = program.types[:program.arguments]
-        self._types = [jax.ShapeDtypeStruct(type_.shape, type_.dtype, sharding=sharding or _sharding_in(type_), weak_type=type_.weak_type)
+        self._types = [jax.ShapeDtypeStruct(type_.shape, type_.dtype, sharding=sharding or sharding_in(type_), weak_type=type_.weak_type)
                        for type_, sharding in zip(types, shardings)]
         self._devices = max([1, *(sharding.num_devices for sharding in shardings if sharding)])
         self.base = settings.other_bytes + sum(_bytes_on_device(type_) * (2 if active else 1)
@@ -84,12 +85,6 @@ class Trials:
 def _is_inside_shard_map() -> bool:
     """Says whether the loss is a part of what a device runs inside of jax.shard_map, which is no program by itself."""
     return bool(getattr(jax.sharding.get_abstract_mesh(), "manual_axes", ()))
-
-
-def _sharding_in(type_: Any) -> Any:
-    """Returns the sharding that a type has on a mesh with explicit axes, or None."""
-    sharding = getattr(type_, "sharding", None)
-    return sharding if sharding is not None and any(sharding.spec) else None
 
 
 def _bytes_on_device(type_: Any) -> int:

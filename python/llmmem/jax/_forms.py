@@ -1,0 +1,109 @@
+"""The forms of a step: other programs with the same values, of which one may hold fewer bytes."""
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, FrozenSet, List, Sequence, Tuple
+
+import jax
+
+from ._merging import Merger
+from ._program import Program, has_checkpoints, run_step
+from ._rounds import Pair, Scan, find_pairs, is_scan, make_scan, sets_to_keep
+
+AS_WRITTEN = "as it was written"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to write a step. function: takes what the step takes, and returns what it returns. name: says what is written otherwise."""
+
+    name: str
+    function: Callable[..., Any]
+
+
+class Rounds:
+    """A program whose pairs of scans are written for each of several levels, from that which computes the least again."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._pairs: List[Tuple[Pair, List[FrozenSet[int]]]] = [(pair, sets_to_keep(pair)) for pair in find_pairs(program)]
+        in_pairs = {id(scan.step) for pair, _ in self._pairs for scan in (pair.first, pair.second)}
+        self._inside: Dict[int, Tuple[Scan, Rounds]] = {}
+        for step in program.steps:
+            if is_scan(step) and id(step) not in in_pairs:
+                scan = make_scan(step)
+                inside = Rounds(scan.body)
+                if inside.levels:
+                    self._inside[id(step)] = scan, inside
+
+    @property
+    def levels(self) -> int:
+        return max([*(len(sets) for _, sets in self._pairs), *(inside.levels for _, inside in self._inside.values())], default=0)
+
+    def run(self, level: int, arguments: Sequence[Any]) -> List[Any]:
+        """Returns the results of the program, written for a level."""
+        known = self.program.begin(arguments)
+        first_of = {id(pair.first.step): (pair, sets[min(level, len(sets) - 1)]) for pair, sets in self._pairs}
+        second: Dict[int, Any] = {}
+        for step in self.program.steps:
+            if id(step) in first_of:
+                pair, kept = first_of[id(step)]
+                second[id(pair.second.step)] = pair.run(kept, known)
+            elif id(step) in second:
+                second.pop(id(step)).run(known)
+            elif id(step) in self._inside:
+                self._run_loop(level, *self._inside[id(step)], known)
+            else:
+                known.update(zip(step.results, run_step(step, known)))
+        return self.program.finish(known)
+
+    @staticmethod
+    def _run_loop(level: int, scan: Scan, inside: "Rounds", known: Dict[int, Any]) -> None:
+        constants, begin, rows = scan.values(known)
+
+        def one_round(carried: Sequence[Any], row: Sequence[Any]) -> Any:
+            results = inside.run(level, [*constants, *carried, *row])
+            return results[:scan.carried], results[scan.carried:]
+
+        end, stacked = scan.run(one_round, begin, rows)
+        known.update(zip(scan.step.results, [*end, *stacked]))
+
+
+def forms_of(step: Callable[..., Any], arguments: Any, keywords: Any) -> List[Form]:
+    """Returns the forms of a step for arguments of these types, that which was written first."""
+    leaves, tree = jax.tree.flatten((arguments, keywords))
+    structures: List[Any] = []
+
+    def flat(*leaves: Any) -> List[Any]:
+        arguments, keywords = jax.tree.unflatten(tree, leaves)
+        results, structure = jax.tree.flatten(step(*arguments, **keywords))
+        structures.append(structure)
+        return results
+
+    closed = jax.make_jaxpr(flat)(*leaves)
+
+    def form(name: str, run: Callable[[Sequence[Any]], List[Any]]) -> Form:
+        return Form(name, lambda *arguments, **keywords: jax.tree.unflatten(structures[-1], run(jax.tree.leaves((arguments, keywords)))))
+
+    found = [Form(AS_WRITTEN, step)]
+    program = Program(closed)
+    if has_checkpoints(program):
+        program = _without_checkpoints(Program(closed, is_plain=True))
+        found.append(form("without its own jax.checkpoint", lambda leaves: _run(program, leaves)))
+    rounds = Rounds(program)
+    for level in range(rounds.levels):
+        found.append(form(f"with stacks of its scans at level {level + 1} of {rounds.levels}", lambda leaves, level=level: rounds.run(level, leaves)))
+    return found
+
+
+def _run(program: Program, arguments: Sequence[Any]) -> List[Any]:
+    known = program.begin(arguments)
+    for step in program.steps:
+        known.update(zip(step.results, run_step(step, known)))
+    return program.finish(known)
+
+
+def _without_checkpoints(program: Program) -> Program:
+    """Returns the program in which what `jax.checkpoint` would compute again is computed once."""
+    merger = Merger(program)
+    program.steps, program.results = merger.steps, merger.results
+    return program
