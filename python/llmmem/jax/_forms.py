@@ -1,13 +1,14 @@
 """The forms of a step: other programs with the same values, of which one may hold fewer bytes."""
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, FrozenSet, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 import jax
 
 from ._merging import Merger
 from ._program import Program, has_checkpoints, run_step
-from ._rounds import Pair, Scan, find_pairs, is_scan, make_scan, sets_to_keep
+from ._bodies import Body
+from ._rounds import Pair, Scan, Way, find_pairs, is_scan, make_scan, ways_to_write
 
 AS_WRITTEN = "as it was written"
 
@@ -21,33 +22,35 @@ class Form:
 
 
 class Rounds:
-    """A program whose pairs of scans are written for each of several levels, from that which computes the least again."""
+    """A program whose scans are written for each of several levels, from that which computes the least again: in pairs, where one reads what
+    another one stacks, or with a plan for what one round runs. options: flags of llmmem-opt."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, options: Sequence[str]) -> None:
         self.program = program
-        self._pairs: List[Tuple[Pair, List[FrozenSet[int]]]] = [(pair, sets_to_keep(pair)) for pair in find_pairs(program)]
+        self._pairs: List[Tuple[Pair, List[Way]]] = [(pair, ways_to_write(pair)) for pair in find_pairs(program)]
         in_pairs = {id(scan.step) for pair, _ in self._pairs for scan in (pair.first, pair.second)}
-        self._inside: Dict[int, Tuple[Scan, Rounds]] = {}
+        self._inside: Dict[int, Tuple[Scan, Union[Rounds, Body]]] = {}
         for step in program.steps:
             if is_scan(step) and id(step) not in in_pairs:
                 scan = make_scan(step)
-                inside = Rounds(scan.body)
+                inside: Union[Rounds, Body] = Rounds(scan.body, options)
+                inside = inside if inside.levels else Body(scan, options)
                 if inside.levels:
                     self._inside[id(step)] = scan, inside
 
     @property
     def levels(self) -> int:
-        return max([*(len(sets) for _, sets in self._pairs), *(inside.levels for _, inside in self._inside.values())], default=0)
+        return max([*(len(ways) for _, ways in self._pairs), *(inside.levels for _, inside in self._inside.values())], default=0)
 
     def run(self, level: int, arguments: Sequence[Any]) -> List[Any]:
         """Returns the results of the program, written for a level."""
         known = self.program.begin(arguments)
-        first_of = {id(pair.first.step): (pair, sets[min(level, len(sets) - 1)]) for pair, sets in self._pairs}
+        first_of = {id(pair.first.step): (pair, ways[min(level, len(ways) - 1)]) for pair, ways in self._pairs}
         second: Dict[int, Any] = {}
         for step in self.program.steps:
             if id(step) in first_of:
-                pair, kept = first_of[id(step)]
-                second[id(pair.second.step)] = pair.run(kept, known)
+                pair, way = first_of[id(step)]
+                second[id(pair.second.step)] = pair.run(way, known)
             elif id(step) in second:
                 second.pop(id(step)).run(known)
             elif id(step) in self._inside:
@@ -57,18 +60,18 @@ class Rounds:
         return self.program.finish(known)
 
     @staticmethod
-    def _run_loop(level: int, scan: Scan, inside: "Rounds", known: Dict[int, Any]) -> None:
+    def _run_loop(level: int, scan: Scan, inside: "Union[Rounds, Body]", known: Dict[int, Any]) -> None:
         constants, begin, rows = scan.values(known)
 
         def one_round(carried: Sequence[Any], row: Sequence[Any]) -> Any:
-            results = inside.run(level, [*constants, *carried, *row])
+            results = inside.run(min(level, inside.levels - 1), [*constants, *carried, *row])
             return results[:scan.carried], results[scan.carried:]
 
-        end, stacked = scan.run(one_round, begin, rows)
+        end, stacked = scan.run(one_round, begin, rows, scan.length)
         known.update(zip(scan.step.results, [*end, *stacked]))
 
 
-def forms_of(step: Callable[..., Any], arguments: Any, keywords: Any) -> List[Form]:
+def forms_of(step: Callable[..., Any], arguments: Any, keywords: Any, options: Sequence[str] = ()) -> List[Form]:
     """Returns the forms of a step for arguments of these types, that which was written first."""
     leaves, tree = jax.tree.flatten((arguments, keywords))
     structures: List[Any] = []
@@ -89,9 +92,9 @@ def forms_of(step: Callable[..., Any], arguments: Any, keywords: Any) -> List[Fo
     if has_checkpoints(program):
         program = _without_checkpoints(Program(closed, is_plain=True))
         found.append(form("without its own jax.checkpoint", lambda leaves: _run(program, leaves)))
-    rounds = Rounds(program)
+    rounds = Rounds(program, options)
     for level in range(rounds.levels):
-        found.append(form(f"with stacks of its scans at level {level + 1} of {rounds.levels}", lambda leaves, level=level: rounds.run(level, leaves)))
+        found.append(form(f"with scans of level {level + 1} of {rounds.levels}", lambda leaves, level=level: rounds.run(level, leaves)))
     return found
 
 

@@ -39,7 +39,7 @@ class Planner:
                  compiler_options: Dict[str, Any]) -> None:
         self.arguments, self.keywords = given
         self.donate_argnums, self.options, self.compiler_options = donate_argnums, options, compiler_options
-        self.forms: List[Form] = forms_of(step, *given)
+        self.forms: List[Form] = forms_of(step, *given, options)
         self._modules: Dict[str, Module] = {}
         self._plans: Dict[Any, Candidate] = {}
         self._held: Dict[str, int] = {}

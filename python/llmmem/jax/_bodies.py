@@ -1,0 +1,60 @@
+"""A plan for what one round of a scan runs, as a round that accumulates gradients runs a forward and a backward."""
+
+from typing import Any, Dict, List, Sequence
+
+import jax
+
+from .._errors import BudgetError
+from ._errors import UnsupportedLossError
+from ._program import flops_of, run_step
+from ._rounds import Scan
+from ._tool import Module, plan_text
+
+# A round that runs fewer products than this is not planned.
+_FEWEST_PRODUCTS = 4
+# More than any round needs.
+_UNLIMITED = 1 << 62
+
+
+class Body:
+    """Plans a round for half of what could be left out, and for the least. options: flags of llmmem-opt."""
+
+    def __init__(self, scan: Scan, options: Sequence[str]) -> None:
+        self.scan, self.options = scan, options
+        self._planned: Dict[int, Any] = {}
+        self.levels = 2 if self._is_worth_it() else 0
+
+    def _is_worth_it(self) -> bool:
+        steps = self.scan.body.steps
+        products = sum(step.equation.primitive.name in ("dot_general", "conv_general_dilated") for step in steps)
+        return products >= _FEWEST_PRODUCTS and not self.scan.step.equation.effects and sum(flops_of(step.equation) for step in steps) > 0
+
+    def run(self, level: int, arguments: Sequence[Any]) -> List[Any]:
+        """Returns the results of a round that is planned for a level, or as it was written where it can't be planned."""
+        if level not in self._planned:
+            self._planned[level] = self._plan(level)
+        return self._planned[level](*arguments)
+
+    def _round(self, *arguments: Any) -> List[Any]:
+        known = self.scan.body.begin(arguments)
+        for step in self.scan.body.steps:
+            known.update(zip(step.results, run_step(step, known)))
+        return self.scan.body.finish(known)
+
+    def _plan(self, level: int) -> Any:
+        types = [jax.ShapeDtypeStruct(type_.shape, type_.dtype, weak_type=type_.weak_type)
+                 for type_ in self.scan.body.types[:self.scan.body.arguments]]
+        first = len(self.scan.constants)
+        try:
+            module = Module(self._round, tuple(range(first, first + self.scan.carried)), types, {})
+            text, least = plan_text(module.text, "min", self.options)
+            if level == 0:
+                free = plan_text(module.text, _UNLIMITED, self.options)[1]
+                text, _ = plan_text(module.text, (_needed(least) + _needed(free)) // 2, self.options)
+        except (BudgetError, UnsupportedLossError):
+            return self._round
+        return module.replaced(text).call
+
+
+def _needed(facts: Dict[str, Any]) -> int:
+    return int(sum(facts["resident"].values()) + facts["resident_padding"] + facts["arena"])
