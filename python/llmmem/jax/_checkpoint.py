@@ -13,7 +13,8 @@ from ._batching import refuse_vmap
 from ._cpu import default_options, warn_of_cpu
 from ._errors import UnsupportedLossError
 from ._layout import Layout, Part, evaluate, kept_of
-from ._program import Program
+from ._offload import carried_of, offloaded_of
+from ._program import Program, bytes_of
 from ._trials import Trials
 
 
@@ -24,7 +25,8 @@ class Report:
     budget: the bytes that were asked for, or None for the least. planned: bytes of arguments, gradients and what is held between, in the
     model. compiled: bytes by XLA's own account of the compiled gradient, arguments and results included, or None where XLA was not
     asked. unplanned: those of the loss as it was. Each has `other_bytes` in it, and is that of one device. overhead: FLOPs that are computed
-    again, as a part of those of the gradient, in the model. names: of the values that a policy keeps. trials: how many programs XLA compiled.
+    again, as a part of those of the gradient, in the model. names: of the values that a policy keeps. offloaded: those of them that lie on the
+    host until the backward reads them. carried: bytes that the scans of the loss carry, which JAX can't send there. trials: how many programs XLA compiled.
     seconds: the time that planning took. compiler_options: those of the compiled program.
     """
 
@@ -37,10 +39,15 @@ class Report:
     trials: int
     seconds: float
     compiler_options: Dict[str, Any]
+    offloaded: Tuple[str, ...] = ()
+    carried: int = 0
 
     def __str__(self) -> str:
         budget = "the least" if self.budget is None else f"a budget of {self.budget:,} bytes"
         said = f"llmmem.jax.checkpoint: planned for {budget}: {self.planned:,} bytes and +{self.overhead:.1%} FLOPs in the model"
+        if self.offloaded:
+            said += f"; {len(self.offloaded)} values lie on the host until the backward reads them"
+            said += f", but not the {self.carried:,} bytes that scans carry, which JAX can't send there" if self.carried else ""
         if self.compiled is None:
             return f"{said}; XLA was not asked what it makes of it, so no budget counts as kept"
         options = f" with compiler_options={self.compiler_options}" if self.compiler_options else ""
@@ -60,6 +67,7 @@ class Settings:
     other_bytes: int
     attempts: int
     compiler_options: Dict[str, Any]
+    host_budget: int
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,8 @@ class _Checkpointed:
         parts = chosen.parts or (Part(0, len(program.steps)),)
         budget = self.settings.budget
         report = Report(None if budget == "min" else budget, trials.planned_bytes(chosen), chosen.held, trials.unplanned, trials.overhead(chosen),
-                        tuple(kept_of(parts, program)), trials.count, time.monotonic() - began, self.settings.compiler_options)
+                        tuple(kept_of(parts, program)), trials.count, time.monotonic() - began, self.settings.compiler_options,
+                        tuple(offloaded_of(parts, program)), sum(map(bytes_of, carried_of(program))))
         return _Planned(program, parts, structure, report)
 
     def _trace(self, given: Arguments) -> Tuple[Program, Any]:
@@ -147,14 +156,16 @@ class _Checkpointed:
 
 def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Union[int, Sequence[int]] = 0, has_aux: bool = False,
                static_argnums: Union[int, Sequence[int]] = (), static_argnames: Union[str, Sequence[str]] = (), other_bytes: int = 0,
-               attempts: int = 8, compiler_options: Optional[Dict[str, Any]] = None) -> Any:
+               attempts: int = 8, compiler_options: Optional[Dict[str, Any]] = None, host_budget: Union[int, str] = 0) -> Any:
     """Returns `loss` so that its gradient, as XLA compiles it, holds at most `budget` bytes on each device, at few FLOPs that run again.
 
     loss: returns one floating-point number, or with has_aux a pair of it and something else. budget: bytes as a number, a text ("4GB"), or
     "min". argnums, has_aux: as in jax.grad. static_argnums, static_argnames: as in jax.jit, the arguments that stay what they are, of which each
     new value is planned; Python's other numbers and bools are traced, and what JAX has no type for is static. other_bytes: what else is held, such as optimizer state. attempts: how many programs XLA may
     compile to find the plan; 0 asks XLA nothing, and then no budget counts as kept. compiler_options: those with which the step is compiled,
-    as in jax.jit. If none are given it is what XLA:CPU needs so as to recompute anything, and nothing elsewhere.
+    as in jax.jit. If none are given it is what XLA:CPU needs so as to recompute anything, and nothing elsewhere. host_budget: bytes of the
+    host's memory where values may lie between forward and backward, those of the first layers first; XLA:CPU leaves them where they are, so
+    that its account knows no gain. What a scan carries can't leave, which the report says.
 
     What holds the bytes is the program jax.jit(jax.value_and_grad(planned, argnums), compiler_options=...) of the arguments: arguments,
     results and temporary values by XLA's own account, and `other_bytes`. A larger program around the gradient has bytes of its own. Each new
@@ -168,4 +179,4 @@ def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Un
     numbers = argnums if isinstance(argnums, int) else tuple(argnums)
     return _Checkpointed(loss, Settings(budget if budget == "min" else check_budget(budget), numbers,
                                         static_arguments(loss, static_argnums, static_argnames), has_aux, other_bytes, attempts,
-                                        default_options(compiler_options)))
+                                        default_options(compiler_options), check_budget(host_budget) if host_budget else 0))

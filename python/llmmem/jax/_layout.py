@@ -12,12 +12,13 @@ from ._stages import make_stage
 @dataclass(frozen=True)
 class Part:
     """Steps from `start` up to `stop`. kept: numbers of the values that are kept for the backward; None keeps what JAX does. loop: how the
-    loop among them is written, or None where it stays as it is."""
+    loop among them is written, or None where it stays as it is. offloaded: which of those that are kept lie on the host until then."""
 
     start: int
     stop: int
     kept: Optional[FrozenSet[int]] = None
     loop: Optional["Loop"] = None
+    offloaded: FrozenSet[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,17 @@ def run_parts(program: Program, parts: Sequence[Layout], known: Dict[int, Any]) 
         elif part.kept is None:
             run_steps(program, part, known)
         else:
-            names = [program.name_of(number) for number in sorted(part.kept)]
-            _run_again(program, part, known, jax.checkpoint_policies.save_only_these_names(*names),
+            _run_again(program, part, known, _policy_of(program, part),
                        lambda inside, part=part: run_steps(program, part, inside))
+
+
+def _policy_of(program: Program, part: Part) -> Any:
+    kept = [program.name_of(number) for number in sorted(part.kept or ()) if number not in part.offloaded]
+    if not part.offloaded:
+        return jax.checkpoint_policies.save_only_these_names(*kept)
+    return jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=kept, names_which_can_be_offloaded=[program.name_of(number) for number in sorted(part.offloaded)],
+        offload_src="device", offload_dst="pinned_host")
 
 
 def run_steps(program: Program, part: Part, known: Dict[int, Any]) -> None:

@@ -1,15 +1,17 @@
 """The layouts of a loss as programs that XLA compiles, and the choice among them."""
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import jax
 
 from .._errors import BudgetError
 from ._arguments import sharding_in
 from ._cpu import trial_options
+from ._chain import Chain
 from ._layout import Layout, Part, evaluate
 from ._memory import compiled_bytes, compiled_flops
 from ._model import make_chain
+from ._offload import OffloadedChain, named_chain
 from ._policies import policy_chains
 from ._program import Program, bytes_of, has_loops
 from ._search import Search, Trial
@@ -37,14 +39,29 @@ class Trials:
         budget = self.settings.budget
         if self.settings.attempts == 0 or _is_inside_shard_map():
             return self._by_model()
-        search = Search([self._chain, *policy_chains(self.program, self.is_active)], self._compile, self.settings.attempts,
+        policies = policy_chains(self.program, self.is_active)
+        search = Search([self._chain, *self._offloaded(policies), *policies], self._compile, self.settings.attempts,
                         has_loops(self.program))
         return search.find_least() if budget == "min" else search.find_within(budget, self.base)
+
+    def _offloaded(self, policies: Sequence[Chain]) -> List[OffloadedChain]:
+        """Returns the plans of the chain and of JAX's policies from which values leave for the host."""
+        host, budget = self.settings.host_budget, self.settings.budget
+        if host == 0:
+            return []
+        device = self._chain.least if budget == "min" else budget - self.base
+        bounds = [(named_chain(self._chain), device + host), *((policy, policy.most) for policy in policies)]
+        found = [OffloadedChain(chain, self.program, bound, host) for chain, bound in bounds]
+        return [each for each in found if each.host > 0]
 
     def _by_model(self) -> Trial:
         chain, budget = self._chain, self.settings.budget
         bound = chain.least if budget == "min" else min(chain.most, budget - self.base)
         parts = chain.plan(bound) if bound >= 0 else None
+        leaving = min((each for each in self._offloaded(policy_chains(self.program, self.is_active)) if each.most <= bound),
+                      key=lambda each: each.cost(bound), default=None)
+        if leaving and (parts is None or leaving.cost(bound) < chain.cost(bound)):
+            return Trial(leaving.most, leaving.plan(bound), None, 0.0, leaving.cost(bound))
         if parts is None:
             raise BudgetError(f"llmmem.jax.checkpoint: no layout in the model keeps a budget of {budget:,} bytes; the least that was found there "
                               f"needs {chain.least + self.base:,}, and XLA was not asked", budget, chain.least + self.base, 0)
