@@ -12,17 +12,20 @@ from ._tool import Module, plan_text
 
 # A round that runs fewer products than this is not planned.
 _FEWEST_PRODUCTS = 4
+# Whether sums overwrite what is carried, and how much of what could be left out is held all the same.
+_LEVELS = ((False, 0.5), (True, 0.0), (False, 0.0))
 # More than any round needs.
 _UNLIMITED = 1 << 62
 
 
 class Body:
-    """Plans a round for half of what could be left out, and for the least. options: flags of llmmem-opt."""
+    """Plans a round for half of what could be left out, and for the least: once where the sums overwrite what is carried, which keeps what they
+    depend on from running again, and once where they do not. options: flags of llmmem-opt."""
 
     def __init__(self, scan: Scan, options: Sequence[str]) -> None:
         self.scan, self.options = scan, options
         self._planned: Dict[int, Any] = {}
-        self.levels = 2 if self._is_worth_it() else 0
+        self.levels = len(_LEVELS) if self._is_worth_it() else 0
 
     def _is_worth_it(self) -> bool:
         steps = self.scan.body.steps
@@ -44,13 +47,15 @@ class Body:
     def _plan(self, level: int) -> Any:
         types = [jax.ShapeDtypeStruct(type_.shape, type_.dtype, weak_type=type_.weak_type)
                  for type_ in self.scan.body.types[:self.scan.body.arguments]]
-        first = len(self.scan.constants)
+        first, (overwrites, part) = len(self.scan.constants), _LEVELS[level]
+        # A number that is carried is taken for the sum of the losses, which tells the forward from the backward.
+        donated = tuple(number for number in range(first, first + self.scan.carried) if overwrites and types[number].shape)
         try:
-            module = Module(self._round, tuple(range(first, first + self.scan.carried)), types, {})
+            module = Module(self._round, donated, types, {})
             text, least = plan_text(module.text, "min", self.options)
-            if level == 0:
+            if part:
                 free = plan_text(module.text, _UNLIMITED, self.options)[1]
-                text, _ = plan_text(module.text, (_needed(least) + _needed(free)) // 2, self.options)
+                text, _ = plan_text(module.text, int(_needed(least) + part * (_needed(free) - _needed(least))), self.options)
         except (BudgetError, UnsupportedLossError):
             return self._round
         return module.replaced(text).call
