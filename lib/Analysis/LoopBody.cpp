@@ -35,7 +35,9 @@ static Value outside(Value value, Operation *loop) {
     return value;
   Operation *back = loop->getRegion(1).front().getTerminator();
   unsigned number = argument.getArgNumber();
-  bool isCarriedUnchanged = back->getOperand(number) == loop->getRegion(1).getArgument(number);
+  // What the region reads from around it comes after what it carries (RegionCaptures.h).
+  bool isCarriedUnchanged = number >= back->getNumOperands() ||
+                            back->getOperand(number) == loop->getRegion(1).getArgument(number);
   return isCarriedUnchanged ? loop->getOperand(number) : value;
 }
 
@@ -103,16 +105,21 @@ private:
     if (&op == body.getTerminator())
       return success();
     const OpTableEntry *entry = table.find(&op);
+    if (table.pricesByBytes && (!entry || !entry->refusal.empty()))
+      entry = &OpTable::byBytes();
     if (!entry)
-      return op.emitError() << "'" << op.getName()
-                            << "' stands in a region, and no op table describes it; add it to "
-                               "--op-table=FILE, or write 'llm.cost' on the op around it";
+      return op.emitError()
+             << "'" << op.getName()
+             << "' stands in a region, and no op table describes it; add it to "
+                "--op-table=FILE, write 'llm.cost' on the op around it, or price it by the "
+                "bytes that it reads and writes (--unpriced=by-bytes)";
     FailureOr<OpDescription> found = describeOp(&op, *entry, table);
     if (failed(found))
       return failure();
     sum.isPure &= found->isPure;
     for (auto [total, part] :
-         {std::pair(&sum.flops, found->flops), std::pair(&sum.bytesMoved, found->bytesMoved)})
+         {std::pair(&sum.flops, found->flops), std::pair(&sum.bytesMoved, found->bytesMoved),
+          std::pair(&sum.messages, found->messages), std::pair(&sum.bytesSent, found->bytesSent)})
       *total = llvm::checkedAdd(*total, part).value_or(INT64_MAX);
     for (OpResult result : op.getResults()) {
       int64_t viewed = found->views[result.getResultNumber()];

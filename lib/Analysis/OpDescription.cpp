@@ -63,7 +63,10 @@ static SmallVector<int64_t> numbersOf(StringRef text, StringRef name) {
 //===----------------------------------------------------------------------===//
 
 static InFlightDiagnostic refuse(Operation *op) {
-  return op->emitError() << "'" << op->getName() << "' ";
+  InFlightDiagnostic error = op->emitError() << "'" << op->getName() << "' ";
+  if (auto target = op->getAttrOfType<StringAttr>("call_target_name"))
+    error << "of '" << target.getValue() << "' ";
+  return error;
 }
 
 static FailureOr<int64_t> checked(Operation *op, std::optional<int64_t> flops) {
@@ -134,6 +137,19 @@ static FailureOr<int64_t> flopsOfWindow(Operation *op) {
   return checked(op, product(factors));
 }
 
+static FailureOr<int64_t> flopsOfProduct(Operation *op, const OpTableEntry &entry) {
+  SmallVector<int64_t> factors{entry.factor};
+  for (auto [operand, dimension] : entry.extents) {
+    ArrayRef<int64_t> shape =
+        operand < op->getNumOperands() ? shapeOf(op->getOperand(operand)) : ArrayRef<int64_t>();
+    if (dimension >= static_cast<int64_t>(shape.size()))
+      return refuse(op) << "has no dimension " << dimension << " of an operand " << operand
+                        << ", which the 'flops_product' of its op table names";
+    factors.push_back(shape[dimension]);
+  }
+  return checked(op, product(factors));
+}
+
 static FailureOr<int64_t> flopsOf(Operation *op, const OpTableEntry &entry) {
   int64_t elements = 0;
   for (Type type : op->getResultTypes())
@@ -142,6 +158,8 @@ static FailureOr<int64_t> flopsOf(Operation *op, const OpTableEntry &entry) {
   switch (entry.flops) {
   case FlopRule::Elements:
     return checked(op, product({entry.flopsPerElement, elements}));
+  case FlopRule::Product:
+    return flopsOfProduct(op, entry);
   case FlopRule::DotGeneral:
     return flopsOfDotGeneral(op);
   case FlopRule::Dot:
@@ -185,6 +203,40 @@ static int64_t bytesOf(Operation *op, ByteRule rule) {
     return 0;
   }
   llvm_unreachable("all rules are listed");
+}
+
+//===----------------------------------------------------------------------===//
+// Other devices
+//===----------------------------------------------------------------------===//
+
+/// Returns how many devices meet: the second extent of `replica_groups`; none without it.
+static std::optional<int64_t> devicesOf(Operation *op) {
+  auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
+  if (!groups || groups.getType().getRank() != 2 || groups.getType().getDimSize(1) < 1)
+    return std::nullopt;
+  return groups.getType().getDimSize(1);
+}
+
+static LogicalResult addTransfer(Operation *op, TransferRule rule, OpDescription &description) {
+  if (rule == TransferRule::None)
+    return success();
+  Count whole;
+  for (Type type : rule == TransferRule::Gather ? TypeRange(op->getResultTypes())
+                                                : TypeRange(op->getOperandTypes()))
+    whole += bytesOfType(type);
+  std::optional<int64_t> devices = rule == TransferRule::Permute ? 2 : devicesOf(op);
+  if (!devices)
+    return refuse(op) << "has no 'replica_groups', so how many devices meet is not known; write "
+                         "'llm.cost' with its time on it";
+  int64_t times = rule == TransferRule::AllReduce ? 2 : 1;
+  // Of a permutation each device sends the whole value to one other device.
+  Count parts = rule == TransferRule::Permute ? 1 : *devices;
+  Count bytes = whole * (times * (*devices - 1)) / parts;
+  if (bytes.isTooMany())
+    return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
+  description.messages = times * (*devices - 1);
+  description.bytesSent = bytes;
+  return success();
 }
 
 static bool haveSameElements(Type a, Type b) {
@@ -269,8 +321,12 @@ static LogicalResult addLoop(Operation *op, const OpTable &table, OpDescription 
   FailureOr<int64_t> flops =
       checked(op, product({*rounds, std::max(round->flops, question->flops)}));
   FailureOr<int64_t> bytes = checked(op, product({*rounds, round->bytesMoved}));
-  if (failed(flops) || failed(bytes))
+  FailureOr<int64_t> messages = checked(op, product({*rounds, round->messages}));
+  FailureOr<int64_t> sent = checked(op, product({*rounds, round->bytesSent}));
+  if (failed(flops) || failed(bytes) || failed(messages) || failed(sent))
     return failure();
+  description.messages = *messages;
+  description.bytesSent = *sent;
   description.flops = *flops;
   description.bytesMoved = *bytes;
   description.workspace = std::max(round->workspace, question->workspace);
@@ -286,6 +342,8 @@ static LogicalResult addBranches(Operation *op, const OpTable &table, OpDescript
     description.flops = std::max(description.flops, branch->flops);
     description.bytesMoved = std::max(description.bytesMoved, branch->bytesMoved);
     description.workspace = std::max(description.workspace, branch->workspace);
+    description.messages = std::max(description.messages, branch->messages);
+    description.bytesSent = std::max(description.bytesSent, branch->bytesSent);
     description.isPure &= branch->isPure;
   }
   return success();
@@ -312,6 +370,8 @@ FailureOr<OpDescription> llmmem::describeOp(Operation *op, const OpTableEntry &e
     description.inPlace.push_back(inPlaceOf(result, entry.inPlace, table));
   }
   description.bytesMoved = bytesOf(op, entry.bytes);
+  if (failed(addTransfer(op, entry.transfer, description)))
+    return failure();
   if (entry.flops == FlopRule::Loop && failed(addLoop(op, table, description)))
     return failure();
   if (entry.flops == FlopRule::Branches && failed(addBranches(op, table, description)))

@@ -1,10 +1,12 @@
 //===- OpFacts.cpp - What the attributes of an op or value say -------------===//
 
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/OpDescription.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Dialect/TargetInterface.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "llmmem/Layout/LoopLayout.h"
@@ -213,6 +215,14 @@ static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const Dev
   return place;
 }
 
+static LogicalResult failNoLink(Operation *op, const DeviceModel &device) {
+  return op->emitError()
+         << "sends to other devices, and the table of '" << device.name
+         << "' has no link to them; give it one: \"links\": [{\"name\": \"nvlink\", "
+            "\"to\": \"device\", \"up_bytes_per_ns\": 450, "
+            "\"down_bytes_per_ns\": 450, \"latency_ns\": 2000}]";
+}
+
 /// Returns the time of what an op sends to other devices, and of the copies around it. A time that
 /// is modelled and not measured is at least `least`.
 static FailureOr<MeasuredTime> sendingNs(Operation *op, const TransferCost &transfer,
@@ -229,11 +239,7 @@ static FailureOr<MeasuredTime> sendingNs(Operation *op, const TransferCost &tran
     return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
   std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes, place);
   if (!ns)
-    return op->emitError()
-           << "sends to other devices, and the table of '" << device.name
-           << "' has no link to them; give it one: \"links\": [{\"name\": \"nvlink\", "
-              "\"to\": \"device\", \"up_bytes_per_ns\": 450, "
-              "\"down_bytes_per_ns\": 450, \"latency_ns\": 2000}]";
+    return failNoLink(op, device);
   // A launch is in the time of one.
   int64_t modelled = saturated(transfer.times - 1, device.launchNs, saturated(1, *ns, copies));
   return MeasuredTime{std::max(modelled, least)};
@@ -281,6 +287,35 @@ static LogicalResult setTimeOnHost(Operation *op, const DeviceModel &device, OpC
   return success();
 }
 
+/// Adds the time of what an op sends by its op table, over the link to other devices of a node.
+static LogicalResult addTransferTime(Operation *op, const DeviceModel &device, OpCost &cost) {
+  auto transfer = op->getAttrOfType<DenseI64ArrayAttr>(kTransferAttribute);
+  if (!transfer || transfer.size() != 2)
+    return success();
+  std::optional<int64_t> ns = device.transferTime(transfer[0], transfer[1]);
+  if (!ns)
+    return failNoLink(op, device);
+  cost.sendingNs = *ns;
+  cost.ns = saturated(1, cost.ns, *ns);
+  return success();
+}
+
+/// Returns the time of a copy to the host or back that the program itself has.
+static FailureOr<OpCost> costOfHostCopy(Operation *op, const DeviceModel &device) {
+  const DeviceLink *link = device.linkTo(DeviceLink::To::Host);
+  if (!link)
+    return op->emitError() << "copies over the link to the host, and the table of '" << device.name
+                           << "' has none; give it one: \"links\": [{\"name\": \"pcie\", "
+                              "\"to\": \"host\", \"up_bytes_per_ns\": 25, "
+                              "\"down_bytes_per_ns\": 25, \"latency_ns\": 2000}]";
+  int64_t bytes = bytesOfType(op->getResult(0).getType());
+  int64_t rate = isa<llm::CopyToHostOp>(op) ? link->upBytesPerNs : link->downBytesPerNs;
+  OpCost cost;
+  cost.bytesMoved = bytes;
+  cost.ns = saturated(1, llvm::divideCeil(bytes, std::max<int64_t>(rate, 1)), link->latencyNs);
+  return cost;
+}
+
 /// Returns what `llm.cost` says about an op that does not price itself. Its time is taken as it is
 /// written; 0 leaves it to the table of the device.
 static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
@@ -288,6 +323,8 @@ static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
   if (isViewOp(op) || isResidentOp(op))
     return cost;
   auto written = op->getAttrOfType<llm::CostAttr>(LlmDialect::kCost);
+  if (!written && llm::isHostCopy(op))
+    return costOfHostCopy(op, device);
   if (!written)
     return op->emitError()
            << "'" << op->getName() << "' has no cost, so no plan can be priced; write '"
@@ -299,9 +336,13 @@ static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
   if (cost.flops < 0 || cost.bytesMoved < 0 || cost.ns < 0 || cost.workspace < 0)
     return op->emitError() << "has '" << LlmDialect::kCost << "' = " << written
                            << ", expected numbers of 0 or more";
-  if (cost.ns == 0 && (cost.flops > 0 || cost.bytesMoved > 0))
+  if (cost.ns > 0)
+    return cost;
+  if (cost.flops > 0 || cost.bytesMoved > 0)
     cost.ns =
         device.time(cost.flops, cost.bytesMoved, numbersOfWork(op), op->getName().getStringRef());
+  if (failed(addTransferTime(op, device, cost)))
+    return failure();
   return cost;
 }
 

@@ -26,6 +26,11 @@ constexpr std::pair<StringLiteral, InPlaceRule> inPlaceWords[] = {
     {"elements", InPlaceRule::Elements},
     {"first", InPlaceRule::First},
     {"each", InPlaceRule::Each}};
+constexpr std::pair<StringLiteral, TransferRule> transferWords[] = {
+    {"all_reduce", TransferRule::AllReduce},
+    {"gather", TransferRule::Gather},
+    {"scatter", TransferRule::Scatter},
+    {"permute", TransferRule::Permute}};
 constexpr std::pair<StringLiteral, bool> effectWords[] = {{"none", true}, {"once", false}};
 
 class OpTableReader {
@@ -56,8 +61,10 @@ private:
                         {"targets", [&] { return readNames(targets); }},
                         {"flops_per_element", entry.flopsPerElement},
                         {"flops", [&] { return reader.word(entry.flops, flopWords); }},
+                        {"flops_product", [&] { return readProduct(entry); }},
                         {"bytes", [&] { return reader.word(entry.bytes, byteWords); }},
                         {"in_place", [&] { return reader.word(entry.inPlace, inPlaceWords); }},
+                        {"transfer", [&] { return reader.word(entry.transfer, transferWords); }},
                         {"effects", [&] { return reader.word(entry.isPure, effectWords); }},
                         {"constant", entry.isConstant},
                         {"view", entry.isView},
@@ -87,6 +94,20 @@ private:
       entries[name] = entry;
     for (const std::string &target : targets)
       entries[name + ":" + target] = entry;
+  }
+
+  /// Reads a number and extents, as in [4, [0, 1], [1, 2]]: four times the extents of dimension 1
+  /// of operand 0 and of dimension 2 of operand 1.
+  bool readProduct(OpTableEntry &entry) {
+    entry.flops = FlopRule::Product;
+    bool isFirst = true;
+    return reader.array([&] {
+      if (std::exchange(isFirst, false))
+        return reader.integer(entry.factor);
+      auto &[operand, dimension] = entry.extents.emplace_back();
+      return reader.elements("[operand, dimension]", {[&] { return reader.integer(operand); },
+                                                      [&] { return reader.integer(dimension); }});
+    });
   }
 
   bool readNames(std::vector<std::string> &names) {
@@ -123,6 +144,15 @@ Expected<OpTable> OpTable::load(StringRef file) {
   if (Error error = table.add((*text)->getBuffer(), file))
     return std::move(error);
   return table;
+}
+
+const OpTableEntry &OpTable::byBytes() {
+  static const OpTableEntry entry = [] {
+    OpTableEntry once;
+    once.isPure = false;
+    return once;
+  }();
+  return entry;
 }
 
 const OpTableEntry *OpTable::find(mlir::Operation *op) const {

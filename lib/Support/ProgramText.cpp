@@ -285,6 +285,12 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> llmmem::readProgram(StringRe
   if (!buffer)
     return buffer;
   const StringRef text = (*buffer)->getBuffer();
+  if (text.starts_with("ML\xefR") && text.take_front(64).contains("StableHLO_v"))
+    return llvm::createStringError(
+        path +
+        ": is a portable artifact of StableHLO, which only its own library reads; print it in "
+        "generic form: stablehlo-translate --deserialize " +
+        path + " | stablehlo-opt --mlir-print-op-generic -o step.mlir");
   if (text.starts_with("ML\xefR"))
     return llvm::createStringError(path + ": has MLIR's bytecode, expected text; mlir-opt " + path +
                                    " prints it");

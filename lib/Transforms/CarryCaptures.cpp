@@ -3,7 +3,9 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Transforms/HostPlacements.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/RegionCaptures.h"
 #include "llmmem/Transforms/StepPass.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -121,6 +123,8 @@ struct CarryCapturesPass : StepPass<llmmem::impl::CarryCapturesBase<CarryCapture
     for (LoopLikeOpInterface loop : loops)
       if (failed(carryCaptures(loop, rewriter)))
         return failure();
+    passCaptures(step);
+    readHostPlacements(step);
     shareConstants(step);
     return success();
   }

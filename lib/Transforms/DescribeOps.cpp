@@ -136,6 +136,9 @@ private:
     op.setAttr(LlmDialect::kCost, llm::CostAttr::get(op.getContext(), description.flops, bytes, 0,
                                                      description.workspace));
     writeSource(op, llm::CostSource::Table);
+    if (description.messages > 0)
+      op.setAttr(kTransferAttribute,
+                 builder.getDenseI64ArrayAttr({description.messages, description.bytesSent}));
   }
 
   LogicalResult refuseUnknown() {
@@ -170,6 +173,7 @@ struct DescribeOpsPass : StepPass<llmmem::impl::DescribeOpsBase<DescribeOpsPass>
     llvm::Expected<OpTable> table = OpTable::load(opTable);
     if (!table)
       return step.emitError() << llvm::toString(table.takeError());
+    table->pricesByBytes = unpriced == Unpriced::ByBytes;
     return describeOps(step, *table, unpriced);
   }
 };

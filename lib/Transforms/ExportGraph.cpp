@@ -3,9 +3,12 @@
 #include "llmmem/Transforms/ExportGraph.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Layout/Barriers.h"
+#include "llmmem/Transforms/HostPlacements.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/RegionCaptures.h"
 #include "mlir/IR/Builders.h"
 
 namespace llmmem {
@@ -79,7 +82,7 @@ private:
     ++barriers;
   }
 
-  /// Adds what is written before `at` and read there or later.
+  /// Adds what is written on the device before `at` and read there or later.
   void addHeld(Operation *at, llvm::SetVector<Value> &values) {
     auto isReadLater = [&](Value value) {
       return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -90,7 +93,7 @@ private:
     for (Operation &op : llvm::make_range(body.begin(), Block::iterator(at)))
       if (!isFreeViewOp(&op) && !isResidentOp(&op))
         for (Value result : op.getResults())
-          if (isReadLater(result))
+          if (isReadLater(result) && !llm::isOnHost(result.getType()))
             values.insert(result);
   }
 
@@ -101,7 +104,9 @@ private:
 };
 } // namespace
 
-static bool isOurs(StringRef name) { return name.starts_with("llm."); }
+static bool isOurs(StringRef name) {
+  return name.starts_with("llm.") || name.starts_with("llmmem.");
+}
 
 static void stripArguments(func::FuncOp function) {
   for (unsigned number = 0; number < function.getNumArguments(); ++number)
@@ -121,12 +126,15 @@ void llmmem::stripAnnotations(ModuleOp module) {
   });
 }
 
-/// Returns the barrier of the dialect that the step is written in; empty where it has none.
+/// Returns the barrier of the dialect that the step is written in; empty where it has none. What
+/// Shardy says about shardings stands in programs of StableHLO.
 static std::string barrierOf(func::FuncOp step) {
   for (Operation &op : step.getBody().front())
-    for (StringRef dialect : {"stablehlo", "mhlo"})
+    for (auto [dialect, home] : {std::pair<StringRef, StringRef>("stablehlo", "stablehlo"),
+                                 {"mhlo", "mhlo"},
+                                 {"sdy", "stablehlo"}})
       if (op.getName().getDialectNamespace() == dialect)
-        return (dialect + ".optimization_barrier").str();
+        return (home + ".optimization_barrier").str();
   return "";
 }
 
@@ -139,6 +147,8 @@ FailureOr<int64_t> llmmem::exportGraph(ModuleOp module) {
     return step->emitError("has no op of stablehlo or mhlo, whose barriers keep recomputations "
                            "where they stand; export what was planned from such a graph");
   int64_t barriers = BarrierWriter(step.getBody().front(), barrier).run();
+  returnCaptures(module);
+  writeHostPlacements(module);
   stripAnnotations(module);
   return barriers;
 }

@@ -44,6 +44,12 @@ static SmallVector<char *> withoutOpsOnDiagnostics(int argc, char **argv) {
   return arguments;
 }
 
+static std::string prettyOpIn(StringRef text, const mlir::DialectRegistry &registry) {
+  SmallVector<StringRef> dialects(registry.getDialectNames().begin(),
+                                  registry.getDialectNames().end());
+  return findPrettyOp(text, [&](StringRef name) { return is_contained(dialects, name); }).str();
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   startTool("llmmem-opt");
@@ -82,16 +88,16 @@ int main(int argc, char **argv) {
     return fail(input.takeError());
   if (std::string other = findOtherInput(inputFile, (*input)->getBuffer()); !other.empty())
     return fail(other);
-  std::string prettyOp = findPrettyOp((*input)->getBuffer()).str();
+  // Calls are inlined by the first pass, after which the verifier runs.
+  if (flags.wantsPlan() && mayCallInRegions((*input)->getBuffer()))
+    config.verifyOnParsing(false);
+  std::string prettyOp = prettyOpIn((*input)->getBuffer(), registry);
   // The output is written completely or not at all.
   std::string text;
   raw_string_ostream os(text);
   if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config))) {
     if (!prettyOp.empty())
-      errs() << "llmmem-opt: '" << prettyOp
-             << "' is written as its own dialect's library prints it, which is not here; print the "
-                "generic form: stablehlo-opt --mlir-print-op-generic, or in JAX "
-                "lowered.compiler_ir('stablehlo').operation.get_asm(print_generic_op_form=True)\n";
+      errs() << "llmmem-opt: " << adviseOnPrettyOp(prettyOp) << "\n";
     return outcome->noPlan ? ExitNoPlan : ExitBadInput;
   }
   if (floodsTerminal(outputFile, text)) {

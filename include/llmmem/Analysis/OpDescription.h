@@ -25,11 +25,16 @@ struct OpDescription {
   int64_t flops = 0;
   int64_t bytesMoved = 0;
   int64_t workspace = 0;
+  int64_t messages = 0, bytesSent = 0; // to other devices, one after another
   bool isPure = true;
   bool isConstant = false;
   llvm::SmallVector<int64_t> views;                      // by result; -1: bytes of its own
   llvm::SmallVector<llvm::SmallVector<int64_t>> inPlace; // by result: operands
 };
+
+/// Names the attribute that says what a run of an op sends to other devices: messages, and bytes.
+/// Its time depends on the device's links, so it is not in `llm.cost`.
+inline constexpr llvm::StringLiteral kTransferAttribute = "llmmem.transfer";
 
 /// Returns what `entry` says about `op`, whose types have bytes. `table` describes the ops of its
 /// regions. Fails after a located diagnostic that says what to do.

@@ -27,6 +27,7 @@ namespace llmmem {
 /// Says where the FLOPs of one run come from.
 enum class FlopRule {
   Elements,    // a number for each element of the results
+  Product,     // a number times extents of operands
   DotGeneral,  // 2 * elements of the result * contracted extents
   Dot,         // the same, contracting the left operand's last dimension
   Convolution, // 2 * elements of the result * extents of the kernel but its output features
@@ -45,6 +46,16 @@ enum class ByteRule {
   None,
 };
 
+/// Says what one run sends to other devices, by a ring over the n devices of a group, for S bytes
+/// of the whole value (DeviceModel.h).
+enum class TransferRule {
+  None,
+  AllReduce, // 2(n-1) messages, 2(n-1)/n S bytes
+  Gather,    // n-1 messages, (n-1)/n S bytes; S of the results
+  Scatter,   // the same; S of the operands
+  Permute,   // one message of S bytes
+};
+
 /// Says what a result may overwrite.
 enum class InPlaceRule {
   None,
@@ -56,8 +67,11 @@ enum class InPlaceRule {
 struct OpTableEntry {
   FlopRule flops = FlopRule::Elements;
   int64_t flopsPerElement = 0;
+  int64_t factor = 1; // of a product, whose extents are (operand, dimension)
+  std::vector<std::pair<int64_t, int64_t>> extents;
   ByteRule bytes = ByteRule::All;
   InPlaceRule inPlace = InPlaceRule::None;
+  TransferRule transfer = TransferRule::None;
   bool isPure = true;      // running it twice gives the same bits and changes nothing else
   bool isConstant = false; // its results are held throughout
   bool isView = false;     // result i is a view of operand i
@@ -75,6 +89,10 @@ public:
   /// Returns what the table says about `op`; null where it says nothing. An op with
   /// `call_target_name` is looked up by its target first.
   const OpTableEntry *find(mlir::Operation *op) const;
+
+  /// Returns the entry of an op of which nothing is known: it moves its bytes, and runs once.
+  static const OpTableEntry &byBytes();
+  bool pricesByBytes = false; // what stands in a region and has no other entry
 
 private:
   llvm::StringMap<OpTableEntry> entries; // "stablehlo.add", "stablehlo.custom_call:my.softmax"

@@ -35,12 +35,15 @@ inline bool isMadeOnHost(mlir::Value value) {
   return writer && llm::runsOnHost(writer);
 }
 
-/// Returns whether `op` touches the host in every plan: it runs there, copies for what does, or
-/// copies what lies there throughout. A copy of what leaves within the step is a plan's own. An op
-/// of every plan has no time in any plan's cost, since it runs at the same time as the plan's ops;
-/// the report has it (MemoryReport, `overlap`).
+/// Names the attribute of copies that a graph of another compiler has itself (HostPlacements.h).
+inline constexpr llvm::StringLiteral kOwnCopy = "llmmem.call";
+
+/// Returns whether `op` touches the host in every plan: it runs there, copies for what does, copies
+/// what lies there throughout, or stood in the program before there was a plan. A copy of what
+/// leaves within the step is a plan's own. An op of every plan has no time in any plan's cost,
+/// since it runs at the same time as the plan's ops; the report has it (MemoryReport, `overlap`).
 inline bool isOnHostInEveryPlan(mlir::Operation *op) {
-  if (llm::runsOnHost(op) || stateOf(op))
+  if (llm::runsOnHost(op) || stateOf(op) || op->hasAttr(kOwnCopy))
     return true;
   if (auto up = mlir::dyn_cast<llm::CopyToHostOp>(op))
     return isReadOnHost(up.getHost());

@@ -66,7 +66,9 @@ def CarryCaptures : StepPass<"carry-captures"> {
   let description = [{
     A plan keeps what an op reads, and what it reads are its operands. So values that the body of a loop reads from around it
     become values that it carries and never changes. Constants move in front of the loop; what a loop hands on
-    unchanged is read where it came from. Of equal constants of tensors the first one stays, as they are one buffer;
+    unchanged is read where it came from. Unregistered ops with regions, whose form is not known here, get what these read as further
+    operands and as arguments of each region, until `export-graph` takes them back; and calls by which XLA places a value
+    on the host become copies. Of equal constants of tensors the first one stays, as they are one buffer;
     those of unregistered ops all stay, since such an op may do more than its attributes say.
 
     *Ensures*: the same bits; no loop reads anything from outside but constants.

@@ -5,11 +5,10 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{'other.op' has no cost, so no plan can be priced (of 2 such ops this is the first)}}
   %0 = "other.op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = "other.op"(%0) : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{'stablehlo.custom_call' calls a function that no op table describes; add an entry with its 'targets' in --op-table=FILE}}
+  // expected-error @below {{'stablehlo.custom_call' of 'mine' calls a function that no op table describes; add an entry with its 'targets' in --op-table=FILE}}
   %2 = "stablehlo.custom_call"(%1) <{call_target_name = "mine"}> : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{'stablehlo.all_reduce' meets other devices}}
-  %3 = "stablehlo.all_reduce"(%2) ({
-  }) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{'stablehlo.send' meets other devices}}
+  %3 = "stablehlo.send"(%2) : (tensor<4xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
 }
 
