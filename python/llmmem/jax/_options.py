@@ -8,7 +8,7 @@ from jax.extend.core import Literal
 
 from ._account import Buffers, account, is_fused, is_view
 from ._layout import Group, Loop, Part, body_of, run_parts
-from ._program import Program, bytes_of, flops_of, is_float
+from ._program import Program, Step, bytes_of, flops_of, is_float
 from ._stages import Stage, find_cuts, is_loop, make_stage
 
 
@@ -69,6 +69,24 @@ def _kept_sets(program: Program, stage: Stage) -> List[FrozenSet[int]]:
     return [frozenset(number for number, value in worth.items() if round(value, 1) > level) for level in [-1, *levels]]
 
 
+def is_product(step: Step) -> bool:
+    return step.equation.primitive.name == "dot_general"
+
+
+def has_no_batch(step: Step) -> bool:
+    return is_product(step) and not step.equation.params["dimension_numbers"][1][0]
+
+
+# What dots_saveable, dots_with_no_batch_dims_saveable and nothing_saveable keep.
+POLICIES: Sequence[Callable[[Step], bool]] = (is_product, has_no_batch, lambda step: False)
+
+
+def kept_by(program: Program, stage: Stage, policy: Callable[[Step], bool]) -> FrozenSet[int]:
+    """Returns what a policy of JAX keeps of a stage."""
+    return frozenset(number for step in program.steps[stage.start:stage.stop] if policy(step) for number in step.results
+                     if number not in stage.outputs)
+
+
 def _loops(program: Program, index: int, active: Set[int]) -> List[Loop]:
     """Returns the ways to write a scan: with a policy for its body, or for each stage of it, in one loop or in two."""
     step, body = program.steps[index], body_of(program, index)
@@ -77,7 +95,8 @@ def _loops(program: Program, index: int, active: Set[int]) -> List[Loop]:
     cuts = find_cuts(body)
     whole = make_stage(body, 0, len(body.steps))
     choices = [_by_saved(options_of(body, make_stage(body, start, stop), inside)) for start, stop in zip(cuts, cuts[1:])]
-    found = [Loop((Part(whole.start, whole.stop, kept),), length) for kept in _kept_sets(body, whole)]
+    sets = [*_kept_sets(body, whole), *(kept_by(body, whole, policy) for policy in POLICIES)]
+    found = [Loop((Part(whole.start, whole.stop, kept),), length) for kept in sets]
     for level in range(max(map(len, choices))):
         parts = tuple(options[min(level, len(options) - 1)].part for options in choices)
         found += [Loop(parts, length), Loop((Group(parts),), length)]

@@ -1,25 +1,13 @@
 """Layouts as people write them: jax.checkpoint of each block, with one of JAX's policies."""
 
-from typing import Any, Callable, FrozenSet, List, Sequence, Tuple
+from typing import Any, List, Sequence, Tuple
 
 from ._chain import Chain, Links
 from ._layout import Part
 from ._model import Finder, find_period
-from ._options import Option, find_active, priced
-from ._program import Program, Step, flops_of
+from ._options import POLICIES, Option, find_active, is_product, kept_by, priced
+from ._program import Program, flops_of
 from ._stages import Stage, carried_bytes, find_cuts, make_stage
-
-
-def _is_product(step: Step) -> bool:
-    return step.equation.primitive.name == "dot_general"
-
-
-def _has_no_batch(step: Step) -> bool:
-    return _is_product(step) and not step.equation.params["dimension_numbers"][1][0]
-
-
-# What dots_saveable, dots_with_no_batch_dims_saveable and nothing_saveable keep.
-_POLICIES: Sequence[Callable[[Step], bool]] = (_is_product, _has_no_batch, lambda step: False)
 
 
 def policy_chains(program: Program, is_active: Sequence[bool]) -> List[Chain]:
@@ -31,9 +19,9 @@ def policy_chains(program: Program, is_active: Sequence[bool]) -> List[Chain]:
     flops = [sum(flops_of(step.equation) for step in program.steps[group.start:group.stop]) for group, _ in groups]
     carried = [*carried_bytes(program, bounds)[0][1:], 0]
     active, found = find_active(program, is_active), []
-    for policy in _POLICIES if blocks else ():
+    for policy in POLICIES if blocks else ():
         def options(program: Program, stage: Stage, active: Any, policy: Any = policy) -> List[Option]:
-            return [priced(program, stage, active, Part(stage.start, stage.stop, _kept(program, stage, policy)))]
+            return [priced(program, stage, active, Part(stage.start, stage.stop, kept_by(program, stage, policy)))]
 
         def as_written(program: Program, stage: Stage, active: Any) -> List[Option]:
             return [priced(program, stage, active, Part(stage.start, stage.stop))]
@@ -44,16 +32,11 @@ def policy_chains(program: Program, is_active: Sequence[bool]) -> List[Chain]:
     return found
 
 
-def _kept(program: Program, stage: Stage, policy: Callable[[Step], bool]) -> FrozenSet[int]:
-    return frozenset(number for step in program.steps[stage.start:stage.stop] if policy(step) for number in step.results
-                     if number not in stage.outputs)
-
-
 def _find_blocks(program: Program, cuts: Sequence[int]) -> List[Tuple[Stage, bool]]:
     """Returns the program as blocks and what is between them, and which are blocks: the primitives of a few stages, wherever they repeat. They
     may begin or end inside of a stage to which an embedding or the loss belongs."""
     names = [(step.equation.primitive.name, str([program.types[number] for number in step.results])) for step in program.steps]
-    period = find_period([[name for name, step in zip(names[start:stop], program.steps[start:stop]) if _is_product(step)]
+    period = find_period([[name for name, step in zip(names[start:stop], program.steps[start:stop]) if is_product(step)]
                           for start, stop in zip(cuts, cuts[1:])])
     patterns = dict.fromkeys(tuple(names[start:stop]) for start, stop in zip(cuts, cuts[period:])) if period else {}
     found = [(_places(names, pattern), len(pattern)) for pattern in patterns if any(name == "dot_general" for name, _ in pattern)]
