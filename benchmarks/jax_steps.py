@@ -94,28 +94,52 @@ def step_of(loss):
     return step
 
 
+def flops_of_step(step, compiled, arguments):
+    """Returns the FLOPs of a step, by the traced one where there are loops, of which XLA counts one round."""
+    traced = Program(jax.make_jaxpr(step)(*arguments))
+    return sum(flops_of(each.equation) for each in traced.steps) if has_loops(traced) else compiled_flops(compiled)
+
+
 def plan_steps(table):
-    """Prints whole steps, planned by llmmem.jax.plan: what XLA compiles is compared with the budget, which is of the model."""
+    """Prints whole steps: as they are, under jax.checkpoint of each layer with each policy of JAX, and planned by llmmem.jax.plan."""
     weights, *data = table.arguments
     zeros = jax.tree.map(jnp.zeros_like, weights)
-    arguments, step = ((weights, zeros, zeros), *data), step_of(table.loss)
+    arguments = ((weights, zeros, zeros), *data)
 
     def compile_(function):
         return jax.jit(function, donate_argnums=0, compiler_options=trial_options(OPTIONS)).lower(*arguments).compile()
 
-    unplanned = compile_(step)
-    free, flops = llmmem.jax.compiled_bytes(unplanned), compiled_flops(unplanned)
-    print(f"\n| {table.name}, whole step | budget | bytes compiled | planned in the model | FLOPs | s |\n|---|---:|---:|---:|---:|---:|\n"
-          f"| unplanned | | {free:,} | | 1 | |", flush=True)
-    least = llmmem.jax.plan(step, "min", donate_argnums=0)
-    least.export(*arguments)
-    needed = least.reports[0].needed
-    for part in (0, 0.25, 0.5, 0.75):
-        budget, began = int(needed + part * (max(free, needed) - needed)), time.monotonic()
-        planned = llmmem.jax.plan(step, budget, donate_argnums=0)
-        compiled = compile_(planned)
-        print(f"| planned | {budget:,} | {llmmem.jax.compiled_bytes(compiled):,} | {planned.reports[0].needed:,} | "
-              f"{compiled_flops(compiled) / flops:.3f} | {time.monotonic() - began:.0f} |", flush=True)
+    def run(compiled):
+        return compiled(jax.tree.map(jnp.array, arguments[0]), *data)
+
+    unplanned = compile_(step_of(table.loss))
+    free, flops = llmmem.jax.compiled_bytes(unplanned), flops_of_step(step_of(table.loss), unplanned, arguments)
+    expected = run(unplanned)
+    print(f"\n| {table.name}, whole step | budget | bytes compiled | planned in the model | FLOPs | trials | s |\n|---|---:|---:|---:|---:|---:|---:|\n"
+          f"| unplanned | | {free:,} | | 1 | | |", flush=True)
+    for policy in POLICIES:
+        step = step_of(with_policy(table.loss, policy))
+        compiled = compile_(step)
+        print(f"| layers, {policy} | | {llmmem.jax.compiled_bytes(compiled):,} | | {flops_of_step(step, compiled, arguments) / flops:.3f} | | |", flush=True)
+
+    is_loop = table.name.endswith("-scan")  # The rounds of a planned loop are known to its model alone.
+    base = llmmem.jax.plan(step_of(table.loss), 1 << 60, donate_argnums=0, attempts=0).prepare(*arguments).facts["step"]["flops"]
+
+    def plan_for(budget):
+        began, planned = time.monotonic(), llmmem.jax.plan(step_of(table.loss), budget, donate_argnums=0)
+        report, compiled = planned.prepare(*arguments), compile_(planned)
+        held, asked = llmmem.jax.compiled_bytes(compiled), budget if isinstance(budget, str) else f"{budget:,}"
+        modelled = report.facts["step"]["flops"] + report.facts["recompute"]["flops"]
+        again = modelled / base if is_loop else compiled_flops(compiled) / flops
+        print(f"| planned, {report.form} | {asked} | {held:,} | {report.needed:,} | {again:.3f} | {report.trials} | {time.monotonic() - began:.0f} |", flush=True)
+        value = run(compiled)[1]
+        table.check(held == report.measured and (budget == "min" or held <= budget), f"step, {asked}: {held:,} bytes")
+        table.check(float(value) == float(expected[1]), f"step, {asked}: the loss is {float(value)} and not {float(expected[1])}")
+        return held
+
+    least = plan_for("min")
+    for part in (0.25, 0.5, 0.75):
+        plan_for(int(least + part * (free - least)))
 
 
 def main():
