@@ -19,5 +19,5 @@ endif()
 # The Python package holds the library next to its modules.
 install(FILES $<TARGET_FILE:LLMMEMPackageC> DESTINATION llmmem RENAME libllmmem-c.so COMPONENT Python EXCLUDE_FROM_ALL)
 
-llmmem_package_headers(C llmmem-c/Base.h llmmem-c/Devices.h llmmem-c/Forms.h llmmem-c/Planner.h)
+llmmem_package_headers(C llmmem-c/Base.h llmmem-c/Devices.h llmmem-c/Forms.h llmmem-c/HostCopies.h llmmem-c/Planner.h)
 llmmem_package_component(C)

@@ -18,12 +18,13 @@ from typing import Any
 
 from ._devices import DEVICES, Device, device
 from ._library import library as _loaded
-from ._model import (Claim, Form, FormNumber, Offset, Op, Packing, Plan, Problem, SavedValue, Tiling, Value, Violation,
-                     Witness)
-from ._planner import check, explain, pack, parse_bytes, plan, verify
+from ._model import (Claim, Copy, Form, FormNumber, Host, HostPlan, Offset, Op, Packing, Plan, Problem, SavedValue, Tiling, Value,
+                     Violation, Witness)
+from ._planner import check, explain, pack, parse_bytes, parse_link, plan, verify
 
-__all__ = ["Claim", "DEVICES", "Device", "Form", "FormNumber", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Tiling",
-           "Value", "Violation", "Witness", "check", "device", "explain", "pack", "parse_bytes", "plan", "verify"]
+__all__ = ["Claim", "Copy", "DEVICES", "Device", "Form", "FormNumber", "Host", "HostPlan", "Offset", "Op", "Packing", "Plan", "Problem",
+           "SavedValue", "Tiling", "Value", "Violation", "Witness", "check", "device", "explain", "pack", "parse_bytes", "parse_link", "plan",
+           "verify"]
 __version__ = _loaded.llmmem_version().decode()
 
 

@@ -1,4 +1,4 @@
-"""The C interface of include/llmmem-c/Planner.h, Forms.h and Devices.h by ctypes. The structures here have its fields in its order."""
+"""The C interface of include/llmmem-c/Planner.h, Forms.h, HostCopies.h and Devices.h by ctypes. The structures here have its fields in its order."""
 
 import ctypes
 import os
@@ -69,6 +69,20 @@ class FormNumber(Structure):
     _fields_ = [("form", c_int32), ("tiling", c_int32)]
 
 
+class Host(SizedStructure):
+    _fields_ = [("size", c_size_t), ("budget", c_int64), ("to_host", c_int64), ("to_device", c_int64), ("latency", c_int64),
+                ("may_leave", POINTER(c_uint8))]
+
+
+class HostCopy(Structure):
+    _fields_ = [("value", c_int32), ("host_value", c_int32), ("to_host", c_int32), ("reserved", c_int32), ("cost", c_int64)]
+
+
+class HostPlan(SizedStructure):
+    _fields_ = [("size", c_size_t), ("num_copies", c_int64), ("copies", POINTER(HostCopy)), ("peak", c_int64), ("arena", c_int64),
+                ("peak_lower_bound", c_int64), ("time", c_int64), ("base_time", c_int64), ("time_lower_bound", c_int64)]
+
+
 class Violation(Structure):
     _fields_ = [("step", c_int64), ("rule", c_char_p), ("message", c_char_p)]
 
@@ -119,6 +133,12 @@ SIGNATURES = {
     "llmmem_make_plan_of_forms": (c_int32, [POINTER(Forms), POINTER(PlanOptions), POINTER(POINTER(Plan)),
                                             POINTER(FormNumber), Error, Error]),
     "llmmem_free_plan": (None, [POINTER(Plan)]),
+    "llmmem_parse_link": (c_int32, [c_char_p, POINTER(Host), Error]),
+    "llmmem_make_plan_with_host": (c_int32, [POINTER(Problem), POINTER(Host), POINTER(PlanOptions), POINTER(POINTER(Plan)),
+                                             POINTER(POINTER(HostPlan)), Error]),
+    "llmmem_free_host_plan": (None, [POINTER(HostPlan)]),
+    "llmmem_verify_plan_with_host": (c_int32, [POINTER(Problem), POINTER(Host), POINTER(Plan), POINTER(HostPlan),
+                                               POINTER(POINTER(Violations)), Error]),
     "llmmem_verify_plan": (c_int32, [POINTER(Problem), POINTER(Plan), POINTER(POINTER(Violations)), Error]),
     "llmmem_free_violations": (None, [POINTER(Violations)]),
     "llmmem_check_proof": (c_int32, [POINTER(Problem), POINTER(Plan), c_char_p, POINTER(POINTER(Claims)), Error]),

@@ -75,6 +75,21 @@ class FormNumber:
     tiling: int
 
 
+@dataclass(frozen=True)
+class Host:
+    """The memory of a host, to which a plan may copy values and back. Costs of the problem are nanoseconds then.
+
+    budget: bytes that the arena on the host must not exceed. to_host, to_device: bytes per second of the link, each way. latency: nanoseconds
+    of each copy. may_leave: numbers of the values that may leave the device, or None for every value that an op writes.
+    """
+
+    budget: int
+    to_host: int
+    to_device: int
+    latency: int = 0
+    may_leave: Optional[Sequence[int]] = None
+
+
 @dataclass
 class Problem:
     """A program as the planner sees it: values with sizes, and ops that read and write them.
@@ -85,6 +100,7 @@ class Problem:
         any, that is the only one.
     choice: "plan" lets the cheapest plan decide; "ops_once" takes the form whose ops cost least, the same under every budget.
     guessed_phases: whether the phases of ops are guessed, so that a plan without them is tried as well.
+    host: the memory that values may be copied to, or None. It is no part of the JSON: llmmem-plan has flags for it.
     """
 
     values: List[Value]
@@ -95,6 +111,7 @@ class Problem:
     forms: Sequence[Form] = ()
     choice: str = "plan"
     guessed_phases: bool = False
+    host: Optional[Host] = None
 
     @staticmethod
     def from_json(text: Union[str, bytes, Mapping[str, Any]]) -> "Problem":
@@ -142,7 +159,7 @@ class Problem:
         values, ops, keep = (form.values, list(form.ops), form.keep) if form.ops else (self.values, list(self.ops), self.keep)
         for op, cost, workspace in form.tilings[number.tiling].ops:
             ops[op] = replace(ops[op], cost=cost, workspace=workspace)
-        return Problem(list(values), ops, keep, self.budget, self.alignment)
+        return Problem(list(values), ops, keep, self.budget, self.alignment, host=self.host)
 
 
 def _graph_of(data: Mapping[str, Any]) -> Tuple[List[Value], List[Op], List[int], Dict[int, int]]:
@@ -221,6 +238,35 @@ class Witness:
 
 
 @dataclass(frozen=True)
+class Copy:
+    """A copy that a plan may run: of a value to `host_value`, a number beyond those of the problem's values, or back. cost: nanoseconds."""
+
+    value: int
+    host_value: int
+    is_to_host: bool
+    cost: int
+
+
+@dataclass(frozen=True)
+class HostPlan:
+    """What a plan with a host has in addition.
+
+    copies: those that may run. Step number len(problem.ops) + i of the plan runs copies[i].
+    peak, arena, peak_lower_bound: bytes on the host, as those of Plan are on the device.
+    time: nanoseconds at which the last step ends; copies run at the same time as ops, one at a time in each direction. base_time: of every op
+    once, without copies. time_lower_bound: it is proved that no plan under both budgets takes less.
+    """
+
+    copies: Sequence[Copy]
+    peak: int
+    arena: int
+    peak_lower_bound: int
+    time: int
+    base_time: int
+    time_lower_bound: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """An execution order with repeats, and offsets in one arena.
 
@@ -233,6 +279,7 @@ class Plan:
     seconds: the time that planning took. witness: says why there is no plan, or None.
     proof: where it was asked for, the JSON that proves the bounds, or that there is no plan; `check` reads it.
     form: the form that was planned, where the problem has several; bounds hold for all of them.
+    host: what happens on the host, where the problem has one. Then `cost` has the copies, and `peak` and `arena` are the device's.
     Many fields: each is a key of the plan that llmmem-plan writes.
     """
 
@@ -250,6 +297,7 @@ class Plan:
     witness: Optional[Witness] = None
     proof: Optional[str] = None
     form: Optional[FormNumber] = None
+    host: Optional[HostPlan] = None
 
     @property
     def is_feasible(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _library as c
-from ._model import (Claim, Form, FormNumber, Offset, Op, Packing, Plan, Problem, SavedValue, Violation,
+from ._model import (Claim, Copy, Form, FormNumber, HostPlan, Offset, Op, Packing, Plan, Problem, SavedValue, Violation,
                      Witness)
 
 STATUSES = ("feasible", "infeasible", "unknown")
@@ -27,6 +27,13 @@ def parse_bytes(text: str) -> int:
     number = c_int64()
     c.call(c.library.llmmem_parse_bytes, text.encode(), byref(number))
     return number.value
+
+
+def parse_link(text: str) -> Tuple[int, int]:
+    """Returns the bytes per second to the host and back of "25GB/s", or of "25GB/s,20GB/s"."""
+    host = c.Host()
+    c.call(c.library.llmmem_parse_link, text.encode(), byref(host))
+    return host.to_host, host.to_device
 
 
 def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, None] = None, *,
@@ -51,10 +58,12 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
         asked, policy = replace(asked, budget=None), "least-peak"
     elif budget is not None:
         asked = replace(asked, budget=_budget(budget))
-    given, chosen = _FormArrays(asked), c.FormNumber()
     # The library reads 0 as its default.
     if not isinstance(seconds, (int, float)) or not seconds > 0:
         raise ValueError(f"seconds: expected a positive number, not {seconds!r}")
+    if asked.host is not None:
+        return _plan_with_host(asked, policy, seconds, progress, proof)
+    given, chosen = _FormArrays(asked), c.FormNumber()
     made, proved = POINTER(c.Plan)(), ctypes.c_void_p()
 
     def work(is_cancelled: Any, report: Any) -> None:
@@ -72,15 +81,43 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
         c.library.llmmem_free_text(proved)
 
 
+def _plan_with_host(problem: Problem, policy: Optional[str], seconds: float, progress: Optional[Callable[[str], None]],
+                    proof: bool) -> Plan:
+    if proof:
+        raise ValueError("proof: plans with a host have none yet; leave proof or host out")
+    if problem.forms:
+        raise ValueError("host: the problem has forms; plan one of them (Problem.in_form), or leave host out")
+    given, host = _ProblemArrays(problem), _HostArrays(problem)
+    made, on_host = POINTER(c.Plan)(), POINTER(c.HostPlan)()
+
+    def work(is_cancelled: Any, report: Any) -> None:
+        options = c.PlanOptions(policy=policy.encode() if policy else None, seconds=seconds, progress=report,
+                                is_cancelled=is_cancelled)
+        c.call(c.library.llmmem_make_plan_with_host, byref(given.problem), byref(host.host), byref(options), byref(made), byref(on_host))
+
+    _run(work, progress)
+    try:
+        return replace(_plan_of(made.contents, None, None), host=_host_plan_of(on_host.contents))
+    finally:
+        c.library.llmmem_free_plan(made)
+        c.library.llmmem_free_host_plan(on_host)
+
+
 def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
            budget: Union[int, str, None] = None) -> List[Violation]:
     """Returns every rule that `plan` breaks, in step order, and nothing where it holds. The code that checks shares nothing with the
     planner, and the plan may come from anywhere. `budget` is as in `plan`."""
-    given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
+    asked = _problem(problem).in_form(plan.form)
+    given, made = _ProblemArrays(asked), _PlanArrays(plan)
     if budget is not None:
         given.problem.budget = _budget(budget)
     found = POINTER(c.Violations)()
-    c.call(c.library.llmmem_verify_plan, byref(given.problem), byref(made.plan), byref(found))
+    if asked.host is not None and plan.host is not None:
+        on_host = _host_plan(plan.host)
+        host = _HostArrays(asked)
+        c.call(c.library.llmmem_verify_plan_with_host, byref(given.problem), byref(host.host), byref(made.plan), byref(on_host), byref(found))
+    else:
+        c.call(c.library.llmmem_verify_plan, byref(given.problem), byref(made.plan), byref(found))
     try:
         items = found.contents.items[:found.contents.count]
         return [Violation(it.step if it.step >= 0 else None, it.rule.decode(), _text(it.message)) for it in items]
@@ -287,6 +324,23 @@ class _ProblemArrays(_Arrays):
         return _pointer(c_char_p, places)
 
 
+class _HostArrays(_Arrays):
+    """The host of a problem as arrays of C."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        host, count = problem.host, len(problem.values)
+        assert host is not None
+        self.host = c.Host(budget=_budget(host.budget, "host: budget"), to_host=host.to_host, to_device=host.to_device, latency=host.latency)
+        if host.may_leave is None:
+            return
+        wrong = [number for number in host.may_leave if not 0 <= number < count]
+        if wrong:
+            raise ValueError(f"host: may_leave: has {wrong[0]}; the problem has {count} values")
+        allowed = set(host.may_leave)
+        self.host.may_leave = self._array(c_uint8, [number in allowed for number in range(count)])
+
+
 class _FormArrays(_Arrays):
     """All forms of a problem as arrays of C."""
 
@@ -344,6 +398,16 @@ class _PlanArrays(_Arrays):
     def _offsets(offsets: List[Offset]) -> Any:
         entries = [c.Offset(it.step, -1 if it.value is None else it.value, it.offset) for it in offsets]
         return ctypes.cast((c.Offset * len(entries))(*entries), POINTER(c.Offset))
+
+
+def _host_plan(host: HostPlan) -> c.HostPlan:
+    return c.HostPlan(peak=host.peak, arena=host.arena, peak_lower_bound=host.peak_lower_bound, time=host.time, base_time=host.base_time,
+                      time_lower_bound=host.time_lower_bound)
+
+
+def _host_plan_of(made: c.HostPlan) -> HostPlan:
+    copies = tuple(Copy(copy.value, copy.host_value, bool(copy.to_host), copy.cost) for copy in made.copies[:made.num_copies])
+    return HostPlan(copies, made.peak, made.arena, made.peak_lower_bound, made.time, made.base_time, made.time_lower_bound)
 
 
 def _offsets_of(items: Any, count: int) -> List[Offset]:

@@ -8,9 +8,9 @@
 #include "llmmem/Planning/Planner.h"
 #include "Arrays.h"
 #include "MakePlan.h"
+#include "Violations.h"
 #include "llmmem/CAPI/Boundary.h"
 #include "llmmem/Planning/Formats/Explain.h"
-#include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Proofs/Check.h"
 
 using namespace llmmem;
@@ -97,20 +97,6 @@ llmmem_result llmmem_plan_json(const llmmem_problem *givenProblem, const llmmem_
 
 namespace {
 
-struct OwnedViolations : llmmem_violations {
-  explicit OwnedViolations(std::vector<Violation> found)
-      : llmmem_violations(), violations(std::move(found)) {
-    for (const Violation &it : violations)
-      list.push_back({it.step, it.rule.c_str(), it.message.c_str()});
-    size = sizeof(llmmem_violations);
-    count = static_cast<int64_t>(list.size());
-    items = list.data();
-  }
-
-  std::vector<Violation> violations;
-  std::vector<llmmem_violation> list;
-};
-
 struct OwnedClaims : llmmem_claims {
   explicit OwnedClaims(std::vector<ClaimCheck> found) : llmmem_claims(), checks(std::move(found)) {
     for (const ClaimCheck &it : checks)
@@ -156,12 +142,8 @@ llmmem_result llmmem_verify_plan(const llmmem_problem *givenProblem, const llmme
   if (!both)
     return invalid(error, both.error());
   const auto &[problem, plan] = *both;
-  *violations = new OwnedViolations(verify(problem, plan));
+  *violations = giveViolations(verify(problem, plan));
   return LLMMEM_OK;
-}
-
-void llmmem_free_violations(const llmmem_violations *violations) {
-  delete static_cast<const OwnedViolations *>(violations);
 }
 
 llmmem_result llmmem_check_proof(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,

@@ -46,8 +46,9 @@ namespace {
 /// the host holds none of the values.
 class CopyAdder {
 public:
-  CopyAdder(const Problem &problem, int64_t hostBudget, const HostLink &link)
-      : problem(problem), graph(problem), hostBudget(hostBudget), link(link) {}
+  CopyAdder(const Problem &problem, int64_t hostBudget, const HostLink &link,
+            const std::vector<bool> &allowed)
+      : problem(problem), graph(problem), hostBudget(hostBudget), link(link), allowed(allowed) {}
 
   llvm::Expected<Problem> run();
 
@@ -59,12 +60,16 @@ private:
   const Graph graph;
   const int64_t hostBudget;
   const HostLink link;
+  const std::vector<bool> &allowed;  // of each value, or empty: all
   int64_t nextValue = 0, nextOp = 0; // the lowest ids that are not taken
 };
 } // namespace
 
-/// Returns whether some op is between two uses of the value in program order.
+/// Returns whether the value is allowed to leave, and some op is between two of its uses in program
+/// order.
 bool CopyAdder::mayLeave(ValueIndex value) const {
+  if (!allowed.empty() && !allowed[value])
+    return false;
   const OpIndex writer = graph.writer(value);
   if (writer < 0 || problem.values[value].bytes == 0)
     return false;
@@ -146,6 +151,7 @@ llvm::Expected<Problem> CopyAdder::run() {
 }
 
 Result<Problem> llmmem::planning::withHostCopies(const Problem &problem, int64_t hostBudget,
-                                                 const HostLink &link) {
-  return toResult(CopyAdder(problem, hostBudget, link).run());
+                                                 const HostLink &link,
+                                                 const std::vector<bool> &mayLeave) {
+  return toResult(CopyAdder(problem, hostBudget, link, mayLeave).run());
 }

@@ -39,9 +39,12 @@ int64_t timeOfCopy(int64_t bytes, int64_t rate, int64_t latency);
 LLMMEM_EXPORT Result<HostLink> parseHostLink(std::string_view text);
 
 /// Returns `problem` with the copies to a host of `hostBudget` bytes. Ops and values keep their
-/// positions, and the new ones follow them.
+/// positions, and the new ones follow them: for each value that may leave, in the order of the
+/// values, one value and then the copy to the host and the copy to the device. Where `mayLeave` has
+/// an entry for each value, those of which it is false stay on the device.
 LLMMEM_EXPORT Result<Problem> withHostCopies(const Problem &problem, int64_t hostBudget,
-                                             const HostLink &link);
+                                             const HostLink &link,
+                                             const std::vector<bool> &mayLeave = {});
 
 } // namespace llmmem::planning
 
