@@ -19,7 +19,8 @@ class Device:
 
     flops: per second, of a table in bf16. bandwidth: bytes per second. launch: nanoseconds. alignment: bytes that the allocator
     rounds to. flops_per_ns: of a table alone, in f32, bf16 and f64; without it all numbers have the rate `flops`. link: the way to other
-    devices, as (bytes per second, nanoseconds of each message); without it a transfer moves its bytes through the memory.
+    devices, as (bytes per second, nanoseconds of each message); without it a transfer moves its bytes through the memory. host_link: the way
+    to a host, as (bytes per second to it, and back, nanoseconds of each copy).
 
     >>> import llmmem
     >>> llmmem.Device(flops=1e12, bandwidth=1e10, launch=10).nanoseconds(2000, 500)
@@ -32,6 +33,7 @@ class Device:
     alignment: int = 1
     flops_per_ns: Optional[Tuple[int, int, int]] = None
     link: Optional[Tuple[float, float]] = None
+    host_link: Optional[Tuple[int, int, int]] = None
 
     def nanoseconds(self, flops: int, traffic: int, numbers: str = "f32") -> int:
         """Of a kernel that does `flops` on such numbers ("f32"; "bf16", which f16 is as fast as; "f64") and moves `traffic` bytes."""
@@ -68,7 +70,8 @@ def device(name: Union[str, "os.PathLike[str]"]) -> Device:
     try:
         read = found.contents
         return Device(read.flops_per_ns_bf16 * 1e9, read.bytes_per_ns * 1e9, read.launch_ns,
-                      flops_per_ns=(read.flops_per_ns_f32, read.flops_per_ns_bf16, read.flops_per_ns_f64), link=_link(read.json))
+                      flops_per_ns=(read.flops_per_ns_f32, read.flops_per_ns_bf16, read.flops_per_ns_f64), link=_link(read.json),
+                      host_link=_host_link(read.json))
     finally:
         c.library.llmmem_free_device(found)
 
@@ -92,6 +95,12 @@ def _link(table: bytes) -> Optional[Tuple[float, float]]:
     """The first link of a table to other devices, by its slower direction."""
     links = [link for link in json.loads(table).get("links", ()) if link["to"] == "device"]
     return next(((min(link["up_bytes_per_ns"], link["down_bytes_per_ns"]) * 1e9, link["latency_ns"]) for link in links), None)
+
+
+def _host_link(table: bytes) -> Optional[Tuple[int, int, int]]:
+    """The first link of a table to a host."""
+    links = [link for link in json.loads(table).get("links", ()) if link["to"] == "host"]
+    return next(((link["up_bytes_per_ns"] * 10**9, link["down_bytes_per_ns"] * 10**9, link["latency_ns"]) for link in links), None)
 
 
 def _shipped() -> Dict[str, Device]:

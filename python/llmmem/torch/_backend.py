@@ -36,6 +36,9 @@ class Backend:
         if compiler == "eager":
             self.compile_graph = functools.partial(_compile_in_order, _private.aot_autograd(fw_compiler=run_in_order, partition_fn=partition))
         elif compiler == "inductor":
+            if partition.host is not None:
+                raise ValueError('host_budget: Inductor would reorder and fuse around copies to the host, whose bytes are not in its account; '
+                                 'give compiler="eager", or leave host_budget out')
             if not _private.is_known_to_inductor():
                 raise ValueError(f"compiler: is 'inductor', which needs PyTorch 2.9 or later, and this is {torch.__version__}; expected 'eager'")
             from ._inductor import compile_with_inductor
@@ -46,6 +49,7 @@ class Backend:
         self.steps = Steps(budget, partition.optimizer_state + partition.reserve, partition.seconds, self._note_plan)
         self.steps.finds_least, self.steps.is_outside_reserved = partition.budget == "min", partition.reserve > 0
         self.steps.is_symmetric = compiler == "inductor"
+        self.steps.memory = partition.memory
         self.step_reports: List[StepReport] = []
         # Whether every graph is a part of a step that is recorded.
         self.is_recorded = False
@@ -53,6 +57,11 @@ class Backend:
     @property
     def reports(self) -> List[Report]:
         return self.partition.reports
+
+    @property
+    def most_on_host(self) -> int:
+        """Returns the most bytes that tensors have had on the host at once so far, where `host_budget` was given."""
+        return self.partition.memory.most if self.partition.memory else 0
 
     def __str__(self) -> str:
         return "\n".join(map(str, [*self.reports, *self.step_reports])) or f"llmmem: {NO_GRAPH}"
@@ -140,6 +149,9 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
     costs: "table", or "measured": each kind of kernel is run and timed.
     workspaces: whether each kind of kernel is run once to see which bytes it takes in addition to its results.
     budget_of: which bytes of CUDA the budget is of: "allocated", or "reserved", those of PyTorch's caching allocator, simulated.
+    host_budget: bytes of the host's memory, to which tensors that the forward saves may be copied until the backward reads them; page-locked
+        on CUDA. compiler="eager" alone copies.
+    link: what the way to the host moves, "25GB/s", or "25GB/s,20GB/s" to the host and back; by default that of the device's table.
     seconds: bounds the planner's search, as a count of work. progress: called with each activity.
     on_report: called with the Report of each graph, as print for example.
 

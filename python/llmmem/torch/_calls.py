@@ -9,9 +9,10 @@ tensors that hooks packed elsewhere (torch.utils.checkpoint, save_on_cpu) do not
 import gc
 import weakref
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from .._errors import BudgetError
+from ._host_memory import HostMemory
 from ._live import Storage, key_of, made_by, saved_by, tensors_in
 from ._private import FakeTensor
 from ._report import Report
@@ -30,7 +31,9 @@ class _Call:
 class Calls:
     """The calls of one graph, which may have been compiled several times for several sizes."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Optional[HostMemory] = None) -> None:
+        """memory: of the host, where the plan copies tensors there."""
+        self.memory = memory
         self.calls: List[_Call] = []
         self.parameters: Dict[int, Storage] = {}
         self.has_parameters = False
@@ -63,10 +66,11 @@ class Calls:
     def _check(self, arguments: Sequence[Any], report: Report, reserve: int, has_other_graphs: bool) -> None:
         self.calls = [call for call in self.calls if _is_pending(call) or any(held.is_alive() for held in call.results.values())]
         self.parameters = {key: held for key, held in self.parameters.items() if held.is_alive()}
+        self._check_host(report)
         sharded = storages_of_groups()  # They are counted with what their wrappers hold.
         given = {key_of(tensor) for tensor in tensors_in(arguments)} | sharded
         pending = [call for call in self.calls if _is_pending(call)]
-        held = {key: storage for call in self.calls for key, storage in {**call.results, **_saved(call)}.items()
+        held = {key: storage for call in self.calls for key, storage in {**call.results, **self._saved(call)}.items()
                 if key not in given and storage.is_alive()}
         others = {key: storage for key, storage in self.parameters.items() if key not in given}
         # The plan's gradients are new tensors.
@@ -85,6 +89,16 @@ class Calls:
             raise BudgetError(_again(len(pending), beside, gradients, needed, promised, has_other_graphs), promised, None, 0)
         if needed > promised and report.budget is not None:
             raise BudgetError(_left(held, others, added_to, peak, needed, promised, beside + gradients), promised, None, 0)
+
+    def _check_host(self, report: Report) -> None:
+        if self.memory is not None and report.host is not None and self.memory.in_use + report.host.peak > self.memory.budget:
+            raise BudgetError(f"llmmem.torch: earlier calls of planned graphs have {self.memory.in_use:,} bytes on the host, and this one may take "
+                              f"{report.host.peak:,} of {self.memory.budget:,} there: give a larger host_budget, or run each backward before the "
+                              "next forward", self.memory.budget, None, 0)
+
+    def _saved(self, call: _Call) -> Dict[int, Storage]:
+        """Returns what waits for the backward on the device, and was not packed elsewhere."""
+        return {key_of(tensor): Storage(tensor) for reference in call.nodes for tensor in saved_by(reference(), self.memory)}
 
     def _remember(self, arguments: Sequence[Any], results: Any) -> None:
         for tensor in tensors_in(arguments):
@@ -126,10 +140,6 @@ def _left(held: Dict[int, Storage], others: Dict[int, Storage], added_to: Dict[i
             f"need {needed:,} of {promised:,} bytes: {fix}, or give reserve={reserve}")
 
 
-def _saved(call: _Call) -> Dict[int, Storage]:
-    """Returns what waits for the backward, and was not packed elsewhere."""
-    return {key_of(tensor): Storage(tensor) for reference in call.nodes for tensor in saved_by(reference())}
-
-
 def _is_pending(call: _Call) -> bool:
-    return bool(_saved(call))
+    """Returns whether anything waits for the backward, wherever it is."""
+    return any(saved_by(reference()) for reference in call.nodes)

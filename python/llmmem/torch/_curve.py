@@ -1,31 +1,16 @@
 """Plans of one graph for several bytes: the curve from which a step chooses."""
 
 from dataclasses import replace
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .._model import Problem
 from .._planner import plan
+from ._host_plan import lay_out
+from ._lifetimes import boundary_of, caller_bytes, freed_after, resident_bytes
 from ._step import Point
 
 # Bytes held between forward and backward that are tried, and peaks for each of them.
 HELD_LEVELS, PEAK_LEVELS = 5, 3
-
-
-def boundary_of(problem: Problem) -> int:
-    """Returns the number of the op that stands for the caller between forward and backward (_problem.py)."""
-    return next(number for number, op in enumerate(problem.ops) if op.name == "boundary" and not op.recompute)
-
-
-def caller_bytes(problem: Problem) -> Tuple[int, int]:
-    """Returns the bytes of the forward's results and of the tangents, which the caller holds."""
-    boundary = problem.ops[boundary_of(problem)]
-    sizes = [sum(problem.values[number].bytes for number in set(numbers) if not problem.values[number].resident)
-             for numbers in (boundary.reads, boundary.writes)]
-    return sizes[0], sizes[1]
-
-
-def resident_bytes(problem: Problem) -> int:
-    return sum(value.bytes for value in problem.values if value.resident)
 
 
 def point_of(problem: Problem, steps: Sequence[int]) -> Point:
@@ -51,20 +36,6 @@ def point_of(problem: Problem, steps: Sequence[int]) -> Point:
     # Saved tensors are there when the backward begins.
     backward = max(peak - results - tangents, held)
     return Point(forward, held, backward, sum(problem.ops[step].cost for step in steps), tuple(steps))
-
-
-def freed_after(problem: Problem, steps: Sequence[int]) -> List[List[int]]:
-    """Returns for each step the values that are not read again before they are written again."""
-    freed: List[List[int]] = [[] for _ in steps]
-    is_needed: Dict[int, bool] = {number: True for number in problem.keep}
-    for number in range(len(steps) - 1, -1, -1):
-        op = problem.ops[steps[number]]
-        for value in dict.fromkeys([*op.writes, *op.reads]):
-            if not is_needed.get(value, False):
-                freed[number].append(value)
-        is_needed.update(dict.fromkeys(op.writes, False))
-        is_needed.update(dict.fromkeys(op.reads, True))
-    return freed
 
 
 def plan_within(problem: Problem, limits: Tuple[int, int, int], seconds: float, is_symmetric: bool = False) -> Optional[Point]:
@@ -104,7 +75,10 @@ def _plan(problem: Problem, budget: object, left: _Left, seconds: float, is_symm
     made = plan(replace(problem, ops=ops), budget, seconds=seconds)  # type: ignore[arg-type]
     if not made.is_feasible:
         return None
-    point = point_of(problem, made.steps)
+    layout = lay_out(problem, made)
+    point = point_of(layout.problem, layout.steps)
+    if made.host is not None:
+        point = replace(point, cost=made.host.time, steps=tuple(made.steps), on_host=layout.host_peak)
     results, tangents = caller_bytes(problem)
     peak = resident_bytes(problem) + max(point.forward, point.backward + results + tangents)
     if is_symmetric:
@@ -144,7 +118,7 @@ def curve_of(problem: Problem, seconds: float, is_symmetric: bool = False) -> Li
     peaks = [max(point.forward, point.backward + results + tangents) for point in found]
     low, high = min(point.held for point in found), most.held
     if high <= low and max(peaks) <= min(peaks):
-        return _front(found)
+        return front(found)
     for level in range(PEAK_LEVELS):
         peak = min(peaks) + (max(peaks) - min(peaks)) * level // max(PEAK_LEVELS - 1, 1)
         for step in range(HELD_LEVELS):
@@ -152,10 +126,10 @@ def curve_of(problem: Problem, seconds: float, is_symmetric: bool = False) -> Li
             left = _Left(boundary=max(peak - held - results - tangents, 0))
             point = _plan(problem, resident_bytes(problem) + peak, left, seconds, is_symmetric)
             found += [] if point is None else [point]
-    return _front(found)
+    return front(found)
 
 
-def _front(points: Sequence[Point]) -> List[Point]:
+def front(points: Sequence[Point]) -> List[Point]:
     """Returns the points that no other is as good as in bytes and cost, cheapest first."""
     kept: List[Point] = []
     for point in sorted(points, key=lambda point: (point.cost, point.held, point.forward, point.backward)):

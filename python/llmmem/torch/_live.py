@@ -1,11 +1,14 @@
 """Which storages are alive: weak references to those that were seen, so that nothing has to announce that one was dropped."""
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ._private import saved_tensors, storage_key
+
+if TYPE_CHECKING:
+    from ._host_memory import HostMemory
 
 
 class Storage:
@@ -70,9 +73,10 @@ def node_of(result: torch.Tensor) -> Optional[Any]:
     return node
 
 
-def saved_by(node: Optional[Any]) -> List[torch.Tensor]:
-    """Returns what waits for the node's backward, and was not packed elsewhere."""
-    return [] if node is None else tensors_in(saved_tensors(node))
+def saved_by(node: Optional[Any], memory: "Optional[HostMemory]" = None) -> List[torch.Tensor]:
+    """Returns what waits for the node's backward, and was not packed elsewhere or copied to `memory`."""
+    found = [] if node is None else tensors_in(saved_tensors(node))
+    return found if memory is None else [tensor for tensor in found if not memory.holds(tensor)]
 
 
 def made_by(arguments: Sequence[Any], results: Any) -> Tuple[List[torch.Tensor], List[Any]]:

@@ -16,6 +16,9 @@ from .._errors import BudgetError
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
 from ._higher_order import has_graphs
+from ._host_memory import HostMemory
+from ._host_options import host_of, host_options
+from ._host_plan import Layout, bytes_moved, lay_out
 from ._machine import machine_of
 from ._modules import write_modules
 from ._pool import Served, allocations_of, serve
@@ -25,7 +28,7 @@ from ._problem import held_tangents, make_problem, storages_of
 from ._program import Program, read
 from ._ranks import Agreement, facts_of
 from ._refusals import describe_held, refuse, suggest_reserve
-from ._report import Report
+from ._report import HostUse, Report
 from ._reserved import Allocator, plan_within, with_usage
 from ._sizes import describe_sizes, hold_sizes
 from ._workspaces import kept_workspaces
@@ -58,8 +61,8 @@ class Partition:
 
     def __init__(self, budget: Bytes, *, optimizer_state: Bytes = None, reserve: Bytes = None,
                  device: Union[str, Device, None] = None, costs: str = "table", workspaces: bool = True,
-                 seconds: float = 10.0, budget_of: str = "allocated", progress: Optional[Callable[[str], None]] = None,
-                 on_report: Optional[Callable[[Report], None]] = None) -> None:
+                 seconds: float = 10.0, budget_of: str = "allocated", host_budget: Bytes = None, link: Optional[str] = None,
+                 progress: Optional[Callable[[str], None]] = None, on_report: Optional[Callable[[Report], None]] = None) -> None:
         self.budget = budget if budget in (None, "min") else _budget(budget)
         self.optimizer_state, self.reserve = (0 if size in (None, 0) else _budget(size, name) for name, size in
                                               (("optimizer_state", optimizer_state), ("reserve", reserve)))
@@ -77,6 +80,8 @@ class Partition:
         if budget_of not in ("allocated", "reserved"):
             raise ValueError(f"budget_of: is {budget_of!r}; expected 'allocated' or 'reserved'")
         self.budget_of = budget_of
+        self.host = host_options(host_budget, link, budget, budget_of)
+        self.memory = None if self.host is None else HostMemory(self.host.budget)
         if costs not in ("table", "measured"):
             raise ValueError(f"costs: is {costs!r}; expected 'table' or 'measured'")
         self.device, self.measured, self.workspaces = device, costs == "measured", workspaces
@@ -117,6 +122,8 @@ class Partition:
         self.fixed = self.optimizer_state + of_graph
         # A step counts what is held in addition to its calls.
         problem = make_problem(program, prices, device.alignment, of_graph if self.chosen else self.fixed + beside)
+        if self.host is not None:
+            problem.host = host_of(self.host, program, device, self.compiler or unused.get("compiler"))
         static_inputs = static_lifetime_input_indices or []
         allocator = Allocator(problem, prices, kept, is_cuda)
         made = self._agree(program, problem, lambda: self._plan_for(allocator, lambda budget, made, least: refuse(
@@ -126,12 +133,13 @@ class Partition:
         for kernel, entry in zip(program.kernels, prices):
             target = kernel.node.target
             self.workspace_of[target] = max(self.workspace_of.get(target, 0), entry.workspace)
-        modules = write_modules(program, made.steps, static_inputs)
+        layout = lay_out(problem, made, self.budget if isinstance(self.budget, int) and not self.chosen else None)
+        modules = write_modules(program, layout, static_inputs, self.memory)
         pool = pool_in_use()
         if pool is not None and is_cuda and self.compiler == "eager" and not self.chosen:
             serve(modules, Served(pool, allocations_of(problem, made, prices)))
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
-        report = with_usage(_report(program, prices, problem, made, self.budget, seconds), allocator, made,
+        report = with_usage(_report(program, prices, problem, made, layout, self.budget, seconds), allocator, made, layout,
                             [str(node.target) for node, entry in zip(nodes, prices) if not entry.knows_workspace], self.chosen is not None)
         if not self.chosen:
             self._hold(key, report, others, beside, program)
@@ -159,7 +167,7 @@ class Partition:
         if self.budget is None:
             return run
         self.hold_sizes()
-        calls = self.calls.setdefault(self.key, Calls())
+        calls = self.calls.setdefault(self.key, Calls(self.memory))
         run = watch_wrapped(run, self.wrapped, self.reports[-1].budget)
         return calls.watch(run, self.reports[-1], self.reserve, self._has_other_graphs)
 
@@ -251,20 +259,28 @@ class Partition:
         """refuse_budget: makes the error of a budget, its plan, and the plan of the least bytes."""
         if self.chosen:
             return self.chosen(problem, budget)
-        made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
+        made = self._search(problem, budget)
         if not isinstance(budget, int) or made.is_feasible and not 0 < made.recompute_cost < made.base_cost // 100:
             return made
         # The planner places values in one arena, whose end may lie above the peak. PyTorch's allocator has none, so where
         # little is recomputed it may be for the arena's sake alone, and a plan that fits as no arena may fit here.
-        kept = plan(problem, None, seconds=self.seconds, progress=self.progress)
+        kept = self._search(problem, None)
         if kept.peak <= budget:
             return kept
         if made.is_feasible:
             return made
-        least = plan(problem, "min", seconds=self.seconds, progress=self.progress)
+        least = self._search(problem, "min")
         if least.is_feasible and least.peak <= budget:
             return least
         raise refuse_budget(budget, made, least)
+
+    def _search(self, problem: Problem, budget: Bytes) -> Plan:
+        """Returns the planner's plan; with a host the one that leaves it alone where that needs fewer bytes, or alone is found."""
+        made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
+        if problem.host is None or made.is_feasible and budget != "min":
+            return made
+        alone = plan(dataclasses.replace(problem, host=None), budget, seconds=self.seconds, progress=self.progress)
+        return alone if alone.is_feasible and (not made.is_feasible or alone.peak < made.peak) else made
 
     def _describe_others(self, budget: int, least: Plan, beside: int, others: List[_Held]) -> List[str]:
         """Says what graphs before a graph break hold, and what to reserve for this one when they are planned."""
@@ -283,36 +299,39 @@ class Partition:
             report, compiled_peak=max(report.compiled_peak or 0, report.resident + held + live))
 
 
-def _report(program: Program, prices: Sequence[Price], problem: Problem, made: Plan, budget: Bytes,
+def _report(program: Program, prices: Sequence[Price], problem: Problem, made: Plan, layout: Layout, budget: Bytes,
             seconds: Sequence[float]) -> Report:
     boundary = program.boundary
     flops = [entry.flops for entry in prices]
     flops.insert(boundary, 0)
-    again = list(made.steps)
-    for step in set(made.steps):
+    again = [step for step in made.steps if step < len(problem.ops)]
+    for step in set(again):
         again.remove(step)
     results = {*storages_of(program, program.forward_outputs), *held_tangents(program)}
+    host = made.host
     return Report(
         budget=budget if isinstance(budget, int) else None,
         resident=sum(value.bytes for value in problem.values if value.resident),
-        peak=made.peak,
+        peak=made.peak if host is None else max(layout.peaks),
         least_bytes_proved=made.peak_lower_bound,
-        saved_bytes=_saved_bytes(problem, made, boundary),
+        saved_bytes=_saved_bytes(layout, boundary),
         results=sum(problem.values[number].bytes for number in results if not problem.values[number].resident),
-        cost=made.cost, base_cost=made.base_cost, cost_lower_bound=made.cost_lower_bound,
+        cost=host.time if host else made.cost, base_cost=host.base_time if host else made.base_cost,
+        cost_lower_bound=host.time_lower_bound if host else made.cost_lower_bound,
         kernels=len(program.kernels), recomputed=len(again),
         recomputed_flops=sum(flops[step] for step in again), flops=sum(flops),
         seconds_read=seconds[0], seconds_priced=seconds[1], seconds_planned=seconds[2], seconds_written=seconds[3],
         symbolic=program.symbolic, unknown_workspaces=sum(not entry.knows_workspace for entry in prices),
-        problem=problem, plan=made, has_collectives=any(is_collective(kernel.node) for kernel in program.kernels))
+        problem=problem, plan=made, has_collectives=any(is_collective(kernel.node) for kernel in program.kernels),
+        host=None if problem.host is None else HostUse(problem.host.budget, layout.host_peak, *bytes_moved(problem, made)))
 
 
-def _saved_bytes(problem: Problem, made: Plan, boundary: int) -> int:
+def _saved_bytes(layout: Layout, boundary: int) -> int:
     """Returns the bytes of the values that are written before the boundary and read after it before they are written again."""
-    cut = made.steps.index(boundary)
-    known = {value for step in made.steps[:cut] for value in problem.ops[step].writes}
+    ops, cut = layout.problem.ops, layout.steps.index(boundary)
+    known = {value for step in layout.steps[:cut] for value in ops[step].writes}
     saved, rewritten = set(), set()
-    for step in made.steps[cut + 1:]:
-        saved.update(value for value in problem.ops[step].reads if value in known and value not in rewritten)
-        rewritten.update(problem.ops[step].writes)
-    return sum(problem.values[value].bytes for value in saved)
+    for step in layout.steps[cut + 1:]:
+        saved.update(value for value in ops[step].reads if value in known and value not in rewritten)
+        rewritten.update(ops[step].writes)
+    return sum(layout.problem.values[value].bytes for value in saved)

@@ -12,8 +12,9 @@ from torch import fx, nn
 
 from .._errors import BudgetError
 from .._model import Plan, Problem
-from ._curve import least_of, plan_within, resident_bytes
+from ._curve import least_of, plan_within
 from ._higher_order import describe
+from ._lifetimes import resident_bytes
 from ._modules import copy_graph
 from ._private import CompileContext, FakeTensor, TracingContext, compile_context, file_of, is_split_by_ddp, tracing
 from ._report import Report
@@ -148,16 +149,19 @@ class Part:
         """Returns the plan for AOTAutograd's joint graph. Raises BudgetError where it is another graph than was planned, and needs more."""
         steps = self.backend.steps
         if self.known is None:
-            least = least_of(problem, steps.seconds, steps.is_symmetric)
+            # A step whose calls are not known leaves the host alone, which they share.
+            alone = dataclasses.replace(problem, host=None)
+            least = least_of(alone, steps.seconds, steps.is_symmetric)
             if least is None:
                 raise BudgetError("llmmem.torch: no plan was found for a graph of the step, whatever the budget", steps.budget or 0,
                                   None, 0)
-            self.known = steps.graphs.setdefault(self.name, Graph(self.name, problem, least, steps.seconds, steps.is_symmetric))
+            self.known = steps.graphs.setdefault(self.name, Graph(self.name, alone, least, steps.seconds, steps.is_symmetric, host=problem.host))
         wanted = self.known.least if point is None else point
         assert wanted.plan is not None
         less = max(wanted.plan.peak - budget, 0) if isinstance(budget, int) else 0
         if not less and _is_same(problem, self.known.problem):
             return wanted.plan
+        problem = dataclasses.replace(problem, host=self.known.problem.host)
         limits = (wanted.forward - less, wanted.held, wanted.backward - less)
         found = plan_within(problem, limits, steps.seconds, steps.is_symmetric)
         if found is None or found.plan is None:

@@ -16,7 +16,7 @@ from torch import fx
 
 from .._model import Plan, Problem
 from ._costs import Price
-from ._curve import boundary_of
+from ._lifetimes import boundary_of
 from ._pool_in_use import pool_in_use, take_in_use
 from ._private import takes_a_list
 

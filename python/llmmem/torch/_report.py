@@ -9,6 +9,19 @@ from ._reserved import describe
 
 
 @dataclass(frozen=True)
+class HostUse:
+    """What a plan has on a host. budget, peak: bytes there. copies: how many run. moved: their bytes, both ways together."""
+
+    budget: int
+    peak: int
+    copies: int
+    moved: int
+
+    def __str__(self) -> str:
+        return f"{self.copies} copies move {self.moved:,} bytes to the host and back, which holds {self.peak:,} of {self.budget:,} at most"
+
+
+@dataclass(frozen=True)
 class Report:
     """The report of one compiled graph. All bytes are exact sums of storages, in the order of the modules.
 
@@ -19,7 +32,8 @@ class Report:
     least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside. results: of the
     forward's results, which the caller holds, and of the tangents that outlive their last reader.
     cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
-    proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
+    proved for every plan under the budget; with a host those at which the last kernel or copy ends, since copies run at the same time as
+    kernels. recomputed: kernels that run again. recomputed_flops: of those runs.
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
     hold up to their hints, and calls with larger ones compile again. unknown_workspaces: kernels
     of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
@@ -27,7 +41,7 @@ class Report:
     order. is_one_of_several: other graphs or calls share the budget. is_first_step: this is the least for a step of which nothing was known;
     it is planned again after it. is_sharded: modules were given to fully_shard. has_collectives: ranks transfer tensors in it.
     unknown_kernels: names of those of unknown_workspaces. usage: of CUDA, what PyTorch's caching allocator allocates and reserves for the plan. arena: where
-    the pool serves the plan instead (use_pool), what it reserves for that.
+    the pool serves the plan instead (use_pool), what it reserves for that. host: of a plan with a host, what it has there.
     Many fields: each is a figure that users read.
     """
 
@@ -61,6 +75,7 @@ class Report:
     unknown_kernels: Tuple[str, ...] = ()
     usage: Optional[Usage] = None
     arena: Optional[int] = None
+    host: Optional[HostUse] = None
 
     @property
     def of_model(self) -> Optional[str]:
@@ -98,6 +113,8 @@ class Report:
             f"llmmem: {self.recomputed} kernels run again: cost +{self.overhead:.2%}, proved bound "
             f"+{self.cost_lower_bound / max(self.base_cost, 1) - 1:.2%}, gap {self.gap:.2%}; FLOPs "
             f"+{self.recomputed_flops / max(self.flops, 1):.2%}; planned in {self.seconds_planned:.2f} s"]
+        if self.host is not None:
+            lines.append(f"llmmem: {self.host}")
         if self.compiled_peak is not None:
             lines.append(f"llmmem: Inductor's fused order needs {self.compiled_peak:,} bytes by its own account")
         if self.is_first_step:

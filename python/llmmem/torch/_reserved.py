@@ -8,7 +8,8 @@ from .._caching_allocator import Event, Usage, allocate, free, simulate
 from .._errors import BudgetError
 from .._model import Plan, Problem
 from ._costs import Price
-from ._curve import boundary_of, freed_after, resident_bytes
+from ._host_plan import Layout
+from ._lifetimes import boundary_of, freed_after, resident_bytes
 from ._machine import setting
 from ._pool_in_use import pool_in_use
 
@@ -33,8 +34,14 @@ class Allocator:
         except ValueError as error:
             self.why = str(error)
 
-    def usage(self, made: Plan) -> Optional[Usage]:
-        return None if self.settings is None else usage_of(self.problem, made, self.prices, self.kept, self.settings)
+    def usage(self, made: Plan, layout: Optional[Layout] = None) -> Optional[Usage]:
+        """layout: of a plan with copies to a host, which take what the allocator gives them as kernels do."""
+        if self.settings is None:
+            return None
+        if layout is None:
+            return usage_of(self.problem, made, self.prices, self.kept, self.settings)
+        prices = [*self.prices, *[Price(0, 0, 0, True)] * (2 * len(layout.copies))]
+        return usage_of(layout.problem, dataclasses.replace(made, steps=layout.steps), prices, self.kept, self.settings)
 
     def reserved(self, made: Plan) -> int:
         """Returns what is reserved for the plan; with a pool, its arena and what is resident. Raises ValueError where that is not known."""
@@ -117,11 +124,11 @@ def describe(usage: Optional[Usage], resident: int, arena: Optional[int]) -> Lis
         f"({usage.fragmentation:.1%} more), simulated from an empty one"]
 
 
-def with_usage(report: Any, allocator: Allocator, made: Plan, names: Sequence[str], is_part: bool) -> Any:
+def with_usage(report: Any, allocator: Allocator, made: Plan, layout: Layout, names: Sequence[str], is_part: bool) -> Any:
     """Returns the report with what its allocator takes, and the names of the kernels whose workspace is not known. is_part: whether it is of
     a call of a step, whose sums do not have what libraries keep."""
     if is_part and sum(allocator.kept):
         report = dataclasses.replace(report, unknown_workspaces=report.unknown_workspaces + 1)
         names = [*names, "what cuBLAS keeps for all calls"]
-    return dataclasses.replace(report, usage=allocator.usage(made), arena=made.arena if allocator.is_served else None,
+    return dataclasses.replace(report, usage=allocator.usage(made, layout), arena=made.arena if allocator.is_served else None,
                                unknown_kernels=tuple(sorted(set(names))))

@@ -18,7 +18,8 @@ class Point:
 
     forward: bytes that the forward takes at most in addition to its arguments. held: bytes of the tensors that it saves, of which nobody
     else knows, until the backward. backward: bytes that the backward takes at most, with those tensors, in addition to
-    arguments, results and tangents. cost: of one forward and backward. steps: the plan's. plan: the planner's, of which `steps` are.
+    arguments, results and tangents. cost: of one forward and backward. steps: the plan's. on_host: bytes of a host that the call takes at most.
+    plan: the planner's, of which `steps` are.
     """
 
     forward: int
@@ -26,6 +27,7 @@ class Point:
     backward: int
     cost: int
     steps: Tuple[int, ...]
+    on_host: int = 0
     plan: Optional[Plan] = field(default=None, compare=False, repr=False)
 
 

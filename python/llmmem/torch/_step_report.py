@@ -11,7 +11,8 @@ class StepReport:
     """The report of one kind of step.
 
     budget, peak: bytes; peak is the most that the step is predicted to hold at once. calls: of planned graphs. graphs: different ones
-    among them. plans: different plans. saved: of each call, in their order, the bytes of the tensors that it alone saves. cost,
+    among them. plans: different plans. saved: of each call, in their order, the bytes of the tensors that it alone saves. on_host: of each call,
+    the most bytes that it has on the host. cost,
     base_cost: nanoseconds by the prices, of all calls, and with nothing recomputed. sees_all: whether what PyTorch runs
     between the calls is counted. unknown_workspaces: kernels of the graphs and ops between the calls of which it is not known what they
     take while they run.
@@ -23,6 +24,7 @@ class StepReport:
     graphs: int
     plans: int
     saved: Tuple[int, ...]
+    on_host: Tuple[int, ...]
     cost: int
     base_cost: int
     sees_all: bool
@@ -35,7 +37,7 @@ class StepReport:
         graphs = {graph.name: graph for graph in plan.graphs}
         unknown_workspaces += sum(graph.unknown_workspaces for graph in graphs.values())
         return StepReport(plan.budget, plan.peak, len(plan.graphs), len(graphs), len(chosen),
-                          tuple(point.held for point in plan.points), plan.cost,
+                          tuple(point.held for point in plan.points), tuple(point.on_host for point in plan.points), plan.cost,
                           sum(op.cost for graph in plan.graphs for op in graph.problem.ops), sees_all, unknown_workspaces)
 
     @property
@@ -56,6 +58,8 @@ class StepReport:
         lines = [f"llmmem: a step of {self.calls} calls of {self.graphs} graphs in {self.plans} plans: budget {self.budget:,} bytes, "
                  f"predicted peak {'of the model ' if self.of_model else ''}{self.peak:,}; the calls save {sum(self.saved):,} in "
                  f"addition to arguments and results; cost +{self.overhead:.2%}"]
+        if any(self.on_host):
+            lines.append(f"llmmem: the host holds {sum(self.on_host):,} bytes of the calls together at most")
         if self.of_model:
             lines.append(f"llmmem: bytes are of the model, and no budget counts as kept: {self.of_model}")
         return "\n".join(lines)

@@ -14,8 +14,10 @@ from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Seq
 import torch
 
 from .._errors import BudgetError
-from .._model import Problem
-from ._curve import caller_bytes, curve_of, plan_within
+from .._model import Host, Problem
+from ._curve import curve_of, front, plan_within
+from ._host_memory import HostMemory
+from ._lifetimes import caller_bytes
 from ._live import Live, Storage, key_of, made_by, saved_by, tensors_in
 from ._order import calls_after, parameters_before
 from ._step import Moment, Point, bytes_of, choose, least_budget, peak_of, slack_of
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 @dataclass
 class Graph:
     """What is known of a compiled graph. Equal graphs are one, whoever compiled them. problem: the planner's. least: the Point of
-    the fewest bytes. unknown_workspaces: kernels of which it is not known what they take while they run. curve: the Points that a
-    step chooses from, once they are asked for."""
+    the fewest bytes. unknown_workspaces: kernels of which it is not known what they take while they run. host: the memory that all calls of the
+    step share, of which the problem's host is a part. curve: the Points that a step chooses from, once they are asked for."""
 
     name: str
     problem: Problem
@@ -36,13 +38,24 @@ class Graph:
     seconds: float = 10.0
     is_symmetric: bool = False
     unknown_workspaces: int = 0
+    host: Optional[Host] = None
     _curve: Optional[List[Point]] = None
 
     @property
     def curve(self) -> List[Point]:
         if self._curve is None:
-            self._curve = curve_of(self.problem, self.seconds, self.is_symmetric) or [self.least]
+            problems = [self.problem] if self.problem.host is None else [self.problem, replace(self.problem, host=None)]
+            found = [point for problem in problems for point in curve_of(problem, self.seconds, self.is_symmetric)]
+            self._curve = front(found) or [self.least]
         return self._curve
+
+    def share_host(self, calls: int) -> None:
+        """Gives the problem the part of the host that each of so many calls may take; none where it holds nothing of what may leave."""
+        if self.host is None:
+            return
+        part = replace(self.host, budget=self.host.budget // calls)
+        smallest = min((self.problem.values[number].bytes for number in self.host.may_leave or ()), default=0)
+        self.problem, self._curve = replace(self.problem, host=part if 0 < smallest <= part.budget else None), None
 
 
 @dataclass
@@ -135,6 +148,8 @@ class Steps:
         self.is_outside_reserved = False
         # Whether a call that no plan knows is refused though it fits.
         self.is_strict = False
+        # What calls have there is none of the device's bytes.
+        self.memory: Optional[HostMemory] = None
 
     def forget(self, storages: bool) -> None:
         """Forgets the episode that runs, and every storage if `storages` says so."""
@@ -172,7 +187,7 @@ class Steps:
         given = self._add(tensors_in([*arguments, *made]))
         if self.recorder is None:  # It sees what is held.
             self.kept.update((key_of(tensor), given[key_of(tensor)]) for tensor in made)
-        private = self._add(tensor for node in nodes for tensor in saved_by(node) if key_of(tensor) not in given)
+        private = self._add(tensor for node in nodes for tensor in saved_by(node, self.memory) if key_of(tensor) not in given)
         call = Call(len(self.started) - 1, graph, point, _new_gradients(arguments), list(given.values()), list(private.values()),
                     [weakref.ref(node) for node in nodes])
         for node in nodes:
@@ -333,7 +348,15 @@ def is_complete(moments: Sequence[Moment], calls: int) -> bool:
 
 def least_of_step(graphs: Sequence[Graph], moments: Sequence[Moment]) -> int:
     """Returns the least budget that a plan of an episode is found for."""
+    _share_host(graphs, moments)
     return least_budget(moments, _curves(graphs))
+
+
+def _share_host(graphs: Sequence[Graph], moments: Sequence[Moment]) -> None:
+    """Shares the host alike among the calls that may have tensors there at once."""
+    at_once = max((len(moment.waiting | {moment.call} - {None}) for moment in moments), default=1)
+    for graph in {id(graph): graph for graph in graphs}.values():
+        graph.share_host(max(at_once, 1))
 
 
 def _curves(graphs: Sequence[Graph]) -> List[List[Point]]:
@@ -342,6 +365,7 @@ def _curves(graphs: Sequence[Graph]) -> List[List[Point]]:
 
 def make_plan(graphs: List[Graph], moments: List[Moment], budget: int, seconds: float) -> StepPlan:
     """Plans all calls of an episode together. Raises BudgetError where nothing that was found fits."""
+    _share_host(graphs, moments)
     least = [graph.least for graph in graphs]
     unseen = max((moment.base - moment.seen for moment in moments), default=0)
     if len(graphs) == 1:
