@@ -146,7 +146,7 @@ def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) ->
         temporaries, and what is reserved must not exceed; "min" for the least that is found; None to recompute nothing.
     optimizer_state, reserve: bytes that are held in addition to the graph.
     device: the table of costs, as a name of DEVICES, a file that ends in .json, or a Device. The default is that of the tensors' device.
-    costs: "table", or "measured": each kind of kernel is run and timed.
+    costs: "table", or "measured": each kind of kernel is run and timed, once for each device and version of PyTorch (_known_costs.py).
     workspaces: whether each kind of kernel is run once to see which bytes it takes in addition to its results.
     budget_of: which bytes of CUDA the budget is of: "allocated", or "reserved", those of PyTorch's caching allocator, simulated.
     host_budget: bytes of the host's memory, to which tensors that the forward saves may be copied until the backward reads them; page-locked

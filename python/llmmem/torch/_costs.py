@@ -13,6 +13,7 @@ from . import _collectives, _workspaces
 from . import _higher_order as higher_order
 from ._collectives import is_collective
 from ._errors import UnsupportedGraphError
+from ._known_costs import known_or_measured
 from ._machine import Machine, table_at_hand
 from ._private import pytree
 from ._program import Kernel, hint, storage_bytes, tensors_of
@@ -108,8 +109,8 @@ def signature(node: fx.Node) -> Hashable:
 
 
 def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool, machine: Optional[Machine] = None) -> List[Price]:
-    """Returns a price for each kernel; equal kernels are priced once. measured: take the time of a run of each kind. workspaces: take
-    the bytes that it allocates in addition to its results. Either runs it where its device is at hand; else a kernel of CUDA has the workspace
+    """Returns a price for each kernel; equal kernels are priced once. measured: take the time of runs of each kind, which the user's cache may
+    know from an earlier process. workspaces: take the bytes that it allocates in addition to its results. Either runs it where its device is at hand; else a kernel of CUDA has the workspace
     that PyTorch's source says for `machine`."""
     from ._measure import measure
     known: Dict[Hashable, Price] = {}
@@ -121,7 +122,8 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
     for key, kernel in zip(keys, kernels):
         first.setdefault(key, kernel.node)
     own = {key: node for key, node in first.items() if not is_collective(node)}
-    runs: Dict[Hashable, Tuple[int, int]] = measure(own, times=measured) if measured or workspaces else {}
+    runs: Dict[Hashable, Tuple[int, int]] = (
+        known_or_measured(own, measure) if measured else measure(own, times=False) if workspaces else {})
     for key, node in first.items():
         if is_collective(node):
             # A transfer is never run to be measured: the other ranks would have to take part.

@@ -1,5 +1,6 @@
 """Runs kernels once each, on operands of their shapes, and reads time and memory from the profiler's events."""
 
+import statistics
 from typing import Any, Callable, Dict, Hashable, List, Set, Tuple
 
 import torch
@@ -12,12 +13,14 @@ from ._private import OpOverload, disable_current_modes, profiler_is_enabled, py
 from ._program import hint, made_bytes, storage_bytes, tensors_of
 
 MARK = "llmmem::"
+# Timed runs of a kernel on a CPU, of which the median counts.
+RUNS = 5
 
 
 def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable, Tuple[int, int]]:
     """Returns (nanoseconds, workspace in bytes) of each node's kernel. It omits kernels on a device that is absent, and those
     that refuse operands made up from shapes. The state of random numbers stays as it was. times: whether times are wanted; those of a GPU
-    are 0 otherwise."""
+    are 0 otherwise, and of a CPU those of one run."""
     results: Dict[Hashable, Tuple[int, int]] = {}
     if torch.cuda.is_available():
         on_gpu = {key: node for key, node in nodes.items() if isinstance(node.target, OpOverload) and "cuda" in _devices(node)}
@@ -29,12 +32,12 @@ def measure(nodes: Dict[Hashable, fx.Node], times: bool = True) -> Dict[Hashable
         return results
     with disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-            done = [_run(node, number) for number, (key, node) in enumerate(runs)]
+            done = [_run(node, number, RUNS if times else 1) for number, (key, node) in enumerate(runs)]
         windows, events = _events(profiler)
     for number, (key, node) in enumerate(runs):
         if done[number] and number in windows:
             peak = max(_peak(event for event in events if begin <= event[0] <= end) for begin, end in windows[number])
-            results[key] = max(max(end - begin for begin, end in windows[number]), 1), max(peak - made_bytes(node), 0)
+            results[key] = max(_nanoseconds(windows[number], RUNS if times else 1), 1), max(peak - made_bytes(node), 0)
     return results
 
 
@@ -83,17 +86,24 @@ def _operands(node: fx.Node) -> Any:
         (node.args, node.kwargs))
 
 
-def _run(node: fx.Node, number: int) -> bool:
-    """Runs a kernel, in each of the ways that data let it run. Returns whether it accepted operands made up from shapes."""
+def _nanoseconds(windows: List[Tuple[int, int]], runs: int) -> int:
+    """Returns the median of each way's runs, of which the largest counts. Every way ran so many times, one after another."""
+    taken = [end - begin for begin, end in sorted(windows)]
+    return max(round(statistics.median(taken[first:first + runs])) for first in range(0, len(taken), runs))
+
+
+def _run(node: fx.Node, number: int, times: int) -> bool:
+    """Runs a kernel so many times in each of the ways that data let it run. Returns whether it accepted operands made up from shapes."""
     args, kwargs = _operands(node)
     try:
         for change in higher_order.runs_of(node):
             warm = node.target(*change(args), **kwargs)
             del warm
-            changed = change(args)
-            with record_function(f"{MARK}{number}"):
-                result = node.target(*changed, **kwargs)
-            del result
+            for _ in range(times):
+                changed = change(args)
+                with record_function(f"{MARK}{number}"):
+                    result = node.target(*changed, **kwargs)
+                del result, changed
     except (RuntimeError, IndexError, ValueError, NotImplementedError):
         return False
     return True

@@ -1,8 +1,11 @@
 """Tests entry points other than `backend(budget)` of a training step: measured costs, AOTAutograd's own partition_fn, and steps without
 gradients, which have nothing to plan."""
 
+import os
+import tempfile
 import unittest
 from typing import Any, List
+from unittest import mock
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -19,6 +22,8 @@ def unplanned() -> Any:
 class EntryPointsTest(unittest.TestCase):
     def setUp(self) -> None:
         self.ids = torch.randint(0, 256, (2, 64), generator=torch.Generator().manual_seed(1))
+        # No test reads costs that another has measured.
+        self.enterContext(mock.patch.dict(os.environ, XDG_CACHE_HOME=self.enterContext(tempfile.TemporaryDirectory())))
 
     def make(self) -> torch.nn.Module:
         torch.manual_seed(0)
