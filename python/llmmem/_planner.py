@@ -138,6 +138,7 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
     >>> [claim.verdict for claim in check(problem, plan(problem, proof=True))]
     ['checked', 'checked', 'checked']
     """
+    _refuse_host(plan, "its bounds have no proof yet")
     proof = plan.proof if proof is None else proof
     if proof is None:
         raise ValueError("proof: the plan has none; plan with proof=True")
@@ -155,7 +156,8 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
 
 def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[SavedValue]:
     """Returns what `plan` does with each saved value, the largest first, and what the other choice would have cost. The plan must
-    hold under the problem's own budget."""
+    hold under the problem's own budget, and have no host."""
+    _refuse_host(plan, "what copies would have cost otherwise is not told yet")
     given, made = _ProblemArrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     found = POINTER(c.Explanation)()
     c.call(c.library.llmmem_explain_plan, byref(given.problem), byref(made.plan), byref(found))
@@ -221,6 +223,11 @@ def _run(work: Callable[[Any, Any], None], progress: Optional[Callable[[str], No
         thread.join()
     if event is not None:
         raise event
+
+
+def _refuse_host(plan: Plan, why: str) -> None:
+    if plan.host is not None:
+        raise ValueError(f"plan: has a host, and {why}; verify checks it")
 
 
 def _text(text: bytes) -> str:

@@ -58,6 +58,10 @@ class HostCopiesTest(unittest.TestCase):
                                        (Host(100, RATE, RATE), {"proof": True}, "plans with a host have none yet")):
             with self.assertRaisesRegex(ValueError, message):
                 llmmem.plan(problem(host), 400, **options)
+        made = llmmem.plan(problem(Host(10_000, RATE, RATE)), 400)
+        for ask in (llmmem.explain, llmmem.check):
+            with self.assertRaisesRegex(ValueError, "plan: has a host, and .*; verify checks it"):
+                ask(problem(None), made)
         with self.assertRaisesRegex(ValueError, "the problem has forms"):
             llmmem.plan(dataclasses.replace(problem(Host(100, RATE, RATE)), forms=[llmmem.Form()]), 400)
 
