@@ -1,6 +1,7 @@
 """What kernels of CUDA take only while they run, from PyTorch's source, where no GPU is at hand to measure it.
 
-Each entry names the file of PyTorch (2.8 to 2.15) that allocates, under aten/src/ATen, and gives the blocks that are alive together at most.
+Each entry names the file of PyTorch (2.8 to 2.15) that allocates, under aten/src/ATen, and the function there, and gives the blocks that are
+alive together at most. Where versions differ, the larger of both counts.
 A kernel that is not here, or whose operands take a path that is not here, is unknown: then no budget counts as kept.
 """
 
@@ -58,8 +59,8 @@ def is_product(node: fx.Node) -> bool:
 
 
 def blas_bytes(machine: Machine) -> int:
-    """What cuBLAS is given (cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize): CUBLAS_WORKSPACE_CONFIG, or :4096:2:16:8, 32 MiB since
-    Hopper."""
+    """What cuBLAS is given (cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize): CUBLAS_WORKSPACE_CONFIG, or :4096:2:16:8, and 32 MiB since
+    Hopper, which earlier versions give to Hopper alone."""
     pairs = re.findall(r":([0-9]+):([0-9]+)", setting("CUBLAS_WORKSPACE_CONFIG") or "")
     if pairs:
         return sum(int(size) * 1024 * int(count) for size, count in pairs)
@@ -77,7 +78,8 @@ def _keeps() -> bool:
 
 
 def _product(node: fx.Node, machine: Machine) -> Blocks:
-    """cuda/CUDABlas.cpp and native/cuda/Blas.cpp: operands that no leading dimension describes are copied (prepare_matrix_for_cublas)."""
+    """native/cuda/Blas.cpp: operands that no leading dimension describes are copied (prepare_matrix_for_cublas and
+    prepare_batch_matrix_for_cublas)."""
     matrices = _operands(node)[-2:]
     copies = [_bytes(matrix) for matrix in matrices if not _is_blas_matrix(matrix)]
     return (*copies, *(() if _keeps() else (max(blas_bytes(machine), lt_bytes()),)))
@@ -89,14 +91,17 @@ def _is_blas_matrix(matrix: torch.Tensor) -> bool:
 
 
 def _flash_forward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
-    """native/transformers/cuda/flash_attn/flash_api.cpp, set_params_splitkv: few blocks of queries are split over the keys."""
+    """native/transformers/cuda/flash_attn/flash_api.cpp, mha_fwd: few blocks of queries are split over the keys (set_params_splitkv), and
+    with dropout, which is not split, the state of random numbers is allocated a second time before the first is freed."""
     q, k = _operands(node)[:2]
     batch, heads, queries, width = map(hint, q.shape)
-    keys, dropout = hint(k.shape[2]), _argument(node, "dropout_p", 3, 0.0)
-    if width % 8:
-        return None  # It would be padded.
-    splits = 1 if dropout else _splits(batch * heads * -(-queries // 64), 2 * machine.processors,
-                                       -(-keys // (256 if width <= 64 else 128 if width <= 128 else 64)))
+    keys = hint(k.shape[2])
+    if width % 8 or queries == 1 and hint(k.shape[1]) != heads:
+        return None  # It would be padded, or the heads of one query would become queries.
+    if _argument(node, "dropout_p", 3, 0.0):
+        return (16,)
+    splits = _splits(batch * heads * -(-queries // 64), 2 * machine.processors,
+                     -(-keys // (256 if width <= 64 else 128 if width <= 128 else 64)))
     if splits == 1:
         return NONE
     rows = 4 * splits * batch * heads * queries
@@ -104,7 +109,7 @@ def _flash_forward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
 
 
 def _splits(blocks: int, processors: int, key_blocks: int) -> int:
-    """num_splits_heuristic: the fewest splits whose last wave is nearly as full as that of any number of splits."""
+    """flash_api.cpp, num_splits_heuristic: the fewest splits whose last wave is nearly as full as that of any number of splits."""
     if blocks >= 0.8 * processors:
         return 1
     eligible = [splits for splits in range(1, min(128, processors, key_blocks) + 1)
@@ -116,7 +121,7 @@ def _splits(blocks: int, processors: int, key_blocks: int) -> int:
 
 def _flash_backward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
     """flash_api.cpp, mha_bwd: softmax_d and dq_accum in f32, and dk and dv of each query head where key heads are fewer; and
-    native/transformers/cuda/attention_backward.cu, which lets the gradient and the result be contiguous."""
+    native/transformers/cuda/attention_backward.cu, _flash_attention_backward, which lets the gradient and the result be contiguous."""
     gradient, q, k, _, result = _operands(node)[:5]
     batch, heads, queries, width = map(hint, q.shape)
     if width % 8:
@@ -131,8 +136,8 @@ def _flash_backward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
 
 
 def _efficient_forward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
-    """native/transformers/cuda/attention.cu and the kernels of mem_eff_attention/kernels/cutlassF.h: heads wider than 128 are summed in f32
-    in memory, where the result has fewer bits."""
+    """native/transformers/cuda/attention.cu, _efficient_attention_forward, and the kernels of mem_eff_attention/kernels/cutlassF.h: heads
+    wider than 128 are summed in f32 in memory (kNeedsOutputAccumulatorBuffer), where the result has fewer bits."""
     q, _, v = _operands(node)[:3]
     batch, heads, queries = map(hint, q.shape[:3])
     width = hint(v.shape[-1])
@@ -140,12 +145,14 @@ def _efficient_forward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
 
 
 def _rounded_width(width: int) -> int:
-    return -(-width // 32) * 32 if width <= 192 else 256
+    """flash_api.cpp, head_size_rounded: earlier versions round widths from 129 to 160 to multiples of 32."""
+    step = 32 if width <= 128 else 64
+    return -(-width // step) * step
 
 
 def _embedding_backward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
-    """native/cuda/Embedding.cu and EmbeddingBackwardKernel.cu: more than 3,072 indices are sorted, and rows of equal ones are summed in
-    f32 in pieces of 10."""
+    """native/cuda/Embedding.cu, embedding_dense_backward_cuda, sorts more than 3,072 indices, and EmbeddingBackwardKernel.cu,
+    embedding_backward_cuda_kernel, sums the rows of equal ones in f32 in pieces of 10."""
     gradient, indices = _operands(node)[:2]
     count, rows, width = hint(indices.numel()), int(node.args[2]), hint(gradient.shape[-1])
     if _argument(node, "scale_grad_by_freq", 4, False):
@@ -179,9 +186,12 @@ def _reduction(node: fx.Node, machine: Machine) -> Optional[Blocks]:
         return None  # Such sums are cut into several, or by an order of dimensions that is not followed here.
     if not outputs or not elements:
         return NONE
-    inputs = elements // outputs
-    return max((_meeting(inputs, outputs, max(4, value.itemsize, results[0].itemsize), is_inner, vector, machine)
-                for is_inner in (True, False) for vector in (1, 2, 4)), key=sum)
+    return _most_meeting(elements // outputs, outputs, max(4, value.itemsize, results[0].itemsize), machine)
+
+
+def _most_meeting(inputs: int, outputs: int, element: int, machine: Machine) -> Blocks:
+    return max((_meeting(inputs, outputs, element, is_inner, vector, machine)
+                for is_inner, vectors in ((True, (1, 2, 4, 8, 16)), (False, (1, 2, 4))) for vector in vectors), key=sum)
 
 
 def _meeting(inputs: int, outputs: int, element: int, is_inner: bool, vector: int, machine: Machine) -> Blocks:
@@ -215,14 +225,22 @@ def _is_dense(value: torch.Tensor) -> bool:
 
 
 def _norm_backward(node: fx.Node, machine: Machine) -> Optional[Blocks]:
-    """native/cuda/layer_norm_kernel.cu: more than 65,536 rows that are short are summed in parts, of which nothing is known here."""
-    tensors = _operands(node)
-    rows = hint(tensors[1].numel()) // hint(tensors[1].shape[-1])
-    return _copies(node, machine) if rows <= 64 * 1024 else None
+    """native/cuda/layer_norm_kernel.cu, LaunchGammaBetaBackwardCUDAKernel: the gradients of weights of more than 65,536 short rows are
+    summed in parts of 32 rows or more, and these by a sum that makes a second result."""
+    value = _operands(node)[1]
+    width = math.prod(map(hint, node.args[2]))
+    rows = hint(value.numel()) // max(width, 1)
+    if rows <= 64 * 1024 or width // 32 >= machine.processors // 2:
+        return _copies(node, machine)
+    gradients = [tensor for tensor in tensors_of(node)[1:] if tensor is not None]
+    parts = min(32 * 1024 // -(-width // 32), -(-rows // 32))
+    sums = tuple(parts * _bytes(gradient) for gradient in gradients)
+    return (*_copies(node, machine), *sums, *map(_bytes, gradients[:1]), *_most_meeting(parts, width, 4, machine))
 
 
 def _copies(node: fx.Node, machine: Machine) -> Blocks:
-    """Kernels that read their operands as one row of numbers (native/cuda/SoftMax.cu, layer_norm_kernel.cu, Loss.cu) copy the others."""
+    """Kernels that read their operands as one row of numbers copy the others (native/cuda/SoftMax.cu, host_softmax and
+    host_softmax_backward; layer_norm_kernel.cu, layer_norm_cuda and layer_norm_backward_cuda; NLLLoss2d.cu and Loss.cu)."""
     return tuple(_bytes(tensor) for tensor in _operands(node) if not _is_contiguous(tensor))
 
 
@@ -232,14 +250,28 @@ def _softmax_backward(node: fx.Node, machine: Machine) -> Blocks:
 
 
 def _index(node: fx.Node, machine: Machine) -> Optional[Blocks]:
-    """native/cuda/IndexKernel.cu: numbers are followed as they are; masks are made numbers first, as many as there are true ones."""
-    return None if any(tensor.dtype in (torch.bool, torch.uint8) for tensor in _operands(node)[1:]) else NONE
+    """native/TensorAdvancedIndexingUtils.h, make_info: numbers of 64 bits are followed as they are, those of 32 are copied to 64 once they
+    have one shape; masks are made numbers first, as many as there are true ones."""
+    indices = _operands(node)[1:]
+    if any(tensor.dtype in (torch.bool, torch.uint8) for tensor in indices):
+        return None
+    count = math.prod(torch.broadcast_shapes(*(tuple(map(hint, tensor.shape)) for tensor in indices)))
+    return tuple(8 * count for tensor in indices if tensor.dtype == torch.int32)
 
 
-def _scan(node: fx.Node, machine: Machine) -> Optional[Blocks]:
-    """native/cuda/ScanKernels.h: rows are scanned by threads of their own, but one row of all elements by cub."""
-    value = _operands(node)[0]
-    return _sort_buffers(hint(value.numel()), 0) if value.dim() <= 1 else _copies(node, machine)
+def _rows(node: fx.Node, machine: Machine) -> Blocks:
+    """native/Embedding.cpp, embedding_symint: indices that do not lie in one row are copied (reshape)."""
+    return tuple(_bytes(tensor) for tensor in _operands(node)[1:] if not _is_contiguous(tensor))
+
+
+def _scan(node: fx.Node, machine: Machine) -> Blocks:
+    """native/ReduceOps.cpp, impl_func_cum_ops: the operand becomes one of the result's type; and native/cuda/ScanUtils.cuh, scan_dim: rows are
+    scanned by threads of their own, but one row of all elements by cub."""
+    value, result = _operands(node)[0], next(tensor for tensor in tensors_of(node) if tensor is not None)
+    count = hint(value.numel())
+    changed = (_bytes(result),) if value.dtype != result.dtype else NONE
+    is_one_row = not value.dim() or count == hint(value.shape[_argument(node, "dim", 1, 0)])
+    return (*changed, *_copies(node, machine), *(_sort_buffers(count, 0) if is_one_row else NONE))
 
 
 def _operands(node: fx.Node) -> List[torch.Tensor]:
@@ -287,14 +319,15 @@ _ENTRIES: Dict[Any, Callable[[fx.Node, Machine], Optional[Blocks]]] = {
                      aten.nll_loss_forward, aten.nll_loss_backward), _copies),
     aten._softmax_backward_data: _softmax_backward,
     aten.index: _index,
+    **dict.fromkeys((aten.embedding, aten.index_select), _rows),
     **dict.fromkeys((aten.cumsum, aten.cumprod), _scan)}
 
 # They write their results element by element (native/TensorIterator.cpp, which allocates nothing else on a GPU), or one piece after the
 # other (native/cuda/Shape.cu, native/cuda/Indexing.cu, native/cuda/Dropout.cu, native/cuda/MultiTensorApply.cuh).
 _WITHOUT = {
-    aten._to_copy, aten.clone, aten.copy, aten.copy_, aten.empty, aten.empty_strided, aten.full, aten.full_like, aten.zeros, aten.zeros_like,
-    aten.ones, aten.ones_like, aten.empty_like, aten.new_empty, aten.new_empty_strided, aten.new_zeros, aten.new_full, aten.new_ones,
-    aten.arange, aten.scalar_tensor, aten.lift_fresh_copy, aten.cat, aten.stack, aten.embedding, aten.gather, aten.index_select,
-    aten.select_backward, aten.slice_backward, aten.select_scatter, aten.slice_scatter, aten.constant_pad_nd, aten.native_dropout,
-    aten.native_dropout_backward, aten.tril, aten.triu, aten.repeat, aten.flip, aten.rand, aten.rand_like, aten.randn, aten.randn_like,
-    aten.bernoulli, aten.fill, aten.detach, aten.view, aten._unsafe_view, aten.softplus_backward, aten.expand, aten.permute}
+    aten._to_copy, aten.clone, aten.copy, aten.copy_, aten.empty, aten.empty_strided, aten.full, aten.full_like, aten.zeros,
+    aten.zeros_like, aten.ones, aten.ones_like, aten.empty_like, aten.new_empty, aten.new_empty_strided, aten.new_zeros, aten.new_full,
+    aten.new_ones, aten.arange, aten.scalar_tensor, aten.lift_fresh_copy, aten.cat, aten.stack, aten.gather, aten.select_backward,
+    aten.slice_backward, aten.select_scatter, aten.slice_scatter, aten.constant_pad_nd, aten.native_dropout, aten.native_dropout_backward,
+    aten.tril, aten.triu, aten.repeat, aten.flip, aten.rand, aten.rand_like, aten.randn, aten.randn_like, aten.bernoulli, aten.fill,
+    aten.detach, aten.view, aten._unsafe_view, aten.softplus_backward, aten.expand, aten.permute}

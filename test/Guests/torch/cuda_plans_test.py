@@ -24,15 +24,22 @@ HOPPER, AMPERE = Machine(9, 132, 2048), Machine(8, 108, 2048)
 
 
 def blocks_of(op, *shapes, dtype=torch.bfloat16, rest=(), machine=HOPPER, **kwargs):
-    """Returns the workspace of `op` on contiguous operands of these shapes."""
+    """Returns the workspace of `op` on contiguous operands of these shapes, and on the tensors among them and in `rest`."""
     graph = fx.Graph()
+
+    def place(value):
+        if isinstance(value, list) and any(isinstance(each, torch.Tensor) for each in value):
+            return [place(each) for each in value]
+        if not isinstance(value, torch.Tensor):
+            return value
+        node = graph.placeholder("operand")
+        node.meta["val"] = value
+        return node
+
     with FAKES:
-        nodes = []
-        for shape in shapes:
-            nodes.append(graph.placeholder("operand"))
-            nodes[-1].meta["val"] = shape if isinstance(shape, torch.Tensor) else torch.empty(shape, dtype=dtype, device="cuda")
-        node = graph.call_function(op, (*nodes, *rest), kwargs)
-        node.meta["val"] = op(*(each.meta["val"] for each in nodes), *rest, **kwargs)
+        operands = [shape if isinstance(shape, torch.Tensor) else torch.empty(shape, dtype=dtype, device="cuda") for shape in shapes]
+        node = graph.call_function(op, tuple(map(place, [*operands, *rest])), kwargs)
+        node.meta["val"] = op(*operands, *rest, **kwargs)
     return workspace(node, machine)
 
 
@@ -128,6 +135,58 @@ class WorkspacesTest(unittest.TestCase):
         self.assertEqual((), blocks(3072))
         # 819 + 8,192 pieces of 768 sums of 4 bytes are the largest block.
         self.assertEqual((819 + 8192) * 768 * 4, max(blocks(8192)))
+
+    def test_flash_forward_with_dropout_makes_its_random_state_twice(self):
+        op = aten._scaled_dot_product_flash_attention.default
+        self.assertEqual((512,), blocks_of(op, *[(1, 4, 64, 64)] * 3, dropout_p=0.1))
+        # The heads of one query become queries of the key heads, in copies that are not followed.
+        self.assertIsNone(blocks_of(op, (1, 4, 1, 64), (1, 2, 64, 64), (1, 2, 64, 64)))
+
+    def test_flash_backward_rounds_wide_heads_to_64(self):
+        with FAKES:
+            seed, sums = torch.empty(2, dtype=torch.uint64, device="cuda"), torch.empty(1, 128, 8, device="cuda").transpose(1, 2)
+            q = torch.empty(1, 128, 8, 160, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
+        op = aten._scaled_dot_product_flash_attention_backward.default
+        found = blocks_of(op, q, q, q, q, q, sums, rest=(None, None, 128, 128, 0.0, True, seed, seed))
+        self.assertEqual((8 * 128 * 4, 8 * 128 * 192 * 4), found)
+
+    def test_indices_of_32_bits_are_copied_once_they_have_one_shape(self):
+        with FAKES:
+            rows, columns = (torch.zeros(shape, dtype=torch.int32, device="cuda") for shape in ((8, 1), (1, 64)))
+            wide = rows.long()
+        self.assertEqual((8 * 64 * 8,), blocks_of(aten.index.Tensor, (16, 128), rest=([wide, columns],)))
+        self.assertEqual((8 * 64 * 8,) * 2, blocks_of(aten.index.Tensor, (16, 128), rest=([rows, columns],)))
+        self.assertEqual((), blocks_of(aten.index.Tensor, (16, 128), rest=([wide],)))
+
+    def test_embeddings_copy_indices_that_do_not_lie_in_a_row(self):
+        with FAKES:
+            ids = torch.zeros(2, 65, dtype=torch.long, device="cuda")
+        self.assertEqual((), blocks_of(aten.embedding.default, (128, 64), ids))
+        self.assertEqual((2 * 64 * 8,), blocks_of(aten.embedding.default, (128, 64), ids[:, :-1]))
+
+    def test_scans_of_all_elements_take_more_than_those_of_rows(self):
+        op = aten.cumsum.default
+        self.assertEqual((), blocks_of(op, (2, 4096), rest=(1,)))
+        # 4 tiles of 256 counters of 4 bytes, and 256 sums of 8 bytes for 8 passes.
+        self.assertEqual((4 * 1024 + 16384,), blocks_of(op, (1, 4096), rest=(1,)))
+        # Integers become those of 64 bits first.
+        self.assertEqual((2 * 4096 * 8,), blocks_of(op, (2, 4096), dtype=torch.int32, rest=(1,)))
+
+    def test_layer_norms_of_many_short_rows_sum_gradients_in_parts(self):
+        op = aten.native_layer_norm_backward.default
+
+        def blocks(rows, width):
+            sums = torch.empty(rows, 1, device="cuda")
+            return blocks_of(op, (rows, width), (rows, width), rest=([width], sums, sums, weight(width), weight(width), [True] * 3))
+
+        def weight(width):
+            return torch.empty(width, dtype=torch.bfloat16, device="cuda")
+
+        with FAKES:
+            self.assertEqual((), blocks(65536, 768))
+            self.assertEqual((), blocks(65568, 66 * 32))
+            # 24 blocks of columns leave 1,365 parts of 32,768; the gradient that a sum makes is next to the one that was there.
+            self.assertEqual([1365 * 768 * 2] * 2 + [768 * 2], list(blocks(65568, 768))[:3])
 
     def test_sums_of_few_outputs_meet_in_memory(self):
         self.assertEqual((), blocks_of(aten.sum.dim_IntList, (4096, 64), rest=([1], True)))
