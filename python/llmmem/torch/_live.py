@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence,
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ._private import saved_tensors, storage_key
+from ._private import pytree, saved_scalars, saved_tensors, storage_key
 
 if TYPE_CHECKING:
     from ._host_memory import HostMemory
@@ -51,6 +51,29 @@ class Live:
         self.storages = {key: storage for key, storage in self.storages.items() if storage.is_alive()}
         left_out = {storage.key for storage in private if storage.is_alive()}
         return sum(storage.bytes for key, storage in self.storages.items() if key not in left_out)
+
+
+class Numbers:
+    """The tensors of one number that autograd saves where an operand is a number of Python. No op returns them, and a mode sees that they are
+    there when the next op begins: then the results have their nodes."""
+
+    def __init__(self) -> None:
+        self.results: List[torch.Tensor] = []
+
+    def note(self, args: Any, results: Any) -> None:
+        """Holds the results of an op that may have saved some, until `take`."""
+        if torch.is_grad_enabled() and any(isinstance(argument, (int, float, complex)) for argument in args):
+            self.results += tensors_in(pytree.tree_leaves(results))
+
+    def take(self) -> List[torch.Tensor]:
+        """Returns those that were saved since the last call."""
+        results, self.results = self.results, []
+        return [scalar for result in results if result.grad_fn is not None for scalar in saved_scalars(result.grad_fn)]
+
+
+def is_question(func: Any) -> bool:
+    """Returns whether an op asks what a tensor is, such as its device, and makes nothing. Autograd asks while it gives a result its node."""
+    return getattr(func, "namespace", "") == "prim"
 
 
 def key_of(tensor: torch.Tensor) -> int:

@@ -114,7 +114,7 @@ def _trace(strategy: str, of: Step) -> Tuple[List[Event], Sequence[str]]:
     with contextlib.ExitStack() as stack:
         rank = stack.enter_context(simulate_rank(strategy, of.ranks, of.shard, not of.is_on_gpu))
         _prepare(strategy, model, run, of, fakes)
-        tracer = Tracer(rank.resized, rank.staging, has_numbers=not of.is_on_gpu)
+        tracer = Tracer(rank.resized, rank.staging, has_host=of.is_on_gpu)
         try:
             stack.enter_context(fakes)
             rank.wrap(model)

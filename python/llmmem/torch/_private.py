@@ -97,12 +97,18 @@ def saved_tensors(node: Any) -> List[Any]:
     return [*(saved.data for saved in packed if saved.unpack_hook is None), *getattr(node, "_tensors_no_vc_check", ())]
 
 
-def saved_numbers(result: torch.Tensor) -> List[torch.Tensor]:
-    """Returns the tensors that autograd has made of numbers, and saved, for the op that made `result`."""
-    saved = getattr(result.grad_fn, "_raw_saved_other", None)
-    if saved is None or saved.unpack_hook is not None:
-        return []
-    return [] if saved.data is None or saved.data.dim() or isinstance(saved.data, FakeTensor) else [saved.data]
+def saved_scalars(node: Any) -> List[torch.Tensor]:
+    """Returns the tensors of one number that a node of autograd saved, as far as its backward has not run. Numbers are not given to hooks, and
+    what hooks packed is not unpacked here: a checkpoint would run its forward again."""
+    found = []
+    for name in dir(node):
+        if name.startswith("_raw_saved_"):
+            try:
+                saved = getattr(node, name)
+                found += [each.data for each in (saved if isinstance(saved, tuple) else (saved,)) if each.unpack_hook is None]
+            except RuntimeError:
+                continue
+    return [value for value in found if isinstance(value, torch.Tensor) and value.dim() == 0]
 
 
 def profiler_is_enabled() -> bool:

@@ -6,7 +6,7 @@ import torch
 from torch import fx
 
 from ._costs import signature
-from ._live import Live, tensors_in
+from ._live import Live, Numbers, is_question, tensors_in
 from ._measure import measure, node_of
 from ._private import FakeTensor, FakeTensorMode, TorchDispatchMode, pytree
 from ._step import Moment
@@ -21,7 +21,7 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, steps: Steps) -> None:
         super().__init__()
-        self.steps, self.live = steps, Live()
+        self.steps, self.live, self.numbers = steps, Live(), Numbers()
         self.nodes: Dict[Hashable, fx.Node] = {}
         self.workspaces: Dict[Hashable, int] = {}
         self.is_outside, self.most = True, 0
@@ -31,9 +31,13 @@ class Recorder(TorchDispatchMode):
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        if is_question(func):
+            return func(*args, **(kwargs or {}))
+        self.live.add(self.numbers.take())
         results = func(*args, **(kwargs or {}))
         if self.is_outside:
             self.live.add(tensors_in(pytree.tree_leaves((args, kwargs, results))))
+            self.numbers.note(args, results)
             node = node_of(func, args, kwargs or {}, lambda operand: operand)
             node.meta["val"] = results
             key = signature(node)
@@ -46,6 +50,7 @@ class Recorder(TorchDispatchMode):
         return results
 
     def forget(self, storages: bool) -> None:
+        self.numbers.take()
         self._release_nodes()
         if storages:
             self.live = Live()
@@ -55,6 +60,7 @@ class Recorder(TorchDispatchMode):
 
     def close(self, waiting: FrozenSet[int]) -> List[Moment]:
         self.is_outside = False
+        self.live.add(self.numbers.take())
         return [Moment(max(self.most, self.steps.base()), waiting, None, False, self.steps.seen())]
 
     def measure_workspaces(self) -> int:

@@ -14,9 +14,9 @@ from typing import Any, Callable, Dict, Hashable, Iterable, Iterator, List, Opti
 import torch
 from torch import fx
 
-from ._live import Storage, key_of, tensors_in
+from ._live import Numbers, Storage, is_question, key_of, tensors_in
 from ._measure import node_of
-from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_gone, is_wrapper, local_part, pytree, saved_numbers
+from ._private import READS_OF_A_NUMBER, TorchDispatchMode, is_gone, is_wrapper, local_part, pytree
 from ._program import storage_bytes
 
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
@@ -60,14 +60,13 @@ class _Run:
 class Tracer(TorchDispatchMode):
     """Writes down what steps allocate while it is entered, inside of a mode of fake tensors. resized: returns the tensors whose storages
     change their sizes. staging: returns the bytes that a transfer between ranks takes while it runs, in addition to its operands.
-    has_numbers: whether the numbers that tensors are multiplied by, of which autograd makes tensors, are in the memory of the device."""
+    has_host: whether the device has a memory of its own, so that numbers of Python are in the host's."""
 
     def __init__(self, resized: Callable[[], Iterable[torch.Tensor]] = tuple,
-                 staging: Callable[[Any, Sequence[torch.Tensor]], int] = lambda func, tensors: 0, has_numbers: bool = False) -> None:
+                 staging: Callable[[Any, Sequence[torch.Tensor]], int] = lambda func, tensors: 0, has_host: bool = False) -> None:
         super().__init__()
-        self.resized, self.staging, self.has_numbers = resized, staging, has_numbers
-        # The result of the last op where that had a number for an operand.
-        self.last: Callable[[], Optional[torch.Tensor]] = lambda: None
+        self.resized, self.staging = resized, staging
+        self.numbers, self.kind_of_numbers = Numbers(), HOST if has_host else None
         self.written: List[Any] = []
         self.alive: Dict[int, Tuple[Storage, Allocation]] = {}
         # Of what is alive, that which may be freed by any op, as the storages' weak references.
@@ -105,7 +104,7 @@ class Tracer(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(map(is_wrapper, types)):
             return NotImplemented  # It runs ops on what it wraps.
-        if self.phase is None or func.namespace in NO_KERNELS:
+        if self.phase is None or func.namespace in NO_KERNELS or is_question(func):
             return func(*args, **kwargs)
         self._free()
         if self.phase == OPTIMIZER and func in READS_OF_A_NUMBER:
@@ -121,8 +120,7 @@ class Tracer(TorchDispatchMode):
         if node is not None:
             node.meta["val"] = _copies(results, node.meta.pop("copies"))
         self._add(tensors_in(pytree.tree_leaves((args, kwargs, results))))
-        if self.has_numbers and isinstance(results, torch.Tensor) and any(isinstance(operand, (int, float)) for operand in args):
-            self.last = weakref.ref(results)
+        self.numbers.note(args, results)
         self.written.append(_Run(key, self.step, self.phase))
         return results
 
@@ -151,9 +149,8 @@ class Tracer(TorchDispatchMode):
         return found
 
     def _free(self) -> None:
-        # Autograd has noted by now what it saves of the last op.
-        last, self.last = self.last(), lambda: None
-        self._add(saved_numbers(last) if last is not None else ())
+        for allocation in self._add(self.numbers.take()):
+            allocation.kind = self.kind_of_numbers or allocation.kind
         for key in [key for key, reference in self.passing.items() if is_gone(reference)]:
             del self.passing[key]
             self._end(self.alive.pop(key)[1])
