@@ -47,7 +47,7 @@ class Backend:
             raise ValueError(f"compiler: is {compiler!r}; expected 'eager' or 'inductor'")
         budget = partition.budget if isinstance(partition.budget, int) else None
         self.steps = Steps(budget, partition.optimizer_state + partition.reserve, partition.seconds, self._note_plan)
-        self.steps.finds_least, self.steps.is_outside_reserved = partition.budget == "min", partition.reserve > 0
+        self.steps.finds_least, self.steps.outside = partition.budget == "min", partition.reserve
         self.steps.is_symmetric = compiler == "inductor"
         self.steps.memory = partition.memory
         self.step_reports: List[StepReport] = []

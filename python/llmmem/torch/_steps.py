@@ -144,8 +144,8 @@ class Steps:
         self.is_symmetric = False
         # Whether a recorder saw the step, and how many ops of it have workspaces that are not known.
         self.sees_all, self.unknown_workspaces = False, 0
-        # Whether the user says by `reserve` what is held outside of the graphs.
-        self.is_outside_reserved = False
+        # The bytes that are held outside of the graphs, as the user says by `reserve`; 0 where nothing was said.
+        self.outside = 0
         # Whether a call that no plan knows is refused though it fits.
         self.is_strict = False
         # What calls have there is none of the device's bytes.
@@ -284,16 +284,17 @@ class Steps:
 
     def _check_outside(self, arguments: Sequence[Any]) -> None:
         """Raises BudgetError where layers before the call are trained outside of all graphs, and nobody says what they take: then the layers
-        after it, such as the head and the loss, may be outside too, of which nothing can be seen before they run."""
-        if self.sees_all or self.is_outside_reserved:
+        after it, such as the head and the loss, may be outside too, of which nothing can be seen before they run. What is said must
+        cover those parameters and their gradients."""
+        if self.sees_all:
             return
         outside = self._bytes_outside(arguments)
-        if outside:
+        if 2 * outside > self.outside:
             assert self.budget is not None
-            raise BudgetError(_outside(outside, self.budget), self.budget, None, 0)
+            raise BudgetError(_outside(outside, self.outside, self.budget), self.budget, None, 0)
 
     def _bytes_outside(self, arguments: Sequence[Any]) -> int:
-        """Returns the bytes of the parameters that are trained before a call, and that no graph was given."""
+        """Returns the bytes of the parameters that are trained before a call, and that no graph was given. Their gradients have as many."""
         tensors = tensors_in(arguments)
         given = {key_of(tensor) for tensor in tensors}
         found = parameters_before(tensor.grad_fn for tensor in tensors)
@@ -402,11 +403,12 @@ def _new_gradients(arguments: Iterable[Any]) -> int:
                if tensor.is_leaf and tensor.requires_grad and tensor.grad is None)
 
 
-def _outside(parameters: int, budget: int) -> str:
+def _outside(parameters: int, reserve: int, budget: int) -> str:
+    said = f"; reserve={reserve} does not cover these and their gradients, {2 * parameters:,} bytes" if reserve else ""
     return (f"llmmem.torch: parameters of {parameters:,} bytes are trained outside of the graphs of this backend, as where blocks are compiled one "
-            f"by one, and what runs there is not seen, so that nothing says whether the step keeps {budget:,} bytes: compile the whole model "
+            f"by one, and what runs there is not seen, so that nothing says whether the step keeps {budget:,} bytes{said}: compile the whole model "
             "in place of its blocks, or the blocks with llmmem.torch.compile(..., regions=...), which sees it all, or give reserve=, the bytes "
-            "of all parameters outside, of their gradients, and of what runs there")
+            f"of all parameters outside, of their gradients, and of what runs there, {2 * parameters} at least")
 
 
 def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool, more: Optional[int]) -> str:

@@ -65,6 +65,11 @@ class CallsTest(unittest.TestCase):
                 model = self.blocks(budget)
                 with self.assertRaisesRegex(llmmem.torch.BudgetError, OUTSIDE):
                     measure_step(model, model, ids, ids)
+        # The parameters before the blocks are known, and so are the bytes of their gradients.
+        for short in (1, 2 * 81_920 - 1):
+            model = self.blocks(4_000_000, reserve=short)
+            with self.assertRaisesRegex(llmmem.torch.BudgetError, f"reserve={short} does not cover .* 163,840 bytes: .* 163840 at least"):
+                measure_step(model, model, ids, ids)
         for budget in (2_500_000 + reserve, 4_000_000):
             with self.subTest(budget=budget, reserve=reserve):
                 model = self.blocks(budget, reserve=reserve)
