@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures training steps of transformers' models under budgets.
 
-  torch_zoo.py [--compiler eager|inductor] [--budgets min,half,loose] [--jobs 2] [--json FILE] [MODEL...]
+  torch_zoo.py [--compiler eager|inductor] [--budgets min,half,loose] [--whole] [--jobs 2] [--json FILE] [MODEL...]
 
 The models are those of test/Guests/families/zoo.py, without MODEL all of them. Budgets are `min`, the least that is found; `half`, half
 way from there to the peak of the unplanned step of the same compiler; `loose`, a tenth above that peak. Each line of the table has the budget,
@@ -9,7 +9,7 @@ the peak that was promised, the peak that was measured while the caller holds ev
 unplanned step bit by bit, whether graph breaks made several graphs that share the budget, how many kernels run again, and the seconds of
 the first call, which plans and compiles.
 
-A line counts as over where the measured peak is above the budget, or under `min` above what was promised; the reports of several graphs
+--whole compiles by llmmem.torch.compile, which plans the whole step, in place of a backend. A line counts as over where the measured peak is above the budget, or under `min` above what was promised; the reports of several graphs
 promise no least. The exit code is 1 where
 one is, or where bits of kernels that run one by one differ. Needs PyTorch, transformers and peft, and LLMMEM_LIBRARY, as test/Guests/families
 does: `PYTHONPATH=python build-guests/families/bin/python benchmarks/torch_zoo.py`.
@@ -51,6 +51,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiler", choices=COMPILERS, action="append")
     parser.add_argument("--budgets", default=",".join(BUDGETS))
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", help="gets each line as JSON, too")
     parser.add_argument("models", nargs="*", metavar="MODEL")
@@ -58,7 +59,7 @@ def main():
     lines = []
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}", flush=True)
     for compiler in options.compiler or COMPILERS:
-        for made in measure_all(options.models or MODELS, compiler, options.budgets.split(","), options.jobs):
+        for made in measure_all(options.models or MODELS, compiler, options.budgets.split(","), options.jobs, options.whole):
             for line in made:
                 lines.append(line)
                 print(row(line), flush=True)

@@ -1,11 +1,12 @@
 """Which storages are alive: weak references to those that were seen, so that nothing has to announce that one was dropped."""
 
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ._private import pytree, saved_scalars, saved_tensors, storage_key
+from ._private import outermost_call, pytree, saved_scalars, saved_tensors, storage_key
 
 if TYPE_CHECKING:
     from ._host_memory import HostMemory
@@ -51,6 +52,27 @@ class Live:
         self.storages = {key: storage for key, storage in self.storages.items() if storage.is_alive()}
         left_out = {storage.key for storage in private if storage.is_alive()}
         return sum(storage.bytes for key, storage in self.storages.items() if key not in left_out)
+
+
+class CalledModule:
+    """What the module that the caller calls holds, whether a graph reads it or not: its parameters and buffers, and the inputs of the call."""
+
+    def __init__(self) -> None:
+        self.module: Callable[[], Optional[torch.nn.Module]] = lambda: None
+        self.live = Live()
+
+    def look(self, device: str) -> None:
+        """Finds the module and its inputs on Python's stack, and remembers what is on a device of this type."""
+        module, inputs = outermost_call()
+        held = tensors_in(inputs)
+        if module is not None and module is not self.module():
+            self.module = weakref.ref(module)
+            held += tensors_in([*module.parameters(), *module.buffers()])
+        self.live.add(tensor for tensor in held if tensor.device.type == device)
+
+    def bytes_without(self, live: Live) -> int:
+        """Returns the bytes of all that is alive and not in `live`."""
+        return self.live.bytes_without(live.storages.values())
 
 
 class Numbers:

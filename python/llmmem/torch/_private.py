@@ -6,6 +6,7 @@ this file. What is imported late is what not every user needs: Dynamo, Inductor,
 
 import contextlib
 import importlib
+import inspect
 import sys
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Type
 
@@ -109,6 +110,17 @@ def saved_scalars(node: Any) -> List[torch.Tensor]:
             except RuntimeError:
                 continue
     return [value for value in found if isinstance(value, torch.Tensor) and value.dim() == 0]
+
+
+def outermost_call() -> Tuple[Optional[torch.nn.Module], List[Any]]:
+    """Returns the module whose call is the outermost one on Python's stack, and the arguments of that call; None where no module is called."""
+    found, frame = None, inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "_call_impl" and frame.f_code.co_filename == torch.nn.modules.module.__file__:
+            found = frame
+        frame = frame.f_back
+    names = found.f_locals if found is not None else {}
+    return names.get("self"), pytree.tree_leaves((names.get("args"), names.get("kwargs")))
 
 
 def profiler_is_enabled() -> bool:

@@ -18,7 +18,7 @@ from .._model import Host, Problem
 from ._curve import curve_of, front, plan_within
 from ._host_memory import HostMemory
 from ._lifetimes import caller_bytes
-from ._live import Live, Storage, key_of, made_by, saved_by, tensors_in
+from ._live import CalledModule, Live, Storage, key_of, made_by, saved_by, tensors_in
 from ._order import calls_after, parameters_before
 from ._step import Moment, Point, bytes_of, choose, least_budget, peak_of, slack_of
 
@@ -128,7 +128,7 @@ class Steps:
 
     def __init__(self, budget: Optional[int], reserved: int, seconds: float, on_plan: Callable[[StepPlan], None]) -> None:
         self.budget, self.reserved, self.seconds, self.on_plan = budget, reserved, seconds, on_plan
-        self.live = Live()
+        self.live, self.called = Live(), CalledModule()
         self.graphs: Dict[str, Graph] = {}
         self.plans: List[StepPlan] = []
         self.waiting: List[Call] = []
@@ -164,6 +164,8 @@ class Steps:
         self.waiting = [call for call in self.waiting if call.waits()]
         if not self.waiting:
             self.end_episode()
+            if not self.sees_all and self.recorder is None:
+                self.called.look(next((tensor.device.type for tensor in tensors_in(arguments)), "cpu"))
         self._see(arguments)
         for tensor in tensors_in(arguments):
             self.kept.pop(key_of(tensor), None)
@@ -243,11 +245,12 @@ class Steps:
         private = [storage for call in waiting for storage in call.private]
         # Arguments and results that this plan does not need another one may, and results that this caller drops another may hold.
         gone = sum(storage.bytes for storage in given.values() if not storage.is_alive())
-        return self.reserved + live.bytes_without(private) + gone
+        return self.reserved + live.bytes_without(private) + self.called.bytes_without(live) + gone
 
     def _see(self, arguments: Sequence[Any]) -> None:
         tensors = tensors_in(arguments)
-        late = {key_of(tensor): Storage(tensor).bytes for tensor in tensors if tensor.is_leaf and not self.live.has(tensor)}
+        late = {key_of(tensor): Storage(tensor).bytes for tensor in tensors
+                if tensor.is_leaf and not self.live.has(tensor) and not self.called.live.has(tensor)}
         if late and self.recorder is None:
             # Parameters of a later graph were there before a call showed them.
             more = sum(late.values())
@@ -285,20 +288,22 @@ class Steps:
     def _check_outside(self, arguments: Sequence[Any]) -> None:
         """Raises BudgetError where layers before the call are trained outside of all graphs, and nobody says what they take: then the layers
         after it, such as the head and the loss, may be outside too, of which nothing can be seen before they run. What is said must
-        cover those parameters and their gradients."""
+        cover the gradients of those parameters, and the parameters where no module shows that they are held."""
         if self.sees_all:
             return
-        outside = self._bytes_outside(arguments)
-        if 2 * outside > self.outside:
+        outside = self._outside(arguments)
+        parameters = sum(storage.bytes for storage in outside)
+        least = parameters + sum(storage.bytes for storage in outside if storage.key not in self.called.live.storages)
+        if least > self.outside:
             assert self.budget is not None
-            raise BudgetError(_outside(outside, self.outside, self.budget), self.budget, None, 0)
+            raise BudgetError(_refusal_outside(parameters, least, self.outside, self.budget), self.budget, None, 0)
 
-    def _bytes_outside(self, arguments: Sequence[Any]) -> int:
-        """Returns the bytes of the parameters that are trained before a call, and that no graph was given. Their gradients have as many."""
+    def _outside(self, arguments: Sequence[Any]) -> List[Storage]:
+        """Returns the parameters that are trained before a call, and that no graph was given."""
         tensors = tensors_in(arguments)
         given = {key_of(tensor) for tensor in tensors}
         found = parameters_before(tensor.grad_fn for tensor in tensors)
-        return sum({key_of(leaf): Storage(leaf).bytes for leaf in found if key_of(leaf) not in given and not self.live.has(leaf)}.values())
+        return list({key_of(leaf): Storage(leaf) for leaf in found if key_of(leaf) not in given and not self.live.has(leaf)}.values())
 
     def _check_unknown(self, graph: Graph, arguments: Sequence[Any], seen: int, more: Optional[int]) -> None:
         """Raises BudgetError where a call that no plan knows might not fit, at the least bytes, with those that wait. Each other call holds
@@ -403,12 +408,13 @@ def _new_gradients(arguments: Iterable[Any]) -> int:
                if tensor.is_leaf and tensor.requires_grad and tensor.grad is None)
 
 
-def _outside(parameters: int, reserve: int, budget: int) -> str:
-    said = f"; reserve={reserve} does not cover these and their gradients, {2 * parameters:,} bytes" if reserve else ""
+def _refusal_outside(parameters: int, least: int, reserve: int, budget: int) -> str:
+    said = f"; reserve={reserve} does not cover it" if reserve else ""
+    what = "their gradients" if least == parameters else "these, their gradients"
     return (f"llmmem.torch: parameters of {parameters:,} bytes are trained outside of the graphs of this backend, as where blocks are compiled one "
             f"by one, and what runs there is not seen, so that nothing says whether the step keeps {budget:,} bytes{said}: compile the whole model "
             "in place of its blocks, or the blocks with llmmem.torch.compile(..., regions=...), which sees it all, or give reserve=, the bytes "
-            f"of all parameters outside, of their gradients, and of what runs there, {2 * parameters} at least")
+            f"of {what}, and what else is held by all that runs outside, {least} at least")
 
 
 def _refusal(waiting: int, seen: int, needed: int, budget: int, has_plan: bool, more: Optional[int]) -> str:
