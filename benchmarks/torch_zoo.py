@@ -9,10 +9,11 @@ the peak that was promised, the peak that was measured while the caller holds ev
 unplanned step bit by bit, whether graph breaks made several graphs that share the budget, how many kernels run again, and the seconds of
 the first call, which plans and compiles.
 
---whole compiles by llmmem.torch.compile, which plans the whole step, in place of a backend. A line counts as over where the measured peak is above the budget, or under `min` above what was promised; the reports of several graphs
-promise no least. The exit code is 1 where
-one is, or where bits of kernels that run one by one differ. Needs PyTorch, transformers and peft, and LLMMEM_LIBRARY, as test/Guests/families
-does: `PYTHONPATH=python build-guests/families/bin/python benchmarks/torch_zoo.py`.
+--whole compiles by llmmem.torch.compile, which plans the whole step, in place of a backend. Random numbers are those of eager PyTorch
+(`fallback_random` of Inductor), so that models with dropout can be compared. A line counts as over where the measured peak is above the
+budget, or under `min` above what was promised; the reports of several graphs promise no least. The exit code is 1 where one is, or where
+bits of kernels that run one by one differ. Needs PyTorch, transformers and peft, and LLMMEM_LIBRARY, as test/Guests/families does:
+`PYTHONPATH=python build-guests/families/bin/python benchmarks/torch_zoo.py`.
 """
 
 import argparse
