@@ -84,7 +84,7 @@ def _record(backend: "Backend", step: _Step) -> _Recorded:
         if step.optimizers:
             raise ValueError("optimizers_in_backward: the step could not run on tensors without bytes, and with the model's own the optimizers "
                              "would train it: give optimizers that read no number out of a tensor, such as those with fused=True or "
-                             "capturable=True") from error
+                             f"capturable=True ({type(error).__name__}: {error})") from error
         try:
             with _left_as_it_was(step.model):
                 return _record_on(None, backend, step)
@@ -108,7 +108,7 @@ def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", step: _Step)
         run = functools.partial(step.loss, twin) if step.loss else twin
         args, kwargs = _arguments(pytree.tree_map_only(torch.Tensor, convert, step.inputs))
         optimizers = twins_of(step.optimizers, memo, convert)
-        update_in_backward(optimizers)
+        update_in_backward(optimizers, is_recorded=True)
         dry = backend.twin()
         _compile_all([memo[id(region)] for region in step.regions], dry)
         recorder = Recorder(dry.steps)

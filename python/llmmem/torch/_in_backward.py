@@ -3,6 +3,7 @@
 A compiled backward gives all of its gradients at once, so what this saves lies between the backwards of several compiled regions.
 """
 
+import contextlib
 import copy
 import functools
 from typing import Any, Callable, Dict, List, Sequence
@@ -13,10 +14,11 @@ from torch.optim import Optimizer
 from ._private import pytree
 
 
-def update_in_backward(optimizers: Sequence[Optimizer]) -> None:
-    """Lets each optimizer step where its parameter's gradient is complete."""
+def update_in_backward(optimizers: Sequence[Optimizer], is_recorded: bool = False) -> None:
+    """Lets each optimizer step where its parameter's gradient is complete. is_recorded: whether that is on tensors without bytes, on which no
+    update may run that the optimizer compiles itself."""
     for optimizer in optimizers:
-        _parameter_of(optimizer).register_post_accumulate_grad_hook(functools.partial(_update, optimizer))
+        _parameter_of(optimizer).register_post_accumulate_grad_hook(functools.partial(_update, optimizer, is_recorded))
 
 
 def check_optimizers(optimizers: Sequence[Optimizer], model: torch.nn.Module) -> None:
@@ -36,7 +38,16 @@ def state_of(optimizers: Sequence[Optimizer]) -> List[torch.Tensor]:
 def twins_of(optimizers: Sequence[Optimizer], memo: Dict[int, Any], convert: Callable[[torch.Tensor], torch.Tensor]) -> List[Optimizer]:
     """Returns copies of the optimizers for a copy of the model. memo: what stands for each parameter there, by its identity."""
     memo.update((id(tensor), convert(tensor)) for tensor in state_of(optimizers))
-    return [copy.deepcopy(optimizer, memo) for optimizer in optimizers]
+    return [_twin_of(optimizer, memo) for optimizer in optimizers]
+
+
+def _twin_of(optimizer: Optimizer, memo: Dict[int, Any]) -> Optimizer:
+    """Returns a copy of an optimizer with the attributes of its class, which PyTorch's own copy leaves out."""
+    twin = copy.deepcopy(optimizer, memo)
+    for name, value in vars(optimizer).items():
+        if name not in vars(twin):
+            setattr(twin, name, copy.deepcopy(value, memo))
+    return twin
 
 
 def _parameter_of(optimizer: Optimizer) -> torch.Tensor:
@@ -47,6 +58,7 @@ def _parameter_of(optimizer: Optimizer) -> torch.Tensor:
     return parameters[0]
 
 
-def _update(optimizer: Optimizer, _: torch.Tensor) -> None:
-    optimizer.step()
+def _update(optimizer: Optimizer, is_recorded: bool, _: torch.Tensor) -> None:
+    with torch.compiler.set_stance("force_eager") if is_recorded else contextlib.nullcontext():
+        optimizer.step()
     optimizer.zero_grad(set_to_none=True)

@@ -40,6 +40,24 @@ class Clipped(torch.optim.SGD):
             super().step()
 
 
+def update(parameter: torch.Tensor, gradient: torch.Tensor, rate: float) -> None:
+    parameter.add_(gradient, alpha=-rate)
+
+
+class Compiled(torch.optim.Optimizer):
+    """Has an attribute of its own, and compiles its update, as optimizers of torchao do."""
+
+    def __init__(self, parameters: List[torch.Tensor]) -> None:
+        super().__init__(parameters, {})
+        self.rate = 0.1
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                torch.compile(update, backend="aot_eager", dynamic=False)(parameter, parameter.grad, self.rate)
+
+
 def sgd(parameter: torch.Tensor) -> torch.optim.Optimizer:
     return torch.optim.SGD([parameter], lr=0.1, momentum=0.9, foreach=False)
 
@@ -106,6 +124,9 @@ class InBackwardTest(unittest.TestCase):
 
     def test_an_8_bit_optimizer(self) -> None:
         self.check(lambda parameter: Sgd8Bit([parameter], lr=0.1), (True,))
+
+    def test_an_optimizer_with_attributes_of_its_own_and_a_compiled_update(self) -> None:
+        self.check(lambda parameter: Compiled([parameter]), (True,))
 
     def test_wrong_optimizers_are_refused(self) -> None:
         model = self.model()
