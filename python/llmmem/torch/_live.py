@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ._private import outermost_call, pytree, saved_scalars, saved_tensors, storage_key
+from ._private import note_hooks, outermost_call, pytree, saved_scalars, saved_tensors, storage_key
 
 if TYPE_CHECKING:
     from ._host_memory import HostMemory
@@ -129,4 +129,6 @@ def made_by(arguments: Sequence[Any], results: Any) -> Tuple[List[torch.Tensor],
     given = {key_of(tensor) for tensor in tensors_in(arguments)}
     made = [tensor for tensor in results_in(results) if key_of(tensor) not in given]
     nodes = {id(node): node for node in map(node_of, made) if node is not None}
+    for node in nodes.values():
+        note_hooks(node)
     return made, list(nodes.values())

@@ -89,26 +89,48 @@ is_gone = torch.UntypedStorage._expired
 RELEASES_TANGENTS = hasattr(torch.autograd.Function, "boxed_grads_call")
 
 
+# Where what was saved says itself which hooks packed it; 2.8 tells neither that nor the tensor.
+KNOWS_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
+
+
+def has_hooks() -> bool:
+    """Returns whether hooks pack what is saved now, as those of a checkpoint do."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+
+
+def note_hooks(node: Any) -> None:
+    """Remembers whether hooks pack what a node of autograd saves now, where PyTorch does not say it later."""
+    if not KNOWS_HOOKS:
+        node._is_packed_by_hooks = has_hooks()
+
+
 def saved_tensors(node: Any) -> List[Any]:
-    """Returns what a node of autograd saved and no hook packed elsewhere; nothing once its backward has run."""
+    """Returns what a node of autograd saved and no hook packed elsewhere; nothing once its backward has run, and under 2.8 nothing once one
+    of these tensors was overwritten."""
     try:
         packed = node._raw_saved_tensors
+        if KNOWS_HOOKS:
+            kept = [saved.data for saved in packed if saved.unpack_hook is None]
+        else:
+            kept = [] if getattr(node, "_is_packed_by_hooks", False) else node.saved_tensors
     except RuntimeError:
         return []
-    return [*(saved.data for saved in packed if saved.unpack_hook is None), *getattr(node, "_tensors_no_vc_check", ())]
+    return [*kept, *getattr(node, "_tensors_no_vc_check", ())]
 
 
 def saved_scalars(node: Any) -> List[torch.Tensor]:
     """Returns the tensors of one number that a node of autograd saved, as far as its backward has not run. Numbers are not given to hooks, and
-    what hooks packed is not unpacked here: a checkpoint would run its forward again."""
-    found = []
+    what hooks packed is not unpacked here: a checkpoint would run its forward again. Under 2.8 nothing is known while there are hooks."""
+    found: List[Any] = []
     for name in dir(node):
-        if name.startswith("_raw_saved_"):
-            try:
+        try:
+            if name.startswith("_raw_saved_") and KNOWS_HOOKS:
                 saved = getattr(node, name)
                 found += [each.data for each in (saved if isinstance(saved, tuple) else (saved,)) if each.unpack_hook is None]
-            except RuntimeError:
-                continue
+            elif name.startswith("_saved_") and not KNOWS_HOOKS and not has_hooks():
+                found.append(getattr(node, name))
+        except RuntimeError:
+            continue
     return [value for value in found if isinstance(value, torch.Tensor) and value.dim() == 0]
 
 
