@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 import llmmem.torch
+from llmmem.torch import _private
 from models import gpt, measure_step
 
 
@@ -22,6 +23,8 @@ class SizesTest(unittest.TestCase):
 
     def test_a_larger_batch_is_planned_anew(self) -> None:
         for compiler, batches in (("eager", ((2, 1), (4, 2), (3, 2), (8, 3), (5, 3))), ("inductor", ((2, 1), (4, 2), (3, 2)))):
+            if compiler == "inductor" and not _private.is_known_to_inductor():
+                continue
             with self.subTest(compiler=compiler):
                 torch._dynamo.reset()
                 backend = llmmem.torch.backend("4MB", compiler=compiler)
