@@ -4,6 +4,7 @@ import abc
 import copy
 import functools
 import uuid
+import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import torch
@@ -53,6 +54,7 @@ class Backend:
         self.step_reports: List[StepReport] = []
         # Whether every graph is a part of a step that is recorded.
         self.is_recorded = False
+        self.parts: "weakref.WeakSet[Part]" = weakref.WeakSet()
 
     @property
     def reports(self) -> List[Report]:
@@ -88,6 +90,7 @@ class Backend:
                 self.is_recorded or self.partition.budget is not None and (
                     self.steps.graphs or not self.partition.held and is_part(module, inputs))):
             part = Part(self, module, inputs, options)
+            self.parts.add(part)
             return part if part.is_planned else next(iter(part.runs.values()))
         planned = len(self.reports)
         with self.partition.given(inputs):

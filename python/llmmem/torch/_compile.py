@@ -70,7 +70,8 @@ class _Step(NamedTuple):
     optimizers: Sequence[torch.optim.Optimizer]
 
 
-_Recorded = Tuple[Steps, List[Tuple[List[Graph], List[Moment]]]]
+# The backend that recorded, and the episodes.
+_Recorded = Tuple["Backend", List[Tuple[List[Graph], List[Moment]]]]
 
 
 def _record(backend: "Backend", step: _Step) -> _Recorded:
@@ -119,7 +120,7 @@ def _record_on(fakes: Optional[FakeTensorMode], backend: "Backend", step: _Step)
                              3 if optimizers else 4))
     if not dry.reports:
         raise UnsupportedGraphError(f"llmmem.torch.compile: {NO_GRAPH}")
-    return dry.steps, episodes
+    return dry, episodes
 
 
 @contextlib.contextmanager
@@ -183,10 +184,12 @@ def _run(steps: Steps, recorder: Recorder, known: Callable[[], Sequence[torch.Te
 
 def _adopt(backend: "Backend", recorded: _Recorded, strict: bool) -> None:
     """Plans what was recorded, and hands it to the backend that will compile for it."""
-    seen, episodes = recorded
+    dry, episodes = recorded
     steps = backend.steps
-    steps.graphs, steps.sees_all, steps.is_strict = dict(seen.graphs), True, strict
-    steps.unknown_workspaces = seen.unknown_workspaces
+    steps.graphs, steps.sees_all, steps.is_strict = dict(dry.steps.graphs), True, strict
+    steps.unknown_workspaces = dry.steps.unknown_workspaces
+    for part in dry.parts:
+        part.serve(backend)
     for number, (graphs, moments) in enumerate(episodes if episodes[0][0] else []):
         if steps.budget is None:
             steps.budget = backend.partition.budget = least_of_step(graphs, moments)

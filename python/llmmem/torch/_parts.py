@@ -104,6 +104,13 @@ class Part:
         steps.end(self.graph, point, arguments, results)
         return results
 
+    def serve(self, backend: "Backend") -> None:
+        """Takes the plans of another backend from now on. Dynamo may call the code of a step that was recorded in the step that it was recorded
+        for, where both have the same parameters."""
+        if backend.partition.compiler != self.backend.partition.compiler:
+            self.runs = {}
+        self.backend = backend
+
     def _run_of(self, point: Point) -> Callable[..., Any]:
         key = point if point in self.runs or point != self.graph.least else None
         if key not in self.runs:
@@ -114,6 +121,7 @@ class Part:
     def _compile(self, point: Optional[Point]) -> None:
         """Compiles the graph for a plan, or for the least bytes."""
         backend, steps = self.backend, self.backend.steps
+        steps.has_garbage = True
         partition, before = backend.partition, len(backend.reports)
         limit = "min" if point is None else self._limit(point)
         # Inductor owns what it is given, and AOTAutograd may be given it again.

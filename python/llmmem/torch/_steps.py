@@ -142,6 +142,8 @@ class Steps:
         self.finds_least = False
         # Whether a compiler is given one number for both phases of a call.
         self.is_symmetric = False
+        # Whether something was compiled since garbage was collected: that leaves cycles, which may hold inputs and results of an earlier step.
+        self.has_garbage = False
         # Whether a recorder saw the step, and how many ops of it have workspaces that are not known.
         self.sees_all, self.unknown_workspaces = False, 0
         # The bytes that are held outside of the graphs, as the user says by `reserve`; 0 where nothing was said.
@@ -172,9 +174,12 @@ class Steps:
         number = len(self.started)
         try:
             plan, seen = self._take_plan(graph, number, arguments)
+            may_be_garbage = plan is None and bool(self.plans) and self.has_garbage
         except BudgetError:
-            # Compiling leaves cycles, which may hold results of the first step.
+            may_be_garbage = True
+        if may_be_garbage:
             gc.collect()
+            self.has_garbage = False
             plan, seen = self._take_plan(graph, number, arguments)
         if number == 0 or plan is None:
             self.current = plan
