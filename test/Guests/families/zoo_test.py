@@ -9,7 +9,10 @@ from zoo_steps import Line, measure_all
 
 # Their graphs break. The first step takes the least bytes, and then the parts are planned together; what PyTorch runs between them is not
 # seen.
-SEVERAL_GRAPHS = ("gpt2", "llama-lora-bf16", "mixtral", "mixtral-grouped", "llava", "qwen2-vl")
+SEVERAL_GRAPHS = ("gpt2", "llama-lora-bf16", "mixtral", "mixtral-grouped", "llava")
+# Its sixteen calls leave little between the least of a step and what the step takes unplanned, and the bound of a first step, whose backwards may
+# come in any order, is above both.
+MANY_CALLS = ("qwen2-vl",)
 # llmmem.torch.compile sees what runs between graphs. It records a step before, which takes as long as several.
 WHOLE_STEPS = ("mixtral", "llava")
 # Generating and compiling code takes several times as long, so Inductor runs one of each kind: text, experts, pictures.
@@ -17,8 +20,9 @@ OF_INDUCTOR = ("llama", "qwen3-moe", "vit")
 
 
 class ZooTest(unittest.TestCase):
-    def check(self, names: Iterable[str], compiler: str, check_line: Callable[[Line], None], is_whole: bool = False) -> None:
-        for lines in measure_all(names, compiler, ("half",), is_whole=is_whole):
+    def check(self, names: Iterable[str], compiler: str, check_line: Callable[[Line], None], is_whole: bool = False,
+              budget: str = "half") -> None:
+        for lines in measure_all(names, compiler, (budget,), is_whole=is_whole):
             for line in lines:
                 print(line)
                 with self.subTest(model=line.model, budget=line.budget):
@@ -45,10 +49,13 @@ class ZooTest(unittest.TestCase):
         self.assertLessEqual(line.measured, line.promised)
 
     def test_one_graph(self) -> None:
-        self.check([name for name in MODELS if name not in SEVERAL_GRAPHS], "eager", self.check_prediction)
+        self.check([name for name in MODELS if name not in (*SEVERAL_GRAPHS, *MANY_CALLS)], "eager", self.check_prediction)
 
     def test_several_graphs(self) -> None:
         self.check(SEVERAL_GRAPHS, "eager", self.check_shared_budget)
+
+    def test_many_calls(self) -> None:
+        self.check(MANY_CALLS, "eager", self.check_shared_budget, budget="loose")
 
     def test_whole_steps(self) -> None:
         self.check(WHOLE_STEPS, "eager", self.check_shared_budget, is_whole=True)
