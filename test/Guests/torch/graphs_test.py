@@ -13,6 +13,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import default_partition
 
 import llmmem.torch
+from llmmem.torch._errors import find_error
 from models import gpt, is_equal, llama, measure_step, run_step
 
 
@@ -305,7 +306,8 @@ class RefusedTest(unittest.TestCase):
         before = threading.active_count()
         with self.assertRaises(BaseException) as caught:
             torch.compile(model, backend=llmmem.torch.backend("min", progress=stop))(ids, ids)
-        self.assertIn("KeyboardInterrupt", repr(caught.exception) + repr(caught.exception.__cause__))
+        # Dynamo of 2.9 raises an error of its own in its place.
+        self.assertIsNotNone(find_error(caught.exception, KeyboardInterrupt))
         self.assertEqual(threading.active_count(), before)
         backend = llmmem.torch.backend("min")
         run_step(model, backend, ids, ids)
