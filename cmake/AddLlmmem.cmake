@@ -31,7 +31,21 @@ function(llmmem_tablegen file)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
+# A tool of the program llmmem (tools/llmmem): its sources define the tool's function in tools/Tools.h. Its own name is a link to llmmem.
 function(llmmem_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name}-tool OBJECT ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name}-tool PUBLIC ${ARG_LINK})
+  target_include_directories(${name}-tool PRIVATE ${PROJECT_SOURCE_DIR}/tools)
+  if(LLMMEM_ENABLE_MLIR)
+    llmmem_precompile_headers(${name}-tool)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY LLMMEM_TOOLS ${name})
+  add_custom_target(${name} DEPENDS llmmem)
+endfunction()
+
+# A program of its own.
+function(llmmem_add_program name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})

@@ -2,11 +2,17 @@
 # from its own place: the transports of ranks in ../lib/llmmem (lib/Runtime/Ranks.c), whatever CMAKE_INSTALL_LIBDIR is.
 set(tools llmmem-plan)
 if(LLMMEM_ENABLE_MLIR)
-  list(APPEND tools llmmem-bundle llmmem-commbench llmmem-emulate llmmem-fit llmmem-import llmmem-lsp-server llmmem-opt llmmem-replay llmmem-run)
+  list(APPEND tools llmmem llmmem-commbench llmmem-lsp-server llmmem-replay)
 endif()
 # The MLIR of the machine, where it was found.
 set_target_properties(${tools} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ${tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
+
+# The other tools are parts of llmmem, and links to it (tools/llmmem).
+get_property(links GLOBAL PROPERTY LLMMEM_TOOLS)
+foreach(link ${links})
+  install(CODE "file(CREATE_LINK llmmem \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/${link}\" SYMBOLIC)" COMPONENT Tools)
+endforeach()
 
 # llmmem-study is a program in Python: its package and the planner that this opens stand where transports do.
 set(study_home ${CMAKE_INSTALL_BINDIR}/../lib/llmmem)

@@ -313,6 +313,7 @@ LogicalResult ChooseStrategy::planBest(ModuleOp module, const SearchRequest &req
       return success();
     });
     auto attempt = std::make_shared<CheckpointOutcome>();
+    attempt->reportStream = outcome->reportStream;
     if (!isLast)
       attempt->texts = CheckpointOutcome::Texts::HeldBack;
     OwningOpRef<ModuleOp> copy = module.clone();

@@ -2,7 +2,6 @@
 
 #include "llmmem/Reports/CheckpointOutcome.h"
 #include "llmmem/Support/TextFile.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -38,7 +37,7 @@ llvm::Error CheckpointOutcome::write(llvm::StringRef path, std::string text) {
 
 void CheckpointOutcome::print(std::string text) {
   if (texts == Texts::Written)
-    llvm::errs() << text;
+    *reportStream << text;
   else if (texts == Texts::HeldBack)
     heldBack.push_back({std::nullopt, std::move(text)});
 }
@@ -47,7 +46,7 @@ llvm::Error CheckpointOutcome::writeHeldBack() {
   std::lock_guard<std::mutex> guard(lock);
   for (const HeldBack &it : std::exchange(heldBack, {})) {
     if (!it.path)
-      llvm::errs() << it.text;
+      *reportStream << it.text;
     else if (llvm::Error error = writeTextFile(*it.path, it.text))
       return error;
   }

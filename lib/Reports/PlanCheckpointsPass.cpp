@@ -119,8 +119,10 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       return failure();
     nameFiles(step, *request);
     CheckpointOutcome result;
-    if (outcome)
+    if (outcome) {
       result.texts = outcome->texts;
+      result.reportStream = outcome->reportStream;
+    }
     LogicalResult planned = planCheckpoints(step, *storage, *request, *table, result);
     if (outcome)
       outcome->add(result);

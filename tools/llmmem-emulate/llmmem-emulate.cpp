@@ -1,6 +1,7 @@
 //===- llmmem-emulate.cpp - Run a module of GPU kernels, with each access checked ===//
 
 #include "Flag.h"
+#include "Tools.h"
 #include "llmmem/Alignment.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Interfaces/Bytes.h"
@@ -20,25 +21,6 @@
 using namespace llvm;
 using namespace llmmem;
 
-static cl::OptionCategory category("Options of the emulator");
-static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::init("-"),
-                                      cl::desc("<module of GPU kernels>"));
-static Flag<std::string> functionName(category, "function", "",
-                                      "The host function to run (default step)", cl::init("step"));
-static Flag<int64_t> printed(category, "print", "elements",
-                             "Elements to print of each buffer (default 16)", cl::init(16));
-static Flag<std::string> folder(
-    category, "buffers", "folder",
-    "Buffer i holds the bytes of FOLDER/i at first, and is written back there instead of printed");
-static const std::string help = R"(
-The module has the form of docs/Design/Gpu.md: gpu.modules, and host functions with gpu.launch_func. Element i of a
-buffer holds i modulo 128 at first. A first argument of bytes (memref<Nxi8>) is the arena, which holds nothing.
-
-EXAMPLE
-  llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining step.mlir | llmmem-emulate
-)" + exitCodeHelp("llmmem-emulate");
-static cl::extrahelp extraHelp(help);
-
 static int fail(const Twine &message) {
   errs() << "llmmem-emulate: " << message << "\n";
   return ExitBadInput;
@@ -53,7 +35,8 @@ public:
   void give(emulation::Emulator &emulator);
   /// A pointer to each argument, as the packed entry expects; the emulator is the last.
   std::vector<void *> pack(emulation::Emulator &emulator);
-  void print() const;
+  /// Prints the first `count` elements of each buffer but the arena.
+  void print(int64_t count) const;
   /// Reads the buffers from the files of `folder`, and writes them back.
   Error read(StringRef folder);
   Error write(StringRef folder) const;
@@ -168,13 +151,12 @@ double Buffers::element(const Buffer &buffer, int64_t index) const {
   return value.convertToDouble();
 }
 
-void Buffers::print() const {
+void Buffers::print(int64_t count) const {
   for (auto [number, buffer] : enumerate(buffers)) {
     if (buffer.isArena)
       continue;
     outs() << "argument " << number << ":";
-    for (int64_t index = 0; index < std::min<int64_t>(printed, buffer.type.getNumElements());
-         ++index)
+    for (int64_t index = 0; index < std::min<int64_t>(count, buffer.type.getNumElements()); ++index)
       outs() << format(" %.9g", element(buffer, index));
     outs() << "\n";
   }
@@ -205,58 +187,85 @@ static void eraseOthers(mlir::ModuleOp module, mlir::func::FuncOp function) {
         kernel.erase();
 }
 
-static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
-  FailureOr<Buffers> buffers = Buffers::of(function);
-  if (failed(buffers))
-    return ExitBadInput;
-  eraseOthers(module, function);
-  mlir::PassManager lowering(module.getContext());
-  buildEmulatedKernelsPipeline(lowering);
-  if (failed(lowering.run(module)))
-    return ExitBadInput;
-  Emulation emulation = Emulation::takeFrom(module);
-  Expected<NativeCode> code =
-      compileToNative(module, functionName, {.processor = {}, .optimize = false});
-  if (!code)
-    return fail(toString(code.takeError()));
-  emulation::Emulator emulator(emulation.program());
-  if (!folder.empty())
-    if (Error error = buffers->read(folder))
-      return fail(toString(std::move(error)));
-  buffers->give(emulator);
-  emulator.beginStep();
-  code->entry(buffers->pack(emulator).data());
-  emulator.endStep();
-  if (const emulation::Fault *fault = emulator.fault()) {
-    emulation.report(*fault);
-    return ExitBadInput;
+namespace {
+class EmulateTool {
+public:
+  int run(int argc, char **argv) {
+    InitLLVM init(argc, argv);
+    startTool("llmmem-emulate");
+    cl::HideUnrelatedOptions(category);
+    cl::ParseCommandLineOptions(
+        argc, argv, "llmmem-emulate: runs GPU kernels on the CPU, each access checked\n");
+    if (!emulation::isEmulatorBuilt())
+      return fail("llmmem was built without Boost.Context (libboost-context-dev)");
+    mlir::DialectRegistry registry;
+    registerExecution(registry);
+    registry.insert<mlir::cf::ControlFlowDialect>();
+    mlir::MLIRContext context(registry);
+    context.loadAllAvailableDialects();
+    Expected<std::unique_ptr<ProgramFile>> file = ProgramFile::parse(context, inputFile);
+    if (!file)
+      return fail(toString(file.takeError()));
+    mlir::ModuleOp module = *(*file)->module;
+    auto function = module.lookupSymbol<mlir::func::FuncOp>(functionName);
+    if (!function)
+      return fail("'" + inputFile + "' has no function @" + functionName);
+    return runFunction(module, function);
   }
-  if (folder.empty())
-    buffers->print();
-  else if (Error error = buffers->write(folder))
-    return fail(toString(std::move(error)));
-  return ExitSuccess;
-}
 
-int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
-  startTool("llmmem-emulate");
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv,
-                              "llmmem-emulate: runs GPU kernels on the CPU, each access checked\n");
-  if (!emulation::isEmulatorBuilt())
-    return fail("llmmem was built without Boost.Context (libboost-context-dev)");
-  mlir::DialectRegistry registry;
-  registerExecution(registry);
-  registry.insert<mlir::cf::ControlFlowDialect>();
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  Expected<std::unique_ptr<ProgramFile>> file = ProgramFile::parse(context, inputFile);
-  if (!file)
-    return fail(toString(file.takeError()));
-  mlir::ModuleOp module = *(*file)->module;
-  auto function = module.lookupSymbol<mlir::func::FuncOp>(functionName);
-  if (!function)
-    return fail("'" + inputFile + "' has no function @" + functionName);
-  return runFunction(module, function);
-}
+private:
+  int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
+    FailureOr<Buffers> buffers = Buffers::of(function);
+    if (failed(buffers))
+      return ExitBadInput;
+    eraseOthers(module, function);
+    mlir::PassManager lowering(module.getContext());
+    buildEmulatedKernelsPipeline(lowering);
+    if (failed(lowering.run(module)))
+      return ExitBadInput;
+    Emulation emulation = Emulation::takeFrom(module);
+    Expected<NativeCode> code =
+        compileToNative(module, functionName, {.processor = {}, .optimize = false});
+    if (!code)
+      return fail(toString(code.takeError()));
+    emulation::Emulator emulator(emulation.program());
+    if (!folder.empty())
+      if (Error error = buffers->read(folder))
+        return fail(toString(std::move(error)));
+    buffers->give(emulator);
+    emulator.beginStep();
+    code->entry(buffers->pack(emulator).data());
+    emulator.endStep();
+    if (const emulation::Fault *fault = emulator.fault()) {
+      emulation.report(*fault);
+      return ExitBadInput;
+    }
+    if (folder.empty())
+      buffers->print(printed);
+    else if (Error error = buffers->write(folder))
+      return fail(toString(std::move(error)));
+    return ExitSuccess;
+  }
+
+  cl::OptionCategory category{"Options of the emulator"};
+  cl::opt<std::string> inputFile{cl::Positional, cl::cat(category), cl::init("-"),
+                                 cl::desc("<module of GPU kernels>")};
+  Flag<std::string> functionName{category, "function", "",
+                                 "The host function to run (default step)", cl::init("step")};
+  Flag<int64_t> printed{category, "print", "elements",
+                        "Elements to print of each buffer (default 16)", cl::init(16)};
+  Flag<std::string> folder{category, "buffers", "folder",
+                           "Buffer i holds the bytes of FOLDER/i at first, and is written back "
+                           "there instead of printed"};
+  const std::string help = R"(
+The module has the form of docs/Design/Gpu.md: gpu.modules, and host functions with gpu.launch_func. Element i of a
+buffer holds i modulo 128 at first. A first argument of bytes (memref<Nxi8>) is the arena, which holds nothing.
+
+EXAMPLE
+  llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining step.mlir | llmmem-emulate
+)" + exitCodeHelp("llmmem-emulate");
+  cl::extrahelp extraHelp{help};
+};
+} // namespace
+
+int llmmem::emulateMain(int argc, char **argv) { return EmulateTool().run(argc, argv); }

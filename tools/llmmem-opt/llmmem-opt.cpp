@@ -3,6 +3,7 @@
 #include "Flags.h"
 #include "Help.h"
 #include "OtherInput.h"
+#include "Tools.h"
 #include "llmmem/InitAll.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/ProgramText.h"
@@ -50,7 +51,7 @@ static std::string prettyOpIn(StringRef text, const mlir::DialectRegistry &regis
   return findPrettyOp(text, [&](StringRef name) { return is_contained(dialects, name); }).str();
 }
 
-int main(int argc, char **argv) {
+int llmmem::optMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   startTool("llmmem-opt");
   mlir::DialectRegistry registry;

@@ -3,6 +3,7 @@
 #include "CompareRanks.h"
 #include "InputFile.h"
 #include "RunFlags.h"
+#include "Tools.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -417,7 +418,7 @@ static int finishStdout(int code) {
   return error ? fail(toString(std::move(error))) : code;
 }
 
-int main(int argc, char **argv) {
+int llmmem::runMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   startTool("llmmem-run");
   Expected<RunOptions> options = readFlags(argc, argv);

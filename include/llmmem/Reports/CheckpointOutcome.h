@@ -5,6 +5,7 @@
 
 #include "llmmem/Planning/Model/Plan.h"
 #include "llmmem/Reports/MemoryReport.h"
+#include "llvm/Support/raw_ostream.h"
 #include <map>
 #include <mutex>
 
@@ -35,10 +36,12 @@ struct CheckpointOutcome {
   /// until it is known to be the last, so that a failed one leaves nothing.
   enum class Texts { Written, HeldBack, Dropped };
   Texts texts = Texts::Written;
+  /// Receives the reports for people.
+  llvm::raw_ostream *reportStream = &llvm::errs();
 
   /// `text` is for the file `path`, `-` for stdout.
   llvm::Error write(llvm::StringRef path, std::string text);
-  /// `text` is for stderr.
+  /// `text` is for `reportStream`.
   void print(std::string text);
   /// Writes and prints all that was held back, in the order in which it came.
   llvm::Error writeHeldBack();
@@ -52,7 +55,7 @@ struct CheckpointOutcome {
 
 private:
   struct HeldBack {
-    std::optional<std::string> path; // none: stderr
+    std::optional<std::string> path; // none: reportStream
     std::string text;
   };
 
