@@ -4,7 +4,7 @@
 function(llmmem_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} ${LLMMEM_LLVM})
   # A folder names what it takes from another of the same library: #include "Bounds/CutNetwork.h".
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   # What LLMMEM_EXPORT marks is public; see cmake/package.
@@ -15,7 +15,7 @@ endfunction()
 function(llmmem_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} ${LLMMEM_MLIR})
   llmmem_precompile_headers(${name})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   if(ARG_DEPENDS)

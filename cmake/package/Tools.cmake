@@ -14,6 +14,9 @@ foreach(link ${links})
   install(CODE "file(CREATE_LINK llmmem \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/${link}\" SYMBOLIC)" COMPONENT Tools)
 endforeach()
 
+install(FILES ${PROJECT_SOURCE_DIR}/tools/llmmem/completion.bash
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME llmmem COMPONENT Tools)
+
 # llmmem-study is a program in Python: its package and the planner that this opens stand where transports do.
 set(study_home ${CMAKE_INSTALL_BINDIR}/../lib/llmmem)
 install(PROGRAMS llmmem-study.sh DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME llmmem-study COMPONENT Tools)
@@ -24,6 +27,14 @@ install(FILES $<TARGET_FILE:LLMMEMPackageC> DESTINATION ${study_home}/python/llm
 # The program that needs no LLVM comes with the Python package as well.
 if(SKBUILD)
   install(TARGETS llmmem-plan RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT Python EXCLUDE_FROM_ALL)
+endif()
+# ... and the one of all tools with the wheel, next to llmmem/_program.py, which starts it. D3 draws the pages of llmmem-study.
+if(SKBUILD AND LLMMEM_SELF_CONTAINED)
+  install(TARGETS llmmem RUNTIME DESTINATION llmmem/bin COMPONENT Python EXCLUDE_FROM_ALL)
+  find_file(LLMMEM_D3 d3.min.js PATHS /usr/share/nodejs/d3/dist /usr/share/javascript/d3 REQUIRED)
+  find_file(LLMMEM_D3_LICENCE copyright PATHS /usr/share/doc/node-d3 /usr/share/doc/libjs-d3 REQUIRED)
+  install(FILES ${LLMMEM_D3} DESTINATION llmmem/_study/page/d3 COMPONENT Python EXCLUDE_FROM_ALL)
+  install(FILES ${LLMMEM_D3_LICENCE} DESTINATION llmmem/_study/page/d3 RENAME LICENSE COMPONENT Python EXCLUDE_FROM_ALL)
 endif()
 
 foreach(transport ${LLMMEM_TRANSPORTS})

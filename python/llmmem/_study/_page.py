@@ -14,11 +14,11 @@ HERE = os.path.join(os.path.dirname(__file__), "page")
 #: In the order in which they use each other.
 SCRIPTS = ("text.js", "study.js", "colours.js", "chart.js", "frontier.js", "timeline.js", "arena.js", "strip.js", "ledger.js",
            "points.js", "main.js")
-D3_PLACES = ("/usr/share/nodejs/d3/dist/d3.min.js", "/usr/share/javascript/d3/d3.min.js")
+D3_PLACES = (os.path.join(HERE, "d3", "d3.min.js"), "/usr/share/nodejs/d3/dist/d3.min.js", "/usr/share/javascript/d3/d3.min.js")
 
 
 def find_d3(named: Optional[str] = None) -> str:
-    """Returns the path of d3.min.js. LLMMEM_D3 names it; else it is Debian's node-d3."""
+    """Returns the path of d3.min.js. LLMMEM_D3 names it; else it is the wheel's own or Debian's node-d3."""
     named = named or os.environ.get("LLMMEM_D3")
     for path in (named,) if named else D3_PLACES:
         if os.path.isfile(path):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from typing import List, Sequence, Set
 
@@ -16,9 +17,10 @@ class Cancelled(Exception):
 
 
 def find_tool(name: str) -> str:
-    """Returns the path of `llmmem-opt` or another tool. LLMMEM_OPT names it; else it is in PATH."""
+    """Returns the path of `llmmem-opt` or another tool. LLMMEM_OPT names it; else it is in PATH, or next to the program that runs."""
     variable = name.upper().replace("-", "_")
-    tool = os.environ.get(variable) or shutil.which(name)
+    neighbours = os.path.dirname(os.path.abspath(sys.argv[0]))
+    tool = os.environ.get(variable) or shutil.which(name) or shutil.which(name, path=neighbours)
     if not tool or not os.path.exists(tool):
         raise StudyError(f"there is no {name}; build llmmem, and put build/bin into PATH or name the tool in {variable}")
     return tool

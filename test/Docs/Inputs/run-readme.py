@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run-readme.py ROOT: runs what README.md shows of llmmem-import, llmmem-opt and echo, one after the other in one empty folder.
+"""run-readme.py ROOT PAGE...: runs what pages show of llmmem-import, llmmem-opt and echo, one after the other in one empty folder.
 
 Left out are commands that need what is not here: weights, a text, a graph of JAX. A search is cut short. Each command must
 succeed, and printed are how many did.
@@ -21,16 +21,18 @@ def commands(text):
 
 
 def main():
-    root = sys.argv[1]
-    with open(os.path.join(root, "README.md"), encoding="utf-8") as handle:
-        shown = list(commands(handle.read()))
+    root, *pages = sys.argv[1:]
+    shown = []
+    for page in pages:
+        with open(os.path.join(root, page), encoding="utf-8") as handle:
+            shown += commands(handle.read())
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(root, "examples"), os.path.join(folder, "examples"))
         for command in shown:
             short = command.replace("llmmem-opt ", "llmmem-opt --checkpoint-seconds=0.2 ")
             done = subprocess.run(short, shell=True, cwd=folder, capture_output=True, text=True, check=False)
             if done.returncode:
-                sys.exit(f"README.md: exit code {done.returncode}: {command}\n{done.stderr}")
+                sys.exit(f"exit code {done.returncode}: {command}\n{done.stderr}")
     print(len(shown), "commands ran")
 
 

@@ -121,9 +121,9 @@ static void newer_programs(void) {
   newer.known.size = sizeof(newer);
   WORKS(llmmem_check_problem(&newer.known, error));
   newer.unknown = 1;
-  FAILS(LLMMEM_INVALID, "problem: asks for what llmmem 0.1.0 does not know",
+  FAILS(LLMMEM_INVALID, "problem: asks for what llmmem 0.2.0 does not know",
         llmmem_check_problem(&newer.known, error));
-  CHECK(strcmp(llmmem_version(), "0.1.0") == 0);
+  CHECK(strcmp(llmmem_version(), "0.2.0") == 0);
 }
 
 static void newer_options(void) {
@@ -134,7 +134,7 @@ static void newer_options(void) {
     int64_t unknown;
   } newer = {LLMMEM_INIT(llmmem_plan_options), 1};
   newer.known.size = sizeof(newer);
-  FAILS(LLMMEM_INVALID, "options: asks for what llmmem 0.1.0 does not know",
+  FAILS(LLMMEM_INVALID, "options: asks for what llmmem 0.2.0 does not know",
         llmmem_make_plan(&problem, &newer.known, &plan, error));
 }
 
