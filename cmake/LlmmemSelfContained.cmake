@@ -29,7 +29,9 @@ add_library(LLMMEMArchives INTERFACE)
 # The first archive that defines a function is the one that it is taken from.
 target_link_libraries(LLMMEMArchives INTERFACE -Wl,--start-group LLMMEMOtherTargets ${archives} -Wl,--end-group
   -Wl,--push-state,-Bstatic -lz -lzstd -Wl,--pop-state ${CMAKE_DL_LIBS} pthread m)
-target_link_options(LLMMEMArchives INTERFACE -no-pie -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed)
+target_link_options(LLMMEMArchives INTERFACE -no-pie -Wl,--gc-sections -Wl,--as-needed)
+# C++'s library too, whose symbols a shared library does not show: a process of Python may have others.
+add_link_options(-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
 set(LLMMEM_LLVM LLMMEMArchives)
 set(LLMMEM_MLIR LLMMEMArchives)
 # An archive comes first where a library is looked for by its name.

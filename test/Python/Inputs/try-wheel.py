@@ -9,8 +9,8 @@ sys.path.insert(0, "/site")
 
 def llmmem(*arguments):
     """Returns what the program prints."""
-    code = "import sys; sys.path.insert(0, '/site'); sys.argv[0] = 'llmmem'; from llmmem._program import main; main()"
-    done = subprocess.run([sys.executable, "-I", "-c", code, *arguments], capture_output=True, text=True, check=False)
+    env = {**os.environ, "PATH": "/site/bin", "PYTHONPATH": "/site"}
+    done = subprocess.run(["/site/bin/llmmem", *arguments], capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         sys.exit(f"llmmem {' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
@@ -26,6 +26,9 @@ def main():
         text.write("a step that learns to write these words again and again\n" * 40)
     assert "step 10" in llmmem("run", "step.mlir", "--steps", "10", "--data", "text")
     llmmem("opt", "--allow-unregistered-dialect", "--checkpoint-budget=min", "/barrier.mlir", "-o", "planned.mlir")
+    llmmem("study", config, "--batch", "2", "--seq", "32", "--budgets", "2", "--seconds", "0.1", "-o", "study.html")
+    with open("study.html", encoding="utf-8") as page:
+        assert "d3js.org" in page.read()
     import llmmem as package
     plan = package.plan(package.Problem([package.Value(5)] * 2, [package.Op([0], [1])], [1]), "1kB")
     assert plan.arena == 10, plan
