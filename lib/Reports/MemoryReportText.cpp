@@ -10,11 +10,14 @@ using namespace mlir;
 using namespace llmmem;
 using llvm::formatv;
 
+/// Says where the op stands in a file, or what it is called where it comes from none.
 static std::string locationText(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto file = op->getLoc()->findInstanceOf<FileLineColLoc>())
     os << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn();
+  else if (auto name = op->getAttrOfType<StringAttr>("llm.name"))
+    os << name.getValue();
   else
     os << op->getLoc();
   return text;
