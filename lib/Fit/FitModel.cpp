@@ -51,9 +51,10 @@ FitModel FitModel::trainedBy(importer::ImportOptions other, HostData data) const
 
 /// Returns the link of the card's table. For a card that is only a number of bytes any link will
 /// do, because it moves no byte of the device.
-static planning::HostLink linkToHost(const DeviceModel &table) {
-  constexpr int64_t usual = 25'000'000'000;
-  return llmmem::linkToHost({}, {}, table).value_or(planning::HostLink{usual, usual, 0});
+static planning::HostLink linkOfCard(const DeviceModel &table) {
+  constexpr int64_t kBytesPerSecond = 25'000'000'000;
+  return llmmem::linkToHost({}, {}, table)
+      .value_or(planning::HostLink{kBytesPerSecond, kBytesPerSecond, 0});
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> FitModel::buildGraph(MLIRContext &context, int64_t batch,
@@ -94,7 +95,7 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape,
   StepSettings settings;
   settings.usesLibrary = table.libraryWorkspace > 0;
   if (onHost != HostData::None)
-    settings.host = linkToHost(table);
+    settings.host = linkOfCard(table);
   settings.onHost.parameters = onHost == HostData::StateAndParameters;
   FailureOr<RankProgram> program = buildRankProgram(**module, rank, settings, table);
   if (failed(program))

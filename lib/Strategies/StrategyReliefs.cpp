@@ -81,9 +81,9 @@ static std::optional<StrategyOutcome> bestUnder(const Change &asked, ModuleOp mo
   auto training = copy->getOperation()->getAttrOfType<llm::TrainingAttr>(LlmDialect::kTraining);
   copy->getOperation()->setAttr(LlmDialect::kTraining, change(training, asked));
   if (asked.stateOnHost) {
-    constexpr int64_t usual = 25'000'000'000; // bytes per second, of PCIe 4
+    constexpr int64_t kBytesPerSecond = 25'000'000'000; // bytes per second, of PCIe 4
     request.settings.host = linkToHost({}, {}, request.topology.slowest().table)
-                                .value_or(planning::HostLink{usual, usual, 0});
+                                .value_or(planning::HostLink{kBytesPerSecond, kBytesPerSecond, 0});
     request.settings.onHost.parameters = false;
     request.refuse = [before = std::move(request.refuse)](
                          const Strategy &strategy) -> std::optional<std::string> {

@@ -137,7 +137,7 @@ EXAMPLES
     DeviceModel device;
   };
 
-  constexpr int64_t kDefaultReserve = 1'000'000'000;
+  static constexpr int64_t kDefaultReserve = 1'000'000'000;
 
   /// Reads a table, of one card or of several of a node.
   llvm::Expected<GivenCard> readTable() {

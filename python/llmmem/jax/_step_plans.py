@@ -8,7 +8,7 @@ import jax.export
 
 from .._errors import BudgetError
 from ._cpu import trial_options
-from ._forms import AS_WRITTEN, Form, forms_of
+from ._forms import Form, forms_of
 from ._memory import compiled_bytes
 from ._tool import Module, plan_text
 

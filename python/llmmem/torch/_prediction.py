@@ -66,6 +66,6 @@ class Prediction:
                     kinds = ", ".join(f"{kind} {size:,}" for kind, size in peak.by_kind.items() if size)
                     lines.append(f"llmmem:   {step}, {phase}: {peak.allocated:,}: {kinds}")
             if strategy.unmeasured:
-                lines.append(f"llmmem:   bytes are of the model: what these ops take while they run is not known: "
+                lines.append("llmmem:   bytes are of the model: what these ops take while they run is not known: "
                              + ", ".join(strategy.unknown))
         return "\n".join(lines)

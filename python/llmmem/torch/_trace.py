@@ -7,7 +7,6 @@ each op.
 """
 
 import contextlib
-import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Hashable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
