@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-READ = re.compile(r'(?:getenv|GetEnv|text_of|is_set|environ\.get|environ)[(\[]"((?:LLMMEM|OMP|CUDA)_[A-Z0-9_]+)"')
+READ = re.compile(r'(?:getenv|GetEnv|text_of|is_set|environ\.get|environ)[(\[]"((?:LLMMEM|OMP|CUDA|XDG)_[A-Z0-9_]+)"')
 TOOLS = ["bundle", "commbench", "emulate", "fit", "import", "opt", "plan", "replay", "run"]
 
 
