@@ -18,6 +18,16 @@ MISSING = [name for name in ("chromium", "chromedriver") if not shutil.which(nam
 BLOCKS = 6
 
 
+def open_browser():
+    """Returns a browser that logs what pages say and load."""
+    from selenium import webdriver
+    options = webdriver.ChromeOptions()
+    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+
+
 def make_problem():
     """Makes a step of equal blocks: what a small transformer looks like to the planner. <b> is to be text in the page."""
     values, ops = [], []
@@ -51,7 +61,6 @@ def make_problem():
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        from selenium import webdriver
         cls.folder = tempfile.mkdtemp()
         problem, cls.page = (os.path.join(cls.folder, name) for name in ("problem.json", "study.html"))
         with open(problem, "w", encoding="utf-8") as file:
@@ -64,11 +73,7 @@ class PageTest(unittest.TestCase):
         cls.model_page = os.path.join(cls.folder, "model.html")
         subprocess.run([sys.executable, "-m", "llmmem._study.command", os.path.join(ROOT, "examples", "configs", "tiny-gpt2.json"), "--batch", "2",
                         "--seq", "64", "--policies", "none", "-o", cls.model_page], check=True, env=environment, stderr=subprocess.DEVNULL)
-        options = webdriver.ChromeOptions()
-        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+        cls.browser = open_browser()
 
     @classmethod
     def tearDownClass(cls):

@@ -3,12 +3,11 @@
 import functools
 import http.server
 import os
-import shutil
 import subprocess
 import threading
 import unittest
 
-from page_test import BIN, MISSING, ROOT
+from page_test import BIN, MISSING, ROOT, open_browser
 
 PHONE = (390, 844)
 
@@ -22,7 +21,6 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 class SiteTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        from selenium import webdriver
         build = os.path.dirname(BIN)
         if not os.path.exists(os.path.join(build, "bin", "llmmem")):
             raise unittest.SkipTest("the reference is made by a build with MLIR")
@@ -31,11 +29,7 @@ class SiteTest(unittest.TestCase):
         handler = functools.partial(QuietHandler, directory=site)
         cls.server = http.server.ThreadingHTTPServer(("localhost", 0), handler)
         threading.Thread(target=cls.server.serve_forever, daemon=True).start()
-        options = webdriver.ChromeOptions()
-        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+        cls.browser = open_browser()
 
     @classmethod
     def tearDownClass(cls):
