@@ -181,17 +181,32 @@ static size_t width_of(int type) {
                                                        : 4;
 }
 
-static float from_half(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
+/* Reads a number of at most 32 bits. */
+static float single_at(const char *at, int type) {
   float number;
-  memcpy(&number, &wide, sizeof number);
+  if (type == NC_TYPE_F16) {
+    _Float16 half;
+    memcpy(&half, at, sizeof half);
+    return half;
+  }
+  uint32_t bits = 0;
+  memcpy((char *)&bits + (type == NC_TYPE_BF16 ? 2 : 0), at, width_of(type));
+  memcpy(&number, &bits, sizeof number);
   return number;
 }
 
-static uint16_t to_half(float number) {
-  uint32_t wide;
-  memcpy(&wide, &number, sizeof wide);
-  return (uint16_t)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+/* Rounds to nearest, ties to even, where the type is a narrower one. */
+static void write_single(float number, int type, char *to) {
+  if (type == NC_TYPE_F16) {
+    const _Float16 half = (_Float16)number;
+    memcpy(to, &half, sizeof half);
+    return;
+  }
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  if (type == NC_TYPE_BF16)
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  memcpy(to, &bits, width_of(type));
 }
 
 /* sum[i] = the sum over ranks of all[rank * count + i] */
@@ -202,29 +217,24 @@ static void add_ranks(const char *all, int ranks, size_t count, int type, char *
     uint32_t whole = 0;
     for (int rank = 0; rank < ranks; ++rank) {
       const char *at = all + ((size_t)rank * count + i) * width_of(type);
-      double f64;
-      float f32;
-      uint32_t i32;
-      uint16_t half;
+      double f64 = 0;
+      uint32_t i32 = 0;
       memcpy(&f64, at, type == NC_TYPE_F64 ? 8 : 0);
-      memcpy(&f32, at, type == NC_TYPE_F32 ? 4 : 0);
       memcpy(&i32, at, type == NC_TYPE_I32 ? 4 : 0);
-      memcpy(&half, at, type == NC_TYPE_BF16 ? 2 : 0);
       if (type == NC_TYPE_F64)
         wide = rank ? wide + f64 : f64;
       else if (type == NC_TYPE_I32)
         whole += i32;
       else
-        single = rank ? single + (type == NC_TYPE_F32 ? f32 : from_half(half))
-                      : (type == NC_TYPE_F32 ? f32 : from_half(half));
+        single = rank ? single + single_at(at, type) : single_at(at, type);
     }
     char *to = sum + i * width_of(type);
-    uint16_t half = to_half(single);
-    const void *from = type == NC_TYPE_F64   ? (const void *)&wide
-                       : type == NC_TYPE_I32 ? (const void *)&whole
-                       : type == NC_TYPE_F32 ? (const void *)&single
-                                             : (const void *)&half;
-    memcpy(to, from, width_of(type));
+    if (type == NC_TYPE_F64)
+      memcpy(to, &wide, sizeof wide);
+    else if (type == NC_TYPE_I32)
+      memcpy(to, &whole, sizeof whole);
+    else
+      write_single(single, type, to);
   }
 }
 
