@@ -35,7 +35,7 @@ static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(uns
 }
 
 /// Returns the argument that `value`, the new parameter of an update on the host, replaces,
-/// possibly through waits and copies; none for other values.
+/// possibly through waits, copies and gathers of parts; none for other values.
 static std::optional<unsigned> replacedArgument(Value value) {
   if (!llm::runsOnHost(value.getDefiningOp()))
     return std::nullopt;
@@ -43,7 +43,8 @@ static std::optional<unsigned> replacedArgument(Value value) {
   for (size_t next = 0; next < reached.size(); ++next)
     for (OpOperand &use : reached[next].getUses()) {
       Operation *user = use.getOwner();
-      bool passesOn = isa<llm::WaitOp>(user) || llm::isHostCopy(user);
+      bool passesOn =
+          isa<llm::WaitOp, llm::AllGatherOp, llm::AllGatherBucketOp>(user) || llm::isHostCopy(user);
       if (passesOn && use.getOperandNumber() < user->getNumResults()) // It is not a destination.
         reached.push_back(user->getResult(use.getOperandNumber()));
       auto returned = dyn_cast<func::ReturnOp>(user);

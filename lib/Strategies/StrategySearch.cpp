@@ -332,8 +332,7 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
   SearchRequest withLayouts = request;
   constexpr int64_t fewRanks = 2;
   // Layouts are those of equal blocks.
-  if (request.devices >= fewRanks && request.comparesLayouts &&
-      pattern.coversEach(numBlocks(loss)))
+  if (request.devices >= fewRanks && request.comparesLayouts && pattern.coversEach(numBlocks(loss)))
     withLayouts.settings.groups = findLayoutGroups(*few, fewRanks);
   return Search(*few, facts, withLayouts).run();
 }
