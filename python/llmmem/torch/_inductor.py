@@ -6,7 +6,7 @@ again for less, until it fits.
 """
 
 import uuid
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from torch import fx
 
@@ -59,7 +59,7 @@ class _FusedPeak(CustomSchedulerPass):
             elements = elements_of(V.graph.sizevars, whole.get_numel())
             buffer.mpi_buffer.size_free = elements * whole.get_dtype().itemsize
         _, timeline = memory.estimate_peak_memory(nodes, freeable, outputs)
-        live = max((size + self._workspace(node) for size, node in zip(timeline, nodes)), default=0)
+        live = max((size + self._workspace(node) for size, node in zip(_held(nodes, timeline), nodes)), default=0)
         # A graph without a backward has no plan: the last report is of another graph.
         if partition.reports and not V.graph.is_inference:
             partition.add_compiled_peak(live, bool(V.graph.is_backward))
@@ -72,6 +72,23 @@ class _FusedPeak(CustomSchedulerPass):
         """Returns the largest workspace that was measured for a kernel of the ops in `node`."""
         targets = {origin.target for part in node.get_nodes() if part.node is not None for origin in part.node.get_origins()}
         return max((self.partition.workspace_of.get(target, 0) for target in targets), default=0)
+
+
+def _held(nodes: Sequence[Any], timeline: Sequence[int]) -> List[int]:
+    """Returns the bytes that are live while each node runs. timeline: those where each node is a kernel of its own. On a CPU Inductor makes one
+    kernel of all nodes between two calls of libraries: what they write is allocated before it, and what they read is freed after it."""
+    found: List[int] = []
+    for number, (node, size) in enumerate(zip(nodes, timeline)):
+        if number and _is_in_loops(nodes[number - 1]) and _is_in_loops(node):
+            size = found[-1] + sum(buffer.mpi_buffer.size_alloc for buffer in node.get_outputs())
+        found.append(size)
+    return found
+
+
+def _is_in_loops(node: Any) -> bool:
+    """Returns whether a node is a part of a kernel that Inductor writes for a CPU."""
+    device = node.get_device()
+    return not node.is_extern() and not node.is_template() and (device is None or device.type == "cpu")
 
 
 class _Partitioner(CustomPartitionerFn):
