@@ -94,8 +94,9 @@ class Numbers:
 
 
 def is_question(func: Any) -> bool:
-    """Returns whether an op asks what a tensor is, such as its device, and makes nothing. Autograd asks while it gives a result its node."""
-    return getattr(func, "namespace", "") == "prim"
+    """Returns whether an op runs no kernel: it asks what a tensor is, such as its device, as autograd does while it gives a result its node, or
+    it is for a profiler."""
+    return getattr(func, "namespace", "") in ("prim", "profiler")
 
 
 def key_of(tensor: torch.Tensor) -> int:

@@ -21,8 +21,6 @@ from ._program import storage_bytes
 FORWARD, BACKWARD, OPTIMIZER = PHASES = ("forward", "backward", "optimizer")
 PARAMETER, GRADIENT, STATE, ACTIVATION, TEMPORARY, INPUT, GATHERED, TRANSFER, LIBRARY = KINDS = (
     "parameters", "gradients", "optimizer state", "activations", "temporaries", "inputs", "gathered parameters", "transfers", "libraries")
-# What says where a tensor is, or what a profiler shows.
-NO_KERNELS = ("prim", "profiler")
 # What is in the host's memory, not the device's, and so is no event.
 HOST = "host"
 
@@ -103,7 +101,7 @@ class Tracer(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(map(is_wrapper, types)):
             return NotImplemented  # It runs ops on what it wraps.
-        if self.phase is None or func.namespace in NO_KERNELS or is_question(func):
+        if self.phase is None or is_question(func):
             return func(*args, **kwargs)
         self._free()
         if self.phase == OPTIMIZER and func in READS_OF_A_NUMBER:
@@ -136,20 +134,24 @@ class Tracer(TorchDispatchMode):
         stream = self.streams.setdefault(torch.cpu.current_stream(), len(self.streams))
         for tensor in tensors:
             key = key_of(tensor)
-            known = self.alive.get(key)
-            if known is None or not known[0].is_alive():
-                if known is not None:
-                    self._end(known[1])
+            if not self._is_known(tensor):
+                if key in self.alive:
+                    self._end(self.alive[key][1])
                 storage = Storage(tensor)
-                known = self.alive[key] = storage, Allocation(storage.bytes, stream=stream)
+                self.alive[key] = storage, Allocation(storage.bytes, stream=stream)
                 self.passing[key] = storage.reference.cdata
-                self.written.append(Event(known[1], True, self.step, self.phase))
-            found.append(known[1])
+                self.written.append(Event(self.alive[key][1], True, self.step, self.phase))
+            found.append(self.alive[key][1])
         return found
 
+    def _is_known(self, tensor: torch.Tensor) -> bool:
+        known = self.alive.get(key_of(tensor))
+        return known is not None and known[0].is_alive()
+
     def _free(self) -> None:
-        for allocation in self._add(self.numbers.take()):
-            allocation.kind = self.kind_of_numbers or allocation.kind
+        # What is known already is the result of an op, which has saved it, too.
+        for allocation in self._add([number for number in self.numbers.take() if not self._is_known(number)]):
+            allocation.kind = self.kind_of_numbers
         for key in [key for key, reference in self.passing.items() if is_gone(reference)]:
             del self.passing[key]
             self._end(self.alive.pop(key)[1])

@@ -15,6 +15,20 @@ from models import gpt, llama, measure_updates
 ADAMW = torch.optim.AdamW
 
 
+class Powers(nn.Module):
+    """Each power saves a result of one number, next to a number of Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        loss = (self.weight * x).sum()
+        for _ in range(8):
+            loss = loss ** 3
+        return loss
+
+
 class PredictTest(unittest.TestCase):
     def setUp(self) -> None:
         torch.manual_seed(0)
@@ -89,6 +103,11 @@ class PredictTest(unittest.TestCase):
         self.assertIn("bytes are of the model", str(prediction))
         content = json.loads(prediction.to_json())
         self.assertEqual(content["strategies"]["eager"]["allocated"], prediction.strategies["eager"].peak)
+
+    def test_results_of_one_number_are_on_the_gpu(self) -> None:
+        """The sum and the eight powers are, in blocks of 512 bytes."""
+        prediction = llmmem.torch.predict(Powers(), torch.ones(64), device="h100", strategies=["eager"])
+        self.assertEqual(prediction.strategies["eager"].steps[0]["forward"].by_kind["activations"], 9 * 512)
 
     def test_a_plan_is_for_the_device(self) -> None:
         """Its values are then blocks of that device."""
