@@ -124,7 +124,7 @@ class Proofs:
                 watch.stop()
                 self.check_plan(problem, made, given)
                 return watch.processor
-        raise SystemExit(f"torch_plans.py: the plan under {budget} is not made again")
+        raise SystemExit(f"torch_plans.py: the plan under {budget} is not reproduced")
 
     def check_plan(self, problem, made, budget):
         watch = Stopwatch()

@@ -93,7 +93,8 @@ def _with_ends(problem: Problem, steps: Sequence[int], planned: int, copies: Seq
             size, until = problem.values[copy.value].bytes, limits[place > boundary]
             held = next(later for later in range(place, len(steps)) if copy.value in freed[later])
             end, is_copied = place, max(clock[place], is_copied) + copy.cost
-            while end + 1 < last and clock[end] < is_copied and not _meets(problem, steps[end + 1], copy) and (end < held or profile[end + 1] + size <= until):
+            while (end + 1 < last and clock[end] < is_copied and not _meets(problem, steps[end + 1], copy)
+                   and (end < held or profile[end + 1] + size <= until)):
                 end += 1
                 profile[end] += size if end > held else 0
         else:

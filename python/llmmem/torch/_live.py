@@ -99,6 +99,11 @@ def is_question(func: Any) -> bool:
     return getattr(func, "namespace", "") in ("prim", "profiler")
 
 
+def device_type(tensors: Iterable[torch.Tensor]) -> str:
+    """Returns the type of the device on which a call with these arguments runs. On a GPU some of them may be on the CPU."""
+    return next((tensor.device.type for tensor in tensors if tensor.device.type != "cpu"), "cpu")
+
+
 def key_of(tensor: torch.Tensor) -> int:
     return storage_key(tensor)
 

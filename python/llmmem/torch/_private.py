@@ -428,7 +428,6 @@ def local_part(tensor: torch.Tensor) -> torch.Tensor:
     return getattr(tensor, "_local_tensor", tensor)
 
 
-
 def resized_by_groups() -> List[torch.Tensor]:
     """Returns the tensors whose storages FSDP2 lets shrink to nothing and grow again: what its groups gather parameters into."""
     return [tensor for group in sharded_groups() for parameter in group.fsdp_params for tensor in parameter.all_gather_outputs]

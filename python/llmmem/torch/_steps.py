@@ -18,7 +18,7 @@ from .._model import Host, Problem
 from ._curve import curve_of, front, plan_within
 from ._host_memory import HostMemory
 from ._lifetimes import caller_bytes
-from ._live import CalledModule, Live, Storage, key_of, made_by, saved_by, tensors_in
+from ._live import CalledModule, Live, Storage, device_type, key_of, made_by, saved_by, tensors_in
 from ._order import calls_after, parameters_before
 from ._step import Moment, Point, bytes_of, choose, least_budget, peak_of, slack_of
 
@@ -167,7 +167,7 @@ class Steps:
         if not self.waiting:
             self.end_episode()
             if not self.sees_all and self.recorder is None:
-                self.called.look(next((tensor.device.type for tensor in tensors_in(arguments)), "cpu"))
+                self.called.look(device_type(tensors_in(arguments)))
         self._see(arguments)
         for tensor in tensors_in(arguments):
             self.kept.pop(key_of(tensor), None)
