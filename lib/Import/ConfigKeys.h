@@ -19,6 +19,11 @@ namespace llmmem::importer {
 /// Returns the names of the keys that nothing is known of.
 std::vector<std::string> judgeUnusedKeys(ConfigReader &config, llvm::StringRef family);
 
+/// Says what can be done with a model of which no graph is built.
+inline constexpr llvm::StringRef kTraced =
+    "llmmem.torch plans any model that PyTorch traces, and llmmem-fit --as=all says what ways to "
+    "train one of transformers hold (docs/Recipes/PredictInPyTorch.md)";
+
 /// Names what models of this `model_type` have and no import can build; empty for others.
 llvm::StringRef missingIdea(llvm::StringRef modelType);
 

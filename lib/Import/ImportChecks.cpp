@@ -1,6 +1,7 @@
 //===- ImportChecks.cpp - What an import refuses ---------------------------===//
 
 #include "ImportChecks.h"
+#include "ConfigKeys.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Support/Count.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -228,7 +229,8 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
   if (!facts.countedAlone.empty())
     return llvm::createStringError(Twine(facts.file) + ": this model has " + facts.countedAlone +
                                    ", whose parameters are counted alone (--count-parameters); a "
-                                   "graph of this model is not supported");
+                                   "graph of this model is not supported; " +
+                                   kTraced);
   const bool seqFollows = facts.image && options.seq == 0;
   for (auto [flag, value] :
        {std::pair("--batch", options.batch), {"--seq", seqFollows ? facts.maxSeq : options.seq}})

@@ -19,11 +19,6 @@ using llvm::Twine;
 /// This is far beyond any model. A typing error must not fill the memory with ops.
 static constexpr int64_t kMostLayers = 65536;
 
-/// Says what can be done with a model that no family has.
-static constexpr StringRef kTraced =
-    "llmmem.torch plans any model that PyTorch traces, and llmmem-fit --as=all says what ways to "
-    "train one of transformers hold (docs/Recipes/PredictInPyTorch.md)";
-
 /// Says what the nearest names are, or all, and what can be done with a model that is none.
 static std::string otherNames(StringRef modelType) {
   auto names = llvm::map_to_vector(families(), [](const Family &f) { return f.modelType; });
