@@ -16,4 +16,5 @@ def main() -> None:
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "llmmem")
     if not os.path.exists(program):
         sys.exit(_WITHOUT)
+    os.environ.setdefault("LLMMEM_PYTHON", sys.executable)  # What this Python has installed, `llmmem fit --torch` can ask.
     os.execv(program, [os.path.basename(sys.argv[0]), *sys.argv[1:]])

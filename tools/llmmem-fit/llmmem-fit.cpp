@@ -1,5 +1,6 @@
 //===- llmmem-fit.cpp - Does a model train on a card ------------------------===//
 
+#include "PythonPackage.h"
 #include "Tools.h"
 #include "TrainingFlags.h"
 #include "llmmem/Device/CardName.h"
@@ -12,13 +13,10 @@
 #include "llmmem/Support/StartTool.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
-#include <cstdlib>
 
 namespace cl = llvm::cl;
 using namespace llmmem;
@@ -332,16 +330,6 @@ EXAMPLES
     return answer ? write(model, *answer) : fail(answer.takeError());
   }
 
-  /// Lets the module of this build find its library, unless another is named.
-  void nameLibrary(const char *program) {
-    static int anchor;
-    const std::string own = llvm::sys::fs::getMainExecutable(program, &anchor);
-    llvm::SmallString<128> library(llvm::sys::path::parent_path(llvm::sys::path::parent_path(own)));
-    llvm::sys::path::append(library, "lib", "libllmmem-c.so");
-    if (llvm::sys::fs::exists(library))
-      setenv("LLMMEM_LIBRARY", library.c_str(), /*overwrite=*/0);
-  }
-
   int answerTorch(const Card &card) {
     TorchRequest request;
     request.model = torchModel.getNumOccurrences() ? torchModel : input;
@@ -358,8 +346,7 @@ EXAMPLES
     if (dtype.getNumOccurrences())
       request.dtype = dtypeName(dtype).str();
     request.ranks = ranks;
-    nameLibrary("llmmem-fit");
-    llvm::Expected<TorchAnswer> answer = fitTorch(request, card, LLMMEM_PYTHON_PACKAGE);
+    llvm::Expected<TorchAnswer> answer = fitTorch(request, card, findPythonPackage());
     if (!answer)
       return fail(answer.takeError());
     std::string said;
