@@ -15,7 +15,8 @@ import sys
 KEY = re.compile("drop|jitter|noise")
 SAMPLES = re.compile(r"dropout|seed|[{ ]p = (?!0\.0+e)|llm\.training|cross_entropy|balance_loss|router_load|%targets|%labels")
 FORWARD = (["--mode", "forward", "--batch", "2", "--seq", "16"], ["--mode", "forward", "--batch", "2", "--seq", "16", "--attention", "unfused"])
-CACHED = (["--mode", "prefill", "--batch", "2", "--seq", "8", "--context", "32"], ["--mode", "decode", "--batch", "2", "--context", "32"])
+CACHED = (["--mode", "prefill", "--batch", "2", "--seq", "8"], ["--mode", "decode", "--batch", "2"])
+CONTEXT = 32
 TRAINING = ["--batch", "2", "--seq", "16"]
 FEW = ["--layers", "2", "--dtype", "f32"]
 WITHOUT_CACHES = ("bert", "t5", "vit")
@@ -29,7 +30,7 @@ def stop(message):
 def families():
     """Returns the keys of each family that say something of training alone."""
     text = subprocess.run(["llmmem-import", "--help"], capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"^  (\w+)\n    needs (.*)\n    may have (.*)$", text[text.index("FAMILIES"):], re.MULTILINE)
+    found = re.findall(r"^  ([\w-]+)\n    needs (.*)\n    may have (.*)$", text[text.index("FAMILIES"):], re.MULTILINE)
     return {name: [key for key in f"{needs}, {may}".split(", ") if KEY.search(key)] for name, needs, may in found}
 
 
@@ -64,7 +65,10 @@ class Family:
 
     def modes(self):
         modes = list(FORWARD[:1] if self.name in WITHOUT_UNFUSED else FORWARD)
-        return modes if self.name in WITHOUT_CACHES else modes + list(CACHED)
+        if self.name in WITHOUT_CACHES:
+            return modes
+        context = min(CONTEXT, self.config.get("index_topk", CONTEXT))  # the longest without an indexer
+        return modes + [mode + ["--context", str(context)] for mode in CACHED]
 
     def check(self):
         halves, zeros = dict.fromkeys(self.keys, 0.5), dict.fromkeys(self.keys, 0.0)
