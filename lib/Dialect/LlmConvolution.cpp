@@ -17,12 +17,18 @@ using namespace llmmem::llm;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyRows(Operation *op, Value x) {
+  if (tensorType(x).getRank() == 3)
+    return success();
+  return op->emitOpError() << "'x' has shape [" << tensorType(x).getShape()
+                           << "], expected [batch, seq, channels]";
+}
+
 /// `weight` must be [taps, channels] for rows `x`, [batch, seq, channels].
 static LogicalResult verifyTaps(Operation *op, StringRef name, Value weight, Value x) {
   constexpr int64_t kMostTaps = 64; // Kernels are written out for each tap.
-  if (tensorType(x).getRank() != 3)
-    return op->emitOpError() << "'x' has shape [" << tensorType(x).getShape()
-                             << "], expected [batch, seq, channels]";
+  if (failed(verifyRows(op, x)))
+    return failure();
   ArrayRef<int64_t> shape = tensorType(weight).getShape();
   if (shape.size() != 2)
     return op->emitOpError() << "'" << name << "' has shape [" << shape
@@ -38,9 +44,9 @@ static LogicalResult verifyTaps(Operation *op, StringRef name, Value weight, Val
 /// `state` must be [batch, rows, channels] for `x`, with at least `least` rows.
 static LogicalResult verifyState(Operation *op, Value state, Value x, Value positions,
                                  int64_t least) {
+  if (failed(verifyRows(op, x)))
+    return failure();
   ArrayRef<int64_t> rows = tensorType(x).getShape(), shape = tensorType(state).getShape();
-  if (rows.size() != 3)
-    return op->emitOpError() << "'x' has shape [" << rows << "], expected [batch, seq, channels]";
   const int64_t held = shape.size() == 3 ? shape[1] : 0;
   if (held < least)
     return op->emitOpError() << "'state' has shape [" << shape
@@ -109,7 +115,7 @@ std::string AppendStateOp::getShardingRule() { return "b R w, b S w, b S -> b R 
 LogicalResult CausalConvOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                      OperandGradients operandGradients) {
   if (getInverse())
-    return emitOpError() << "has no derivative with 'inverse', as which it is a derivative itself";
+    return emitOpError() << "has no derivative where it is 'inverse': that is a derivative already";
   Value dy = resultGradients[0];
   if (active[1])
     operandGradients[1] = CausalConvWeightGradOp::create(builder, getLoc(), getWeight().getType(),
