@@ -39,6 +39,12 @@ private:
   std::vector<Parameter> list;
 };
 
+/// This is far beyond any model. A typing error must not fill the memory.
+constexpr int64_t kMostLayers = 65536;
+
+/// Reads a number of layers, whose parameters are listed at once.
+int64_t readLayers(ConfigReader &config, llvm::StringRef key = "num_hidden_layers");
+
 /// Returns a model with these parameters, which has `idea` and therefore no graph.
 std::unique_ptr<Model> makeCounted(ShapeList shapes, int64_t layers, llvm::StringRef idea);
 

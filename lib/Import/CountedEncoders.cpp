@@ -29,8 +29,7 @@ static void addMlp(ShapeList &shapes, const std::string &prefix, int64_t inner, 
 std::unique_ptr<Model> llmmem::importer::readModernBert(ConfigReader &config,
                                                         const ImportOptions &) {
   const int64_t width = config.positive("hidden_size"), vocabulary = config.positive("vocab_size"),
-                inner = config.positive("intermediate_size"),
-                layers = config.positive("num_hidden_layers");
+                inner = config.positive("intermediate_size"), layers = readLayers(config);
   const bool normBias = config.flagOr("norm_bias", false),
              attentionBias = config.flagOr("attention_bias", false),
              mlpBias = config.flagOr("mlp_bias", false);
@@ -59,8 +58,7 @@ std::unique_ptr<Model> llmmem::importer::readModernBert(ConfigReader &config,
 
 /// Adds one of CLIP's encoders after its embeddings, and returns its number of layers.
 static int64_t addClipLayers(ShapeList &shapes, ConfigReader &config, const std::string &prefix) {
-  const int64_t width = config.positive("hidden_size"),
-                layers = config.positive("num_hidden_layers"),
+  const int64_t width = config.positive("hidden_size"), layers = readLayers(config),
                 inner = config.positive("intermediate_size");
   for (int64_t layer = 0; layer < layers; ++layer) {
     shapes.setPrefix(prefix + ".encoder.layers." + Twine(layer) + ".");
@@ -130,8 +128,8 @@ static void addWhisperLayers(ShapeList &shapes, const std::string &module, int64
 /// Counts Whisper, whose head is the embedding of the decoder.
 std::unique_ptr<Model> llmmem::importer::readWhisper(ConfigReader &config, const ImportOptions &) {
   const int64_t width = config.positive("d_model"), bins = config.positive("num_mel_bins"),
-                encoders = config.positive("encoder_layers"),
-                decoders = config.positive("decoder_layers"), taps = 3;
+                encoders = readLayers(config, "encoder_layers"),
+                decoders = readLayers(config, "decoder_layers"), taps = 3;
   ShapeList shapes;
   for (auto [name, in] : {std::pair("conv1", bins), {"conv2", width}}) {
     shapes.add("model.encoder." + Twine(name) + ".weight", {width, in, taps});

@@ -6,20 +6,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "Counted.h"
+#include "LayerKinds.h"
 
 using namespace llmmem::importer;
 using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
+/// Holds what a layer may have of its own.
+struct Gemma4Layer {
+  int64_t headSize = 0, kvHeads = 0;
+  bool isFull = false; ///< It has no window.
+};
+
 /// Holds what the layers of a model share.
 struct Gemma4 {
   explicit Gemma4(ConfigReader &config);
-  void addAttention(ShapeList &shapes, bool isFull, bool isShared) const;
+  void addAttention(ShapeList &shapes, const Gemma4Layer &layer, bool isShared) const;
   void addExperts(ShapeList &shapes) const;
-  void addLayer(ShapeList &shapes, bool isFull, bool isShared) const;
+  void addLayer(ShapeList &shapes, const Gemma4Layer &layer, bool isShared) const;
 
-  int64_t width, inner, heads, headSize, globalSize, kvHeads, globalKvHeads;
+  int64_t width, inner, heads;
   int64_t ownEmbedding, experts = 0, expertInner = 0;
   bool keysAreValues, isWideWhereShared;
 };
@@ -27,15 +34,10 @@ struct Gemma4 {
 
 Gemma4::Gemma4(ConfigReader &config)
     : width(config.positive("hidden_size")), inner(config.positive("intermediate_size")),
-      heads(config.positive("num_attention_heads")), headSize(config.positive("head_dim")),
-      globalSize(config.optionalPositive("global_head_dim").value_or(512)),
-      kvHeads(config.positive("num_key_value_heads")), globalKvHeads(kvHeads),
+      heads(config.positive("num_attention_heads")),
       ownEmbedding(config.countOr("hidden_size_per_layer_input", 256)),
       keysAreValues(config.flagOr("attention_k_eq_v", false)),
       isWideWhereShared(config.flagOr("use_double_wide_mlp", false)) {
-  std::optional<int64_t> global = config.optionalPositive("num_global_key_value_heads");
-  if (keysAreValues && global)
-    globalKvHeads = *global;
   if (!config.flagOr("enable_moe_block", false))
     return;
   experts = config.positive("num_experts");
@@ -43,15 +45,14 @@ Gemma4::Gemma4(ConfigReader &config)
 }
 
 /// Layers that read the keys and values of another one have no projections for them.
-void Gemma4::addAttention(ShapeList &shapes, bool isFull, bool isShared) const {
-  const int64_t size = isFull ? globalSize : headSize;
-  const int64_t keys = (isFull ? globalKvHeads : kvHeads) * size;
+void Gemma4::addAttention(ShapeList &shapes, const Gemma4Layer &layer, bool isShared) const {
+  const int64_t size = layer.headSize, keys = layer.kvHeads * size;
   shapes.linear("self_attn.q_proj", heads * size, width);
   shapes.norm("self_attn.q_norm", size);
   if (!isShared) {
     shapes.norm("self_attn.k_norm", size);
     shapes.linear("self_attn.k_proj", keys, width);
-    if (!keysAreValues || !isFull)
+    if (!keysAreValues || !layer.isFull)
       shapes.linear("self_attn.v_proj", keys, width);
   }
   shapes.linear("self_attn.o_proj", width, heads * size);
@@ -69,8 +70,8 @@ void Gemma4::addExperts(ShapeList &shapes) const {
     shapes.norm(name, width);
 }
 
-void Gemma4::addLayer(ShapeList &shapes, bool isFull, bool isShared) const {
-  addAttention(shapes, isFull, isShared);
+void Gemma4::addLayer(ShapeList &shapes, const Gemma4Layer &layer, bool isShared) const {
+  addAttention(shapes, layer, isShared);
   const int64_t own = isShared && isWideWhereShared ? 2 * inner : inner;
   shapes.linear("mlp.gate_proj", own, width);
   shapes.linear("mlp.up_proj", own, width);
@@ -88,27 +89,53 @@ void Gemma4::addLayer(ShapeList &shapes, bool isFull, bool isShared) const {
   shapes.add("layer_scalar", {1});
 }
 
-/// Returns whether each layer has no window: by default every sixth and the last one.
-static std::vector<bool> readFullLayers(ConfigReader &config, int64_t layers) {
-  std::vector<bool> full;
-  for (const std::string &type :
-       config.optionalTexts("layer_types").value_or(std::vector<std::string>()))
-    full.push_back(type == "full_attention");
-  if (!full.empty() && static_cast<int64_t>(full.size()) != layers)
-    config.fail("key " + config.quoted("layer_types") + " lists " + Twine(full.size()) +
-                " layers, 'num_hidden_layers' is " + Twine(layers));
-  for (int64_t layer = static_cast<int64_t>(full.size()); layer < layers; ++layer)
-    full.push_back((layer + 1) % 6 == 0);
-  if (!full.empty())
-    full.back() = true;
-  return full;
+/// Reads which layers have no window: by default every sixth, and always the last one.
+static std::vector<Gemma4Layer> readWindows(ConfigReader &config, int64_t layers) {
+  std::vector<Gemma4Layer> list(static_cast<size_t>(layers));
+  const std::vector<std::string> kinds =
+      readKinds(config, "layer_types", {"sliding_attention", "full_attention"}, layers);
+  constexpr int64_t kEvery = 6;
+  for (auto [number, layer] : llvm::enumerate(list))
+    layer.isFull =
+        number < kinds.size() ? kinds[number] == "full_attention" : (number + 1) % kEvery == 0;
+  list.back().isFull = true;
+  return list;
+}
+
+/// Reads the heads of each layer. Older files give those of layers without a window
+/// ('global_head_dim'); newer ones list the layers that differ ('per_layer_config').
+static std::vector<Gemma4Layer> readHeads(ConfigReader &config, int64_t layers,
+                                          bool keysAreValues) {
+  std::vector<Gemma4Layer> list = readWindows(config, layers);
+  const int64_t size = config.positive("head_dim"),
+                kvHeads = config.positive("num_key_value_heads"),
+                fullSize = config.optionalPositive("global_head_dim").value_or(512),
+                fullKvHeads =
+                    config.optionalPositive("num_global_key_value_heads").value_or(kvHeads);
+  const llvm::json::Object *own = config.optionalObject("per_layer_config");
+  for (auto [number, layer] : llvm::enumerate(list)) {
+    const bool isOther = layer.isFull && !own;
+    layer.headSize = isOther ? fullSize : size;
+    layer.kvHeads = isOther && keysAreValues ? fullKvHeads : kvHeads;
+    const std::string name = std::to_string(number);
+    const llvm::json::Object *changes = own ? own->getObject(name) : nullptr;
+    if (!changes)
+      continue;
+    ConfigReader reader(*changes, config.getFile(), "per_layer_config." + name);
+    layer.headSize = reader.optionalPositive("head_dim").value_or(size);
+    layer.kvHeads = reader.optionalPositive("num_key_value_heads").value_or(kvHeads);
+    for (const UnusedKey &unused : reader.unusedKeys())
+      reader.fail("key '" + unused.name +
+                  "' changes one layer; 'head_dim' and 'num_key_value_heads' alone are supported");
+    config.absorb(reader);
+  }
+  return list;
 }
 
 std::unique_ptr<Model> llmmem::importer::readGemma4Text(ConfigReader &config,
                                                         const ImportOptions &) {
   const Gemma4 parts(config);
-  const int64_t layers = config.positive("num_hidden_layers"),
-                vocabulary = config.positive("vocab_size"),
+  const int64_t layers = readLayers(config), vocabulary = config.positive("vocab_size"),
                 shared = config.countOr("num_kv_shared_layers", 0),
                 ownWidth = layers * parts.ownEmbedding;
   ShapeList shapes;
@@ -120,10 +147,9 @@ std::unique_ptr<Model> llmmem::importer::readGemma4Text(ConfigReader &config,
     shapes.linear("model.per_layer_model_projection", ownWidth, parts.width);
     shapes.norm("model.per_layer_projection_norm", parts.ownEmbedding);
   }
-  const std::vector<bool> full = readFullLayers(config, layers);
-  for (int64_t layer = 0; layer < layers; ++layer) {
-    shapes.setPrefix("model.layers." + Twine(layer) + ".");
-    parts.addLayer(shapes, full[static_cast<size_t>(layer)], layer >= layers - shared);
+  for (auto [number, layer] : llvm::enumerate(readHeads(config, layers, parts.keysAreValues))) {
+    shapes.setPrefix("model.layers." + Twine(number) + ".");
+    parts.addLayer(shapes, layer, static_cast<int64_t>(number) >= layers - shared);
   }
   shapes.setPrefix("");
   shapes.norm("model.norm", parts.width);

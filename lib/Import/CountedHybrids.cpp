@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Counted.h"
+#include "LayerKinds.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llmmem::importer;
@@ -55,22 +57,8 @@ static void addGatedMlp(ShapeList &shapes, const std::string &module, int64_t in
   shapes.linear(module + ".down_proj", width, inner);
 }
 
-/// Reads a list of the kinds of layers; without it, every layer has the kind of `otherwise`.
-static std::vector<std::string> readKinds(ConfigReader &config, llvm::ArrayRef<StringRef> keys,
-                                          int64_t layers,
-                                          llvm::function_ref<std::string(int64_t)> otherwise) {
-  for (StringRef key : keys)
-    if (std::optional<std::vector<std::string>> kinds = config.optionalTexts(key)) {
-      if (layers && static_cast<int64_t>(kinds->size()) != layers)
-        config.fail("key " + config.quoted(key) + " lists " + Twine(kinds->size()) +
-                    " layers, 'num_hidden_layers' is " + Twine(layers));
-      return *kinds;
-    }
-  std::vector<std::string> kinds;
-  for (int64_t layer = 0; layer < layers; ++layer)
-    kinds.push_back(otherwise(layer));
-  return kinds;
-}
+/// The kinds of layers of all of these models that are no mixture and no MLP.
+static constexpr StringRef kCarriesState = "linear_attention", kAttends = "full_attention";
 
 //===----------------------------------------------------------------------===//
 // Gated DeltaNet
@@ -108,17 +96,18 @@ static void addQwenExperts(ShapeList &shapes, ConfigReader &config, int64_t widt
 static std::unique_ptr<Model> countQwen(ConfigReader &config, bool hasExperts) {
   const Sizes sizes(config);
   const Heads heads(config, sizes.width);
-  const int64_t layers = config.positive("num_hidden_layers"),
+  const int64_t layers = readLayers(config),
                 every = config.optionalPositive("full_attention_interval").value_or(4);
-  const std::vector<std::string> kinds =
-      readKinds(config, {"layer_types"}, layers, [&](int64_t layer) {
-        return (layer + 1) % every == 0 ? "full_attention" : "linear_attention";
-      });
+  std::vector<std::string> kinds =
+      readKinds(config, "layer_types", {kCarriesState, kAttends}, layers);
+  if (kinds.empty())
+    for (int64_t layer = 0; layer < layers; ++layer)
+      kinds.push_back(((layer + 1) % every == 0 ? kAttends : kCarriesState).str());
   ShapeList shapes;
   shapes.linear("model.embed_tokens", sizes.vocabulary, sizes.width);
   for (auto [layer, kind] : llvm::enumerate(kinds)) {
     shapes.setPrefix("model.layers." + Twine(layer) + ".");
-    if (kind == "linear_attention") {
+    if (kind == kCarriesState) {
       addDeltaNet(shapes, config, sizes.width);
     } else {
       addAttention(shapes, "self_attn", heads, sizes.width, /*queryTimes=*/2);
@@ -193,15 +182,21 @@ static void addNemotronExperts(ShapeList &shapes, ConfigReader &config, int64_t 
 static std::vector<std::string> readNemotronKinds(ConfigReader &config) {
   std::vector<std::string> kinds;
   const std::optional<std::string> pattern = config.optionalText("hybrid_override_pattern");
-  for (char letter : pattern.value_or(""))
-    kinds.push_back(letter == 'M'   ? "mamba"
-                    : letter == 'E' ? "moe"
-                    : letter == '*' ? "attention"
-                    : letter == '-' ? "mlp"
-                                    : std::string(1, letter));
+  for (char letter : pattern.value_or("")) {
+    const StringRef kind = llvm::StringSwitch<StringRef>(StringRef(&letter, 1))
+                               .Case("M", kCarriesState)
+                               .Case("E", "moe")
+                               .Case("*", kAttends)
+                               .Case("-", "mlp")
+                               .Default("");
+    if (kind.empty())
+      config.fail("key " + config.quoted("hybrid_override_pattern") + " has the letter '" +
+                  Twine(letter) + "', expected M (Mamba-2), * (attention), E (experts) or - (MLP)");
+    kinds.push_back(kind.str());
+  }
   if (!pattern)
-    kinds = readKinds(config, {"layers_block_type", "layer_types"}, 0,
-                      [](int64_t) { return std::string(); });
+    kinds = readKinds(config, config.has("layer_types") ? "layer_types" : "layers_block_type",
+                      {kCarriesState, kAttends, "moe", "mlp"}, std::nullopt);
   if (kinds.empty())
     config.fail("missing key " + config.quoted("layers_block_type") +
                 " or 'hybrid_override_pattern', which say what each layer is");
@@ -227,19 +222,16 @@ std::unique_ptr<Model> llmmem::importer::readNemotronH(ConfigReader &config,
   for (auto [layer, kind] : llvm::enumerate(kinds)) {
     shapes.setPrefix("model.layers." + Twine(layer) + ".");
     shapes.norm("norm", sizes.width);
-    if (kind == "mamba") {
+    if (kind == kCarriesState) {
       addMamba2(shapes, "mixer", mamba, sizes.width);
-    } else if (kind == "attention") {
+    } else if (kind == kAttends) {
       addAttention(shapes, "mixer", heads, sizes.width);
     } else if (kind == "moe") {
       addNemotronExperts(shapes, config, sizes.width);
-    } else if (kind == "mlp") {
+    } else {
       const int64_t inner = config.positive("intermediate_size");
       shapes.linear("mixer.up_proj", inner, sizes.width);
       shapes.linear("mixer.down_proj", sizes.width, inner);
-    } else {
-      config.fail("layer " + Twine(layer) + " is of the kind \"" + kind +
-                  "\", expected one of mamba, attention, moe, mlp (M, *, E, -)");
     }
   }
   shapes.setPrefix("");
@@ -256,23 +248,24 @@ std::unique_ptr<Model> llmmem::importer::readGraniteHybrid(ConfigReader &config,
                                                            const ImportOptions &) {
   const Sizes sizes(config);
   const Heads heads(config, sizes.width);
-  const int64_t layers = config.positive("num_hidden_layers"),
-                experts = config.countOr("num_local_experts", 0),
+  const int64_t layers = readLayers(config), experts = config.countOr("num_local_experts", 0),
                 inner = config.positive("intermediate_size"),
                 shared = config.positive("shared_intermediate_size");
   const Mamba2 mamba{config.positive("mamba_n_heads"),       config.positive("mamba_d_head"),
                      config.positive("mamba_n_groups"),      config.positive("mamba_d_state"),
                      config.positive("mamba_d_conv"),        config.flagOr("mamba_conv_bias", true),
                      config.flagOr("mamba_proj_bias", false)};
-  const std::vector<std::string> kinds =
-      readKinds(config, {"layer_types", "layers_block_type"}, layers,
-                [](int64_t) { return std::string("mamba"); });
+  std::vector<std::string> kinds =
+      readKinds(config, config.has("layer_types") ? "layer_types" : "layers_block_type",
+                {kCarriesState, kAttends}, layers);
+  if (kinds.empty())
+    kinds.assign(static_cast<size_t>(layers), kCarriesState.str());
   ShapeList shapes;
   shapes.linear("model.embed_tokens", sizes.vocabulary, sizes.width);
   for (auto [layer, kind] : llvm::enumerate(kinds)) {
     shapes.setPrefix("model.layers." + Twine(layer) + ".");
-    kind == "mamba" ? addMamba2(shapes, "mamba", mamba, sizes.width)
-                    : addAttention(shapes, "self_attn", heads, sizes.width);
+    kind == kCarriesState ? addMamba2(shapes, "mamba", mamba, sizes.width)
+                          : addAttention(shapes, "self_attn", heads, sizes.width);
     if (experts) {
       shapes.linear("block_sparse_moe.router.layer", experts, sizes.width);
       shapes.add("block_sparse_moe.input_linear.weight", {experts, 2 * inner, sizes.width});
@@ -328,7 +321,7 @@ static void addMamba(ShapeList &shapes, const std::string &module, const Mamba &
 /// Counts Mamba, whose head is the embedding unless the config says otherwise.
 std::unique_ptr<Model> llmmem::importer::readMamba(ConfigReader &config, const ImportOptions &) {
   const Sizes sizes(config);
-  const int64_t layers = config.positive("num_hidden_layers");
+  const int64_t layers = readLayers(config);
   const int64_t expanded = config.optionalPositive("expand").value_or(2) * sizes.width;
   const Mamba mamba{config.optionalPositive("intermediate_size").value_or(expanded),
                     config.positive("state_size"),
@@ -356,8 +349,7 @@ std::unique_ptr<Model> llmmem::importer::readMamba(ConfigReader &config, const I
 std::unique_ptr<Model> llmmem::importer::readJamba(ConfigReader &config, const ImportOptions &) {
   const Sizes sizes(config);
   const Heads heads(config, sizes.width);
-  const int64_t layers = config.positive("num_hidden_layers"),
-                attends = config.positive("attn_layer_period"),
+  const int64_t layers = readLayers(config), attends = config.positive("attn_layer_period"),
                 attentionFirst = config.countOr("attn_layer_offset", 4),
                 mixes = config.positive("expert_layer_period"),
                 expertsFirst = config.countOr("expert_layer_offset", 1),

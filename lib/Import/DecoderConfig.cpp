@@ -1,6 +1,7 @@
 //===- DecoderConfig.cpp - Keys that configs of decoders share -------------===//
 
 #include "DecoderConfig.h"
+#include "LayerKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -107,19 +108,12 @@ DecoderParts llmmem::importer::readLlamaKeys(ConfigReader &config, const ImportO
 //===----------------------------------------------------------------------===//
 
 void llmmem::importer::readLayerTypes(ConfigReader &config, DecoderParts &parts) {
-  std::optional<std::vector<std::string>> types = config.optionalTexts("layer_types");
-  if (!types)
-    return;
   std::vector<bool> windowed;
-  for (auto [layer, type] : llvm::enumerate(*types)) {
-    if (type != "full_attention" && type != "sliding_attention")
-      config.fail("key " + config.quoted("layer_types") + " says \"" + type + "\" of layer " +
-                  Twine(layer) + ", expected one of full_attention, sliding_attention");
-    windowed.push_back(type == "sliding_attention");
-  }
-  if (static_cast<int64_t>(windowed.size()) != parts.layers)
-    return config.fail("key " + config.quoted("layer_types") + " lists " + Twine(windowed.size()) +
-                       " layers, 'num_hidden_layers' is " + Twine(parts.layers));
+  for (const std::string &kind :
+       readKinds(config, "layer_types", {"full_attention", "sliding_attention"}, parts.layers))
+    windowed.push_back(kind == "sliding_attention");
+  if (windowed.empty())
+    return;
   if (llvm::is_contained(windowed, true) && !parts.attention.window)
     config.fail("key " + config.quoted("layer_types") +
                 " has sliding_attention, but the config gives no window "

@@ -1,6 +1,7 @@
 //===- Deepseek.cpp - DeepSeek-V2, V3 and R1 ------------------------------===//
 
 #include "DecoderConfig.h"
+#include "LayerKinds.h"
 #include <cmath>
 
 using namespace llmmem::importer;
@@ -182,15 +183,11 @@ static std::vector<Parameter> indexerOf(ConfigReader &config, const DecoderParts
 /// changes nothing. Longer sequences are not imported.
 static void readIndexer(ConfigReader &config, DecoderParts &parts, int64_t headsOr) {
   const std::vector<Parameter> indexer = indexerOf(config, parts, headsOr);
-  std::vector<bool> has;
-  for (const std::string &type :
-       config.optionalTexts("indexer_types").value_or(std::vector<std::string>()))
-    has.push_back(type == "full");
-  if (!has.empty() && static_cast<int64_t>(has.size()) != parts.layers)
-    config.fail("key " + config.quoted("indexer_types") + " lists " + Twine(has.size()) +
-                " layers, 'num_hidden_layers' is " + Twine(parts.layers));
-  parts.vary = [indexer, has](int64_t layer, LayerParts &own) {
-    if (has.empty() || has[static_cast<size_t>(layer) % has.size()])
+  const std::vector<std::string> types =
+      readKinds(config, "indexer_types", {"full", "shared"}, parts.layers);
+  readKinds(config, "layer_types", {"indexed_attention"}, parts.layers);
+  parts.vary = [indexer, types](int64_t layer, LayerParts &own) {
+    if (types.empty() || types[static_cast<size_t>(layer) % types.size()] == "full")
       own.unread = indexer;
   };
   const int64_t most = config.optionalPositive("index_topk").value_or(2048);

@@ -1,6 +1,7 @@
 //===- ExpertConfig.cpp - Keys that configs of mixtures of experts share ---===//
 
 #include "DecoderConfig.h"
+#include "LayerKinds.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llmmem::importer;
@@ -26,20 +27,12 @@ ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys
 void llmmem::importer::readLayersWithExperts(ConfigReader &config, DecoderParts &parts,
                                              int64_t dense) {
   parts.experts.hasExperts = [dense](int64_t layer) { return layer >= dense; };
-  std::optional<std::vector<std::string>> types = config.optionalTexts("mlp_layer_types");
-  if (!types)
-    return;
   std::vector<bool> sparse;
-  for (auto [layer, type] : llvm::enumerate(*types)) {
-    if (type != "dense" && type != "sparse")
-      config.fail("key " + config.quoted("mlp_layer_types") + " says \"" + type + "\" of layer " +
-                  Twine(layer) + ", expected one of dense, sparse");
-    sparse.push_back(type == "sparse");
-  }
-  if (static_cast<int64_t>(sparse.size()) != parts.layers)
-    return config.fail("key " + config.quoted("mlp_layer_types") + " lists " +
-                       Twine(sparse.size()) + " layers, 'num_hidden_layers' is " +
-                       Twine(parts.layers));
+  for (const std::string &kind :
+       readKinds(config, "mlp_layer_types", {"dense", "sparse"}, parts.layers))
+    sparse.push_back(kind == "sparse");
+  if (sparse.empty())
+    return;
   parts.experts.hasExperts = [sparse](int64_t layer) { return sparse[layer % sparse.size()]; };
 }
 

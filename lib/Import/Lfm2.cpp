@@ -1,11 +1,11 @@
 //===- Lfm2.cpp - LFM2 (Liquid AI 2025) ------------------------------------===//
 
 #include "DecoderConfig.h"
+#include "LayerKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llmmem::importer;
-using llvm::Twine;
 
 /// The width that a file gives is that of an MLP without a gate; with one, two thirds of it are
 /// taken, times a factor, and rounded up to a multiple.
@@ -26,20 +26,10 @@ static std::vector<bool> readConvolutions(ConfigReader &config, int64_t layers) 
   const std::vector<int64_t> attending = config.counts("full_attn_idxs");
   for (int64_t layer = 0; layer < layers && !attending.empty(); ++layer)
     convolves[layer] = !llvm::is_contained(attending, layer);
-  std::optional<std::vector<std::string>> types = config.optionalTexts("layer_types");
-  if (!types)
-    return convolves;
-  if (static_cast<int64_t>(types->size()) != layers) {
-    config.fail("key " + config.quoted("layer_types") + " lists " + Twine(types->size()) +
-                " layers, 'num_hidden_layers' is " + Twine(layers));
-    return convolves;
-  }
-  for (auto [layer, type] : llvm::enumerate(*types)) {
-    if (type != "conv" && type != "full_attention")
-      config.fail("key " + config.quoted("layer_types") + " says \"" + type + "\" of layer " +
-                  Twine(layer) + ", expected one of conv, full_attention");
-    convolves[layer] = type == "conv";
-  }
+  for (auto [layer, kind] :
+       llvm::enumerate(readKinds(config, "layer_types", {"conv", "full_attention"}, layers)))
+    if (static_cast<int64_t>(layer) < layers)
+      convolves[layer] = kind == "conv";
   return convolves;
 }
 

@@ -1,6 +1,7 @@
 //===- ReadModel.cpp - From a config.json to a Model -----------------------===//
 
 #include "ConfigKeys.h"
+#include "Counted.h"
 #include "Quantized.h"
 #include "TextPart.h"
 #include "llmmem/Import/Import.h"
@@ -15,9 +16,6 @@ using namespace llmmem;
 using namespace llmmem::importer;
 using llvm::StringRef;
 using llvm::Twine;
-
-/// This is far beyond any model. A typing error must not fill the memory with ops.
-static constexpr int64_t kMostLayers = 65536;
 
 /// Says what the nearest names are, or all, and what can be done with a model that is none.
 static std::string otherNames(StringRef modelType) {
@@ -128,6 +126,8 @@ static void readSharedKeys(ConfigReader &config, StringRef modelType, const Impo
     config.fail("the model has " + Twine(facts.layers) + " layers, supported are 1 to " +
                 Twine(kMostLayers));
   if (!facts.countedAlone.empty()) { // Keys that change the graph alone change no count.
+    if (options.layers)
+      config.fail("this model is counted with the layers of its file; leave --layers out");
     facts.notes.push_back("this model has " + facts.countedAlone +
                           "; its parameters are counted, and no graph is built");
     return;
