@@ -77,8 +77,11 @@ void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp) {
     return count("a batch of " + llvm::Twine(model.batch) +
                  " does not divide over dp=" + llvm::Twine(dp));
   if (pp > model.blocks) {
-    const std::string groups =
-        model.period > 1 ? "groups of " + std::to_string(model.period) + " blocks" : "blocks";
+    found.leavesOut |= pp <= model.all;
+    const std::string groups = model.period > 1
+                                   ? "groups of " + std::to_string(model.period) + " blocks"
+                               : model.hasCutsWithinGroups() ? "equal blocks"
+                                                             : "blocks";
     return count("pp=" + llvm::Twine(pp) + " has more stages than the model's " +
                  llvm::Twine(model.blocks) + " " + groups);
   }

@@ -77,7 +77,9 @@ llvm::Expected<int64_t> StrategyCosts::boundByProducts(const Strategy &strategy)
 }
 
 /// Some stage has at least the mean of the blocks, and of the time. The last stage begins when the
-/// first micro-batch has passed all others, which end when its last one has come back.
+/// first micro-batch has passed all others, which end when its last one has come back. Where stages
+/// may be cut within groups of blocks, the mean is that of sums over all groups, and nothing is
+/// known of the last stage.
 llvm::Error StrategyCosts::bound(StrategyOutcome &outcome) {
   const Strategy &strategy = outcome.strategy;
   size_t kind = devicesOfStage(strategy, 0).kind;
@@ -98,13 +100,18 @@ llvm::Error StrategyCosts::bound(StrategyOutcome &outcome) {
     outcome.bytesBound = (*model)->leastBytes(all);
     return llvm::Error::success();
   }
-  BlockStretch mean{static_cast<int64_t>(llvm::divideCeil(blocks, strategy.pp)), false, false, 1,
-                    0};
-  PartModel busiest = (*model)->leastWork(mean);
-  outcome.timeBound =
-      std::max(m * std::max(once.compute, once.link) / strategy.pp, busiest.leastTime(m));
+  outcome.timeBound = m * std::max(once.compute, once.link) / strategy.pp;
   bool isPlain = strategy.schedule == planning::PipelineKind::GPipe ||
                  strategy.schedule == planning::PipelineKind::OneForwardOneBackward;
+  if (facts.hasCutsWithinGroups()) {
+    if (isPlain)
+      outcome.timeBound = std::max(outcome.timeBound, once.compute);
+    outcome.bytesBound = (*model)->residentBytes({blocks, false, false, 1, 0}) / strategy.pp;
+    return llvm::Error::success();
+  }
+  BlockStretch mean{static_cast<int64_t>(llvm::divideCeil(blocks, strategy.pp)), false, false, 1,
+                    0};
+  outcome.timeBound = std::max(outcome.timeBound, (*model)->leastWork(mean).leastTime(m));
   if (isPlain) {
     PartModel end = (*model)->leastWork({1, false, true, 1, 0});
     outcome.timeBound = std::max(outcome.timeBound, once.compute + (m - 1) * end.compute);

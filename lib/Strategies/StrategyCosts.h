@@ -17,8 +17,8 @@ struct StageDevices {
 
 class StrategyCosts {
 public:
-  StrategyCosts(mlir::ModuleOp few, int64_t blocks, const SearchRequest &request)
-      : few(few), blocks(blocks), request(request) {}
+  StrategyCosts(mlir::ModuleOp few, const ModelFacts &facts, const SearchRequest &request)
+      : few(few), facts(facts), blocks(facts.blocks), request(request) {}
 
   /// Returns a bound on the time that is the same for many strategies: their matmuls. An error is a
   /// refusal.
@@ -60,6 +60,7 @@ private:
   llvm::Error modelStages(StrategyOutcome &outcome);
 
   mlir::ModuleOp few;
+  const ModelFacts &facts;
   int64_t blocks;
   const SearchRequest &request;
   std::map<std::pair<RankShape, size_t>, Entry> models;

@@ -19,7 +19,7 @@ namespace {
 class Search {
 public:
   Search(ModuleOp few, const ModelFacts &facts, const SearchRequest &request)
-      : facts(facts), request(request), costs(few, facts.blocks, request) {}
+      : facts(facts), request(request), costs(few, facts, request) {}
 
   SearchResult run();
 
@@ -52,6 +52,7 @@ private:
   std::vector<StrategyOutcome> outcomes;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   std::vector<size_t> best; // In the order of their times.
+  bool leavesOut = false;   // Some mesh has more stages than groups of blocks.
   int64_t opsLeft = 0;
   SearchResult result;
 };
@@ -201,7 +202,7 @@ void Search::planWhole() {
   llvm::stable_sort(others, [&](size_t a, size_t b) { return boundOf(a) < boundOf(b); });
   llvm::append_range(order, others);
   int64_t least = INT64_MAX;
-  result.isDecided = true;
+  result.isDecided = !leavesOut;
   for (size_t number : order) {
     StrategyOutcome &outcome = outcomes[number];
     bool isNear = least > boundOf(number);
@@ -216,11 +217,12 @@ void Search::planWhole() {
   keepBest(std::move(order));
 }
 
-/// No plan exists only where each strategy was proved too large.
+/// No plan exists only where each strategy was proved too large, and none was left out that
+/// build-stages could cut; or where no rank of any strategy can hold its part.
 void Search::conclude() {
   result.timeBound = INT64_MAX;
   result.leastFound = INT64_MAX;
-  bool isProved = true;
+  bool isProved = !leavesOut;
   for (const StrategyOutcome &outcome : outcomes) {
     if (outcome.state == State::Refused)
       continue;
@@ -273,6 +275,7 @@ SearchResult Search::run() {
   Enumeration enumeration =
       enumerateStrategies(facts, request.devices, request.pins, request.refuse);
   result.refused = std::move(enumeration.refused);
+  leavesOut = enumeration.leavesOut;
   result.devices = request.devices;
   result.budget = costs.leastBudget();
   result.mostBudget = request.budget.value_or(costs.mostBudget());
@@ -328,11 +331,11 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
                             << "--mesh=dp=" << request.devices;
   if (failed(keepBlocks(fewLoss, kFewBlocks)))
     return failure();
-  ModelFacts facts{*batch, *blocks, pattern.period};
+  ModelFacts facts{*batch, *blocks, pattern.period, numBlocks(loss)};
   SearchRequest withLayouts = request;
   constexpr int64_t fewRanks = 2;
   // Layouts are those of equal blocks.
-  if (request.devices >= fewRanks && request.comparesLayouts && pattern.coversEach(numBlocks(loss)))
+  if (request.devices >= fewRanks && request.comparesLayouts && !facts.hasCutsWithinGroups())
     withLayouts.settings.groups = findLayoutGroups(*few, fewRanks);
   return Search(*few, facts, withLayouts).run();
 }

@@ -22,9 +22,6 @@ namespace llmmem {
 /// Says which blocks repeat: from `first` on `count` groups of `period` blocks each.
 struct BlockPattern {
   int64_t first = 0, period = 1, count = 0;
-
-  /// Returns whether each of a model's blocks is a group of its own.
-  bool coversEach(int64_t blocks) const { return first == 0 && period == 1 && count == blocks; }
 };
 
 /// Finds the groups that cover the most blocks of `loss` (`llm.block`), three groups or more; of

@@ -50,6 +50,10 @@ struct ModelFacts {
   int64_t batch = 0;  // The number of sequences of a step over all ranks.
   int64_t blocks = 0; // The number of equal groups of blocks (EqualBlocks.h).
   int64_t period = 1; // The number of blocks in a group.
+  int64_t all = 0;    // The number of blocks, those of no group included.
+
+  /// Returns whether stages may be cut where no group begins.
+  bool hasCutsWithinGroups() const { return blocks != all; }
 };
 
 /// Holds what the user has already decided.
@@ -66,6 +70,7 @@ struct Enumeration {
   std::vector<Strategy> strategies; // In increasing order, so that the simplest of equal ones
                                     // comes first.
   Refusals refused;
+  bool leavesOut = false; // Some mesh has more stages than groups, though no more than blocks.
 };
 
 /// Enumerates the strategies for a number of devices. `refuse` says why a strategy cannot be built,
