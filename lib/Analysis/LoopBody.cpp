@@ -85,11 +85,15 @@ namespace {
 /// Makes one walk in the order of the text.
 class RegionWalk {
 public:
-  RegionWalk(Block &body, const OpTable &table) : body(body), table(table) {}
+  RegionWalk(Block &body, unsigned carried, const OpTable &table)
+      : body(body), carried(carried), table(table) {}
 
   FailureOr<OpDescription> run() {
-    for (BlockArgument argument : body.getArguments())
-      root[argument] = argument, held[argument] = 0, home[argument] = argument;
+    for (BlockArgument argument : body.getArguments()) {
+      root[argument] = argument;
+      if (argument.getArgNumber() < carried)
+        held[argument] = 0, home[argument] = argument;
+    }
     for (Operation &op : body)
       if (failed(describe(op)))
         return failure();
@@ -192,19 +196,21 @@ private:
   }
 
   Block &body;
+  const unsigned carried;
   const OpTable &table;
   OpDescription sum;
   int64_t live = 0, peak = 0;
   llvm::DenseMap<Value, Value> root;
   llvm::DenseMap<Value, Operation *> lastRead;
   llvm::DenseMap<Value, Value> home;   // the carried value whose bytes it lies in
-  llvm::DenseMap<Value, int64_t> held; // scratch bytes; 0 of what the region was given
+  llvm::DenseMap<Value, int64_t> held; // scratch bytes; 0 of a carried value
   llvm::DenseMap<Operation *, OpDescription> descriptions;
 };
 } // namespace
 
-FailureOr<OpDescription> llmmem::describeRegion(Region &region, const OpTable &table) {
+FailureOr<OpDescription> llmmem::describeRegion(Region &region, unsigned carried,
+                                                const OpTable &table) {
   if (!region.hasOneBlock())
     return region.getParentOp()->emitError("has a region that is not one straight-line block");
-  return RegionWalk(region.front(), table).run();
+  return RegionWalk(region.front(), carried, table).run();
 }

@@ -314,8 +314,11 @@ static LogicalResult addLoop(Operation *op, const OpTable &table, OpDescription 
   if (!rounds)
     return refuse(op) << "runs as often as its data say, so it has no cost and no peak; write "
                          "'llm.cost' with both on it, or count to a constant";
-  FailureOr<OpDescription> round = describeRegion(op->getRegion(1), table);
-  FailureOr<OpDescription> question = describeRegion(op->getRegion(0), table);
+  // After these come arguments that each round reads (RegionCaptures.h). The body reads what the
+  // condition read.
+  unsigned carried = op->getRegion(1).front().getTerminator()->getNumOperands();
+  FailureOr<OpDescription> round = describeRegion(op->getRegion(1), carried, table);
+  FailureOr<OpDescription> question = describeRegion(op->getRegion(0), /*carried=*/0, table);
   if (failed(round) || failed(question))
     return failure();
   FailureOr<int64_t> flops =
@@ -336,7 +339,7 @@ static LogicalResult addLoop(Operation *op, const OpTable &table, OpDescription 
 
 static LogicalResult addBranches(Operation *op, const OpTable &table, OpDescription &description) {
   for (Region &region : op->getRegions()) {
-    FailureOr<OpDescription> branch = describeRegion(region, table);
+    FailureOr<OpDescription> branch = describeRegion(region, /*carried=*/0, table);
     if (failed(branch))
       return failure();
     description.flops = std::max(description.flops, branch->flops);
