@@ -8,8 +8,9 @@
 namespace llmmem {
 
 /// Returns sums and peak of one run of a region, by the descriptions of its ops. What it is given
-/// and constants cost no scratch bytes; nor does a result that overwrites one of its first `carried`
-/// arguments. The others are read after the run, by another round or outside, so they stay.
+/// and constants cost no scratch bytes; nor does a result that overwrites one of its first
+/// `carried` arguments. The others are read after the run, by another round or outside, so they
+/// stay.
 llvm::FailureOr<OpDescription> describeRegion(mlir::Region &region, unsigned carried,
                                               const OpTable &table);
 
