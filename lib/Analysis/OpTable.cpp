@@ -101,13 +101,16 @@ private:
   bool readProduct(OpTableEntry &entry) {
     entry.flops = FlopRule::Product;
     bool isFirst = true;
-    return reader.array([&] {
+    bool read = reader.array([&] {
       if (std::exchange(isFirst, false))
         return reader.integer(entry.factor);
       auto &[operand, dimension] = entry.extents.emplace_back();
       return reader.elements("[operand, dimension]", {[&] { return reader.integer(operand); },
                                                       [&] { return reader.integer(dimension); }});
     });
+    if (read && entry.extents.empty())
+      return reader.fail("expected a number and extents, as in [2, [0, 0], [0, 1]]");
+    return read;
   }
 
   bool readNames(std::vector<std::string> &names) {
