@@ -12,6 +12,8 @@ from jax.extend.core import ClosedJaxpr, Literal
 _CALLS = {"jit", "pjit", "closed_call", "core_call"}
 # These mark what the backward runs again.
 _CHECKPOINTS = {"remat2", "checkpoint", "remat"}
+# These give on what they are given, and XLA never sees them: names for policies, and what refuses jax.vmap (_batching.py).
+_MARKS = {"name", "llmmem_one_example"}
 
 PREFIX = "llmmem."
 
@@ -159,6 +161,8 @@ def _bodies(value: Any) -> List[ClosedJaxpr]:
 def flops_of(equation: Any) -> int:
     """Returns the FLOPs of one run; a multiply-add counts as two. Of the branches of a conditional the largest count."""
     name = equation.primitive.name
+    if name in _MARKS:
+        return 0
     elements = sum(math.prod(variable.aval.shape) for variable in equation.outvars if hasattr(variable.aval, "shape"))
     if name == "dot_general":
         (contracted, _), _ = equation.params["dimension_numbers"]
