@@ -8,6 +8,9 @@ import jax
 import jax.numpy as jnp
 
 import llmmem.jax
+from llmmem.jax._layout import evaluate
+from llmmem.jax._policies import policy_chains
+from llmmem.jax._program import Program, flops_of
 
 KEEP_BARRIERS = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 LAYERS, WIDTH, ROWS = 12, 32, 512
@@ -33,6 +36,11 @@ def arguments() -> Any:
 def compiled(loss: Any) -> Any:
     program = jax.jit(jax.value_and_grad(loss), compiler_options=KEEP_BARRIERS).lower(*arguments()).compile()
     return program, llmmem.jax.compiled_bytes(program)
+
+
+def flops(loss: Any) -> int:
+    """Returns the FLOPs of the traced gradient, with all rounds of loops, which XLA counts once."""
+    return sum(flops_of(step.equation) for step in Program(jax.make_jaxpr(jax.value_and_grad(loss))(*arguments())).steps)
 
 
 class ScanTest(unittest.TestCase):
@@ -65,6 +73,21 @@ class ScanTest(unittest.TestCase):
             self.assertLess(report.overhead, previous)
             previous = report.overhead
         self.assertGreater(len(report.names), 0)
+
+    def test_policies_of_jax_are_candidates(self) -> None:
+        """In as many bytes as jax.checkpoint of the body holds with one of JAX's policies, the plan needs no more FLOPs."""
+        loss = loss_of(block)
+        program = Program(jax.make_jaxpr(loss)(*arguments()))
+        chains = policy_chains(program, [True] * program.arguments)
+        policies = [getattr(jax.checkpoint_policies, name)
+                    for name in ("dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable")]
+        written = [loss_of(jax.checkpoint(block, policy=policy)) for policy in policies]
+        self.assertEqual([flops(lambda *given, chain=chain: evaluate(program, chain.plan(chain.most), jax.tree.leaves(given))[0])
+                          for chain in chains], [flops(its) for its in written])
+        held = compiled(written[0])[1]
+        planned = llmmem.jax.checkpoint(loss, held)
+        self.assertLessEqual(compiled(planned)[1], held)
+        self.assertLessEqual(flops(planned), flops(written[0]))
 
     def test_reverse(self) -> None:
         loss = loss_of(block, reverse=True)
