@@ -210,7 +210,7 @@ private:
 
 FailureOr<OpDescription> llmmem::describeRegion(Region &region, unsigned carried,
                                                 const OpTable &table) {
-  if (!region.hasOneBlock())
+  if (!region.hasOneBlock() || region.front().empty())
     return region.getParentOp()->emitError("has a region that is not one straight-line block");
   return RegionWalk(region.front(), carried, table).run();
 }

@@ -309,15 +309,29 @@ static SmallVector<int64_t> inPlaceOf(OpResult result, InPlaceRule rule, const O
 // Regions
 //===----------------------------------------------------------------------===//
 
+/// Returns whether both regions get what the loop carries, and the body gives that on. After it
+/// come arguments that each round reads (RegionCaptures.h).
+static bool hasFormOfLoop(Operation *op) {
+  auto isGiven = [&](Region &region) {
+    return region.hasOneBlock() && !region.front().empty() &&
+           region.getNumArguments() == op->getNumOperands();
+  };
+  return op->getNumRegions() == 2 && llvm::all_of(op->getRegions(), isGiven) &&
+         op->getNumResults() <= op->getNumOperands() &&
+         op->getRegion(1).front().back().getNumOperands() == op->getNumResults();
+}
+
 static LogicalResult addLoop(Operation *op, const OpTable &table, OpDescription &description) {
+  if (!hasFormOfLoop(op))
+    return refuse(op) << "is a loop by its op table, and has not its form: a condition and a body "
+                         "of one block each, which get every operand, and a body that returns one "
+                         "value for each result";
   std::optional<int64_t> rounds = countRounds(op);
   if (!rounds)
     return refuse(op) << "runs as often as its data say, so it has no cost and no peak; write "
                          "'llm.cost' with both on it, or count to a constant";
-  // After these come arguments that each round reads (RegionCaptures.h). The body reads what the
-  // condition read.
-  unsigned carried = op->getRegion(1).front().getTerminator()->getNumOperands();
-  FailureOr<OpDescription> round = describeRegion(op->getRegion(1), carried, table);
+  FailureOr<OpDescription> round = describeRegion(op->getRegion(1), op->getNumResults(), table);
+  // The body reads what the condition read.
   FailureOr<OpDescription> question = describeRegion(op->getRegion(0), /*carried=*/0, table);
   if (failed(round) || failed(question))
     return failure();
