@@ -31,7 +31,7 @@ class ArgumentsTest(unittest.TestCase):
         for a, b in zip(jax.tree.leaves(mine), jax.tree.leaves(its)):
             self.assertTrue(bool(jnp.allclose(a, b, rtol=1e-6)))
 
-    def test_something_beside_the_loss(self) -> None:
+    def test_something_next_to_the_loss(self) -> None:
         def with_more(weights: Any, x: Any) -> Any:
             h = jnp.tanh(x @ weights)
             return jnp.mean(jnp.tanh(h @ weights)), {"hidden": h, "rows": x.shape[0], "same": x}
