@@ -78,15 +78,15 @@ class StepTest(unittest.TestCase):
     def test_says_what_the_cpu_drops(self) -> None:
         """The warning comes only where something is recomputed, and names the line that calls the step."""
         step, weights, x = make_step(layers=4, rows=512)
-        for budget, is_made_again in (("min", True), ("1TB", False)):
+        for budget, runs_again in (("min", True), ("1TB", False)):
             planned = llmmem.jax.plan(step, budget, attempts=0)
             for call in (planned, llmmem.jax.plan(step, budget, attempts=0).export):
                 with self.subTest(budget=budget, call=call), warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     call(weights, x)
                     said = [warning for warning in caught if "cse_barrier_expander" in str(warning.message)]
-                    self.assertEqual([warning.filename for warning in said], [__file__] if is_made_again else [])
-            self.assertEqual(planned.reports[0].facts["recompute"]["ops"] > 0, is_made_again)
+                    self.assertEqual([warning.filename for warning in said], [__file__] if runs_again else [])
+            self.assertEqual(planned.reports[0].facts["recompute"]["ops"] > 0, runs_again)
 
     def test_too_little(self) -> None:
         step, weights, x = make_step(layers=2, rows=64)
