@@ -35,7 +35,8 @@ typedef struct {
 /* Ranks that end                                                             */
 /*===----------------------------------------------------------------------===*/
 
-/* NCCL waits for ever for a rank that has ended, so its end also ends this one. */
+/* NCCL waits for ever for a rank that has ended, so its end also ends this one. A rank that is
+ * alive and does not answer is waited for without end: how long a step takes is not known. */
 static void *watch_peers(void *argument) {
   Sockets *self = argument;
   int ranks = self->job.ranks;

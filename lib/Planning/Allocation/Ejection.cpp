@@ -103,7 +103,7 @@ private:
   Edges bottoms, tops;
   std::vector<int32_t> found; // room for all shapes
   std::vector<int32_t> ejected;
-  Random random{0x9E3779B97F4A7C15ULL};
+  Random random{kSearchSeed};
 };
 
 Edges::Edges(const Shapes &shapes, const std::vector<int64_t> &height)

@@ -122,7 +122,7 @@ private:
 
   /// Restarts skylines from noisy ranks around random weights.
   void restart(int64_t quota) {
-    Random random(0x9E3779B97F4A7C15ULL);
+    Random random(kSearchSeed);
     const auto count = static_cast<int64_t>(shapes.shapes.size());
     const int64_t workOfRestart = count * std::max<int64_t>(1, count / tuning::shapesOfSlowSkyline);
     for (; quota > 0 && !options.isCancelled() && isWorthARestart();

@@ -19,7 +19,7 @@ namespace {
 
 // The seed is one of the two of twelve that pack MiniMalloc's eleven challenging instances in a
 // second.
-constexpr uint64_t seed = 9 * 0x9E3779B97F4A7C15ULL;
+constexpr uint64_t seed = 9 * kSearchSeed;
 
 /// Returns the sequence 1 1 2 1 1 2 4 ...
 int64_t luby(int64_t index) {

@@ -19,8 +19,7 @@ struct Weights {
 class Annealer {
 public:
   Annealer(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int seed = 0)
-      : graph(graph), random(0x9E3779B97F4A7C15ULL * (2 * uint64_t(seed) + 1)),
-        state(graph, steps) {}
+      : graph(graph), random(kSearchSeed * (2 * uint64_t(seed) + 1)), state(graph, steps) {}
 
   /// Each of these evaluates a random move and accepts or rejects it.
   void relocateRun(double temperature, Weights weights);
