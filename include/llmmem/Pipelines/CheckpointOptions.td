@@ -77,7 +77,7 @@ def CheckpointOptions : PipelineOptions<"llmmem-checkpoint", [
   StatePlaceOption<"parametersOn", "parameters-on",
     "Where parameters lie: device, or host (each comes for the ops that read it, and its new value leaves, as in ZeRO-Infinity; small ones stay)">,
   StatePlaceOption<"updateOn", "update-on",
-    "With optimizer-on=host: where updates run: device, or host (gradients go to the host and new parameters come back, as in ZeRO-Offload; on a CPU, not yet on a GPU)">,
+    "With optimizer-on=host: where updates run: device, or host (gradients go to the host and new parameters come back, as in ZeRO-Offload)">,
   LinkOption,
   LinkLatencyOption,
 

@@ -11,7 +11,8 @@
 `checkpoint` decides which intermediate values of a loss are kept for its gradient, and says so to JAX by public means:
 `checkpoint_name` on values, and `jax.checkpoint` of parts of the loss, with the policy that saves the names of those kept. Values and
 gradients stay what they are. It asks XLA what the compiled gradient holds, and plans again until that keeps the budget. `plan` plans a
-whole step, in the program that JAX hands to XLA, under a budget of what it plans op by op: `measure` of the planned function asks XLA.
+whole step, in the program that JAX hands to XLA, and asks XLA as well; with `attempts=0` the budget is one of llmmem's model, and `measure` of the
+planned function asks XLA.
 JAX is imported here and nowhere else in llmmem.
 """
 

@@ -22,7 +22,7 @@
 namespace llmmem {
 
 constexpr int64_t kWarp = 32;
-constexpr int64_t kBlockThreads = 256; // at most, of loops; tiles of tensor cores have their own
+constexpr int64_t kBlockThreads = 256;
 
 class DeviceLoops : public KernelLoops {
 public:
