@@ -88,7 +88,7 @@ def _of_config(path: str, batch: int, tokens: int, dtype: Optional[str]) -> Sour
             content = json.load(file)
         config = transformers.AutoConfig.for_model(content.pop("model_type"), **content)
     except (KeyError, ValueError, TypeError) as error:
-        raise ValueError(f"{path}: transformers {transformers.__version__} makes no config of it: {error}") from error
+        raise ValueError(f"{path}: transformers {transformers.__version__} makes no config of this file: {error}") from error
     chosen = DTYPES[dtype] if dtype else config.dtype or torch.float32
     with torch.device("meta"):
         model = _class_of(transformers, content.get("architectures")).from_config(config, dtype=chosen)
