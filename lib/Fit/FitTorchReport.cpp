@@ -2,6 +2,7 @@
 
 #include "llmmem/Fit/FitTorch.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
@@ -46,14 +47,16 @@ static std::set<std::string> unknownOps(const llvm::json::Object &prediction) {
 void llmmem::printTorch(const TorchAnswer &answer, llvm::raw_ostream &os) {
   const llvm::json::Object &made = answer.prediction;
   const Card &card = answer.card;
-  os << formatv("model      {0}: {1} parameters, {2}, as PyTorch traces it\n", answer.request.model,
-                made.getInteger("parameters").value_or(0), made.getString("dtype").value_or(""));
+  os << formatv("model      {0}: {1}, {2}, as PyTorch traces it\n", answer.request.model,
+                counted(made.getInteger("parameters").value_or(0), "parameter"),
+                made.getString("dtype").value_or(""));
   os << formatv(
       "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
       card.name, formatByteSize(card.memory), formatByteSize(card.reserve));
-  os << formatv("step       batch {0} at {1} tokens, {2}, on each of {3} ranks where there are "
+  os << formatv("step       batch {0} at {1}, {2}, on each of {3} ranks where there are "
                 "several\n",
-                made.getInteger("batch").value_or(1), made.getInteger("seq").value_or(0),
+                made.getInteger("batch").value_or(1),
+                counted(made.getInteger("seq").value_or(0), "token"),
                 made.getString("optimizer").value_or(""), answer.request.ranks);
   os << formatv("\n{0,-22}{1,12}{2,12}{3,12}  {4}\n", "way to train", "allocated", "reserved",
                 "in all", "trains");
@@ -66,8 +69,7 @@ void llmmem::printTorch(const TorchAnswer &answer, llvm::raw_ostream &os) {
     if (!way.refused.empty())
       os << formatv("{0,-22}no answer: {1}\n", way.name, way.refused);
   os << "\nallocated are the bytes of tensors, reserved those that PyTorch's allocator has asked "
-        "of "
-        "the driver,\nin all with what is left to context and libraries\n";
+        "of the driver,\nin all with what is left to context and libraries\n";
   const std::set<std::string> unknown = unknownOps(made);
   if (!unknown.empty())
     os << "not counted, since it is not known: what these take while they run: "
