@@ -89,8 +89,8 @@ static Error unknownCard(StringRef name, const std::string &key) {
     }
   }
   return createStringError(
-      formatv("unknown device '{0}'{1}; expected one of {2}, or a file that ends in .json", name,
-              nearest.empty() ? "" : "; did you mean " + nearest + "?", names));
+      formatv("unknown device '{0}'; {1} one of {2}, or a file that ends in .json", name,
+              nearest.empty() ? "expected" : "did you mean " + nearest + "? Expected", names));
 }
 
 Expected<NamedCards> llmmem::readCardName(StringRef name) {

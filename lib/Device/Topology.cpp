@@ -205,7 +205,8 @@ static Expected<Topology> topologyOfCards(StringRef name) {
   if (cards->count > kMostOfNode)
     return createStringError(
         "'" + name + "' are several nodes of " + Twine(kMostOfNode) +
-        "; give a topology's file, whose 'between_nodes' says what joins them");
+        "; give a topology's file, whose 'between_nodes' says what joins them, to llmmem-opt "
+        "--mesh=auto --topology=FILE");
   if (table.memoryBytes == 0)
     return createStringError("the table of '" + table.name +
                              "' has no 'memory_bytes'; give a topology's file with the memory");

@@ -6,6 +6,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llmmem;
 using llvm::formatv;
@@ -39,14 +40,19 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const ClusterAnswer &ans
 //===----------------------------------------------------------------------===//
 
 static void printNo(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os) {
-  os << formatv("no         no mesh of {0} cards was found by which {1} train under {2} on each\n",
+  const int64_t batch = answer.request.batch.value_or(0);
+  os << formatv("no         no mesh of {0} cards was found by which {1} under {2} on each\n",
                 answer.card.count,
-                answer.request.batch ? counted(*answer.request.batch, "sequence") + " of " +
-                                           counted(answer.request.seq, "token")
-                                     : "sequences of " + counted(answer.request.seq, "token"),
+                (batch ? counted(batch, "sequence") : "sequences") + " of " +
+                    counted(answer.request.seq, "token") + (batch == 1 ? " trains" : " train"),
                 formatByteSize(answer.card.budget()));
   os << formatv("           weights, gradients and optimizer state are {0} in all\n",
                 formatByteSize(answer.least.residentBytes));
+  if (batch % answer.card.count)
+    os << formatv("           {0} cards do not divide {1} equally: --batch {2} has the same number "
+                  "for each\n",
+                  answer.card.count, counted(batch, "sequence"),
+                  llvm::alignTo(batch, answer.card.count));
   printReliefs(model, answer, os);
 }
 
@@ -64,9 +70,8 @@ static void printBatches(const ClusterAnswer &answer, const FitModel &model,
     isModelled |= !it.isPlanned;
   }
   if (isModelled)
-    os << "* modelled from equal blocks, as --mesh=auto compares meshes; the fastest is planned as "
-          "a "
-          "whole\n";
+    os << "* modelled from equal blocks, as --mesh=auto compares meshes; the fastest is planned "
+          "as a whole\n";
 }
 
 void llmmem::printFit(const FitModel &model, const ClusterAnswer &answer, llvm::raw_ostream &os) {

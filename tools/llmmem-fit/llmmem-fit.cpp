@@ -149,7 +149,8 @@ EXAMPLES
       cards = readCardName(gpu);
     }
     if (!cards)
-      return cards.takeError();
+      return llvm::createStringError(llvm::toString(cards.takeError()) +
+                                     ", or bytes as in --gpu 24GB");
     DeviceModel &device = cards->table;
     if (device.memoryBytes == 0)
       return llvm::createStringError("the table of '" + gpu +
@@ -179,16 +180,21 @@ EXAMPLES
     return GivenCard{{gpu, *bytes, kDefaultReserve, false}, std::move(*device)};
   }
 
+  /// Returns whether what is no card is meant as bytes: 24XB is, and 3090ti is not.
+  bool looksLikeBytes() const {
+    const llvm::StringRef text = llvm::StringRef(gpu).trim();
+    return !text.empty() && llvm::isDigit(text.front()) && splitCount(text).first == 1 &&
+           (llvm::isDigit(text.back()) || text.ends_with_insensitive("b"));
+  }
+
   llvm::Expected<GivenCard> readCard() {
     llvm::Expected<GivenCard> given = readTable();
-    // A number that is no card is bytes, and so is its error.
-    if (!given && !gpu.empty() && llvm::isDigit(gpu.front()) && splitCount(gpu).first == 1) {
+    if (!given && looksLikeBytes()) {
       llvm::consumeError(given.takeError());
       given = readBytes();
     }
     if (!given)
-      return llvm::createStringError("--gpu: " + llvm::toString(given.takeError()) +
-                                     ", or bytes as in --gpu 24GB");
+      return llvm::createStringError("--gpu: " + llvm::toString(given.takeError()));
     Card &card = given->card;
     if (reserve.getNumOccurrences()) {
       llvm::Expected<int64_t> bytes = reserve == "0" ? 0 : parseByteSize(reserve);
@@ -368,10 +374,10 @@ EXAMPLES
     llvm::Expected<GivenCard> card = readCard();
     if (!card)
       return fail(card.takeError());
-    if (card->card.count > 1 && (inference || phase))
-      return fail(llvm::createStringError(std::string(inference ? "--inference" : "--phase") +
-                                          " is of one card; --gpu " + card->device.name +
-                                          " names one"));
+    if (card->card.count > 1)
+      if (const cl::Option *flag = firstGiven(inference, phase, offload))
+        return fail(llvm::createStringError("--" + flag->ArgStr + " is of one card; --gpu " +
+                                            card->device.name + " names one"));
     if (torchModel.getNumOccurrences() || as.getNumOccurrences())
       return answerTorch(card->card);
     auto text = readTextFile(input);
