@@ -181,10 +181,17 @@ static bool isModelConfig(llvm::StringRef path) {
   return false;
 }
 
+/// Says whether the flag is of a config alone, whose file may be missing.
+static bool isOfConfig(llvm::StringRef flag) {
+  return flag.consume_front("--") &&
+         llvm::is_contained({"batch", "seq", "dtype"}, flag.split('=').first);
+}
+
 int llmmem::planAnyMain(int argc, char **argv) {
   const auto arguments = llvm::drop_begin(llvm::ArrayRef(argv, argc));
   const bool isOfModel = llvm::any_of(arguments, [](llvm::StringRef argument) {
-    return argument == "--help" || (!argument.starts_with("-") && isModelConfig(argument));
+    return argument == "--help" || isOfConfig(argument) ||
+           (!argument.starts_with("-") && isModelConfig(argument));
   });
   return isOfModel ? PlanModelTool().run(argc, argv) : planMain(argc, argv);
 }
