@@ -67,7 +67,7 @@ static llvm::Expected<ClusterPoint> planFirst(const FitModel &model, const Card 
 }
 
 /// Returns whether no mesh can fit: ranks share at most all that one card would hold for the whole
-/// step, so the fullest has its share of it. `alone` becomes the point of that card.
+/// step, so the fullest holds an equal share or more. `alone` becomes the point of that card.
 static llvm::Expected<bool> exceedsAllCards(const FitModel &model, const Card &card, int64_t seq,
                                             FitPoint &alone) {
   FitModel one = model.trainedBy(model.importOptions(), model.hostData());
