@@ -42,6 +42,15 @@ struct Mamba2 {
 };
 } // namespace
 
+/// Lists the last norm and, unless it is the embedding, the head. `isTied` is the default.
+static void addHead(ShapeList &shapes, ConfigReader &config, const Sizes &sizes, StringRef norm,
+                    bool isTied) {
+  shapes.setPrefix("");
+  shapes.norm(norm.str(), sizes.width);
+  if (!config.flagOr("tie_word_embeddings", isTied))
+    shapes.linear("lm_head", sizes.vocabulary, sizes.width);
+}
+
 static void addAttention(ShapeList &shapes, const std::string &module, const Heads &heads,
                          int64_t width, int64_t queryTimes = 1) {
   shapes.linear(module + ".q_proj", queryTimes * heads.queries * heads.size, width, heads.bias);
@@ -121,10 +130,7 @@ static std::unique_ptr<Model> countQwen(ConfigReader &config, bool hasExperts) {
     shapes.norm("input_layernorm", sizes.width);
     shapes.norm("post_attention_layernorm", sizes.width);
   }
-  shapes.setPrefix("");
-  shapes.norm("model.norm", sizes.width);
-  if (!config.flagOr("tie_word_embeddings", false))
-    shapes.linear("lm_head", sizes.vocabulary, sizes.width);
+  addHead(shapes, config, sizes, "model.norm", /*isTied=*/false);
   return makeCounted(std::move(shapes), layers,
                      "layers of gated DeltaNet, linear attention with a state");
 }
@@ -234,10 +240,7 @@ std::unique_ptr<Model> llmmem::importer::readNemotronH(ConfigReader &config,
       shapes.linear("mixer.down_proj", sizes.width, inner);
     }
   }
-  shapes.setPrefix("");
-  shapes.norm("model.norm_f", sizes.width);
-  if (!config.flagOr("tie_word_embeddings", false))
-    shapes.linear("lm_head", sizes.vocabulary, sizes.width);
+  addHead(shapes, config, sizes, "model.norm_f", /*isTied=*/false);
   return makeCounted(std::move(shapes), static_cast<int64_t>(kinds.size()),
                      "Mamba-2 layers, which carry a state along the sequence");
 }
@@ -276,10 +279,7 @@ std::unique_ptr<Model> llmmem::importer::readGraniteHybrid(ConfigReader &config,
     shapes.norm("input_layernorm", sizes.width);
     shapes.norm("post_attention_layernorm", sizes.width);
   }
-  shapes.setPrefix("");
-  shapes.norm("model.norm", sizes.width);
-  if (!config.flagOr("tie_word_embeddings", false))
-    shapes.linear("lm_head", sizes.vocabulary, sizes.width);
+  addHead(shapes, config, sizes, "model.norm", /*isTied=*/false);
   return makeCounted(std::move(shapes), layers,
                      "Mamba-2 layers, which carry a state along the sequence");
 }
@@ -336,10 +336,7 @@ std::unique_ptr<Model> llmmem::importer::readMamba(ConfigReader &config, const I
     shapes.norm("norm", sizes.width);
     addMamba(shapes, "mixer", mamba, sizes.width);
   }
-  shapes.setPrefix("");
-  shapes.norm("backbone.norm_f", sizes.width);
-  if (!config.flagOr("tie_word_embeddings", true))
-    shapes.linear("lm_head", sizes.vocabulary, sizes.width);
+  addHead(shapes, config, sizes, "backbone.norm_f", /*isTied=*/true);
   return makeCounted(std::move(shapes), layers,
                      "Mamba layers, which carry a state along the sequence");
 }
@@ -383,10 +380,7 @@ std::unique_ptr<Model> llmmem::importer::readJamba(ConfigReader &config, const I
     shapes.norm("input_layernorm", sizes.width);
     shapes.norm("pre_ff_layernorm", sizes.width);
   }
-  shapes.setPrefix("");
-  shapes.norm("model.final_layernorm", sizes.width);
-  if (!config.flagOr("tie_word_embeddings", false))
-    shapes.linear("lm_head", sizes.vocabulary, sizes.width);
+  addHead(shapes, config, sizes, "model.final_layernorm", /*isTied=*/false);
   return makeCounted(std::move(shapes), layers,
                      "Mamba layers, which carry a state along the sequence");
 }
