@@ -1,8 +1,8 @@
 //===- Counted.h - Models whose parameters are counted alone ----*- C++ -*-===//
 //
-// The checkpoint of such a model is known, and a graph of it is not built, because an op is
-// missing. A family's reader lists the parameters, and `makeCounted` says what is missing to
-// whoever asks for a graph.
+// The checkpoint of such a model is known, and no graph is built, because an op is missing. A
+// family's reader lists the parameters, and `makeCounted` says what is missing to whoever asks for
+// a graph.
 //
 //===----------------------------------------------------------------------===//
 
