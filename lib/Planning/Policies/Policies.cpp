@@ -3,6 +3,7 @@
 #include "llmmem/Planning/Policies/Policies.h"
 #include "FixedPolicies.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 using namespace llmmem::planning;
 
