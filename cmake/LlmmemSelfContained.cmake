@@ -36,5 +36,3 @@ set(LLMMEM_LLVM LLMMEMArchives)
 set(LLMMEM_MLIR LLMMEMArchives)
 # An archive comes first where a library is looked for by its name.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
-# oneDNN is as large as all else together; matmuls are generated instead.
-set(LLMMEM_ENABLE_ONEDNN OFF)

@@ -186,8 +186,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     return module.emitError("cannot call a library for matmuls: it was not opened");
   bool isOnCpu = !options.cuda && !options.emulate;
   if (options.libraryMatmuls && isOnCpu && !llmmem_find_gemm_library())
-    return module.emitError("cannot call a library for matmuls: none was found when "
-                            "llmmem was built");
+    return module.emitError("cannot call a library for matmuls: ") << llmmem_why_no_gemm_library();
   if (options.emulate && !emulation::isEmulatorBuilt())
     return module.emitError("cannot emulate a GPU: llmmem was built without Boost.Context "
                             "(libboost-context-dev)");

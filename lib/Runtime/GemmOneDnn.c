@@ -2,11 +2,17 @@
 
 #include "GemmOneDnn.h"
 #include "ProductParts.h"
-#include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static OneDnn dnn;
+static llmmem_gemm_library library = {.name = "oneDNN"};
+static char why_none[512];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+const OneDnn *llmmem_onednn(void) { return &dnn; }
 
 typedef struct {
   const llmmem_gemm_form *form;
@@ -43,11 +49,11 @@ static void multiply_part(void *context, const llmmem_part *part) {
                       sizeof(float));
   float beta = product->initial ? 1.0f : 0.0f;
   for (int64_t t = 0; t < form->terms; ++t) {
-    dnnl_status_t status =
-        dnnl_sgemm(form->a.transposed ? 'T' : 'N', form->b.transposed ? 'T' : 'N', part->rows,
-                   part->columns, form->inner, product->scale, a + t * form->a.step, form->a.pitch,
-                   b + t * form->b.step, form->b.pitch, beta, c, form->c_pitch);
-    if (status != dnnl_success)
+    int status =
+        dnn.sgemm(form->a.transposed ? 'T' : 'N', form->b.transposed ? 'T' : 'N', part->rows,
+                  part->columns, form->inner, product->scale, a + t * form->a.step, form->a.pitch,
+                  b + t * form->b.step, form->b.pitch, beta, c, form->c_pitch);
+    if (status != DNN_SUCCESS)
       llmmem_gemm_fail(part->rows, part->columns, form->inner, status);
     beta = 1.0f;
   }
@@ -60,12 +66,20 @@ static void multiply(const llmmem_gemm_form *form, const void *a, const void *b,
   llmmem_for_product_parts(form->rows, form->columns, multiply_part, &product);
 }
 
-static llmmem_gemm_library library = {"oneDNN", multiply, NULL};
-
-static void find_units(void) { library.bf16 = llmmem_find_gemm_bf16(); }
+static void find_library(void) {
+  if (llmmem_onednn_open(&dnn, why_none, sizeof why_none) != 0)
+    return;
+  why_none[0] = '\0';
+  llmmem_use_openmp_of(dnn.library);
+  library.f32 = multiply;
+  library.bf16 = llmmem_find_gemm_bf16();
+}
 
 const llmmem_gemm_library *llmmem_find_gemm_library(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, find_units);
-  return &library;
+  pthread_once(&once, find_library);
+  return library.f32 ? &library : NULL;
+}
+
+const char *llmmem_why_no_gemm_library(void) {
+  return llmmem_find_gemm_library() ? NULL : why_none;
 }

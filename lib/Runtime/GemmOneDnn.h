@@ -3,8 +3,12 @@
 #ifndef LLMMEM_LIB_RUNTIME_GEMMONEDNN_H
 #define LLMMEM_LIB_RUNTIME_GEMMONEDNN_H
 
+#include "OneDnn.h"
 #include "ProductParts.h"
 #include "llmmem/Runtime/Gemm.h"
+
+/* Returns the library, which is open. */
+const OneDnn *llmmem_onednn(void);
 
 /* Returns what multiplies factors of bf16; null where this processor has no instructions of its own
  * for it (AVX512_BF16, AMX), or where oneDNN must not use them (ONEDNN_MAX_CPU_ISA). */

@@ -7,14 +7,10 @@
 \*===----------------------------------------------------------------------===*/
 
 #include "GemmOneDnn.h"
-#include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* oneDNN 3 makes primitives by other functions. */
-#if DNNL_VERSION_MAJOR == 2
 
 enum Addend { ADD_NOTHING, ADD_BIAS, ADD_TO_C };
 enum Matrix { MATRIX_A, MATRIX_B, MATRIX_BIAS, MATRIX_C, MATRICES };
@@ -27,8 +23,8 @@ typedef struct {
 
 typedef struct {
   Form form;
-  dnnl_primitive_t primitive; /* Null means that the place is free. */
-  dnnl_memory_t memories[MATRICES];
+  DnnHandle primitive; /* Null means that the place is free. */
+  DnnHandle memories[MATRICES];
 } Entry;
 
 /* Steps have some tens of products, and parts at the edges of C have forms of their own. A new one
@@ -36,8 +32,8 @@ typedef struct {
 enum { ENTRIES = 256 };
 
 typedef struct {
-  dnnl_engine_t engine;
-  dnnl_stream_t stream;
+  const OneDnn *dnn;
+  DnnHandle engine, stream;
   Entry entries[ENTRIES];
   int next;
 } Products;
@@ -49,23 +45,24 @@ typedef struct {
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
-static void clear_entry(Entry *entry) {
+static void clear_entry(const OneDnn *dnn, Entry *entry) {
   for (int k = 0; k < MATRICES; ++k)
     if (entry->memories[k])
-      dnnl_memory_destroy(entry->memories[k]);
+      dnn->memory_destroy(entry->memories[k]);
   if (entry->primitive)
-    dnnl_primitive_destroy(entry->primitive);
+    dnn->primitive_destroy(entry->primitive);
   memset(entry, 0, sizeof *entry);
 }
 
 static void destroy_products(void *pointer) {
   Products *products = pointer;
+  const OneDnn *dnn = products->dnn;
   for (int k = 0; k < ENTRIES; ++k)
-    clear_entry(&products->entries[k]);
+    clear_entry(dnn, &products->entries[k]);
   if (products->stream)
-    dnnl_stream_destroy(products->stream);
+    dnn->stream_destroy(products->stream);
   if (products->engine)
-    dnnl_engine_destroy(products->engine);
+    dnn->engine_destroy(products->engine);
   free(products);
 }
 
@@ -78,12 +75,13 @@ static Products *products_of_thread(void) {
   if (products)
     return products;
   products = calloc(1, sizeof *products);
-  if (!products || dnnl_engine_create(&products->engine, dnnl_cpu, 0) != dnnl_success ||
-      dnnl_stream_create(&products->stream, products->engine, dnnl_stream_default_flags) !=
-          dnnl_success ||
+  if (!products)
+    return NULL;
+  const OneDnn *dnn = products->dnn = llmmem_onednn();
+  if (dnn->engine_create(&products->engine, DNN_CPU, 0) != DNN_SUCCESS ||
+      dnn->stream_create(&products->stream, products->engine, DNN_DEFAULT_FLAGS) != DNN_SUCCESS ||
       pthread_setspecific(key, products) != 0) {
-    if (products)
-      destroy_products(products);
+    destroy_products(products);
     return NULL;
   }
   return products;
@@ -93,84 +91,104 @@ static Products *products_of_thread(void) {
 /* One primitive                                                              */
 /*===----------------------------------------------------------------------===*/
 
-static dnnl_status_t describe(dnnl_memory_desc_t *matrix, dnnl_data_type_t type, int64_t rows,
-                              int64_t columns, int64_t pitch, int64_t transposed) {
-  dnnl_dims_t sizes = {rows, columns}, strides = {transposed ? 1 : pitch, transposed ? pitch : 1};
-  return dnnl_memory_desc_init_by_strides(matrix, 2, sizes, type, strides);
+/* oneDNN 2 writes the description of a matrix into `place`; oneDNN 3 makes one. */
+typedef struct {
+  int64_t place[DNN_DESCRIPTION_BYTES / sizeof(int64_t)];
+  void *made;
+  const void *description;
+} Matrix;
+
+static int describe(const OneDnn *dnn, Matrix *matrix, int type, int64_t rows, int64_t columns,
+                    int64_t pitch, int64_t transposed) {
+  DnnSizes sizes = {rows, columns}, strides = {transposed ? 1 : pitch, transposed ? pitch : 1};
+  int status = dnn->major == 2 ? dnn->describe_in(matrix->place, 2, sizes, type, strides)
+                               : dnn->description_create(&matrix->made, 2, sizes, type, strides);
+  matrix->description = dnn->major == 2 ? matrix->place : matrix->made;
+  return status;
 }
 
-static dnnl_status_t describe_all(const Form *form, dnnl_memory_desc_t *matrices) {
-  dnnl_data_type_t of_c = form->c_bytes == 4 ? dnnl_f32 : dnnl_bf16;
-  dnnl_status_t status = describe(&matrices[MATRIX_A], dnnl_bf16, form->rows, form->inner,
-                                  form->a_pitch, form->a_transposed);
-  if (status == dnnl_success)
-    status = describe(&matrices[MATRIX_B], dnnl_bf16, form->inner, form->columns, form->b_pitch,
+static int describe_all(const OneDnn *dnn, const Form *form, Matrix *matrices) {
+  int of_c = form->c_bytes == 4 ? DNN_F32 : DNN_BF16;
+  int status = describe(dnn, &matrices[MATRIX_A], DNN_BF16, form->rows, form->inner, form->a_pitch,
+                        form->a_transposed);
+  if (status == DNN_SUCCESS)
+    status = describe(dnn, &matrices[MATRIX_B], DNN_BF16, form->inner, form->columns, form->b_pitch,
                       form->b_transposed);
-  if (status == dnnl_success)
-    status = describe(&matrices[MATRIX_BIAS], of_c, 1, form->columns, form->columns, 0);
-  if (status == dnnl_success)
-    status = describe(&matrices[MATRIX_C], of_c, form->rows, form->columns, form->c_pitch, 0);
+  if (status == DNN_SUCCESS)
+    status = describe(dnn, &matrices[MATRIX_BIAS], of_c, 1, form->columns, form->columns, 0);
+  if (status == DNN_SUCCESS)
+    status = describe(dnn, &matrices[MATRIX_C], of_c, form->rows, form->columns, form->c_pitch, 0);
   return status;
 }
 
 /* The sum that C continues from is added before C is rounded. */
-static dnnl_status_t make_attributes(const Form *form, dnnl_primitive_attr_t *attributes) {
-  dnnl_status_t status = dnnl_primitive_attr_create(attributes);
-  if (status != dnnl_success || form->addend != ADD_TO_C)
+static int make_attributes(const OneDnn *dnn, const Form *form, DnnHandle *attributes) {
+  int status = dnn->attributes_create(attributes);
+  if (status != DNN_SUCCESS || form->addend != ADD_TO_C)
     return status;
-  dnnl_post_ops_t after;
-  status = dnnl_post_ops_create(&after);
-  if (status != dnnl_success)
+  DnnHandle after;
+  status = dnn->post_ops_create(&after);
+  if (status != DNN_SUCCESS)
     return status;
-  status = dnnl_post_ops_append_sum(after, 1.0f);
-  if (status == dnnl_success)
-    status = dnnl_primitive_attr_set_post_ops(*attributes, after);
-  dnnl_post_ops_destroy(after);
+  status = dnn->major == 2 ? dnn->append_sum_2(after, 1.0f) : dnn->append_sum_3(after, 1.0f, 0, 0);
+  if (status == DNN_SUCCESS)
+    status = dnn->attributes_set_post_ops(*attributes, after);
+  dnn->post_ops_destroy(after);
   return status;
 }
 
-static dnnl_status_t make_primitive(const Form *form, const dnnl_memory_desc_t *matrices,
-                                    dnnl_engine_t engine, dnnl_primitive_t *primitive) {
-  dnnl_matmul_desc_t what;
-  dnnl_status_t status = dnnl_matmul_desc_init(
-      &what, &matrices[MATRIX_A], &matrices[MATRIX_B],
-      form->addend == ADD_BIAS ? &matrices[MATRIX_BIAS] : NULL, &matrices[MATRIX_C]);
-  if (status != dnnl_success)
-    return status;
-  dnnl_primitive_attr_t attributes = NULL;
-  dnnl_primitive_desc_t how = NULL;
-  status = make_attributes(form, &attributes);
-  if (status == dnnl_success)
-    status = dnnl_primitive_desc_create(&how, &what, attributes, engine, NULL);
-  if (status == dnnl_success)
-    status = dnnl_primitive_create(primitive, how);
+/* Describes the product that is meant, and chooses how to compute it. */
+static int make_how(const OneDnn *dnn, const Matrix *matrices, bool has_bias, DnnHandle attributes,
+                    DnnHandle engine, DnnHandle *how) {
+  const void *a = matrices[MATRIX_A].description, *b = matrices[MATRIX_B].description,
+             *bias = has_bias ? matrices[MATRIX_BIAS].description : NULL,
+             *c = matrices[MATRIX_C].description;
+  if (dnn->major == 3)
+    return dnn->matmul_how_create(how, engine, a, b, bias, c, attributes);
+  int64_t what[DNN_MATMUL_BYTES / sizeof(int64_t)];
+  int status = dnn->describe_matmul(what, a, b, bias, c);
+  return status == DNN_SUCCESS ? dnn->how_create(how, what, attributes, engine, NULL) : status;
+}
+
+static int make_primitive(const OneDnn *dnn, const Form *form, const Matrix *matrices,
+                          DnnHandle engine, DnnHandle *primitive) {
+  DnnHandle attributes = NULL, how = NULL;
+  int status = make_attributes(dnn, form, &attributes);
+  if (status == DNN_SUCCESS)
+    status = make_how(dnn, matrices, form->addend == ADD_BIAS, attributes, engine, &how);
+  if (status == DNN_SUCCESS)
+    status = dnn->primitive_create(primitive, how);
   if (how)
-    dnnl_primitive_desc_destroy(how);
+    dnn->how_destroy(how);
   if (attributes)
-    dnnl_primitive_attr_destroy(attributes);
+    dnn->attributes_destroy(attributes);
   return status;
 }
 
-static dnnl_status_t fill_entry(Products *products, const Form *form, Entry *entry) {
-  dnnl_memory_desc_t matrices[MATRICES];
-  clear_entry(entry);
-  dnnl_status_t status = describe_all(form, matrices);
-  for (int k = 0; k < MATRICES && status == dnnl_success; ++k)
+static int fill_entry(Products *products, const Form *form, Entry *entry) {
+  const OneDnn *dnn = products->dnn;
+  Matrix matrices[MATRICES] = {0};
+  clear_entry(dnn, entry);
+  int status = describe_all(dnn, form, matrices);
+  for (int k = 0; k < MATRICES && status == DNN_SUCCESS; ++k)
     status =
-        dnnl_memory_create(&entry->memories[k], &matrices[k], products->engine, DNNL_MEMORY_NONE);
-  if (status == dnnl_success)
-    status = make_primitive(form, matrices, products->engine, &entry->primitive);
+        dnn->memory_create(&entry->memories[k], matrices[k].description, products->engine, NULL);
+  if (status == DNN_SUCCESS)
+    status = make_primitive(dnn, form, matrices, products->engine, &entry->primitive);
+  for (int k = 0; k < MATRICES; ++k)
+    if (matrices[k].made)
+      dnn->description_destroy(matrices[k].made);
   entry->form = *form;
-  if (status != dnnl_success)
-    clear_entry(entry);
+  if (status != DNN_SUCCESS)
+    clear_entry(dnn, entry);
   return status;
 }
 
-static dnnl_status_t find_entry(Products *products, const Form *form, Entry **found) {
+static int find_entry(Products *products, const Form *form, Entry **found) {
   for (int k = 0; k < ENTRIES; ++k) {
     *found = &products->entries[k];
     if ((*found)->primitive && memcmp(&(*found)->form, form, sizeof *form) == 0)
-      return dnnl_success;
+      return DNN_SUCCESS;
   }
   *found = &products->entries[products->next];
   products->next = (products->next + 1) % ENTRIES;
@@ -181,22 +199,22 @@ static dnnl_status_t find_entry(Products *products, const Form *form, Entry **fo
 /* A call                                                                     */
 /*===----------------------------------------------------------------------===*/
 
-static dnnl_status_t run(Products *products, Entry *entry, void *const *pointers) {
-  static const int roles[MATRICES] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
-  dnnl_exec_arg_t arguments[MATRICES];
+static int run(Products *products, Entry *entry, void *const *pointers) {
+  static const int roles[MATRICES] = {DNN_SOURCE, DNN_WEIGHTS, DNN_BIAS, DNN_DESTINATION};
+  const OneDnn *dnn = products->dnn;
+  DnnArgument arguments[MATRICES];
   int count = 0;
   for (int k = 0; k < MATRICES; ++k) {
     if (!pointers[k])
       continue;
-    dnnl_status_t status = dnnl_memory_set_data_handle(entry->memories[k], pointers[k]);
-    if (status != dnnl_success)
+    int status = dnn->memory_set_data(entry->memories[k], pointers[k]);
+    if (status != DNN_SUCCESS)
       return status;
-    arguments[count].arg = roles[k];
+    arguments[count].role = roles[k];
     arguments[count++].memory = entry->memories[k];
   }
-  dnnl_status_t status =
-      dnnl_primitive_execute(entry->primitive, products->stream, count, arguments);
-  return status == dnnl_success ? dnnl_stream_wait(products->stream) : status;
+  int status = dnn->primitive_execute(entry->primitive, products->stream, count, arguments);
+  return status == DNN_SUCCESS ? dnn->stream_wait(products->stream) : status;
 }
 
 typedef struct {
@@ -224,10 +242,10 @@ static void multiply_part(void *context, const llmmem_part *part) {
       (void *)bias, product->c + width * (part->row * form.c_pitch + part->column)};
   Products *products = products_of_thread();
   Entry *entry = NULL;
-  dnnl_status_t status = products ? find_entry(products, &form, &entry) : dnnl_out_of_memory;
-  if (status == dnnl_success)
+  int status = products ? find_entry(products, &form, &entry) : DNN_OUT_OF_MEMORY;
+  if (status == DNN_SUCCESS)
     status = run(products, entry, pointers);
-  if (status != dnnl_success)
+  if (status != DNN_SUCCESS)
     llmmem_gemm_fail(form.rows, form.columns, form.inner, status);
 }
 
@@ -258,15 +276,8 @@ static void multiply(const llmmem_gemm_form *form, const void *a, const void *b,
 /* The sets of instructions are bits; those of AMX include those of AVX512_BF16. */
 llmmem_gemm *llmmem_find_gemm_bf16(void) {
 #ifdef __x86_64__
-  int needed = dnnl_cpu_isa_avx512_core_bf16;
-  if (((int)dnnl_get_effective_cpu_isa() & needed) == needed)
+  if ((llmmem_onednn()->effective_isa() & DNN_AVX512_BF16) == DNN_AVX512_BF16)
     return multiply;
 #endif
   return NULL;
 }
-
-#else
-
-llmmem_gemm *llmmem_find_gemm_bf16(void) { return NULL; }
-
-#endif /* DNNL_VERSION_MAJOR */

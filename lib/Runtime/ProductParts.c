@@ -1,10 +1,8 @@
 /*===- ProductParts.c - Threads for a library's matmuls ---------------------===*/
 
-#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "ProductParts.h"
 #include "llmmem/Runtime/Parallel.h"
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,19 +16,15 @@ typedef struct {
 } OpenMP;
 
 static OpenMP openmp;
-static pthread_once_t openmp_once = PTHREAD_ONCE_INIT;
 
-/* Finds the OpenMP library that a library of products has loaded; by name, because there need not
- * be one. */
-static void find_openmp(void) {
+void llmmem_use_openmp_of(void *library) {
   /* ISO C has no conversion from an object pointer to a function's. */
-  *(void **)&openmp.max_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-  *(void **)&openmp.set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+  *(void **)&openmp.max_threads = dlsym(library, "omp_get_max_threads");
+  *(void **)&openmp.set_threads = dlsym(library, "omp_set_num_threads");
 }
 
 /* The number belongs to the calling thread. Returns the previous one, or 0 without OpenMP. */
 static int change_openmp_threads(int count) {
-  pthread_once(&openmp_once, find_openmp);
   if (!openmp.max_threads || !openmp.set_threads || count < 1)
     return 0;
   int before = openmp.max_threads();

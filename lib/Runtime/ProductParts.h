@@ -22,10 +22,14 @@ typedef struct {
 
 typedef void llmmem_multiply_part(void *context, const llmmem_part *part);
 
+/* Names the library (of dlopen) whose OpenMP, if it has loaded one, parts are computed with. No
+ * parts may be computed meanwhile. */
+void llmmem_use_openmp_of(void *library);
+
 /* Calls `multiply` for parts that cover C, each element once, on the threads of this thread's
  * loops. The parts depend only on sizes and the number of threads, so equal operands have equal
- * bits whichever thread takes a part. Meanwhile the OpenMP library in the process, if there is one,
- * runs on the calling thread alone. */
+ * bits whichever thread takes a part. Meanwhile the OpenMP that was named, if any, runs on the
+ * calling thread alone. */
 void llmmem_for_product_parts(int64_t rows, int64_t columns, llmmem_multiply_part *multiply,
                               void *context);
 

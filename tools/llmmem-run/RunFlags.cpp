@@ -6,6 +6,7 @@
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llvm/Support/Process.h"
 #include <cmath>
 
 using namespace llvm;
@@ -146,7 +147,7 @@ private:
   enum class Gemm { Best, BuiltIn, OneDnn };
   Choice<Gemm> gemm{
       "gemm", cl::cat(category), cl::init(Gemm::Best),
-      cl::desc("What computes matmuls on the CPU (default: onednn where it was found):"),
+      cl::desc("What computes matmuls on the CPU (default: onednn where this machine has it):"),
       cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
                             "generated code: equal bits for any number of threads"),
                  clEnumValN(Gemm::OneDnn, "onednn",
@@ -280,9 +281,18 @@ EXAMPLES
                     "--temperature: expected a number, 0 or more"}});
   }
 
+  /// A library that is asked for by name must be there.
+  Error checkGemm() {
+    bool isNamed =
+        gemm == Gemm::OneDnn || llvm::sys::Process::GetEnv("LLMMEM_ONEDNN").value_or("") != "";
+    if (device != Device::Cpu || gemm == Gemm::BuiltIn || !isNamed || llmmem_find_gemm_library())
+      return Error::success();
+    return createStringError(Twine(llmmem_why_no_gemm_library()) + "; --gemm=builtin needs none");
+  }
+
   Error checkMachine() {
-    if (gemm == Gemm::OneDnn && !llmmem_find_gemm_library())
-      return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
+    if (Error error = checkGemm())
+      return error;
     if (Error error = readThrottle().takeError())
       return error;
     if (device != Device::Cpu && (poison || gemm == Gemm::OneDnn))
@@ -336,7 +346,9 @@ EXAMPLES
     options.products = products;
     if (tensorCores.getNumOccurrences())
       options.tensorCores = tensorCores;
-    bool isByOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
+    bool wantsOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn;
+    bool isByOneDnn = wantsOneDnn && llmmem_find_gemm_library();
+    options.lacksLibrary = wantsOneDnn && !isByOneDnn;
     // The emulator computes what a library is documented to compute.
     bool isEmulated = device == Device::Emulate && products == Products::Library;
     options.libraryMatmuls = isByOneDnn || isEmulated;

@@ -43,6 +43,7 @@ struct RunOptions {
   /// Nothing chooses what suits the device.
   std::optional<TensorCores> tensorCores;
   bool asJson = false, digest = true, poison = false, optimize = true, libraryMatmuls = false;
+  bool lacksLibrary = false; // matmuls are generated on a CPU because no library was found
   double progressSeconds = 5;
   bool profile = false;
   std::string profileJson, trace; // files

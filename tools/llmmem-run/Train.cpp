@@ -407,7 +407,8 @@ Error Training::printEnd() {
   if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda())
     out << describeAlgorithms(*device) << "\nrun on " << device->name() << "\n";
   else
-    out << ", threads " << llmmem_threads() << "\n";
+    out << (options.lacksLibrary ? ", as no oneDNN was found" : "") << ", threads "
+        << llmmem_threads() << "\n";
   if (RankJob::size() > 1)
     out << RankJob::describe() << "\n";
   return Error::success();

@@ -30,7 +30,7 @@ protected:
   void SetUp() override {
     const llmmem_gemm_library *library = llmmem_find_gemm_library();
     if (!library)
-      GTEST_SKIP() << "llmmem was built without a library of products";
+      GTEST_SKIP() << llmmem_why_no_gemm_library();
     gemm = GetParam() == Types::F32 ? library->f32 : library->bf16;
     if (!gemm)
       GTEST_SKIP() << "this processor has no units for bf16 that " << library->name << " uses";

@@ -99,10 +99,13 @@ TEST_F(ProductParts, DependOnSizesAndThreadsAlone) {
 TEST_F(ProductParts, OpenMPHasOneThreadMeanwhile) {
   int (*max)() = nullptr;
   void (*set)(int) = nullptr;
-  *reinterpret_cast<void **>(&max) = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-  *reinterpret_cast<void **>(&set) = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
-  if (!max || !set)
-    GTEST_SKIP() << "no OpenMP library is in this process";
+  if (!llmmem_find_gemm_library())
+    GTEST_SKIP() << llmmem_why_no_gemm_library();
+  void *openmp = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (!openmp)
+    GTEST_SKIP() << "the library of products has not loaded GNU's OpenMP";
+  *reinterpret_cast<void **>(&max) = dlsym(openmp, "omp_get_max_threads");
+  *reinterpret_cast<void **>(&set) = dlsym(openmp, "omp_set_num_threads");
   int own = max();
   set(5);
   llmmem_set_threads(2);
@@ -178,7 +181,7 @@ struct Operands {
 
 TEST_F(ProductParts, OfALibraryAreTheProduct) {
   if (!llmmem_find_gemm_library())
-    GTEST_SKIP() << "built without a library of products";
+    GTEST_SKIP() << llmmem_why_no_gemm_library();
   for (int threads : {1, 2, 7})
     for (int form = 0; form < 4; ++form) {
       llmmem_set_threads(threads);
@@ -194,7 +197,7 @@ TEST_F(ProductParts, OfALibraryAreTheProduct) {
 
 TEST_F(ProductParts, OfALibraryHaveTheSameBitsInEveryRun) {
   if (!llmmem_find_gemm_library())
-    GTEST_SKIP() << "built without a library of products";
+    GTEST_SKIP() << llmmem_why_no_gemm_library();
   for (int threads : {1, 2, 7}) {
     llmmem_set_threads(threads);
     Operands operands(false, true);

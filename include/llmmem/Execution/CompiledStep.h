@@ -40,7 +40,7 @@ public:
     /// Excludes `emulate`.
     bool profile = false;
     /// Computes matmuls by a library where it can, instead of generated code. The library must be
-    /// available: on a CPU it is the one that llmmem was built with (oneDNN), for f32, and for bf16
+    /// available: on a CPU it is the one that the machine has (oneDNN), for f32, and for bf16
     /// where the processor has units for it; on a GPU it is the one that the device has opened
     /// (cuBLASLt), for f32 and bf16. With `emulate`, kernels compute what cuBLASLt is documented to
     /// compute.

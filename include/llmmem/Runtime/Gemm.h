@@ -1,7 +1,7 @@
 /*===- Gemm.h - Matmuls by a library ---------------------------------------===*\
 |*
-|* Matmuls are generated code (lib/Codegen/Emitter/Matmuls.h). Where the build found a library of
-|* matmuls, steps may call it instead, for the elements for which it is fast.
+|* Matmuls are generated code (lib/Codegen/Emitter/Matmuls.h). Where the machine has a library of
+|* matmuls (oneDNN 2 or 3), steps may call it instead, for the elements for which it is fast.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -47,8 +47,13 @@ typedef struct {
   llmmem_gemm *f32, *bf16;
 } llmmem_gemm_library;
 
-/* Returns the same library for the life of the process, or null where there is none. */
+/* Opens a library at the first call: the file that the environment's LLMMEM_ONEDNN names, or else
+ * libdnnl where dlopen looks. Returns the same one for the life of the process, or null where there
+ * is none. */
 const llmmem_gemm_library *llmmem_find_gemm_library(void);
+
+/* Says why there is none, for a message; null where there is one. */
+const char *llmmem_why_no_gemm_library(void);
 
 #ifdef __cplusplus
 }

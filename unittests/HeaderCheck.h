@@ -1,12 +1,12 @@
 //===- HeaderCheck.h - Our declarations of a library against its header ----===//
 //
-// Headers of ours declare the functions of a library, so that nothing of NVIDIA's is needed to
+// Headers of ours declare the functions of a library, so that nothing of its vendor is needed to
 // build. Where the vendor's own header is there, the two are compared while compiling.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_UNITTESTS_CUDA_HEADERCHECK_H
-#define LLMMEM_UNITTESTS_CUDA_HEADERCHECK_H
+#ifndef LLMMEM_UNITTESTS_HEADERCHECK_H
+#define LLMMEM_UNITTESTS_HEADERCHECK_H
 
 namespace llmmem::test {
 
@@ -26,4 +26,4 @@ constexpr bool callsAlike(Result (*)(Parameters...), TheirResult (*)(Theirs...))
 #define LLMMEM_COMPARE_CONSTANT(ours, theirs, value)                                               \
   static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs);
 
-#endif // LLMMEM_UNITTESTS_CUDA_HEADERCHECK_H
+#endif // LLMMEM_UNITTESTS_HEADERCHECK_H
