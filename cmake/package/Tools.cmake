@@ -17,6 +17,34 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/tools/llmmem/completion.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME llmmem COMPONENT Tools)
 
+# A manual page of each, from its --help (utils/manual.py).
+if(LLMMEM_ENABLE_MLIR)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(paged ${tools} ${links})
+  list(REMOVE_ITEM paged llmmem-lsp-server)
+  if(SKBUILD)
+    list(REMOVE_ITEM paged llmmem-commbench llmmem-replay)
+  else()
+    list(APPEND paged llmmem-study)
+  endif()
+  set(needed ${paged})
+  list(REMOVE_ITEM needed ${links} llmmem-study)
+  set(pages ${paged})
+  list(TRANSFORM pages PREPEND ${PROJECT_BINARY_DIR}/man/man1/)
+  list(TRANSFORM pages APPEND .1)
+  add_custom_command(OUTPUT ${pages}
+    COMMAND ${Python3_EXECUTABLE} -I ${PROJECT_SOURCE_DIR}/utils/manual.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+      ${PROJECT_BINARY_DIR}/man/man1 ${paged}
+    DEPENDS ${PROJECT_SOURCE_DIR}/utils/manual.py ${needed} VERBATIM)
+  if(SKBUILD)
+    add_custom_target(llmmem-manual DEPENDS ${pages})
+    install(FILES ${pages} DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1 COMPONENT Python EXCLUDE_FROM_ALL)
+  else()
+    add_custom_target(llmmem-manual ALL DEPENDS ${pages})
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT Tools)
+  endif()
+endif()
+
 # llmmem-study is a program in Python: its package and the planner that this opens stand where transports do.
 set(study_home ${CMAKE_INSTALL_BINDIR}/../lib/llmmem)
 install(PROGRAMS llmmem-study.sh DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME llmmem-study COMPONENT Tools)
